@@ -18,7 +18,7 @@ use super::{
     machine::Tapes,
 };
 
-/// How many run at once.
+/// Number of tangents that run at once.
 pub(super) const ABREAST: usize = 8;
 /// Fewer are run one after the other.
 pub(super) const FEW: usize = 4;
@@ -36,7 +36,7 @@ pub(super) struct Abreast {
 }
 
 impl Abreast {
-    /// Beside a machine for one run alone, with its token.
+    /// Creates the memory beside a machine for single runs, with its token.
     pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> Abreast {
         let mut machine = beside.another();
         let tapes = machine.take_tapes();
@@ -64,9 +64,9 @@ pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>>
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// What code gives for the same first arguments and each set of last ones, of which there are
-    /// at most [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. `None` if they
-    /// must run, or had better run, one after the other: also where one of them fails.
+    /// Runs code for the same first arguments and each set of last ones, of which there are at most
+    /// [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. Returns `None` if the
+    /// sets must run, or had better run, one after the other: also if one of them fails.
     pub(super) fn abreast(
         &mut self,
         code: &Bytecode,
@@ -110,7 +110,7 @@ fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
     (value as &dyn Any).downcast_ref()
 }
 
-/// The same in all lanes.
+/// Returns the value with the same numbers in all lanes.
 fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<Wide>> {
     let value = floats(value)?;
     Some(pack(&|_| value))

@@ -44,7 +44,7 @@ pub struct Batch<T: Real, const N: usize> {
 }
 
 impl<T: Real, const N: usize> Batch<T, N> {
-    /// Of a compiled function.
+    /// Creates a batch of a compiled function.
     #[must_use]
     pub fn new(code: Bytecode) -> Self {
         const { assert!(N >= 1 && N <= 64, "one to 64 lanes") };
@@ -57,14 +57,14 @@ impl<T: Real, const N: usize> Batch<T, N> {
         }
     }
 
-    /// With other limits, each for one run.
+    /// Sets the limits of each run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How often the program has been run, alone or with several lanes.
+    /// Returns the number of runs of the program, alone or with several lanes.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.runs
@@ -75,7 +75,8 @@ impl<T: Real, const N: usize> Batch<T, N> {
         self.call_with(&NoHost, arguments)
     }
 
-    /// As [`call`](Batch::call), with the host that computes the program's primitives.
+    /// Runs the sets like [`call`](Batch::call), with the host that computes the program's
+    /// primitives.
     pub fn call_with<H>(
         &mut self,
         host: &H,
@@ -106,7 +107,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
                     work.push(first.into_iter().map(|(_, &k)| k).collect());
                     work.push(others.into_iter().map(|(_, &k)| k).collect());
                 }
-                // Whose error it is, and what cannot be done side by side.
+                // Lanes run alone if one of them fails, or if the operation cannot run on lanes.
                 Err(_) => work.extend(group.into_iter().map(|k| vec![k])),
             }
         }
@@ -161,7 +162,7 @@ fn groups<T: Real>(arguments: &[Vec<Datum<T>>], most: usize) -> Vec<Vec<usize>> 
     groups
 }
 
-/// Whether two arguments differ in numbers only.
+/// Returns true if two arguments differ in numbers only.
 fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
     match (a, b) {
         (Datum::Real(_), Datum::Real(_)) | (Datum::Complex(_), Datum::Complex(_)) => true,

@@ -51,7 +51,7 @@ pub enum BudgetError {
     Loop {
         /// The function.
         function: String,
-        /// Where.
+        /// Position of the loop.
         at: Position,
         /// Why, in words.
         why: &'static str,
@@ -76,21 +76,21 @@ pub enum BudgetError {
         /// The bytes of the last one.
         last: usize,
     },
-    /// What has to be kept at least is more.
+    /// More memory is needed than the budget, whatever is kept.
     #[error(
         "the gradient of `{function}` takes {needed} bytes, more than the budget of {budget}: a round and what stands outside of the loop take that by themselves"
     )]
     Exceeded {
         /// The function.
         function: String,
-        /// How many bytes are kept.
+        /// Number of bytes that are kept.
         needed: usize,
         /// The budget.
         budget: usize,
     },
 }
 
-/// How often a gradient is computed again with less, where it has taken more than the budget.
+/// Number of times that a gradient is computed again with less memory if it exceeds the budget.
 const TRIES: usize = 4;
 
 /// A function whose gradient stays in a budget of bytes.
@@ -99,7 +99,8 @@ pub struct Budgeted<'h, S: Scalar> {
     name: String,
     budget: usize,
     part: Part<'h, S>,
-    /// What is needed whatever is kept, for arguments of so many bytes.
+    /// Bytes of the arguments that were measured, and the bytes that are needed for them whatever
+    /// is kept.
     least: Option<(usize, usize)>,
     memory: usize,
     repeated: usize,
@@ -118,7 +119,7 @@ enum Part<'h, S: Scalar> {
     },
 }
 
-/// What one run tells.
+/// Memory and recomputation of one run.
 #[derive(Default)]
 struct Report {
     memory: usize,
@@ -126,13 +127,13 @@ struct Report {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// The same with its gradient in a budget: so many bytes for the states of its loops that are
-    /// kept, the trace of the rounds undone together, and the registers and traces of what stands
-    /// outside of the loops. Host, level and limits stay.
+    /// Returns the function with its gradient in a budget: `bytes` for the snapshots of its loops,
+    /// the trace of the iterations that are reversed together, and the registers and traces outside
+    /// of the loops. Host, level and limits stay.
     ///
     /// # Errors
-    /// It has no loop, or one that is no `for` over a range, is left early, or is not passed on
-    /// every way.
+    /// It has no loop, or one that is not a `for` over a range, is left early, or is not reached on
+    /// every path.
     pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
         let name = self.program().functions[self.function()].name.clone();
         let mut program = self.program().clone();
@@ -148,8 +149,8 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
     /// The value and the gradient by each parameter that has one.
     ///
     /// # Errors
-    /// As [`Derivatives::value_and_gradient`]; the state of a loop grows; or a round and what
-    /// stands outside of the loops take more than the budget by themselves.
+    /// Those of [`Derivatives::value_and_gradient`]; the state of a loop grows; or one iteration
+    /// and the code outside of the loops exceed the budget by themselves.
     pub fn value_and_gradient(
         &mut self,
         args: &[Datum<S>],
@@ -164,7 +165,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
     /// value.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Budgeted::value_and_gradient).
+    /// Those of [`value_and_gradient`](Budgeted::value_and_gradient).
     pub fn vjp(
         &mut self,
         args: &[Datum<S>],
@@ -176,13 +177,14 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         let given = args.iter().map(size).sum();
         let least = match self.least {
             Some((measured, least)) if measured == given => least,
-            // Where it cannot be told beforehand, the run itself says what is wrong, or that it was
-            // too much.
+            // If it cannot be measured beforehand, the run itself reports what is wrong, or that it
+            // needed too much.
             _ => self.part.least(args, &y_bar).unwrap_or(0),
         };
         self.least = Some((given, least));
         let Some(mut more) = budget.checked_sub(least) else { return Err(exceeded(least).into()) };
-        // What a loop has kept stays allocated for the next call, so each has its share.
+        // Memory that a loop has kept stays allocated for the next call, so each loop has its
+        // share.
         let loops = self.part.loops().max(1);
         for _ in 0..TRIES {
             let mut report = Report::default();
@@ -208,7 +210,8 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         self.memory
     }
 
-    /// How many rounds the last gradient computed beside one for each.
+    /// Returns the number of iterations that the last gradient computed in addition to one for
+    /// each.
     #[must_use]
     pub fn repeated(&self) -> usize {
         self.repeated
@@ -270,7 +273,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         Ok(before.memory() + steps.least(&first, &parameters)? + after)
     }
 
-    /// With so many bytes for each loop, beside what it needs for one round.
+    /// Runs the pullback with `budget` bytes for each loop, in addition to what one iteration
+    /// needs.
     fn vjp(
         &mut self,
         args: &[Datum<S>],
@@ -326,15 +330,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
     }
 }
 
-/// What stands before a loop gives.
+/// Result of the code before a loop.
 struct Entry<'d, S: Scalar> {
     from: i64,
     to: i64,
     /// The first state.
     first: Datum<S>,
-    /// What all rounds read.
+    /// Values that all iterations read.
     given: &'d [Datum<S>],
-    /// What is read behind the loop.
+    /// Values that are read after the loop.
     rest: &'d [Datum<S>],
 }
 

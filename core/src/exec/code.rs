@@ -26,7 +26,7 @@ pub(super) type Pc = u32;
 /// An entry of a routine's list of slots.
 pub(super) type SlotId = u32;
 
-/// Which bank a leaf lives in.
+/// Register bank of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Bank {
     Real,
@@ -37,7 +37,7 @@ pub(super) enum Bank {
     Ints,
 }
 
-/// How many banks there are.
+/// Number of banks.
 pub(super) const BANKS: usize = 6;
 
 impl Bank {
@@ -194,7 +194,7 @@ pub(super) enum Code {
     PopI(u32, Reg),
     PopA(u32, SlotId),
 
-    /// What the code up to the next call does to the checksums of tapes: `(first, entries)` of the
+    /// Updates the checksums of tapes for the code up to the next call: `(first, entries)` of the
     /// routine's tracks.
     Track(u32, u32),
 
@@ -221,7 +221,7 @@ pub(super) enum Code {
     EqI(Reg, Reg, Pc, Pc),
     /// A comparison that others read too, and the branch after it: `(op, destination, a, b, …)`.
     TestR(Compare, Reg, Reg, Reg, Pc, Pc),
-    /// As `TestR`, and what it found is pushed: `(op, tape, destination, a, b, …)`.
+    /// `TestR` that also pushes its result: `(op, tape, destination, a, b, …)`.
     TestPush(Compare, u16, Reg, Reg, Reg, Pc, Pc),
     /// A branch on what is popped from a tape: `(tape, if it holds, if not)`.
     PopBranch(u32, Pc, Pc),
@@ -233,7 +233,7 @@ pub(super) enum Code {
     StepEq(Reg, Reg, Reg, Pc, Pc),
     /// `i -= k`, then as `EqI(i, n)`.
     BackEq(Reg, Reg, Reg, Pc, Pc),
-    /// As `EqI(i, n)`, then `i -= k` if they differ.
+    /// `EqI(i, n)`, then `i -= k` if they differ.
     EqBack(Reg, Reg, Reg, Pc, Pc),
     /// `(index, first entry of the table, entries)`.
     Switch(Reg, u32, u32),
@@ -256,7 +256,7 @@ impl Track {
     }
 }
 
-/// How an array is written to.
+/// Mode of a write to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Write {
     /// The index must be there.
@@ -268,7 +268,7 @@ pub(super) enum Write {
 }
 
 impl Code {
-    /// Where it may go on by itself, except to the next instruction and through a table.
+    /// Returns its targets, except for the next instruction and those in a table.
     pub(super) fn targets_mut(&mut self) -> (Option<&mut Pc>, Option<&mut Pc>) {
         match self {
             Code::Jump(to) => (Some(to), None),
@@ -300,7 +300,7 @@ impl Code {
         }
     }
 
-    /// Whether the next instruction is never run after it.
+    /// Returns true if control never falls through to the next instruction.
     pub(super) fn ends(self) -> bool {
         let mut code = self;
         let (jumps, _) = code.targets_mut();

@@ -7,7 +7,7 @@
 //!     …                               v1: array = @f.w()       // a primitive, which the values held know
 //! ```
 //!
-//! What depends on constants alone has no derivative, so its cotangents are never computed.
+//! A value that depends on constants alone has no derivative, so its cotangents are never computed.
 
 use smallvec::SmallVec;
 
@@ -65,7 +65,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         Holding { host: &*self.host, held: &self.held }
     }
 
-    /// With the parameter of that name held at a value: it is no argument any more, and nothing is
+    /// Binds the parameter of that name to a value: it is no argument any more, and nothing is
     /// differentiated by it. For data, such as the points of a fit.
     ///
     /// ```

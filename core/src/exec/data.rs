@@ -100,7 +100,7 @@ impl<S: Scalar> Datum<S> {
             one => std::slice::from_ref(one),
         }
     }
-    /// What it is, in a word.
+    /// Returns the name of its kind.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -117,7 +117,7 @@ impl<S: Scalar> Datum<S> {
             }
         }
     }
-    /// Whether it is of the kind.
+    /// Returns true if it is of the kind.
     #[must_use]
     pub fn is(&self, kind: &Kind) -> bool {
         match (self, kind) {
@@ -154,7 +154,7 @@ impl<S: Scalar> Datum<S> {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => return None,
         })
     }
-    /// Whether its kind has tangents.
+    /// Returns true if its kind has tangents.
     pub(super) fn has_tangent(&self) -> bool {
         match self {
             Datum::Real(_) | Datum::Complex(_) | Datum::Reals(_) | Datum::Complexes(_) => true,
@@ -253,9 +253,9 @@ pub enum AccumulateError {
     /// Tuples of different lengths.
     #[error("a tuple of {given} elements cannot be added to one of {expected}")]
     Length {
-        /// Of the second.
+        /// Length of the second.
         given: usize,
-        /// Of the first.
+        /// Length of the first.
         expected: usize,
     },
     /// A number and a tuple.

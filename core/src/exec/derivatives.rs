@@ -43,8 +43,8 @@ use super::{
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
 
-/// How far apart the two orders of a second derivative may be, of the largest one: more than
-/// rounding does in `f32`.
+/// Largest difference between the two orders of a second derivative, relative to the largest one:
+/// more than rounding in `f32` causes.
 const ASYMMETRY: f64 = 1e-4;
 
 /// And of the value and the first derivatives, where second derivatives cancel.
@@ -110,8 +110,9 @@ impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// Of the function of the given name. It and all it reaches is [verified](verify_reachable),
-    /// and shapes are [checked](check_shapes) as far as they are known.
+    /// Creates the derivatives of the function of the given name. It and all it reaches is
+    /// [verified](verify_reachable), and shapes are [checked](check_shapes) as far as they are
+    /// known.
     ///
     /// # Errors
     /// There is none, the program is not well formed, or shapes in it do not fit.
@@ -143,7 +144,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         })
     }
 
-    /// With the shapes of the parameters, as far as they are known; `None` for a number too.
+    /// Checks the shapes of the parameters, as far as they are known; `None` for a number too.
     ///
     /// # Errors
     /// Shapes that follow from them do not fit: the first place, in the words of the error at run
@@ -156,7 +157,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// With the host that computes the program's primitives: a reference to one, or an [`Arc`] of
+    /// Sets the host that computes the program's primitives: a reference to one, or an [`Arc`] of
     /// it, with which nothing is borrowed.
     #[must_use]
     pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
@@ -164,7 +165,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if limits.array != self.limits.array {
@@ -175,8 +176,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
-    /// steps and after each operation on arrays. What a host computes
+    /// Sets a token that ends runs early: it is checked before each run and, during a run, every
+    /// 2^20 steps and after each operation on arrays. The work of a host
     /// has a token of its own.
     ///
     /// ```
@@ -196,17 +197,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With another level of optimisation.
+    /// Sets the level of optimisation.
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
-    /// With [machine code](Bytecode::jit) for everything that is compiled from now on; where real
-    /// numbers are not `f64`, nothing changes. Worth its compilation (half a millisecond for a
-    /// short function, about ten for a thousand instructions) for what is called often or loops
-    /// over numbers.
+    /// Compiles everything from now on to [machine code](Bytecode::jit); if real numbers are not
+    /// `f64`, nothing changes. It pays its compilation (half a millisecond for a short function,
+    /// about ten for a thousand instructions) for functions that are called often or loop over
+    /// numbers.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -225,8 +226,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// Of another function of such a program, with the same host, level and limits, but `times` as
-    /// many steps.
+    /// Creates the derivatives of another function of such a program, with the same host, level and
+    /// limits, but `times` as many steps.
     pub(super) fn sibling(
         &self,
         program: &Program,
@@ -320,8 +321,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, derivative))
     }
 
-    /// As [`derivative`](Derivatives::derivative) of a real function, and its second derivative
-    /// along a direction: `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
+    /// Returns the program of [`derivative`](Derivatives::derivative) of a real function, and its
+    /// second derivative along a direction:
+    /// `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
     ///
     /// # Errors
     /// The result is no real number, or it cannot be differentiated twice.
@@ -361,7 +363,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// The gradient by each parameter that has one.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
     pub fn gradient(&mut self, args: &[Datum<S>]) -> Result<Vec<Datum<S>>, DeriveError> {
         Ok(self.value_and_gradient(args)?.1)
     }
@@ -403,10 +405,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((value, dot))
     }
 
-    /// As [`jvp`](Derivatives::jvp).
+    /// Computes the same as [`jvp`](Derivatives::jvp).
     ///
     /// # Errors
-    /// As [`jvp`](Derivatives::jvp).
+    /// Those of [`jvp`](Derivatives::jvp).
     pub fn pushforward(
         &mut self,
         args: &[Datum<S>],
@@ -443,7 +445,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// forward over reverse.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
     pub fn hvp(
         &mut self,
         args: &[Datum<S>],
@@ -500,7 +502,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// ```
     ///
     /// # Errors
-    /// As [`vjp`](Derivatives::vjp).
+    /// Those of [`vjp`](Derivatives::vjp).
     pub fn gauss_newton(
         &mut self,
         args: &[Datum<S>],
@@ -516,8 +518,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// included, a complex number as two: n Hessian-vector products.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient), and [`DeriveError::Asymmetric`]
-    /// if a rule makes second derivatives depend on their order.
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient), and
+    /// [`DeriveError::Asymmetric`] if a rule makes second derivatives depend on their order.
     pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let n: usize = zeros.iter().map(count).sum();
@@ -573,8 +575,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Ok(());
         }
         let rules = self.rules();
-        // What rounding leaves of second derivatives that cancel is small beside the first and the
-        // value.
+        // Rounding errors of second derivatives that cancel are small compared with the gradient
+        // and the value.
         let (value, gradient) = self.value_and_gradient(args)?;
         let mut first = vec![value];
         gradient.iter().for_each(|d| flatten(d, &mut first));

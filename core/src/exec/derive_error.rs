@@ -1,4 +1,4 @@
-//! What can go wrong where derivatives are made and run.
+//! Errors of making and running derivatives.
 
 use crate::{
     adjoint::DiffError,
@@ -7,7 +7,7 @@ use crate::{
 
 use super::{BudgetError, CallError, RunError};
 
-/// What can go wrong.
+/// Error of making or running a derivative.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
@@ -26,7 +26,7 @@ pub enum DeriveError {
         name: String,
         /// The function.
         function: String,
-        /// What it has.
+        /// Parameters that it has.
         parameters: Vec<String>,
     },
     /// Shapes that do not fit, whatever the data are.
@@ -62,7 +62,7 @@ pub enum DeriveError {
         column: usize,
         /// Their second derivative.
         one: String,
-        /// The same in the other order.
+        /// Second derivative in the other order.
         other: String,
         /// The functions and primitives with rules.
         rules: Vec<String>,

@@ -1,4 +1,4 @@
-//! What can go wrong while a program runs.
+//! Errors of a run.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::{
 
 use super::host::HostError;
 
-/// What can go wrong while a program runs. Each variant says where.
+/// Error of a run. Each variant has the position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -24,13 +24,13 @@ pub enum RunError {
     Steps {
         /// The limit.
         limit: u64,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
     /// The run was cancelled.
     #[error("{at}: {source}")]
     Cancelled {
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
         /// That it was.
         source: Cancelled,
@@ -40,7 +40,7 @@ pub enum RunError {
     Work {
         /// The limit.
         limit: u64,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
     /// Too many calls inside calls.
@@ -50,7 +50,7 @@ pub enum RunError {
         limit: usize,
         /// The function.
         function: String,
-        /// Where it was called.
+        /// Position of the call.
         at: Position,
     },
     /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of
@@ -61,7 +61,7 @@ pub enum RunError {
         used: usize,
         /// The limit.
         limit: usize,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
     /// An index outside an array.
@@ -71,7 +71,7 @@ pub enum RunError {
         index: i64,
         /// The length.
         len: usize,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// An array of a length that cannot be.
@@ -81,7 +81,7 @@ pub enum RunError {
         len: i64,
         /// The limit.
         limit: usize,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// Arithmetic on integers that has no result.
@@ -91,13 +91,13 @@ pub enum RunError {
         op: &'static str,
         /// Its operands.
         operands: String,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// An operation on arrays whose shapes do not fit, or that has no result.
     #[error("{at}: {source}")]
     Array {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: ArrayError,
@@ -107,7 +107,7 @@ pub enum RunError {
     Undecided {
         /// The op.
         op: &'static str,
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: Undecided,
@@ -119,25 +119,25 @@ pub enum RunError {
         order_sign(*expected)
     )]
     Path {
-        /// How the numbers compared; `None` where one was NaN.
+        /// Order of the two numbers; `None` if one was NaN.
         expected: Option<Ordering>,
         /// The left one.
         left: String,
         /// The right one.
         right: String,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// A complex number in a run on real ones.
     #[error("{at}: this makes a number with an imaginary part: run the program on complex numbers")]
     NeedsComplex {
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// A primitive failed.
     #[error("{at}: {source}")]
     Host {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: HostError,
@@ -145,7 +145,7 @@ pub enum RunError {
     /// Whoever watches the run stopped it.
     #[error("{at}: stopped: {reason}")]
     Intercepted {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         reason: String,
@@ -153,7 +153,7 @@ pub enum RunError {
     /// A pop from an empty tape: the program was not made by the transforms.
     #[error("{at}: the tape is empty")]
     EmptyTape {
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// Pushes and pops of a tape that do not belong together: as above.
@@ -172,13 +172,14 @@ pub enum RunError {
     Switch {
         /// The index.
         index: i64,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
 }
 
 impl RunError {
-    /// Where it happened, unless it did so before the run. The message begins with it.
+    /// Returns the position in the source, unless the error was found before the run. The message
+    /// begins with it.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
         match self {
@@ -223,9 +224,9 @@ pub enum CallError {
     Arity {
         /// The function.
         function: String,
-        /// How many it takes.
+        /// Number of parameters.
         expected: usize,
-        /// How many there are.
+        /// Number of arguments given.
         given: usize,
     },
     /// The kind of one.
@@ -237,7 +238,7 @@ pub enum CallError {
         parameter: String,
         /// Its kind.
         expected: Kind,
-        /// What was given.
+        /// Kind of the argument given.
         given: String,
     },
     /// The shape of a tangent or cotangent that does not go with what it belongs to.
@@ -245,7 +246,7 @@ pub enum CallError {
     Tangent {
         /// `a tangent` or `a cotangent`, or `a rule's`.
         what: &'static str,
-        /// What it belongs to: `an argument` or `the result`.
+        /// Name of the value it belongs to: `an argument` or `the result`.
         of: &'static str,
         /// Its shape.
         given: Shape,

@@ -18,7 +18,7 @@ use super::{
 /// left as a `Jump` to the next instruction.
 pub(super) const FUSIONS: [fn(&mut Routine) -> bool; 3] = [fuse_steps, fuse_pushes, fuse_backs];
 
-/// How many jumps lead to each instruction.
+/// Returns the number of jumps to each instruction.
 fn ways(routine: &Routine) -> Vec<u32> {
     let mut ways = vec![0; routine.code.len() + 1];
     for pc in (0..routine.code.len()).filter(|&pc| routine.code[pc].ends()) {
@@ -78,8 +78,8 @@ fn step(count: Code, end: Code) -> Option<Code> {
     }
 }
 
-/// Whether a count may be done after this instruction instead of before, or a push the other way
-/// round: it cannot fail, writes no integer and does not look at these.
+/// Returns true if a counter update may move to after this instruction, or a push to before it: it
+/// cannot fail, writes no integer and does not read these registers.
 fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
     let mut code = routine.code[pc];
     let plain = matches!(
@@ -159,8 +159,8 @@ fn fuse_pushes(routine: &mut Routine) -> bool {
     fused
 }
 
-/// Where a register is pushed, and on which tape, on the way from an instruction that one jump
-/// leads to and nothing else. What is passed would be the same after the push.
+/// Returns the instruction that pushes a register, and the tape, on the path from an instruction
+/// with a single predecessor. The instructions on the path commute with the push.
 fn push_of(routine: &mut Routine, ways: &[u32], reg: Reg, from: usize) -> Option<(usize, u32)> {
     let mut pc = from;
     if ways[pc] != 1 || pc.checked_sub(1).is_some_and(|before| !routine.code[before].ends()) {

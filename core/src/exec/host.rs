@@ -33,11 +33,12 @@ pub trait Host<S: Scalar>: Send + Sync {
     /// An unknown primitive, or a failure of it.
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
 
-    /// The same for a run of a program, which calls this one: a host that runs programs itself does
-    /// so within the limits of the caller. What [`Host::call`] gives, unless that is too much.
+    /// Computes a primitive for a run of a program, which calls this method: a host that runs
+    /// programs itself does so within the limits of the caller. The result is that of
+    /// [`Host::call`], unless a limit is exceeded.
     ///
     /// # Errors
-    /// As [`Host::call`], and a limit of the context is exceeded.
+    /// Those of [`Host::call`], and a limit of the context is exceeded.
     fn call_within(
         &self,
         primitive: &Primitive,
@@ -125,12 +126,12 @@ pub enum HostError {
     /// Its work was cancelled.
     #[error("{0}")]
     Cancelled(#[from] Cancelled),
-    /// It gave something of another kind.
+    /// Its result is of another kind.
     #[error("the primitive `{name}` gave {given}, expected {expected}")]
     Kind {
         /// Its name.
         name: String,
-        /// What it gave.
+        /// Kind of its result.
         given: String,
         /// The kind it should have given.
         expected: String,

@@ -23,7 +23,7 @@ pub(super) fn shorten(routine: &mut Routine) {
     }
 }
 
-/// Every target becomes where the jumps from it end.
+/// Replaces every target by the end of the chain of jumps that begins there.
 fn thread(routine: &mut Routine) {
     let code = &routine.code;
     let finally = |from: Pc| {
@@ -60,7 +60,7 @@ fn reached(routine: &Routine) -> Vec<bool> {
 fn drop_unneeded(routine: &mut Routine) {
     let mut keep = reached(routine);
     let len = routine.code.len();
-    // From the back: the next instruction left of each.
+    // In reverse order: the next instruction left of each.
     let mut next = len;
     for pc in (0..len).rev() {
         match routine.code[pc] {

@@ -1,4 +1,4 @@
-//! Which reads of array registers are the last.
+//! Last uses of array registers.
 //!
 //! Arrays are values that share their elements. `set` writes in place if nobody else holds the
 //! array, so a register that is read for the last time gives its array away instead of sharing it.
@@ -67,7 +67,7 @@ fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
                     _ => {}
                 }
             });
-            // From the back: the later of two reads in one instruction is the last.
+            // In reverse order: the later of two reads in one instruction is the last.
             for (k, slot) in reads.into_iter().rev() {
                 routine.slots[slot].last = is_looked_for && !live.contains(k);
                 live.insert(k);

@@ -1,5 +1,4 @@
-//! Which registers are still read: backward liveness over bytecode, for the registers that a pass
-//! asks about.
+//! Backward liveness analysis over bytecode, for the registers that a pass asks about.
 //!
 //! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as
 //! loops nest. A stretch is code without jumps in or out.
@@ -90,7 +89,8 @@ impl Liveness {
         let (mut before, mut after) =
             (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
         let mut slots = routine.slots.clone();
-        // What each stretch reads before it writes, and what it writes: the rounds need no more.
+        // Upward-exposed reads and writes of each basic block, which are all that the iteration
+        // needs.
         let summary: Vec<(Set, Set)> = stretches
             .iter()
             .map(|s| {

@@ -71,7 +71,7 @@ pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;
 
-/// How much a program may use. Exceeding a limit is an error that names it.
+/// Limits of a run. Exceeding a limit is an error that names it.
 ///
 /// ```
 /// use ketgrad_core::exec::Limits;
@@ -122,31 +122,31 @@ impl Limits {
         }
     }
 
-    /// With another number of [`steps`](Limits::steps).
+    /// Sets the number of [`steps`](Limits::steps).
     #[must_use]
     pub const fn with_steps(self, steps: u64) -> Limits {
         Limits { steps, ..self }
     }
 
-    /// With another amount of [`work`](Limits::work).
+    /// Sets the amount of [`work`](Limits::work).
     #[must_use]
     pub const fn with_work(self, work: u64) -> Limits {
         Limits { work, ..self }
     }
 
-    /// With another [`depth`](Limits::depth) of calls.
+    /// Sets the [`depth`](Limits::depth) of calls.
     #[must_use]
     pub const fn with_depth(self, depth: usize) -> Limits {
         Limits { depth, ..self }
     }
 
-    /// With another number of elements of an [`array`](Limits::array).
+    /// Sets the number of elements of an [`array`](Limits::array).
     #[must_use]
     pub const fn with_array(self, array: usize) -> Limits {
         Limits { array, ..self }
     }
 
-    /// With another number of bytes of [`memory`](Limits::memory).
+    /// Sets the number of bytes of [`memory`](Limits::memory).
     #[must_use]
     pub const fn with_memory(self, memory: usize) -> Limits {
         Limits { memory, ..self }
@@ -173,7 +173,7 @@ pub trait Executable<S: Scalar> {
     /// Runs it.
     ///
     /// # Errors
-    /// As [`call_into`](Executable::call_into).
+    /// Those of [`call_into`](Executable::call_into).
     fn call(
         &self,
         machine: &mut Machine<S>,
@@ -191,7 +191,7 @@ pub trait Executable<S: Scalar> {
     /// grown.
     ///
     /// # Errors
-    /// As [`call_into`](Executable::call_into).
+    /// Those of [`call_into`](Executable::call_into).
     fn call_flat(
         &self,
         machine: &mut Machine<S>,

@@ -23,7 +23,7 @@ use super::{
 pub(super) struct Pushed<'d, 'h, S: Scalar> {
     value: Datum<S>,
     tapes: Tapes<S>,
-    /// Whether several tangents can be had at once, if they were asked for.
+    /// True if several tangents can be computed at once; `None` before that is known.
     abreast: Option<bool>,
     parts: Arc<[Bytecode; 2]>,
     of: &'d mut Derivatives<'h, S>,

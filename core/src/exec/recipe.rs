@@ -19,7 +19,7 @@ pub(super) struct Recipe {
     pub(super) outputs: Vec<Output>,
 }
 
-/// What a recipe gives.
+/// Output of a fused kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Output {
     /// The array that a step makes.
@@ -40,7 +40,7 @@ pub(super) enum Output {
 pub(super) struct View {
     /// `Slice` or `Embed`.
     pub(super) op: ArrayOp,
-    /// Which operands of the recipe are those of the op.
+    /// Operands of the kernel that are those of the op.
     pub(super) args: [usize; 4],
     pub(super) at: Position,
 }
@@ -51,12 +51,12 @@ pub(super) struct Step {
     pub(super) op: Op,
     /// The operands; of an op on one number, the same twice.
     pub(super) from: [From; 2],
-    /// Whether the result is complex.
+    /// True if the result is complex.
     pub(super) complex: bool,
     pub(super) at: Position,
 }
 
-/// What a step reads.
+/// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum From {
     /// An operand of the recipe.

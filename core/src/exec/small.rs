@@ -27,12 +27,12 @@ use super::code::Write;
 #[derive(Clone, Debug)]
 pub(super) struct Small {
     pub(super) steps: Vec<Step>,
-    /// How many numbers lie in memory, and how many offsets there are.
+    /// Number of elements of the memory, and number of offsets.
     pub(super) size: usize,
     pub(super) offsets: usize,
-    /// Which operands are arrays, and of how many elements.
+    /// Operands that are arrays, and the number of elements of each.
     pub(super) arrays: Vec<(usize, usize)>,
-    /// What it gives.
+    /// Results.
     pub(super) results: Vec<Given>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Place {
     pub(super) len: usize,
 }
 
-/// Where numbers are.
+/// Memory that numbers are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Base {
     /// Those that steps gave, which are before those of later steps.
@@ -62,7 +62,7 @@ pub(super) enum Base {
     Operand(usize),
 }
 
-/// What gives the `len` numbers from `to` on.
+/// Step that computes the `len` numbers from `to` on.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) what: What,
@@ -108,7 +108,7 @@ pub(super) enum What {
     Set(Write, usize, Place),
     /// A product of matrices.
     Product(ArrayOp, [(Place, Shape); 2]),
-    /// To a tape, and from it.
+    /// Push to a tape, and pop from it.
     Push(u32, Place),
     Pop(u32),
 }
@@ -118,15 +118,15 @@ pub(super) enum What {
 pub(super) struct Offset {
     pub(super) number: usize,
     pub(super) operand: usize,
-    /// How many elements there are between two places along the axis.
+    /// Number of elements between two indices along the axis.
     pub(super) inner: usize,
     /// The greatest it may be.
     pub(super) most: usize,
-    /// What finds the words of the error.
+    /// Index that an error names.
     pub(super) of: Of,
 }
 
-/// What a place along an axis is of.
+/// Index along an axis, by the operation that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) enum Of {
     /// A part of so many of this shape.

@@ -49,13 +49,14 @@ pub struct Colouring {
 }
 
 impl Colouring {
-    /// By columns or by rows, whichever takes fewer products. O(sum of the squared lengths of the
+    /// Colours columns or rows, whichever takes fewer products. O(sum of the squared lengths of the
     /// lines), at worst.
     #[must_use]
     pub fn new(pattern: Pattern) -> Colouring {
         let columns = transposed(&pattern);
         let (by_columns, by_rows) = (longest(&pattern.rows), longest(&columns));
-        // Where the longest line of one way takes more products than the other way, this is enough.
+        // If the longest line of one direction takes more products than the other direction, this
+        // is enough.
         if by_columns <= by_rows {
             let groups = few(&columns, &pattern.rows);
             if products(&groups) <= by_rows {
@@ -74,21 +75,21 @@ impl Colouring {
         Colouring::of(pattern, if by_rows { groups } else { others }, by_rows)
     }
 
-    /// By columns: products with tangents, and the way for Hessians.
+    /// Colours columns: products with tangents, and the choice for Hessians.
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
         let groups = few(&transposed(&pattern), &pattern.rows);
         Colouring::of(pattern, groups, false)
     }
 
-    /// By rows: products with cotangents.
+    /// Colours rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
         let groups = few(&pattern.rows, &transposed(&pattern));
         Colouring::of(pattern, groups, true)
     }
 
-    /// Of a matrix without zeros: each line by itself.
+    /// Creates the colouring of a matrix without zeros: each line by itself.
     fn dense(rows: usize, columns: usize) -> Colouring {
         let by_rows = columns > rows;
         let pattern = Pattern { rows: vec![(0..columns).collect(); rows], columns };
@@ -99,7 +100,7 @@ impl Colouring {
         Colouring { products: products(&groups), groups, pattern: pattern.into(), by_rows }
     }
 
-    /// How many products with a vector give the whole matrix.
+    /// Returns the number of products with a vector that give the whole matrix.
     #[must_use]
     pub fn products(&self) -> usize {
         self.products
@@ -194,7 +195,7 @@ pub struct Sparse<T> {
     pattern: Arc<Pattern>,
     /// The values of each row, in the order of the pattern, one row behind the other.
     values: Vec<T>,
-    /// Where each row begins.
+    /// Start of each row among the values.
     starts: Vec<usize>,
 }
 
@@ -205,7 +206,7 @@ impl<T: Real> Sparse<T> {
         columns.zip(&self.values[self.starts.get(k).copied().unwrap_or(self.values.len())..])
     }
 
-    /// Where it may be other than zero.
+    /// Returns the pattern of the entries that may be other than zero.
     #[must_use]
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
@@ -247,7 +248,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
     ///
     /// # Errors
-    /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
+    /// Those of [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a
+    /// gradient.
     pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
         let gradient = Inspection::followed_gradient(&self.program, self.f)?;
         hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)

@@ -1,4 +1,5 @@
-//! How blocks end: comparisons joined with their branch, moves, and short blocks repeated.
+//! Phi lowering: the ends of blocks become branches fused with their comparison, parallel moves on
+//! edges, and copies of short blocks (tail duplication).
 
 use crate::{
     entity::{Block, Inst, Value},
@@ -17,8 +18,9 @@ use super::{
 pub(super) const LONGEST: usize = 12;
 
 impl Compiler<'_> {
-    /// Whether an instruction, the last of its block, is one with the block's end: it makes the
-    /// condition, and nobody else reads it or the instruction at the end can keep it.
+    /// Returns true if an instruction, the last of its block, is fused with the terminator: it
+    /// computes the condition, and either the condition has no other reader or the fused
+    /// instruction keeps it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
         if self.style != Style::Fast {
             return false;
@@ -134,7 +136,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// From each argument's registers to the parameter's.
+    /// Returns the moves of an edge, from each argument's registers to the parameter's.
     fn moves(&self, target: &Target) -> Vec<(Slot, Slot)> {
         let params = self.leaves(&self.f.blocks[target.block].params);
         let args = self.leaves(&target.args);

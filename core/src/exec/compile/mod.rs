@@ -1,4 +1,4 @@
-//! From IR to bytecode.
+//! Compiler from IR to bytecode.
 //!
 //! ```text
 //! select ──► edges ──► coalesce ──► shorten ──► last uses
@@ -60,8 +60,8 @@ impl Bytecode {
         Bytecode::compile_as(program, root, Style::Fast, &[], Tapes::Given)
     }
 
-    /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself,
-    /// by their numbers.
+    /// Compiles like [`compile`](Bytecode::compile), with the known facts about the values of the
+    /// function itself, by their numbers.
     pub(super) fn compile_for(
         program: &Program,
         root: FuncId,
@@ -71,7 +71,7 @@ impl Bytecode {
         Bytecode::compile_as(program, root, Style::Fast, known, tapes)
     }
 
-    /// As [`compile`](Bytecode::compile), in the given style.
+    /// Compiles like [`compile`](Bytecode::compile), in the given style.
     pub(super) fn compile_as(
         program: &Program,
         root: FuncId,
@@ -89,7 +89,7 @@ impl Bytecode {
             }
             ids.extend(function.callees().into_iter().filter(|g| seen.insert(*g)));
         }
-        // Whether the function by itself decides what is on its tapes.
+        // True if the function by itself decides what is on its tapes.
         let alone = !ids[1..].iter().any(|&f| {
             let mut ops = program.functions[f].insts.values().map(|i| i.op);
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
@@ -127,18 +127,18 @@ impl Bytecode {
     }
 }
 
-/// What the code is for.
+/// Purpose of the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
-    /// To be run.
+    /// Code to be run.
     Fast,
-    /// To be looked at while it runs, and changed: each instruction stands by itself between two
-    /// marks, and every value has a register of its own. Arrays are never taken out of a register,
-    /// so writing to one copies it.
+    /// Instrumented code, to be inspected and changed while it runs: each instruction is between
+    /// two marks, and every value has a register of its own. Arrays are never moved out of a
+    /// register, so writing to one copies it.
     Watched,
-    /// As `Watched`, but equal constants share a register, a tuple has those of its fields, and
-    /// where an element of an array is written that nobody reads any more, this happens in place;
-    /// so the array is not there after the instruction.
+    /// Instrumented code in which equal constants share a register, a tuple has those of its
+    /// fields, and a write to an element of an array that is not read again happens in place; so
+    /// the array is gone after the instruction.
     Followed,
 }
 
@@ -152,10 +152,10 @@ struct Compiler<'a> {
     numbers: &'a HashMap<FuncId, u32>,
     registers: Vec<Vec<Slot>>,
     routine: Routine,
-    /// Where each block starts, once it is written, and which instructions name blocks.
+    /// Start of each block, once it is written, and the instructions that name blocks.
     starts: Vec<Option<Pc>>,
     patches: Vec<(Patch, Block)>,
-    /// How many edges lead to each block, and how often each value is read.
+    /// Number of predecessors of each block, and number of uses of each value.
     ways: Vec<usize>,
     uses: Vec<u32>,
     known: &'a [Known],
@@ -290,7 +290,8 @@ impl<'a> Compiler<'a> {
         self.at = block.end_at;
     }
 
-    /// What instructions do to the checksums of tapes up to the first call among them.
+    /// Emits the updates of the checksums of tapes by the instructions up to the first call among
+    /// them.
     fn track(&mut self, insts: &[Inst]) {
         if self.balanced.is_empty() {
             return;
@@ -403,7 +404,8 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    /// What needs no code where values share registers: constants, tuples and fields.
+    /// Emits the moves of constants, tuples and fields in instrumented code; where values share
+    /// registers they need none.
     fn own(&mut self, inst: &InstData) {
         let Some(v) = inst.result.filter(|_| self.style == Style::Watched) else { return };
         let to = self.registers[v.index()].clone();
@@ -422,7 +424,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Where the leaves of a field are among those of a tuple.
+    /// Returns the range of the leaves of a field among those of a tuple.
     fn field(&self, tuple: Value, k: u32) -> std::ops::Range<usize> {
         let fields = self.f.kinds[tuple].fields();
         let start: usize = fields[..k as usize].iter().map(|f| f.kind.n_leaves()).sum();
@@ -479,7 +481,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// How often each value is read.
+/// Returns the number of uses of each value.
 fn uses(f: &Function) -> Vec<u32> {
     let mut uses = vec![0; f.kinds.len()];
     for block in f.blocks.values() {

@@ -18,9 +18,9 @@ use super::{
     stretches::Stretches,
 };
 
-/// Which instructions are done together.
+/// Superinstructions of a function: pairs of instructions that run as one.
 pub(super) struct Pairs {
-    /// For each instruction the one that it absorbs, and whether that is its second operand.
+    /// Instruction that each instruction absorbs, and true if that is its second operand.
     inner: Vec<Option<(Inst, bool)>>,
     absorbed: Vec<bool>,
 }
@@ -85,7 +85,7 @@ impl Pairs {
         self.absorbed[i.index()]
     }
 
-    /// What an instruction absorbs, and whether that is its second operand.
+    /// Returns the instruction that an instruction absorbs, and true if that is its second operand.
     pub(super) fn inner(&self, i: Inst) -> Option<(Inst, bool)> {
         self.inner[i.index()]
     }

@@ -18,14 +18,14 @@ use super::{
 };
 
 impl Compiler<'_> {
-    /// What is done before an instruction.
+    /// Emits the small-array region that is due before an instruction.
     pub(super) fn small_before(&mut self, i: Inst) {
         if let Some(stretch) = self.stretches.before(i).map(<[Inst]>::to_vec) {
             self.small(&stretch);
         }
     }
 
-    /// What is done at the end of a block.
+    /// Emits the small-array region that is due at the end of a block.
     pub(super) fn small_at_end(&mut self, b: Block) {
         if let Some(stretch) = self.stretches.at_end(b).map(<[Inst]>::to_vec) {
             self.small(&stretch);
@@ -47,7 +47,7 @@ impl Compiler<'_> {
             writer.at = inst.at;
             writer.instruction(inst);
         }
-        // What others read.
+        // Values that are read outside of the region.
         let mut results = Vec::new();
         for v in stretch.iter().filter_map(|&i| f.insts[i].result) {
             let Some(&place) =
@@ -74,7 +74,7 @@ struct Writer<'a> {
     sizes: Sizes<'a>,
     code: Small,
     args: Vec<Value>,
-    /// Where each value is.
+    /// Location of each value.
     places: HashMap<Value, Place>,
     at: Position,
 }
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Where a value is.
+    /// Returns the location of a value.
     fn place(&mut self, v: Value) -> Place {
         if let Some(&place) = self.places.get(&v) {
             return place;
@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
                 if outer == 1 {
                     return Place { len, ..start };
                 }
-                // Of what there is from there to the end of its last line, these are read.
+                // Of the elements from there to the end of its last line, these are read.
                 let lines =
                     (0..outer).flat_map(|k| (0..body * inner).map(move |j| k * along * inner + j));
                 let last = (outer - 1) * along * inner + body * inner;

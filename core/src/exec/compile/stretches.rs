@@ -1,5 +1,5 @@
-//! Which instructions work on small arrays of known shapes and stand together, so that they become
-//! [one](super::super::small).
+//! Small-array regions: runs of instructions on small arrays of known shapes, each of which becomes
+//! [one instruction](super::super::small).
 //!
 //! A stretch is of one block. What stands between its instructions, reads nothing of it and only
 //! computes numbers is done before it; anything else ends it.
@@ -21,7 +21,7 @@ pub(super) const SMALL: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     held: HashSet<Inst>,
-    /// What is done before an instruction, and at the end of a block.
+    /// Regions that run before an instruction, and at the end of a block.
     before: HashMap<Inst, Vec<Inst>>,
     at_end: HashMap<Block, Vec<Inst>>,
 }
@@ -72,7 +72,7 @@ impl Stretches {
         }
     }
 
-    /// Whether an instruction is done in a stretch.
+    /// Returns true if an instruction is part of a region.
     pub(super) fn holds(&self, i: Inst) -> bool {
         self.held.contains(&i)
     }
@@ -86,7 +86,7 @@ impl Stretches {
     }
 }
 
-/// What is known of the arrays of a function.
+/// Known sizes of the arrays of a function.
 pub(super) struct Sizes<'a> {
     pub(super) f: &'a Function,
     pub(super) known: &'a [Known],
@@ -143,12 +143,12 @@ impl Sizes<'_> {
             *[pushed, popped][k] = true;
             *small &= v.is_some_and(|v| self.is_small(v));
         }
-        // What is known of the pops is what all pushes have in common.
+        // The pops are known by the facts that all pushes have in common.
         all.retain(|_, seen| seen.iter().all(|s| *s));
         all.into_keys().collect()
     }
 
-    /// Whether an instruction belongs to a stretch that made these values.
+    /// Returns true if an instruction belongs to a region that made these values.
     fn takes(&self, inst: &InstData, slots: &HashSet<(u32, u32)>, made: &HashSet<Value>) -> bool {
         use ArrayOp as A;
         let small = |k: usize| inst.args.get(k).is_some_and(|&v| self.is_small(v));
@@ -203,15 +203,15 @@ impl Sizes<'_> {
         }
     }
 
-    /// Whether an element is asked for that is known not to be there.
+    /// Returns true if an element is read at an index that is known to be out of bounds.
     fn is_beyond(&self, inst: &InstData) -> bool {
         let count = self.shape(inst.args[0]).map_or(0, |s| s.iter().product());
         let within = |n: i64| usize::try_from(n).is_ok_and(|n| n < count);
         self.int(inst.args[1]).is_some_and(|n| !within(n))
     }
 
-    /// Whether a part differs from the whole along its axis alone, and lies in it where it is known
-    /// where.
+    /// Returns true if a part differs from the whole along its axis alone, and lies within it if
+    /// its start is known.
     fn fits(&self, inst: &InstData) -> bool {
         let (Some(part), Some(whole)) =
             (self.shape(inst.args[0]), inst.result.and_then(|v| self.shape(v)))
@@ -224,8 +224,8 @@ impl Sizes<'_> {
         crate::array::Moved::embed("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
     }
 
-    /// Whether an instruction may be done before a stretch that stands before it. `reads`: it reads
-    /// what that makes.
+    /// Returns true if an instruction may move to before the region that precedes it. `reads` is
+    /// true if it reads a value of the region.
     fn lets_pass(&self, inst: &InstData, reads: bool) -> bool {
         let number =
             |v: Value| !matches!(self.f.kinds[v], Kind::Array(Element::Real | Element::Complex));
@@ -239,7 +239,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Whether an instruction gives numbers where they are already.
+    /// Returns true if an instruction is a view: its result is a part of the memory of its operand.
     fn moves_nothing(&self, inst: &InstData) -> bool {
         use ArrayOp as A;
         match inst.op {

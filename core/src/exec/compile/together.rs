@@ -1,4 +1,4 @@
-//! Which operations on arrays are done together, in one loop over the elements.
+//! Fusion groups: operations on arrays that run in one loop over the elements.
 //!
 //! ```text
 //! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
@@ -26,11 +26,10 @@ use super::{
     stretches::Stretches,
 };
 
-/// How many operations are done together at most: each needs a stretch of fast memory for its
-/// results.
+/// Maximum number of operations in a group: each needs a chunk of fast memory for its results.
 const LONGEST: usize = 32;
 
-/// For each instruction the last one of its group, if that is another one.
+/// Last instruction of the group of each instruction, if that is another one.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     last: Vec<Option<Inst>>,
@@ -38,7 +37,7 @@ pub(super) struct Together {
     members: HashMap<Inst, Vec<Inst>>,
     /// The groups that read each value, by their last ones; `None` for who is in none.
     readers: Vec<Vec<Option<Inst>>>,
-    /// Whether somebody asks for the shape of a value alone.
+    /// True for each value of which an instruction reads the shape alone.
     shaped: Vec<bool>,
 }
 
@@ -79,17 +78,18 @@ impl Together {
         Together { last, members, readers, shaped }
     }
 
-    /// Whether an instruction is done where another one stands.
+    /// Returns true if an instruction is fused into a later one.
     pub(super) fn is_absorbed(&self, i: Inst) -> bool {
         self.last.get(i.index()).is_some_and(Option::is_some)
     }
 
-    /// Whether an instruction is the last of a group.
+    /// Returns true if an instruction is the last of a group.
     pub(super) fn has(&self, i: Inst) -> bool {
         self.members.contains_key(&i)
     }
 
-    /// What is done at the last instruction of a group, the values it reads and those it gives.
+    /// Returns the fused kernel of the group that ends with an instruction, the values it reads and
+    /// those it gives.
     pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
@@ -161,7 +161,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         }
     }
     let (home, definitions) = (homes(f), f.definitions());
-    // Who reads from another block, or does something else, is never joined.
+    // A reader in another block, or one that is not elementwise, is never fused.
     let mut place = vec![0; f.insts.len()];
     for (b, block) in f.blocks.iter() {
         for (k, &i) in block.insts.iter().enumerate() {
@@ -176,7 +176,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         }
     }
     for block in f.blocks.values() {
-        // Where the shape of a value is first asked for in this block: it must be there by then.
+        // Position at which the shape of a value is first read in this block: the value must be
+        // computed by then.
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
@@ -241,7 +242,8 @@ struct Open {
     class: Class,
     last: Inst,
     size: usize,
-    /// What it gives to others, and which of that are sums: they are there when its loop has ended.
+    /// Values that it gives to others, and those of them that are sums: these are available after
+    /// its loop.
     gives: Vec<Value>,
     sums: Vec<Value>,
 }
@@ -300,20 +302,20 @@ fn merge(
     }
 }
 
-/// What an instruction has to do with elements.
+/// Role of an instruction in the fusion of loops over elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// It gives an array element by element.
+    /// Elementwise operation that gives an array.
     Makes,
-    /// It sums elements, and may read them as they are made.
+    /// Reduction, which may read elements as they are computed.
     Sums,
-    /// It reads elements from other places.
+    /// View: its elements are read from other places.
     Views,
     Other,
 }
 
 impl Role {
-    /// Whether it is no operation on elements.
+    /// Returns true if it is not an operation on elements.
     fn is_apart(self) -> bool {
         matches!(self, Role::Other | Role::Views)
     }

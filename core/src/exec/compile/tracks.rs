@@ -1,5 +1,4 @@
-//! What code does to the checksums of tapes, by which pushes and pops that do not belong together
-//! are found.
+//! Checksums of tapes, by which pushes and pops that do not match are detected.
 //!
 //! ```text
 //! push of slot s:   h  ->  h m + s
@@ -25,8 +24,8 @@ use super::super::code::{Bank, Track};
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const INVERSE: u64 = inverse(FACTOR);
 
-/// By Newton's method, which doubles the bits that are right: an odd number is its own inverse in
-/// the last three.
+/// Computes the inverse by Newton's method, which doubles the number of correct bits: an odd number
+/// is its own inverse in the last three.
 const fn inverse(m: u64) -> u64 {
     let (mut x, mut k) = (m, 0);
     while k < 5 {
@@ -56,7 +55,7 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
     Some((tape, slot, leaves.iter().map(Bank::of).collect(), pushes))
 }
 
-/// Whose tapes a program has.
+/// Origin of the pushes and pops of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Tapes {
     /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
@@ -80,8 +79,7 @@ pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec
     both
 }
 
-/// What instructions do to the checksums of these lists together. No instruction among them is a
-/// call.
+/// Returns the updates of the checksums of these lists by instructions, none of which is a call.
 pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<Track> {
     let mut all: BTreeMap<(u32, Bank), (u64, u64)> = BTreeMap::new();
     for (tape, slot, banks, pushes) in insts.iter().filter_map(|&i| access(f, &f.insts[i])) {

@@ -1,4 +1,4 @@
-//! Which operations ran, and how often.
+//! Counts of the operations that ran.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -26,14 +26,14 @@ use super::{Event, Interceptor, Moment, Stop, flops::flops};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counter {
-    /// How often each operation ran, by its name in text.
+    /// Number of times that each operation ran, by its name in text.
     pub operations: BTreeMap<&'static str, u64>,
     /// Floating-point operations.
     pub flops: u64,
 }
 
 impl Counter {
-    /// How often the operation of that name ran.
+    /// Returns the number of times that the operation of that name ran.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         self.operations.get(name).copied().unwrap_or(0)

@@ -25,7 +25,7 @@ use crate::scalar::Scalar;
 
 use super::{Event, Interceptor, Moment, Stop};
 
-/// What the debugger does next.
+/// Next action of the debugger.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Pause at the next instruction.
@@ -58,7 +58,7 @@ pub enum Reason {
 /// A run that waits: before an instruction.
 #[derive(Debug)]
 pub struct Pause<'a, S: Scalar> {
-    /// Where it stands, and all values.
+    /// Moment at which it pauses, with all values.
     pub event: &'a Event<'a, S>,
     /// Why it pauses.
     pub reason: Reason,
@@ -83,7 +83,7 @@ pub struct Debugger<F> {
     driver: F,
     breakpoints: BTreeSet<u32>,
     command: Command,
-    /// Where the last pause was: how deep, and in which line.
+    /// Call depth and line of the last pause.
     paused: (usize, u32),
     /// The line of the last instruction; `None` after a jump, as a loop may come back to the same
     /// line.
@@ -96,7 +96,7 @@ impl<F> Debugger<F> {
         let (breakpoints, command) = (BTreeSet::new(), Command::Continue);
         Debugger { driver, breakpoints, command, paused: (0, 0), line: None }
     }
-    /// With a breakpoint at a line of the source.
+    /// Adds a breakpoint at a line of the source.
     #[must_use]
     pub fn with_breakpoint(mut self, line: u32) -> Self {
         self.breakpoints.insert(line);

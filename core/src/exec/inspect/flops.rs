@@ -64,7 +64,8 @@ impl Size {
     }
 }
 
-/// What an operation counts for, given its operands and its result.
+/// Returns the number of floating-point operations of an operation, given its operands and its
+/// result.
 pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> u64 {
     let y = Size::of(result);
     let sizes: Vec<Size> = args.iter().map(Size::of).collect();
@@ -149,7 +150,7 @@ fn on_arrays(
     })
 }
 
-/// How many combinations of values the labels of two arrays have.
+/// Returns the number of combinations of values of the labels of two arrays.
 fn combinations(a: &Size, b: &Size, labels: &[i64]) -> u64 {
     let lengths = a.shape.iter().chain(b.shape.iter()).map(|&n| n as u64);
     let mut seen: Vec<i64> = Vec::new();

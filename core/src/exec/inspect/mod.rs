@@ -129,9 +129,9 @@ pub trait Interceptor<S: Scalar> {
     /// To end the run there.
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
 
-    /// What the result of an instruction is instead. It is asked after [`see`](Interceptor::see),
-    /// twice: before the instruction, which then does not run, and after it. `None` leaves it as it
-    /// is.
+    /// Returns a value that replaces the result of an instruction. It is called after
+    /// [`see`](Interceptor::see), twice: before the instruction, which then does not run, and after
+    /// it. `None` keeps the result.
     ///
     /// # Errors
     /// To end the run there. A value of another kind, or for what has none, ends it too.
@@ -174,7 +174,7 @@ impl<'a, S: Scalar> Event<'a, S> {
         Some(Event { moment: *source.marks.get(mark as usize)?, mark, source, banks, base, depth })
     }
 
-    /// Which moment it is.
+    /// Returns the moment.
     #[must_use]
     pub fn moment(&self) -> Moment {
         self.moment
@@ -194,7 +194,7 @@ impl<'a, S: Scalar> Event<'a, S> {
     pub fn id(&self) -> FuncId {
         self.source.id
     }
-    /// How many calls wait for it.
+    /// Returns the call depth.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
@@ -207,7 +207,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             Moment::Edge(..) | Moment::Return(_) => None,
         }
     }
-    /// Where it came from in the source.
+    /// Returns the position in the source.
     #[must_use]
     pub fn at(&self) -> Position {
         match self.moment {
@@ -223,7 +223,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// What is returned.
+    /// Returns the value that the function returns.
     #[must_use]
     pub fn returned(&self) -> Option<Value> {
         match self.moment {
@@ -234,14 +234,15 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// What a value of the function holds now. One that has not been defined in this call holds
-    /// anything.
+    /// Returns the current content of a value of the function. A value that has not been defined in
+    /// this call may have any content.
     #[must_use]
     pub fn value(&self, v: Value) -> Datum<S> {
         let mut slots = self.source.registers[v.index()].iter().copied();
         self.banks.assemble(&self.source.function.kinds[v], &mut slots, self.base)
     }
-    /// Whether the instruction or edge takes an array from this value, which nobody reads any more.
+    /// Returns true if the instruction or edge moves the array out of this value, which is not read
+    /// again.
     fn takes(&self, v: Value) -> bool {
         let before = u32::from(matches!(self.moment, Moment::After(_)));
         let given =
@@ -251,8 +252,8 @@ impl<'a, S: Scalar> Event<'a, S> {
             .into_iter()
             .any(|g| matches!(registers[..], [slot] if (slot.bank, slot.reg) == (g.bank, g.reg)))
     }
-    /// What the parameter of this name, or the value written `v3` in the printed function, holds
-    /// now.
+    /// Returns the current content of the parameter of this name, or of the value written `v3` in
+    /// the printed function.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Datum<S>> {
         let f = self.function();
@@ -320,7 +321,7 @@ impl<S: Scalar> std::fmt::Debug for Inspection<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
-    /// Of the function of the given name.
+    /// Compiles the function of the given name.
     ///
     /// # Errors
     /// There is none, it calls one without a body, or the program is not well formed.
@@ -328,8 +329,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }
 
-    /// Of its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the default
-    /// level.
+    /// Compiles its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the
+    /// default level.
     ///
     /// # Errors
     /// There is no such function, or it cannot be differentiated.
@@ -338,20 +339,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         Inspection::of(&program, gradient)
     }
 
-    /// Of any function of a program.
+    /// Compiles any function of a program.
     ///
     /// # Errors
-    /// It calls one without a body, or the program is not well formed.
+    /// The function calls one without a body, or the program is not well formed.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Watched)
     }
 
-    /// Of any function, to be [`Followed`](Style::Followed).
+    /// Compiles any function in the style [`Followed`](Style::Followed).
     pub(in crate::exec) fn followed(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Followed)
     }
 
-    /// As [`of_gradient`](Inspection::of_gradient), to be followed.
+    /// Compiles the gradient like [`of_gradient`](Inspection::of_gradient), in the style
+    /// [`Followed`](Style::Followed).
     pub(in crate::exec) fn followed_gradient(
         program: &Program,
         f: FuncId,
@@ -371,22 +373,22 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         })
     }
 
-    /// With the host that computes the program's primitives.
+    /// Sets the host that computes the program's primitives.
     #[must_use]
     pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
         self.host = Arc::new(host);
         self
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
-    /// steps and after each operation on arrays.
+    /// Sets a token that ends runs early: it is checked before each run and, during a run, every
+    /// 2^20 steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.machine = self.machine.with_cancellation(token);

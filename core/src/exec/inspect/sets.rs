@@ -15,7 +15,7 @@ pub(super) struct Id(u32);
 
 #[derive(Clone, Copy, Debug)]
 enum Made {
-    /// Of members in order: where they are.
+    /// List of members in order: its range.
     Few(usize, usize),
     Both(Id, Id),
 }

@@ -1,4 +1,4 @@
-//! Which elements of its operands each element of an array comes from.
+//! Sources of the elements of an array among the elements of its operands.
 
 use crate::{
     array::{self, Array, ArrayError, Shape, Strided},
@@ -21,7 +21,7 @@ fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
     }
 }
 
-/// Of an operation element by element, with broadcasting.
+/// Returns the sources of an elementwise operation, with broadcasting.
 pub(super) fn by_elements<S: Scalar>(
     values: &[Datum<S>],
     result: &Datum<S>,
@@ -38,7 +38,7 @@ pub(super) fn by_elements<S: Scalar>(
     Some(sources)
 }
 
-/// Of an operation that moves elements or sums them; `None` of others.
+/// Returns the sources of an operation that moves elements or sums them; `None` of others.
 pub(super) fn on_arrays<S: Scalar>(
     op: ArrayOp,
     values: &[Datum<S>],

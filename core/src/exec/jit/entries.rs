@@ -56,7 +56,7 @@ pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>>
     starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
 }
 
-/// Where the parts start: not within a loop that fits into one.
+/// Returns the starts of the parts, none of which is within a loop that fits into one part.
 fn parts(routine: &Routine) -> Vec<usize> {
     let len = routine.code.len();
     let mut depth = vec![0i32; len + 1];
@@ -77,7 +77,7 @@ fn parts(routine: &Routine) -> Vec<usize> {
     starts
 }
 
-/// Whether enough work is reached from here.
+/// Returns true if enough work is reachable from an instruction.
 fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usize) -> bool {
     let (mut seen, mut next, mut count) = (vec![from], 0, 0);
     while let Some(&pc) = seen.get(next) {
@@ -153,7 +153,7 @@ pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
         .then_some((*array, indices))
 }
 
-/// Whether there is machine code for an instruction of a routine with this number if it
+/// Returns true if there is machine code for an instruction of a routine with this number if it
 /// [calls itself](recursion).
 pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
@@ -164,7 +164,7 @@ pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
         Code::OnArrays(..) => false,
         Code::Return(_) => own.is_some(),
         Code::Select(bank, ..) => bank == bank.element(),
-        // In place, which is what a loop does; integers are not added.
+        // A write in place, as loops have them; integers are not added.
         Code::Set(how, d, a, ..) => {
             slot(a).reg == d && slot(a).last && (how != Write::Add || slot(a).bank != Bank::Ints)
         }

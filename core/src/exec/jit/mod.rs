@@ -54,7 +54,7 @@ pub enum JitError {
     /// There is no code generator for this processor.
     #[error("no machine code for this processor: {reason}")]
     Processor {
-        /// What the code generator says.
+        /// Message of the code generator.
         reason: String,
     },
     /// The code generator failed.
@@ -62,13 +62,13 @@ pub enum JitError {
     Function {
         /// The function.
         function: String,
-        /// What the code generator says.
+        /// Message of the code generator.
         reason: String,
     },
     /// The system gave no memory for machine code.
     #[error("no memory for machine code: {reason}")]
     Memory {
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
 }
@@ -77,7 +77,7 @@ pub enum JitError {
 /// machine goes on with.
 pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
 
-/// What machine code is handed where it is entered.
+/// Argument of machine code at its entry: the state of the machine.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Visit {
@@ -130,18 +130,18 @@ pub(super) struct Shaped {
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) enter: Enter,
-    /// Whether it works on complex numbers.
+    /// True if it works on complex numbers.
     pub(super) is_complex: bool,
     pub(super) lists: Lists,
 }
 
-/// What the cells of a part are of.
+/// Layout of the cells of a part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     pub(super) stacks: Vec<Stack>,
     pub(super) views: Vec<View>,
     pub(super) shapes: Vec<Shaped>,
-    /// Whose checksums it changes.
+    /// Tapes whose checksums it changes.
     pub(super) sums: Vec<Stack>,
 }
 
@@ -153,7 +153,7 @@ pub(super) struct Native {
     _memory: Mutex<Owner>,
 }
 
-/// What owns the memory of machine code. It gives it back only when it is told to.
+/// Owner of the memory of machine code, which gives it back when it is dropped.
 struct Owner(ManuallyDrop<JITModule>);
 
 impl Native {
@@ -179,9 +179,10 @@ impl Drop for Owner {
 }
 
 impl Bytecode {
-    /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of
-    /// arrays. The same bits on every scalar; faster where real numbers are `f64`. Compiling takes
-    /// half a millisecond at least, and about ten for a thousand instructions.
+    /// Compiles to machine code what works on numbers one by one: loops, branches, tapes, elements
+    /// of arrays. The results have the same bits on every scalar; they are faster if real numbers
+    /// are `f64`. Compiling takes half a millisecond at least, and about ten for a thousand
+    /// instructions.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -235,7 +236,7 @@ impl Bytecode {
         Ok(self)
     }
 
-    /// Whether there is machine code for a part of it.
+    /// Returns true if there is machine code for a part of it.
     #[must_use]
     pub fn is_jit(&self) -> bool {
         self.native

@@ -1,6 +1,6 @@
-//! What is known of a routine before machine code is written: which registers are constants, and
-//! for each part of it which registers machine code touches and which are still read where it
-//! begins or ends.
+//! Analysis of a routine before machine code is written: registers that are constants, and for each
+//! part the registers that machine code touches and those that are live at its entry points and
+//! side exits.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,7 +17,8 @@ use super::{
     entries::is_native,
 };
 
-/// How many stores in ways out an instruction may cost before every write is stored at once.
+/// Number of stores in side exits that an instruction may cost before every write is stored at
+/// once.
 const STORES: usize = 8;
 
 /// A routine with doors.
@@ -57,7 +58,7 @@ impl Plan<'_> {
         Plan { routine, own, numbering, constants, liveness }
     }
 
-    /// Whether there is machine code for an instruction.
+    /// Returns true if there is machine code for an instruction.
     pub(super) fn is_native(&self, pc: usize) -> bool {
         is_native(self.routine.code[pc], &self.routine.slots, self.own)
     }
@@ -92,7 +93,7 @@ pub(super) struct Part {
     /// Those of them that are read at or after each instruction where machine code may begin or
     /// end.
     at: HashMap<usize, Vec<(Bank, Reg)>>,
-    /// Whether registers are stored wherever they are written.
+    /// True if registers are stored at each write.
     pub(super) through: bool,
 }
 
@@ -146,7 +147,7 @@ impl Part {
         part
     }
 
-    /// Whether machine code touches registers of a bank.
+    /// Returns true if machine code touches registers of a bank.
     pub(super) fn touches(&self, bank: Bank) -> bool {
         self.touched.keys().any(|of| of.0 == bank)
     }
@@ -167,7 +168,7 @@ impl Part {
     }
 }
 
-/// Whether machine code may begin at an instruction that there is machine code for, or end there.
+/// Returns true if an instruction that has machine code may be an entry point or a side exit.
 fn may_leave(code: Code) -> bool {
     let fallible = matches!(
         code,

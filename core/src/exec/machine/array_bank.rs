@@ -15,7 +15,7 @@ use super::{
 /// An array in a register or on a tape; `None` is the empty one.
 pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
-/// How many spare buffers are kept before those that are too short go for new ones.
+/// Maximum number of spare buffers that are kept before the largest is freed for a new one.
 const MANY: usize = 64;
 
 /// Array registers of all calls, one after the other.
@@ -70,8 +70,8 @@ impl<T: Clone> ArrayBank<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
-    /// Where the elements of an array are, how many, and whether they may be written, which is
-    /// found out only if that is wanted.
+    /// Returns the address of the elements of an array, their number, and true if they may be
+    /// written, which is tested only if `write` is true.
     #[cfg(feature = "jit")]
     pub(super) fn view(&mut self, reg: usize, write: bool) -> (*mut T, usize, bool) {
         let Some(array) = &mut self.registers[reg] else {
@@ -110,9 +110,9 @@ impl<T: Clone> ArrayBank<T> {
         Ok(array)
     }
 
-    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits
-    /// best. If none does, a new one, so that the same program run again finds each size that it
-    /// needs; of many, the largest goes for it.
+    /// Returns a buffer like [`fresh`](ArrayBank::fresh), but with its old contents: the spare
+    /// buffer that fits best. If none does, a new one, so that the same program run again finds
+    /// each size that it needs; if there are many, the largest is freed for it.
     pub(super) fn stale(
         &mut self,
         len: usize,

@@ -291,7 +291,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let expected = primitive.result.to_string();
                 return Err(fail(HostError::Kind { name, given, expected }));
             }
-            // So that registers alone share the arguments.
+            // Now registers alone share the arguments.
             drop(values);
             banks.adopt(&value).map_err(full)?;
             let mut to = slots[results.range()].iter().copied();
@@ -317,8 +317,7 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
         })
         .sum();
     room.work(read as u64);
-    // What costs more than its operands is worth a look at their shapes only where they are not
-    // tiny.
+    // The shapes of tiny operands are not worth a look for superlinear costs.
     if read > TINY {
         let shapes = arrays.map(|slot| match slot.bank {
             Bank::Complexes => complexes.shape(on(slot)),

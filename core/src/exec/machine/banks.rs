@@ -21,7 +21,7 @@ use super::{
     small::Memory,
 };
 
-/// Where the registers of a call start in each bank.
+/// Start of the registers of a call in each bank.
 pub(in super::super) type Base = [usize; BANKS];
 
 /// The registers of all calls, one after the other.
@@ -43,11 +43,11 @@ pub(super) struct Arrays<S: Scalar> {
     pub(super) transforms: Transforms,
     /// The numbers of small arrays.
     pub(super) small: Memory<S::Real>,
-    /// What the run may use.
+    /// Budget of the run.
     pub(super) room: Room,
 }
 
-/// What a primal recorded and its adjoint has not yet read.
+/// Values that a primal recorded and its adjoint has not yet read.
 #[derive(Clone, Debug)]
 pub(super) struct Tape<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
@@ -58,16 +58,17 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) int_arrays: Vec<Held<i64>>,
     /// The elements of small arrays whose shapes are known.
     pub(super) small: Vec<S::Real>,
-    /// What was pushed to each list and not popped, as far as it is tracked: 0 for nothing.
+    /// Checksum of the entries of each list that were pushed and not popped, as far as it is
+    /// tracked: 0 for none.
     pub(super) sums: [u64; BANKS],
 }
 
-/// What a primal left for its adjoint.
+/// Values that a primal recorded for its adjoint.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
 
 impl<S: Scalar> Tapes<S> {
-    /// The same for who takes first what was put there first.
+    /// Returns the tapes in reverse, for code that pops first what was pushed first.
     pub(in super::super) fn turned(mut self) -> Tapes<S> {
         for tape in &mut self.0 {
             tape.reals.reverse();
@@ -344,8 +345,8 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers
-    /// are written over, arrays change places with it, and nothing is allocated.
+    /// Writes a value like [`assemble`](Banks::assemble), but in place of a value that an earlier
+    /// run gave: numbers are overwritten, arrays are swapped, and nothing is allocated.
     pub(super) fn unload(
         &mut self,
         kind: &Kind,

@@ -45,7 +45,7 @@ impl<S: Scalar> Scratch<S> {
     }
 }
 
-/// As many as recipes have without allocating.
+/// Vector that holds as many elements as most kernels have without allocating.
 type Each<T> = SmallVec<[T; 12]>;
 type Few<T> = SmallVec<[T; 4]>;
 type Operands<S> = Each<Operand<S>>;
@@ -102,8 +102,8 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// From this many elements on, more than the nearest cache holds, a result is put in place of an
-/// operand that nobody reads afterwards.
+/// Number of elements, more than the nearest cache holds, from which on a result is written in
+/// place of an operand that is not read again.
 const LARGE: usize = 8 * AT_ONCE;
 
 struct Run<'a, S: Scalar> {
@@ -111,7 +111,7 @@ struct Run<'a, S: Scalar> {
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut Scratch<S>,
     room: &'a mut Room,
-    /// Where operands are from; those that sweeps give are behind them.
+    /// Registers of the operands; operands that loops give come after them.
     args: &'a [Slot],
 }
 
@@ -172,7 +172,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         operands: &mut Operands<S>,
         limit: usize,
     ) -> Result<Results<S>, Fault> {
-        // Of operands that are too large, or of a plan made under another limit.
+        // The operands are too large, or the plan was made under another limit.
         if let Some(sweep) = sweeps.iter().find(|sweep| sweep.len > limit) {
             let given = sweep.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit }));

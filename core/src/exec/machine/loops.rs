@@ -75,7 +75,8 @@ fn mixed<T: Real, S: Scalar<Real = T>>(
 ) {
     match op {
         Mixed::Promote => one(x.reals(0), complex, |x| S::from_real(x.clone())),
-        // What a real type cannot hold is NaN; the machine has asked for complex numbers before.
+        // A value that a real type cannot hold is NaN; the machine has asked for complex numbers
+        // before.
         Mixed::Complex => two(x.reals(0), x.reals(1), complex, |x, y| {
             S::from_parts(x.clone(), y.clone()).unwrap_or_else(|| S::lit(f64::NAN))
         }),

@@ -48,14 +48,14 @@ pub struct Machine<S: Scalar> {
     banks: Banks<S>,
     tapes: Vec<Tape<S>>,
     frames: Vec<Frame>,
-    /// Whether the next run reads the tapes that the last one left.
+    /// True if the next run reads the tapes that the last one left.
     keep: bool,
-    /// Whether a run ended before its end and left something in registers.
+    /// True if a run failed and left values in registers.
     broken: bool,
     cancellation: CancellationToken,
     /// Steps of the last run, if it came to its end.
     steps: u64,
-    /// What machine code is handed of tapes and arrays.
+    /// Cells of tapes and arrays for machine code.
     #[cfg(feature = "jit")]
     cells: Vec<super::jit::Cell>,
 }
@@ -83,7 +83,7 @@ impl<S: Scalar> Machine<S> {
         }
     }
 
-    /// The same with a token that ends its runs early: looked at before each and, while it runs,
+    /// Sets a token that ends its runs early: it is checked before each run and, during a run,
     /// every 2^20 steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Machine<S> {
@@ -188,8 +188,8 @@ impl Bytecode {
         Ok(())
     }
 
-    /// Whether each pop took what the push of its slot left, on the tapes that are popped to the
-    /// end.
+    /// Checks that each pop took the value that the push of its slot left, on the tapes that are
+    /// popped to the end.
     fn check_tapes<S: Scalar>(&self, tapes: &[Tape<S>]) -> Result<(), RunError> {
         match self
             .balanced
@@ -204,7 +204,7 @@ impl Bytecode {
         }
     }
 
-    /// Whether the arguments are what the parameters ask for.
+    /// Checks the arguments against the parameters.
     fn check<S: Scalar>(&self, args: &[Datum<S>]) -> Result<(), CallError> {
         let function = || self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
         if args.len() != self.params.len() {

@@ -15,7 +15,8 @@ use super::{
     banks::{Banks, Base, Tape},
 };
 
-/// What a door is entered from: the routine, where its registers start, and how deep calls may be.
+/// Frame from which machine code is entered: the routine, the start of its registers, and the limit
+/// of the call depth.
 pub(super) struct Threshold<'a> {
     pub(super) routine: &'a Routine,
     pub(super) base: Base,

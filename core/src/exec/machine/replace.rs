@@ -1,4 +1,4 @@
-//! What an interceptor gives in place of a result.
+//! Values by which an interceptor replaces results.
 
 use crate::{array::ArrayError, scalar::Scalar};
 

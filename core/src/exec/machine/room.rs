@@ -14,13 +14,13 @@ use super::super::Limits;
 /// Steps between two counts of the numbers in registers and on tapes.
 pub(super) const STRETCH: u64 = 1 << 20;
 
-/// What a run may use and uses, in bytes, and what it may do with elements of arrays.
+/// Memory budget of a run, in bytes, and its budget of work on elements of arrays.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     limit: usize,
-    /// Of arrays in registers, on tapes, and buffers kept.
+    /// Bytes of arrays in registers, on tapes, and in buffers kept.
     arrays: usize,
-    /// Of numbers in registers and on tapes, when they were counted last.
+    /// Bytes of numbers in registers and on tapes, when they were counted last.
     numbers: usize,
     /// Operations on elements so far, and the most of them.
     done: u64,
@@ -45,13 +45,13 @@ impl Room {
         self.done
     }
 
-    /// What is left of the limits, but for steps.
+    /// Returns the limits that are left, but for steps.
     pub(super) fn left_of(&self, limits: &Limits) -> Limits {
         let memory = limits.memory.saturating_sub(self.used());
         limits.with_work(self.most.saturating_sub(self.done)).with_memory(memory)
     }
 
-    /// Whether there were more of them than there may be.
+    /// Returns true if there were more operations on elements than the limit.
     #[inline]
     pub(super) fn is_overworked(&self) -> bool {
         self.done > self.most

@@ -33,7 +33,7 @@ use super::{
     room::{Room, STRETCH},
 };
 
-/// What the programs that a host runs may use, and the steps that they have used.
+/// Limits of the programs that a host runs, and the steps that they have used.
 pub(super) struct Below<'a> {
     pub(super) limits: &'a Limits,
     /// Steps that are left.
@@ -42,7 +42,7 @@ pub(super) struct Below<'a> {
     pub(super) used: u64,
 }
 
-/// Where the run stands, for errors.
+/// Current instruction of a run, for errors.
 pub(super) struct Place<'a> {
     pub(super) routine: &'a Routine,
     pub(super) pc: usize,
@@ -449,7 +449,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         if let Some(value) = replaced.map_err(stopped)? {
                             let place = Replaced::by(&event, &value).map_err(stopped)?;
                             place.put(banks, base, &value).map_err(|e| place!().full(e))?;
-                            // What need not run is passed over, to the mark behind it.
+                            // Instructions that need not run are passed over, up to the mark after
+                            // them.
                             let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
                             let skipped =
                                 program[pc..].iter().position(behind).filter(|_| place.is_before);

@@ -35,7 +35,7 @@ impl<T> Memory<T> {
     }
 }
 
-/// What is read: operands, what was computed before, and offsets.
+/// Operands, earlier results and offsets that steps read.
 struct View<'a, T> {
     arrays: &'a [&'a [T]],
     memory: &'a [T],

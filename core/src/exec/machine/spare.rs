@@ -36,7 +36,7 @@ impl<T> Spare<T> {
         Spare { classes: Vec::new(), filled: Vec::new(), len: 0, bytes: 0 }
     }
 
-    /// How many there are.
+    /// Returns the number of buffers.
     pub(super) fn len(&self) -> usize {
         self.len
     }

@@ -1,4 +1,4 @@
-//! How a recipe is run on operands of certain shapes: found once, kept for the next run.
+//! Plan of a fused kernel for operands of certain shapes: made once, kept for the next run.
 //!
 //! A recipe becomes *sweeps* over elements, one for each step whose own shape is smaller than that
 //! of the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one
@@ -17,7 +17,7 @@ use super::super::recipe::{From, Output, Recipe, Step, View};
 /// A message, and where it is from if not from the instruction as a whole.
 pub(super) type Fault = (Option<Position>, ArrayError);
 
-/// What a plan depends on.
+/// Key of a plan: what it depends on of an operand.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Seen {
     /// Numbers, whatever they are.
@@ -43,18 +43,18 @@ pub(super) struct Sweep {
     pub(super) sources: Vec<Source>,
     pub(super) works: Vec<Work>,
     pub(super) outputs: Vec<Wanted>,
-    /// How many places for stretches its steps need.
+    /// Number of slots for chunks that its steps need.
     pub(super) slots: usize,
 }
 
-/// What is read of an operand.
+/// Operand of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) operand: usize,
     pub(super) reading: Reading,
 }
 
-/// How an operand is read.
+/// Access pattern of an operand.
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Reading {
@@ -88,19 +88,19 @@ impl Again {
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) op: Op,
-    /// Whether it is two operations of arithmetic, and which.
+    /// Second operation of arithmetic that is fused into the step, if there is one.
     pub(super) twice: Option<Twice>,
-    /// What it reads; the third is that of the second operation.
+    /// Inputs; the third is that of the second operation.
     pub(super) from: [Place; 3],
     pub(super) complex: bool,
-    /// Where it writes.
+    /// Slot that it writes to.
     pub(super) slot: usize,
-    /// Whether all of it is wanted: the slot then holds the whole array.
+    /// True if the whole result is an output: the slot then holds the whole array.
     pub(super) kept: bool,
     pub(super) at: Position,
 }
 
-/// What a step reads.
+/// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Source(usize),
@@ -118,14 +118,14 @@ pub(super) enum Wanted {
     Sum(Place),
     /// Sums of what is repeated, in this shape; where they belong, if there are elements.
     Sums(Place, Shape, Option<Again>),
-    /// The same array as that of another result.
+    /// Array of another result.
     Same(usize),
     /// A shape without elements, of complex numbers or of real ones.
     Hollow(bool, Shape),
 }
 
 impl Work {
-    /// Which operation of arithmetic on real numbers it is, if one alone.
+    /// Returns the operation of arithmetic on real numbers that it is, if it is a single one.
     fn basic(&self) -> Option<Basic> {
         match self.op {
             Op::Number2(op) if !self.complex && self.twice.is_none() => match op {
@@ -140,7 +140,7 @@ impl Work {
 }
 
 impl Wanted {
-    /// What it is made from.
+    /// Returns the input that it is made from.
     fn place(&self) -> Option<Place> {
         match *self {
             Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
@@ -331,13 +331,13 @@ impl Sweep {
     }
 }
 
-/// Which operands of a recipe are ints that shapes depend on.
+/// Returns true if an operand is an int that shapes depend on.
 pub(super) fn measures(recipe: &Recipe, k: usize) -> bool {
     recipe.views.iter().any(|v| v.args.contains(&k))
         || recipe.outputs.iter().any(|o| matches!(o, Output::SumKeep(_, axis) if *axis == k))
 }
 
-/// Whether an operand says nothing but where views begin.
+/// Returns true if an operand determines nothing but the starts of views.
 pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
     let other = |v: &View| {
         let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
@@ -421,11 +421,11 @@ fn viewed(
     }
 }
 
-/// Where a step has its result.
+/// Location of the result of a step.
 enum Made {
-    /// In the last sweep.
+    /// Result in the last loop.
     Here(Place),
-    /// In an operand.
+    /// Result in an operand.
     Before(usize),
 }
 
@@ -433,7 +433,7 @@ struct Maker<'a> {
     recipe: &'a Recipe,
     seen: &'a [Seen],
     shapes: Shapes,
-    /// How many operands there are, with those that sweeps give.
+    /// Number of operands, with those that loops give.
     operands: usize,
     places: Vec<Made>,
     sweeps: Vec<Sweep>,
@@ -476,7 +476,7 @@ impl Maker<'_> {
         Ok(sweep)
     }
 
-    /// What an output asks for, or all of what it reads.
+    /// Returns the specification of an output, or `Err` of the input if all of it is the output.
     fn wanted(
         &mut self,
         output: Output,
@@ -520,7 +520,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Where a sweep finds what a step reads.
+    /// Returns the input of a loop that holds the operand of a step.
     fn place(&mut self, from: From, sweep: &mut Sweep) -> Place {
         match from {
             From::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),

@@ -69,7 +69,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     let of = |bank: Bank| args.iter().any(|s| s.bank == bank);
     let mut numbers = SmallVec::new();
     let mut list = None;
-    // Of arrays of ints only shapes and places can be asked for.
+    // For arrays of ints there are operations on shapes and indices only.
     let mut whole = None;
     for &slot in args {
         match slot.bank {
@@ -243,7 +243,7 @@ fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayErr
     Ok(lengths.iter().filter_map(|&n| usize::try_from(n).ok()).collect())
 }
 
-/// How many elements are left where an axis gets the length 1.
+/// Returns the number of elements that are left if the length of an axis becomes 1.
 fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
     let along = usize::try_from(axis).ok().and_then(|k| a.shape().get(k).copied());
     a.len() / along.unwrap_or(1).max(1)
@@ -374,7 +374,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         return Ok(y);
     }
-    // In place where nobody else reads the operand.
+    // In place if the operand is not shared.
     if matches!(
         op,
         A::Reshape
@@ -439,7 +439,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         A::SumKeep | A::TakeAlong => reduced(a, int(0)),
         A::LinearRecurrence => checked_count(&[a.len() + reduced(a, int(0))], limits.array)?,
-        // What is kept for the way back keeps its buffer: one of the right length.
+        // A slice that is kept for the reverse pass keeps its buffer: one of the right length.
         A::Slice => {
             let length = usize::try_from(int(2)).unwrap_or(0);
             (reduced(a, int(0)).saturating_mul(length)).min(a.len())

@@ -1,4 +1,4 @@
-//! What operations on whole arrays cost, in operations on their elements.
+//! Costs of operations on whole arrays, in operations on their elements.
 //!
 //! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. What makes
 //! an array counts its elements where it is made ([`Room`](super::room::Room)), what is done

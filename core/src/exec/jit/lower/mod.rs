@@ -1,4 +1,4 @@
-//! From a part of the bytecode to a function of the code generator.
+//! Lowering of a part of the bytecode to a function of the code generator.
 //!
 //! ```text
 //!           ┌─ door 0: take what is read from here on ─┐
@@ -71,14 +71,14 @@ struct Lowering<'a, 'f> {
     b: FunctionBuilder<'f>,
     visit: Value,
     door: Value,
-    /// Where the registers of numbers are: real, complex, integers.
+    /// Addresses of the registers of numbers: real, complex, integers.
     banks: [Variable; 3],
     cells: Value,
     /// The next free place of the calls that wait.
     frames: Variable,
-    /// Where a call of the routine by itself goes on, by the instruction.
+    /// Blocks in which a recursive call returns, by the instruction.
     resumed: BTreeMap<usize, Block>,
-    /// Of each register, made when it is first named. A complex number has two.
+    /// Variables of each register, made when it is first named. A complex number has two.
     variables: HashMap<(Bank, Reg), [Variable; 2]>,
     fuel: Variable,
     lists: Lists,
@@ -87,7 +87,7 @@ struct Lowering<'a, 'f> {
     blocks: BTreeMap<usize, Block>,
     exits: BTreeMap<usize, Block>,
     signatures: HashMap<(Vec<ir::Type>, Option<ir::Type>), ir::SigRef>,
-    /// Where functions of complex numbers write their value.
+    /// Stack slot of the results of functions of complex numbers.
     result: Option<StackSlot>,
 }
 
@@ -139,7 +139,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.plan.routine.code[pc]
     }
 
-    /// Whether machine code goes on with an instruction.
+    /// Returns true if machine code goes on with an instruction.
     fn is_inside(&self, pc: usize) -> bool {
         self.part.range.contains(&pc) && self.plan.is_native(pc)
     }
@@ -203,7 +203,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Where machine code ends at an instruction.
+    /// Returns the side exit at an instruction.
     fn exit(&mut self, pc: usize) -> Block {
         let b = &mut self.b;
         *self.exits.entry(pc).or_insert_with(|| {
@@ -213,7 +213,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         })
     }
 
-    /// Where the way to an instruction leads: to its block, or out.
+    /// Returns the block of an instruction, or a side exit if it has none.
     fn target(&mut self, to: usize) -> Block {
         match self.blocks.get(&to) {
             Some(&block) => block,
@@ -232,7 +232,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
     fn body(&mut self) {
         for (from, block) in self.blocks.clone() {
             self.b.switch_to_block(block);
-            // To the next block, a jump, or the machine.
+            // The block ends at the next block, a jump, or an instruction that is left to the
+            // machine.
             let mut last = from;
             while !self.code(last).ends()
                 && self.is_inside(last + 1)
@@ -342,7 +343,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// From the start to each door: takes the registers that are read from there on.
+    /// Emits the entry points: each loads the registers that are live there.
     fn doors(&mut self) {
         let mut doors = vec![];
         for pc in self.part.range.clone() {

@@ -238,7 +238,7 @@ fn kind(bank: Bank) -> ir::Type {
     if bank == Bank::Int { types::I64 } else { types::F64 }
 }
 
-/// How many parts a number has.
+/// Returns the number of parts of a number.
 fn parts(bank: Bank) -> usize {
     if bank == Bank::Complex { 2 } else { 1 }
 }
