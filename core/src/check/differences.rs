@@ -31,17 +31,18 @@ const SHORTER_STEPS: i32 = 12;
 /// No step is a larger part of the larger of 1 and the argument, or of the argument.
 const LONGEST: f64 = 0.05;
 
-/// Where rounding makes differences random, two may be close by chance.
+/// Safety factor of an error: where rounding makes differences random, two may be close by chance.
 const CHANCE: f64 = 3.0;
 
-/// Which part of the distance to what other steps say their error is at most if they contradict.
+/// Part of the distance to an estimate by longer steps that its error must stay below to
+/// contradict.
 const SURE: f64 = 1e-4;
 
-/// What differences say of a derivative.
+/// Estimate of a derivative by differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     pub(super) value: f64,
-    /// How far it may be off.
+    /// Bound of the error of the value.
     pub(super) error: f64,
 }
 
@@ -141,9 +142,9 @@ pub(super) fn slopes<T: Real>(
     }
 }
 
-/// Whether the slopes from both sides differ, however short the steps: where engines have no
-/// derivative, there is none then, and central differences say their mean. `sum`: the number that
-/// is differentiated, of those that the result has.
+/// Returns true if the one-sided derivatives differ, however short the steps: engines that have no
+/// derivative at a point say so there, and central differences give the mean. `sum` maps the
+/// numbers of the result to the one that is differentiated.
 pub(super) fn has_kink<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],

@@ -90,7 +90,7 @@ pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>
         .collect()
 }
 
-/// As [`filled`], for the inside of tuples.
+/// Does the work of [`filled`] for the fields of tuples.
 fn filled_dyn<T: Real>(values: &[Value<T>], next: &mut dyn Iterator<Item = f64>) -> Vec<Value<T>> {
     filled(values, &mut { next })
 }
