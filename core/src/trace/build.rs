@@ -1,4 +1,4 @@
-//! How an operation becomes a part: the rules that are applied at once.
+//! Construction of expressions: the rewrite rules that are applied at once.
 //!
 //! | rule | |
 //! |---|---|

@@ -57,7 +57,7 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
         Cached { name: name.into(), names, f, known: Vec::new(), types: PhantomData }
     }
 
-    /// What has been recorded.
+    /// Returns the recordings.
     pub fn recordings(&self) -> impl Iterator<Item = &Recording> {
         self.known.iter().map(|(r, _)| r)
     }
@@ -74,13 +74,14 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
     /// The value and the gradient by each parameter.
     ///
     /// # Errors
-    /// As [`value`](Cached::value); the result is no real number.
+    /// Those of [`value`](Cached::value); the result is no real number.
     pub fn value_and_gradient(&mut self, values: V) -> Result<(R, Numbers<R>), TraceError> {
         let (k, args) = self.find(values)?;
         Ok(self.known[k].1.value_and_gradient(&args)?)
     }
 
-    /// Where the recording is that holds at these values.
+    /// Returns the index of the recording that holds at these values, which is made if there is
+    /// none, and the values as arguments.
     fn find(&mut self, values: V) -> Result<(usize, Numbers<R>), TraceError> {
         let datum = values.datum();
         let args = match datum {

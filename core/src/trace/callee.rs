@@ -45,7 +45,7 @@ use super::{
 #[derive(Clone)]
 pub struct Callee(pub(super) Arc<Shared>);
 
-/// What is called.
+/// Function or primitive of a callee.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) program: Program,
@@ -96,10 +96,10 @@ impl Callee {
         Callee::shared(program, Target::Primitive(p), name, params, result)
     }
 
-    /// What is registered under the given name.
+    /// Returns the function or primitive that is registered under the given name.
     ///
     /// # Errors
-    /// As [`Callee::new`].
+    /// Those of [`Callee::new`].
     pub fn registered(rules: &Rules, name: &str) -> Result<Callee, TraceError> {
         Callee::new(rules.program(), name)
     }
@@ -147,7 +147,7 @@ impl Callee {
         Ok(Callee(Arc::new(Shared { program, target, name, params, result, code, host, key })))
     }
 
-    /// With the host that computes the primitives behind it where it runs on numbers.
+    /// Sets the host that computes its primitives when it runs on numbers.
     #[must_use]
     pub fn with_host(self, host: Arc<dyn Hosts>) -> Callee {
         let mut shared = Arc::unwrap_or_clone(self.0);
@@ -220,7 +220,7 @@ pub trait Record: Scalar {
     /// Calls it with the right number of arguments.
     ///
     /// # Errors
-    /// It fails.
+    /// The call fails.
     fn record(callee: &Callee, args: &[Self]) -> Result<Self, TraceError>;
 }
 

@@ -106,7 +106,7 @@ impl Constant {
         }
     }
 
-    /// The same bits, the same number.
+    /// Returns a key that is the same for the same number only.
     pub(super) fn key(self) -> [u64; 3] {
         match self {
             Constant::Exact { q, root, pi } => {

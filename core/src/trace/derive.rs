@@ -22,7 +22,7 @@ use super::{
     print::{mentions_pi, print},
 };
 
-/// What an input is given as.
+/// Value of an input.
 enum Given<S: Scalar> {
     Real(S::Real),
     Complex(S),
@@ -41,7 +41,7 @@ impl Expr {
     /// The function as program text, which [`parse_program`](crate::text::parse_program) reads.
     ///
     /// # Errors
-    /// As [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
+    /// Those of [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
     /// `let`, a function called `sin`.
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
@@ -95,7 +95,7 @@ impl Expr {
         gradient(&self.0, inputs)
     }
 
-    /// The same expression after the passes of a level. [`Level::Strict`] keeps every bit;
+    /// Returns the expression after the passes of a level. [`Level::Strict`] keeps every bit;
     /// [`Level::Algebraic`] makes constants floats.
     ///
     /// # Errors
@@ -123,18 +123,18 @@ impl Expr {
 }
 
 impl ComplexExpr {
-    /// As [`Expr::function`].
+    /// Returns the function like [`Expr::function`].
     ///
     /// # Errors
-    /// As [`Expr::function`].
+    /// Those of [`Expr::function`].
     pub fn function(&self, name: &str, inputs: &[&str]) -> Result<Program, TraceError> {
         lower(&self.0, name, inputs).map(|(p, _)| p)
     }
 
-    /// As [`Expr::program_text`].
+    /// Returns program text like [`Expr::program_text`].
     ///
     /// # Errors
-    /// As [`Expr::function`].
+    /// Those of [`Expr::function`].
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
     }
@@ -163,18 +163,18 @@ impl ComplexExpr {
         derivative(&self.0, input).map(ComplexExpr)
     }
 
-    /// As [`Expr::simplified`].
+    /// Simplifies the expression like [`Expr::simplified`].
     ///
     /// # Errors
-    /// As [`Expr::simplified`].
+    /// Those of [`Expr::simplified`].
     pub fn simplified(&self, level: Level) -> Result<ComplexExpr, TraceError> {
         simplified(&self.0, level).map(ComplexExpr)
     }
 
-    /// As [`Expr::from_program`], of a function that gives a complex number.
+    /// Reads a function that gives a complex number like [`Expr::from_program`].
     ///
     /// # Errors
-    /// As [`Expr::from_program`].
+    /// Those of [`Expr::from_program`].
     pub fn from_program(program: &Program, name: &str) -> Result<ComplexExpr, TraceError> {
         from_program(program, name, &Kind::Complex).map(ComplexExpr)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with expressions and recordings.
+//! Errors of expressions and recordings.
 
 use crate::{
     adjoint::DiffError,
@@ -38,7 +38,7 @@ pub enum TraceError {
     Name {
         /// The name.
         name: String,
-        /// What is called so.
+        /// Thing that was to have the name.
         what: &'static str,
     },
     /// An input of another kind.
@@ -46,9 +46,9 @@ pub enum TraceError {
     Kind {
         /// Its name.
         name: String,
-        /// What was given.
+        /// Kind of the value given.
         given: Kind,
-        /// What it is.
+        /// Kind of the input.
         expected: Kind,
     },
     /// No such function or primitive.
@@ -64,9 +64,9 @@ pub enum TraceError {
     Arity {
         /// The function.
         name: String,
-        /// How many were given.
+        /// Number of arguments given.
         given: usize,
-        /// How many it takes.
+        /// Number of arguments that it takes.
         expected: usize,
     },
     /// A function that cannot stand in an expression.
@@ -76,7 +76,7 @@ pub enum TraceError {
         name: String,
         /// Its signature.
         given: String,
-        /// What can be recorded.
+        /// Signatures that can be recorded.
         expected: &'static str,
     },
     /// A function that is no expression: it has loops or branches, or an op that expressions do not
@@ -87,7 +87,7 @@ pub enum TraceError {
     NotAnExpression {
         /// The function.
         function: String,
-        /// What it holds.
+        /// Construct that it contains.
         what: String,
     },
     /// A comparison of symbols.

@@ -144,7 +144,7 @@ ring_ops!(ComplexExpr {
     - = |a: &ComplexExpr| ComplexExpr(build::number1(Number1::Neg, &a.0));
 });
 
-/// What both kinds share.
+/// Implementations that both kinds of expressions share.
 macro_rules! expression {
     ($($E:ident $kind:ident;)*) => {$(
         impl PartialEq for $E {
@@ -174,7 +174,7 @@ macro_rules! expression {
             fn is_exact_zero(&self) -> bool { build::is_zero(&self.0) }
         }
         impl $E {
-            /// How many different parts it is made of.
+            /// Returns the number of different nodes.
             #[must_use]
             pub fn size(&self) -> usize { size(&self.0) }
             /// The names of its inputs, in the order in which they come up.
@@ -378,7 +378,7 @@ impl Real for Expr {
     fn logaddexp(&self, y: &Expr) -> Expr {
         Expr(build::real2(Real2::LogAddExp, &self.0, &y.0))
     }
-    /// Of a constant its value, else nothing.
+    /// Returns the value of a constant, and `None` of anything else.
     fn primal(&self) -> Option<f64> {
         self.constant()
     }

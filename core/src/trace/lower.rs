@@ -168,7 +168,7 @@ impl Lowering {
     }
 }
 
-/// Whether `n / d` is a float exactly.
+/// Returns true if `n / d` is exactly a float.
 fn is_float(n: i64, d: i64) -> bool {
     d.unsigned_abs().is_power_of_two() && n.unsigned_abs() < 1 << 53
 }
@@ -207,7 +207,7 @@ pub(super) fn raise(
     raise_at(program, f, args, plain, 0)
 }
 
-/// How deep calls are opened.
+/// Maximum depth of calls that are inlined.
 const MAX_CALLS: usize = 64;
 
 fn raise_at(

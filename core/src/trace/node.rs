@@ -30,7 +30,7 @@ pub(super) struct Node {
     key: u128,
 }
 
-/// What a node is.
+/// Content of a node.
 pub(super) enum What {
     /// An input.
     Symbol(Symbol),
@@ -94,7 +94,7 @@ impl Sym {
         }))
     }
 
-    /// What tells it apart.
+    /// Returns the key that identifies it.
     pub(super) fn key(&self) -> u128 {
         match self {
             Sym::Const(c) => c.key().into_iter().fold(CONSTANT, |h, x| mix(h, u128::from(x))),

@@ -25,10 +25,10 @@ use super::{
 
 /// The longest expression that is written out in full, in parts.
 const IN_FULL: u64 = 200;
-/// How deep parentheses may be. The program language reads 100.
+/// Maximum depth of parentheses. The program language reads 100.
 const MAX_DEPTH: usize = 40;
 
-/// How tightly a text holds together.
+/// Precedence of the outermost operator of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Compare,
@@ -42,7 +42,7 @@ struct Text {
     text: String,
     rank: Rank,
     depth: usize,
-    /// How many parts it holds when written out in full.
+    /// Number of nodes when written out in full.
     size: u64,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
 }
 
 struct Writer {
-    /// How often each part is still to be written.
+    /// Number of uses of each part that are still to be written.
     uses: HashMap<u128, u64>,
     taken: HashSet<String>,
     /// The constant.
@@ -358,7 +358,7 @@ fn constant(c: Constant, pi_word: &str) -> Text {
     }
 }
 
-/// Whether the word `pi` stands for the constant.
+/// Returns true if the word `pi` is used for the constant.
 pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
     let (mut constant, mut symbol) = (false, false);
     let Ok(()) = visit(roots, |sym| {

@@ -96,7 +96,7 @@ pub fn trace<I: Input, O: Output>(
 /// ```
 ///
 /// # Errors
-/// As [`trace`].
+/// Those of [`trace`].
 pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
     name: &str,
     names: &[&str],
@@ -199,8 +199,8 @@ impl Recording {
         Ok(Derivatives::new(&self.program, &self.function().name)?)
     }
 
-    /// Whether all conditions hold at other values, so that the function would take the same path
-    /// there.
+    /// Returns true if all conditions hold at other values, so that the function would take the
+    /// same path there.
     ///
     /// # Errors
     /// The values have another shape.
@@ -251,7 +251,7 @@ impl Recording {
         })
     }
 
-    /// Whether arguments have the shape of the parameters, lengths of arrays included.
+    /// Returns true if arguments have the shape of the parameters, lengths of arrays included.
     pub(super) fn fits<R: Real>(&self, args: &[Datum<Complex<R>>]) -> bool {
         args.len() == self.params.len()
             && args.iter().zip(&self.params).all(|(a, (_, b))| fits(a, b))

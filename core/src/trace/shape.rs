@@ -1,4 +1,4 @@
-//! What a recorded function takes and gives: numbers, and tuples, arrays and structs of them.
+//! Arguments and results of recorded functions: numbers, and tuples, arrays and structs of them.
 
 use num_complex::Complex;
 
@@ -134,7 +134,7 @@ impl Branch {
     }
 }
 
-/// What a recorded function gives: expressions, tuples, arrays, lists and structs of them, or a
+/// Result of a recorded function: expressions, tuples, arrays, lists and structs of them, or a
 /// `Result`.
 pub trait Output {
     /// The expressions in it.
@@ -144,7 +144,7 @@ pub trait Output {
     fn tree(&self) -> Result<Tree, TraceError>;
 }
 
-/// What a recorded function takes: expressions, and tuples, arrays and structs of them.
+/// Argument of a recorded function: expressions, and tuples, arrays and structs of them.
 pub trait Input: Output + Sized {
     /// New inputs of that shape.
     fn fresh(name: &str) -> Self;
@@ -156,7 +156,7 @@ pub trait Input: Output + Sized {
 
 /// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
 pub trait Valued<R: Ordered> {
-    /// The same shape of [`Traced`] numbers.
+    /// Type of the same shape on [`Traced`] numbers.
     type Traced: Output;
     #[doc(hidden)]
     fn traced(&self, name: &str, session: &Session) -> Self::Traced;
@@ -164,7 +164,7 @@ pub trait Valued<R: Ordered> {
     fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
         self.traced(names.first().copied().unwrap_or_default(), session)
     }
-    /// The same values, as a program takes them.
+    /// Returns the values as the arguments of a program.
     fn datum(&self) -> Datum<Complex<R>>;
 }
 

@@ -38,7 +38,7 @@ pub struct Traced<R> {
     log: Option<Log>,
 }
 
-/// Where comparisons are noted: one for each recording.
+/// Log of the comparisons of one recording.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Notes>>);
 
@@ -55,9 +55,9 @@ pub struct Condition {
     pub left: Expr,
     /// The right side.
     pub right: Expr,
-    /// How they compared; `None` where one was NaN.
+    /// Order of the two sides; `None` if one was NaN.
     pub order: Option<Ordering>,
-    /// Where in the source, of whatever file.
+    /// Position in the source, of whatever file.
     pub at: Position,
 }
 
@@ -77,7 +77,7 @@ impl Log {
     fn note(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
         let here = Location::caller();
         let mut notes = self.notes();
-        // The same question has the same answer.
+        // A comparison that is repeated has the same result.
         if notes.seen.insert((left.0.key(), right.0.key())) {
             let at = Position::new(here.line(), here.column());
             notes.conditions.push(Condition {
@@ -307,7 +307,8 @@ impl<R: Real> Real for Traced<R> {
     fn logaddexp(&self, y: &Self) -> Self {
         self.join(y, self.value.logaddexp(&y.value), self.expr.logaddexp(&y.expr))
     }
-    /// Of a constant its value; of anything else nothing, so that nobody decides by it unnoted.
+    /// Returns the value of a constant, and `None` of anything else, so that no code takes a branch
+    /// by it that is not recorded.
     fn primal(&self) -> Option<f64> {
         self.expr.primal()
     }
@@ -332,7 +333,8 @@ impl<R: Ordered> Ordered for Traced<R> {
     }
 }
 
-/// As the operation of programs: NaN if one is. Numbers that compare are never undecided.
+/// Returns the minimum or maximum as programs compute it: NaN if one is. Numbers that compare are
+/// never undecided.
 fn extreme<R: Ordered>(piece: Piece, x: &R, y: &R) -> R {
     piece.of(x, y).unwrap_or_else(|_| if piece == Piece::Max { x.max(y) } else { x.min(y) })
 }
