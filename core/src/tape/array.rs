@@ -54,8 +54,8 @@ impl<S: Scalar> Clone for ArrayVariable<'_, S> {
 }
 impl<S: Scalar> Copy for ArrayVariable<'_, S> {}
 
-/// What may stand beside an array: another array or a number of the tape, a float, an array that is
-/// a constant.
+/// Operand beside an array: another array or a number of the tape, a float, an array that is a
+/// constant.
 pub trait ArrayArgument<'t, S: Scalar> {
     /// Its place on a tape.
     #[doc(hidden)]
@@ -93,7 +93,8 @@ fn ints(lengths: &[usize]) -> Fixed {
     Fixed::Ints(lengths.iter().map(|&n| int(n)).collect())
 }
 
-/// What does not fit is too large for any array, so the operation refuses it.
+/// Converts a length; one that does not fit is too large for any array, so the operation refuses
+/// it.
 fn int(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
@@ -199,7 +200,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         ArrayVariable { tape: self.tape, index: self.part(call) }
     }
 
-    /// What stands at the given indices along the first axis.
+    /// Gathers the parts at the given indices along the first axis.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: &[usize]) -> ArrayVariable<'t, S> {

@@ -1,4 +1,4 @@
-//! From a tape to a program.
+//! Conversion of a tape to a program.
 
 use std::collections::HashMap;
 
@@ -84,7 +84,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
     }
 }
 
-/// What the name of an operator's pullback ends with.
+/// Suffix of the name of an operator's pullback.
 const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
@@ -111,10 +111,10 @@ impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> ArrayVariable<'_, S> {
-    /// As [`Variable::freeze`]: the function that gives this array.
+    /// Freezes the function that gives this array, like [`Variable::freeze`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Variable::freeze`].
     pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
         self.tape.freeze(self.index, name, true)
     }
@@ -138,7 +138,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
         let mut needed = vec![false; index + 1];
         needed[index] = true;
-        // What was compared later had no part in it.
+        // Later comparisons had no part in it.
         let path: Vec<Compared> =
             inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
         for c in &path {

@@ -1,4 +1,4 @@
-//! What an entry of a tape holds: a number or an array of numbers.
+//! Value of an entry of a tape: a number or an array of numbers.
 
 use std::{any::TypeId, ops::AddAssign, sync::Arc};
 

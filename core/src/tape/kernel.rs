@@ -1,8 +1,8 @@
 //! Operations by their names: small programs, compiled once for each operation and kinds of
 //! operands.
 //!
-//! What the language has a function for, a tape has too. The value is the function of the language,
-//! its pullback the rule of the engine, so nothing is written twice.
+//! A tape has each function that the language has. The value is the function of the language, its
+//! pullback the rule of the engine, so nothing is written twice.
 
 use smallvec::SmallVec;
 
@@ -47,7 +47,7 @@ impl Call {
         Call { name, fixed: SmallVec::new() }
     }
 
-    /// With one more operand that is known.
+    /// Adds a static operand.
     pub(super) fn with(mut self, fixed: Fixed) -> Call {
         self.fixed.push(fixed);
         self
@@ -104,14 +104,14 @@ pub(super) struct Kernel {
     value: Bytecode,
     /// Cotangents of the operands, of which a zero meets nothing.
     pull: Bytecode,
-    /// The same where something leads back to all of the result, if that differs.
+    /// Pullback for a cotangent that reaches all of the result, if that differs.
     pull_all: Option<Bytecode>,
     /// The operands to all of which something leads back if it does to the result.
     pub(super) covered: Vec<bool>,
 }
 
 impl Kernel {
-    /// Of operands that are arrays or numbers.
+    /// Compiles the operation for operands that are arrays or numbers.
     pub(super) fn new<S: Scalar>(call: &Call, arrays: &[bool]) -> Result<Kernel, String> {
         let complex = kind_of::<S>() == Kind::Complex;
         let params: Vec<Param> = (arrays.iter().enumerate())
@@ -196,7 +196,7 @@ impl Kernel {
     }
 }
 
-/// What is wrong, without a place in a program that nobody wrote.
+/// Returns the message without a position, which would be in a generated program.
 fn reason(e: &RunError) -> String {
     match e {
         RunError::Array { source, .. } => source.to_string(),

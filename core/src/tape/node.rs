@@ -44,13 +44,13 @@ pub(super) struct Entry<S: Scalar> {
     pub(super) step: Step<S>,
     pub(super) args: SmallVec<[usize; 2]>,
     pub(super) value: Held<S>,
-    /// Whether it depends on a variable.
+    /// True if it depends on a variable.
     active: bool,
-    /// Where the user wrote it.
+    /// Location in the user's code.
     pub(super) at: &'static Location<'static>,
 }
 
-/// What a variable was compared with.
+/// Right side of a comparison.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Side {
     Entry(usize),
@@ -60,7 +60,7 @@ pub(super) enum Side {
 /// A comparison, with its answer.
 #[derive(Clone, Copy)]
 pub(super) struct Compared {
-    /// How long the tape was.
+    /// Length of the tape at the comparison.
     pub(super) made: usize,
     pub(super) left: usize,
     pub(super) right: Side,
@@ -135,7 +135,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Arc::new(operator)
     }
 
-    /// The same for arrays, see [`apply_to_arrays`](Tape::apply_to_arrays).
+    /// Wraps an operator on arrays, see [`apply_to_arrays`](Tape::apply_to_arrays).
     pub fn array_operator(
         &self,
         operator: impl ArrayOperator<S> + 'static,
@@ -161,7 +161,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     /// Applies an operator of one's own to arrays.
     ///
     /// # Errors
-    /// As [`apply`](Tape::apply).
+    /// Those of [`apply`](Tape::apply).
     #[track_caller]
     pub fn apply_to_arrays<'t>(
         &'t self,
@@ -192,13 +192,13 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         self.inner.borrow_mut().gradients.clear();
     }
 
-    /// How many entries it has: inputs, constants and operations.
+    /// Returns the number of entries: inputs, constants and operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.borrow().entries.len()
     }
 
-    /// Whether nothing is on it.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -265,7 +265,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
     }
 
-    /// The same of a function of the language; `array` says what the result is if it fails.
+    /// Records a call of a function of the language; `array` is true if the result is an array, for
+    /// a placeholder if the call fails.
     #[track_caller]
     pub(super) fn call(&self, call: Call, args: &[(&Tape<S>, usize)], array: bool) -> usize {
         let operator = call.name.to_owned();

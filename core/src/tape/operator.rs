@@ -37,7 +37,7 @@ use crate::{array::Array, scalar::Scalar};
 pub trait Operator<S: Scalar>: Send + Sync {
     /// Its name, for messages and prints.
     fn name(&self) -> &str;
-    /// How many inputs it takes; `None`: any number.
+    /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
     /// The value.
     ///
@@ -83,7 +83,7 @@ pub trait Operator<S: Scalar>: Send + Sync {
 pub trait ArrayOperator<S: Scalar>: Send + Sync {
     /// Its name, for messages and prints.
     fn name(&self) -> &str;
-    /// How many inputs it takes; `None`: any number.
+    /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
     /// The value.
     ///

@@ -1,4 +1,4 @@
-//! What one entry of a tape computes, and what flows back through it.
+//! Operation of one entry of a tape, and its pullback.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -22,7 +22,7 @@ use super::{
     operator::{ArrayOperator, Operator},
 };
 
-/// What an entry does.
+/// Operation of an entry.
 #[derive(Clone)]
 pub(super) enum Step<S: Scalar> {
     Input(String),
@@ -130,7 +130,8 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
 }
 
 impl<S: Scalar> Step<S> {
-    /// Whether something leads back to all of the `k`-th operand if it does to all of the result.
+    /// Returns true if a cotangent reaches all of the `k`-th operand whenever it reaches all of the
+    /// result.
     pub(super) fn covers(&self, k: usize) -> bool {
         match self {
             Step::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
@@ -148,7 +149,7 @@ impl<S: Scalar> Custom<S> {
         }
     }
 
-    /// Whether both are one and the same.
+    /// Returns true if both are the same operator.
     pub(super) fn is(&self, other: &Custom<S>) -> bool {
         match (self, other) {
             (Custom::Numbers(a), Custom::Numbers(b)) => Arc::ptr_eq(a, b),
@@ -161,7 +162,7 @@ impl<S: Scalar> Custom<S> {
 /// The cotangents of the operands of a step.
 pub(super) type Pulled<S> = SmallVec<[Option<Held<S>>; 2]>;
 
-/// What computes the steps: the machine of the language and what was compiled for it.
+/// Evaluator of the operations: the machine of the language and the compiled kernels.
 pub(super) struct Engine<S: Scalar> {
     machine: Machine<S>,
     kernels: HashMap<(Call, SmallVec<[bool; 2]>), Arc<Kernel>>,
@@ -254,7 +255,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
             let bar = bar.number();
             Some(Held::Number(if all { p.conj() * bar } else { S::scale(&p.conj(), &bar) }))
         };
-        // Of what has no slope, or was not chosen, nothing is left.
+        // An operand without slope, or that was not chosen, has no cotangent.
         let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
             Step::Input(_) | Step::Constant => SmallVec::new(),
@@ -295,7 +296,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
                 op.backward(&inputs, y, bar)?.into_iter().map(Some).collect()
             }
-            // Of a part the cotangent is added where it belongs.
+            // The cotangent of a part is added in place.
             Step::Op(_) | Step::Part(_) => SmallVec::new(),
         })
     }

@@ -33,9 +33,9 @@ impl<S: Scalar> Clone for Variable<'_, S> {
 }
 impl<S: Scalar> Copy for Variable<'_, S> {}
 
-/// What may stand beside a variable: another one, or a float.
+/// Operand beside a variable: another one, or a float.
 pub trait Argument<'t, S: Scalar> {
-    /// It as a variable of the tape; a float becomes a constant.
+    /// Converts it to a variable of the tape; a float becomes a constant.
     fn on(self, tape: &'t Tape<S>) -> Variable<'t, S>;
 }
 impl<'t, S: Scalar> Argument<'t, S> for Variable<'t, S> {
@@ -303,14 +303,15 @@ impl<T: Ordered> Variable<'_, T> {
 /// Comparisons, written out so that each is noted where its operator stands.
 macro_rules! comparisons {
     ($Other:ty, $x:ident, $y:ident: $compare:expr) => {
-        /// By value, so that code on a tape may branch. The tape holds the branch that was taken.
+        /// Compares by value, so that code on a tape may branch. The tape holds the branch that was
+        /// taken.
         impl<T: Ordered> PartialEq<$Other> for Variable<'_, T> {
             #[track_caller]
             fn eq(&self, other: &$Other) -> bool {
                 self.partial_cmp(other) == Some(Ordering::Equal)
             }
         }
-        /// By value.
+        /// Compares by value.
         impl<T: Ordered> PartialOrd<$Other> for Variable<'_, T> {
             #[track_caller]
             fn partial_cmp(&self, other: &$Other) -> Option<Ordering> {
