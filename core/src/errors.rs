@@ -80,7 +80,7 @@ impl<E: fmt::Display> fmt::Display for Errors<E> {
 }
 
 impl<E: Error + 'static> Error for Errors<E> {
-    /// What the first one comes from.
+    /// Returns the source of the first error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.all.first().and_then(Error::source)
     }
