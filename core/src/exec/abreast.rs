@@ -1,10 +1,10 @@
 //! Several tangents or cotangents at one point, side by side.
 //!
 //! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its
-//! arithmetic is a loop over lanes. All lanes are at the same point, so they go the same way, and
-//! each gets what it gets alone; only products of matrices of floats are summed in another order.
-//! For programs on numbers and small arrays, on `f64`: to fetch an instruction and to find out what
-//! is to be done is most of their time.
+//! arithmetic is a loop over lanes. All lanes are at the same point, so they take the same path,
+//! and each has the result that it has alone; only products of matrices of floats are summed in
+//! another order. For programs on numbers and small arrays, on `f64`: fetching and dispatching
+//! instructions is most of their time.
 
 use std::{any::Any, ops::Range};
 
@@ -22,8 +22,8 @@ use super::{
 pub(super) const ABREAST: usize = 8;
 /// Fewer are run one after the other.
 pub(super) const FEW: usize = 4;
-/// The most bytes that one run alone works with: more, and what is read once for all lanes leaves
-/// the cache.
+/// Maximum number of bytes that a single run works with: with more, the data that all lanes read
+/// leave the cache.
 const SMALL: usize = 1 << 20;
 
 type Wide = Lanes<f64, ABREAST>;

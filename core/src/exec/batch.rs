@@ -2,8 +2,8 @@
 //!
 //! `N` sets of arguments run side by side on [`Lanes`]: each instruction is fetched once for all of
 //! them, and its arithmetic is a loop over lanes that the compiler turns into vector instructions.
-//! Where the lanes disagree at a comparison they part: those that go one way run again together,
-//! and so do the others.
+//! If the lanes disagree at a comparison they diverge: those that take one branch run again
+//! together, and so do the others.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Batch, Bytecode, Datum}, text::parse_program};
@@ -21,9 +21,9 @@
 //! # Invariants
 //! - Every set of arguments gets the result that it gets alone, bit by bit.
 //! - Lanes that run together have the same integers, truth values, handles and lengths of arrays.
-//! - A group runs at most as often as it has lanes that part, plus once for each lane if a number
-//!   must be rounded (`floor` and its like ask for a value that several lanes do not have). A run
-//!   that parts starts again from the arguments.
+//! - A group runs at most as often as it has lanes that diverge, plus once for each lane if a
+//!   number must be rounded (`floor` and its like need a value that several lanes do not have). A
+//!   run that diverges starts again from the arguments.
 
 use crate::{
     array::Array,
@@ -120,7 +120,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
         self.code.call(&mut self.alone, host, &self.limits, arguments)
     }
 
-    /// Lanes beyond the group do what its first does.
+    /// Runs a group in lanes; lanes beyond the group repeat its first member.
     fn together(
         &mut self,
         host: &dyn Host<Lanes<T, N>>,
@@ -134,7 +134,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
     }
 }
 
-/// Sets of arguments that may run together, at most `most` each, in order.
+/// Returns groups of sets of arguments that may run together, at most `most` each, in order.
 fn groups<T: Real>(arguments: &[Vec<Datum<T>>], most: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     // The groups that still have room.

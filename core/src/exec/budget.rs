@@ -1,8 +1,9 @@
 //! The gradient of an ordinary program with a long loop, in a budget of bytes.
 //!
-//! A loop `for i in a..b` that stands in a function, or in one that it calls, is taken out of it:
-//! what comes before, one round, what comes after. The rounds are undone by [`Steps`], with as many
-//! of their states kept as the budget allows; several loops one after the other each so.
+//! A loop `for i in a..b` in a function, or in one that it calls, is outlined: the code before it,
+//! one iteration, and the code after it become functions. [`Steps`] reverses the iterations, with
+//! as many snapshots of their states as the budget allows; several consecutive loops are each
+//! treated so.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -46,7 +47,7 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
-    /// A loop whose states cannot be kept apart.
+    /// A loop whose states cannot be kept separately.
     #[error("{at}: the loop in `{function}` cannot be differentiated in a memory budget: {why}")]
     Loop {
         /// The function.
@@ -64,7 +65,7 @@ pub enum BudgetError {
         /// The function.
         function: String,
     },
-    /// The state grows from round to round.
+    /// The state grows from iteration to iteration.
     #[error(
         "a loop in `{function}` begins with a state of {first} bytes and ends with one of {last}: only states that do not grow can be kept in a budget"
     )]
@@ -194,7 +195,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
             if self.memory <= budget {
                 return Ok(result);
             }
-            // Traces of other rounds may be longer than those that were measured.
+            // Traces of other iterations may be longer than those that were measured.
             if more == 0 {
                 break;
             }
@@ -204,7 +205,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         Err(exceeded(self.memory).into())
     }
 
-    /// The bytes that the last gradient kept.
+    /// Returns the number of bytes that the last gradient kept.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
@@ -248,7 +249,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// Lets go of what loops have kept for the next call.
+    /// Frees the memory that loops have kept for the next call.
     fn release(&mut self) {
         if let Part::Loop { steps, after, .. } = self {
             steps.release();
@@ -256,8 +257,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// The bytes that are needed whatever is kept: for what stands outside of the loops, and for
-    /// one round of each. A loop's last state has the shapes of its first.
+    /// Returns the bytes that are needed whatever is kept: for the code outside of the loops, and
+    /// for one iteration of each. A loop's last state has the shapes of its first.
     fn least(&mut self, args: &[Datum<S>], y_bar: &Datum<S>) -> Result<usize, DeriveError> {
         let Part::Loop { before, steps, after, state, params } = self else {
             let Part::Plain(f) = self else { return Ok(0) };
@@ -350,12 +351,12 @@ impl<'d, S: Scalar> Entry<'d, S> {
         Some(Entry { from: *from, to: *to, first: Datum::Tuple(first.to_vec()), given, rest })
     }
 
-    /// The parameters of each round.
+    /// Returns the parameters of each iteration.
     fn parameters(&self) -> Vec<Datum<S>> {
         [Datum::Int(self.from)].into_iter().chain(self.given.iter().cloned()).collect()
     }
 
-    /// The arguments of what stands behind the loop, which ends with a state.
+    /// Returns the arguments of the code after the loop, which ends with a state.
     fn behind(&self, end: Datum<S>) -> Vec<Datum<S>> {
         let counter = Datum::Int(self.from.max(self.to));
         [end, counter].into_iter().chain(self.rest.iter().cloned()).collect()

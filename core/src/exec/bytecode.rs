@@ -41,7 +41,7 @@ pub(super) struct Routine {
     pub(super) source: Option<Arc<Source>>,
 }
 
-/// Debug information: the IR behind code that is compiled for an interceptor.
+/// Debug information: the IR of code that is compiled for an interceptor.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) id: FuncId,

@@ -70,7 +70,7 @@ impl CallContext {
         &self.left
     }
 
-    /// Lets no more be left than the given limits say.
+    /// Lowers the limits that are left to the given ones.
     pub fn restrict(&mut self, limits: &Limits) {
         let left = &self.left;
         self.left = Limits::new()
@@ -81,7 +81,7 @@ impl CallContext {
             .with_memory(left.memory.min(limits.memory));
     }
 
-    /// Runs what is compiled with what is left, and takes what it has used from that.
+    /// Runs compiled code within the limits that are left, and subtracts what it has used.
     ///
     /// # Errors
     /// Those of [`Executable::call`].

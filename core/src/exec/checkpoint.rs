@@ -2,10 +2,10 @@
 //!
 //! A loop `x_(k+1) = f(k, x_k, p)` of `n` steps is differentiated from its end to its start, and
 //! each step needs the `x_k` it began with. To keep them all takes `n` states; here some are kept
-//! (snapshots) and the others computed again from the last one kept before them. Where to keep them
-//! is the binomial rule of Griewank (*Achieving logarithmic growth of temporal and spatial
-//! complexity in reverse automatic differentiation*, 1992, Optimization Methods and Software 1),
-//! which no other choice beats: with `c` snapshots and at most `r` runs through each step it
+//! (checkpoints, or snapshots) and the others computed again from the last one kept before them.
+//! They are placed by the binomial rule of Griewank (*Achieving logarithmic growth of temporal and
+//! spatial complexity in reverse automatic differentiation*, 1992, Optimization Methods and
+//! Software 1), which is optimal: with `c` snapshots and at most `r` runs through each step it
 //! reaches `binomial(c + r, c)` steps.
 //!
 //! ```text
@@ -94,7 +94,7 @@ pub struct Stepped<S: Scalar> {
     pub snapshots: usize,
     /// Number of steps that were reversed together.
     pub together: usize,
-    /// The bytes of the states kept and of the trace of the steps undone together.
+    /// Bytes of the snapshots and of the trace of the steps that are reversed together.
     pub memory: usize,
 }
 
@@ -229,7 +229,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
             return Ok(1);
         }
         let Some(Measured { each, .. }) = self.measure(start, parameters)? else { return Ok(1) };
-        // A buffer that grows may be twice as large as what it holds.
+        // A buffer that grows may be twice as large as its contents.
         let most = (bytes / 2 / each).min(PIECE);
         Ok(if most < LEAST { 1 } else { most.min(n) })
     }
@@ -245,7 +245,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.one))
     }
 
-    /// Gives back what earlier runs have grown.
+    /// Frees the memory that earlier runs have allocated.
     pub(super) fn release(&mut self) {
         self.steps.release();
     }
@@ -360,7 +360,7 @@ pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     inner + size_of::<Datum<S>>()
 }
 
-/// The way back through all steps.
+/// Reverse sweep through all steps.
 struct Sweep<'s, 'h, S: Scalar, F> {
     steps: &'s mut Steps<'h, S>,
     parameters: &'s [Datum<S>],
@@ -440,9 +440,9 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
 /// Returns the number of `n` steps that come before the next snapshot if there is room for `c`;
 /// `n - 1` if there is no more room, so that the last step is done.
 ///
-/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be undone so
-/// that none is done more than r times again. For the least such r that is enough for n, the first
-/// part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
+/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be reversed
+/// so that none is run more than r times again. For the least such r that is enough for n, the
+/// first part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
 /// second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther, Evaluating Derivatives,
 /// chapter 12).
 fn first_part(n: usize, c: usize) -> usize {

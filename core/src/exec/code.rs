@@ -6,11 +6,12 @@
 //! is sound because registers are written where their value is defined and at edges only, all
 //! arguments of an edge at once.
 //!
-//! The commonest arithmetic has instructions of its own, also two operations at once where the
-//! first result has one reader; the rest of the op table goes through one instruction per section.
-//! Nothing here rounds differently from the IR: `MulAdd` rounds the product and then the sum.
+//! The commonest arithmetic has instructions of its own, and superinstructions for two operations
+//! of which the first has one reader; the rest of the op table goes through one instruction per
+//! section. Nothing here rounds differently from the IR: `MulAdd` rounds the product and then the
+//! sum.
 //!
-//! Operands stand in the order `(destination, operands…)`; targets of jumps come last.
+//! Operands are in the order `(destination, operands…)`; targets of jumps come last.
 
 use std::cmp::Ordering;
 
@@ -62,7 +63,8 @@ impl Bank {
     }
 }
 
-/// A register of a bank. `last`: nobody reads it afterwards, so an array may be taken out of it.
+/// Register of a bank. `last` is true if it is not read afterwards, so an array may be moved out of
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     pub(super) bank: Bank,
@@ -70,7 +72,7 @@ pub(super) struct Slot {
     pub(super) last: bool,
 }
 
-/// A stretch of a routine's list of slots. No two instructions share one.
+/// Range of a routine's list of slots. No two instructions share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slots {
     pub(super) start: SlotId,
@@ -162,11 +164,11 @@ pub(super) enum Code {
     /// `d = c ? a : b` for a leaf: `(bank, d, c, slot a)`, and `b` is the slot after `a`.
     Select(Bank, Reg, Reg, SlotId),
 
-    // Arrays. `Array`, `Fill` and `Select` say the bank of their result.
+    // Arrays. `Array`, `Fill` and `Select` have the bank of their result.
     Array(Bank, Reg, Slots),
     Fill(Bank, Reg, Reg, Reg),
     Len(Reg, SlotId),
-    /// `(d, array, index)`: the index must be there.
+    /// `(d, array, index)`: an error if the index is out of bounds.
     Get(Reg, SlotId, Reg),
     /// `(d, array, index)`: 0 beyond the end.
     Peek(Reg, SlotId, Reg),
@@ -178,8 +180,7 @@ pub(super) enum Code {
     AccumulatePart(Reg, Slots),
     /// An operation on whole arrays: operands, and the one result.
     OnArrays(ArrayOp, Slots, Slots),
-    /// Operations element by element, done together: the number of their recipe, operands, and
-    /// results.
+    /// Elementwise operations, fused: the number of their kernel, operands, and results.
     Elements(u32, Slots, Slots),
     /// Straight code on small arrays: its number, operands, and results.
     Small(u32, Slots, Slots),
@@ -205,15 +206,15 @@ pub(super) enum Code {
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
-    /// The door of this number, of a part of the routine: where there is machine code, it runs from
-    /// here. `(part, door)`.
+    /// Entry point of machine code: if there is some, it runs from here. `(part, entry point)`.
     #[cfg(feature = "jit")]
     Native(u32, u32),
 
     Jump(Pc),
     /// `(condition, if it holds, if not)`.
     Branch(Reg, Pc, Pc),
-    // A comparison whose only reader is the branch after it. The `Compare` names the op in errors.
+    // A comparison whose only reader is the branch after it. The `Compare` is the op that errors
+    // name.
     LtR(Compare, Reg, Reg, Pc, Pc),
     LeR(Compare, Reg, Reg, Pc, Pc),
     EqR(Compare, Reg, Reg, Pc, Pc),
@@ -223,7 +224,7 @@ pub(super) enum Code {
     TestR(Compare, Reg, Reg, Reg, Pc, Pc),
     /// `TestR` that also pushes its result: `(op, tape, destination, a, b, …)`.
     TestPush(Compare, u16, Reg, Reg, Reg, Pc, Pc),
-    /// A branch on what is popped from a tape: `(tape, if it holds, if not)`.
+    /// Branch on a value popped from a tape: `(tape, if it holds, if not)`.
     PopBranch(u32, Pc, Pc),
     /// `i += k`, then as `LtI(i, n)`: `(i, k, n, …)`.
     StepLt(Reg, Reg, Reg, Pc, Pc),
@@ -237,7 +238,7 @@ pub(super) enum Code {
     EqBack(Reg, Reg, Reg, Pc, Pc),
     /// `(index, first entry of the table, entries)`.
     Switch(Reg, u32, u32),
-    /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
+    /// Switch on a value popped from a tape: `(tape, first entry, entries)`.
     PopSwitch(u32, u32, u32),
 }
 
@@ -259,7 +260,7 @@ impl Track {
 /// Mode of a write to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Write {
-    /// The index must be there.
+    /// Fails if the index is out of bounds.
     Set,
     /// Extends the array.
     Put,

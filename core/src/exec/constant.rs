@@ -21,7 +21,7 @@ use super::{
     CallContext, CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum,
 };
 
-/// Values under the names of the primitives that stand for them.
+/// Bound constants, by the names of the primitives that take their place.
 pub(super) type Held<S> = Vec<(String, Datum<S>)>;
 
 /// A host that knows these too.
@@ -133,7 +133,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// A function that goes by no rule: a copy of `f`, or a caller of it.
+/// Returns a function without a rule: a copy of `f`, or a caller of it.
 fn entered(program: &Program, id: FuncId) -> Function {
     let f = &program.functions[id];
     let plain = f.is_defined() && program.rule(id).is_none();

@@ -228,7 +228,7 @@ where
 /// A cotangent that may be absent, a number, a tuple, or a tuple with names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cotangent<R> {
-    /// Nothing flows: zero of whatever it belongs to.
+    /// No cotangent: zero of the value it belongs to.
     None,
     /// A number.
     Number(R),

@@ -15,9 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything is compiled when it is first asked for and kept. The program is handed over as it was
-//! written; its functions are optimised before and after they are differentiated, at the [`Level`]
-//! given.
+//! Everything is compiled when it is first used, and kept. The program is passed as it was written;
+//! its functions are optimised before and after they are differentiated, at the [`Level`] given.
 
 use std::sync::Arc;
 
@@ -76,8 +75,8 @@ pub struct Derivatives<'h, S: Scalar> {
     jit: bool,
 }
 
-/// A copy shares the host and what was compiled so far; it has memory of its own, so that each
-/// thread may have a copy.
+/// A copy shares the host and the code that was compiled so far; it has memory of its own, so that
+/// each thread may have a copy.
 impl<S: Scalar> Clone for Derivatives<'_, S> {
     fn clone(&self) -> Self {
         Derivatives {
@@ -169,7 +168,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if limits.array != self.limits.array {
-            // Code for certain shapes goes by it.
+            // Specialised code depends on it.
             self.forget();
         }
         self.limits = limits;
@@ -177,8 +176,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     }
 
     /// Sets a token that ends runs early: it is checked before each run and, during a run, every
-    /// 2^20 steps and after each operation on arrays. The work of a host
-    /// has a token of its own.
+    /// 2^20 steps and after each operation on arrays. The work of a host has a token of its own.
     ///
     /// ```
     /// use ketgrad_core::{cancel::{CancellationToken, is_cancelled}, exec::Derivatives, text::parse_program};
@@ -246,7 +244,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Derivatives { host: self.host.clone(), held: self.held.clone(), machine, ..new })
     }
 
-    /// Forgets what was compiled.
+    /// Drops the compiled code.
     pub(super) fn forget(&mut self) {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
@@ -254,8 +252,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.abreast.forget();
     }
 
-    /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads.
-    /// They grow as a run needs it and are used again.
+    /// Returns the bytes that are kept from call to call: registers, and the trace that a pullback
+    /// reads. They grow as a run needs it and are used again.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.machine.memory()
@@ -266,7 +264,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.machine = self.machine.another();
     }
 
-    /// The program, with what has been derived so far.
+    /// Returns the program, with the derivatives that were made so far.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
@@ -463,7 +461,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         sets: &[Vec<Datum<S>>],
     ) -> Result<Vec<Gradient<S>>, DeriveError> {
-        // There is code, and what it works with is known, once it has run.
+        // After its first run there is code, and its memory is known.
         if let Some(mut code) = self.second.take() {
             let all: Vec<Datum<S>> =
                 args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
@@ -590,7 +588,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Err(DeriveError::Asymmetric { row, column, one, other, rules })
     }
 
-    /// The functions and primitives whose derivatives are not those of a body.
+    /// Returns the names of the functions and primitives whose derivatives are not those of a body.
     fn rules(&self) -> Vec<String> {
         let mut names = Vec::new();
         for f in self.program.reachable(self.f) {
@@ -622,8 +620,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Prepared::new(code, general, parts))
     }
 
-    /// The program with the function and all it calls optimised. What has a rule of its own keeps
-    /// it.
+    /// Returns the program with the function and all it calls optimised. A function with a rule of
+    /// its own keeps it.
     fn optimized(&self) -> Program {
         let mut program = self.program.clone();
         optimize_all(&mut program, self.f, self.level);
@@ -650,7 +648,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// Runs a derivative, which is compiled if it was not asked for before.
+    /// Runs a derivative, which is compiled at its first use.
     fn run(
         &mut self,
         place: fn(&mut Self) -> &mut Option<Derived>,

@@ -14,7 +14,7 @@ pub enum DeriveError {
     /// No function of that name.
     #[error("no function `{name}`{}", hint(nearest))]
     Unknown {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The name most like it.
         nearest: Option<String>,
@@ -22,7 +22,7 @@ pub enum DeriveError {
     /// No parameter of that name.
     #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
     NoParameter {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The function.
         function: String,

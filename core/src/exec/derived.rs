@@ -174,7 +174,7 @@ impl Derived {
         }
     }
 
-    /// Compiles it for arguments of which so much is known.
+    /// Compiles it for arguments with these known facts.
     fn special(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
         let (mut program, id) = self.specialised(args)?;
         keep_shapes(&mut program, id);
@@ -182,7 +182,7 @@ impl Derived {
         self.how.code(&program, id, &facts.values)
     }
 
-    /// The program with the derivative for arguments of which so much is known.
+    /// Returns the program with the derivative, optimised for arguments with these known facts.
     fn specialised(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
         let (level, mut program) = (self.how.level, self.optimized());
         let n = program.functions[self.f].params.len().min(args.len());
@@ -218,7 +218,7 @@ impl Derived {
 }
 
 impl How {
-    /// The bytecode or machine code of a function, with what is known of its values.
+    /// Compiles a function to bytecode or machine code, with the known facts about its values.
     pub(super) fn code(
         self,
         program: &Program,

@@ -53,8 +53,8 @@ pub enum RunError {
         /// Position of the call.
         at: Position,
     },
-    /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of
-    /// an array that does not fit [`Array`](RunError::Array) tells.)
+    /// Too much memory, of numbers that were recorded for a reverse pass or of nested calls. (An
+    /// array that does not fit is the error [`Array`](RunError::Array).)
     #[error("{at}: stopped with {} in use, beyond the memory limit of {}", bytes(*used), bytes(*limit))]
     Memory {
         /// The bytes of the arrays and numbers that the run holds.
@@ -77,7 +77,7 @@ pub enum RunError {
     /// An array of a length that cannot be.
     #[error("{at}: an array of {len} elements: expected 0 to {limit}")]
     Length {
-        /// The length asked for.
+        /// Length of the array.
         len: i64,
         /// The limit.
         limit: usize,
@@ -142,7 +142,7 @@ pub enum RunError {
         /// Why.
         source: HostError,
     },
-    /// Whoever watches the run stopped it.
+    /// The interceptor stopped the run.
     #[error("{at}: stopped: {reason}")]
     Intercepted {
         /// Position in the source.
@@ -156,7 +156,7 @@ pub enum RunError {
         /// Position in the source.
         at: Position,
     },
-    /// Pushes and pops of a tape that do not belong together: as above.
+    /// Pushes and pops of a tape that do not match: the program was not made by the transforms.
     #[error(
         "`{function}` ends with tape {tape} out of step: a pop took what the push of another slot left, or something \
          stayed behind. Was a primal or its adjoint changed alone?"
@@ -241,7 +241,7 @@ pub enum CallError {
         /// Kind of the argument given.
         given: String,
     },
-    /// The shape of a tangent or cotangent that does not go with what it belongs to.
+    /// Shape of a tangent or cotangent that does not fit the value it belongs to.
     #[error("{what} of shape {given:?} does not go with {of} of shape {expected:?}")]
     Tangent {
         /// `a tangent` or `a cotangent`, or `a rule's`.
@@ -250,7 +250,7 @@ pub enum CallError {
         of: &'static str,
         /// Its shape.
         given: Shape,
-        /// The shape of what it belongs to.
+        /// Shape of the value it belongs to.
         expected: Shape,
     },
     /// A program that breaks a rule of the intermediate representation.

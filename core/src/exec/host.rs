@@ -1,4 +1,4 @@
-//! Primitives: what a program calls and cannot say itself.
+//! Primitives: functions that a program calls but cannot define.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use crate::{cancel::Cancelled, ir::Primitive, scalar::Scalar};
 
 use super::{CallContext, data::Datum};
 
-/// Computes primitives. A registry of closures could not be generic over the scalar; a type of
-/// yours can: implement this for all `S: Scalar`, and keep in it whatever the handles point to.
+/// Host that computes primitives. A registry of closures could not be generic over the scalar; a
+/// type of yours can: implement this for all `S: Scalar`, and keep in it the tables that handles
+/// index.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::{Real, Scalar}};
@@ -24,8 +25,8 @@ use super::{CallContext, data::Datum};
 /// }
 /// ```
 ///
-/// Whatever runs programs takes a host by reference or owns a share of it: `&H` and `Arc<H>` are
-/// hosts where `H` is. A host may be called from several threads at once.
+/// Functions that run programs take a host by reference or own a share of it: `&H` and `Arc<H>` are
+/// hosts if `H` is. A host may be called from several threads at once.
 pub trait Host<S: Scalar>: Send + Sync {
     /// The value of a primitive. It must have the primitive's result kind.
     ///
@@ -49,8 +50,8 @@ pub trait Host<S: Scalar>: Send + Sync {
         self.call(primitive, args)
     }
 
-    /// The value of a primitive that takes real numbers and gives one, without boxing any: what
-    /// [`Host::call`] gives. `None`: ask that. Only for speed.
+    /// Computes a primitive that takes real numbers and gives one, without boxing any: the result
+    /// of [`Host::call`]. `None` if the caller should use that. Only for speed.
     fn number(
         &self,
         primitive: &Primitive,

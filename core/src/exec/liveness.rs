@@ -1,7 +1,7 @@
 //! Backward liveness analysis over bytecode, for the registers that a pass asks about.
 //!
-//! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as
-//! loops nest. A stretch is code without jumps in or out.
+//! Cost: O(instructions + basic blocks x registers / 64) for each iteration, and about as many
+//! iterations as loops nest.
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl Set {
     }
 }
 
-/// The stretches of a routine and what is read after each.
+/// Basic blocks of a routine and the registers that are live after each.
 pub(super) struct Liveness {
     pub(super) stretches: Vec<Range<usize>>,
     pub(super) after: Vec<Set>,
@@ -132,7 +132,7 @@ fn stretches(routine: &Routine) -> Vec<Range<usize>> {
     let mut starts = vec![false; len + 1];
     for pc in 0..len {
         let code = routine.code[pc];
-        // A door, too, so that stretches stay short.
+        // An entry point starts a block, too, so that blocks stay short.
         #[cfg(feature = "jit")]
         if matches!(code, super::code::Code::Native(..)) {
             starts[pc] = true;

@@ -28,7 +28,7 @@ pub struct Prepared<'h, S: Scalar> {
     whole: Datum<S>,
 }
 
-/// A copy shares the host and what is compiled; it has memory of its own, so that each thread may
+/// A copy shares the host and the compiled code; it has memory of its own, so that each thread may
 /// have a copy.
 impl<S: Scalar> Clone for Prepared<'_, S> {
     fn clone(&self) -> Self {

@@ -11,7 +11,7 @@ use super::{
     tangents::{check_cotangent, extend},
 };
 
-/// A value and the way back from it.
+/// Pullback: a value, and the map from its cotangents to those of the arguments.
 #[derive(Debug)]
 pub struct Pulled<'d, 'h, S: Scalar> {
     /// The value.

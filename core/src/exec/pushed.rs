@@ -29,7 +29,8 @@ pub(super) struct Pushed<'d, 'h, S: Scalar> {
     of: &'d mut Derivatives<'h, S>,
 }
 
-/// The most bytes that are recorded for tangents: what needs more runs anew for each.
+/// Maximum number of bytes that are recorded for tangents: a function that needs more runs anew for
+/// each.
 const RECORDED: usize = 1 << 26;
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {

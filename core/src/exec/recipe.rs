@@ -1,4 +1,4 @@
-//! Recipes: what is done element by element in one loop.
+//! Fused kernels: elementwise operations that run in one loop.
 //!
 //! ```text
 //! v3 = mul v1, v2        ->     step 0: mul operand 0, operand 1
@@ -8,7 +8,7 @@
 
 use crate::ir::{ArrayOp, Op, Position};
 
-/// Steps over elements, and what is wanted of them.
+/// Fused kernel: steps over elements, and its outputs.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Recipe {
     /// Its number among those of all routines.
@@ -28,14 +28,14 @@ pub(super) enum Output {
     Shape(usize),
     /// The sum of elements.
     Sum(From),
-    /// The sums of elements along the axis that an operand says, whose length becomes 1.
+    /// Sums of elements along the axis that is the value of an operand, whose length becomes 1.
     SumKeep(From, usize),
-    /// The sums of what was repeated, to the shape of the second.
+    /// Sums over broadcast axes, to the shape of the second.
     SumLike(From, From),
 }
 
-/// An operand whose elements are read from other places: a part of an array, or an array among
-/// zeros.
+/// View of an operand, whose elements are read from other places: a part of an array, or an array
+/// among zeros.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct View {
     /// `Slice` or `Embed`.
@@ -59,7 +59,7 @@ pub(super) struct Step {
 /// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum From {
-    /// An operand of the recipe.
+    /// Operand of the kernel.
     Operand(usize),
     /// A view of one.
     View(usize),

@@ -1,4 +1,4 @@
-//! Straight code on arrays of a few numbers whose shapes are known, as one instruction.
+//! Straight-line code on arrays of a few numbers whose shapes are known, as one instruction.
 //!
 //! ```text
 //! v3 = slice v1, 0, v2, 1     v4 = drop_axis v3, 0     v5 = mul v0, v4     v6 = exp v5     push v6
@@ -9,10 +9,10 @@
 //! push the 14 at 14
 //! ```
 //!
-//! An operation on 14 numbers costs less than to take an array out of its register, to compare its
-//! shape with another and to find memory for a third. Here all that is done before: numbers lie one
-//! behind the other in memory that is used again by the next instruction of this kind, parts of
-//! arrays are places, and only what others read becomes an array.
+//! An operation on 14 numbers costs less than moving an array out of its register, comparing its
+//! shape with another and finding memory for a third. Here all that is done at compile time:
+//! numbers are contiguous in memory that is used again by the next instruction of this kind, parts
+//! of arrays are slices, and only values that are read elsewhere become arrays.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) enum Given {
     Array(Place, Shape),
 }
 
-/// Numbers one behind the other.
+/// Contiguous numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) base: Base,
@@ -75,7 +75,7 @@ pub(super) struct Step {
 pub(super) enum What {
     /// The number that an operand is.
     Number(usize),
-    /// An operation on elements; one number stands for as many as there are.
+    /// Elementwise operation; a single number is broadcast.
     Elements(Op, [Place; 2]),
     /// An operation on single numbers.
     Numbers(Op, [Place; 2]),
@@ -85,9 +85,9 @@ pub(super) enum What {
     Zeros,
     /// These numbers of it.
     Gather(Place, Arc<[u32]>),
-    /// These, one behind the other.
+    /// Concatenation of these slices.
     Join(Vec<Place>),
-    /// Puts a part where it belongs among the numbers that are there, or adds it.
+    /// Writes a part into the numbers at the destination, or adds it.
     Put {
         part: Place,
         lead: usize,
@@ -98,13 +98,14 @@ pub(super) enum What {
     },
     Sum(Place),
     Dot(Place, Place),
-    /// Sums to the shape of what is repeated.
+    /// Sums over broadcast axes.
     Sums(Place, Repeated),
     /// Sets an offset.
     Offset(Offset),
     /// One element, or 0 beyond the end.
     Peek(Place, usize),
-    /// Writes a number to the place that an operand says, among the numbers that are there.
+    /// Writes a number at the index that is the value of an operand, into the numbers at the
+    /// destination.
     Set(Write, usize, Place),
     /// A product of matrices.
     Product(ArrayOp, [(Place, Shape); 2]),
@@ -113,7 +114,7 @@ pub(super) enum What {
     Pop(u32),
 }
 
-/// An offset: how far along an axis a part begins, as an operand says.
+/// Offset of a part along an axis, which is the value of an operand.
 #[derive(Clone, Debug)]
 pub(super) struct Offset {
     pub(super) number: usize,
@@ -129,10 +130,10 @@ pub(super) struct Offset {
 /// Index along an axis, by the operation that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) enum Of {
-    /// A part of so many of this shape.
+    /// A part of this shape, by axis and length.
     Slice(Shape, i64, i64),
     /// A part of the first shape in the second.
     Within(&'static str, Shape, Shape, i64),
-    /// An element of so many.
+    /// An element of an array of this length.
     Element(usize),
 }

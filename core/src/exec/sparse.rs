@@ -1,11 +1,12 @@
 //! Jacobians and Hessians with many zeros, from few products.
 //!
-//! Columns that share no row can be found together: one product with the sum of their unit vectors
-//! gives all of them, since each row holds at most one of their entries (Curtis, Powell and Reid,
-//! *On the estimation of sparse Jacobian matrices*, 1974). A [`Colouring`] puts columns, or rows
-//! for products from the left, into as few such groups as a greedy choice finds. A complex number
-//! is two, its real part and its imaginary part. Pattern and colouring hold for every point that
-//! takes the same way through the program, so they are found once and used often.
+//! Structurally orthogonal columns, which share no row, can be found together: one product with the
+//! sum of their unit vectors gives all of them, since each row holds at most one of their entries
+//! (Curtis, Powell and Reid, *On the estimation of sparse Jacobian matrices*, 1974). A
+//! [`Colouring`] partitions columns, or rows for products from the left, into as few such groups as
+//! a greedy colouring finds. A complex number is two, its real part and its imaginary part. Pattern
+//! and colouring hold for every point that takes the same path through the program, so they are
+//! found once and used often.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
@@ -38,7 +39,7 @@ use super::{
     tangents::{count, flatten, seeded},
 };
 
-/// Groups of columns, or of rows, that one product finds together.
+/// Colouring: groups of columns, or of rows, that one product finds together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Colouring {
     pattern: Arc<Pattern>,
@@ -163,8 +164,8 @@ fn greedy(
     groups.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The lines in an order in which the next one has the most crossings with those before it, the
-/// last that got so many.
+/// Returns the lines in an order in which the next one has the most crossings with those before it;
+/// among equals, the one that reached that number last.
 fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let mut chosen = vec![false; lines.len()];
     let mut counts = vec![0; lines.len()];
@@ -189,11 +190,11 @@ fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usiz
     order
 }
 
-/// A matrix of which only some entries are kept.
+/// Sparse matrix: only the entries of a pattern are stored.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sparse<T> {
     pattern: Arc<Pattern>,
-    /// The values of each row, in the order of the pattern, one row behind the other.
+    /// Values of each row, in the order of the pattern, row after row.
     values: Vec<T>,
     /// Start of each row among the values.
     starts: Vec<usize>,
@@ -234,9 +235,9 @@ impl<T: Real> Sparse<T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at
-    /// all others that take the same way through the program. What a primitive gives depends on all
-    /// it is given.
+    /// Computes the [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these
+    /// arguments, and at all others that take the same path through the program. The result of a
+    /// primitive depends on all its arguments.
     ///
     /// # Errors
     /// The arguments do not fit, or the program fails.
@@ -280,13 +281,13 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         if colouring.by_rows {
-            // One run for all rows, and the way back for each group of them.
+            // One run for all rows, and the pullback for each group of them.
             let mut pulled = self.pullback(args)?;
             let zeros = pulled.value.zero_tangent();
             compressed(colouring, &function, zeros.as_slice(), false, |seeds| pulled.calls(seeds))
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-            // One run for all columns, and what is linear in tangents for each group of them.
+            // One run for all columns, and the linear map for each group of them.
             if colouring.products > 1
                 && let Some(mut pushed) = self.along(args)?
             {

@@ -96,7 +96,7 @@ fn imaginary<S: Scalar>() -> Option<S> {
     S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
 }
 
-/// A zero with ones where the iterator says so, a word for each real number in order.
+/// Returns a zero with ones where the iterator gives true, one item for each real number in order.
 pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
     zero: &Datum<S>,
     members: &mut dyn Iterator<Item = bool>,

@@ -35,8 +35,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The end of a block. Instead of a jump to a block to which other ways lead too, up to
-    /// `budget` instructions of it are repeated.
+    /// Emits the end of a block. Instead of a jump to a block with several predecessors, up to
+    /// `budget` of its instructions are duplicated (tail duplication).
     pub(super) fn end(&mut self, block: Block, end: &Terminator, budget: usize) {
         let f = self.f;
         let joined = f.blocks[block].insts.last().copied().filter(|&i| self.joins_end(i, end));
@@ -143,18 +143,18 @@ impl Compiler<'_> {
         params.into_iter().zip(args).filter(|(p, a)| p != a).collect()
     }
 
-    /// Emits moves that happen all at once: where one would overwrite what another still reads, it
-    /// goes through a spare register.
+    /// Emits parallel moves: a register that one move overwrites and another still reads is first
+    /// copied to a spare register.
     fn parallel(&mut self, mut moves: Vec<(Slot, Slot)>) {
         while !moves.is_empty() {
-            // One whose target nobody still reads …
+            // A move whose target is not read by another …
             let free = moves.iter().position(|(to, _)| moves.iter().all(|(_, from)| from != to));
             if let Some(k) = free {
                 let (to, from) = moves.swap_remove(k);
                 self.copy(to, from);
                 continue;
             }
-            // … or, in a ring, the first source is put aside.
+            // … or, in a cycle, a copy of the first source breaks it.
             let from = moves[0].1;
             let spare = Slot { bank: from.bank, reg: self.fresh(from.bank), last: false };
             self.copy(spare, from);

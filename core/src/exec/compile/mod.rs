@@ -6,12 +6,13 @@
 //!
 //! - Every value gets a register for each leaf; constants are loaded once, at the start of the
 //!   routine.
-//! - What works element by element on arrays is done together, in one loop that keeps nothing in
-//!   between.
-//! - Arithmetic whose result one other instruction of its block reads is done together with it.
-//! - An edge becomes moves from the arguments to the parameters, all at once; a short block to
-//!   which several ways lead is repeated at the end of each, so a loop ends with its own test.
-//! - Registers that moves connect become one, and jumps lead where they end.
+//! - Elementwise operations on arrays are fused into one loop without intermediate arrays.
+//! - Arithmetic whose result one other instruction of its block reads is fused with it into a
+//!   superinstruction.
+//! - Phi lowering turns an edge into parallel moves from the arguments to the parameters; a short
+//!   block with several predecessors is duplicated at the end of each, so a loop ends with its own
+//!   test.
+//! - Registers that moves connect are coalesced, and jumps are threaded.
 //!
 //! Code for an interceptor is made without all of these.
 //!
@@ -159,7 +160,7 @@ struct Compiler<'a> {
     ways: Vec<usize>,
     uses: Vec<u32>,
     known: &'a [Known],
-    /// The lists of tapes whose checksums are kept.
+    /// Lists of tapes whose checksums are computed.
     balanced: &'a [(u32, Bank)],
     stretches: Stretches,
     pairs: Pairs,
@@ -233,7 +234,7 @@ impl<'a> Compiler<'a> {
     fn routine(mut self) -> Routine {
         let f = self.f;
         self.allocate();
-        // The head of a loop comes before its body, which then ends with the head's own test.
+        // The header of a loop comes before its body, which then ends with the header's own test.
         for b in order(f) {
             self.starts[b.index()] = Some(self.here());
             self.body(b);
@@ -337,8 +338,7 @@ impl<'a> Compiler<'a> {
             }
         }
         // Tuples are the registers of their fields. A field may be defined in a later block than
-        // the tuple stands in the list, so repeat until all are known; each round settles one level
-        // of nesting.
+        // its tuple, so repeat until all are known; each iteration resolves one level of nesting.
         for _ in 0..f.insts.len().max(1) {
             let mut open = false;
             for block in f.blocks.values() {

@@ -2,9 +2,9 @@
 //! `c + embed(a, b, …)`, and `place(a, [i, j])`.
 //!
 //! The first is a sum, difference or product of reals whose only reader is the second, in the same
-//! block; or a part among zeros that is added to an array, of which then only the part is looked
-//! at. It is done where the second stands; none of these can fail where an adjoint has it, so
-//! nobody sees that it is later. Indices that only say places are never an array.
+//! block; or a part among zeros that is added to an array, of which then only the part is read. It
+//! runs at the second; none of these can fail where an adjoint has it, so the later execution is
+//! not observable. Lists of indices that are only used to index are never arrays.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ impl Pairs {
         pairs
     }
 
-    /// Lists of indices that only places are asked by.
+    /// Absorbs the lists of indices that are only used to index.
     fn places(&mut self, f: &Function, uses: &[u32]) {
         let mut asked = vec![0; f.kinds.len()];
         let listed = || f.blocks.values().flat_map(|b| &b.insts).map(|&i| (i, &f.insts[i]));

@@ -133,7 +133,7 @@ impl Compiler<'_> {
         self.emit(code);
     }
 
-    /// Operations element by element, with all that go together with them.
+    /// Emits the fused kernel of a group of elementwise operations.
     fn elements(&mut self, i: Inst) {
         let (recipe, args, results) = self.together.recipe(self.f, i);
         let (args, results) = (self.leaves(&args), self.leaves(&results));

@@ -1,4 +1,4 @@
-//! The steps of a stretch on small arrays.
+//! Code of a small-array region.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -119,12 +119,12 @@ impl<'a> Writer<'a> {
         Place { base: Base::Memory, at: to, offset: None, len }
     }
 
-    /// Changes what a step gave.
+    /// Changes the result of a step.
     fn change(&mut self, place: Place, what: What) {
         self.code.steps.push(Step { what, to: place.at, len: place.len, at: self.at });
     }
 
-    /// A place that begins where an int says, times `inner`.
+    /// Returns a slice that begins at an int, times `inner`.
     fn offset(&mut self, place: Place, start: Value, inner: usize, most: usize, of: Of) -> Place {
         if let Some(start) = self.sizes.int(start).and_then(|n| usize::try_from(n).ok()) {
             return Place { at: place.at + start * inner, ..place };
@@ -333,7 +333,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Puts a part along an axis among the numbers of a place, which were made for it.
+    /// Writes a part along an axis into a slice that was made for it.
     fn put(
         &mut self,
         name: &'static str,

@@ -1,8 +1,8 @@
 //! Small-array regions: runs of instructions on small arrays of known shapes, each of which becomes
 //! [one instruction](super::super::small).
 //!
-//! A stretch is of one block. What stands between its instructions, reads nothing of it and only
-//! computes numbers is done before it; anything else ends it.
+//! A region is within one block. An instruction between its instructions that reads none of its
+//! values and only computes numbers is moved before it; anything else ends it.
 //!
 //! Cost: O(size).
 
@@ -17,7 +17,7 @@ use crate::{
 /// The most elements of a small array: from here on it is the loops that cost.
 pub(super) const SMALL: usize = 512;
 
-/// The stretches of a function.
+/// Small-array regions of a function.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     held: HashSet<Inst>,
@@ -27,8 +27,8 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    /// Finds them, from what is known of values. `alone`: no other function changes what is on
-    /// tapes.
+    /// Finds the regions, from the known facts about values. `alone` is true if no other function
+    /// changes the tapes.
     pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> Stretches {
         let mut all = Stretches::default();
         if known.is_empty() {
@@ -57,7 +57,7 @@ impl Stretches {
         all
     }
 
-    /// Keeps a stretch that is worth it.
+    /// Keeps a region that is worth it.
     fn end(
         &mut self,
         sizes: &Sizes<'_>,
@@ -113,8 +113,8 @@ impl Sizes<'_> {
         }
     }
 
-    /// The length along an axis that is known, and how many lines of it there are and what it is
-    /// made of.
+    /// Returns the number of lines before a known axis, its length, and the number of elements of
+    /// each of its entries.
     pub(super) fn split(&self, shape: &[usize], axis: Value) -> Option<(usize, usize, usize)> {
         let axis = usize::try_from(self.int(axis)?).ok()?;
         (axis < shape.len()).then(|| axis_split(shape, axis))

@@ -4,12 +4,12 @@
 //! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
 //! ```
 //!
-//! - An operation joins the one that reads it if all who read it are in one group of the same
-//!   block; so what stands between them is never an array. A sum may end a group, of all elements
-//!   or of what was repeated. So may a part of an array begin it (`slice`), or an array among zeros
-//!   (`embed`): their elements are read where they stand.
-//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands,
-//!   unless something between them reads what the first gives.
+//! - An operation is fused with its reader if all its readers are in one group of the same block;
+//!   so the values between them are never arrays. A reduction may end a group, of all elements or
+//!   of those that were broadcast. A view may begin it: a part of an array (`slice`), or an array
+//!   among zeros (`embed`), whose elements are read where they are.
+//! - Groups whose ends have [one shape](crate::pass) become one, at the last of them, unless an
+//!   instruction between them reads a result of the first.
 //!
 //! Cost: O(size).
 
@@ -35,14 +35,15 @@ pub(super) struct Together {
     last: Vec<Option<Inst>>,
     /// The members of each group of several, in order, under its last one.
     members: HashMap<Inst, Vec<Inst>>,
-    /// The groups that read each value, by their last ones; `None` for who is in none.
+    /// Groups that read each value, by their last instructions; `None` for a reader without a
+    /// group.
     readers: Vec<Vec<Option<Inst>>>,
     /// True for each value of which an instruction reads the shape alone.
     shaped: Vec<bool>,
 }
 
 impl Together {
-    /// Finds them, with what is known of values.
+    /// Finds the groups, with the known facts about values.
     pub(super) fn of(f: &Function, known: &[Known], others: &Stretches) -> Together {
         let mut roles = roles(f);
         f.insts.keys().filter(|i| others.holds(*i)).for_each(|i| roles[i.index()] = Role::Other);
@@ -209,8 +210,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     last
 }
 
-/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their
-/// shape. All others are made as arrays.
+/// Lets groups read views without a copy, if there is no other reader, not even of their shape. All
+/// others are made as arrays.
 fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
     // The group that reads a value: none yet, one, or several or something else.
     let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
@@ -267,7 +268,7 @@ fn merge(
             continue;
         }
         let Some(chain) = chains.get(&i) else {
-            // Something else: what it reads must be there.
+            // Another instruction: its operands must be computed.
             open.retain(|group| !f.insts[i].args.iter().any(|v| group.gives.contains(v)));
             continue;
         };
@@ -338,7 +339,7 @@ fn roles(f: &Function) -> Vec<Role> {
                 _ => Role::Other,
             }
         }
-        // Of an array that is there anyway they are done by themselves.
+        // Reductions of an array that is in memory anyway run alone.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
             let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
@@ -349,7 +350,7 @@ fn roles(f: &Function) -> Vec<Role> {
     f.insts.keys().map(role).collect()
 }
 
-/// The array of which an instruction asks for the shape alone.
+/// Returns the array of which an instruction reads the shape alone.
 fn shape_read(f: &Function, i: Inst) -> Option<Value> {
     let inst = &f.insts[i];
     match inst.op {
@@ -358,7 +359,7 @@ fn shape_read(f: &Function, i: Inst) -> Option<Value> {
     }
 }
 
-/// The operands whose values an instruction reads.
+/// Returns the operands whose values an instruction reads.
 fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
     let args = &f.insts[i].args;
     let count = if shape_read(f, i).is_some() { 1 } else { args.len() };

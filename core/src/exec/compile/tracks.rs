@@ -5,11 +5,12 @@
 //! pop of slot s:    h  ->  (h - s) / m        (mod 2^64, m odd)
 //! ```
 //!
-//! A pop undoes what the push of its slot did, so the checksum is 0 again where each pop takes what
-//! the push of its slot left and nothing stays behind; in any other order it is 0 by an accident of
-//! one in 2^64. What stands between two calls is one map `h -> a h + b`.
+//! A pop undoes the push of its slot, so the checksum is 0 again if each pop takes the value that
+//! the push of its slot left and nothing remains; in any other order it is 0 with a probability of
+//! 2^-64. The code between two calls is one affine map `h -> a h + b`.
 //!
-//! Cost: one instruction for what stands between two calls, whatever it pushes; O(1) memory a tape.
+//! Cost: one instruction for the code between two calls, however much it pushes; O(1) memory a
+//! tape.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -35,7 +36,7 @@ const fn inverse(m: u64) -> u64 {
     x
 }
 
-/// A number for each leaf of what a slot holds, spread over all bits.
+/// Returns a number for each leaf of a slot, hashed over all bits.
 fn symbol(slot: u32, leaf: usize) -> u64 {
     let mut x = (u64::from(slot) << 32 | leaf as u64).wrapping_add(FACTOR);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,8 +44,8 @@ fn symbol(slot: u32, leaf: usize) -> u64 {
     x ^ x >> 31
 }
 
-/// The tape, the slot and the banks of the leaves of what is pushed or popped, and whether it is
-/// pushed.
+/// Returns the tape, the slot and the banks of the leaves of the value that is pushed or popped,
+/// and true if it is pushed.
 fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> {
     let (tape, slot, value, pushes) = match inst.op {
         Op::Push { tape, slot } => (tape, slot, inst.args.first(), true),
@@ -61,7 +62,7 @@ pub(in crate::exec) enum Tapes {
     /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
     /// looked at.
     Own,
-    /// Anybody's: checksums say whether pops undo pushes.
+    /// Those of any program: checksums detect pops that do not undo pushes.
     Given,
 }
 

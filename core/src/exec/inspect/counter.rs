@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 
 use super::{Event, Interceptor, Moment, Stop, flops::flops};
 
-/// Counts what runs.
+/// Counter of the operations that run.
 ///
 /// Floating-point operations: one for each operation on real numbers, elementary functions
 /// included; for complex numbers 2 for a sum or difference, 6 for a product, 11 for a quotient and

@@ -1,7 +1,7 @@
 //! A debugger that a program drives.
 //!
-//! The driver is a closure: it is shown a [`Pause`] and answers with a [`Command`]. What it asks on
-//! a terminal or reads from a script is its own affair.
+//! The driver is a closure: it receives a [`Pause`] and returns a [`Command`]. It may prompt on a
+//! terminal or read a script.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
@@ -38,9 +38,9 @@ pub enum Command {
     Out,
     /// Run to the next breakpoint.
     Continue,
-    /// Pause at this line whenever it is reached, and ask again what to do.
+    /// Set a breakpoint at this line, and call the driver again.
     Break(u32),
-    /// Forget the breakpoint of this line, and ask again what to do.
+    /// Remove the breakpoint of this line, and call the driver again.
     Clear(u32),
     /// End the run.
     Stop,
@@ -65,7 +65,7 @@ pub struct Pause<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Pause<'_, S> {
-    /// The parameters of the function and what they hold.
+    /// Returns the parameters of the function and their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, super::Datum<S>)> {
         let f = self.event.function();
@@ -137,7 +137,7 @@ impl<S: Scalar, F: FnMut(&Pause<'_, S>) -> Command> Interceptor<S> for Debugger<
             Moment::After(_) => return Ok(()),
             Moment::Edge(..) | Moment::Return(_) => {
                 self.line = None;
-                // Coming round to the same line again is a step.
+                // Coming back to the same line is a step.
                 if event.depth() == self.paused.0 {
                     self.paused.1 = 0;
                 }

@@ -27,7 +27,7 @@ use super::{Datum, Event, Interceptor, Moment, Stop};
 pub enum Find {
     /// NaN.
     Nan,
-    /// An infinity or what is no number.
+    /// An infinity or NaN.
     NonFinite,
 }
 
@@ -81,7 +81,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Finder<S> {
     }
 }
 
-/// The instruction that has run, if what it gave is what is looked for.
+/// Returns the instruction that has run, if its result is of the kind that is looked for.
 pub(super) fn found<T: Real, S: Scalar<Real = T>>(
     event: &Event<'_, S>,
     what: Find,

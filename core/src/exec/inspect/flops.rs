@@ -2,7 +2,7 @@
 //!
 //! On real numbers a sum, a product, a quotient and an elementary function are one each. On complex
 //! numbers a sum or difference is 2, a product 6, a quotient 11, and anything else 1; so formulas
-//! of sums and products, below, are four times as many. What moves, compares or counts, is none.
+//! of sums and products, below, are four times as many. Moves, comparisons and counters are none.
 //!
 //! | operation | operations, for real numbers |
 //! |---|---|
@@ -27,9 +27,9 @@
 //! | `eigen` with vectors | 9 n^3 |
 //! | `expm`; `expm_along` | 44/3 n^3 without squarings; three times as many |
 //!
-//! Those of decompositions are what textbooks count (G. Golub, C. Van Loan, "Matrix computations",
-//! 4th edition; N. Higham, "The scaling and squaring method for the matrix exponential revisited",
-//! 2005), whatever way the numbers go here.
+//! Those of decompositions are the counts of textbooks (G. Golub, C. Van Loan, "Matrix
+//! computations", 4th edition; N. Higham, "The scaling and squaring method for the matrix
+//! exponential revisited", 2005), whatever algorithm runs here.
 
 use crate::{
     array::{BETWEEN, Shape},

@@ -13,13 +13,13 @@
 //! | [`Counter`] | which operations ran, and how often |
 //! | [`Sparsity`] | which results depend on which arguments |
 //!
-//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative
-//! NaN.
+//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds the origin of a NaN in a
+//! derivative.
 //!
 //! # Replacing
-//! An interceptor may also [replace](Interceptor::replace) what an instruction gives: clip it,
-//! round it, or compute a call in another way. Everything that uses the value sees the new one.
-//! What that means for derivatives:
+//! An interceptor may also [replace](Interceptor::replace) the result of an instruction: clip it,
+//! round it, or compute a call in another way. Everything that uses the value sees the new one. The
+//! effect on derivatives:
 //!
 //! | run | derivative of what is replaced |
 //! |---|---|
@@ -110,8 +110,8 @@ pub enum Moment {
     Before(Inst),
     /// An instruction has run; a call has returned.
     After(Inst),
-    /// A block ends and the run takes its k-th way out. Parameters do not have their new values
-    /// yet.
+    /// A block ends and the run takes its k-th outgoing edge. Parameters do not have their new
+    /// values yet.
     Edge(Block, usize),
     /// A block ends and its function returns.
     Return(Block),
@@ -134,7 +134,8 @@ pub trait Interceptor<S: Scalar> {
     /// it. `None` keeps the result.
     ///
     /// # Errors
-    /// To end the run there. A value of another kind, or for what has none, ends it too.
+    /// To end the run there. A value of another kind, or for an instruction without a result, ends
+    /// it too.
     fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
         let _ = event;
         Ok(None)
@@ -215,7 +216,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             Moment::Edge(b, _) | Moment::Return(b) => self.source.function.blocks[b].end_at,
         }
     }
-    /// The way out that an edge is.
+    /// Returns the target of an edge.
     #[must_use]
     pub fn target(&self) -> Option<&'a Target> {
         match self.moment {
@@ -283,7 +284,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// The registers of what the instruction defines, and its kind.
+    /// Returns the registers of the result of the instruction, and its kind.
     pub(super) fn defined(&self) -> Option<(&'a [Slot], &'a Kind)> {
         let v = self.inst()?.result?;
         Some((&self.source.registers[v.index()], &self.source.function.kinds[v]))

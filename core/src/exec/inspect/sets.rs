@@ -1,7 +1,7 @@
-//! Sets of numbers that are made of others: what each number of a run depends on.
+//! Sets of numbers, as unions of others: the dependences of each number of a run.
 //!
 //! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists;
-//! two that make a large one are left as they are, and their members found only for those who ask.
+//! a large union keeps its two parts, and its members are computed only when they are needed.
 //! Nothing is ever dropped.
 //!
 //! Cost: joining is O([`FEW`]), members are found in O(joins that led to the set).
@@ -73,7 +73,7 @@ impl Sets {
         sets.into_iter().fold(Sets::NONE, |all, set| self.join(all, set))
     }
 
-    /// Appends what is in one of two lists to the members.
+    /// Appends the union of two lists to the members.
     fn merge(&mut self, mut a: std::ops::Range<usize>, mut b: std::ops::Range<usize>) {
         while !a.is_empty() || !b.is_empty() {
             let next = |of: &std::ops::Range<usize>| {

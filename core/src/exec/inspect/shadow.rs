@@ -73,8 +73,8 @@ impl Shadow {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
         }
     }
-    /// Either of two shadows of values of one kind: what one of them depends on. Of arrays that
-    /// differ in length the longer one's elements.
+    /// Returns the union of two shadows of values of one kind. If arrays differ in length, the
+    /// elements of the longer one remain.
     pub(super) fn either(self, other: Shadow, sets: &mut Sets) -> Shadow {
         match (self, other) {
             (Shadow::Number(a), Shadow::Number(b)) => Shadow::Number(sets.join(a, b)),

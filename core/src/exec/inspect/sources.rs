@@ -66,9 +66,9 @@ pub(super) fn on_arrays<S: Scalar>(
     }
 }
 
-/// The operation on arrays whose elements are numbered from 1 on, those of the second behind those
-/// of the first: so the result says what went where, and 0 that nothing did. `None` of one that
-/// does more than move.
+/// Applies the operation to arrays whose elements are numbered from 1 on, those of the second after
+/// those of the first: so each number of the result is a source, and 0 is none. `None` if the
+/// operation does more than move elements.
 fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i64>>, ArrayError> {
     use ArrayOp as A;
     let numbered = |k: usize, first: i64| {

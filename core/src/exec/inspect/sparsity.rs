@@ -91,7 +91,7 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     hessian_of(Inspection::followed_gradient(program, find(program, name)?)?, args)
 }
 
-/// The pattern of the Hessian of a function whose gradient is looked at.
+/// Returns the pattern of the Hessian of a function whose instrumented gradient is given.
 pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     mut gradient: Inspection<'_, S>,
     args: &[Datum<S>],
@@ -107,15 +107,15 @@ pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     Ok(pattern)
 }
 
-/// Follows what each number depends on through one run. O(1) for an operation on numbers,
-/// O(elements) for one on an array; writing to an element is O(1) where the array is not read
-/// again.
+/// Interceptor that computes the dependences of each number through one run. O(1) for an operation
+/// on numbers, O(elements) for one on an array; writing to an element is O(1) if the array is not
+/// read again.
 #[derive(Clone, Debug)]
 pub struct Sparsity {
     sets: Sets,
     /// The values of each call that runs.
     frames: Vec<Vec<Shadow>>,
-    /// On what its arguments depend.
+    /// Dependences of the arguments of each call.
     given: Vec<Id>,
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
@@ -126,8 +126,8 @@ pub struct Sparsity {
     longest: usize,
     /// Values on each tape, by the kind of the leaf.
     tapes: HashMap<(u32, Kind), Vec<Shadow>>,
-    /// The first column of each number among the arguments, and behind the last one how many there
-    /// are.
+    /// First column of each number among the arguments, and after the last one the number of
+    /// columns.
     columns: Vec<usize>,
 }
 
@@ -225,7 +225,7 @@ impl Sparsity {
         }
     }
 
-    /// On whatever a value depends.
+    /// Returns the dependences of values.
     fn all(&mut self, shadows: &[Shadow]) -> Id {
         shadows.iter().fold(Sets::NONE, |all, shadow| {
             let set = shadow.all(&mut self.sets);
@@ -292,9 +292,8 @@ impl Sparsity {
                 Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
             }
             Op::Set | Op::Put | Op::AddAt if self.decides(&args, 1) => {
-                // Any of its elements may be the one, also of those that a cotangent lacks so far:
-                // it belongs to an array that was there before. So its shadow may be longer than
-                // it.
+                // Any of its elements may be written, also those that a cotangent lacks so far: it
+                // belongs to an array that was made before. So its shadow may be longer than it.
                 let x = arg(2).all(&mut self.sets);
                 let mut elements = arg(0).elements().to_vec();
                 if inst.op != Op::Set {
@@ -332,8 +331,8 @@ impl Sparsity {
         args.get(k).is_some_and(|shadow| shadow.all(&mut self.sets) != Sets::NONE)
     }
 
-    /// The array of an operand, to be written to; in place where the run does so. The operands are
-    /// let go.
+    /// Returns the array of an operand, to be written to; in place if the run does so. The operands
+    /// are dropped.
     fn taken<S: Scalar>(
         &mut self,
         event: &Event<'_, S>,
@@ -490,7 +489,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
             (Moment::Return(_), _) => {
                 self.returned = event.returned().map_or(Shadow::NONE, |v| self.get(v));
                 let given = self.given.pop().unwrap_or(Sets::NONE);
-                // A rule may give a slope by any of them, whatever the body depends on.
+                // A rule may have a derivative by any of them, whatever the body depends on.
                 if let (Some(rule), Some(v)) = (event.rule(), event.returned()) {
                     let set = if rule.non_differentiable { Sets::NONE } else { given };
                     self.returned = Shadow::like(&event.value(v), set);

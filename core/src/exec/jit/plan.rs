@@ -21,7 +21,7 @@ use super::{
 /// once.
 const STORES: usize = 8;
 
-/// A routine with doors.
+/// Routine with entry points, analysed.
 pub(super) struct Plan<'a> {
     pub(super) routine: &'a Routine,
     /// Its number if its calls of itself are jumps.
@@ -63,8 +63,8 @@ impl Plan<'_> {
         is_native(self.routine.code[pc], &self.routine.slots, self.own)
     }
 
-    /// Shows the registers that are read at or after each instruction of the stretch that one
-    /// stands in, from the back.
+    /// Visits the registers that are live before each instruction of the basic block that contains
+    /// one, in reverse order.
     fn walk(&self, pc: usize, slots: &mut [Slot], mut see: impl FnMut(usize, &Set)) {
         let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
@@ -98,7 +98,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// `slots`: a copy of the routine's, which looking at instructions asks for.
+    /// Analyses a part. `slots` is a copy of the routine's, which visiting instructions needs.
     pub(super) fn of(plan: &Plan<'_>, range: Range<usize>, slots: &mut [Slot]) -> Part {
         let routine = plan.routine;
         let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
@@ -110,7 +110,7 @@ impl Part {
                 continue;
             }
             wanted.extend(may_leave(code).then_some(pc));
-            // Behind a door, so that something is done before the next one.
+            // After an entry point, so that there is progress before the next one.
             let ahead = code.ends() || matches!(code, Code::Native(..) | Code::Call(..));
             wanted.extend(routine.successors(pc).filter(|_| ahead));
             visit(&mut code.clone(), slots, |bank, reg, access| {
@@ -161,8 +161,8 @@ impl Part {
         self.at.get(&pc).into_iter().flatten().copied()
     }
 
-    /// The registers to put back where machine code ends at an instruction: what it does not write
-    /// is still in its place.
+    /// Returns the registers to store at a side exit: a register that machine code does not write
+    /// is unchanged in memory.
     pub(super) fn put_back_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         self.taken_at(pc).filter(|of| !self.through && self.touched.get(of) == Some(&true))
     }

@@ -1,7 +1,7 @@
 //! Array registers of one kind of element, and buffers to be used again.
 //!
-//! Arrays share their elements until one is written. Whatever nobody shares any more comes back as
-//! a spare buffer, so a program that is run again finds the memory of its last run.
+//! Arrays share their elements until one is written. The memory of an array that is no longer
+//! shared becomes a spare buffer, so a program that is run again finds the memory of its last run.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl<T: Clone> ArrayBank<T> {
         ArrayBank { registers: Vec::new(), spare: Spare::new() }
     }
 
-    /// The bytes of the registers and of all arrays in them and kept for later; those that share
-    /// one count it once each.
+    /// Returns the bytes of the registers, of all arrays in them and of spare buffers; registers
+    /// that share an array count it once each.
     pub(super) fn memory(&self) -> usize {
         let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
         self.registers.capacity() * size_of::<Held<T>>()
@@ -39,12 +39,12 @@ impl<T: Clone> ArrayBank<T> {
             + self.spare.bytes()
     }
 
-    /// The bytes of the buffers kept for later.
+    /// Returns the bytes of the spare buffers.
     pub(super) fn buffers(&self) -> usize {
         self.spare.bytes()
     }
 
-    /// Gives the buffers kept for later to the system.
+    /// Frees the spare buffers.
     pub(super) fn release(&mut self) {
         self.spare = Spare::new();
     }
@@ -92,14 +92,14 @@ impl<T: Clone> ArrayBank<T> {
         self.recycle(old);
     }
 
-    /// An empty array that nobody shares.
+    /// Returns an empty array that is not shared.
     pub(super) fn empty(&mut self) -> Arc<Array<T>> {
         let mut array = self.spare.take(0).unwrap_or_default();
         Arc::make_mut(&mut array).as_vec().clear();
         array
     }
 
-    /// An empty array that nobody shares, with memory for `len` elements.
+    /// Returns an empty array that is not shared, with memory for `len` elements.
     pub(super) fn fresh(
         &mut self,
         len: usize,
@@ -159,8 +159,8 @@ impl<T: Clone> ArrayBank<T> {
         Ok(copy)
     }
 
-    /// Counts an array made elsewhere, if nobody shares it. A buffer kept for later that would have
-    /// done goes for it: else they would become more and more.
+    /// Counts an array made elsewhere, if it is not shared. A spare buffer of its size is freed for
+    /// it: else their number would grow.
     pub(super) fn adopt(
         &mut self,
         array: &Arc<Array<T>>,
@@ -175,11 +175,10 @@ impl<T: Clone> ArrayBank<T> {
         room.take(array_bytes::<T>(array.capacity()))
     }
 
-    /// Keeps the memory of an array that nobody shares.
+    /// Keeps the memory of an array that is not shared.
     pub(super) fn recycle(&mut self, array: Held<T>) {
         let Some(mut array) = array.filter(|array| Arc::strong_count(array) == 1) else { return };
-        // Numbers with memory of their own give it back. (To ask for the right to change others
-        // costs as much as a small loop.)
+        // Numbers with memory of their own free it. (`Arc::get_mut` costs as much as a small loop.)
         if std::mem::needs_drop::<T>() {
             match Arc::get_mut(&mut array) {
                 Some(elements) => elements.as_vec().clear(),
@@ -189,7 +188,7 @@ impl<T: Clone> ArrayBank<T> {
         self.spare.put(array);
     }
 
-    /// Puts an array back into the register that it was taken out of, or keeps its memory.
+    /// Stores an array in the register that it was moved out of, or keeps its memory.
     pub(super) fn give_back(&mut self, reg: Option<usize>, array: Held<T>) {
         match reg {
             Some(reg) => self.registers[reg] = array,
@@ -197,12 +196,12 @@ impl<T: Clone> ArrayBank<T> {
         }
     }
 
-    /// Lets go of all arrays.
+    /// Clears all registers.
     pub(super) fn clear_all(&mut self) {
         self.clear(0..self.registers.len());
     }
 
-    /// Lets go of the arrays in a stretch of registers.
+    /// Clears a range of registers.
     pub(super) fn clear(&mut self, range: std::ops::Range<usize>) {
         for reg in range {
             self.store(reg, None);

@@ -107,7 +107,7 @@ impl<S: Scalar> Machine<S> {
             .map_err(|source| RunError::Cancelled { at: Position::default(), source })
     }
 
-    /// Hands over what the last run left on the tapes.
+    /// Returns the tapes that the last run left.
     pub(super) fn take_tapes(&mut self) -> Tapes<S> {
         Tapes(std::mem::take(&mut self.tapes))
     }
@@ -118,8 +118,8 @@ impl<S: Scalar> Machine<S> {
         self.keep = true;
     }
 
-    /// The bytes of the registers, the tapes and the buffers kept for arrays; numbers that have
-    /// memory of their own (symbols) count as what points to it.
+    /// Returns the bytes of the registers, the tapes and the spare buffers; numbers that have
+    /// memory of their own (symbols) count as their pointers.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
@@ -145,7 +145,7 @@ impl<S: Scalar> Machine<S> {
         while self.tapes.len() < code.tapes {
             self.tapes.push(Tape::new());
         }
-        // An error may have left something behind.
+        // An error may have left values.
         let keep = std::mem::take(&mut self.keep);
         self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
         if std::mem::replace(&mut self.broken, true) {
@@ -159,7 +159,7 @@ impl<S: Scalar> Machine<S> {
 }
 
 impl Bytecode {
-    /// Checks the arguments, runs, and puts the result in place of an earlier one.
+    /// Checks the arguments, runs, and writes the result over an earlier one.
     pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         &self,
         machine: &mut Machine<S>,

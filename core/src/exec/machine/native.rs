@@ -23,9 +23,9 @@ pub(super) struct Threshold<'a> {
     pub(super) depth: usize,
 }
 
-/// Runs machine code from a door on: the instruction that the machine goes on with, and where the
-/// registers of its call start, which may be another one of the same routine. `None` for numbers
-/// that there is no machine code for.
+/// Runs machine code from an entry point on; returns the instruction that the machine goes on with,
+/// and the start of the registers of its call, which may be another one of the same routine. `None`
+/// for numbers that there is no machine code for.
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(

@@ -38,7 +38,7 @@ impl Replaced {
         })
     }
 
-    /// Puts the value there; its arrays count as the run's.
+    /// Stores the value in the registers; its arrays count as those of the run.
     pub(super) fn put<S: Scalar>(
         &self,
         banks: &mut Banks<S>,

@@ -1,8 +1,8 @@
 //! Buffers for arrays, to be used again, found by their size.
 //!
-//! Sizes are in classes: exact up to 32 elements, and of sixteen to an octave beyond, so a buffer
-//! is at most 1/16 larger than it need be. A buffer is found in a few steps, however many there
-//! are: a long trace leaves one for each round.
+//! Sizes are in classes: exact up to 32 elements, and sixteen to an octave beyond, so a buffer is
+//! at most 1/16 larger than it need be. A buffer is found in a few steps, however many there are: a
+//! long trace leaves one for each iteration.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ const EXACT: usize = 32;
 /// Binary digits of a class's size after the first.
 const DIGITS: u32 = 4;
 
-/// A buffer has at most so many times the elements that it is used for, or is small.
+/// Maximum ratio of the capacity of a buffer to the elements that it is used for, unless it is
+/// small.
 const WASTE: usize = 4;
 const SMALL: usize = 256;
 
@@ -59,8 +60,8 @@ impl<T> Spare<T> {
         self.bytes += class_bytes::<T>(class);
     }
 
-    /// The smallest buffer for `len` elements, if it is not far too large: what is computed may be
-    /// kept for the way back, and its buffer with it.
+    /// Returns the smallest buffer for `len` elements, if it is not far too large: the result may
+    /// be kept for the reverse pass, and its buffer with it.
     pub(super) fn take(&mut self, len: usize) -> Option<Arc<Array<T>>> {
         let least = class_for(len);
         let (word, bits) = (least / 64, u64::MAX << (least % 64));

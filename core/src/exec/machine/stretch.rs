@@ -1,5 +1,4 @@
-//! One stretch of elements: what steps read of operands and of each other, and where what they give
-//! goes.
+//! Chunk of elements: the operands and results of steps for it.
 
 use std::{ops::Range, sync::Arc};
 
@@ -168,7 +167,7 @@ impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
     }
 }
 
-/// The bytes of the widest vector register: what begins at a multiple of it is read at once.
+/// Bytes of the widest vector register: data at a multiple of it are loaded at once.
 pub(super) const VECTOR: usize = 64;
 
 /// The first place in a slot that begins a vector register. Slots have room for it.
@@ -188,12 +187,12 @@ fn seen<'a, E>(array: &'a Held<E>, window: Window, len: usize, buffer: &'a [E]) 
     items.get(at..at + len).unwrap_or_default()
 }
 
-/// Writes to a stretch of an array.
+/// Writes to a range of an array.
 pub(super) fn put<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]) {
     Arc::make_mut(array)[start..start + items.len()].clone_from_slice(items);
 }
 
-/// Adds a stretch to a sum or to sums, or puts it where it belongs.
+/// Adds a chunk to a sum or to sums, or writes it to the result.
 pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
     stretch: &Stretch<'_, S>,
     place: Place,

@@ -1,8 +1,8 @@
 //! Plan of a fused kernel for operands of certain shapes: made once, kept for the next run.
 //!
-//! A recipe becomes *sweeps* over elements, one for each step whose own shape is smaller than that
-//! of the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one
-//! for all others.
+//! A kernel becomes one loop over elements for each step whose own shape is smaller than that of
+//! the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one for
+//! all others.
 
 use std::sync::Arc;
 
@@ -20,18 +20,18 @@ pub(super) type Fault = (Option<Position>, ArrayError);
 /// Key of a plan: what it depends on of an operand.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Seen {
-    /// Numbers, whatever they are.
+    /// A number of any value.
     Number,
     Int(i64),
     Shape(Shape),
 }
 
-/// The sweeps of a recipe for operands such as it has seen.
+/// Loops of a kernel for operands that match its keys.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) recipe: Arc<Recipe>,
     pub(super) seen: Vec<Seen>,
-    /// The last one gives the results, every other one an operand behind those that are there.
+    /// Loops; the last one gives the results, every other one an additional operand.
     pub(super) sweeps: Vec<Sweep>,
 }
 
@@ -61,11 +61,11 @@ pub(super) enum Reading {
     /// A number, or an array element by element.
     Plain,
     Repeated(Again),
-    /// A view of the recipe, and where its elements are.
+    /// A view of the kernel, and the index of its elements.
     Moved(usize, Moved),
 }
 
-/// A way through repeated elements, from the start and where a run stands.
+/// Cursor through the elements of a broadcast operand, from the start and at the current position.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     start: Repeated,
@@ -116,7 +116,7 @@ pub(super) enum Wanted {
     /// An operand as it is.
     Operand(usize),
     Sum(Place),
-    /// Sums of what is repeated, in this shape; where they belong, if there are elements.
+    /// Sums over broadcast axes to this shape; the cursor of the results, if there are elements.
     Sums(Place, Shape, Option<Again>),
     /// Array of another result.
     Same(usize),
@@ -169,7 +169,7 @@ impl Plan {
         Ok(Plan { recipe: recipe.clone(), seen, sweeps })
     }
 
-    /// Lets views begin elsewhere, as what is seen now says.
+    /// Moves the starts of views to those of the current operands.
     pub(super) fn restart(&mut self) -> Result<(), Fault> {
         let shape =
             |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
@@ -232,7 +232,7 @@ impl Sweep {
         Place::Work(self.works.len() - 1)
     }
 
-    /// Does two operations of arithmetic at once where only the second reads what the first gives.
+    /// Fuses two operations of arithmetic if only the second reads the result of the first.
     fn pair(&mut self) {
         let mut readers = vec![0; self.works.len()];
         let read = self.works.iter().flat_map(|w| w.from[..2].to_vec());
@@ -273,8 +273,8 @@ impl Sweep {
         self.outputs.iter_mut().filter_map(Wanted::place_mut).for_each(moved);
     }
 
-    /// Finds operands in whose place results may be: each is read once, element by element, and is
-    /// no result itself.
+    /// Finds operands in whose memory results may be written: each is read once, element by
+    /// element, and is no result itself.
     fn replace(&mut self) {
         let plain = |s: &Source| matches!(s.reading, Reading::Plain);
         let mut free: Vec<usize> =
@@ -291,8 +291,8 @@ impl Sweep {
         }
     }
 
-    /// Gives each step the place where it writes. A step whose readers are done hands its place on,
-    /// so that few stay in the nearest cache; what is wanted keeps its own.
+    /// Assigns a slot to each step (linear-scan allocation). A step whose readers are done frees
+    /// its slot, so that few stay in the nearest cache; an output keeps its own.
     fn settle(&mut self) {
         let mut last = vec![0; self.works.len()];
         for (k, work) in self.works.iter().enumerate() {
@@ -347,7 +347,7 @@ pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
     measures(recipe, k) && !recipe.views.iter().any(other) && !recipe.outputs.iter().any(axis)
 }
 
-/// The shapes of what a recipe reads and makes; none of numbers.
+/// Shapes of the inputs and results of a kernel; none of numbers.
 struct Shapes {
     operands: Vec<Option<Shape>>,
     views: Vec<(Shape, Moved)>,
@@ -395,7 +395,7 @@ impl Shapes {
         }
     }
 
-    /// The one shape of what results are made or summed from.
+    /// Returns the one shape of the arrays that results are made or summed from.
     fn whole(&self, recipe: &Recipe) -> Shape {
         let shape = recipe.outputs.iter().find_map(|output| match *output {
             Output::Array(k) => self.steps[k].as_ref(),
@@ -542,7 +542,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A sweep whose result becomes an operand.
+    /// Plans a loop whose result becomes an operand; returns its number.
     fn before(&mut self, mut sweep: Sweep, place: Place) -> usize {
         sweep.outputs.push(Wanted::All(place, None));
         sweep.settle();

@@ -1,7 +1,7 @@
 //! Operations on whole arrays: registers in, the functions of [`array`](crate::array), a register
 //! out.
 //!
-//! Operands that nobody reads afterwards are taken out of their registers, so what only changes the
+//! The last use of an operand moves it out of its register, so an operation that only changes the
 //! shape, or works in place, copies nothing.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), ArrayError> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
-    // An element is asked for more often than anything else.
+    // Reading an element is the most common operation.
     if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
         && indices.iter().all(|s| s.bank == Bank::Int)
     {
@@ -231,7 +231,7 @@ fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
     }
 }
 
-/// The shape that an operand stands for: its own, or the one that a list says in its place.
+/// Returns the shape that an operand gives: its own, or the one in a list in its place.
 fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
     if let Some(array) = x.arrays.get(k) {
         return Ok(array.shape());
@@ -452,7 +452,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?
         }
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
-        // Wrong operands are told with their shapes below.
+        // Wrong operands are an error with their shapes below.
         A::Lstsq => match (&*a.shape(), &*b.shape()) {
             ([m, n], [l, k]) if m == l => checked_count(&[*n, *k], limits.array)?,
             _ => a.len(),
@@ -486,7 +486,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::LinearRecurrence => array::linear_recurrence(a, b, int(0), out)?,
         A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
         A::Spread => match &x.number {
-            // Only the shape may be there.
+            // The array may have a shape without elements.
             Some(number) => {
                 out.start(&to).resize(to.iter().product(), number.clone());
             }
@@ -545,7 +545,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::ExpmAlong => array::expm_along(a, b, out)?,
         _ => {}
     }
-    // Some find the shape of what they make by themselves.
+    // Some compute the shape of their result themselves.
     room.take(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)
 }

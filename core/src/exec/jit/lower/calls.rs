@@ -1,4 +1,4 @@
-//! Calls of a routine by itself: jumps to its start and back.
+//! Recursive calls of a routine: jumps to its start and back.
 //!
 //! ```text
 //! call     registers that are read afterwards ──► their places     the call ──► calls that wait
@@ -117,7 +117,8 @@ impl Lowering<'_, '_> {
         self.advance(self.frames, by * FRAME);
     }
 
-    /// A register beyond those of the routine, which holds one of its results on the way back.
+    /// Returns a register beyond those of the routine, which holds one of its results during a
+    /// return.
     fn returned(&self, bank: Bank, k: usize) -> Reg {
         self.plan.routine.sizes[bank as usize] + k as Reg
     }

@@ -9,14 +9,13 @@
 //!
 //! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a
 //!   constant is none.
-//! - A block asks once whether the tapes have room for all that it pushes and hold all that it
-//!   pops.
-//! - Whatever may fail is asked for before anything is changed; if it would, the code leaves at
-//!   that instruction.
-//! - Each way out stores the registers that are live there. Where that would be more code than the
-//!   program, every write is stored at once instead, and ways out store nothing.
+//! - A block tests once if the tapes have room for all that it pushes and hold all that it pops.
+//! - Everything that may fail is tested before anything is changed; if it would fail, the code
+//!   takes a side exit at that instruction.
+//! - Each side exit stores the registers that are live there. If that would be more code than the
+//!   program, every write is stored at once instead, and side exits store nothing.
 //!
-//! Cost: as of the liveness, and what the code generator takes.
+//! Cost: that of the liveness analysis, and that of the code generator.
 
 mod calls;
 mod instruction;
@@ -42,7 +41,7 @@ use super::{
 };
 use registers::width;
 
-/// Writes the function of a part of a routine: what it lists of tapes and arrays.
+/// Writes the function of a part of a routine; returns the layout of its cells.
 pub(super) fn lower(
     plan: &Plan<'_>,
     part: &Part,
@@ -61,7 +60,7 @@ pub(super) fn lower(
     lists
 }
 
-/// All memory is there and aligned.
+/// Flags of memory accesses: all memory is mapped and aligned.
 const FLAGS: MemFlags = MemFlags::trusted();
 
 struct Lowering<'a, 'f> {
@@ -282,8 +281,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Ends a block by two ways. `commit` writes what the instruction writes, on each of them, told
-    /// whether it is that of `yes`.
+    /// Ends a block by two branches. `commit` writes the results of the instruction on each of
+    /// them; its argument is true for that of `yes`.
     fn branch(
         &mut self,
         pc: usize,
@@ -300,8 +299,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.go(pc, no, |s| commit(s, false));
     }
 
-    /// Ends a block by the way to an instruction, on which `commit` writes what this one writes.
-    /// Going back costs the way back.
+    /// Ends a block by the edge to an instruction, on which `commit` writes the results of this
+    /// one. A backward jump costs the instructions that it jumps over.
     fn go(&mut self, pc: usize, to: Pc, commit: impl FnOnce(&mut Self)) {
         let to = to as usize;
         if to <= pc {
@@ -374,8 +373,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Wherever machine code ends: puts back the registers that are read from there on, the tapes
-    /// and the steps left.
+    /// Emits the side exits: each stores the live registers, the tapes and the steps left.
     fn ways_out(&mut self) {
         for (pc, block) in std::mem::take(&mut self.exits) {
             self.b.switch_to_block(block);

@@ -131,7 +131,8 @@ impl Lowering<'_, '_> {
         self.lists.stacks.len() + view.unwrap_or(0)
     }
 
-    /// The place of an element in row-major order; leaves if it is not there.
+    /// Computes the index of an element in row-major order; takes a side exit if it is out of
+    /// bounds.
     pub(super) fn place_of(&mut self, pc: usize, args: Slots, results: Slots) {
         let slots = &self.plan.routine.slots;
         let (args, result) = (&slots[args.range()], slots[results.range()][0].reg);
@@ -156,7 +157,8 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The address of an element, and its bank; leaves if the index is not there.
+    /// Returns the bank and the address of an element; takes a side exit if the index is out of
+    /// bounds.
     pub(super) fn element(&mut self, pc: usize, a: u32, i: Reg) -> (Bank, Value) {
         let k = self.view(a);
         let (index, len) = (self.n(i), self.cell(k, 1));
