@@ -49,9 +49,9 @@ use numbers::{direction, flat, lift, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
 
-/// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run
-/// may use. Engines that are right to rounding, all but differences, must agree to 1e-9 absolute
-/// and 1e-6 relative, in single precision 1e-5 and 1e-4, if the settings do not ask for more.
+/// Tolerances of a comparison, `|a - b| <= absolute + relative |b|`, and limits of runs. Engines
+/// that are exact to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative,
+/// in single precision 1e-5 and 1e-4, if the settings do not ask for more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -136,7 +136,7 @@ pub struct Engine {
 pub struct Report {
     /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
     pub names: Vec<String>,
-    /// The engines; the first is what the others are compared with.
+    /// Engines; the others are compared with the first one.
     pub engines: Vec<Engine>,
     /// True if the gradient computed a second time had the same bits.
     pub reentrant: bool,
@@ -189,9 +189,9 @@ pub trait CheckHost<T: Real + DualNum = f64>:
 impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> CheckHost<T> for H {}
 
 /// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with
-/// [`Settings::single`]. Of a result that is no real number it is a sum of its numbers, each times
-/// a weight of its own, that is compared: value and derivatives. What goes by a rule that is not
-/// the derivative of its body must be what differences say to 1e-5 of it, in single precision 1e-3.
+/// [`Settings::single`]. If the result is not a real number, a weighted sum of its numbers is
+/// compared: value and derivatives. If a rule is not the derivative of its body, differences must
+/// confirm it to a relative error of 1e-5, in single precision 1e-3.
 ///
 /// # Errors
 /// The function cannot be differentiated or run there.
@@ -277,7 +277,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     Ok(Report::compared(names, engines, reentrant, allowed))
 }
 
-/// The program without the rules of what the function reaches; `None` if there are none.
+/// Returns the program without the rules of the functions that are reachable; `None` if there are
+/// none.
 fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Option<Program> {
     let mut bodies = of.program().clone();
     let removed = of
@@ -323,8 +324,8 @@ impl Settings {
 }
 
 impl Report {
-    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each
-    /// by its own settings.
+    /// Compares the results of engines, a name, a value and a gradient each, with the first of
+    /// them, each by its own settings.
     #[must_use]
     pub fn new(
         names: Vec<String>,
@@ -369,8 +370,8 @@ impl Report {
     }
 }
 
-/// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all
-/// different.
+/// Computes the two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts
+/// are all different.
 ///
 /// # Errors
 /// Those of [`gradcheck`].
@@ -439,8 +440,9 @@ impl std::fmt::Display for Fault {
 /// empty list means that all are right. A pullback or pushforward that is missing is not checked.
 ///
 /// # Errors
-/// No function or primitive of that name, it cannot be run there, or what its rule gives is longer
-/// than what it belongs to ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
+/// There is no function or primitive of that name, it cannot be run there, or a tangent of its rule
+/// is longer than the value it belongs to
+/// ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
 pub fn test_rule<H: CheckHost>(
     program: &Program,
     name: &str,

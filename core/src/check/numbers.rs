@@ -15,7 +15,8 @@ use crate::{
 
 use super::Value;
 
-/// The real numbers of values, in order; a complex one is two. What has no tangent is left out.
+/// Returns the real numbers of values, in order; a complex one is two. Values without tangents are
+/// left out.
 #[must_use]
 pub fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
     let mut numbers = Vec::new();

@@ -1,4 +1,4 @@
-//! The laws of a number type: what kernels and engines take for granted of a [`Ring`].
+//! Laws of a number type that kernels and engines rely on, those of a [`Ring`].
 
 use crate::scalar::{Conj, Ring};
 
