@@ -44,7 +44,7 @@ fn split(x: &Sym) -> (Constant, Sym) {
     }
 }
 
-/// `-x` for an `x` that says so itself.
+/// Returns `-x` for an `x` with a negative sign.
 fn negated(x: &Sym) -> Option<Sym> {
     let negative = x.constant().map_or_else(|| split(x).0.is_negative(), Constant::is_negative);
     negative.then(|| neg(x))

@@ -1,8 +1,8 @@
 //! Calls that stay calls: functions with rules of their own, and primitives.
 //!
-//! A Rust function that is recorded is inlined, and so is all that it calls. What has a derivative
-//! of its own, or none, must stay a call: it is called through a [`Callee`], on numbers as on
-//! symbols.
+//! A Rust function that is recorded is inlined, and so is all that it calls. A function with a
+//! derivative of its own, or without one, must stay a call: it is called through a [`Callee`], on
+//! numbers as on symbols.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program, trace::{Callee, Expr, Record, trace}};
@@ -155,7 +155,7 @@ impl Callee {
         Callee(Arc::new(shared))
     }
 
-    /// The identity, through which no derivative flows: what comes out counts as constant.
+    /// Creates the identity with a zero derivative: its result counts as constant.
     ///
     /// # Errors
     /// None: the function is valid.
@@ -263,7 +263,8 @@ macro_rules! records {
 }
 records! { Expr Real; ComplexExpr Complex; }
 
-/// Copies what a callee needs into a program; the op that calls it there.
+/// Copies the functions and primitives of a callee into a program; returns the op that calls it
+/// there.
 pub(super) fn adopt(program: &mut Program, callee: &Shared) -> Op {
     let source = &callee.program;
     let primitive = |program: &mut Program, p: PrimitiveId| adopt_primitive(program, source, p);

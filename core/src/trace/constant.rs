@@ -1,10 +1,10 @@
 //! Exact constants `q sqrt(n) pi^k` and, beside them, floats.
 //!
-//! `q` is a fraction of 64-bit integers, `n` a positive integer without square factors, `k` 0 or 1.
-//! That is what gates and derivatives are made of: 1/2, 1/sqrt 2, pi/4. Operations are exact or
-//! give `None`; then the operation is kept as it is. A float that is a fraction with a small power
-//! of two below (0.5, 3.0) is exact; any other (0.1, NaN, infinity) stays the float that it is and
-//! is computed with when the program runs.
+//! `q` is a fraction of 64-bit integers, `n` a positive square-free integer, `k` 0 or 1. Gates and
+//! derivatives have such constants: 1/2, 1/sqrt 2, pi/4. Operations are exact or give `None`; then
+//! the operation is kept as it is. A float that is a fraction whose denominator is a small power of
+//! two (0.5, 3.0) is exact; any other (0.1, NaN, infinity) stays a float and is computed with when
+//! the program runs.
 
 use std::cmp::Ordering;
 
@@ -26,9 +26,9 @@ pub(super) enum Constant {
     Float(f64),
 }
 
-/// Floats with at most so many binary places are taken as fractions.
+/// Number of binary places up to which floats become fractions.
 const PLACES: i32 = 30;
-/// The largest number whose square factors are looked for.
+/// Largest number whose square factors are searched.
 const MAX_RADICAND: i64 = 1 << 20;
 /// The largest power that is multiplied out.
 const MAX_POWER: u64 = 64;

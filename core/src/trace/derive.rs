@@ -29,8 +29,8 @@ enum Given<S: Scalar> {
 }
 
 impl Expr {
-    /// The function of the given name whose parameters are the inputs in the given order. An input
-    /// that the expression does not mention counts as real.
+    /// Returns the function of the given name whose parameters are the inputs in the given order.
+    /// An input that the expression does not contain counts as real.
     ///
     /// # Errors
     /// An input that is not listed, or one listed twice.
@@ -139,7 +139,8 @@ impl ComplexExpr {
         program_text(&self.0, name, inputs)
     }
 
-    /// The value on any complex number type. A real input takes the real part of what it is given.
+    /// Evaluates the expression on any complex number type. A real input takes the real part of its
+    /// value.
     ///
     /// # Errors
     /// An input without a value, or the program fails.
@@ -214,7 +215,7 @@ fn own_inputs(root: &Sym) -> (Vec<String>, Vec<Sym>) {
 }
 
 fn program_text(root: &Sym, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
-    // Lowering finds what is missing.
+    // Lowering finds missing inputs.
     lower(root, name, inputs)?;
     let refused = |name: &str, what: &'static str| TraceError::Name { name: name.to_owned(), what };
     if !is_name(name) || Builtin::by_name(name).is_some() {

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// An expression holds an input that nobody gives.
+    /// An expression contains an input without a value.
     #[error("the expression depends on `{name}`, which is none of its inputs ({})", inputs.join(", "))]
     UnknownInput {
         /// Its name.
@@ -38,7 +38,7 @@ pub enum TraceError {
     Name {
         /// The name.
         name: String,
-        /// Thing that was to have the name.
+        /// Role of the name.
         what: &'static str,
     },
     /// An input of another kind.
@@ -54,7 +54,7 @@ pub enum TraceError {
     /// No such function or primitive.
     #[error("no function or primitive `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     UnknownFunction {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The name most like it.
         nearest: Option<String>,
@@ -69,7 +69,7 @@ pub enum TraceError {
         /// Number of arguments that it takes.
         expected: usize,
     },
-    /// A function that cannot stand in an expression.
+    /// A function that an expression cannot contain.
     #[error("`{name}` is {given}, expected {expected}")]
     Signature {
         /// The function.

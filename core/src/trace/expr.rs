@@ -167,8 +167,7 @@ macro_rules! expression {
         impl fmt::Debug for $E {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(self, f) }
         }
-        /// A constant is zero or not; anything else is not *exactly* zero, whatever values it may
-        /// take.
+        /// A constant is zero or not; anything else is not *exactly* zero, whatever its values.
         impl Ring for $E {
             const PARALLEL: bool = false;
             fn is_exact_zero(&self) -> bool { build::is_zero(&self.0) }

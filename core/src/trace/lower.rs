@@ -42,7 +42,7 @@ impl Lowering {
         Ok(Lowering { program: Program::new(), b, values, calls, inputs })
     }
 
-    /// Says what an input is.
+    /// Binds an input to a value.
     pub(super) fn bind(&mut self, symbol: &Sym, value: Value) {
         self.values.insert(symbol.key(), value);
     }
@@ -77,7 +77,7 @@ impl Lowering {
         (self.program, id)
     }
 
-    /// The value of a part whose operands are done.
+    /// Returns the value of a node whose operands are lowered.
     fn known(&mut self, sym: &Sym) -> Value {
         match (sym.constant(), self.values.get(&sym.key())) {
             (_, Some(&v)) => v,

@@ -1,9 +1,9 @@
-//! The graph behind expressions: constants, and shared nodes with a key.
+//! Graph of expressions: constants, and shared nodes with a key.
 //!
-//! A node knows its operation, its operands and a key of 128 bits made of both. Two parts are *the
-//! same* if their keys are; that two different ones share a key has a probability of about
-//! `n^2 / 2^129` among n nodes. So equality costs nothing, and equal parts are found without a
-//! table kept anywhere.
+//! A node has its operation, its operands and a key of 128 bits made of both. Two nodes are *the
+//! same* if their keys are; two different ones share a key with a probability of about
+//! `n^2 / 2^129` among n nodes. So equality costs nothing, and equal nodes are found without a
+//! table.
 
 use std::sync::Arc;
 
@@ -147,8 +147,8 @@ impl Drop for Node {
     }
 }
 
-/// Visits every part that the roots reach once, operands before what is made of them, in the order
-/// in which they were computed from left to right. O(parts), without recursion.
+/// Visits every node that is reachable from the roots once, in post-order: operands before the
+/// nodes that use them, from left to right. O(nodes), without recursion.
 pub(super) fn visit<'a, E>(
     roots: impl IntoIterator<Item = &'a Sym>,
     mut each: impl FnMut(&'a Sym) -> Result<(), E>,
@@ -179,7 +179,7 @@ const LOCAL: u128 = 2;
 const CONSTANT: u128 = 3;
 const CALL: u128 = 4;
 
-/// Takes one more word into a key. For each `h` it is a bijection of `x`, and the other way round.
+/// Mixes one more word into a key. It is a bijection of `x` for each `h`, and of `h` for each `x`.
 fn mix(h: u128, x: u128) -> u128 {
     // Odd multipliers: digits of the golden ratio and of sqrt 2.
     const A: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
@@ -211,6 +211,6 @@ fn op_key(op: Op) -> u128 {
         Op::Bool(b) => (u64::from(b), 2),
         _ => (0, 3),
     };
-    // The name tells the others apart, but for comparisons of integers, which are not recorded.
+    // The name is unique, except for comparisons of integers, which are not recorded.
     mix(mix(CALL + salt, u128::from(data)), text_key(op.name()))
 }

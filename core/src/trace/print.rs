@@ -1,8 +1,8 @@
 //! Infix text: `sin(x)/2 + 3*x`.
 //!
-//! Parentheses stand only where precedence and order ask for them; text read back by the program
-//! language is the same expression. A part used more than once gets a name where writing it out
-//! would make the text long, and so does one that lies very deep:
+//! Parentheses are printed only where precedence and associativity need them; the program language
+//! reads the text as the same expression. A part used more than once gets a name if writing it out
+//! would make the text long, and so does one that is nested deeply:
 //!
 //! ```text
 //! { let t1 = x + x; let t2 = t1 + t1; t2 + t2 }
@@ -49,7 +49,7 @@ struct Text {
 /// The constant pi where an input is called `pi`.
 const PI_BESIDE_PI: &str = "acos(-1.0)";
 
-/// Expressions as text: the names given to parts, and what stands for each root.
+/// Expressions as text: the names of parts, and the text of each root.
 pub(super) struct Printed {
     pub(super) names: Vec<(String, String)>,
     pub(super) results: Vec<String>,
@@ -210,7 +210,7 @@ impl Writer {
         }
     }
 
-    /// The text of an operand, in parentheses unless it holds together tightly enough.
+    /// Returns the text of an operand, in parentheses if its precedence is too low.
     fn operand(&mut self, sym: &Sym, least: Rank) -> Text {
         let t = self.take(sym);
         if t.rank >= least {
@@ -227,7 +227,7 @@ impl Writer {
             Rank::Product | Rank::Atom => Rank::Atom,
         };
         let left_least = if rank == Rank::Compare { Rank::Sum } else { rank };
-        // A real operand of a complex operation is promoted where it stands.
+        // A real operand of a complex operation is promoted implicitly.
         let (real_a, real_b) = (promoted(a, self.pi), promoted(b, self.pi));
         let keep = real_a.is_some() && real_b.is_some();
         let left = self.promotable(a, if keep { None } else { real_a }, left_least);
@@ -263,7 +263,7 @@ impl Writer {
     fn product(&mut self, a: &Sym, b: &Sym) -> Text {
         let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
         let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
-            // A leading minus needs no parentheses: it may stand before the product as well.
+            // A leading minus needs no parentheses: it may come before the product as well.
             let Some(c) = a.constant().filter(|c| c.is_negative()) else {
                 return self.infix(a, "*", b, Rank::Product);
             };

@@ -40,9 +40,10 @@ impl std::fmt::Debug for Recording {
 
 /// Records a function on symbols.
 ///
-/// `names` names its parameters: of one name the argument is the parameter; of several the argument
-/// is a tuple of as many. What the function calls is inlined, what it captures is a constant;
-/// options are plain Rust values that it captures. A comparison has no answer, see [`trace_at`].
+/// `names` names its parameters: with one name the argument is the parameter; with several the
+/// argument is a tuple of as many. Functions that it calls are inlined, captured values are
+/// constants; options are plain Rust values that it captures. A comparison has no result, see
+/// [`trace_at`].
 ///
 /// ```
 /// use ketgrad_core::{exec::Datum, scalar::Scalar, trace::{Expr, trace}};
@@ -135,7 +136,7 @@ fn split(
     Ok(names.iter().map(|n| (*n).to_owned()).zip(fields.into_iter().map(|f| f.1)).collect())
 }
 
-/// The floats of a value, one for each leaf; `None` for what is not real.
+/// Collects the floats of a value, one for each leaf; `None` for a leaf that is not real.
 fn flatten<R: Real>(d: &Datum<Complex<R>>, out: &mut Vec<Option<f64>>) {
     match d {
         Datum::Real(x) => out.push(x.primal()),
@@ -165,7 +166,7 @@ impl Recording {
         Ok(Recording { program, function, params, result, conditions, values: HashMap::new() })
     }
 
-    /// The program: the function, and what it calls.
+    /// Returns the program: the function, and those that it calls.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
@@ -257,7 +258,7 @@ impl Recording {
             && args.iter().zip(&self.params).all(|(a, (_, b))| fits(a, b))
     }
 
-    /// The function that says whether all conditions hold.
+    /// Builds the function that returns true if all conditions hold.
     fn path(&self) -> Result<(Program, FuncId), TraceError> {
         let mut lowering = begin("path", &self.params)?;
         let mut all = None;
@@ -408,7 +409,7 @@ fn shown(branch: &Branch, parts: &mut dyn Iterator<Item = String>) -> String {
     }
 }
 
-/// The value of an operation on real numbers whose operands are known.
+/// Returns the value of an operation on real numbers whose operands are known.
 fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
     let node = sym.node()?;
     let known = |k: usize| {

@@ -97,7 +97,7 @@ impl Branch {
         }
     }
 
-    /// Says that the numbers in it are the parts of a value.
+    /// Binds the numbers in it to the parts of a value.
     pub(super) fn bind(&self, lowering: &mut Lowering, value: Value) {
         match self {
             Branch::One(sym) => lowering.bind(sym, value),
@@ -209,7 +209,7 @@ impl Output for Complex<Expr> {
         one(&build::complex(self.re.0.clone(), self.im.0.clone()))
     }
 }
-/// A complex input, taken apart at once: what follows is arithmetic on real numbers.
+/// Complex input, split at once: the rest is arithmetic on real numbers.
 impl Input for Complex<Expr> {
     fn fresh(name: &str) -> Complex<Expr> {
         let z = ComplexExpr::fresh(name);

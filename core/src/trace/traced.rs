@@ -28,9 +28,10 @@ use super::{
 /// A real number and its formula.
 ///
 /// Arithmetic works on both, and so do `min`, `max` and [`abs`](Traced::abs). A comparison (`<`,
-/// `==`, [`Ordered::cmp_primal`]) is decided by the value and noted: the recording checks it when
-/// it runs. [`Real::primal`] answers `None`, so that no library formula takes a side that is not
-/// noted; [`value`](Traced::value) gives the value to those who know what they do with it.
+/// `==`, [`Ordered::cmp_primal`]) is decided by the value and recorded as a path condition, which
+/// the recording checks when it runs. [`Real::primal`] returns `None`, so that no library formula
+/// takes a branch that is not recorded; [`value`](Traced::value) returns the value to callers that
+/// accept this.
 #[derive(Clone)]
 pub struct Traced<R> {
     value: R,
@@ -57,7 +58,7 @@ pub struct Condition {
     pub right: Expr,
     /// Order of the two sides; `None` if one was NaN.
     pub order: Option<Ordering>,
-    /// Position in the source, of whatever file.
+    /// Position in the source.
     pub at: Position,
 }
 
@@ -201,7 +202,7 @@ impl<R: Ordered> PartialOrd for Traced<R> {
     fn partial_cmp(&self, other: &Traced<R>) -> Option<Ordering> {
         self.cmp_primal(other)
     }
-    // Written out, so that what is noted is where the operator stands.
+    // Written out, so that the recorded location is that of the operator.
     #[track_caller]
     fn lt(&self, other: &Traced<R>) -> bool {
         self.cmp_primal(other).is_some_and(Ordering::is_lt)
