@@ -125,15 +125,15 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.tape.gradient(self.index).array()
     }
 
-    /// Gives an input another value of the same shape. What depends on it is computed anew when it
-    /// is next asked for; gradients stay as they are. Another shape is a fault of the tape, and the
-    /// value stays.
+    /// Gives an input another value of the same shape. Values that depend on it are computed anew
+    /// when they are next read; gradients stay as they are. Another shape is a fault of the tape,
+    /// and the value stays.
     #[track_caller]
     pub fn set(self, value: &Array<S>) {
         self.tape.set(self.index, Held::of_array(value));
     }
 
-    /// Adds to all gradients what the given cotangent of this array makes of them.
+    /// Adds the pullback of the given cotangent of this array to all gradients.
     ///
     /// # Errors
     /// It has another shape, an operator failed, or something went wrong before.
@@ -254,7 +254,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     }
 }
 
-/// Methods of arrays of the numbers that `[…] S` says.
+/// Methods of arrays of numbers of type `S`, with the given bounds.
 macro_rules! methods {
     ([$($bounds:tt)*] $S:ident; $($f:ident $name:literal ($($other:ident)?) ($($axis:ident)?) -> $result:ident $to:ident, $doc:literal;)*) => {
         impl<'t, $($bounds)*> ArrayVariable<'t, $S> {

@@ -63,7 +63,7 @@ pub enum TapeError {
         "the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`"
     )]
     ComplexResult,
-    /// `set` on what is computed.
+    /// `set` on a variable that is computed.
     #[error("`{name}` is computed, not an input: set the variables that it depends on")]
     NotAnInput {
         /// Name of the value that was to be set.

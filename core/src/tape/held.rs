@@ -47,7 +47,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         Held::Number(S::lit(f64::NAN))
     }
 
-    /// An array that spoils whatever it meets, of a shape that fits everywhere.
+    /// Returns an array of NaN, which poisons every result, of a shape that fits everywhere.
     pub(super) fn nan_array() -> Held<S> {
         Held::of_array(&[S::lit(f64::NAN)].into_iter().collect())
     }
@@ -59,7 +59,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         })
     }
 
-    /// The value of a program; `None` for what is neither.
+    /// Converts the value of a program; `None` if it is neither a number nor an array of numbers.
     pub(super) fn of_datum(d: Datum<S>) -> Option<Held<S>> {
         match d {
             Datum::Reals(_) | Datum::Complexes(_) => Some(Held::Array(d)),
@@ -71,7 +71,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         matches!(self, Held::Array(_))
     }
 
-    /// The number; NaN in place of an array, which no caller asks for.
+    /// Returns the number; NaN for an array, which no caller passes.
     pub(super) fn number(&self) -> S {
         match self {
             Held::Number(x) => x.clone(),

@@ -59,7 +59,7 @@ impl Call {
         self.fixed.iter().filter_map(int).collect()
     }
 
-    /// Appends it to a function; `complex` says what the numbers of the tape are.
+    /// Appends the call to a function; `complex` is true if the numbers of the tape are complex.
     pub(super) fn stage(
         &self,
         s: &mut Stage,
@@ -106,7 +106,7 @@ pub(super) struct Kernel {
     pull: Bytecode,
     /// Pullback for a cotangent that reaches all of the result, if that differs.
     pull_all: Option<Bytecode>,
-    /// The operands to all of which something leads back if it does to the result.
+    /// True for each operand all of which a cotangent reaches if it reaches all of the result.
     pub(super) covered: Vec<bool>,
 }
 
@@ -180,8 +180,8 @@ impl Kernel {
         self.value.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))
     }
 
-    /// The cotangents of the operands, from these, the result and its cotangent; `all` says that
-    /// something leads back to all of the result.
+    /// Computes the cotangents of the operands, from these, the result and its cotangent; `all` is
+    /// true if the cotangent reaches all of the result.
     pub(super) fn pull<S: Scalar>(
         &self,
         machine: &mut Machine<S>,

@@ -1,4 +1,4 @@
-//! The tape: what was computed, in order.
+//! Tape: the recorded operations, in order.
 
 use std::{cell::RefCell, cmp::Ordering, collections::HashMap, fmt, panic::Location, sync::Arc};
 
@@ -30,7 +30,7 @@ pub struct Tape<S: Scalar = f64> {
 pub(super) struct Inner<S: Scalar> {
     pub(super) entries: Vec<Entry<S>>,
     gradients: Vec<Option<Held<S>>>,
-    /// The first thing that went wrong where no error could be returned.
+    /// First error that could not be returned.
     pub(super) fault: Option<TapeError>,
     /// The comparisons that decided which path was taken.
     pub(super) path: Vec<Compared>,
@@ -250,8 +250,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Ok(inner.entries.len() - 1)
     }
 
-    /// Notes an operation; what goes wrong is kept as the fault of the tape. `array` says what the
-    /// result is if it fails.
+    /// Records an operation; an error is kept as the fault of the tape. `array` is true if the
+    /// result is an array, for a placeholder if it fails.
     #[track_caller]
     pub(super) fn operation(
         &self,
@@ -291,14 +291,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
     }
 
-    /// Keeps what went wrong; NaN takes the place of the value.
+    /// Keeps an error and records NaN in place of the value.
     #[track_caller]
     pub(super) fn spoil(&self, fault: TapeError, value: Held<S>) -> usize {
         self.inner.borrow_mut().fault.get_or_insert(fault);
         self.push(Step::Constant, SmallVec::new(), value, false)
     }
 
-    /// Computes anew what depends on inputs that were set.
+    /// Computes anew the values that depend on inputs that were set.
     pub(super) fn refresh(&self) {
         let inner = &mut *self.inner.borrow_mut();
         if inner.changed.is_empty() {
@@ -374,7 +374,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             return Err(TapeError::Shape { name, given, expected, at: Location::caller() });
         }
         let mut bars: Vec<Option<Held<S>>> = vec![None; result + 1];
-        // The entries to all of which something leads back. The zeros among a seed are none of its.
+        // Entries all of which a cotangent reaches. A seed that is an array may
+        // contain zeros that are not reached.
         let mut all = vec![false; result + 1];
         all[result] = !seed.is_array();
         bars[result] = Some(seed);
@@ -420,17 +421,17 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 }
 
-/// The decompositions of which something leads back to the values, the entry, and to the vectors,
-/// by name and matrix.
+/// Decompositions whose values (by the entry) and whose vectors a cotangent reaches, by name and
+/// matrix.
 #[derive(Default)]
 struct Decomposed(HashMap<(&'static str, usize), (Option<usize>, bool)>);
 
 impl Decomposed {
-    /// Takes note of an entry to which something leads back.
+    /// Records that a cotangent reaches an entry.
     ///
     /// # Errors
-    /// Something leads back both to values and to vectors, of which some are equal: what functions
-    /// such as `V diag(g(w)) V^H` have of derivatives there, neither says.
+    /// Cotangents reach both the values and the vectors of a matrix with equal values: neither
+    /// determines the derivative of functions such as `V diag(g(w)) V^H` there.
     fn visit<T: Real, S: Scalar<Real = T>>(
         &mut self,
         k: usize,

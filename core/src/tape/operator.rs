@@ -1,4 +1,4 @@
-//! Operators of one's own: a value and a gradient, with whatever state they need.
+//! User-defined operators: a value and a gradient, with state of their own.
 
 use std::{fmt, sync::Arc};
 

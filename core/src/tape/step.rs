@@ -57,7 +57,7 @@ impl<S: Scalar> Step<S> {
         }
     }
 
-    /// Operands that are known, as they are printed behind the others.
+    /// Returns the static operands, which are printed after the others.
     pub(super) fn fixed(&self) -> Vec<String> {
         let call = match self {
             Step::Power(n) => return vec![n.to_string()],
@@ -237,9 +237,8 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         }))
     }
 
-    /// The cotangents of the operands, none of an operand of which the operation takes nothing.
-    /// `all` says that something leads back to all of the result: then a zero is a number like
-    /// others.
+    /// Computes the cotangents of the operands, `None` for an operand that has none. `all` is true
+    /// if the cotangent reaches all of the result: then a zero is a number like others.
     pub(super) fn pull(
         &mut self,
         step: &Step<S>,

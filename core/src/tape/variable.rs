@@ -75,8 +75,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
         self.tape.gradient(self.index).number()
     }
 
-    /// Gives an input another value. What depends on it is computed anew when it is next asked for;
-    /// gradients stay as they are.
+    /// Gives an input another value. Values that depend on it are computed anew when they are next
+    /// read; gradients stay as they are.
     #[track_caller]
     pub fn set(self, value: S) {
         self.tape.set(self.index, Held::Number(value));
@@ -93,7 +93,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
         self.backward_with(S::one())
     }
 
-    /// Adds to all gradients what the given cotangent of this number makes of them.
+    /// Adds the pullback of the given cotangent of this number to all gradients.
     ///
     /// # Errors
     /// An operator failed, or something went wrong before.
@@ -300,7 +300,7 @@ impl<T: Ordered> Variable<'_, T> {
     }
 }
 
-/// Comparisons, written out so that each is noted where its operator stands.
+/// Comparisons, written out so that each is recorded with the location of its operator.
 macro_rules! comparisons {
     ($Other:ty, $x:ident, $y:ident: $compare:expr) => {
         /// Compares by value, so that code on a tape may branch. The tape holds the branch that was
