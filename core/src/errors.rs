@@ -1,4 +1,4 @@
-//! Several errors that are one: what a parser finds wrong with a text.
+//! Lists of errors, such as all errors that a parser finds in a text.
 
 use std::{error::Error, fmt, ops::Deref};
 
