@@ -55,8 +55,8 @@ impl Abreast {
     }
 }
 
-/// `0..n` in parts that may run at once. The first is `alone` where there is no code yet, nor known
-/// how much memory it takes.
+/// Splits `0..n` into batches that may run at once. The first batch is `0..1` if `alone`: if there
+/// is no code yet, or the memory it takes is not known.
 pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
     let first = usize::from(alone && n > 0);
     let rest = (first..n).step_by(ABREAST).map(move |from| from..n.min(from + ABREAST));
@@ -105,7 +105,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// A value of floats.
+/// Returns a value of floats as one of `f64`.
 fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
     (value as &dyn Any).downcast_ref()
 }

@@ -70,7 +70,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
         self.runs
     }
 
-    /// The result for each set of arguments, in order.
+    /// Returns the result for each set of arguments, in order.
     pub fn call(&mut self, arguments: &[Vec<Datum<T>>]) -> Vec<Result<Datum<T>, RunError>> {
         self.call_with(&NoHost, arguments)
     }
@@ -180,7 +180,7 @@ fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
     }
 }
 
-/// Arguments that are alike, side by side.
+/// Packs arguments that are alike into lanes.
 pub(super) fn pack<'a, T: Real, const N: usize>(
     of: &dyn Fn(usize) -> &'a Datum<T>,
 ) -> Datum<Lanes<T, N>> {
@@ -215,7 +215,7 @@ pub(super) fn pack<'a, T: Real, const N: usize>(
     }
 }
 
-/// One lane of a result.
+/// Unpacks one lane of a result.
 pub(super) fn unpack<T: Real, const N: usize>(value: &Datum<Lanes<T, N>>, lane: usize) -> Datum<T> {
     let items = |xs: &Array<Lanes<T, N>>| std::sync::Arc::new(xs.map(|x| x.0[lane].clone()));
     match value {

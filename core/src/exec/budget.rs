@@ -147,7 +147,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
-    /// The value and the gradient by each parameter that has one.
+    /// Computes the value and the gradient by each parameter that has one.
     ///
     /// # Errors
     /// Those of [`Derivatives::value_and_gradient`]; the state of a loop grows; or one iteration
@@ -162,8 +162,8 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         }
     }
 
-    /// The value and the cotangents of the parameters that have one, for the cotangent of the
-    /// value.
+    /// Computes the value and the cotangents of the parameters that have one, for the cotangent of
+    /// the value.
     ///
     /// # Errors
     /// Those of [`value_and_gradient`](Budgeted::value_and_gradient).

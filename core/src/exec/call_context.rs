@@ -102,7 +102,7 @@ impl CallContext {
         Ok(value)
     }
 
-    /// An error if the caller's run is cancelled.
+    /// Returns an error if the caller's run is cancelled.
     ///
     /// # Errors
     /// [`Cancelled`].

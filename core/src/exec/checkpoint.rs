@@ -153,7 +153,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self.room = Room::Bytes(bytes);
     }
 
-    /// The state after `n` steps.
+    /// Computes the state after `n` steps.
     ///
     /// # Errors
     /// The arguments do not fit, or a step fails.
@@ -169,8 +169,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(args.swap_remove(2))
     }
 
-    /// The state after `n` steps, and the cotangents of the first state and of the parameters, for
-    /// the cotangent that `seed` gives the last state.
+    /// Computes the state after `n` steps, and the cotangents of the first state and of the
+    /// parameters, for the cotangent that `seed` gives the last state.
     ///
     /// # Errors
     /// The arguments or the cotangent do not fit, the step has no derivative, or a step fails.
@@ -250,8 +250,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self.steps.release();
     }
 
-    /// The memory of traces, by those of one step and of a few; `None` of a state that has no
-    /// derivatives.
+    /// Measures the memory of traces, by those of one step and of a few; `None` for a state that
+    /// has no derivatives.
     fn measure(
         &mut self,
         start: &Datum<S>,
@@ -310,7 +310,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     }
 }
 
-/// `(from, to, x, p…) -> x`: the loop over a step.
+/// Builds the loop over a step: `(from, to, x, p…) -> x`.
 fn repeated<'h, T: Real, S: Scalar<Real = T>>(
     step: &Derivatives<'h, S>,
 ) -> Result<Derivatives<'h, S>, DeriveError> {
@@ -348,7 +348,7 @@ fn arguments<S: Scalar>(state: Datum<S>, parameters: &[Datum<S>]) -> Vec<Datum<S
     [index(0), index(0), state].into_iter().chain(parameters.iter().cloned()).collect()
 }
 
-/// The bytes of a state.
+/// Returns the bytes of a state.
 pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     let inner = match d {
         Datum::Reals(xs) => size_of_val(xs.items()),
@@ -376,8 +376,8 @@ struct Sweep<'s, 'h, S: Scalar, F> {
 }
 
 impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '_, S, F> {
-    /// The blocks `from..to`, back to front, from the state before the first of them, with room for
-    /// `free` more.
+    /// Reverses the blocks `from..to`, last to first, from the state before the first of them, with
+    /// room for `free` more snapshots.
     fn reverse(
         &mut self,
         from: usize,
@@ -403,7 +403,7 @@ impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '
         Ok(())
     }
 
-    /// One block back.
+    /// Reverses one block.
     fn back(&mut self, block: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
         let first = block * self.together;
         (args[0], args[1]) = (index(first), index(self.n.min(first + self.together)));

@@ -60,8 +60,8 @@ pub(super) fn coalesce(routine: &mut Routine) {
     renumber(routine);
 }
 
-/// The moves and writes to arrays, those in the most loops first: instruction, bank, destination,
-/// source.
+/// Returns the moves and writes to arrays, those in the most loops first: instruction, bank,
+/// destination, source.
 fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
     let mut depth = vec![0i32; routine.code.len() + 1];
     for pc in 0..routine.code.len() {

@@ -42,7 +42,7 @@ pub(super) enum Bank {
 pub(super) const BANKS: usize = 6;
 
 impl Bank {
-    /// The bank of a leaf. Tuples have none: they are opened first.
+    /// Returns the bank of a leaf. Tuples have none: they are split first.
     pub(super) fn of(leaf: &Kind) -> Bank {
         match leaf {
             Kind::Real => Bank::Real,
@@ -53,7 +53,7 @@ impl Bank {
             Kind::Array(Element::Int) => Bank::Ints,
         }
     }
-    /// The bank of an array's elements.
+    /// Returns the bank of an array's elements.
     pub(super) fn element(self) -> Bank {
         match self {
             Bank::Complex | Bank::Complexes => Bank::Complex,
@@ -291,7 +291,7 @@ impl Code {
         }
     }
 
-    /// The part of the tables that it goes through.
+    /// Returns the range of the tables that it uses.
     pub(super) fn table(self) -> std::ops::Range<usize> {
         match self {
             Code::Switch(_, first, len) | Code::PopSwitch(_, first, len) => {

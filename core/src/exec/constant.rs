@@ -60,7 +60,7 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The host, and the constants.
+    /// Returns the host together with the bound constants.
     pub(super) fn holding(&self) -> Holding<'_, S> {
         Holding { host: &*self.host, held: &self.held }
     }

@@ -270,13 +270,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         &self.program
     }
 
-    /// The function.
+    /// Returns the function.
     #[must_use]
     pub fn function(&self) -> FuncId {
         self.f
     }
 
-    /// The text of the function, optimised at the level given.
+    /// Returns the text of the function, optimised at the level given.
     #[must_use]
     pub fn ir(&self) -> String {
         let mut program = self.program.clone();
@@ -284,8 +284,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         program.print(self.f)
     }
 
-    /// The texts of the primal and the adjoint, and of the gradient (or pullback) made of both,
-    /// optimised.
+    /// Returns the texts of the primal and the adjoint, and of the gradient (or pullback) made of
+    /// both, optimised.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -304,8 +304,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             .into())
     }
 
-    /// The optimised program with the function and its gradient (or pullback, where the result is
-    /// no real number) for an emitter.
+    /// Returns the optimised program with the function and its gradient (or pullback, where the
+    /// result is no real number) for an emitter.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -333,7 +333,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, both))
     }
 
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// The arguments do not fit, or the program fails.
@@ -341,7 +341,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.run(|d| &mut d.value, |_, f| Ok(f), args)
     }
 
-    /// The value and the gradient by each parameter that has one.
+    /// Computes the value and the gradient by each parameter that has one.
     ///
     /// # Errors
     /// The result is no real number, an op has no rule, the arguments do not fit, or the program
@@ -358,7 +358,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// The gradient by each parameter that has one.
+    /// Computes the gradient by each parameter that has one.
     ///
     /// # Errors
     /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
@@ -366,7 +366,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(self.value_and_gradient(args)?.1)
     }
 
-    /// The value, and the cotangents of the parameters for a cotangent `y_bar` of the result.
+    /// Computes the value, and the cotangents of the parameters for a cotangent `y_bar` of the
+    /// result.
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
@@ -385,7 +386,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((value, bars))
     }
 
-    /// The value, and its tangent for tangents of the parameters that have one.
+    /// Computes the value, and its tangent for tangents of the parameters that have one.
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
@@ -439,8 +440,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Pulled::new(value, tapes, args, self))
     }
 
-    /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by
-    /// forward over reverse.
+    /// Computes the gradient and its change along tangents of the parameters: a Hessian-vector
+    /// product, by forward over reverse.
     ///
     /// # Errors
     /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
@@ -484,9 +485,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((part(0)?.1, part(1)?.1))
     }
 
-    /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the
-    /// Gauss-Newton product, which takes the place of the Hessian of `|f|^2 / 2` where residuals
-    /// are small. One pushforward and one pullback.
+    /// Computes `J^H J` times tangents of the parameters, with the Jacobian `J` of the function:
+    /// the Gauss-Newton product, which takes the place of the Hessian of `|f|^2 / 2` where
+    /// residuals are small. One pushforward and one pullback.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -512,8 +513,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(split(result, args)?.1)
     }
 
-    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples
-    /// included, a complex number as two: n Hessian-vector products.
+    /// Computes the Hessian by all real numbers among the arguments, in order, those in arrays and
+    /// tuples included, a complex number as two: n Hessian-vector products.
     ///
     /// # Errors
     /// Those of [`value_and_gradient`](Derivatives::value_and_gradient), and
@@ -545,9 +546,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(rows)
     }
 
-    /// An error if rules in the program make second derivatives depend on their order, at some
-    /// places of a Hessian of which those `known` are known. Where they do not, it costs a look at
-    /// each place.
+    /// Returns an error if rules in the program make second derivatives depend on their order, at
+    /// some entries of a Hessian, of which `known` returns those that are known. Otherwise it costs
+    /// one comparison for each entry.
     pub(super) fn check_symmetry<'t>(
         &mut self,
         args: &[Datum<S>],
@@ -609,7 +610,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         names
     }
 
-    /// A gradient prepared to be called often.
+    /// Prepares a gradient to be called often.
     ///
     /// # Errors
     /// The result is no real number, or an op has no rule.
@@ -667,7 +668,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     }
 }
 
-/// The function of the given name.
+/// Returns the function of the given name.
 pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
     program.lookup(name).ok_or_else(|| {
         let names = program.functions.values().map(|f| f.name.as_str());

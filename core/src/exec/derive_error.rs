@@ -80,7 +80,7 @@ pub enum DeriveError {
 }
 
 impl DeriveError {
-    /// The place in the program that is at fault, if it is one.
+    /// Returns the position in the program of the error, if it has one.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
         match self {

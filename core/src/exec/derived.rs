@@ -139,7 +139,7 @@ impl Derived {
         }
     }
 
-    /// Code for any arguments.
+    /// Returns code for any arguments.
     pub(super) fn general(&mut self) -> Result<Arc<Bytecode>, DeriveError> {
         if let Some(code) = &self.general {
             return Ok(code.clone());
@@ -155,7 +155,7 @@ impl Derived {
         Ok(code)
     }
 
-    /// Code for these arguments.
+    /// Returns code for these arguments.
     pub(super) fn code<S: Scalar>(
         &mut self,
         args: &[Datum<S>],

@@ -51,7 +51,7 @@ fn fuse_steps(routine: &mut Routine) -> bool {
     fused
 }
 
-/// The two in one, if they are a count and its comparison.
+/// Returns the superinstruction of an update of an induction variable and a comparison of it.
 fn step(count: Code, end: Code) -> Option<Code> {
     let (i, x, k, back) = match count {
         Code::AddI(i, x, k) => (i, x, k, false),

@@ -28,7 +28,7 @@ use super::{CallContext, data::Datum};
 /// Functions that run programs take a host by reference or own a share of it: `&H` and `Arc<H>` are
 /// hosts if `H` is. A host may be called from several threads at once.
 pub trait Host<S: Scalar>: Send + Sync {
-    /// The value of a primitive. It must have the primitive's result kind.
+    /// Computes the value of a primitive. It must have the primitive's result kind.
     ///
     /// # Errors
     /// An unknown primitive, or a failure of it.
@@ -148,7 +148,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// The host does not know the primitive.
+    /// Creates the error of a primitive that the host does not know.
     #[must_use]
     pub fn unknown(primitive: &Primitive) -> HostError {
         HostError::Unknown { name: primitive.name.clone() }

@@ -126,7 +126,7 @@ impl Liveness {
     }
 }
 
-/// Code without jumps in or out, in order.
+/// Returns the basic blocks, in order.
 fn stretches(routine: &Routine) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let mut starts = vec![false; len + 1];

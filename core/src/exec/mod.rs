@@ -102,15 +102,15 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// [`Limits::new`].
+    /// Returns [`Limits::new`].
     fn default() -> Limits {
         Limits::new()
     }
 }
 
 impl Limits {
-    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any
-    /// number of bytes.
+    /// Creates the default limits: 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8
+    /// elements of an array, any number of bytes.
     #[must_use]
     pub const fn new() -> Limits {
         Limits {

@@ -57,7 +57,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
             .collect()
     }
 
-    /// The cotangents of the parameters that have one, for a cotangent of the result.
+    /// Computes the cotangents of the parameters that have one, for a cotangent of the result.
     ///
     /// # Errors
     /// The cotangent does not fit, or the program fails.

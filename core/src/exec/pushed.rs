@@ -69,7 +69,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
-    /// The tangents of the value for several of the arguments.
+    /// Computes the tangents of the value for several of the arguments.
     pub(super) fn calls(&mut self, sets: &[Vec<Datum<S>>]) -> Result<Vec<Datum<S>>, DeriveError> {
         if sets.len() >= FEW
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
@@ -80,7 +80,7 @@ impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
         sets.iter().map(|dots| self.call(dots)).collect()
     }
 
-    /// The tangent of the value.
+    /// Computes the tangent of the value.
     fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
         let of = &mut *self.of;
         of.machine.put_tapes(&self.tapes);

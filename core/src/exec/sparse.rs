@@ -107,14 +107,14 @@ impl Colouring {
         self.products
     }
 
-    /// The pattern it was made for.
+    /// Returns the pattern it was made for.
     #[must_use]
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 }
 
-/// The rows in which each column has an entry.
+/// Returns the rows in which each column has an entry.
 fn transposed(pattern: &Pattern) -> Vec<Vec<usize>> {
     let mut columns = vec![Vec::new(); pattern.columns];
     for (r, row) in pattern.rows.iter().enumerate() {
@@ -131,11 +131,11 @@ fn products(groups: &[usize]) -> usize {
     groups.iter().max().map_or(0, |g| g + 1)
 }
 
-/// Groups of lines without common crossings, as few as two orders of a greedy choice find: that of
-/// the lines, which is best for regular grids, and where that takes more than it must that of most
-/// neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse Jacobian matrices
-/// and graph coloring problems*, 1983). `lines[k]` are the crossings of line k, `back` the lines of
-/// each crossing.
+/// Returns groups of lines without common crossings, the fewer of those that two orders of a greedy
+/// colouring give: that of the lines, which is best for regular grids, and, if that is not optimal,
+/// that of most neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse
+/// Jacobian matrices and graph coloring problems*, 1983). `lines[k]` are the crossings of line k,
+/// `back` the lines of each crossing.
 fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let first = greedy(lines, back, 0..lines.len());
     if products(&first) <= longest(back).max(1) {
@@ -201,7 +201,7 @@ pub struct Sparse<T> {
 }
 
 impl<T: Real> Sparse<T> {
-    /// The columns and values of a row; nothing beyond the last one.
+    /// Returns the columns and values of a row; nothing beyond the last one.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (usize, &T)> {
         let columns = self.pattern.rows.get(k).into_iter().flatten().copied();
         columns.zip(&self.values[self.starts.get(k).copied().unwrap_or(self.values.len())..])
@@ -213,14 +213,14 @@ impl<T: Real> Sparse<T> {
         &self.pattern
     }
 
-    /// An entry that may be other than zero. O(log of the row's length).
+    /// Returns an entry that may be other than zero. O(log of the row's length).
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> Option<&T> {
         let k = self.pattern.rows.get(row)?.binary_search(&column).ok()?;
         self.values.get(self.starts.get(row)? + k)
     }
 
-    /// The matrix with all its zeros.
+    /// Returns the matrix with all its zeros.
     #[must_use]
     pub fn dense(&self) -> Vec<Vec<T>> {
         let mut rows = vec![
@@ -246,7 +246,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         jacobian_of(f.with_host(self.holding()).with_limits(self.limits), args)
     }
 
-    /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
+    /// Computes the [pattern](super::inspect::hessian_pattern()) of the Hessian.
     ///
     /// # Errors
     /// Those of [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a
@@ -256,7 +256,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)
     }
 
-    /// The Jacobian, a row for each real number of the result and a column for each of the
+    /// Computes the Jacobian, a row for each real number of the result and a column for each of the
     /// arguments, in order, where a complex number is two, its real part and its imaginary part; by
     /// tangents or cotangents, whichever are fewer.
     ///
@@ -269,7 +269,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         Ok(self.sparse_jacobian(args, &Colouring::dense(rows, columns))?.dense())
     }
 
-    /// The Jacobian from as many products as the colouring of its
+    /// Computes the Jacobian from as many products as the colouring of its
     /// [pattern](super::inspect::jacobian_pattern) has groups.
     ///
     /// # Errors
@@ -301,8 +301,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         }
     }
 
-    /// The Hessian of a function with a real result from as many products as the colouring of its
-    /// [pattern](super::inspect::hessian_pattern), by columns or rows, has groups.
+    /// Computes the Hessian of a function with a real result from as many products as the colouring
+    /// of its [pattern](super::inspect::hessian_pattern), by columns or rows, has groups.
     ///
     /// # Errors
     /// It cannot be differentiated or run, or the pattern is one of another function; or
@@ -324,8 +324,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// One product for each group, and each number of it to its place; the first product `alone`, as of
-/// [`turns`].
+/// Computes one product for each group, and stores each number of it in its entry; the first
+/// product is `alone`, as in [`turns`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,

@@ -7,7 +7,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{CallError, DeriveError, data::Datum};
 
-/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the
+/// Splits a tuple `(value, cotangents…)`, and extends the cotangents to the lengths of the
 /// arguments.
 pub(super) fn split<S: Scalar>(
     result: Datum<S>,
@@ -36,7 +36,7 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Res
     Ok(())
 }
 
-/// A tangent with all its elements.
+/// Extends a tangent to all elements of its value.
 pub(super) fn whole<S: Scalar>(
     mut dot: Datum<S>,
     value: &Datum<S>,
@@ -91,7 +91,7 @@ pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
     }
 }
 
-/// The imaginary unit, of numbers that have one.
+/// Returns the imaginary unit, of numbers that have one.
 fn imaginary<S: Scalar>() -> Option<S> {
     S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
 }

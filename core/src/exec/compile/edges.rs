@@ -100,8 +100,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The moves of an edge and a jump, if it has any: where they start. Else the target is
-    /// patched.
+    /// Emits the moves of an edge and a jump, if it has any, and returns their start; else the
+    /// target is patched.
     fn stub(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
         let start = self.here();
         let moves = self.moves(target);
@@ -120,7 +120,7 @@ impl Compiler<'_> {
         self.emit(Code::Jump(0));
     }
 
-    /// An edge that is always taken.
+    /// Emits an edge that is always taken.
     fn jump(&mut self, from: Block, target: &Target, budget: usize) {
         self.mark(Moment::Edge(from, 0));
         let moves = self.moves(target);
@@ -174,8 +174,9 @@ impl Compiler<'_> {
     }
 }
 
-/// A comparison and its branch, and whether its ways are swapped: integers have `<` and `=` only,
-/// real numbers `<=` also, as `not (a < b)` is not `b <= a` where one is NaN.
+/// Returns the instruction that fuses a comparison and its branch, and true if the targets are
+/// swapped: integers have `<` and `=` only, real numbers `<=` also, as `not (a < b)` is not
+/// `b <= a` if one is NaN.
 fn branch(op: Op, a: u32, b: u32) -> (Code, bool) {
     match op {
         Op::Compare(op) => match op {

@@ -267,7 +267,7 @@ impl<'a> Compiler<'a> {
         self.routine
     }
 
-    /// The instructions of a block.
+    /// Emits the instructions of a block.
     fn body(&mut self, id: Block) {
         let f = self.f;
         let block = &f.blocks[id];
@@ -431,7 +431,8 @@ impl<'a> Compiler<'a> {
         start..start + fields[k as usize].kind.n_leaves()
     }
 
-    /// The registers of tuples and fields; false while those of an operand are not known.
+    /// Aliases the registers of tuples and fields; returns false while those of an operand are not
+    /// known.
     fn alias(&mut self, inst: &InstData) -> bool {
         let Some(v) = inst.result else { return true };
         let known = |v: &Value| self.f.kinds[*v].n_leaves() == self.registers[v.index()].len();
@@ -461,7 +462,7 @@ impl<'a> Compiler<'a> {
         Slots { start, len: slots.len() as u32 }
     }
 
-    /// The first leaf of a value as an entry of the list of slots.
+    /// Adds the first leaf of a value to the list of slots.
     fn slot(&mut self, v: Value) -> u32 {
         let slot = self.first(v);
         self.slots(&[slot]).start

@@ -26,12 +26,12 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// None at all.
+    /// Creates an empty set.
     pub(super) fn none(f: &Function) -> Pairs {
         Pairs { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] }
     }
 
-    /// O(size).
+    /// Selects the superinstructions of a function. O(size).
     pub(super) fn of(f: &Function, uses: &[u32], others: &Stretches) -> Pairs {
         let mut pairs = Pairs::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
@@ -95,13 +95,14 @@ fn is_sum_or_product(op: Op) -> bool {
     matches!(op, Op::Number2(Number2::Add | Number2::Sub | Number2::Mul))
 }
 
-/// A part among zeros, of one kind of elements.
+/// Returns true if an instruction gives a part among zeros, of one kind of elements.
 fn is_embedded(f: &Function, inst: &InstData) -> bool {
     let kinds = inst.result.iter().chain(inst.args.iter().take(2)).map(|v| &f.kinds[*v]);
     inst.op == Op::OnArrays(ArrayOp::Embed) && kinds.clone().zip(kinds.skip(1)).all(|(a, b)| a == b)
 }
 
-/// `d = (a first b) second c`, or `d = c second (a first b)` if `back`.
+/// Returns the superinstruction `d = (a first b) second c`, or `d = c second (a first b)` if
+/// `back`.
 pub(super) fn pair(first: Op, second: Op, back: bool, [d, a, b, c]: [Reg; 4]) -> Option<Code> {
     use Number2::{Add, Mul, Sub};
     let (Op::Number2(first), Op::Number2(second)) = (first, second) else { return None };

@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         Writer { sizes, code, args: vec![], places: HashMap::new(), at: Position::default() }
     }
 
-    /// The number of an operand.
+    /// Returns the number of an operand.
     fn operand(&mut self, v: Value) -> usize {
         self.args.iter().position(|w| *w == v).unwrap_or_else(|| {
             self.args.push(v);
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
         self.step(What::Join(vec![place]), place.len)
     }
 
-    /// A value repeated to a shape of `len` elements.
+    /// Broadcasts a value to a shape of `len` elements.
     fn repeated(&mut self, v: Value, to: &Shape) -> Place {
         let (place, len) = (self.place(v), to.iter().product());
         match self.sizes.shape(v) {

@@ -93,7 +93,7 @@ pub(super) struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    /// The shape of an array of real numbers.
+    /// Returns the shape of an array of real numbers.
     pub(super) fn shape(&self, v: Value) -> Option<crate::array::Shape> {
         let real = self.f.kinds[v] == Kind::Array(Element::Real);
         self.known.get(v.index()).filter(|_| real)?.shape()
@@ -128,8 +128,8 @@ impl Sizes<'_> {
         self.f.kinds[v] == Kind::Real
     }
 
-    /// The slots to which small arrays of one shape are pushed and from which they are popped, and
-    /// nothing else.
+    /// Returns the slots to which small arrays of one shape are pushed and from which they are
+    /// popped, and nothing else.
     fn slots(&self) -> HashSet<(u32, u32)> {
         let mut all: HashMap<(u32, u32), [bool; 3]> = HashMap::new();
         for &i in self.f.blocks.values().flat_map(|b| &b.insts) {

@@ -366,7 +366,7 @@ fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
     args.iter().copied().take(count)
 }
 
-/// The block of each instruction.
+/// Returns the block of each instruction.
 fn homes(f: &Function) -> Vec<Option<Block>> {
     let mut home = vec![None; f.insts.len()];
     for (b, block) in f.blocks.iter() {

@@ -66,7 +66,7 @@ pub(in crate::exec) enum Tapes {
     Given,
 }
 
-/// The lists of tapes that these functions push to and pop from, too.
+/// Returns the lists of tapes that these functions push to and pop from, too.
 pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec<(u32, Bank)> {
     let mut by: [HashSet<(u32, Bank)>; 2] = Default::default();
     for f in functions {

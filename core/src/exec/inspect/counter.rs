@@ -58,7 +58,7 @@ impl<S: Scalar> Interceptor<S> for Counter {
 }
 
 impl fmt::Display for Counter {
-    /// The operations, the commonest first, and the sum.
+    /// Writes the operations, the commonest first, and the sum.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut operations: Vec<_> = self.operations.iter().collect();
         operations.sort_by_key(|o| std::cmp::Reverse(*o.1));

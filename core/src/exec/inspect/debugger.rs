@@ -91,7 +91,7 @@ pub struct Debugger<F> {
 }
 
 impl<F> Debugger<F> {
-    /// A debugger that runs to the first breakpoint.
+    /// Creates a debugger that runs to the first breakpoint.
     pub fn new(driver: F) -> Debugger<F> {
         let (breakpoints, command) = (BTreeSet::new(), Command::Continue);
         Debugger { driver, breakpoints, command, paused: (0, 0), line: None }
@@ -109,7 +109,7 @@ impl<F> Debugger<F> {
         self
     }
 
-    /// Why the run should pause before an instruction in this line, if it should.
+    /// Returns the reason to pause before an instruction in this line, if there is one.
     fn reason(&self, here: (usize, u32)) -> Option<Reason> {
         let ((depth, line), (paused_depth, paused_line)) = (here, self.paused);
         let known = line > 0;

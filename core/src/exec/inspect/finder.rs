@@ -129,7 +129,7 @@ pub(super) fn is_bad<T: Real, S: Scalar<Real = T>>(value: &Datum<S>, what: Find)
 }
 
 impl<S: Scalar> fmt::Display for Found<S> {
-    /// `3:3 in f: ln gave NaN for v4 = -1.0`.
+    /// Writes `3:3 in f: ln gave NaN for v4 = -1.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}: {} gave {}", self.at, self.function, self.op, self.result)?;
         for (k, (name, value)) in self.operands.iter().enumerate() {

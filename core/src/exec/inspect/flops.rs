@@ -58,7 +58,7 @@ impl Size {
     fn count(&self) -> u64 {
         self.shape.iter().map(|&n| n as u64).product()
     }
-    /// The length of an axis, counted from the last.
+    /// Returns the length of an axis, counted from the last.
     fn back(&self, k: usize) -> u64 {
         self.shape.len().checked_sub(k + 1).map_or(1, |axis| self.shape[axis] as u64)
     }
@@ -99,7 +99,8 @@ pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> 
     }
 }
 
-/// Sums and products together (`Err`), or sums alone (`Ok`), as if of real numbers.
+/// Returns the number of sums and products together (`Err`), or of sums alone (`Ok`), as if of real
+/// numbers.
 fn on_arrays(
     op: ArrayOp,
     a: &Size,

@@ -180,12 +180,12 @@ impl<'a, S: Scalar> Event<'a, S> {
     pub fn moment(&self) -> Moment {
         self.moment
     }
-    /// The function that runs.
+    /// Returns the function that runs.
     #[must_use]
     pub fn function(&self) -> &'a Function {
         &self.source.function
     }
-    /// The rule that its derivatives go by instead of its body.
+    /// Returns the rule that gives its derivatives instead of its body.
     #[must_use]
     pub fn rule(&self) -> Option<&'a CustomRule> {
         self.source.rule.as_ref()
@@ -200,7 +200,7 @@ impl<'a, S: Scalar> Event<'a, S> {
     pub fn depth(&self) -> usize {
         self.depth
     }
-    /// The instruction, if it is about one.
+    /// Returns the instruction, if the moment is about one.
     #[must_use]
     pub fn inst(&self) -> Option<&'a InstData> {
         match self.moment {
@@ -271,12 +271,12 @@ impl<'a, S: Scalar> Event<'a, S> {
         };
         value.map(|v| self.value(v))
     }
-    /// The operands' values.
+    /// Returns the operands' values.
     #[must_use]
     pub fn operands(&self) -> Vec<Datum<S>> {
         self.inst().map(|i| i.args.iter().map(|&v| self.value(v)).collect()).unwrap_or_default()
     }
-    /// The result; only after the instruction.
+    /// Returns the result; only after the instruction.
     #[must_use]
     pub fn result(&self) -> Option<Datum<S>> {
         match self.moment {
@@ -289,7 +289,7 @@ impl<'a, S: Scalar> Event<'a, S> {
         let v = self.inst()?.result?;
         Some((&self.source.registers[v.index()], &self.source.function.kinds[v]))
     }
-    /// The line of the printed function: `v3: real = mul v1, v2`.
+    /// Returns the line of the printed function: `v3: real = mul v1, v2`.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(inst) = self.inst() else { return String::new() };
@@ -412,7 +412,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     }
 }
 
-/// A program with the gradient of a function, optimised at the default level.
+/// Returns a program with the gradient of a function, optimised at the default level.
 fn gradient_of(program: &Program, f: FuncId) -> Result<(Program, FuncId), DeriveError> {
     let mut program = program.clone();
     let gradient = adjoint::gradient(&mut program, f)?;

@@ -35,13 +35,13 @@ impl Sets {
         Sets { members: vec![], made: vec![Made::Few(0, 0)] }
     }
 
-    /// The set of one number.
+    /// Creates the set of one number.
     pub(super) fn one(&mut self, member: usize) -> Id {
         self.members.push(member);
         self.make(Made::Few(self.members.len() - 1, self.members.len()))
     }
 
-    /// The union of two sets.
+    /// Returns the union of two sets.
     pub(super) fn join(&mut self, a: Id, b: Id) -> Id {
         if a == b || b == Sets::NONE {
             return a;
@@ -68,7 +68,7 @@ impl Sets {
         self.make(Made::Few(start, start + count))
     }
 
-    /// The union of all.
+    /// Returns the union of all.
     pub(super) fn all(&mut self, sets: impl IntoIterator<Item = Id>) -> Id {
         sets.into_iter().fold(Sets::NONE, |all, set| self.join(all, set))
     }
@@ -105,7 +105,7 @@ impl<'a> Members<'a> {
         Members { sets, seen: vec![0; sets.made.len()], question: 0 }
     }
 
-    /// The members of a set, in order.
+    /// Returns the members of a set, in order.
     pub(super) fn of(&mut self, set: Id) -> Vec<usize> {
         self.question += 1;
         let (mut open, mut found) = (vec![set], Vec::new());

@@ -55,9 +55,9 @@ impl Pattern {
     }
 }
 
-/// The pattern of the Jacobian of a function at the given arguments: a row for each number of the
-/// result and a column for each of the arguments, in order, those in arrays and tuples included, a
-/// complex number as two.
+/// Computes the pattern of the Jacobian of a function at the given arguments: a row for each number
+/// of the result and a column for each of the arguments, in order, those in arrays and tuples
+/// included, a complex number as two.
 ///
 /// # Errors
 /// There is no such function, the arguments do not fit, or it fails. No primitives.
@@ -69,7 +69,7 @@ pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     jacobian_of(Inspection::followed(program, find(program, name)?)?, args)
 }
 
-/// The pattern of the Jacobian of a function that is looked at.
+/// Computes the pattern of the Jacobian of an instrumented function.
 pub(in crate::exec) fn jacobian_of<T: Real, S: Scalar<Real = T>>(
     mut function: Inspection<'_, S>,
     args: &[Datum<S>],
@@ -79,7 +79,7 @@ pub(in crate::exec) fn jacobian_of<T: Real, S: Scalar<Real = T>>(
     Ok(sparsity.pattern())
 }
 
-/// The pattern of the Hessian: that of the Jacobian of the gradient.
+/// Computes the pattern of the Hessian: that of the Jacobian of the gradient.
 ///
 /// # Errors
 /// Those of [`jacobian_pattern`]; the function must have a gradient.
@@ -347,8 +347,9 @@ impl Sparsity {
         shadow.into_elements()
     }
 
-    /// Each element of the result depends on those of the operands at its place, and of operations
-    /// on whole arrays on those that were moved there; where that is not known, on all.
+    /// Returns the dependences of the elements of a result: those of the operands at the same
+    /// index, and for operations on whole arrays those that were moved there; if that is not known,
+    /// all.
     fn of_elements<T: Real, S: Scalar<Real = T>>(
         &mut self,
         event: &Event<'_, S>,
@@ -444,7 +445,7 @@ impl Sparsity {
     }
 }
 
-/// Truth values and handles lie on the tape of the integers.
+/// Returns the kind of the tape of a leaf: truth values and handles are on that of the integers.
 fn bank(leaf: &Kind) -> Kind {
     match leaf {
         Kind::Bool | Kind::Handle => Kind::Int,

@@ -277,7 +277,7 @@ fn compile(
     Ok(Unfinished { id, is_complex, lists })
 }
 
-/// A module for the processor that this runs on.
+/// Returns a module for the processor that this runs on.
 fn module() -> Result<JITModule, JitError> {
     let isa = isa().map_err(|reason| JitError::Processor { reason })?;
     Ok(JITModule::new(JITBuilder::with_isa(isa, cranelift_module::default_libcall_names())))

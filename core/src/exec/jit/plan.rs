@@ -152,7 +152,7 @@ impl Part {
         self.touched.keys().any(|of| of.0 == bank)
     }
 
-    /// The registers to take where machine code begins at an instruction.
+    /// Returns the registers to load at an entry point.
     pub(super) fn taken_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         debug_assert!(
             self.at.contains_key(&pc),

@@ -65,7 +65,7 @@ impl<T: Clone> ArrayBank<T> {
         self.registers[reg].as_ref().map_or_else(|| Shape::from_slice(&[0]), |a| a.shape())
     }
 
-    /// The array in a register: taken out of it if it is read for the last time.
+    /// Returns the array in a register: taken out of it if it is read for the last time.
     pub(super) fn read(&mut self, reg: usize, last: bool) -> Held<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
@@ -144,7 +144,7 @@ impl<T: Clone> ArrayBank<T> {
         Ok(Arc::new(Array::from(Vec::with_capacity(buffer_len(len)))))
     }
 
-    /// The array, not shared: a copy if it is.
+    /// Returns the array, not shared: a copy if it is.
     pub(super) fn own(
         &mut self,
         array: Held<T>,

@@ -354,7 +354,7 @@ fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<()
 /// The most numbers that a primitive is handed without boxing.
 const FEW: usize = 4;
 
-/// The arguments of a primitive that takes a few real numbers and gives one.
+/// Returns the arguments of a primitive that takes a few real numbers and gives one.
 #[inline]
 fn few_numbers<T: Real>(
     primitive: &Primitive,

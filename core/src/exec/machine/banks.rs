@@ -145,8 +145,8 @@ impl<S: Scalar> Tape<S> {
             sums: [0; BANKS],
         }
     }
-    /// The bytes of the lists; arrays that they hold are those of registers or buffers before and
-    /// after.
+    /// Returns the bytes of the lists; arrays that they hold count as those of registers or
+    /// buffers.
     pub(super) fn memory(&self) -> usize {
         bytes(&self.reals)
             + bytes(&self.complexes)
@@ -178,7 +178,7 @@ impl<S: Scalar> Tape<S> {
     }
 }
 
-/// The bytes that a list may fill.
+/// Returns the bytes that a list may fill.
 fn bytes<T>(items: &Vec<T>) -> usize {
     items.capacity() * size_of::<T>()
 }

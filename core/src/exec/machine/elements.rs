@@ -131,7 +131,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         done
     }
 
-    /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new
+    /// Returns the plan of the last run if it fits, perhaps with other starts of views, else a new
     /// one.
     fn plan(
         &mut self,
@@ -432,7 +432,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 }
 
-/// An array of zeros.
+/// Creates an array of zeros.
 fn zeros<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],

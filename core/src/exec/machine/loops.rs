@@ -112,7 +112,7 @@ fn fill<T: Clone>(out: &mut [T], from: &[T]) {
     }
 }
 
-/// The function for many numbers at once, if there is one.
+/// Returns the function for many numbers at once, if there is one.
 fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
     match op {
         Number1::Exp => Some(S::exp_all),

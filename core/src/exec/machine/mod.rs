@@ -67,7 +67,7 @@ impl<S: Scalar> Default for Machine<S> {
 }
 
 impl<S: Scalar> Machine<S> {
-    /// A machine without memory yet.
+    /// Creates a machine without memory yet.
     #[must_use]
     pub fn new() -> Machine<S> {
         Machine {
@@ -95,12 +95,12 @@ impl<S: Scalar> Machine<S> {
         (self.steps, self.banks.arrays.room.done())
     }
 
-    /// A machine without memory yet, with the same token.
+    /// Creates a machine without memory yet, with the same token.
     pub(super) fn another<R: Scalar>(&self) -> Machine<R> {
         Machine::new().with_cancellation(self.cancellation.clone())
     }
 
-    /// The error of a run that is cancelled before it begins.
+    /// Returns the error of a run that is cancelled before it begins.
     fn check_cancelled(&self) -> Result<(), RunError> {
         self.cancellation
             .check()

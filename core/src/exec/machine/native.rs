@@ -130,7 +130,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     Some((to as usize, base))
 }
 
-/// A list as its next free place, its start, and the end of its memory.
+/// Returns a list as its next free place, its start, and the end of its memory.
 fn ends<T>(list: &mut Vec<T>) -> Cell {
     let (start, capacity, len) =
         (list.as_mut_ptr().expose_provenance(), list.capacity(), list.len());

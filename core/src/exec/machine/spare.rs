@@ -42,7 +42,7 @@ impl<T> Spare<T> {
         self.len
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the buffers.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -75,12 +75,12 @@ impl<T> Spare<T> {
         if class <= most { self.pop(class) } else { None }
     }
 
-    /// A buffer of the class of one for `capacity` elements, or a larger one.
+    /// Takes a buffer of the class of one for `capacity` elements, or a larger one.
     pub(super) fn take_like(&mut self, capacity: usize) -> Option<Arc<Array<T>>> {
         self.take(class_len(class_within(capacity)))
     }
 
-    /// The largest buffer.
+    /// Takes the largest buffer.
     pub(super) fn take_largest(&mut self) -> Option<Arc<Array<T>>> {
         let (word, bits) = self.filled.iter().enumerate().rfind(|(_, bits)| **bits != 0)?;
         self.pop(word * 64 + bits.ilog2() as usize)
@@ -97,12 +97,12 @@ impl<T> Spare<T> {
     }
 }
 
-/// The bytes that a buffer for `len` elements counts for.
+/// Returns the bytes that a buffer for `len` elements counts for.
 pub(super) fn buffer_bytes<T>(len: usize) -> usize {
     class_bytes::<T>(class_for(len))
 }
 
-/// The elements that a new buffer for `len` of them has memory for.
+/// Returns the capacity of a new buffer for `len` elements.
 pub(super) fn buffer_len(len: usize) -> usize {
     class_len(class_for(len))
 }
@@ -111,7 +111,7 @@ fn class_bytes<T>(class: usize) -> usize {
     array_bytes::<T>(class_len(class))
 }
 
-/// The class of the largest size of at most `n`.
+/// Returns the class of the largest size of at most `n`.
 fn class_within(n: usize) -> usize {
     if n < EXACT {
         return n;
@@ -122,7 +122,7 @@ fn class_within(n: usize) -> usize {
         + ((n >> (octave + EXACT.ilog2() - DIGITS)) & ((1 << DIGITS) - 1))
 }
 
-/// The class of the smallest size of at least `n`.
+/// Returns the class of the smallest size of at least `n`.
 fn class_for(n: usize) -> usize {
     let class = class_within(n);
     class + usize::from(class_len(class) < n)

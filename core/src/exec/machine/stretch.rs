@@ -170,7 +170,7 @@ impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
 /// Bytes of the widest vector register: data at a multiple of it are loaded at once.
 pub(super) const VECTOR: usize = 64;
 
-/// The first place in a slot that begins a vector register. Slots have room for it.
+/// Returns the first place in a slot that begins a vector register. Slots have room for it.
 #[inline]
 pub(super) fn aligned<E>(slot: &[E]) -> usize {
     let at = slot.as_ptr().align_offset(VECTOR);

@@ -202,7 +202,7 @@ impl Sweep {
         Place::Source(self.sources.len() - 1)
     }
 
-    /// An operand, repeated if its shape is another one.
+    /// Adds an operand, broadcast if its shape is another one.
     fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> Place {
         let plain = |s: &Source| s.operand == operand && !matches!(s.reading, Reading::Moved(..));
         if let Some(k) = self.sources.iter().position(plain) {
@@ -440,7 +440,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The sweep that gives the results; those before it are then made.
+    /// Plans the loop that gives the results, after those before it.
     fn last(&mut self, mut sweep: Sweep) -> Result<Sweep, ArrayError> {
         let recipe = self.recipe;
         for (k, step) in recipe.steps.iter().enumerate() {

@@ -249,7 +249,7 @@ fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
     a.len() / along.unwrap_or(1).max(1)
 }
 
-/// A number of the kind of the elements.
+/// Computes a number of the kind of the elements.
 fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     let a = &x.arrays[0];
     Ok(match op {
@@ -260,7 +260,8 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     })
 }
 
-/// `tr(A B)`: the sum of products of A and the transpose of B, which goes into a spare buffer.
+/// Computes `tr(A B)`: the sum of products of A and the transpose of B, which is written to a spare
+/// buffer.
 fn trace_product<E: Scalar>(
     x: &Operands<E>,
     bank: &mut ArrayBank<E>,
@@ -349,7 +350,7 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
     }
 }
 
-/// An array of the same element kind.
+/// Computes an array of the same element kind.
 fn whole<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
     x: &mut Operands<E>,

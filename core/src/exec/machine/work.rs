@@ -10,8 +10,8 @@ use crate::{
     ir::ArrayOp,
 };
 
-/// The cost of an operation on arrays of these shapes, with this list of ints; `None` if it is no
-/// more than they are long.
+/// Returns the cost of an operation on arrays of these shapes, with this list of ints; `None` if it
+/// is not superlinear.
 pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option<u64> {
     use ArrayOp as A;
     let a = shapes.first()?;
@@ -56,7 +56,7 @@ fn product(a: &Shape, others: u64) -> u64 {
     times(&[2, len(a), others])
 }
 
-/// The elements times the longer side.
+/// Returns the elements times the longer side.
 fn cube(a: &Shape) -> u64 {
     times(&[len(a), last(a, 0).max(last(a, 1))])
 }

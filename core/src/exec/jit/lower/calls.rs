@@ -100,7 +100,7 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(exit, &[]);
     }
 
-    /// The call that waits to go on with an instruction.
+    /// Returns the frame of a call that goes on with an instruction.
     fn waiting(&mut self, next: usize) -> Value {
         let own = self.plan.own.unwrap_or_default() as usize;
         self.b.ins().iconst(types::I64, Frame::new(own, next).0 as i64)

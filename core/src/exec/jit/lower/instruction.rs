@@ -438,7 +438,7 @@ impl Lowering<'_, '_> {
         self.set_n(d, value);
     }
 
-    /// An operation on integers; leaves if it has no value.
+    /// Emits an operation on integers; takes a side exit if it has no value.
     fn checked(&mut self, pc: usize, op: Int2, x: Value, y: Value) -> Value {
         match op {
             Int2::Add | Int2::Sub => {
@@ -501,7 +501,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// The comparison of integers.
+/// Returns the comparison of integers.
 fn ints(op: Compare) -> IntCC {
     match op {
         Compare::Lt => IntCC::SignedLessThan,

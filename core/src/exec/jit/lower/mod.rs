@@ -227,7 +227,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.b.switch_to_block(on);
     }
 
-    /// The blocks, in order.
+    /// Emits the blocks, in order.
     fn body(&mut self) {
         for (from, block) in self.blocks.clone() {
             self.b.switch_to_block(block);
@@ -249,8 +249,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// At the start of a block: leaves it to the machine unless the tapes have room for all that it
-    /// pushes and hold all that it pops.
+    /// Emits the test at the start of a block that the tapes have room for all that it pushes and
+    /// hold all that it pops; else it is left to the machine.
     fn tapes_suffice(&mut self, block: RangeInclusive<usize>) {
         let from = *block.start();
         // The height of each tape, the most and the least that it gets to.
@@ -395,13 +395,13 @@ impl<'a, 'f> Lowering<'a, 'f> {
     }
 }
 
-/// The shape that the place of an element is found by.
+/// Returns the shape that an index is computed from.
 fn shaped(args: &[Slot]) -> Option<Shaped> {
     let (Slot { bank, reg, .. }, indices) = indexed(args)?;
     Some(Shaped { bank, reg, axes: indices.len() })
 }
 
-/// The tape that an instruction pushes to.
+/// Returns the tape that an instruction pushes to.
 fn pushed(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {
@@ -413,7 +413,7 @@ fn pushed(code: Code) -> Option<Stack> {
     }
 }
 
-/// The tape that an instruction pops from.
+/// Returns the tape that an instruction pops from.
 fn popped(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {
