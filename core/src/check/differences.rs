@@ -47,8 +47,8 @@ pub(super) struct Slope {
     pub(super) error: f64,
 }
 
-/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central
-/// differences.
+/// Computes the derivatives of all real numbers of the result by the `k`-th of the arguments, by
+/// central differences.
 ///
 /// The first step is `eps max(1, |x|)`; if its difference does not fit, or that of the next shorter
 /// one, longer and shorter ones follow, and those relative to `eps |x|`. A difference that fits is

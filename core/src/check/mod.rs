@@ -148,7 +148,7 @@ pub struct Report {
 }
 
 impl std::fmt::Display for Report {
-    /// A line for each engine, and whether they agree.
+    /// Writes a line for each engine, and if they agree.
     ///
     /// ```
     /// use ketgrad_core::{check::{Settings, gradcheck}, exec::{Datum, NoHost}, text::parse_program};
@@ -290,7 +290,7 @@ fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Optio
     (removed > 0).then_some(bodies)
 }
 
-/// A function with a host and limits.
+/// Returns a function with a host and limits.
 fn derivatives<'h, S: Scalar>(
     program: &Program,
     name: &str,
@@ -520,7 +520,7 @@ fn directions(program: &Program, name: &str) -> [bool; 2] {
     given.filter(|given| given.contains(&true)).unwrap_or([true; 2])
 }
 
-/// A function that only calls the primitive of the given name; if there is none, that name.
+/// Returns a function that only calls the primitive of the given name; if there is none, that name.
 fn wrapped(program: &Program, name: &str) -> (Program, String) {
     let mut program = program.clone();
     let Some(p) = program.lookup_primitive(name).filter(|_| program.lookup(name).is_none()) else {
