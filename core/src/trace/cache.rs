@@ -51,7 +51,7 @@ impl<R: Ordered, V: Valued<R>, O, F> std::fmt::Debug for Cached<R, V, O, F> {
 }
 
 impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O, F> {
-    /// Nothing is recorded yet.
+    /// Creates a cached function without recordings.
     pub fn new(name: &str, names: &[&str], f: F) -> Cached<R, V, O, F> {
         let names = names.iter().map(|n| (*n).to_owned()).collect();
         Cached { name: name.into(), names, f, known: Vec::new(), types: PhantomData }
@@ -62,7 +62,7 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
         self.known.iter().map(|(r, _)| r)
     }
 
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// The function cannot be recorded, or fails.
@@ -71,7 +71,7 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
         Ok(self.known[k].1.value(&args)?)
     }
 
-    /// The value and the gradient by each parameter.
+    /// Computes the value and the gradient by each parameter.
     ///
     /// # Errors
     /// Those of [`value`](Cached::value); the result is no real number.

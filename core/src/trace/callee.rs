@@ -72,8 +72,8 @@ impl fmt::Debug for Callee {
 }
 
 impl Callee {
-    /// The function or primitive of the given name. Its parameters and its result are all real or
-    /// all complex.
+    /// Creates a callee from the function or primitive of the given name. Its parameters and its
+    /// result are all real or all complex.
     ///
     /// # Errors
     /// There is none, or it takes or gives something else.

@@ -38,7 +38,8 @@ impl Expr {
         lower(&self.0, name, inputs).map(|(p, _)| p)
     }
 
-    /// The function as program text, which [`parse_program`](crate::text::parse_program) reads.
+    /// Returns the function as program text, which [`parse_program`](crate::text::parse_program)
+    /// reads.
     ///
     /// # Errors
     /// Those of [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
@@ -47,7 +48,7 @@ impl Expr {
         program_text(&self.0, name, inputs)
     }
 
-    /// The value on any real number type; of complex inputs none is known here, see
+    /// Evaluates the expression on any real number type; complex inputs have no value here, see
     /// [`ComplexExpr::evaluate`].
     ///
     /// ```
@@ -69,7 +70,7 @@ impl Expr {
         }
     }
 
-    /// The derivative by an input, by forward mode.
+    /// Returns the derivative by an input, by forward mode.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -87,7 +88,7 @@ impl Expr {
         derivative(&self.0, input).map(Expr)
     }
 
-    /// The derivatives by several inputs, by reverse mode: one pass for all.
+    /// Returns the derivatives by several inputs, by reverse mode: one pass for all.
     ///
     /// # Errors
     /// Something in it has no derivative.
@@ -104,8 +105,8 @@ impl Expr {
         simplified(&self.0, level).map(Expr)
     }
 
-    /// The expression that a straight-line function is, in symbols of the names of its parameters.
-    /// Functions that it calls are opened, unless they have a rule of their own.
+    /// Reads a straight-line function as an expression, in symbols of the names of its parameters.
+    /// Functions that it calls are inlined, unless they have a rule of their own.
     ///
     /// ```
     /// use ketgrad_core::{text::parse_program, trace::Expr};
@@ -155,8 +156,8 @@ impl ComplexExpr {
         }
     }
 
-    /// The derivative by an input, by forward mode. By a complex input it is `f'(z)` where f is
-    /// holomorphic; else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
+    /// Returns the derivative by an input, by forward mode. By a complex input it is `f'(z)` where
+    /// f is holomorphic; else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
     ///
     /// # Errors
     /// Something in it has no derivative.
@@ -185,7 +186,7 @@ fn not_a_number(what: String) -> TraceError {
     TraceError::NotAnExpression { function: "the expression".into(), what }
 }
 
-/// A parameter for each name, of the kind of the symbol of that name.
+/// Returns a parameter for each name, of the kind of the symbol of that name.
 fn params(root: &Sym, inputs: &[&str]) -> Vec<Param> {
     let known = symbols(root);
     let kind =
@@ -209,7 +210,7 @@ fn lower(root: &Sym, name: &str, inputs: &[&str]) -> Result<(Program, FuncId), T
     Ok(lowering.finish(result))
 }
 
-/// The inputs of an expression, each once, with the symbols that they are.
+/// Returns the inputs of an expression, each once, with the symbols that they are.
 fn own_inputs(root: &Sym) -> (Vec<String>, Vec<Sym>) {
     symbols(root).into_iter().unzip()
 }

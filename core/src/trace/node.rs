@@ -53,15 +53,15 @@ impl Sym {
         Sym::Const(Constant::int(n))
     }
 
-    /// A free input: the same wherever its name and kind are.
+    /// Creates a free input: the same wherever its name and kind are.
     pub(super) fn symbol(name: &str, kind: Kind) -> Sym {
         let key = mix(mix(SYMBOL, kind_key(&kind)), text_key(name));
         let what = What::Symbol(Symbol { name: name.into(), local: false });
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
-    /// An input of one recording. Its key is the address of its name, which lives as long as it
-    /// does.
+    /// Creates an input of one recording. Its key is the address of its name, which lives as long
+    /// as it does.
     pub(super) fn local(name: &str, kind: Kind) -> Sym {
         let name: Arc<str> = name.into();
         let address = Arc::as_ptr(&name).cast::<u8>() as usize;
@@ -70,7 +70,7 @@ impl Sym {
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
-    /// An operation, as it is.
+    /// Creates an operation, without rewriting it.
     pub(super) fn op(op: Op, args: &[Sym], kind: Kind) -> Sym {
         let mut keys: SmallVec<[u128; 3]> = args.iter().map(Sym::key).collect();
         if matches!(op, Op::Number2(Number2::Add | Number2::Mul)) {
@@ -82,7 +82,7 @@ impl Sym {
         Sym::Node(Arc::new(Node { what: What::Op(op), args, kind, key }))
     }
 
-    /// A call.
+    /// Creates a call.
     pub(super) fn call(callee: Arc<Shared>, args: &[Sym], kind: Kind) -> Sym {
         let start = mix(CALL, callee.key);
         let key = args.iter().fold(start, |h, a| mix(h, a.key()));
@@ -109,7 +109,7 @@ impl Sym {
         }
     }
 
-    /// The operands if it is this operation.
+    /// Returns the operands if it is this operation.
     pub(super) fn args_of(&self, op: Op) -> Option<&[Sym]> {
         match self {
             Sym::Node(n) if matches!(&n.what, What::Op(o) if *o == op) => Some(&n.args),
@@ -117,7 +117,7 @@ impl Sym {
         }
     }
 
-    /// The constant that it is, also as a complex number.
+    /// Returns the constant, if it is one, also as a complex number.
     pub(super) fn constant(&self) -> Option<Constant> {
         match self {
             Sym::Const(c) => Some(*c),
@@ -190,7 +190,7 @@ fn mix(h: u128, x: u128) -> u128 {
     s ^ (s >> 61)
 }
 
-/// The key of a text.
+/// Returns the key of a text.
 pub(super) fn text_key(text: &str) -> u128 {
     text.bytes().fold(text.len() as u128, |h, b| mix(h, u128::from(b)))
 }

@@ -56,7 +56,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// One expression: a block if parts have names.
+    /// Returns one expression: a block if parts have names.
     pub(super) fn block(&self) -> String {
         let result = match self.results.as_slice() {
             [one] => one.clone(),
@@ -125,7 +125,7 @@ fn atom(text: String) -> Text {
 }
 
 impl Writer {
-    /// The text of a part; its last use moves it.
+    /// Returns the text of a part; its last use moves it.
     fn take(&mut self, sym: &Sym) -> Text {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
@@ -259,7 +259,7 @@ impl Writer {
         Text { text: format!("{}{sign}{}", a.text, b.text), rank: Rank::Compare, depth, size }
     }
 
-    /// `x/3` for a third of x.
+    /// Returns `x/3` for a third of x.
     fn product(&mut self, a: &Sym, b: &Sym) -> Text {
         let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
         let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
@@ -283,7 +283,7 @@ impl Writer {
         }
     }
 
-    /// `digamma(x)`, or `polygamma(n, x)`.
+    /// Returns `digamma(x)`, or `polygamma(n, x)`.
     fn polygamma(&mut self, x: &Sym, n: &Sym) -> Text {
         let (x, n) = (self.operand(x, Rank::Compare), self.operand(n, Rank::Compare));
         let text = match n.text.as_str() {
@@ -313,7 +313,7 @@ impl Writer {
     }
 }
 
-/// The text of a real constant or symbol that was promoted.
+/// Returns the text of a real constant or symbol that was promoted.
 fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
     let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
     match x {
@@ -325,7 +325,7 @@ fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
     }
 }
 
-/// `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
+/// Returns `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
 fn constant(c: Constant, pi_word: &str) -> Text {
     let ranked = |text: String, rank: Rank| {
         let rank = if text.starts_with('-') { Rank::Sum } else { rank };

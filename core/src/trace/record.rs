@@ -116,7 +116,7 @@ pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
     Ok(recording)
 }
 
-/// The parameters in an argument.
+/// Returns the parameters in an argument.
 fn split(
     input: Branch,
     function: &str,
@@ -172,27 +172,27 @@ impl Recording {
         &self.program
     }
 
-    /// The program, to be edited with a [`Editor`](crate::ir::Editor).
+    /// Returns the program, to be edited with a [`Editor`](crate::ir::Editor).
     #[must_use]
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// The function.
+    /// Returns the function.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.program.functions[self.function]
     }
 
-    /// The comparisons that were decided on the way, each once. The recording holds where they are
-    /// decided the same; elsewhere a run of it, or of its derivatives, is an error
-    /// ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
+    /// Returns the comparisons that were decided during the recording, each once. The recording
+    /// holds if they are decided the same; otherwise a run of it, or of its derivatives, is an
+    /// error ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
     #[must_use]
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// Value, gradient and all other derivatives, on any scalar.
+    /// Returns value, gradient and all other derivatives, on any scalar.
     ///
     /// # Errors
     /// None for a recording as it was made.
@@ -225,7 +225,7 @@ impl Recording {
         }
     }
 
-    /// The values as the function takes them.
+    /// Converts values to the arguments of the function.
     ///
     /// # Errors
     /// They have another shape.
@@ -282,8 +282,8 @@ impl Recording {
         Ok(lowering.finish(result))
     }
 
-    /// The tape in one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than once have names
-    /// if the formula would be long.
+    /// Returns the recording as one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than
+    /// once have names if the formula would be long.
     #[must_use]
     pub fn compact(&self) -> String {
         let Printed { names, results } = print(&self.result.leaves());
@@ -294,7 +294,7 @@ impl Recording {
         format!("{} = {body}", self.head())
     }
 
-    /// The tape line by line, with values if it was recorded at values:
+    /// Returns the recording line by line, with values if it was recorded at values:
     ///
     /// ```text
     /// f(x1, x2)
@@ -387,7 +387,7 @@ fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &Branch) -> bool {
     }
 }
 
-/// A result with its parts as text.
+/// Returns a result with its parts as text.
 fn shown(branch: &Branch, parts: &mut dyn Iterator<Item = String>) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match branch {

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Tree {
 }
 
 impl Tree {
-    /// A tuple.
+    /// Creates a tuple.
     #[must_use]
     pub fn tuple(fields: Vec<Tree>) -> Tree {
         Tree(Branch::Tuple {
@@ -44,13 +44,13 @@ impl Tree {
             fields: fields.into_iter().map(|t| (None, t.0)).collect(),
         })
     }
-    /// A struct.
+    /// Creates a struct.
     #[must_use]
     pub fn structure(name: &str, fields: Vec<(&str, Tree)>) -> Tree {
         let fields = fields.into_iter().map(|(n, t)| (Some(n.to_owned()), t.0)).collect();
         Tree(Branch::Tuple { name: Some(name.to_owned()), fields })
     }
-    /// An array where all elements are numbers of one kind, else a tuple.
+    /// Creates an array if all elements are numbers of one kind, else a tuple.
     #[must_use]
     pub fn array(elements: Vec<Tree>) -> Tree {
         let numbers: Option<Vec<Sym>> = elements
@@ -117,7 +117,7 @@ impl Branch {
         }
     }
 
-    /// The value made of its numbers.
+    /// Lowers its numbers to a value.
     pub(super) fn lower(&self, lowering: &mut Lowering) -> Result<Value, TraceError> {
         match self {
             Branch::One(sym) => lowering.value(sym),
@@ -137,7 +137,7 @@ impl Branch {
 /// Result of a recorded function: expressions, tuples, arrays, lists and structs of them, or a
 /// `Result`.
 pub trait Output {
-    /// The expressions in it.
+    /// Returns the expressions in it.
     ///
     /// # Errors
     /// It is an error itself.
@@ -146,9 +146,9 @@ pub trait Output {
 
 /// Argument of a recorded function: expressions, and tuples, arrays and structs of them.
 pub trait Input: Output + Sized {
-    /// New inputs of that shape.
+    /// Creates inputs of that shape.
     fn fresh(name: &str) -> Self;
-    /// New inputs under several names: a tuple gives one to each of its fields.
+    /// Creates inputs under several names: a tuple gives one to each of its fields.
     fn fresh_all(names: &[&str]) -> Self {
         Self::fresh(names.first().copied().unwrap_or_default())
     }
@@ -258,7 +258,8 @@ fn array<T: Output>(items: &[T]) -> Result<Tree, TraceError> {
     Ok(Tree::array(items.iter().map(Output::tree).collect::<Result<_, _>>()?))
 }
 
-/// The values of an array: of a program's own array kind where they are numbers, else of a tuple.
+/// Returns the values of an array: of a program's own array kind where they are numbers, else of a
+/// tuple.
 fn data<R: Ordered>(items: Vec<Datum<Complex<R>>>) -> Datum<Complex<R>> {
     let reals: Option<Vec<R>> = items.iter().map(|d| d.real().cloned()).collect();
     let complexes: Option<Vec<Complex<R>>> = items.iter().map(|d| d.complex().cloned()).collect();

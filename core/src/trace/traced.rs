@@ -100,13 +100,13 @@ impl<R: Real> Traced<R> {
         Traced { value, expr, log: Some(log.clone()) }
     }
 
-    /// The value.
+    /// Returns the value.
     #[must_use]
     pub fn value(&self) -> &R {
         &self.value
     }
 
-    /// The formula.
+    /// Returns the formula.
     #[must_use]
     pub fn expr(&self) -> &Expr {
         &self.expr
@@ -324,11 +324,11 @@ impl<R: Ordered> Ordered for Traced<R> {
     fn cmp_primal(&self, other: &Self) -> Option<Ordering> {
         self.compare(other).ok().flatten()
     }
-    /// Recorded as the operation: right on both sides.
+    /// Records the operation: right on both sides.
     fn max(&self, other: &Self) -> Self {
         self.join(other, extreme(Piece::Max, &self.value, &other.value), self.expr.max(&other.expr))
     }
-    /// Recorded as the operation: right on both sides.
+    /// Records the operation: right on both sides.
     fn min(&self, other: &Self) -> Self {
         self.join(other, extreme(Piece::Min, &self.value, &other.value), self.expr.min(&other.expr))
     }
@@ -341,7 +341,7 @@ fn extreme<R: Ordered>(piece: Piece, x: &R, y: &R) -> R {
 }
 
 impl<R: Real> Traced<R> {
-    /// The absolute value, recorded as the operation.
+    /// Returns the absolute value, recorded as the operation.
     #[must_use]
     pub fn abs(&self) -> Self {
         let zero = R::zero();
