@@ -47,15 +47,15 @@ impl<S: Scalar> std::fmt::Debug for Frozen<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
-    /// The program. Operators of one's own are primitives in it, with their pullbacks.
+    /// Returns the program. User-defined operators are primitives in it, with their pullbacks.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a
-    /// pullback only. Its transpose serves `jvp` where an operator gives one real number; through
-    /// one that gives an array, and for `hvp`, there is an error.
+    /// Returns value, gradient and all other derivatives, run with the operators of the tape. These
+    /// have a pullback only. Its transpose serves `jvp` if an operator gives one real number;
+    /// through one that gives an array, and for `hvp`, there is an error.
     ///
     /// # Errors
     /// None for a function as it was frozen.
@@ -88,9 +88,9 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
 const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
-    /// The function of the tape's inputs, in the order in which they were made, that gives this
-    /// variable. It holds the path that was taken, and checks it: where a comparison that was made
-    /// on the way is decided otherwise, a run is an error
+    /// Returns the function of the tape's inputs, in the order in which they were made, that gives
+    /// this variable. It holds the path that was taken, and checks it: where a comparison that was
+    /// made on the way is decided otherwise, a run is an error
     /// ([`RunError::Path`](crate::exec::RunError::Path)). Constant arrays are written out in it,
     /// element by element.
     ///
@@ -100,7 +100,7 @@ impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
         self.tape.freeze(self.index, name, true)
     }
 
-    /// The formula as text, of the path that was taken.
+    /// Returns the formula as text, of the path that was taken.
     pub(super) fn formula(self) -> Result<String, TapeError> {
         let frozen = self.tape.freeze(self.index, "f", false)?;
         Ok(match kind_of::<S>() {
@@ -265,7 +265,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
         Ok(b.mixed(Mixed::Complex, &[re, im]))
     }
 
-    /// The primitive of an operator applied to inputs of such kinds.
+    /// Returns the primitive of an operator applied to inputs of these kinds.
     fn primitive(&mut self, op: &Custom<S>, inputs: Vec<Kind>, result: &Kind) -> PrimitiveId {
         let same = self.primitives.iter().find(|(o, kinds, _)| o.is(op) && *kinds == inputs);
         if let Some((_, _, id)) = same {

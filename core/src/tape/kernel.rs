@@ -53,7 +53,7 @@ impl Call {
         self
     }
 
-    /// The known operands that are ints.
+    /// Returns the static operands that are ints.
     pub(super) fn ints(&self) -> SmallVec<[i64; 3]> {
         let int = |fixed: &Fixed| if let Fixed::Int(n) = fixed { Some(*n) } else { None };
         self.fixed.iter().filter_map(int).collect()
@@ -207,7 +207,7 @@ fn reason(e: &RunError) -> String {
     }
 }
 
-/// The cotangents, where the call is one instruction: its rule, which may use the result.
+/// Returns the cotangents, if the call is one instruction: by its rule, which may use the result.
 fn one_rule(
     call: &Call,
     stage: &mut Stage,

@@ -85,7 +85,7 @@ impl<S: Scalar> Default for Tape<S> {
 }
 
 impl Tape {
-    /// An empty tape of floats. For other numbers: `Tape::<Complex<f64>>::default()`.
+    /// Creates an empty tape of floats. For other numbers: `Tape::<Complex<f64>>::default()`.
     #[must_use]
     pub fn new() -> Tape {
         Tape::default()
@@ -93,7 +93,7 @@ impl Tape {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Tape<S> {
-    /// An input. The name is for prints and for the parameters of frozen functions.
+    /// Adds an input. The name is for prints and for the parameters of frozen functions.
     #[track_caller]
     pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
         let index =
@@ -101,7 +101,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Variable { tape: self, index }
     }
 
-    /// An input that is an array.
+    /// Adds an input that is an array.
     #[track_caller]
     pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
         let index =
@@ -109,28 +109,28 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         ArrayVariable { tape: self, index }
     }
 
-    /// A number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
+    /// Adds a number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
     #[track_caller]
     pub fn constant(&self, value: S) -> Variable<'_, S> {
         let index = self.push(Step::Constant, SmallVec::new(), Held::Number(value), false);
         Variable { tape: self, index }
     }
 
-    /// An array without a gradient. References need not be wrapped: `x - &data` does it.
+    /// Adds an array without a gradient. References need not be wrapped: `x - &data` does it.
     #[track_caller]
     pub fn constant_array(&self, value: &Array<S>) -> ArrayVariable<'_, S> {
         let index = self.push(Step::Constant, SmallVec::new(), Held::of_array(value), false);
         ArrayVariable { tape: self, index }
     }
 
-    /// The vector of some numbers.
+    /// Returns the vector of some numbers.
     #[track_caller]
     pub fn vector<'t>(&'t self, items: &[Variable<'t, S>]) -> ArrayVariable<'t, S> {
         let places: Vec<_> = items.iter().map(|x| (x.tape, x.index)).collect();
         ArrayVariable { tape: self, index: self.call(Call::new(VECTOR), &places, true) }
     }
 
-    /// An operator with its state, ready to be [applied](Tape::apply) any number of times.
+    /// Wraps an operator with its state, ready to be [applied](Tape::apply) any number of times.
     pub fn operator(&self, operator: impl Operator<S> + 'static) -> Arc<dyn Operator<S>> {
         Arc::new(operator)
     }
@@ -204,7 +204,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         self.len() == 0
     }
 
-    /// The error that the operators on the tape could not return, if there was one.
+    /// Returns the error that the operators on the tape could not return, if there was one.
     #[must_use]
     pub fn fault(&self) -> Option<TapeError> {
         self.inner.borrow().fault.clone()
@@ -360,7 +360,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         found.unwrap_or_else(|| inner.entries[index].value.zero_like())
     }
 
-    /// One sweep from the result back; adds to the gradients.
+    /// Runs one sweep from the result back; adds to the gradients.
     #[track_caller]
     pub(super) fn backward(&self, result: usize, seed: Held<S>) -> Result<(), TapeError> {
         self.refresh();
@@ -477,7 +477,7 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
         self.engine.value(step, &held)
     }
 
-    /// The cotangents of the operands of an entry.
+    /// Returns the cotangents of the operands of an entry.
     fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
         let entry = &self.entries[k];
         let args: SmallVec<[&Held<S>; 2]> =

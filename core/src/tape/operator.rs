@@ -39,13 +39,13 @@ pub trait Operator<S: Scalar>: Send + Sync {
     fn name(&self) -> &str;
     /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// Why there is none, in words.
     fn forward(&self, inputs: &[S]) -> Result<S, String>;
-    /// The cotangents of the inputs, one for each in order, from the cotangent of the output. On
-    /// complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// Computes the cotangents of the inputs, one for each in order, from the cotangent of the
+    /// output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
     ///
     /// # Errors
     /// Why there are none, in words.
@@ -85,13 +85,14 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
     fn name(&self) -> &str;
     /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// Why there is none, in words.
     fn forward(&self, inputs: &[Array<S>]) -> Result<Array<S>, String>;
-    /// The cotangents of the inputs, one for each in order and of its shape, from the cotangent of
-    /// the output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// Computes the cotangents of the inputs, one for each in order and of its shape, from the
+    /// cotangent of the output. On complex numbers the derivative is conjugated, see
+    /// [`rules`](crate::rules).
     ///
     /// # Errors
     /// Why there are none, in words.
@@ -104,8 +105,8 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
 }
 
 impl<S: Scalar> dyn Operator<S> {
-    /// An operator of two functions: the value, and the cotangents of the inputs from (inputs,
-    /// output, cotangent).
+    /// Creates an operator of two functions: the value, and the cotangents of the inputs from
+    /// (inputs, output, cotangent).
     ///
     /// ```
     /// use ketgrad_core::tape::{Operator, Tape};

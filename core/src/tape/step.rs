@@ -87,7 +87,7 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
         })
     }
 
-    /// One cotangent for each input, of its shape.
+    /// Computes one cotangent for each input, of its shape.
     pub(super) fn backward(
         &self,
         inputs: &[Held<S>],
@@ -175,7 +175,7 @@ impl<S: Scalar> Default for Engine<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Engine<S> {
-    /// The operation on operands that are arrays or numbers, compiled once.
+    /// Returns the operation on operands that are arrays or numbers, compiled once.
     pub(super) fn kernel(
         &mut self,
         call: Call,
@@ -191,7 +191,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         })
     }
 
-    /// The value of a step.
+    /// Computes the value of an operation.
     pub(super) fn value(
         &mut self,
         step: &Step<S>,
