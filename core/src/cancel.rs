@@ -90,14 +90,14 @@ impl CancellationToken {
         }
     }
 
-    /// True if it was cancelled, or its condition has held.
+    /// Returns true if it was cancelled, or its condition has held.
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.shared.as_deref().is_some_and(Shared::is_cancelled)
     }
 
-    /// An error if it [is cancelled](CancellationToken::is_cancelled).
+    /// Returns an error if it [is cancelled](CancellationToken::is_cancelled).
     ///
     /// # Errors
     /// [`Cancelled`].

@@ -23,7 +23,7 @@ pub struct Errors<E> {
 }
 
 impl<E> Errors<E> {
-    /// `Ok` if there are none.
+    /// Returns `Ok` if there are no errors.
     ///
     /// # Errors
     /// They, if there are any.
@@ -31,7 +31,7 @@ impl<E> Errors<E> {
         if errors.is_empty() { Ok(()) } else { Err(Errors { all: errors }) }
     }
 
-    /// All of them.
+    /// Returns all errors.
     #[must_use]
     pub fn into_vec(self) -> Vec<E> {
         self.all
