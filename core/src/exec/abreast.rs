@@ -20,7 +20,7 @@ use super::{
 
 /// Number of tangents that run at once.
 pub(super) const ABREAST: usize = 8;
-/// Fewer are run one after the other.
+/// Number of tangents below which they run one after the other.
 pub(super) const FEW: usize = 4;
 /// Maximum number of bytes that a single run works with: with more, the data that all lanes read
 /// leave the cache.

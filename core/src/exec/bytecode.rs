@@ -119,7 +119,7 @@ impl Bytecode {
     pub fn result(&self) -> &Kind {
         &self.result
     }
-    /// Its parameters.
+    /// Returns its parameters.
     #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.params

@@ -105,7 +105,7 @@ impl CallContext {
     /// Returns an error if the caller's run is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`].
+    /// [`Cancelled`] if the run is cancelled.
     pub fn check_cancelled(&self) -> Result<(), Cancelled> {
         self.cancellation.check()
     }

@@ -46,7 +46,7 @@ use super::{CallError, Derivatives, DeriveError, data::Datum};
 
 /// Number of steps in one run, with which the cost of a call is negligible.
 const PIECE: usize = 1024;
-/// Fewer steps than this are not worth a trace of their own.
+/// Minimum number of steps that are worth a trace of their own.
 const LEAST: usize = 8;
 
 /// A function `f(k: int, x, p…) -> x` that is applied again and again, and its derivative.
@@ -103,7 +103,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// is of the kind of `x`. It keeps ten snapshots.
     ///
     /// # Errors
-    /// There is none, or it is no such function.
+    /// There is no function of that name, or it is no such function.
     pub fn new(program: &Program, name: &str) -> Result<Steps<'h, S>, DeriveError> {
         Steps::of(Derivatives::new(program, name)?)
     }

@@ -232,9 +232,9 @@ pub enum Cotangent<R> {
     None,
     /// A number.
     Number(R),
-    /// One for each element.
+    /// Cotangents of the elements.
     Tuple(Vec<Cotangent<R>>),
-    /// One for each of some names; the others are `None`.
+    /// Cotangents by name; those of other names are `None`.
     Named(BTreeMap<String, Cotangent<R>>),
 }
 

@@ -46,7 +46,8 @@ use super::{
 /// more than rounding in `f32` causes.
 const ASYMMETRY: f64 = 1e-4;
 
-/// And of the value and the first derivatives, where second derivatives cancel.
+/// Largest difference relative to the value and the first derivatives, for second derivatives that
+/// cancel.
 const ROUNDING: f64 = 1e-6;
 
 /// A (co)tangent for each parameter that has one, in order.
@@ -114,7 +115,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// known.
     ///
     /// # Errors
-    /// There is none, the program is not well formed, or shapes in it do not fit.
+    /// There is no function of that name, the program is not well formed, or shapes in it do not
+    /// fit.
     pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
         let f = find(program, name)?;
         verify_reachable(program, f).map_err(Box::new)?;

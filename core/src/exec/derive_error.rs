@@ -11,7 +11,7 @@ use super::{BudgetError, CallError, RunError};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
-    /// No function of that name.
+    /// There is no function of that name.
     #[error("no function `{name}`{}", hint(nearest))]
     Unknown {
         /// Name that was not found.
@@ -19,7 +19,7 @@ pub enum DeriveError {
         /// The name most like it.
         nearest: Option<String>,
     },
-    /// No parameter of that name.
+    /// There is no parameter of that name.
     #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
     NoParameter {
         /// Name that was not found.
@@ -38,14 +38,14 @@ pub enum DeriveError {
     /// It cannot be differentiated.
     #[error(transparent)]
     Diff(#[from] DiffError),
-    /// It is no step of a loop.
+    /// The function is not a step of a loop.
     #[error(
         "`{function}` is {given}; a step of a loop takes an int, a state and parameters, and gives a state"
     )]
     NoStep {
         /// The function.
         function: String,
-        /// Its kinds.
+        /// Kinds of its parameters and of its result.
         given: String,
     },
     /// A rule that is not the derivative of one function: its second derivatives depend on their
@@ -67,7 +67,7 @@ pub enum DeriveError {
         /// The functions and primitives with rules.
         rules: Vec<String>,
     },
-    /// Its gradient does not stay in a memory budget.
+    /// The gradient exceeds a memory budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
     /// It cannot become machine code.

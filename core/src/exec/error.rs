@@ -32,7 +32,7 @@ pub enum RunError {
     Cancelled {
         /// Position where it stopped.
         at: Position,
-        /// That it was.
+        /// Cancellation of the run.
         source: Cancelled,
     },
     /// Too much work on arrays.
@@ -43,7 +43,7 @@ pub enum RunError {
         /// Position where it stopped.
         at: Position,
     },
-    /// Too many calls inside calls.
+    /// Too many nested calls.
     #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
     Depth {
         /// The limit.

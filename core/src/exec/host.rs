@@ -31,7 +31,7 @@ pub trait Host<S: Scalar>: Send + Sync {
     /// Computes the value of a primitive. It must have the primitive's result kind.
     ///
     /// # Errors
-    /// An unknown primitive, or a failure of it.
+    /// The primitive is unknown, or it fails.
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
 
     /// Computes a primitive for a run of a program, which calls this method: a host that runs

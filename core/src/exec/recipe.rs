@@ -15,7 +15,7 @@ pub(super) struct Recipe {
     pub(super) number: usize,
     pub(super) views: Vec<View>,
     pub(super) steps: Vec<Step>,
-    /// One for each result. All that they are made or summed from have one shape.
+    /// Outputs, one for each result. All arrays that they are made or summed from have one shape.
     pub(super) outputs: Vec<Output>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct View {
     pub(super) at: Position,
 }
 
-/// One operation on numbers.
+/// Elementwise operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Step {
     pub(super) op: Op,

@@ -56,7 +56,7 @@ pub(super) struct Place {
 /// Memory that numbers are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Base {
-    /// Those that steps gave, which are before those of later steps.
+    /// Results of earlier steps, which are before those of later ones.
     Memory,
     /// The operand of this number.
     Operand(usize),
@@ -79,11 +79,11 @@ pub(super) enum What {
     Elements(Op, [Place; 2]),
     /// An operation on single numbers.
     Numbers(Op, [Place; 2]),
-    /// One number again and again.
+    /// One number, repeated.
     Fill(Place),
     /// Zeros.
     Zeros,
-    /// These numbers of it.
+    /// Gather of these numbers.
     Gather(Place, Arc<[u32]>),
     /// Concatenation of these slices.
     Join(Vec<Place>),
@@ -102,7 +102,7 @@ pub(super) enum What {
     Sums(Place, Repeated),
     /// Sets an offset.
     Offset(Offset),
-    /// One element, or 0 beyond the end.
+    /// Element at an index, or 0 beyond the end.
     Peek(Place, usize),
     /// Writes a number at the index that is the value of an operand, into the numbers at the
     /// destination.

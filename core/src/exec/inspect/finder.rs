@@ -59,7 +59,7 @@ pub struct Found<S: Scalar> {
 }
 
 impl<S: Scalar> Finder<S> {
-    /// Has found nothing yet.
+    /// Creates a finder that has found nothing yet.
     #[must_use]
     pub fn new(what: Find) -> Finder<S> {
         Finder { what, found: None }

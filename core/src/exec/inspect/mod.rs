@@ -24,7 +24,7 @@
 //! | run | derivative of what is replaced |
 //! |---|---|
 //! | on numbers that carry derivatives ([`Dual64`](num_dual::Dual64)) | that of the number given: a constant has none |
-//! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value moves, and the way back passes straight through at the new value |
+//! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value changes, and the reverse pass goes straight through at the new value |
 //!
 //! To have another function differentiated as it is, [edit](crate::ir::Editor) the program, or give
 //! the function a rule.
@@ -126,7 +126,7 @@ pub trait Interceptor<S: Scalar> {
     /// Sees a moment of the run.
     ///
     /// # Errors
-    /// To end the run there.
+    /// An error ends the run there.
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
 
     /// Returns a value that replaces the result of an instruction. It is called after
@@ -190,7 +190,7 @@ impl<'a, S: Scalar> Event<'a, S> {
     pub fn rule(&self) -> Option<&'a CustomRule> {
         self.source.rule.as_ref()
     }
-    /// Its id.
+    /// Returns the id of the function.
     #[must_use]
     pub fn id(&self) -> FuncId {
         self.source.id
@@ -325,7 +325,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// Compiles the function of the given name.
     ///
     /// # Errors
-    /// There is none, it calls one without a body, or the program is not well formed.
+    /// There is no function of that name, it calls one without a body, or the program is not well
+    /// formed.
     pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }

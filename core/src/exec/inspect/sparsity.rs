@@ -60,7 +60,7 @@ impl Pattern {
 /// included, a complex number as two.
 ///
 /// # Errors
-/// There is no such function, the arguments do not fit, or it fails. No primitives.
+/// There is no such function, the arguments do not fit, it fails, or it calls a primitive.
 pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     program: &Program,
     name: &str,

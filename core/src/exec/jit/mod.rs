@@ -198,7 +198,7 @@ impl Bytecode {
     /// ```
     ///
     /// # Errors
-    /// No code generator for this processor, or it fails; there is no memory for code.
+    /// There is no code generator for this processor, it fails, or there is no memory for code.
     pub fn jit(mut self) -> Result<Bytecode, JitError> {
         if self.native.is_some() {
             return Ok(self);

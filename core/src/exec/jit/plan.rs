@@ -24,7 +24,7 @@ const STORES: usize = 8;
 /// Routine with entry points, analysed.
 pub(super) struct Plan<'a> {
     pub(super) routine: &'a Routine,
-    /// Its number if its calls of itself are jumps.
+    /// Number of the routine if its recursive calls are jumps.
     pub(super) own: Option<u32>,
     numbering: Numbering,
     /// Registers that hold one constant and nothing else.
@@ -90,7 +90,7 @@ pub(super) struct Part {
     pub(super) range: Range<usize>,
     /// The registers that machine code reads here, but for constants, and whether it writes them.
     touched: HashMap<(Bank, Reg), bool>,
-    /// Those of them that are read at or after each instruction where machine code may begin or
+    /// Those of them that are live before each instruction where machine code may begin or
     /// end.
     at: HashMap<usize, Vec<(Bank, Reg)>>,
     /// True if registers are stored at each write.

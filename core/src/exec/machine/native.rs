@@ -102,7 +102,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     // from the routine that these registers are of, so it names none beyond them, or beyond those
     // of the calls that it makes, which end where `end` says; it asks each tape for room and each
     // array for its length before it touches them, writes only where a cell says that it may, and
-    // nobody else looks at any of these until it returns.
+    // no other code accesses any of these until it returns.
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
     for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {

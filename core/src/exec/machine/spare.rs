@@ -24,9 +24,9 @@ const SMALL: usize = 256;
 /// Buffers of one kind of element.
 #[derive(Debug)]
 pub(super) struct Spare<T> {
-    /// Those of each class, used last at the end.
+    /// Buffers of each class, most recently used last.
     classes: Vec<Vec<Arc<Array<T>>>>,
-    /// One bit for each class that has any.
+    /// Bit set of the classes that have any.
     filled: Vec<u64>,
     len: usize,
     bytes: usize,

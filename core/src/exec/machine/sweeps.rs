@@ -35,7 +35,7 @@ pub(super) struct Plan {
     pub(super) sweeps: Vec<Sweep>,
 }
 
-/// One pass over elements.
+/// Loop over elements.
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) shape: Shape,
@@ -84,7 +84,7 @@ impl Again {
     }
 }
 
-/// A step of a sweep.
+/// Step of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) op: Op,
@@ -111,7 +111,7 @@ pub(super) enum Place {
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
-    /// All of it, perhaps in place of an operand that is read element by element.
+    /// Whole array, perhaps written over an operand that is read element by element.
     All(Place, Option<usize>),
     /// An operand as it is.
     Operand(usize),

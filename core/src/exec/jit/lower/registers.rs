@@ -18,7 +18,7 @@ impl Lowering<'_, '_> {
         self.b.ins().load(types::I64, FLAGS.with_readonly(), self.cells, offset as i32)
     }
 
-    /// Its variables: of a complex number two, of another the same twice.
+    /// Returns the variables of a register: of a complex number two, of another the same twice.
     fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
         let b = &mut self.b;
         *self.variables.entry((bank, reg)).or_insert_with(|| {
