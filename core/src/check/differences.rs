@@ -29,7 +29,7 @@ use super::{
 const SHORTER: f64 = 0.316_227_766_016_837_94;
 const LONGER_STEPS: i32 = 6;
 const SHORTER_STEPS: i32 = 12;
-/// No step is a larger part of the larger of 1 and the argument, or of the argument.
+/// Largest step, relative to the larger of 1 and the argument, or to the argument.
 const LONGEST: f64 = 0.05;
 
 /// Safety factor of an error: where rounding makes differences random, two may be close by chance.

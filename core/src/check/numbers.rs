@@ -170,7 +170,7 @@ pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<StrictDual<T>>>) -> [Ve
     [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(derivative).collect()]
 }
 
-/// Numbers between -1 and 1 that do not repeat soon.
+/// Returns a low-discrepancy sequence of numbers between -1 and 1 (multiples of the golden ratio).
 pub(super) fn spread(start: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |k: u32| 2.0 * (start + f64::from(k) * 0.618_033_988_749_895).fract() - 1.0)
 }

@@ -37,7 +37,7 @@ fn named(at: &[String]) -> String {
 /// ```
 ///
 /// # Errors
-/// The first law that does not hold, and where.
+/// A law does not hold: the first one, with the samples.
 pub fn ring_laws<R: Ring>(samples: &[R]) -> Result<(), LawError> {
     ring_laws_by(samples, |a, b| (a.clone() - b).is_exact_zero())
 }
@@ -129,7 +129,7 @@ pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Re
 /// samples; `same` as in [`ring_laws_by`].
 ///
 /// # Errors
-/// The first law that does not hold, and where.
+/// A law does not hold: the first one, with the samples.
 pub fn conj_laws<R: Conj>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Result<(), LawError> {
     let check = |law: &'static str, at: &[&R], left: R, right: R| match same(&left, &right) {
         true => Ok(()),
