@@ -6,7 +6,7 @@
 //! | 0 and 1 vanish | `x + 0 = x`, `1 x = x`, `0 x = 0`, `0 / x = 0`, `x^1 = x` |
 //! | the same parts cancel | `x - x = 0` |
 //! | signs move outwards | `(-x) y = -(x y)`, `x + (-y) = x - y`, `sin(-x) = -sin x`, `cos(-x) = cos x` |
-//! | constant factors stand first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
+//! | constant factors come first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
 //! | parts of complex numbers are known | `re(a + b i) = a`, `re z + i im z = z`, `conj(conj z) = z` |
 //!
 //! They hold for real and complex numbers. In floats `0 x = 0` and `x - x = 0` also where x is

@@ -76,7 +76,7 @@ impl Callee {
     /// result are all real or all complex.
     ///
     /// # Errors
-    /// There is none, or it takes or gives something else.
+    /// There is none of that name, or its parameters or its result are of other kinds.
     pub fn new(program: &Program, name: &str) -> Result<Callee, TraceError> {
         if let Some(f) = program.lookup(name) {
             return Callee::function(program, f);
@@ -158,7 +158,7 @@ impl Callee {
     /// Creates the identity with a zero derivative: its result counts as constant.
     ///
     /// # Errors
-    /// None: the function is valid.
+    /// Never: the function is valid.
     pub fn detach() -> Result<Callee, TraceError> {
         let mut b = FunctionBuilder::new("detach", vec![Param::new("x", Kind::Real)], Kind::Real);
         let x = b.param(0);
@@ -169,7 +169,7 @@ impl Callee {
         Callee::function(&program, f)
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name

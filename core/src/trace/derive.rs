@@ -100,7 +100,7 @@ impl Expr {
     /// [`Level::Algebraic`] makes constants floats.
     ///
     /// # Errors
-    /// None for an expression that can be lowered.
+    /// The expression cannot be lowered.
     pub fn simplified(&self, level: Level) -> Result<Expr, TraceError> {
         simplified(&self.0, level).map(Expr)
     }

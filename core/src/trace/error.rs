@@ -27,7 +27,7 @@ pub enum TraceError {
         /// Its name.
         name: String,
     },
-    /// One name, two inputs.
+    /// Two inputs have one name.
     #[error("two inputs are called `{name}`")]
     Duplicate {
         /// The name.
@@ -51,7 +51,7 @@ pub enum TraceError {
         /// Kind of the input.
         expected: Kind,
     },
-    /// No such function or primitive.
+    /// There is no such function or primitive.
     #[error("no function or primitive `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     UnknownFunction {
         /// Name that was not found.
@@ -99,7 +99,7 @@ pub enum TraceError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its derivative cannot be had for another reason.
+    /// The derivative fails for another reason.
     #[error(transparent)]
     Derive(Box<DeriveError>),
 }

@@ -195,7 +195,7 @@ impl Recording {
     /// Returns value, gradient and all other derivatives, on any scalar.
     ///
     /// # Errors
-    /// None for a recording as it was made.
+    /// Never for a recording as it was made.
     pub fn derivatives<S: Scalar>(&self) -> Result<Derivatives<'static, S>, TraceError> {
         Ok(Derivatives::new(&self.program, &self.function().name)?)
     }

@@ -141,7 +141,7 @@ impl<R: fmt::Debug> fmt::Debug for Traced<R> {
     }
 }
 
-/// One operator in all its forms.
+/// Implements one operator for values and references.
 macro_rules! operators {
     ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
         impl<R: Real> std::ops::$Op for Traced<R> {
@@ -240,7 +240,7 @@ impl<R: Real> num_traits::Num for Traced<R> {
         crate::scalar::parse_decimal(s, radix).map(Traced::lit)
     }
 }
-/// Only a constant is exactly zero: a value that happens to be is not.
+/// Only a constant is exactly zero: a value that happens to be zero is not.
 impl<R: Real> Ring for Traced<R> {
     const PARALLEL: bool = false;
     fn is_exact_zero(&self) -> bool {
