@@ -57,7 +57,7 @@ impl<S: Scalar> Copy for ArrayVariable<'_, S> {}
 /// Operand beside an array: another array or a number of the tape, a float, an array that is a
 /// constant.
 pub trait ArrayArgument<'t, S: Scalar> {
-    /// Its place on a tape.
+    /// Returns its tape and its index on it.
     #[doc(hidden)]
     fn place(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize);
 }

@@ -58,7 +58,7 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
     /// through one that gives an array, and for `hvp`, there is an error.
     ///
     /// # Errors
-    /// None for a function as it was frozen.
+    /// Never for a function as it was frozen.
     pub fn derivatives(&self) -> Result<Derivatives<'_, S>, TapeError> {
         Ok(Derivatives::new(&self.program, &self.name)?.with_host(self))
     }

@@ -39,7 +39,7 @@ pub(super) struct Inner<S: Scalar> {
     engine: Engine<S>,
 }
 
-/// One operation.
+/// Entry of a tape: an operation and its value.
 pub(super) struct Entry<S: Scalar> {
     pub(super) step: Step<S>,
     pub(super) args: SmallVec<[usize; 2]>,

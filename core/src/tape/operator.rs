@@ -35,20 +35,20 @@ use crate::{array::Array, scalar::Scalar};
 ///
 /// Two closures do as well: see `from_closures` below.
 pub trait Operator<S: Scalar>: Send + Sync {
-    /// Its name, for messages and prints.
+    /// Returns its name, for messages and prints.
     fn name(&self) -> &str;
     /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
     /// Computes the value.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// There is no value; the message is the reason.
     fn forward(&self, inputs: &[S]) -> Result<S, String>;
     /// Computes the cotangents of the inputs, one for each in order, from the cotangent of the
     /// output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
     ///
     /// # Errors
-    /// Why there are none, in words.
+    /// There are no cotangents; the message is the reason.
     fn backward(&self, inputs: &[S], output: &S, cotangent: &S) -> Result<Vec<S>, String>;
 }
 
@@ -81,21 +81,21 @@ pub trait Operator<S: Scalar>: Send + Sync {
 /// # Ok::<(), ketgrad_core::tape::TapeError>(())
 /// ```
 pub trait ArrayOperator<S: Scalar>: Send + Sync {
-    /// Its name, for messages and prints.
+    /// Returns its name, for messages and prints.
     fn name(&self) -> &str;
     /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
     /// Computes the value.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// There is no value; the message is the reason.
     fn forward(&self, inputs: &[Array<S>]) -> Result<Array<S>, String>;
     /// Computes the cotangents of the inputs, one for each in order and of its shape, from the
     /// cotangent of the output. On complex numbers the derivative is conjugated, see
     /// [`rules`](crate::rules).
     ///
     /// # Errors
-    /// Why there are none, in words.
+    /// There are no cotangents; the message is the reason.
     fn backward(
         &self,
         inputs: &[Array<S>],
