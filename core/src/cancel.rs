@@ -100,7 +100,7 @@ impl CancellationToken {
     /// Returns an error if it [is cancelled](CancellationToken::is_cancelled).
     ///
     /// # Errors
-    /// [`Cancelled`].
+    /// [`Cancelled`] if it is cancelled.
     #[inline]
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }

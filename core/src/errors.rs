@@ -26,7 +26,7 @@ impl<E> Errors<E> {
     /// Returns `Ok` if there are no errors.
     ///
     /// # Errors
-    /// They, if there are any.
+    /// The list has errors.
     pub fn none_in(errors: Vec<E>) -> Result<(), Errors<E>> {
         if errors.is_empty() { Ok(()) } else { Err(Errors { all: errors }) }
     }
