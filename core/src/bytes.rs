@@ -1,6 +1,6 @@
 //! Numbers of bytes in words.
 
-/// A number of bytes for people: `16 TiB`.
+/// Formats a number of bytes with a binary unit: `16 TiB`.
 #[must_use]
 pub fn bytes_text(bytes: u128) -> String {
     let mut value = bytes as f64;

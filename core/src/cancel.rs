@@ -1,4 +1,4 @@
-//! Stopping work that was begun: a token that the caller keeps and whatever computes looks at.
+//! Cancellation: a token that the caller keeps and that long computations check.
 //!
 //! ```
 //! use ketgrad_core::{cancel::CancellationToken, circuit::Circuit, simulate::Simulator};
@@ -10,9 +10,9 @@
 //! assert!(ketgrad_core::cancel::is_cancelled(&error));
 //! ```
 //!
-//! Nothing is interrupted: work looks at its token every now and then (where is said at what takes
-//! one), and ends with the error [`Cancelled`], alone or as the source of another. A token that was
-//! cancelled stays so.
+//! Nothing is interrupted: a computation checks its token every now and then (the functions that
+//! take one document how often), and ends with the error [`Cancelled`], alone or as the source of
+//! another. A token that was cancelled stays so.
 
 use std::{
     error::Error,
@@ -41,26 +41,26 @@ struct Shared {
 pub struct Cancelled;
 
 impl CancellationToken {
-    /// A token that nobody has cancelled yet.
+    /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> CancellationToken {
         CancellationToken::of(None)
     }
 
-    /// A token that nobody can cancel: what work has that was handed none.
+    /// Creates a token that cannot be cancelled: the default of computations without a token.
     #[must_use]
     pub const fn never() -> CancellationToken {
         CancellationToken { shared: None }
     }
 
-    /// True if nobody can cancel it.
+    /// Returns true if it cannot be cancelled.
     pub(crate) fn is_never(&self) -> bool {
         self.shared.is_none()
     }
 
-    /// A token that is cancelled, too, once the condition holds where work looks: a deadline, a
-    /// signal, a closed connection. It is asked from any thread of the work, up to many thousand
-    /// times a second, and not again once it has held.
+    /// Creates a token that is also cancelled once the condition holds when it is checked: a
+    /// deadline, a signal, a closed connection. The condition is evaluated from any thread of the
+    /// computation, up to many thousand times a second, and not again once it has held.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -90,17 +90,17 @@ impl CancellationToken {
         }
     }
 
-    /// True if it was cancelled, or its condition has held.
+    /// Returns true if it was cancelled, or its condition has held.
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.shared.as_deref().is_some_and(Shared::is_cancelled)
     }
 
-    /// An error if it [is cancelled](CancellationToken::is_cancelled).
+    /// Returns an error if it [is cancelled](CancellationToken::is_cancelled).
     ///
     /// # Errors
-    /// [`Cancelled`].
+    /// [`Cancelled`] if it is cancelled.
     #[inline]
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
@@ -127,7 +127,7 @@ impl fmt::Debug for CancellationToken {
     }
 }
 
-/// True if an error, or what it comes from, is [`Cancelled`].
+/// Returns true if an error, or one of its sources, is [`Cancelled`].
 #[must_use]
 pub fn is_cancelled(error: &(dyn Error + 'static)) -> bool {
     let mut error = Some(error);

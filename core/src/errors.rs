@@ -1,4 +1,4 @@
-//! Several errors that are one: what a parser finds wrong with a text.
+//! Lists of errors, such as all errors that a parser finds in a text.
 
 use std::{error::Error, fmt, ops::Deref};
 
@@ -23,15 +23,15 @@ pub struct Errors<E> {
 }
 
 impl<E> Errors<E> {
-    /// `Ok` if there are none.
+    /// Returns `Ok` if there are no errors.
     ///
     /// # Errors
-    /// They, if there are any.
+    /// The list has errors.
     pub fn none_in(errors: Vec<E>) -> Result<(), Errors<E>> {
         if errors.is_empty() { Ok(()) } else { Err(Errors { all: errors }) }
     }
 
-    /// All of them.
+    /// Returns all errors.
     #[must_use]
     pub fn into_vec(self) -> Vec<E> {
         self.all
@@ -80,7 +80,7 @@ impl<E: fmt::Display> fmt::Display for Errors<E> {
 }
 
 impl<E: Error + 'static> Error for Errors<E> {
-    /// What the first one comes from.
+    /// Returns the source of the first error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.all.first().and_then(Error::source)
     }

@@ -1,6 +1,6 @@
 //! More stack for functions that call themselves as deep as a text nests.
 //!
-//! How deep that may be is limited where texts are read; here the limit is kept from being that of
+//! The depth of nesting is limited where texts are read; here the limit is kept from being that of
 //! a thread's stack, which a program without optimisation fills after some tens of levels.
 
 /// Less than this is left: a new piece is allocated. More than any function takes until the next

@@ -1,15 +1,16 @@
 //! Derivatives by differences that know their own error.
 //!
-//! A central difference is off by the curvature of the function over its step, and by the rounding
-//! of values over the length of the step; which step fits is not known before. So steps of all
-//! lengths are tried, and what the next two shorter ones change of a difference tells its error:
-//! where steps are too long for the function, as for `1/x` at 1e-5, for `ln` at 1e-300 or beside a
-//! kink, and where they are too short, or no step is right, as for `sin(x * x)` at 100 in single
-//! precision. Differences that are zero say nothing of themselves, since the function may only be
-//! too coarse for the steps, as `(x + 1e10) - 1e10` is: those of longer steps are their error. And
-//! where longer steps are just as sure of something else, nothing is known:
-//! `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest. A step to
-//! where the function fails says nothing either; if all do, that failure is the answer.
+//! The truncation error of a central difference grows with its step, and the rounding error of its
+//! values grows as the step shrinks; which step fits is not known before. So steps of all lengths
+//! are tried, and the change of a difference with the next two shorter steps estimates its error:
+//! it is large if steps are too long for the function, as for `1/x` at 1e-5, for `ln` at 1e-300 or
+//! beside a kink, and if they are too short, or no step is right, as for `sin(x * x)` at 100 in
+//! single precision. Differences that are zero have no estimate of their own, since the function
+//! may only be too coarse for the steps, as `(x + 1e10) - 1e10` is: those of longer steps are their
+//! error. And if longer steps have just as small an error for another value, nothing is known:
+//! `(1 - cos(x)) / (x * x)` at 1e-4 is `1 / (x * x)` times a constant for the shortest. A step to a
+//! point at which the function fails gives no difference either; if all do, that failure is the
+//! result.
 
 use num_complex::Complex;
 
@@ -23,35 +24,36 @@ use super::{
     numbers::{flat, moved},
 };
 
-/// The lengths of steps that are tried: what each is of the one before, and how many are longer and
-/// shorter than the usual.
+/// Steps that are tried: the ratio of each to the one before, and the number of longer and shorter
+/// ones than the usual.
 const SHORTER: f64 = 0.316_227_766_016_837_94;
 const LONGER_STEPS: i32 = 6;
 const SHORTER_STEPS: i32 = 12;
-/// No step is a larger part of the larger of 1 and the argument, or of the argument.
+/// Largest step, relative to the larger of 1 and the argument, or to the argument.
 const LONGEST: f64 = 0.05;
 
-/// Where rounding makes differences random, two may be close by chance.
+/// Safety factor of an error: where rounding makes differences random, two may be close by chance.
 const CHANCE: f64 = 3.0;
 
-/// Which part of the distance to what other steps say their error is at most if they contradict.
+/// Part of the distance to an estimate by longer steps that its error must stay below to
+/// contradict.
 const SURE: f64 = 1e-4;
 
-/// What differences say of a derivative.
+/// Estimate of a derivative by differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     pub(super) value: f64,
-    /// How far it may be off.
+    /// Bound of the error of the value.
     pub(super) error: f64,
 }
 
-/// The derivatives of all real numbers of the result by the `k`-th of the arguments, by central
-/// differences.
+/// Computes the derivatives of all real numbers of the result by the `k`-th of the arguments, by
+/// central differences.
 ///
-/// The first step is `eps max(1, |x|)`; if what it says does not fit, or what the next shorter one
-/// says, longer and shorter ones follow, and those beside `eps |x|`. What fits is taken if its
-/// error is within what the settings allow; if nothing does, that whose error seems least. At most
-/// 80 values.
+/// The first step is `eps max(1, |x|)`; if its difference does not fit, or that of the next shorter
+/// one, longer and shorter ones follow, and those relative to `eps |x|`. A difference that fits is
+/// taken if its error is within the tolerances; if there is none, the one whose error seems least.
+/// At most 80 values.
 pub(super) fn slopes<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],
@@ -65,7 +67,7 @@ pub(super) fn slopes<T: Real>(
     // The error is that of rounding the two values.
     let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
         let [up, down] = [h, -h].map(|h| moved(args, k, h));
-        // The numbers differ by what they were rounded to.
+        // Difference of the numbers as they were rounded.
         let step = flat(&up)[k] - flat(&down)[k];
         let values = f.value(&up).and_then(|up| Ok([up, f.value(&down)?].map(|y| flat(&[y]))));
         let [up, down] = match values {
@@ -89,7 +91,7 @@ pub(super) fn slopes<T: Real>(
     if fits(&first) && fits(&differences(settings.eps * SHORTER * x.max(1.0))?) {
         return Ok(first);
     }
-    // The error as a part of what is allowed.
+    // Error relative to the tolerance.
     let rated = |slope: &Slope| {
         let rate = slope.error / (settings.absolute + settings.relative * slope.value.abs());
         if rate.is_nan() { f64::INFINITY } else { rate }
@@ -141,9 +143,9 @@ pub(super) fn slopes<T: Real>(
     }
 }
 
-/// Whether the slopes from both sides differ, however short the steps: where engines have no
-/// derivative, there is none then, and central differences say their mean. `sum`: the number that
-/// is differentiated, of those that the result has.
+/// Returns true if the one-sided derivatives differ, however short the steps: engines that have no
+/// derivative at a point say so there, and central differences give the mean. `sum` maps the
+/// numbers of the result to the one that is differentiated.
 pub(super) fn has_kink<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[Value<T>],

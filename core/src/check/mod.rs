@@ -49,9 +49,9 @@ use numbers::{direction, flat, lift, names, scaled};
 
 type Value<T = f64> = Datum<Complex<T>>;
 
-/// When two derivatives count as equal: `|a - b| <= absolute + relative |b|`; and how much a run
-/// may use. Engines that are right to rounding, all but differences, must agree to 1e-9 absolute
-/// and 1e-6 relative, in single precision 1e-5 and 1e-4, if the settings do not ask for more.
+/// Tolerances of a comparison, `|a - b| <= absolute + relative |b|`, and limits of runs. Engines
+/// that are exact to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative,
+/// in single precision 1e-5 and 1e-4, if the settings do not ask for more.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -62,7 +62,7 @@ pub struct Settings {
     pub absolute: f64,
     /// The relative part.
     pub relative: f64,
-    /// What a run may use.
+    /// Limits of each run.
     pub limits: Limits,
 }
 
@@ -74,25 +74,25 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With another [`eps`](Settings::eps).
+    /// Sets [`eps`](Settings::eps).
     #[must_use]
     pub fn with_eps(self, eps: f64) -> Settings {
         Settings { eps, ..self }
     }
 
-    /// With another [`absolute`](Settings::absolute).
+    /// Sets [`absolute`](Settings::absolute).
     #[must_use]
     pub fn with_absolute(self, absolute: f64) -> Settings {
         Settings { absolute, ..self }
     }
 
-    /// With another [`relative`](Settings::relative).
+    /// Sets [`relative`](Settings::relative).
     #[must_use]
     pub fn with_relative(self, relative: f64) -> Settings {
         Settings { relative, ..self }
     }
 
-    /// With another [`limits`](Settings::limits).
+    /// Sets [`limits`](Settings::limits).
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Settings {
         Settings { limits, ..self }
@@ -100,13 +100,13 @@ impl Settings {
 }
 
 impl Settings {
-    /// For single precision: steps of 5e-3, 1e-3 absolute and relative.
+    /// Returns the settings for single precision: steps of 5e-3, 1e-3 absolute and relative.
     #[must_use]
     pub fn single() -> Settings {
         Settings { eps: 5e-3, absolute: 1e-3, relative: 1e-3, limits: Limits::default() }
     }
 
-    /// Whether `a` and `b` count as equal. NaN equals nothing.
+    /// Returns true if `a` and `b` count as equal. NaN equals nothing.
     #[must_use]
     pub fn close(&self, a: f64, b: f64) -> bool {
         let close = (a - b).abs() <= self.absolute + self.relative * b.abs();
@@ -115,7 +115,7 @@ impl Settings {
     }
 }
 
-/// What one engine says.
+/// Result of one engine.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Engine {
@@ -126,21 +126,21 @@ pub struct Engine {
     pub value: f64,
     /// The derivatives by all real numbers among the arguments, in order.
     pub gradient: Vec<f64>,
-    /// How far its gradient is from that of the first engine at most.
+    /// Largest difference between its gradient and that of the first engine.
     pub max_difference: f64,
 }
 
-/// What a comparison of engines found.
+/// Result of a comparison of engines.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// The names of the real numbers among the arguments: `a`, `xs[0]`, `p.x`, `z.re`.
     pub names: Vec<String>,
-    /// The engines; the first is what the others are compared with.
+    /// Engines; the others are compared with the first one.
     pub engines: Vec<Engine>,
-    /// Whether the gradient asked for a second time had the same bits.
+    /// True if the gradient computed a second time had the same bits.
     pub reentrant: bool,
-    /// Whether all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN,
+    /// True if all values and derivatives are equal, and [`reentrant`](Report::reentrant). NaN,
     /// which all engines give at a kink such as that of `sqrt(x * x)` at 0, equals nothing.
     /// Differences may be off by their own error, as shorter steps and the rounding of values show
     /// it: for `x + 1e16`, or `sin(x * x)` at 100 in single precision.
@@ -148,7 +148,7 @@ pub struct Report {
 }
 
 impl std::fmt::Display for Report {
-    /// A line for each engine, and whether they agree.
+    /// Writes a line for each engine, and if they agree.
     ///
     /// ```
     /// use ketgrad_core::{check::{Settings, gradcheck}, exec::{Datum, NoHost}, text::parse_program};
@@ -181,7 +181,7 @@ impl std::fmt::Display for Report {
     }
 }
 
-/// Who computes primitives, on the numbers that checks need.
+/// Host that computes primitives on the numbers that checks need.
 pub trait CheckHost<T: Real + DualNum = f64>:
     Host<Complex<T>> + Host<Complex<StrictDual<T>>>
 {
@@ -189,9 +189,9 @@ pub trait CheckHost<T: Real + DualNum = f64>:
 impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> CheckHost<T> for H {}
 
 /// Compares all engines on a function, on the real numbers of its arguments: `f64`, or `f32` with
-/// [`Settings::single`]. Of a result that is no real number it is a sum of its numbers, each times
-/// a weight of its own, that is compared: value and derivatives. What goes by a rule that is not
-/// the derivative of its body must be what differences say to 1e-5 of it, in single precision 1e-3.
+/// [`Settings::single`]. If the result is not a real number, a weighted sum of its numbers is
+/// compared: value and derivatives. If a rule is not the derivative of its body, differences must
+/// confirm it to a relative error of 1e-5, in single precision 1e-3.
 ///
 /// # Errors
 /// The function cannot be differentiated or run there.
@@ -234,8 +234,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_duals = derivatives::<Complex<StrictDual<T>>>(program, name, host, settings)?;
     let exact = settings.exact::<T>();
-    // What a rule says is first held against the derivative of its body, which a body with a kink
-    // or with steps of a search need not have.
+    // A rule is first compared with the derivative of its body, from which it may differ if the
+    // body has a kink or runs an iterative search.
     let mut bodies = match without_rules(&reverse) {
         Some(program) => {
             Some(derivatives::<Complex<StrictDual<T>>>(&program, name, host, settings)?)
@@ -277,7 +277,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     Ok(Report::compared(names, engines, reentrant, allowed))
 }
 
-/// The program without the rules of what the function reaches; `None` if there are none.
+/// Returns the program without the rules of the functions that are reachable; `None` if there are
+/// none.
 fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Option<Program> {
     let mut bodies = of.program().clone();
     let removed = of
@@ -289,7 +290,7 @@ fn without_rules<T: Real, S: Scalar<Real = T>>(of: &Derivatives<'_, S>) -> Optio
     (removed > 0).then_some(bodies)
 }
 
-/// A function with a host and limits.
+/// Returns a function with a host and limits.
 fn derivatives<'h, S: Scalar>(
     program: &Program,
     name: &str,
@@ -300,7 +301,7 @@ fn derivatives<'h, S: Scalar>(
 }
 
 impl Settings {
-    /// As these, for what is right to rounding: all but differences.
+    /// Returns the tolerances for engines that are exact to rounding: all but differences.
     fn exact<T: Real>(self) -> Settings {
         let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
         Settings {
@@ -310,21 +311,21 @@ impl Settings {
         }
     }
 
-    /// As these, for differences that alone say whether a rule is right.
+    /// Returns the tolerances where differences are the only check of a rule.
     fn doubted<T: Real>(self) -> Settings {
         let relative = if is_single::<T>() { 1e-3 } else { 1e-5 };
         Settings { absolute: f64::MIN_POSITIVE, relative: self.relative.min(relative), ..self }
     }
 
-    /// As these, for what differences say.
+    /// Returns the tolerances widened by the error of a difference.
     fn of(self, slope: &Slope) -> Settings {
         Settings { absolute: self.absolute.max(slope.error), ..self }
     }
 }
 
 impl Report {
-    /// Compares what engines say, a name, a value and a gradient each, with the first of them, each
-    /// by its own settings.
+    /// Compares the results of engines, a name, a value and a gradient each, with the first of
+    /// them, each by its own settings.
     #[must_use]
     pub fn new(
         names: Vec<String>,
@@ -335,7 +336,8 @@ impl Report {
         Report::compared(names, engines, reentrant, |engine, _| settings(engine))
     }
 
-    /// As [`new`](Report::new), with settings for each derivative by its number and for the value.
+    /// Compares engines like [`new`](Report::new), with settings for each derivative by its number
+    /// and for the value.
     fn compared(
         names: Vec<String>,
         engines: Vec<(&'static str, f64, Vec<f64>)>,
@@ -368,11 +370,11 @@ impl Report {
     }
 }
 
-/// The two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts are all
-/// different.
+/// Computes the two sides of `<y_bar, J x_dot> = <J^T y_bar, x_dot>`, for directions whose parts
+/// are all different.
 ///
 /// # Errors
-/// As [`gradcheck`].
+/// Those of [`gradcheck`].
 pub fn dot_test<H: CheckHost>(
     program: &Program,
     name: &str,
@@ -402,15 +404,15 @@ const SEEDS: [f64; 2] = [1.0, -2.0];
 pub struct Fault {
     /// `pullback` or `pushforward`.
     pub rule: &'static str,
-    /// Which number of the arguments, by name.
+    /// Name of the number among the arguments.
     pub by: String,
-    /// Which number of the result, where there are several.
+    /// Index of the number of the result, if there are several.
     pub of: Option<usize>,
     /// The tangent or cotangent that the rule was given: 1, or -2, since a rule is linear in it.
     pub seed: f64,
-    /// What the rule says, divided by the seed.
+    /// Partial derivative that the rule gives, divided by the seed.
     pub given: f64,
-    /// What differences say.
+    /// Partial derivative by differences.
     pub expected: f64,
 }
 
@@ -438,8 +440,9 @@ impl std::fmt::Display for Fault {
 /// empty list means that all are right. A pullback or pushforward that is missing is not checked.
 ///
 /// # Errors
-/// No function or primitive of that name, it cannot be run there, or what its rule gives is longer
-/// than what it belongs to ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
+/// There is no function or primitive of that name, it cannot be run there, or a tangent of its rule
+/// is longer than the value it belongs to
+/// ([`CallError::Tangent`](crate::exec::CallError::Tangent)).
 pub fn test_rule<H: CheckHost>(
     program: &Program,
     name: &str,
@@ -504,8 +507,8 @@ pub fn test_rule<H: CheckHost>(
     Ok(faults)
 }
 
-/// Whether there is a pullback, and a pushforward, to be checked: where there is neither, the body
-/// gives both.
+/// Returns which of the pullback and the pushforward are to be checked: if the rule has neither,
+/// the body gives both.
 fn directions(program: &Program, name: &str) -> [bool; 2] {
     let given = match program.lookup(name) {
         Some(f) => program.rule(f).map(|r| [r.pullback.is_some(), r.pushforward.is_some()]),
@@ -517,7 +520,7 @@ fn directions(program: &Program, name: &str) -> [bool; 2] {
     given.filter(|given| given.contains(&true)).unwrap_or([true; 2])
 }
 
-/// A function that only calls the primitive of the given name; if there is none, that name.
+/// Returns a function that only calls the primitive of the given name; if there is none, that name.
 fn wrapped(program: &Program, name: &str) -> (Program, String) {
     let mut program = program.clone();
     let Some(p) = program.lookup_primitive(name).filter(|_| program.lookup(name).is_none()) else {

@@ -15,7 +15,8 @@ use crate::{
 
 use super::Value;
 
-/// The real numbers of values, in order; a complex one is two. What has no tangent is left out.
+/// Returns the real numbers of values, in order; a complex one is two. Values without tangents are
+/// left out.
 #[must_use]
 pub fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
     let mut numbers = Vec::new();
@@ -34,7 +35,7 @@ fn numbers_of<'d, R: Real>(d: &'d Datum<Complex<R>>, out: &mut Vec<&'d R>) {
     }
 }
 
-/// The names of these numbers: `a`, `xs[0]`, `p.x`, `z.re`.
+/// Returns the names of these numbers: `a`, `xs[0]`, `p.x`, `z.re`.
 #[must_use]
 pub fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
     let mut out = Vec::new();
@@ -69,7 +70,7 @@ fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
     }
 }
 
-/// The values with the numbers that the iterator gives in place of their own.
+/// Returns the values with the numbers that the iterator gives in place of their own.
 pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>) -> Vec<Value<T>> {
     let mut number = || T::lit(next.next().unwrap_or(0.0));
     values
@@ -90,24 +91,24 @@ pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>
         .collect()
 }
 
-/// As [`filled`], for the inside of tuples.
+/// Does the work of [`filled`] for the fields of tuples.
 fn filled_dyn<T: Real>(values: &[Value<T>], next: &mut dyn Iterator<Item = f64>) -> Vec<Value<T>> {
     filled(values, &mut { next })
 }
 
-/// The tangent of the values that is 1 in the `k`-th number.
+/// Returns the tangent of the values that is 1 in the `k`-th number.
 #[must_use]
 pub fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>> {
     let zeros: Vec<Value<T>> = values.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut (0..).map(|j| f64::from(u8::from(j == k))))
 }
 
-/// A tangent times a number.
+/// Returns a tangent times a number.
 pub(super) fn scaled<T: Real>(tangent: &[Value<T>], by: f64) -> Vec<Value<T>> {
     filled(tangent, &mut flat(tangent).into_iter().map(|x| by * x))
 }
 
-/// The values with `h` added to the `k`-th number.
+/// Returns the values with `h` added to the `k`-th number.
 pub(super) fn moved<T: Real>(values: &[Value<T>], k: usize, h: f64) -> Vec<Value<T>> {
     let mut numbers = flat(values);
     numbers[k] += h;
@@ -121,7 +122,7 @@ fn plain<T: Real>(x: &T) -> f64 {
 /// Dual numbers on which a derivative that is computed to be 0 is no constant's.
 pub type StrictDual<T> = DualVec<T, Const<1>>;
 
-/// The values as dual numbers with derivative 1 in the `k`-th number.
+/// Returns the values as dual numbers with derivative 1 in the `k`-th number.
 pub(super) fn lift<T: Real + DualNum>(
     values: &[Value<T>],
     k: usize,
@@ -161,7 +162,7 @@ fn lift_from<T: Real + DualNum>(
     out
 }
 
-/// The real numbers of values on duals, and their derivatives.
+/// Returns the real numbers of values on duals, and their derivatives.
 pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<StrictDual<T>>>) -> [Vec<f64>; 2] {
     let mut duals: Vec<&StrictDual<T>> = Vec::new();
     numbers_of(d, &mut duals);
@@ -169,7 +170,7 @@ pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<StrictDual<T>>>) -> [Ve
     [duals.iter().map(|x| plain(&x.re)).collect(), duals.iter().map(derivative).collect()]
 }
 
-/// Numbers between -1 and 1 that do not repeat soon.
+/// Returns a low-discrepancy sequence of numbers between -1 and 1 (multiples of the golden ratio).
 pub(super) fn spread(start: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |k: u32| 2.0 * (start + f64::from(k) * 0.618_033_988_749_895).fract() - 1.0)
 }

@@ -1,4 +1,4 @@
-//! The laws of a number type: what kernels and engines take for granted of a [`Ring`].
+//! Laws of a number type that kernels and engines rely on, those of a [`Ring`].
 
 use crate::scalar::{Conj, Ring};
 
@@ -37,13 +37,13 @@ fn named(at: &[String]) -> String {
 /// ```
 ///
 /// # Errors
-/// The first law that does not hold, and where.
+/// A law does not hold: the first one, with the samples.
 pub fn ring_laws<R: Ring>(samples: &[R]) -> Result<(), LawError> {
     ring_laws_by(samples, |a, b| (a.clone() - b).is_exact_zero())
 }
 
-/// As [`ring_laws`], where `same` says which numbers are taken for the same: those within rounding,
-/// say.
+/// Checks the laws of [`ring_laws`], where `same` says which numbers count as equal: those within
+/// rounding, say.
 ///
 /// ```
 /// use ketgrad_core::check::ring_laws_by;
@@ -53,7 +53,7 @@ pub fn ring_laws<R: Ring>(samples: &[R]) -> Result<(), LawError> {
 /// ```
 ///
 /// # Errors
-/// As [`ring_laws`].
+/// Those of [`ring_laws`].
 pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Result<(), LawError> {
     let (zero, one) = (R::zero(), R::one());
     let check = |law: &'static str, at: &[&R], left: R, right: R| match same(&left, &right) {
@@ -129,7 +129,7 @@ pub fn ring_laws_by<R: Ring>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Re
 /// samples; `same` as in [`ring_laws_by`].
 ///
 /// # Errors
-/// The first law that does not hold, and where.
+/// A law does not hold: the first one, with the samples.
 pub fn conj_laws<R: Conj>(samples: &[R], same: impl Fn(&R, &R) -> bool) -> Result<(), LawError> {
     let check = |law: &'static str, at: &[&R], left: R, right: R| match same(&left, &right) {
         true => Ok(()),

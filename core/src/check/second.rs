@@ -50,7 +50,7 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         derivatives::<Complex<T>>(program, name, host, settings)?.with_level(Level::None);
     let plain = rows(plain.hessian(args)?);
 
-    // The gradient as a function: the value, and the derivatives behind it.
+    // The gradient as a function: the value, and the derivatives after it.
     let mut whole = program.clone();
     let gradient = adjoint::gradient(&mut whole, f.function())?;
     let mut g = derivatives::<Complex<T>>(&whole, &whole.functions[gradient].name, host, settings)?;

@@ -1,10 +1,10 @@
 //! Several tangents or cotangents at one point, side by side.
 //!
 //! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its
-//! arithmetic is a loop over lanes. All lanes are at the same point, so they go the same way, and
-//! each gets what it gets alone; only products of matrices of floats are summed in another order.
-//! For programs on numbers and small arrays, on `f64`: to fetch an instruction and to find out what
-//! is to be done is most of their time.
+//! arithmetic is a loop over lanes. All lanes are at the same point, so they take the same path,
+//! and each has the result that it has alone; only products of matrices of floats are summed in
+//! another order. For programs on numbers and small arrays, on `f64`: fetching and dispatching
+//! instructions is most of their time.
 
 use std::{any::Any, ops::Range};
 
@@ -18,12 +18,12 @@ use super::{
     machine::Tapes,
 };
 
-/// How many run at once.
+/// Number of tangents that run at once.
 pub(super) const ABREAST: usize = 8;
-/// Fewer are run one after the other.
+/// Number of tangents below which they run one after the other.
 pub(super) const FEW: usize = 4;
-/// The most bytes that one run alone works with: more, and what is read once for all lanes leaves
-/// the cache.
+/// Maximum number of bytes that a single run works with: with more, the data that all lanes read
+/// leave the cache.
 const SMALL: usize = 1 << 20;
 
 type Wide = Lanes<f64, ABREAST>;
@@ -36,7 +36,7 @@ pub(super) struct Abreast {
 }
 
 impl Abreast {
-    /// Beside a machine for one run alone, with its token.
+    /// Creates the memory beside a machine for single runs, with its token.
     pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> Abreast {
         let mut machine = beside.another();
         let tapes = machine.take_tapes();
@@ -55,8 +55,8 @@ impl Abreast {
     }
 }
 
-/// `0..n` in parts that may run at once. The first is `alone` where there is no code yet, nor known
-/// how much memory it takes.
+/// Splits `0..n` into batches that may run at once. The first batch is `0..1` if `alone`: if there
+/// is no code yet, or the memory it takes is not known.
 pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
     let first = usize::from(alone && n > 0);
     let rest = (first..n).step_by(ABREAST).map(move |from| from..n.min(from + ABREAST));
@@ -64,9 +64,9 @@ pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>>
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// What code gives for the same first arguments and each set of last ones, of which there are
-    /// at most [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. `None` if they
-    /// must run, or had better run, one after the other: also where one of them fails.
+    /// Runs code for the same first arguments and each set of last ones, of which there are at most
+    /// [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. Returns `None` if the
+    /// sets must run, or had better run, one after the other: also if one of them fails.
     pub(super) fn abreast(
         &mut self,
         code: &Bytecode,
@@ -105,12 +105,12 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// A value of floats.
+/// Returns a value of floats as one of `f64`.
 fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
     (value as &dyn Any).downcast_ref()
 }
 
-/// The same in all lanes.
+/// Returns the value with the same numbers in all lanes.
 fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<Wide>> {
     let value = floats(value)?;
     Some(pack(&|_| value))

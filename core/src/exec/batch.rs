@@ -2,8 +2,8 @@
 //!
 //! `N` sets of arguments run side by side on [`Lanes`]: each instruction is fetched once for all of
 //! them, and its arithmetic is a loop over lanes that the compiler turns into vector instructions.
-//! Where the lanes disagree at a comparison they part: those that go one way run again together,
-//! and so do the others.
+//! If the lanes disagree at a comparison they diverge: those that take one branch run again
+//! together, and so do the others.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Batch, Bytecode, Datum}, text::parse_program};
@@ -21,9 +21,9 @@
 //! # Invariants
 //! - Every set of arguments gets the result that it gets alone, bit by bit.
 //! - Lanes that run together have the same integers, truth values, handles and lengths of arrays.
-//! - A group runs at most as often as it has lanes that part, plus once for each lane if a number
-//!   must be rounded (`floor` and its like ask for a value that several lanes do not have). A run
-//!   that parts starts again from the arguments.
+//! - A group runs at most as often as it has lanes that diverge, plus once for each lane if a
+//!   number must be rounded (`floor` and its like need a value that several lanes do not have). A
+//!   run that diverges starts again from the arguments.
 
 use crate::{
     array::Array,
@@ -44,7 +44,7 @@ pub struct Batch<T: Real, const N: usize> {
 }
 
 impl<T: Real, const N: usize> Batch<T, N> {
-    /// Of a compiled function.
+    /// Creates a batch of a compiled function.
     #[must_use]
     pub fn new(code: Bytecode) -> Self {
         const { assert!(N >= 1 && N <= 64, "one to 64 lanes") };
@@ -57,25 +57,26 @@ impl<T: Real, const N: usize> Batch<T, N> {
         }
     }
 
-    /// With other limits, each for one run.
+    /// Sets the limits of each run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How often the program has been run, alone or with several lanes.
+    /// Returns the number of runs of the program, alone or with several lanes.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.runs
     }
 
-    /// The result for each set of arguments, in order.
+    /// Returns the result for each set of arguments, in order.
     pub fn call(&mut self, arguments: &[Vec<Datum<T>>]) -> Vec<Result<Datum<T>, RunError>> {
         self.call_with(&NoHost, arguments)
     }
 
-    /// As [`call`](Batch::call), with the host that computes the program's primitives.
+    /// Runs the sets like [`call`](Batch::call), with the host that computes the program's
+    /// primitives.
     pub fn call_with<H>(
         &mut self,
         host: &H,
@@ -106,7 +107,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
                     work.push(first.into_iter().map(|(_, &k)| k).collect());
                     work.push(others.into_iter().map(|(_, &k)| k).collect());
                 }
-                // Whose error it is, and what cannot be done side by side.
+                // Lanes run alone if one of them fails, or if the operation cannot run on lanes.
                 Err(_) => work.extend(group.into_iter().map(|k| vec![k])),
             }
         }
@@ -119,7 +120,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
         self.code.call(&mut self.alone, host, &self.limits, arguments)
     }
 
-    /// Lanes beyond the group do what its first does.
+    /// Runs a group in lanes; lanes beyond the group repeat its first member.
     fn together(
         &mut self,
         host: &dyn Host<Lanes<T, N>>,
@@ -133,7 +134,7 @@ impl<T: Real, const N: usize> Batch<T, N> {
     }
 }
 
-/// Sets of arguments that may run together, at most `most` each, in order.
+/// Returns groups of sets of arguments that may run together, at most `most` each, in order.
 fn groups<T: Real>(arguments: &[Vec<Datum<T>>], most: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     // The groups that still have room.
@@ -161,7 +162,7 @@ fn groups<T: Real>(arguments: &[Vec<Datum<T>>], most: usize) -> Vec<Vec<usize>> 
     groups
 }
 
-/// Whether two arguments differ in numbers only.
+/// Returns true if two arguments differ in numbers only.
 fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
     match (a, b) {
         (Datum::Real(_), Datum::Real(_)) | (Datum::Complex(_), Datum::Complex(_)) => true,
@@ -179,7 +180,7 @@ fn alike<T: Real>(a: &Datum<T>, b: &Datum<T>) -> bool {
     }
 }
 
-/// Arguments that are alike, side by side.
+/// Packs arguments that are alike into lanes.
 pub(super) fn pack<'a, T: Real, const N: usize>(
     of: &dyn Fn(usize) -> &'a Datum<T>,
 ) -> Datum<Lanes<T, N>> {
@@ -214,7 +215,7 @@ pub(super) fn pack<'a, T: Real, const N: usize>(
     }
 }
 
-/// One lane of a result.
+/// Unpacks one lane of a result.
 pub(super) fn unpack<T: Real, const N: usize>(value: &Datum<Lanes<T, N>>, lane: usize) -> Datum<T> {
     let items = |xs: &Array<Lanes<T, N>>| std::sync::Arc::new(xs.map(|x| x.0[lane].clone()));
     match value {

@@ -1,8 +1,9 @@
 //! The gradient of an ordinary program with a long loop, in a budget of bytes.
 //!
-//! A loop `for i in a..b` that stands in a function, or in one that it calls, is taken out of it:
-//! what comes before, one round, what comes after. The rounds are undone by [`Steps`], with as many
-//! of their states kept as the budget allows; several loops one after the other each so.
+//! A loop `for i in a..b` in a function, or in one that it calls, is outlined: the code before it,
+//! one iteration, and the code after it become functions. [`Steps`] reverses the iterations, with
+//! as many snapshots of their states as the budget allows; several consecutive loops are each
+//! treated so.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -46,12 +47,12 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
-    /// A loop whose states cannot be kept apart.
+    /// A loop whose states cannot be kept separately.
     #[error("{at}: the loop in `{function}` cannot be differentiated in a memory budget: {why}")]
     Loop {
         /// The function.
         function: String,
-        /// Where.
+        /// Position of the loop.
         at: Position,
         /// Why, in words.
         why: &'static str,
@@ -64,7 +65,7 @@ pub enum BudgetError {
         /// The function.
         function: String,
     },
-    /// The state grows from round to round.
+    /// The state grows from iteration to iteration.
     #[error(
         "a loop in `{function}` begins with a state of {first} bytes and ends with one of {last}: only states that do not grow can be kept in a budget"
     )]
@@ -76,21 +77,21 @@ pub enum BudgetError {
         /// The bytes of the last one.
         last: usize,
     },
-    /// What has to be kept at least is more.
+    /// More memory is needed than the budget, whatever is kept.
     #[error(
         "the gradient of `{function}` takes {needed} bytes, more than the budget of {budget}: a round and what stands outside of the loop take that by themselves"
     )]
     Exceeded {
         /// The function.
         function: String,
-        /// How many bytes are kept.
+        /// Number of bytes that are kept.
         needed: usize,
         /// The budget.
         budget: usize,
     },
 }
 
-/// How often a gradient is computed again with less, where it has taken more than the budget.
+/// Number of times that a gradient is computed again with less memory if it exceeds the budget.
 const TRIES: usize = 4;
 
 /// A function whose gradient stays in a budget of bytes.
@@ -99,7 +100,8 @@ pub struct Budgeted<'h, S: Scalar> {
     name: String,
     budget: usize,
     part: Part<'h, S>,
-    /// What is needed whatever is kept, for arguments of so many bytes.
+    /// Bytes of the arguments that were measured, and the bytes that are needed for them whatever
+    /// is kept.
     least: Option<(usize, usize)>,
     memory: usize,
     repeated: usize,
@@ -118,7 +120,7 @@ enum Part<'h, S: Scalar> {
     },
 }
 
-/// What one run tells.
+/// Memory and recomputation of one run.
 #[derive(Default)]
 struct Report {
     memory: usize,
@@ -126,13 +128,13 @@ struct Report {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// The same with its gradient in a budget: so many bytes for the states of its loops that are
-    /// kept, the trace of the rounds undone together, and the registers and traces of what stands
-    /// outside of the loops. Host, level and limits stay.
+    /// Returns the function with its gradient in a budget: `bytes` for the snapshots of its loops,
+    /// the trace of the iterations that are reversed together, and the registers and traces outside
+    /// of the loops. Host, level and limits stay.
     ///
     /// # Errors
-    /// It has no loop, or one that is no `for` over a range, is left early, or is not passed on
-    /// every way.
+    /// It has no loop, or one that is not a `for` over a range, is left early, or is not reached on
+    /// every path.
     pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
         let name = self.program().functions[self.function()].name.clone();
         let mut program = self.program().clone();
@@ -145,11 +147,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
-    /// The value and the gradient by each parameter that has one.
+    /// Computes the value and the gradient by each parameter that has one.
     ///
     /// # Errors
-    /// As [`Derivatives::value_and_gradient`]; the state of a loop grows; or a round and what
-    /// stands outside of the loops take more than the budget by themselves.
+    /// Those of [`Derivatives::value_and_gradient`]; the state of a loop grows; or one iteration
+    /// and the code outside of the loops exceed the budget by themselves.
     pub fn value_and_gradient(
         &mut self,
         args: &[Datum<S>],
@@ -160,11 +162,11 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         }
     }
 
-    /// The value and the cotangents of the parameters that have one, for the cotangent of the
-    /// value.
+    /// Computes the value and the cotangents of the parameters that have one, for the cotangent of
+    /// the value.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Budgeted::value_and_gradient).
+    /// Those of [`value_and_gradient`](Budgeted::value_and_gradient).
     pub fn vjp(
         &mut self,
         args: &[Datum<S>],
@@ -176,13 +178,14 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         let given = args.iter().map(size).sum();
         let least = match self.least {
             Some((measured, least)) if measured == given => least,
-            // Where it cannot be told beforehand, the run itself says what is wrong, or that it was
-            // too much.
+            // If it cannot be measured beforehand, the run itself reports what is wrong, or that it
+            // needed too much.
             _ => self.part.least(args, &y_bar).unwrap_or(0),
         };
         self.least = Some((given, least));
         let Some(mut more) = budget.checked_sub(least) else { return Err(exceeded(least).into()) };
-        // What a loop has kept stays allocated for the next call, so each has its share.
+        // Memory that a loop has kept stays allocated for the next call, so each loop has its
+        // share.
         let loops = self.part.loops().max(1);
         for _ in 0..TRIES {
             let mut report = Report::default();
@@ -192,7 +195,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
             if self.memory <= budget {
                 return Ok(result);
             }
-            // Traces of other rounds may be longer than those that were measured.
+            // Traces of other iterations may be longer than those that were measured.
             if more == 0 {
                 break;
             }
@@ -202,13 +205,14 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         Err(exceeded(self.memory).into())
     }
 
-    /// The bytes that the last gradient kept.
+    /// Returns the number of bytes that the last gradient kept.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// How many rounds the last gradient computed beside one for each.
+    /// Returns the number of iterations that the last gradient computed in addition to one for
+    /// each.
     #[must_use]
     pub fn repeated(&self) -> usize {
         self.repeated
@@ -245,7 +249,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// Lets go of what loops have kept for the next call.
+    /// Frees the memory that loops have kept for the next call.
     fn release(&mut self) {
         if let Part::Loop { steps, after, .. } = self {
             steps.release();
@@ -253,8 +257,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         }
     }
 
-    /// The bytes that are needed whatever is kept: for what stands outside of the loops, and for
-    /// one round of each. A loop's last state has the shapes of its first.
+    /// Returns the bytes that are needed whatever is kept: for the code outside of the loops, and
+    /// for one iteration of each. A loop's last state has the shapes of its first.
     fn least(&mut self, args: &[Datum<S>], y_bar: &Datum<S>) -> Result<usize, DeriveError> {
         let Part::Loop { before, steps, after, state, params } = self else {
             let Part::Plain(f) = self else { return Ok(0) };
@@ -270,7 +274,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         Ok(before.memory() + steps.least(&first, &parameters)? + after)
     }
 
-    /// With so many bytes for each loop, beside what it needs for one round.
+    /// Runs the pullback with `budget` bytes for each loop, in addition to what one iteration
+    /// needs.
     fn vjp(
         &mut self,
         args: &[Datum<S>],
@@ -326,15 +331,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
     }
 }
 
-/// What stands before a loop gives.
+/// Result of the code before a loop.
 struct Entry<'d, S: Scalar> {
     from: i64,
     to: i64,
     /// The first state.
     first: Datum<S>,
-    /// What all rounds read.
+    /// Values that all iterations read.
     given: &'d [Datum<S>],
-    /// What is read behind the loop.
+    /// Values that are read after the loop.
     rest: &'d [Datum<S>],
 }
 
@@ -346,12 +351,12 @@ impl<'d, S: Scalar> Entry<'d, S> {
         Some(Entry { from: *from, to: *to, first: Datum::Tuple(first.to_vec()), given, rest })
     }
 
-    /// The parameters of each round.
+    /// Returns the parameters of each iteration.
     fn parameters(&self) -> Vec<Datum<S>> {
         [Datum::Int(self.from)].into_iter().chain(self.given.iter().cloned()).collect()
     }
 
-    /// The arguments of what stands behind the loop, which ends with a state.
+    /// Returns the arguments of the code after the loop, which ends with a state.
     fn behind(&self, end: Datum<S>) -> Vec<Datum<S>> {
         let counter = Datum::Int(self.from.max(self.to));
         [end, counter].into_iter().chain(self.rest.iter().cloned()).collect()

@@ -19,44 +19,45 @@ use super::{
 pub(super) struct Routine {
     pub(super) name: String,
     pub(super) code: Vec<Code>,
-    /// Where each instruction came from.
+    /// Position of each instruction in the source.
     pub(super) at: Vec<Position>,
     /// The registers of instructions with many operands, and of arrays.
     pub(super) slots: Vec<Slot>,
-    /// What is done element by element.
+    /// Fused kernels: operations that run element by element in one loop.
     pub(super) recipes: Vec<Arc<Recipe>>,
-    /// What is done on small arrays.
+    /// Programs on small arrays.
     pub(super) smalls: Vec<Arc<Small>>,
-    /// What becomes of the checksums of tapes.
+    /// Updates of the checksums of tapes.
     pub(super) tracks: Vec<Track>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
-    /// How many registers of each bank.
+    /// Number of registers of each bank.
     pub(super) sizes: [u32; BANKS],
-    /// Where the leaves of the parameters go.
+    /// Registers of the leaves of the parameters.
     pub(super) params: Vec<Slot>,
     /// The kinds of all of them are real.
     pub(super) flat: bool,
-    /// What an interceptor is shown; none in code compiled to be fast.
+    /// Debug information for an interceptor; none in code compiled to be fast.
     pub(super) source: Option<Arc<Source>>,
 }
 
-/// What code compiled for an interceptor remembers of the IR.
+/// Debug information: the IR of code that is compiled for an interceptor.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) id: FuncId,
     pub(super) function: Function,
-    /// What its derivatives go by instead of its body, if it is anything.
+    /// Rule that gives its derivatives instead of its body, if there is one.
     pub(super) rule: Option<CustomRule>,
     /// The registers of each value.
     pub(super) registers: Vec<Vec<Slot>>,
     pub(super) marks: Vec<Moment>,
-    /// For each mark the slots whose arrays are given away after it, in code that is followed.
+    /// Slots whose arrays are moved out after each mark, in code that writes in place.
     pub(super) given: Vec<Vec<Slot>>,
 }
 
 impl Routine {
-    /// Where an instruction may go on: the next one, targets, and a table's entries.
+    /// Returns the successors of an instruction: the next one, its targets, and the entries of its
+    /// table.
     pub(super) fn successors(&self, pc: usize) -> impl Iterator<Item = usize> {
         let mut code = self.code[pc];
         let next = (!code.ends()).then_some(pc + 1);
@@ -66,7 +67,7 @@ impl Routine {
         next.into_iter().chain(yes.into_iter().chain(no).chain(table).map(|pc| pc as usize))
     }
 
-    /// Where the results of a call go that is followed by this instruction.
+    /// Returns the slots of the results of the call that returns to this instruction.
     pub(super) fn awaited(&self, pc: usize) -> &[Slot] {
         match self.code[pc - 1] {
             Code::Call(_, _, results) => &self.slots[results.range()],
@@ -91,7 +92,7 @@ impl Frame {
     pub(super) fn pc(self) -> usize {
         self.0 as Pc as usize
     }
-    /// Where the call stands.
+    /// Returns the position of the call.
     pub(super) fn at(self, code: &Bytecode) -> Position {
         code.routines[self.routine()].at.get(self.pc() - 1).copied().unwrap_or_default()
     }
@@ -113,22 +114,22 @@ pub struct Bytecode {
 }
 
 impl Bytecode {
-    /// What it returns.
+    /// Returns the kind of its result.
     #[must_use]
     pub fn result(&self) -> &Kind {
         &self.result
     }
-    /// Its parameters.
+    /// Returns its parameters.
     #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.params
     }
-    /// How many instructions it has, with all it calls.
+    /// Returns the number of instructions, including those of all functions that it calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.routines.iter().map(|r| r.code.len()).sum()
     }
-    /// Whether it has none.
+    /// Returns true if it has no instructions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

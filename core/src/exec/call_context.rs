@@ -1,4 +1,4 @@
-//! What a primitive may use of the limits of the run that calls it.
+//! Limits that a run leaves to the primitives that it calls.
 
 use crate::{
     cancel::{CancellationToken, Cancelled},
@@ -7,9 +7,9 @@ use crate::{
 
 use super::{Datum, Executable, Host, Limits, Machine, RunError};
 
-/// What is left, to a primitive, of the [limits](Limits) of the run that calls it, and that run's
-/// token. A host that runs programs itself runs them [here](CallContext::run): then they count as
-/// if the caller had run them.
+/// Limits that are left to a primitive by the run that calls it, and that run's token. A host that
+/// runs programs itself runs them [here](CallContext::run): then they count as if the caller had
+/// run them.
 ///
 /// ```
 /// use ketgrad_core::{
@@ -52,13 +52,13 @@ pub struct CallContext {
 }
 
 impl CallContext {
-    /// For a call that no run makes.
+    /// Creates a context for a call outside of a run.
     #[must_use]
     pub const fn new(limits: Limits) -> CallContext {
         CallContext { left: limits, cancellation: CancellationToken::never(), steps: 0, work: 0 }
     }
 
-    /// The same with a token that ends its runs early.
+    /// Sets a token that ends its runs early.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> CallContext {
         CallContext { cancellation: token, ..self }
@@ -70,7 +70,7 @@ impl CallContext {
         &self.left
     }
 
-    /// Lets no more be left than the given limits say.
+    /// Lowers the limits that are left to the given ones.
     pub fn restrict(&mut self, limits: &Limits) {
         let left = &self.left;
         self.left = Limits::new()
@@ -81,10 +81,10 @@ impl CallContext {
             .with_memory(left.memory.min(limits.memory));
     }
 
-    /// Runs what is compiled with what is left, and takes what it has used from that.
+    /// Runs compiled code within the limits that are left, and subtracts what it has used.
     ///
     /// # Errors
-    /// As [`Executable::call`].
+    /// Those of [`Executable::call`].
     pub fn run<S: Scalar, E: Executable<S> + ?Sized>(
         &mut self,
         code: &E,
@@ -102,10 +102,10 @@ impl CallContext {
         Ok(value)
     }
 
-    /// An error if the caller's run is cancelled.
+    /// Returns an error if the caller's run is cancelled.
     ///
     /// # Errors
-    /// [`Cancelled`].
+    /// [`Cancelled`] if the run is cancelled.
     pub fn check_cancelled(&self) -> Result<(), Cancelled> {
         self.cancellation.check()
     }

@@ -2,10 +2,10 @@
 //!
 //! A loop `x_(k+1) = f(k, x_k, p)` of `n` steps is differentiated from its end to its start, and
 //! each step needs the `x_k` it began with. To keep them all takes `n` states; here some are kept
-//! (snapshots) and the others computed again from the last one kept before them. Where to keep them
-//! is the binomial rule of Griewank (*Achieving logarithmic growth of temporal and spatial
-//! complexity in reverse automatic differentiation*, 1992, Optimization Methods and Software 1),
-//! which no other choice beats: with `c` snapshots and at most `r` runs through each step it
+//! (checkpoints, or snapshots) and the others computed again from the last one kept before them.
+//! They are placed by the binomial rule of Griewank (*Achieving logarithmic growth of temporal and
+//! spatial complexity in reverse automatic differentiation*, 1992, Optimization Methods and
+//! Software 1), which is optimal: with `c` snapshots and at most `r` runs through each step it
 //! reaches `binomial(c + r, c)` steps.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!                                      forget x_m, do [0, m) with all
 //! ```
 //!
-//! Where memory is given in bytes and states are small, several steps are undone together, as one
+//! If memory is given in bytes and states are small, several steps are reversed together, as one
 //! loop with its own trace: up to half of the memory is for that trace, whose size per step is
 //! measured, the rest for snapshots.
 //!
@@ -44,9 +44,9 @@ use crate::{
 
 use super::{CallError, Derivatives, DeriveError, data::Datum};
 
-/// With so many steps in one run the cost of a call is nothing.
+/// Number of steps in one run, with which the cost of a call is negligible.
 const PIECE: usize = 1024;
-/// Fewer steps than this are not worth a trace of their own.
+/// Minimum number of steps that are worth a trace of their own.
 const LEAST: usize = 8;
 
 /// A function `f(k: int, x, p…) -> x` that is applied again and again, and its derivative.
@@ -62,24 +62,24 @@ pub struct Steps<'h, S: Scalar> {
     measured: Option<Measured>,
 }
 
-/// What traces take, for arguments of so many bytes.
+/// Memory of traces, for arguments of a given number of bytes.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     given: usize,
-    /// What one step takes by itself: registers, buffers and its trace.
+    /// Bytes that one step takes by itself: registers, buffers and its trace.
     one: usize,
-    /// What each further step adds.
+    /// Bytes that each further step adds.
     each: usize,
 }
 
-/// How much may be kept.
+/// Budget of snapshots.
 #[derive(Clone, Copy, Debug)]
 enum Room {
     Snapshots(usize),
     Bytes(usize),
 }
 
-/// What the derivative of a loop gives.
+/// Result of the derivative of a loop.
 #[derive(Clone, Debug)]
 pub struct Stepped<S: Scalar> {
     /// The state after the last step.
@@ -88,30 +88,30 @@ pub struct Stepped<S: Scalar> {
     pub start: Datum<S>,
     /// The cotangents of the parameters that have one, in order.
     pub parameters: Vec<Datum<S>>,
-    /// How many steps were computed beside one for each cotangent.
+    /// Number of steps that were computed in addition to one for each cotangent.
     pub repeated: usize,
-    /// How many states were kept at once, beside the first.
+    /// Number of snapshots kept at once, without the first state.
     pub snapshots: usize,
-    /// How many steps were undone together.
+    /// Number of steps that were reversed together.
     pub together: usize,
-    /// The bytes of the states kept and of the trace of the steps undone together.
+    /// Bytes of the snapshots and of the trace of the steps that are reversed together.
     pub memory: usize,
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
-    /// Of the function of the given name, `f(k: int, x, p…)`, whose result is of the kind of `x`.
-    /// Ten snapshots.
+    /// Creates the derivative of the function of the given name, `f(k: int, x, p…)`, whose result
+    /// is of the kind of `x`. It keeps ten snapshots.
     ///
     /// # Errors
-    /// There is none, or it is no such function.
+    /// There is no function of that name, or it is no such function.
     pub fn new(program: &Program, name: &str) -> Result<Steps<'h, S>, DeriveError> {
         Steps::of(Derivatives::new(program, name)?)
     }
 
-    /// Of a function with a host, limits and a level of its own.
+    /// Creates the derivative of a function with a host, limits and a level of its own.
     ///
     /// # Errors
-    /// It is no function of a step, a state and parameters whose result is of the kind of the
+    /// It is not a function of a step, a state and parameters whose result is of the kind of the
     /// state.
     pub fn of(step: Derivatives<'h, S>) -> Result<Steps<'h, S>, DeriveError> {
         let f = &step.program().functions[step.function()];
@@ -132,7 +132,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Err(DeriveError::NoStep { function: f.name.clone(), given })
     }
 
-    /// With room for so many states beside the first one. With none at all, `n` steps take
+    /// Sets the number of snapshots, without the first state. With none at all, `n` steps take
     /// `n (n - 1) / 2` more.
     #[must_use]
     pub fn with_snapshots(mut self, snapshots: usize) -> Self {
@@ -140,20 +140,20 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self
     }
 
-    /// With so many bytes for states beside the first one and for the trace of steps that are
-    /// undone together. What one step takes by itself comes on top.
+    /// Sets the number of bytes for snapshots, without the first state, and for the trace of steps
+    /// that are reversed together. The memory that one step takes by itself is added.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.room = Room::Bytes(bytes);
         self
     }
 
-    /// As [`with_memory`](Steps::with_memory), from now on.
+    /// Sets the number of bytes as [`with_memory`](Steps::with_memory) does.
     pub(super) fn set_memory(&mut self, bytes: usize) {
         self.room = Room::Bytes(bytes);
     }
 
-    /// The state after `n` steps.
+    /// Computes the state after `n` steps.
     ///
     /// # Errors
     /// The arguments do not fit, or a step fails.
@@ -169,8 +169,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(args.swap_remove(2))
     }
 
-    /// The state after `n` steps, and the cotangents of the first state and of the parameters, for
-    /// the cotangent that `seed` gives the last state.
+    /// Computes the state after `n` steps, and the cotangents of the first state and of the
+    /// parameters, for the cotangent that `seed` gives the last state.
     ///
     /// # Errors
     /// The arguments or the cotangent do not fit, the step has no derivative, or a step fails.
@@ -216,7 +216,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(Stepped { end, start, parameters: sums, repeated, snapshots, together, memory })
     }
 
-    /// How many steps have a trace of at most so many bytes: by the traces of one and of a few.
+    /// Returns the number of steps whose trace has at most `bytes`, estimated from the traces of
+    /// one step and of a few.
     fn together(
         &mut self,
         n: usize,
@@ -228,12 +229,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
             return Ok(1);
         }
         let Some(Measured { each, .. }) = self.measure(start, parameters)? else { return Ok(1) };
-        // A buffer that grows may be twice as large as what it holds.
+        // A buffer that grows may be twice as large as its contents.
         let most = (bytes / 2 / each).min(PIECE);
         Ok(if most < LEAST { 1 } else { most.min(n) })
     }
 
-    /// What is needed for one step beside its state: the least that the way back takes.
+    /// Returns the bytes that one step needs in addition to its state: the least that the reverse
+    /// pass takes.
     pub(super) fn least(
         &mut self,
         start: &Datum<S>,
@@ -243,13 +245,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.one))
     }
 
-    /// Gives back what earlier runs have grown.
+    /// Frees the memory that earlier runs have allocated.
     pub(super) fn release(&mut self) {
         self.steps.release();
     }
 
-    /// The memory of traces, by those of one step and of a few; `None` of a state that has no
-    /// derivatives.
+    /// Measures the memory of traces, by those of one step and of a few; `None` for a state that
+    /// has no derivatives.
     fn measure(
         &mut self,
         start: &Datum<S>,
@@ -260,7 +262,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         if let Some(measured) = self.measured.filter(|measured| measured.given == given) {
             return Ok(Some(measured));
         }
-        // What earlier runs have grown would hide it.
+        // Memory that earlier runs have allocated would hide it.
         self.steps.release();
         let mut traced = |to: usize| {
             let mut args = arguments(start.clone(), parameters);
@@ -308,7 +310,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     }
 }
 
-/// `(from, to, x, p…) -> x`: the loop over a step.
+/// Builds the loop over a step: `(from, to, x, p…) -> x`.
 fn repeated<'h, T: Real, S: Scalar<Real = T>>(
     step: &Derivatives<'h, S>,
 ) -> Result<Derivatives<'h, S>, DeriveError> {
@@ -346,7 +348,7 @@ fn arguments<S: Scalar>(state: Datum<S>, parameters: &[Datum<S>]) -> Vec<Datum<S
     [index(0), index(0), state].into_iter().chain(parameters.iter().cloned()).collect()
 }
 
-/// The bytes of a state.
+/// Returns the bytes of a state.
 pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     let inner = match d {
         Datum::Reals(xs) => size_of_val(xs.items()),
@@ -358,11 +360,11 @@ pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
     inner + size_of::<Datum<S>>()
 }
 
-/// The way back through all steps.
+/// Reverse sweep through all steps.
 struct Sweep<'s, 'h, S: Scalar, F> {
     steps: &'s mut Steps<'h, S>,
     parameters: &'s [Datum<S>],
-    /// How many steps there are, and how many make a block.
+    /// Number of steps, and number of steps in a block.
     n: usize,
     together: usize,
     seed: Option<F>,
@@ -374,8 +376,8 @@ struct Sweep<'s, 'h, S: Scalar, F> {
 }
 
 impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '_, S, F> {
-    /// The blocks `from..to`, back to front, from the state before the first of them, with room for
-    /// `free` more.
+    /// Reverses the blocks `from..to`, last to first, from the state before the first of them, with
+    /// room for `free` more snapshots.
     fn reverse(
         &mut self,
         from: usize,
@@ -384,7 +386,7 @@ impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '
         free: usize,
     ) -> Result<(), DeriveError> {
         let mut to = to;
-        // What remains before the last snapshot is a loop again; only snapshots nest.
+        // The part before the last snapshot is a loop again; only snapshots nest.
         while to > from {
             let left = first_part(to - from, free);
             let mut args = arguments(state.clone(), self.parameters);
@@ -401,7 +403,7 @@ impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '
         Ok(())
     }
 
-    /// One block back.
+    /// Reverses one block.
     fn back(&mut self, block: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
         let first = block * self.together;
         (args[0], args[1]) = (index(first), index(self.n.min(first + self.together)));
@@ -435,12 +437,12 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
     }
 }
 
-/// How many of `n` steps come before the next snapshot when there is room for `c`; `n - 1` if there
-/// is no more room, so that the last step is done.
+/// Returns the number of `n` steps that come before the next snapshot if there is room for `c`;
+/// `n - 1` if there is no more room, so that the last step is done.
 ///
-/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be undone so
-/// that none is done more than r times again. For the least such r that is enough for n, the first
-/// part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
+/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be reversed
+/// so that none is run more than r times again. For the least such r that is enough for n, the
+/// first part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
 /// second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther, Evaluating Derivatives,
 /// chapter 12).
 fn first_part(n: usize, c: usize) -> usize {
@@ -461,7 +463,7 @@ fn first_part(n: usize, c: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// How many steps the plan repeats.
+    /// Returns the number of steps that the plan repeats.
     fn repeated(n: usize, c: usize) -> usize {
         match n {
             0 | 1 => 0,

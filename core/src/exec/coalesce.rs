@@ -6,12 +6,12 @@
 //!           jump head(t)           no move is left
 //! ```
 //!
-//! Two registers become one if no instruction writes one of them while the other is still to be
-//! read with a value of its own. Moves in inner loops come first. An array that is written to is
-//! one with what comes of it, where that can be.
+//! Two registers become one if they do not interfere: no instruction writes one of them while the
+//! other is live with a value of its own. Moves in inner loops come first. An array that is written
+//! to shares a register with the result of the write, where that is possible.
 //!
-//! Cost: O(instructions x live registers / 64) and a table of bits, one for each pair of registers
-//! that moves touch; what exceeds [`MOST`] registers keeps its moves.
+//! Cost: O(instructions x live registers / 64) and an interference table, one bit for each pair of
+//! registers that moves touch; moves of more than [`MOST`] registers are kept.
 //!
 //! Source: G. Chaitin et al., "Register allocation via coloring" (1981), its coalescing step.
 
@@ -22,7 +22,7 @@ use super::{
     registers::{Access, visit},
 };
 
-/// The most registers whose moves are looked at: the table of pairs then has 16 MiB.
+/// Maximum number of registers whose moves are coalesced: the interference table then has 16 MiB.
 const MOST: usize = 1 << 13;
 
 /// Merges registers that moves and writes to arrays connect, drops the moves that are left without
@@ -60,8 +60,8 @@ pub(super) fn coalesce(routine: &mut Routine) {
     renumber(routine);
 }
 
-/// The moves and writes to arrays, those in the most loops first: instruction, bank, destination,
-/// source.
+/// Returns the moves and writes to arrays, those in the most loops first: instruction, bank,
+/// destination, source.
 fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
     let mut depth = vec![0i32; routine.code.len() + 1];
     for pc in 0..routine.code.len() {

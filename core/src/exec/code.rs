@@ -6,11 +6,12 @@
 //! is sound because registers are written where their value is defined and at edges only, all
 //! arguments of an edge at once.
 //!
-//! The commonest arithmetic has instructions of its own, also two operations at once where the
-//! first result has one reader; the rest of the op table goes through one instruction per section.
-//! Nothing here rounds differently from the IR: `MulAdd` rounds the product and then the sum.
+//! The commonest arithmetic has instructions of its own, and superinstructions for two operations
+//! of which the first has one reader; the rest of the op table goes through one instruction per
+//! section. Nothing here rounds differently from the IR: `MulAdd` rounds the product and then the
+//! sum.
 //!
-//! Operands stand in the order `(destination, operands…)`; targets of jumps come last.
+//! Operands are in the order `(destination, operands…)`; targets of jumps come last.
 
 use std::cmp::Ordering;
 
@@ -26,7 +27,7 @@ pub(super) type Pc = u32;
 /// An entry of a routine's list of slots.
 pub(super) type SlotId = u32;
 
-/// Which bank a leaf lives in.
+/// Register bank of a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Bank {
     Real,
@@ -37,11 +38,11 @@ pub(super) enum Bank {
     Ints,
 }
 
-/// How many banks there are.
+/// Number of banks.
 pub(super) const BANKS: usize = 6;
 
 impl Bank {
-    /// The bank of a leaf. Tuples have none: they are opened first.
+    /// Returns the bank of a leaf. Tuples have none: they are split first.
     pub(super) fn of(leaf: &Kind) -> Bank {
         match leaf {
             Kind::Real => Bank::Real,
@@ -52,7 +53,7 @@ impl Bank {
             Kind::Array(Element::Int) => Bank::Ints,
         }
     }
-    /// The bank of an array's elements.
+    /// Returns the bank of an array's elements.
     pub(super) fn element(self) -> Bank {
         match self {
             Bank::Complex | Bank::Complexes => Bank::Complex,
@@ -62,7 +63,8 @@ impl Bank {
     }
 }
 
-/// A register of a bank. `last`: nobody reads it afterwards, so an array may be taken out of it.
+/// Register of a bank. `last` is true if it is not read afterwards, so an array may be moved out of
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     pub(super) bank: Bank,
@@ -70,7 +72,7 @@ pub(super) struct Slot {
     pub(super) last: bool,
 }
 
-/// A stretch of a routine's list of slots. No two instructions share one.
+/// Range of a routine's list of slots. No two instructions share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slots {
     pub(super) start: SlotId,
@@ -162,11 +164,11 @@ pub(super) enum Code {
     /// `d = c ? a : b` for a leaf: `(bank, d, c, slot a)`, and `b` is the slot after `a`.
     Select(Bank, Reg, Reg, SlotId),
 
-    // Arrays. `Array`, `Fill` and `Select` say the bank of their result.
+    // Arrays. `Array`, `Fill` and `Select` have the bank of their result.
     Array(Bank, Reg, Slots),
     Fill(Bank, Reg, Reg, Reg),
     Len(Reg, SlotId),
-    /// `(d, array, index)`: the index must be there.
+    /// `(d, array, index)`: an error if the index is out of bounds.
     Get(Reg, SlotId, Reg),
     /// `(d, array, index)`: 0 beyond the end.
     Peek(Reg, SlotId, Reg),
@@ -178,8 +180,7 @@ pub(super) enum Code {
     AccumulatePart(Reg, Slots),
     /// An operation on whole arrays: operands, and the one result.
     OnArrays(ArrayOp, Slots, Slots),
-    /// Operations element by element, done together: the number of their recipe, operands, and
-    /// results.
+    /// Elementwise operations, fused: the number of their kernel, operands, and results.
     Elements(u32, Slots, Slots),
     /// Straight code on small arrays: its number, operands, and results.
     Small(u32, Slots, Slots),
@@ -194,7 +195,7 @@ pub(super) enum Code {
     PopI(u32, Reg),
     PopA(u32, SlotId),
 
-    /// What the code up to the next call does to the checksums of tapes: `(first, entries)` of the
+    /// Updates the checksums of tapes for the code up to the next call: `(first, entries)` of the
     /// routine's tracks.
     Track(u32, u32),
 
@@ -205,15 +206,15 @@ pub(super) enum Code {
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
-    /// The door of this number, of a part of the routine: where there is machine code, it runs from
-    /// here. `(part, door)`.
+    /// Entry point of machine code: if there is some, it runs from here. `(part, entry point)`.
     #[cfg(feature = "jit")]
     Native(u32, u32),
 
     Jump(Pc),
     /// `(condition, if it holds, if not)`.
     Branch(Reg, Pc, Pc),
-    // A comparison whose only reader is the branch after it. The `Compare` names the op in errors.
+    // A comparison whose only reader is the branch after it. The `Compare` is the op that errors
+    // name.
     LtR(Compare, Reg, Reg, Pc, Pc),
     LeR(Compare, Reg, Reg, Pc, Pc),
     EqR(Compare, Reg, Reg, Pc, Pc),
@@ -221,9 +222,9 @@ pub(super) enum Code {
     EqI(Reg, Reg, Pc, Pc),
     /// A comparison that others read too, and the branch after it: `(op, destination, a, b, …)`.
     TestR(Compare, Reg, Reg, Reg, Pc, Pc),
-    /// As `TestR`, and what it found is pushed: `(op, tape, destination, a, b, …)`.
+    /// `TestR` that also pushes its result: `(op, tape, destination, a, b, …)`.
     TestPush(Compare, u16, Reg, Reg, Reg, Pc, Pc),
-    /// A branch on what is popped from a tape: `(tape, if it holds, if not)`.
+    /// Branch on a value popped from a tape: `(tape, if it holds, if not)`.
     PopBranch(u32, Pc, Pc),
     /// `i += k`, then as `LtI(i, n)`: `(i, k, n, …)`.
     StepLt(Reg, Reg, Reg, Pc, Pc),
@@ -233,11 +234,11 @@ pub(super) enum Code {
     StepEq(Reg, Reg, Reg, Pc, Pc),
     /// `i -= k`, then as `EqI(i, n)`.
     BackEq(Reg, Reg, Reg, Pc, Pc),
-    /// As `EqI(i, n)`, then `i -= k` if they differ.
+    /// `EqI(i, n)`, then `i -= k` if they differ.
     EqBack(Reg, Reg, Reg, Pc, Pc),
     /// `(index, first entry of the table, entries)`.
     Switch(Reg, u32, u32),
-    /// A switch on what is popped from a tape: `(tape, first entry, entries)`.
+    /// Switch on a value popped from a tape: `(tape, first entry, entries)`.
     PopSwitch(u32, u32, u32),
 }
 
@@ -256,10 +257,10 @@ impl Track {
     }
 }
 
-/// How an array is written to.
+/// Mode of a write to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Write {
-    /// The index must be there.
+    /// Fails if the index is out of bounds.
     Set,
     /// Extends the array.
     Put,
@@ -268,7 +269,7 @@ pub(super) enum Write {
 }
 
 impl Code {
-    /// Where it may go on by itself, except to the next instruction and through a table.
+    /// Returns its targets, except for the next instruction and those in a table.
     pub(super) fn targets_mut(&mut self) -> (Option<&mut Pc>, Option<&mut Pc>) {
         match self {
             Code::Jump(to) => (Some(to), None),
@@ -290,7 +291,7 @@ impl Code {
         }
     }
 
-    /// The part of the tables that it goes through.
+    /// Returns the range of the tables that it uses.
     pub(super) fn table(self) -> std::ops::Range<usize> {
         match self {
             Code::Switch(_, first, len) | Code::PopSwitch(_, first, len) => {
@@ -300,7 +301,7 @@ impl Code {
         }
     }
 
-    /// Whether the next instruction is never run after it.
+    /// Returns true if control never falls through to the next instruction.
     pub(super) fn ends(self) -> bool {
         let mut code = self;
         let (jumps, _) = code.targets_mut();

@@ -7,7 +7,7 @@
 //!     …                               v1: array = @f.w()       // a primitive, which the values held know
 //! ```
 //!
-//! What depends on constants alone has no derivative, so its cotangents are never computed.
+//! A value that depends on constants alone has no derivative, so its cotangents are never computed.
 
 use smallvec::SmallVec;
 
@@ -21,7 +21,7 @@ use super::{
     CallContext, CallError, Derivatives, DeriveError, Host, HostError, RunError, data::Datum,
 };
 
-/// Values under the names of the primitives that stand for them.
+/// Bound constants, by the names of the primitives that take their place.
 pub(super) type Held<S> = Vec<(String, Datum<S>)>;
 
 /// A host that knows these too.
@@ -60,12 +60,12 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The host, and the constants.
+    /// Returns the host together with the bound constants.
     pub(super) fn holding(&self) -> Holding<'_, S> {
         Holding { host: &*self.host, held: &self.held }
     }
 
-    /// With the parameter of that name held at a value: it is no argument any more, and nothing is
+    /// Binds the parameter of that name to a value: it is no argument any more, and nothing is
     /// differentiated by it. For data, such as the points of a fit.
     ///
     /// ```
@@ -133,7 +133,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// A function that goes by no rule: a copy of `f`, or a caller of it.
+/// Returns a function without a rule: a copy of `f`, or a caller of it.
 fn entered(program: &Program, id: FuncId) -> Function {
     let f = &program.functions[id];
     let plain = f.is_defined() && program.rule(id).is_none();

@@ -32,12 +32,12 @@ pub enum Datum<S: Scalar> {
 }
 
 impl<S: Scalar> Datum<S> {
-    /// An array of real numbers.
+    /// Creates an array of real numbers.
     #[must_use]
     pub fn reals(items: impl IntoIterator<Item = S::Real>) -> Datum<S> {
         Datum::Reals(Arc::new(items.into_iter().collect()))
     }
-    /// An array of real numbers with a shape, from its elements in row-major order.
+    /// Creates an array of real numbers with a shape, from its elements in row-major order.
     ///
     /// ```
     /// use ketgrad_core::exec::Datum;
@@ -52,31 +52,31 @@ impl<S: Scalar> Datum<S> {
     pub fn reals_of(shape: &[usize], items: Vec<S::Real>) -> Result<Datum<S>, ArrayError> {
         Ok(Datum::Reals(Arc::new(Array::new(shape, items)?)))
     }
-    /// An array of complex numbers with a shape, from its elements in row-major order.
+    /// Creates an array of complex numbers with a shape, from its elements in row-major order.
     ///
     /// # Errors
     /// The elements do not fill the shape.
     pub fn complexes_of(shape: &[usize], items: Vec<S>) -> Result<Datum<S>, ArrayError> {
         Ok(Datum::Complexes(Arc::new(Array::new(shape, items)?)))
     }
-    /// An array of complex numbers.
+    /// Creates an array of complex numbers.
     #[must_use]
     pub fn complexes(items: impl IntoIterator<Item = S>) -> Datum<S> {
         Datum::Complexes(Arc::new(items.into_iter().collect()))
     }
-    /// An array of integers.
+    /// Creates an array of integers.
     #[must_use]
     pub fn ints(items: impl IntoIterator<Item = i64>) -> Datum<S> {
         Datum::Ints(Arc::new(items.into_iter().collect()))
     }
-    /// An array of integers with a shape, from its elements in row-major order.
+    /// Creates an array of integers with a shape, from its elements in row-major order.
     ///
     /// # Errors
     /// The elements do not fill the shape.
     pub fn ints_of(shape: &[usize], items: Vec<i64>) -> Result<Datum<S>, ArrayError> {
         Ok(Datum::Ints(Arc::new(Array::new(shape, items)?)))
     }
-    /// The real number that it is.
+    /// Returns the real number, if it is one.
     #[must_use]
     pub fn real(&self) -> Option<&S::Real> {
         match self {
@@ -84,7 +84,7 @@ impl<S: Scalar> Datum<S> {
             _ => None,
         }
     }
-    /// The complex number that it is.
+    /// Returns the complex number, if it is one.
     #[must_use]
     pub fn complex(&self) -> Option<&S> {
         match self {
@@ -92,7 +92,7 @@ impl<S: Scalar> Datum<S> {
             _ => None,
         }
     }
-    /// The fields of a tuple; a value that is none is its own only field.
+    /// Returns the fields of a tuple; any other value is its own only field.
     #[must_use]
     pub fn fields(&self) -> &[Datum<S>] {
         match self {
@@ -100,7 +100,7 @@ impl<S: Scalar> Datum<S> {
             one => std::slice::from_ref(one),
         }
     }
-    /// What it is, in a word.
+    /// Returns the name of its kind.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -117,7 +117,7 @@ impl<S: Scalar> Datum<S> {
             }
         }
     }
-    /// Whether it is of the kind.
+    /// Returns true if it is of the kind.
     #[must_use]
     pub fn is(&self, kind: &Kind) -> bool {
         match (self, kind) {
@@ -136,7 +136,7 @@ impl<S: Scalar> Datum<S> {
             _ => false,
         }
     }
-    /// The zero tangent of a value; `None` if its kind has none.
+    /// Returns the zero tangent of a value; `None` if its kind has none.
     #[must_use]
     pub fn zero_tangent(&self) -> Option<Datum<S>> {
         Some(match self {
@@ -154,7 +154,7 @@ impl<S: Scalar> Datum<S> {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) | Datum::Ints(_) => return None,
         })
     }
-    /// Whether its kind has tangents.
+    /// Returns true if its kind has tangents.
     pub(super) fn has_tangent(&self) -> bool {
         match self {
             Datum::Real(_) | Datum::Complex(_) | Datum::Reals(_) | Datum::Complexes(_) => true,
@@ -162,9 +162,9 @@ impl<S: Scalar> Datum<S> {
             Datum::Tuple(fields) => fields.iter().any(Datum::has_tangent),
         }
     }
-    /// The sizes of the first array of a (co)tangent that is too long for the value it belongs to,
-    /// and of that value's. Arrays that are `given` from outside must have their shape, or be a row
-    /// of at most as many elements.
+    /// Returns the sizes of the first array of a (co)tangent that is too long for the value it
+    /// belongs to, and of that value's. Arrays that are `given` from outside must have their shape,
+    /// or be a row of at most as many elements.
     pub(super) fn too_long(&self, value: &Datum<S>, given: bool) -> Option<[Shape; 2]> {
         let (own, whole) = match (self, value) {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) => (d.shape(), x.shape()),
@@ -228,13 +228,13 @@ where
 /// A cotangent that may be absent, a number, a tuple, or a tuple with names.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cotangent<R> {
-    /// Nothing flows: zero of whatever it belongs to.
+    /// No cotangent: zero of the value it belongs to.
     None,
     /// A number.
     Number(R),
-    /// One for each element.
+    /// Cotangents of the elements.
     Tuple(Vec<Cotangent<R>>),
-    /// One for each of some names; the others are `None`.
+    /// Cotangents by name; those of other names are `None`.
     Named(BTreeMap<String, Cotangent<R>>),
 }
 
@@ -253,9 +253,9 @@ pub enum AccumulateError {
     /// Tuples of different lengths.
     #[error("a tuple of {given} elements cannot be added to one of {expected}")]
     Length {
-        /// Of the second.
+        /// Length of the second.
         given: usize,
-        /// Of the first.
+        /// Length of the first.
         expected: usize,
     },
     /// A number and a tuple.
@@ -279,7 +279,7 @@ impl<R> Cotangent<R> {
     }
 }
 
-/// The sum of any number of cotangents. Tuples add element by element, named ones name by name.
+/// Sums any number of cotangents. Tuples add element by element, named ones name by name.
 ///
 /// # Errors
 /// They have different shapes, or a later one has a name that the first does not have.

@@ -15,9 +15,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything is compiled when it is first asked for and kept. The program is handed over as it was
-//! written; its functions are optimised before and after they are differentiated, at the [`Level`]
-//! given.
+//! Everything is compiled when it is first used, and kept. The program is passed as it was written;
+//! its functions are optimised before and after they are differentiated, at the [`Level`] given.
 
 use std::sync::Arc;
 
@@ -43,11 +42,12 @@ use super::{
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
 };
 
-/// How far apart the two orders of a second derivative may be, of the largest one: more than
-/// rounding does in `f32`.
+/// Largest difference between the two orders of a second derivative, relative to the largest one:
+/// more than rounding in `f32` causes.
 const ASYMMETRY: f64 = 1e-4;
 
-/// And of the value and the first derivatives, where second derivatives cancel.
+/// Largest difference relative to the value and the first derivatives, for second derivatives that
+/// cancel.
 const ROUNDING: f64 = 1e-6;
 
 /// A (co)tangent for each parameter that has one, in order.
@@ -76,8 +76,8 @@ pub struct Derivatives<'h, S: Scalar> {
     jit: bool,
 }
 
-/// A copy shares the host and what was compiled so far; it has memory of its own, so that each
-/// thread may have a copy.
+/// A copy shares the host and the code that was compiled so far; it has memory of its own, so that
+/// each thread may have a copy.
 impl<S: Scalar> Clone for Derivatives<'_, S> {
     fn clone(&self) -> Self {
         Derivatives {
@@ -110,11 +110,13 @@ impl<S: Scalar> std::fmt::Debug for Derivatives<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
-    /// Of the function of the given name. It and all it reaches is [verified](verify_reachable),
-    /// and shapes are [checked](check_shapes) as far as they are known.
+    /// Creates the derivatives of the function of the given name. It and all it reaches is
+    /// [verified](verify_reachable), and shapes are [checked](check_shapes) as far as they are
+    /// known.
     ///
     /// # Errors
-    /// There is none, the program is not well formed, or shapes in it do not fit.
+    /// There is no function of that name, the program is not well formed, or shapes in it do not
+    /// fit.
     pub fn new(program: &Program, name: &str) -> Result<Derivatives<'h, S>, DeriveError> {
         let f = find(program, name)?;
         verify_reachable(program, f).map_err(Box::new)?;
@@ -143,7 +145,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         })
     }
 
-    /// With the shapes of the parameters, as far as they are known; `None` for a number too.
+    /// Checks the shapes of the parameters, as far as they are known; `None` for a number too.
     ///
     /// # Errors
     /// Shapes that follow from them do not fit: the first place, in the words of the error at run
@@ -156,7 +158,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// With the host that computes the program's primitives: a reference to one, or an [`Arc`] of
+    /// Sets the host that computes the program's primitives: a reference to one, or an [`Arc`] of
     /// it, with which nothing is borrowed.
     #[must_use]
     pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
@@ -164,20 +166,19 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if limits.array != self.limits.array {
-            // Code for certain shapes goes by it.
+            // Specialised code depends on it.
             self.forget();
         }
         self.limits = limits;
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
-    /// steps and after each operation on arrays. What a host computes
-    /// has a token of its own.
+    /// Sets a token that ends runs early: it is checked before each run and, during a run, every
+    /// 2^20 steps and after each operation on arrays. The work of a host has a token of its own.
     ///
     /// ```
     /// use ketgrad_core::{cancel::{CancellationToken, is_cancelled}, exec::Derivatives, text::parse_program};
@@ -196,17 +197,17 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// With another level of optimisation.
+    /// Sets the level of optimisation.
     #[must_use]
     pub fn with_level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
-    /// With [machine code](Bytecode::jit) for everything that is compiled from now on; where real
-    /// numbers are not `f64`, nothing changes. Worth its compilation (half a millisecond for a
-    /// short function, about ten for a thousand instructions) for what is called often or loops
-    /// over numbers.
+    /// Compiles everything from now on to [machine code](Bytecode::jit); if real numbers are not
+    /// `f64`, nothing changes. It pays its compilation (half a millisecond for a short function,
+    /// about ten for a thousand instructions) for functions that are called often or loop over
+    /// numbers.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -225,8 +226,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self
     }
 
-    /// Of another function of such a program, with the same host, level and limits, but `times` as
-    /// many steps.
+    /// Creates the derivatives of another function of such a program, with the same host, level and
+    /// limits, but `times` as many steps.
     pub(super) fn sibling(
         &self,
         program: &Program,
@@ -245,7 +246,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Derivatives { host: self.host.clone(), held: self.held.clone(), machine, ..new })
     }
 
-    /// Forgets what was compiled.
+    /// Drops the compiled code.
     pub(super) fn forget(&mut self) {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
@@ -253,8 +254,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.abreast.forget();
     }
 
-    /// The bytes of what is kept from call to call: registers, and the trace that a pullback reads.
-    /// They grow as a run needs it and are used again.
+    /// Returns the bytes that are kept from call to call: registers, and the trace that a pullback
+    /// reads. They grow as a run needs it and are used again.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.machine.memory()
@@ -265,19 +266,19 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.machine = self.machine.another();
     }
 
-    /// The program, with what has been derived so far.
+    /// Returns the program, with the derivatives that were made so far.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The function.
+    /// Returns the function.
     #[must_use]
     pub fn function(&self) -> FuncId {
         self.f
     }
 
-    /// The text of the function, optimised at the level given.
+    /// Returns the text of the function, optimised at the level given.
     #[must_use]
     pub fn ir(&self) -> String {
         let mut program = self.program.clone();
@@ -285,8 +286,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         program.print(self.f)
     }
 
-    /// The texts of the primal and the adjoint, and of the gradient (or pullback) made of both,
-    /// optimised.
+    /// Returns the texts of the primal and the adjoint, and of the gradient (or pullback) made of
+    /// both, optimised.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -305,8 +306,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             .into())
     }
 
-    /// The optimised program with the function and its gradient (or pullback, where the result is
-    /// no real number) for an emitter.
+    /// Returns the optimised program with the function and its gradient (or pullback, where the
+    /// result is no real number) for an emitter.
     ///
     /// # Errors
     /// It cannot be differentiated.
@@ -320,8 +321,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, derivative))
     }
 
-    /// As [`derivative`](Derivatives::derivative) of a real function, and its second derivative
-    /// along a direction: `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
+    /// Returns the program of [`derivative`](Derivatives::derivative) of a real function, and its
+    /// second derivative along a direction:
+    /// `(x…, x_dot…) -> ((value, gradients…), their change along x_dot)`.
     ///
     /// # Errors
     /// The result is no real number, or it cannot be differentiated twice.
@@ -333,7 +335,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((program, both))
     }
 
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// The arguments do not fit, or the program fails.
@@ -341,7 +343,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         self.run(|d| &mut d.value, |_, f| Ok(f), args)
     }
 
-    /// The value and the gradient by each parameter that has one.
+    /// Computes the value and the gradient by each parameter that has one.
     ///
     /// # Errors
     /// The result is no real number, an op has no rule, the arguments do not fit, or the program
@@ -358,15 +360,16 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// The gradient by each parameter that has one.
+    /// Computes the gradient by each parameter that has one.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
     pub fn gradient(&mut self, args: &[Datum<S>]) -> Result<Vec<Datum<S>>, DeriveError> {
         Ok(self.value_and_gradient(args)?.1)
     }
 
-    /// The value, and the cotangents of the parameters for a cotangent `y_bar` of the result.
+    /// Computes the value, and the cotangents of the parameters for a cotangent `y_bar` of the
+    /// result.
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
@@ -385,7 +388,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((value, bars))
     }
 
-    /// The value, and its tangent for tangents of the parameters that have one.
+    /// Computes the value, and its tangent for tangents of the parameters that have one.
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
@@ -403,10 +406,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((value, dot))
     }
 
-    /// As [`jvp`](Derivatives::jvp).
+    /// Computes the same as [`jvp`](Derivatives::jvp).
     ///
     /// # Errors
-    /// As [`jvp`](Derivatives::jvp).
+    /// Those of [`jvp`](Derivatives::jvp).
     pub fn pushforward(
         &mut self,
         args: &[Datum<S>],
@@ -439,11 +442,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Pulled::new(value, tapes, args, self))
     }
 
-    /// The gradient and its change along tangents of the parameters: a Hessian-vector product, by
-    /// forward over reverse.
+    /// Computes the gradient and its change along tangents of the parameters: a Hessian-vector
+    /// product, by forward over reverse.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient).
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient).
     pub fn hvp(
         &mut self,
         args: &[Datum<S>],
@@ -461,7 +464,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         args: &[Datum<S>],
         sets: &[Vec<Datum<S>>],
     ) -> Result<Vec<Gradient<S>>, DeriveError> {
-        // There is code, and what it works with is known, once it has run.
+        // After its first run there is code, and its memory is known.
         if let Some(mut code) = self.second.take() {
             let all: Vec<Datum<S>> =
                 args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
@@ -484,9 +487,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok((part(0)?.1, part(1)?.1))
     }
 
-    /// `J^H J` times tangents of the parameters, with the Jacobian `J` of the function: the
-    /// Gauss-Newton product, which takes the place of the Hessian of `|f|^2 / 2` where residuals
-    /// are small. One pushforward and one pullback.
+    /// Computes `J^H J` times tangents of the parameters, with the Jacobian `J` of the function:
+    /// the Gauss-Newton product, which takes the place of the Hessian of `|f|^2 / 2` where
+    /// residuals are small. One pushforward and one pullback.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -500,7 +503,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// ```
     ///
     /// # Errors
-    /// As [`vjp`](Derivatives::vjp).
+    /// Those of [`vjp`](Derivatives::vjp).
     pub fn gauss_newton(
         &mut self,
         args: &[Datum<S>],
@@ -512,12 +515,12 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(split(result, args)?.1)
     }
 
-    /// The Hessian by all real numbers among the arguments, in order, those in arrays and tuples
-    /// included, a complex number as two: n Hessian-vector products.
+    /// Computes the Hessian by all real numbers among the arguments, in order, those in arrays and
+    /// tuples included, a complex number as two: n Hessian-vector products.
     ///
     /// # Errors
-    /// As [`value_and_gradient`](Derivatives::value_and_gradient), and [`DeriveError::Asymmetric`]
-    /// if a rule makes second derivatives depend on their order.
+    /// Those of [`value_and_gradient`](Derivatives::value_and_gradient), and
+    /// [`DeriveError::Asymmetric`] if a rule makes second derivatives depend on their order.
     pub fn hessian(&mut self, args: &[Datum<S>]) -> Result<Vec<Vec<T>>, DeriveError> {
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let n: usize = zeros.iter().map(count).sum();
@@ -545,9 +548,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(rows)
     }
 
-    /// An error if rules in the program make second derivatives depend on their order, at some
-    /// places of a Hessian of which those `known` are known. Where they do not, it costs a look at
-    /// each place.
+    /// Returns an error if rules in the program make second derivatives depend on their order, at
+    /// some entries of a Hessian, of which `known` returns those that are known. Otherwise it costs
+    /// one comparison for each entry.
     pub(super) fn check_symmetry<'t>(
         &mut self,
         args: &[Datum<S>],
@@ -573,8 +576,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Ok(());
         }
         let rules = self.rules();
-        // What rounding leaves of second derivatives that cancel is small beside the first and the
-        // value.
+        // Rounding errors of second derivatives that cancel are small compared with the gradient
+        // and the value.
         let (value, gradient) = self.value_and_gradient(args)?;
         let mut first = vec![value];
         gradient.iter().for_each(|d| flatten(d, &mut first));
@@ -588,7 +591,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Err(DeriveError::Asymmetric { row, column, one, other, rules })
     }
 
-    /// The functions and primitives whose derivatives are not those of a body.
+    /// Returns the names of the functions and primitives whose derivatives are not those of a body.
     fn rules(&self) -> Vec<String> {
         let mut names = Vec::new();
         for f in self.program.reachable(self.f) {
@@ -609,7 +612,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         names
     }
 
-    /// A gradient prepared to be called often.
+    /// Prepares a gradient to be called often.
     ///
     /// # Errors
     /// The result is no real number, or an op has no rule.
@@ -620,8 +623,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         Ok(Prepared::new(code, general, parts))
     }
 
-    /// The program with the function and all it calls optimised. What has a rule of its own keeps
-    /// it.
+    /// Returns the program with the function and all it calls optimised. A function with a rule of
+    /// its own keeps it.
     fn optimized(&self) -> Program {
         let mut program = self.program.clone();
         optimize_all(&mut program, self.f, self.level);
@@ -648,7 +651,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         }
     }
 
-    /// Runs a derivative, which is compiled if it was not asked for before.
+    /// Runs a derivative, which is compiled at its first use.
     fn run(
         &mut self,
         place: fn(&mut Self) -> &mut Option<Derived>,
@@ -667,7 +670,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     }
 }
 
-/// The function of the given name.
+/// Returns the function of the given name.
 pub(super) fn find(program: &Program, name: &str) -> Result<FuncId, DeriveError> {
     program.lookup(name).ok_or_else(|| {
         let names = program.functions.values().map(|f| f.name.as_str());

@@ -1,4 +1,4 @@
-//! What can go wrong where derivatives are made and run.
+//! Errors of making and running derivatives.
 
 use crate::{
     adjoint::DiffError,
@@ -7,26 +7,26 @@ use crate::{
 
 use super::{BudgetError, CallError, RunError};
 
-/// What can go wrong.
+/// Error of making or running a derivative.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
-    /// No function of that name.
+    /// There is no function of that name.
     #[error("no function `{name}`{}", hint(nearest))]
     Unknown {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The name most like it.
         nearest: Option<String>,
     },
-    /// No parameter of that name.
+    /// There is no parameter of that name.
     #[error("`{function}` has no parameter `{name}`: it has {}", listed(parameters))]
     NoParameter {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The function.
         function: String,
-        /// What it has.
+        /// Parameters that it has.
         parameters: Vec<String>,
     },
     /// Shapes that do not fit, whatever the data are.
@@ -38,14 +38,14 @@ pub enum DeriveError {
     /// It cannot be differentiated.
     #[error(transparent)]
     Diff(#[from] DiffError),
-    /// It is no step of a loop.
+    /// The function is not a step of a loop.
     #[error(
         "`{function}` is {given}; a step of a loop takes an int, a state and parameters, and gives a state"
     )]
     NoStep {
         /// The function.
         function: String,
-        /// Its kinds.
+        /// Kinds of its parameters and of its result.
         given: String,
     },
     /// A rule that is not the derivative of one function: its second derivatives depend on their
@@ -62,12 +62,12 @@ pub enum DeriveError {
         column: usize,
         /// Their second derivative.
         one: String,
-        /// The same in the other order.
+        /// Second derivative in the other order.
         other: String,
         /// The functions and primitives with rules.
         rules: Vec<String>,
     },
-    /// Its gradient does not stay in a memory budget.
+    /// The gradient exceeds a memory budget.
     #[error(transparent)]
     Budget(#[from] BudgetError),
     /// It cannot become machine code.
@@ -80,7 +80,7 @@ pub enum DeriveError {
 }
 
 impl DeriveError {
-    /// The place in the program that is at fault, if it is one.
+    /// Returns the position in the program of the error, if it has one.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
         match self {

@@ -7,11 +7,11 @@
 //! a call with [15]               compiled for any shapes; for [15] when it has been asked for a few times
 //! ```
 //!
-//! Where shapes are known before a program is compiled, it need not compare them, nor keep arrays
-//! whose shape alone the way back asks for: on arrays of a few numbers that is most of the time.
-//! Errors are the same: what does not fit is not compiled for its shapes. Values are the same to
-//! the last bit but for signs of zeros; derivatives to rounding, since what is one value where
-//! shapes are known has one cotangent, which is summed in another order.
+//! If shapes are known before a program is compiled, it need not compare them, nor keep arrays of
+//! which the reverse pass reads the shape alone: on arrays of a few numbers that is most of the
+//! time. Errors are the same: a call whose shapes do not fit is not specialised. Values are the
+//! same to the last bit but for signs of zeros; derivatives to rounding, since values that known
+//! shapes make equal have one cotangent, which is summed in another order.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ use crate::{
 
 use super::{Bytecode, DeriveError, compile::Tapes, data::Datum};
 
-/// What makes a derivative of a function.
+/// Transform that makes a derivative of a function.
 pub(super) type Derive = fn(&mut Program, FuncId) -> Result<FuncId, DiffError>;
 
-/// How many tuples of shapes have code of their own.
+/// Maximum number of tuples of shapes that have code of their own.
 const MANY: usize = 4;
-/// How often another tuple of shapes is asked for before it gets code of its own.
+/// Number of calls with another tuple of shapes before it gets code of its own.
 const OFTEN: usize = 4;
 
 /// A derivative of a function, compiled as it is needed.
@@ -41,29 +41,29 @@ pub(super) struct Derived {
     f: FuncId,
     derive: Derive,
     how: How,
-    /// What is known beside the arguments: constants.
+    /// Facts that are known in addition to the arguments: constants.
     given: Arc<Given>,
-    /// Whether arguments have shapes.
+    /// True if arguments have shapes.
     shaped: bool,
     general: Option<Arc<Bytecode>>,
     special: ByShapes<Arc<Bytecode>>,
 }
 
-/// What is made for arguments of certain shapes.
+/// Cache of code for arguments of certain shapes.
 #[derive(Clone, Debug)]
 pub(super) struct ByShapes<C> {
-    /// What was made for arguments of which so much is known, used last in front.
+    /// Entries by the known facts about their arguments, most recently used first.
     made: Vec<(Vec<Known>, C)>,
-    /// What else was asked for, and how often.
+    /// Other facts that were looked up, and how often.
     asked: Vec<(Vec<Known>, usize)>,
 }
 
-/// What there is for some arguments.
+/// Result of a lookup in the cache.
 pub(super) enum Found<C> {
     Made(C),
-    /// It is worth being made, for arguments of which so much is known.
+    /// Not cached, but worth being made for arguments with these known facts.
     Make(Vec<Known>),
-    /// It is not.
+    /// Not cached, and not worth being made yet.
     Neither,
 }
 
@@ -101,7 +101,7 @@ impl<C: Clone> ByShapes<C> {
     }
 }
 
-/// How it is compiled.
+/// Options of the compilation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub(super) level: Level,
@@ -139,7 +139,7 @@ impl Derived {
         }
     }
 
-    /// Code for any arguments.
+    /// Returns code for any arguments.
     pub(super) fn general(&mut self) -> Result<Arc<Bytecode>, DeriveError> {
         if let Some(code) = &self.general {
             return Ok(code.clone());
@@ -155,7 +155,7 @@ impl Derived {
         Ok(code)
     }
 
-    /// Code for these arguments.
+    /// Returns code for these arguments.
     pub(super) fn code<S: Scalar>(
         &mut self,
         args: &[Datum<S>],
@@ -174,7 +174,7 @@ impl Derived {
         }
     }
 
-    /// Compiles it for arguments of which so much is known.
+    /// Compiles it for arguments with these known facts.
     fn special(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
         let (mut program, id) = self.specialised(args)?;
         keep_shapes(&mut program, id);
@@ -182,7 +182,7 @@ impl Derived {
         self.how.code(&program, id, &facts.values)
     }
 
-    /// The program with the derivative for arguments of which so much is known.
+    /// Returns the program with the derivative, optimised for arguments with these known facts.
     fn specialised(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
         let (level, mut program) = (self.how.level, self.optimized());
         let n = program.functions[self.f].params.len().min(args.len());
@@ -193,8 +193,8 @@ impl Derived {
         Ok((program, id))
     }
 
-    /// Of a pushforward the part that is the same for all tangents, and the one that is linear in
-    /// them; `None` if it cannot be parted.
+    /// Splits a pushforward into the part that is the same for all tangents and the one that is
+    /// linear in them; `None` if it cannot be split.
     pub(super) fn parted(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
         let level = self.how.level;
         let (mut program, id) = self.specialised(&[args, dots].concat()).ok()?;
@@ -218,7 +218,7 @@ impl Derived {
 }
 
 impl How {
-    /// The bytecode or machine code of a function, with what is known of its values.
+    /// Compiles a function to bytecode or machine code, with the known facts about its values.
     pub(super) fn code(
         self,
         program: &Program,
@@ -235,7 +235,7 @@ impl How {
     }
 }
 
-/// Whether a value of the kind has a shape.
+/// Returns true if a value of the kind has a shape.
 fn is_shaped(kind: &Kind) -> bool {
     match kind {
         Kind::Array(Element::Real | Element::Complex) => true,
@@ -244,7 +244,7 @@ fn is_shaped(kind: &Kind) -> bool {
     }
 }
 
-/// What of an argument is always so where its shapes are.
+/// Returns the facts about an argument that hold for all arguments of its shapes.
 pub(super) fn known<S: Scalar>(d: &Datum<S>) -> Known {
     fn of<T>(array: &Array<T>) -> Known {
         Known::Array(array.shape())
@@ -258,7 +258,7 @@ pub(super) fn known<S: Scalar>(d: &Datum<S>) -> Known {
     }
 }
 
-/// Whether as much is known of an argument.
+/// Returns true if an argument matches the known facts.
 fn is<S: Scalar>(d: &Datum<S>, known: &Known) -> bool {
     match (d, known) {
         (Datum::Reals(a), Known::Array(shape)) => a.is_of(shape),

@@ -1,4 +1,4 @@
-//! What can go wrong while a program runs.
+//! Errors of a run.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use crate::{
 
 use super::host::HostError;
 
-/// What can go wrong while a program runs. Each variant says where.
+/// Error of a run. Each variant has the position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -24,15 +24,15 @@ pub enum RunError {
     Steps {
         /// The limit.
         limit: u64,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
     /// The run was cancelled.
     #[error("{at}: {source}")]
     Cancelled {
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
-        /// That it was.
+        /// Cancellation of the run.
         source: Cancelled,
     },
     /// Too much work on arrays.
@@ -40,28 +40,28 @@ pub enum RunError {
     Work {
         /// The limit.
         limit: u64,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
-    /// Too many calls inside calls.
+    /// Too many nested calls.
     #[error("{at}: `{function}` is called {limit} calls deep: is there an endless recursion?")]
     Depth {
         /// The limit.
         limit: usize,
         /// The function.
         function: String,
-        /// Where it was called.
+        /// Position of the call.
         at: Position,
     },
-    /// Too much memory, of numbers that were recorded for a way back or of calls inside calls. (Of
-    /// an array that does not fit [`Array`](RunError::Array) tells.)
+    /// Too much memory, of numbers that were recorded for a reverse pass or of nested calls. (An
+    /// array that does not fit is the error [`Array`](RunError::Array).)
     #[error("{at}: stopped with {} in use, beyond the memory limit of {}", bytes(*used), bytes(*limit))]
     Memory {
         /// The bytes of the arrays and numbers that the run holds.
         used: usize,
         /// The limit.
         limit: usize,
-        /// Where it stopped.
+        /// Position where it stopped.
         at: Position,
     },
     /// An index outside an array.
@@ -71,17 +71,17 @@ pub enum RunError {
         index: i64,
         /// The length.
         len: usize,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// An array of a length that cannot be.
     #[error("{at}: an array of {len} elements: expected 0 to {limit}")]
     Length {
-        /// The length asked for.
+        /// Length of the array.
         len: i64,
         /// The limit.
         limit: usize,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// Arithmetic on integers that has no result.
@@ -91,13 +91,13 @@ pub enum RunError {
         op: &'static str,
         /// Its operands.
         operands: String,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// An operation on arrays whose shapes do not fit, or that has no result.
     #[error("{at}: {source}")]
     Array {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: ArrayError,
@@ -107,7 +107,7 @@ pub enum RunError {
     Undecided {
         /// The op.
         op: &'static str,
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: Undecided,
@@ -119,33 +119,33 @@ pub enum RunError {
         order_sign(*expected)
     )]
     Path {
-        /// How the numbers compared; `None` where one was NaN.
+        /// Order of the two numbers; `None` if one was NaN.
         expected: Option<Ordering>,
         /// The left one.
         left: String,
         /// The right one.
         right: String,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// A complex number in a run on real ones.
     #[error("{at}: this makes a number with an imaginary part: run the program on complex numbers")]
     NeedsComplex {
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
     /// A primitive failed.
     #[error("{at}: {source}")]
     Host {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         source: HostError,
     },
-    /// Whoever watches the run stopped it.
+    /// The interceptor stopped the run.
     #[error("{at}: stopped: {reason}")]
     Intercepted {
-        /// Where.
+        /// Position in the source.
         at: Position,
         /// Why.
         reason: String,
@@ -153,10 +153,10 @@ pub enum RunError {
     /// A pop from an empty tape: the program was not made by the transforms.
     #[error("{at}: the tape is empty")]
     EmptyTape {
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
-    /// Pushes and pops of a tape that do not belong together: as above.
+    /// Pushes and pops of a tape that do not match: the program was not made by the transforms.
     #[error(
         "`{function}` ends with tape {tape} out of step: a pop took what the push of another slot left, or something \
          stayed behind. Was a primal or its adjoint changed alone?"
@@ -172,13 +172,14 @@ pub enum RunError {
     Switch {
         /// The index.
         index: i64,
-        /// Where.
+        /// Position in the source.
         at: Position,
     },
 }
 
 impl RunError {
-    /// Where it happened, unless it did so before the run. The message begins with it.
+    /// Returns the position in the source, unless the error was found before the run. The message
+    /// begins with it.
     #[must_use]
     pub fn at(&self) -> Option<Position> {
         match self {
@@ -223,9 +224,9 @@ pub enum CallError {
     Arity {
         /// The function.
         function: String,
-        /// How many it takes.
+        /// Number of parameters.
         expected: usize,
-        /// How many there are.
+        /// Number of arguments given.
         given: usize,
     },
     /// The kind of one.
@@ -237,19 +238,19 @@ pub enum CallError {
         parameter: String,
         /// Its kind.
         expected: Kind,
-        /// What was given.
+        /// Kind of the argument given.
         given: String,
     },
-    /// The shape of a tangent or cotangent that does not go with what it belongs to.
+    /// Shape of a tangent or cotangent that does not fit the value it belongs to.
     #[error("{what} of shape {given:?} does not go with {of} of shape {expected:?}")]
     Tangent {
         /// `a tangent` or `a cotangent`, or `a rule's`.
         what: &'static str,
-        /// What it belongs to: `an argument` or `the result`.
+        /// Name of the value it belongs to: `an argument` or `the result`.
         of: &'static str,
         /// Its shape.
         given: Shape,
-        /// The shape of what it belongs to.
+        /// Shape of the value it belongs to.
         expected: Shape,
     },
     /// A program that breaks a rule of the intermediate representation.

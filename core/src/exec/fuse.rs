@@ -1,4 +1,4 @@
-//! Several instructions in one: what loops do each round.
+//! Peephole fusion of superinstructions: the counters, branches and pushes of loops.
 //!
 //! ```text
 //! i += k; …; if i < n goto 2, else 9              ->  …; i += k, if i < n goto 2, else 9
@@ -14,11 +14,11 @@ use super::{
     registers::{Access, visit},
 };
 
-/// The ways to put instructions together, in this order. Each says whether it did; what is gone is
-/// left as a `Jump` to the next instruction.
+/// Fusions, in this order. Each returns true if it changed the code; an instruction that it removes
+/// becomes a `Jump` to the next one.
 pub(super) const FUSIONS: [fn(&mut Routine) -> bool; 3] = [fuse_steps, fuse_pushes, fuse_backs];
 
-/// How many jumps lead to each instruction.
+/// Returns the number of jumps to each instruction.
 fn ways(routine: &Routine) -> Vec<u32> {
     let mut ways = vec![0; routine.code.len() + 1];
     for pc in (0..routine.code.len()).filter(|&pc| routine.code[pc].ends()) {
@@ -27,8 +27,8 @@ fn ways(routine: &Routine) -> Vec<u32> {
     ways
 }
 
-/// A count and the comparison that ends its stretch of code become one instruction, where the
-/// comparison stands. What is between them does not fail and does not look at the count.
+/// Fuses an update of an induction variable and the comparison that ends its basic block, at the
+/// comparison. The instructions between them do not fail and do not read the variable.
 fn fuse_steps(routine: &mut Routine) -> bool {
     let (ways, mut fused) = (ways(routine), false);
     for end in 0..routine.code.len() {
@@ -51,7 +51,7 @@ fn fuse_steps(routine: &mut Routine) -> bool {
     fused
 }
 
-/// The two in one, if they are a count and its comparison.
+/// Returns the superinstruction of an update of an induction variable and a comparison of it.
 fn step(count: Code, end: Code) -> Option<Code> {
     let (i, x, k, back) = match count {
         Code::AddI(i, x, k) => (i, x, k, false),
@@ -78,8 +78,8 @@ fn step(count: Code, end: Code) -> Option<Code> {
     }
 }
 
-/// Whether a count may be done after this instruction instead of before, or a push the other way
-/// round: it cannot fail, writes no integer and does not look at these.
+/// Returns true if a counter update may move to after this instruction, or a push to before it: it
+/// cannot fail, writes no integer and does not read these registers.
 fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
     let mut code = routine.code[pc];
     let plain = matches!(
@@ -123,7 +123,8 @@ fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
     plain && free
 }
 
-/// The head of a backward loop: whether all rounds are done, and if not, the count of the next.
+/// Fuses the header of a backward loop: the test for the last iteration, and the update of the
+/// induction variable.
 fn fuse_backs(routine: &mut Routine) -> bool {
     let mut fused = false;
     for pc in 0..routine.code.len() {
@@ -139,7 +140,7 @@ fn fuse_backs(routine: &mut Routine) -> bool {
     fused
 }
 
-/// A comparison whose result is pushed on the same tape whichever way is taken.
+/// Fuses a comparison with the pushes of its result on the same tape in both branches.
 fn fuse_pushes(routine: &mut Routine) -> bool {
     let (ways, mut fused) = (ways(routine), false);
     for pc in 0..routine.code.len() {
@@ -159,8 +160,8 @@ fn fuse_pushes(routine: &mut Routine) -> bool {
     fused
 }
 
-/// Where a register is pushed, and on which tape, on the way from an instruction that one jump
-/// leads to and nothing else. What is passed would be the same after the push.
+/// Returns the instruction that pushes a register, and the tape, on the path from an instruction
+/// with a single predecessor. The instructions on the path commute with the push.
 fn push_of(routine: &mut Routine, ways: &[u32], reg: Reg, from: usize) -> Option<(usize, u32)> {
     let mut pc = from;
     if ways[pc] != 1 || pc.checked_sub(1).is_some_and(|before| !routine.code[before].ends()) {

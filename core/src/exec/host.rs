@@ -1,4 +1,4 @@
-//! Primitives: what a program calls and cannot say itself.
+//! Primitives: functions that a program calls but cannot define.
 
 use std::sync::Arc;
 
@@ -6,8 +6,9 @@ use crate::{cancel::Cancelled, ir::Primitive, scalar::Scalar};
 
 use super::{CallContext, data::Datum};
 
-/// Computes primitives. A registry of closures could not be generic over the scalar; a type of
-/// yours can: implement this for all `S: Scalar`, and keep in it whatever the handles point to.
+/// Host that computes primitives. A registry of closures could not be generic over the scalar; a
+/// type of yours can: implement this for all `S: Scalar`, and keep in it the tables that handles
+/// index.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Datum, Host, HostError}, ir::Primitive, scalar::{Real, Scalar}};
@@ -24,20 +25,21 @@ use super::{CallContext, data::Datum};
 /// }
 /// ```
 ///
-/// Whatever runs programs takes a host by reference or owns a share of it: `&H` and `Arc<H>` are
-/// hosts where `H` is. A host may be called from several threads at once.
+/// Functions that run programs take a host by reference or own a share of it: `&H` and `Arc<H>` are
+/// hosts if `H` is. A host may be called from several threads at once.
 pub trait Host<S: Scalar>: Send + Sync {
-    /// The value of a primitive. It must have the primitive's result kind.
+    /// Computes the value of a primitive. It must have the primitive's result kind.
     ///
     /// # Errors
-    /// An unknown primitive, or a failure of it.
+    /// The primitive is unknown, or it fails.
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError>;
 
-    /// The same for a run of a program, which calls this one: a host that runs programs itself does
-    /// so within the limits of the caller. What [`Host::call`] gives, unless that is too much.
+    /// Computes a primitive for a run of a program, which calls this method: a host that runs
+    /// programs itself does so within the limits of the caller. The result is that of
+    /// [`Host::call`], unless a limit is exceeded.
     ///
     /// # Errors
-    /// As [`Host::call`], and a limit of the context is exceeded.
+    /// Those of [`Host::call`], and a limit of the context is exceeded.
     fn call_within(
         &self,
         primitive: &Primitive,
@@ -48,8 +50,8 @@ pub trait Host<S: Scalar>: Send + Sync {
         self.call(primitive, args)
     }
 
-    /// The value of a primitive that takes real numbers and gives one, without boxing any: what
-    /// [`Host::call`] gives. `None`: ask that. Only for speed.
+    /// Computes a primitive that takes real numbers and gives one, without boxing any: the result
+    /// of [`Host::call`]. `None` if the caller should use that. Only for speed.
     fn number(
         &self,
         primitive: &Primitive,
@@ -125,12 +127,12 @@ pub enum HostError {
     /// Its work was cancelled.
     #[error("{0}")]
     Cancelled(#[from] Cancelled),
-    /// It gave something of another kind.
+    /// Its result is of another kind.
     #[error("the primitive `{name}` gave {given}, expected {expected}")]
     Kind {
         /// Its name.
         name: String,
-        /// What it gave.
+        /// Kind of its result.
         given: String,
         /// The kind it should have given.
         expected: String,
@@ -146,7 +148,7 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// The host does not know the primitive.
+    /// Creates the error of a primitive that the host does not know.
     #[must_use]
     pub fn unknown(primitive: &Primitive) -> HostError {
         HostError::Unknown { name: primitive.name.clone() }

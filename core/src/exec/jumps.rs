@@ -1,4 +1,4 @@
-//! Jumps: to where they lead in the end, and none to the next instruction.
+//! Jump threading and removal of dead code.
 //!
 //! ```text
 //! 3: jump 7                          (gone: what came to 3 goes to 9)
@@ -12,7 +12,7 @@ use super::{
     fuse::FUSIONS,
 };
 
-/// Shortens the ways of a routine and drops what cannot be reached.
+/// Threads the jumps of a routine, removes unreachable code and fuses superinstructions.
 pub(super) fn shorten(routine: &mut Routine) {
     thread(routine);
     drop_unneeded(routine);
@@ -23,7 +23,7 @@ pub(super) fn shorten(routine: &mut Routine) {
     }
 }
 
-/// Every target becomes where the jumps from it end.
+/// Replaces every target by the end of the chain of jumps that begins there.
 fn thread(routine: &mut Routine) {
     let code = &routine.code;
     let finally = |from: Pc| {
@@ -56,11 +56,11 @@ fn reached(routine: &Routine) -> Vec<bool> {
     reached
 }
 
-/// Drops what is not reached and jumps to the next instruction that is left.
+/// Removes unreachable instructions and jumps to the next instruction that is left.
 fn drop_unneeded(routine: &mut Routine) {
     let mut keep = reached(routine);
     let len = routine.code.len();
-    // From the back: the next instruction left of each.
+    // In reverse order: the next instruction left of each.
     let mut next = len;
     for pc in (0..len).rev() {
         match routine.code[pc] {

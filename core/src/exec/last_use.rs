@@ -1,8 +1,8 @@
-//! Which reads of array registers are the last.
+//! Last uses of array registers.
 //!
-//! Arrays are values that share their elements. `set` writes in place if nobody else holds the
-//! array, so a register that is read for the last time gives its array away instead of sharing it.
-//! This makes a loop of `xs[i] = …` linear.
+//! Arrays are values that share their elements. `set` writes in place if the array is not shared,
+//! so the last use of a register moves its array instead of sharing it. This makes a loop of
+//! `xs[i] = …` linear.
 
 use super::{
     bytecode::Routine,
@@ -16,9 +16,9 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
     last_uses(routine, |_| true);
 }
 
-/// Marks only those of writes to elements and of moves, of code that is
-/// [followed](super::compile::Style::Followed). For each mark the slots that give their arrays away
-/// between it and the next, and those before an instruction again after it.
+/// Marks only those of writes to elements and of moves, in code of the style
+/// [`Followed`](super::compile::Style::Followed). Returns for each mark the slots whose arrays are
+/// moved between it and the next mark.
 pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<Slot>> {
     last_uses(routine, |code| {
         matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..))
@@ -67,7 +67,7 @@ fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
                     _ => {}
                 }
             });
-            // From the back: the later of two reads in one instruction is the last.
+            // In reverse order: the later of two reads in one instruction is the last.
             for (k, slot) in reads.into_iter().rev() {
                 routine.slots[slot].last = is_looked_for && !live.contains(k);
                 live.insert(k);

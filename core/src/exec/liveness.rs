@@ -1,8 +1,7 @@
-//! Which registers are still read: backward liveness over bytecode, for the registers that a pass
-//! asks about.
+//! Backward liveness analysis over bytecode, for the registers that a pass asks about.
 //!
-//! Cost: O(instructions + stretches x registers / 64) for each round, and about as many rounds as
-//! loops nest. A stretch is code without jumps in or out.
+//! Cost: O(instructions + basic blocks x registers / 64) for each iteration, and about as many
+//! iterations as loops nest.
 
 use std::ops::Range;
 
@@ -68,7 +67,7 @@ impl Set {
     }
 }
 
-/// The stretches of a routine and what is read after each.
+/// Basic blocks of a routine and the registers that are live after each.
 pub(super) struct Liveness {
     pub(super) stretches: Vec<Range<usize>>,
     pub(super) after: Vec<Set>,
@@ -90,7 +89,8 @@ impl Liveness {
         let (mut before, mut after) =
             (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
         let mut slots = routine.slots.clone();
-        // What each stretch reads before it writes, and what it writes: the rounds need no more.
+        // Upward-exposed reads and writes of each basic block, which are all that the iteration
+        // needs.
         let summary: Vec<(Set, Set)> = stretches
             .iter()
             .map(|s| {
@@ -126,13 +126,13 @@ impl Liveness {
     }
 }
 
-/// Code without jumps in or out, in order.
+/// Returns the basic blocks, in order.
 fn stretches(routine: &Routine) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let mut starts = vec![false; len + 1];
     for pc in 0..len {
         let code = routine.code[pc];
-        // A door, too, so that stretches stay short.
+        // An entry point starts a block, too, so that blocks stay short.
         #[cfg(feature = "jit")]
         if matches!(code, super::code::Code::Native(..)) {
             starts[pc] = true;

@@ -6,8 +6,8 @@
 //!
 //! [`compile`](Bytecode::compile) turns a function and all it calls into register bytecode;
 //! [`Bytecode`] runs it over any [`Scalar`] `S`, with real values in `S::Real` and complex ones in
-//! `S`. Everything that runs programs stands behind the [`Executable`] trait. With the feature
-//! `jit`, what works on numbers one by one becomes machine code: `Bytecode::jit`,
+//! `S`. Everything that runs programs implements the [`Executable`] trait. With the feature `jit`,
+//! code that works on single numbers becomes machine code: `Bytecode::jit`,
 //! `Derivatives::with_jit`.
 //!
 //! [`Batch`] runs one program over many arguments side by side; [`inspect`] watches a run from
@@ -16,8 +16,8 @@
 //! [`Colouring`] and [`Sparse`] are for Jacobians and Hessians with many zeros; [`Steps`]
 //! differentiates long loops in little memory, [`Budgeted`] those of ordinary programs.
 //!
-//! [`Derivatives`] is what most users want: values, gradients, pullbacks, pushforwards and Hessians
-//! of a function of a program, prepared once and called often.
+//! [`Derivatives`] is the usual entry point: values, gradients, pullbacks, pushforwards and
+//! Hessians of a function of a program, prepared once and called often.
 
 mod abreast;
 mod batch;
@@ -71,7 +71,7 @@ pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;
 
-/// How much a program may use. Exceeding a limit is an error that names it.
+/// Limits of a run. Exceeding a limit is an error that names it.
 ///
 /// ```
 /// use ketgrad_core::exec::Limits;
@@ -83,34 +83,34 @@ use crate::scalar::Scalar;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Limits {
-    /// Instructions executed, near enough: a loop that goes round costs the length of its code, a
-    /// call that of the function's, and code that runs once costs nothing.
+    /// Number of instructions executed, approximately: a backward jump costs the length of the
+    /// loop's code, a call that of the function's, and code that runs once costs nothing.
     pub steps: u64,
-    /// Operations on elements of arrays: an operation element by element and whatever makes an
-    /// array counts the elements, a product of matrices `2 m n k`, linear algebra some n³. What
-    /// costs much is counted before it is done.
+    /// Number of operations on elements of arrays: an elementwise operation and any other that
+    /// makes an array counts the elements, a product of matrices `2 m n k`, linear algebra some n³.
+    /// Large costs are counted before the operation runs.
     pub work: u64,
     /// Calls inside calls.
     pub depth: usize,
     /// Elements of one array.
     pub array: usize,
-    /// Bytes that a run holds: arrays, those kept for later included, numbers in registers, and
-    /// what is recorded for the way back. What an operation needs while it works is not counted,
-    /// nor what numbers hold on the heap (symbols), nor the arguments. Arrays are counted before
-    /// they are made, numbers every 2^20 steps.
+    /// Bytes that a run holds: arrays, spare buffers included, numbers in registers, and values
+    /// recorded for the reverse pass. Temporary memory of an operation is not counted, nor the heap
+    /// memory of numbers (symbols), nor the arguments. Arrays are counted before they are made,
+    /// numbers every 2^20 steps.
     pub memory: usize,
 }
 
 impl Default for Limits {
-    /// [`Limits::new`].
+    /// Returns [`Limits::new`].
     fn default() -> Limits {
         Limits::new()
     }
 }
 
 impl Limits {
-    /// 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8 elements of an array, any
-    /// number of bytes.
+    /// Creates the default limits: 10^9 steps, 10^12 operations on elements, 10^5 calls deep, 10^8
+    /// elements of an array, any number of bytes.
     #[must_use]
     pub const fn new() -> Limits {
         Limits {
@@ -122,31 +122,31 @@ impl Limits {
         }
     }
 
-    /// With another number of [`steps`](Limits::steps).
+    /// Sets the number of [`steps`](Limits::steps).
     #[must_use]
     pub const fn with_steps(self, steps: u64) -> Limits {
         Limits { steps, ..self }
     }
 
-    /// With another amount of [`work`](Limits::work).
+    /// Sets the amount of [`work`](Limits::work).
     #[must_use]
     pub const fn with_work(self, work: u64) -> Limits {
         Limits { work, ..self }
     }
 
-    /// With another [`depth`](Limits::depth) of calls.
+    /// Sets the [`depth`](Limits::depth) of calls.
     #[must_use]
     pub const fn with_depth(self, depth: usize) -> Limits {
         Limits { depth, ..self }
     }
 
-    /// With another number of elements of an [`array`](Limits::array).
+    /// Sets the number of elements of an [`array`](Limits::array).
     #[must_use]
     pub const fn with_array(self, array: usize) -> Limits {
         Limits { array, ..self }
     }
 
-    /// With another number of bytes of [`memory`](Limits::memory).
+    /// Sets the number of bytes of [`memory`](Limits::memory).
     #[must_use]
     pub const fn with_memory(self, memory: usize) -> Limits {
         Limits { memory, ..self }
@@ -155,9 +155,8 @@ impl Limits {
 
 /// A compiled function.
 pub trait Executable<S: Scalar> {
-    /// Runs it and puts the result in place of an earlier one, whose memory is used again. Where
-    /// nobody else shares the arrays of that, a machine that has run the same before allocates
-    /// nothing.
+    /// Runs it and writes the result over an earlier one, whose memory is used again. If the arrays
+    /// of that are not shared, a machine that has run the same before allocates nothing.
     ///
     /// # Errors
     /// The arguments do not fit, a limit is exceeded, or the program fails.
@@ -173,7 +172,7 @@ pub trait Executable<S: Scalar> {
     /// Runs it.
     ///
     /// # Errors
-    /// As [`call_into`](Executable::call_into).
+    /// Those of [`call_into`](Executable::call_into).
     fn call(
         &self,
         machine: &mut Machine<S>,
@@ -191,7 +190,7 @@ pub trait Executable<S: Scalar> {
     /// grown.
     ///
     /// # Errors
-    /// As [`call_into`](Executable::call_into).
+    /// Those of [`call_into`](Executable::call_into).
     fn call_flat(
         &self,
         machine: &mut Machine<S>,

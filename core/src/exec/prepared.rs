@@ -28,7 +28,7 @@ pub struct Prepared<'h, S: Scalar> {
     whole: Datum<S>,
 }
 
-/// A copy shares the host and what is compiled; it has memory of its own, so that each thread may
+/// A copy shares the host and the compiled code; it has memory of its own, so that each thread may
 /// have a copy.
 impl<S: Scalar> Clone for Prepared<'_, S> {
     fn clone(&self) -> Self {
@@ -52,7 +52,7 @@ impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
-    /// Of a compiled gradient `(x…) -> (value, gradients…)`.
+    /// Prepares a compiled gradient `(x…) -> (value, gradients…)`.
     pub(super) fn new(
         derived: Derived,
         code: Arc<Bytecode>,
@@ -81,10 +81,11 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         Ok(value.clone())
     }
 
-    /// As [`gradient`](Prepared::gradient) for arguments of any kind: writes a cotangent for each
-    /// parameter that has one. `gradient` may start empty; given back with the next call, the
-    /// memory of its arrays is used again, so that from the third call on with arrays of the same
-    /// lengths nothing is allocated, unless a primitive does. After an error it is empty.
+    /// Computes the gradient like [`gradient`](Prepared::gradient), for arguments of any kind:
+    /// writes a cotangent for each parameter that has one. `gradient` may start empty; passed again
+    /// to the next call, the memory of its arrays is used again, so that from the third call on
+    /// with arrays of the same lengths nothing is allocated, unless a primitive does. After an
+    /// error it is empty.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};

@@ -11,13 +11,13 @@ use super::{
     tangents::{check_cotangent, extend},
 };
 
-/// A value and the way back from it.
+/// Pullback: a value, and the map from its cotangents to those of the arguments.
 #[derive(Debug)]
 pub struct Pulled<'d, 'h, S: Scalar> {
     /// The value.
     pub value: Datum<S>,
     tapes: Tapes<S>,
-    /// Whether several cotangents can be had at once, if they were asked for.
+    /// True if several cotangents can be computed at once; `None` before that is known.
     abreast: Option<bool>,
     args: Vec<Datum<S>>,
     of: &'d mut Derivatives<'h, S>,
@@ -33,7 +33,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
         Pulled { value, tapes, abreast: None, args: args.to_vec(), of }
     }
 
-    /// For several cotangents.
+    /// Returns the cotangents of the parameters for several cotangents of the result.
     pub(super) fn calls(
         &mut self,
         bars: Vec<Vec<Datum<S>>>,
@@ -57,7 +57,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
             .collect()
     }
 
-    /// The cotangents of the parameters that have one, for a cotangent of the result.
+    /// Computes the cotangents of the parameters that have one, for a cotangent of the result.
     ///
     /// # Errors
     /// The cotangent does not fit, or the program fails.

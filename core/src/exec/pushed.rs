@@ -23,13 +23,14 @@ use super::{
 pub(super) struct Pushed<'d, 'h, S: Scalar> {
     value: Datum<S>,
     tapes: Tapes<S>,
-    /// Whether several tangents can be had at once, if they were asked for.
+    /// True if several tangents can be computed at once; `None` before that is known.
     abreast: Option<bool>,
     parts: Arc<[Bytecode; 2]>,
     of: &'d mut Derivatives<'h, S>,
 }
 
-/// The most bytes that are recorded for tangents: what needs more runs anew for each.
+/// Maximum number of bytes that are recorded for tangents: a function that needs more runs anew for
+/// each.
 const RECORDED: usize = 1 << 26;
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
@@ -68,7 +69,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
-    /// The tangents of the value for several of the arguments.
+    /// Computes the tangents of the value for several of the arguments.
     pub(super) fn calls(&mut self, sets: &[Vec<Datum<S>>]) -> Result<Vec<Datum<S>>, DeriveError> {
         if sets.len() >= FEW
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
@@ -79,7 +80,7 @@ impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
         sets.iter().map(|dots| self.call(dots)).collect()
     }
 
-    /// The tangent of the value.
+    /// Computes the tangent of the value.
     fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
         let of = &mut *self.of;
         of.machine.put_tapes(&self.tapes);

@@ -1,4 +1,4 @@
-//! Recipes: what is done element by element in one loop.
+//! Fused kernels: elementwise operations that run in one loop.
 //!
 //! ```text
 //! v3 = mul v1, v2        ->     step 0: mul operand 0, operand 1
@@ -8,18 +8,18 @@
 
 use crate::ir::{ArrayOp, Op, Position};
 
-/// Steps over elements, and what is wanted of them.
+/// Fused kernel: steps over elements, and its outputs.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Recipe {
     /// Its number among those of all routines.
     pub(super) number: usize,
     pub(super) views: Vec<View>,
     pub(super) steps: Vec<Step>,
-    /// One for each result. All that they are made or summed from have one shape.
+    /// Outputs, one for each result. All arrays that they are made or summed from have one shape.
     pub(super) outputs: Vec<Output>,
 }
 
-/// What a recipe gives.
+/// Output of a fused kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Output {
     /// The array that a step makes.
@@ -28,38 +28,38 @@ pub(super) enum Output {
     Shape(usize),
     /// The sum of elements.
     Sum(From),
-    /// The sums of elements along the axis that an operand says, whose length becomes 1.
+    /// Sums of elements along the axis that is the value of an operand, whose length becomes 1.
     SumKeep(From, usize),
-    /// The sums of what was repeated, to the shape of the second.
+    /// Sums over broadcast axes, to the shape of the second.
     SumLike(From, From),
 }
 
-/// An operand whose elements are read from other places: a part of an array, or an array among
-/// zeros.
+/// View of an operand, whose elements are read from other places: a part of an array, or an array
+/// among zeros.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct View {
     /// `Slice` or `Embed`.
     pub(super) op: ArrayOp,
-    /// Which operands of the recipe are those of the op.
+    /// Operands of the kernel that are those of the op.
     pub(super) args: [usize; 4],
     pub(super) at: Position,
 }
 
-/// One operation on numbers.
+/// Elementwise operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Step {
     pub(super) op: Op,
     /// The operands; of an op on one number, the same twice.
     pub(super) from: [From; 2],
-    /// Whether the result is complex.
+    /// True if the result is complex.
     pub(super) complex: bool,
     pub(super) at: Position,
 }
 
-/// What a step reads.
+/// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum From {
-    /// An operand of the recipe.
+    /// Operand of the kernel.
     Operand(usize),
     /// A view of one.
     View(usize),

@@ -1,12 +1,12 @@
-//! What an instruction reads and writes: one list for every pass over bytecode.
+//! Reads and writes of each instruction: one list for every pass over bytecode.
 
 use super::code::{Bank, Code, Reg, Slot};
 
-/// How an instruction touches a register.
+/// Access of an instruction to a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Access {
     Read,
-    /// Through the entry of this number in the list of slots.
+    /// Read through the entry of this number in the list of slots.
     ReadSlot(usize),
     Write,
 }

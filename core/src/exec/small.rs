@@ -1,4 +1,4 @@
-//! Straight code on arrays of a few numbers whose shapes are known, as one instruction.
+//! Straight-line code on arrays of a few numbers whose shapes are known, as one instruction.
 //!
 //! ```text
 //! v3 = slice v1, 0, v2, 1     v4 = drop_axis v3, 0     v5 = mul v0, v4     v6 = exp v5     push v6
@@ -9,10 +9,10 @@
 //! push the 14 at 14
 //! ```
 //!
-//! An operation on 14 numbers costs less than to take an array out of its register, to compare its
-//! shape with another and to find memory for a third. Here all that is done before: numbers lie one
-//! behind the other in memory that is used again by the next instruction of this kind, parts of
-//! arrays are places, and only what others read becomes an array.
+//! An operation on 14 numbers costs less than moving an array out of its register, comparing its
+//! shape with another and finding memory for a third. Here all that is done at compile time:
+//! numbers are contiguous in memory that is used again by the next instruction of this kind, parts
+//! of arrays are slices, and only values that are read elsewhere become arrays.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ use super::code::Write;
 #[derive(Clone, Debug)]
 pub(super) struct Small {
     pub(super) steps: Vec<Step>,
-    /// How many numbers lie in memory, and how many offsets there are.
+    /// Number of elements of the memory, and number of offsets.
     pub(super) size: usize,
     pub(super) offsets: usize,
-    /// Which operands are arrays, and of how many elements.
+    /// Operands that are arrays, and the number of elements of each.
     pub(super) arrays: Vec<(usize, usize)>,
-    /// What it gives.
+    /// Results.
     pub(super) results: Vec<Given>,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Given {
     Array(Place, Shape),
 }
 
-/// Numbers one behind the other.
+/// Contiguous numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
     pub(super) base: Base,
@@ -53,16 +53,16 @@ pub(super) struct Place {
     pub(super) len: usize,
 }
 
-/// Where numbers are.
+/// Memory that numbers are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Base {
-    /// Those that steps gave, which are before those of later steps.
+    /// Results of earlier steps, which are before those of later ones.
     Memory,
     /// The operand of this number.
     Operand(usize),
 }
 
-/// What gives the `len` numbers from `to` on.
+/// Step that computes the `len` numbers from `to` on.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) what: What,
@@ -75,19 +75,19 @@ pub(super) struct Step {
 pub(super) enum What {
     /// The number that an operand is.
     Number(usize),
-    /// An operation on elements; one number stands for as many as there are.
+    /// Elementwise operation; a single number is broadcast.
     Elements(Op, [Place; 2]),
     /// An operation on single numbers.
     Numbers(Op, [Place; 2]),
-    /// One number again and again.
+    /// One number, repeated.
     Fill(Place),
     /// Zeros.
     Zeros,
-    /// These numbers of it.
+    /// Gather of these numbers.
     Gather(Place, Arc<[u32]>),
-    /// These, one behind the other.
+    /// Concatenation of these slices.
     Join(Vec<Place>),
-    /// Puts a part where it belongs among the numbers that are there, or adds it.
+    /// Writes a part into the numbers at the destination, or adds it.
     Put {
         part: Place,
         lead: usize,
@@ -98,41 +98,42 @@ pub(super) enum What {
     },
     Sum(Place),
     Dot(Place, Place),
-    /// Sums to the shape of what is repeated.
+    /// Sums over broadcast axes.
     Sums(Place, Repeated),
     /// Sets an offset.
     Offset(Offset),
-    /// One element, or 0 beyond the end.
+    /// Element at an index, or 0 beyond the end.
     Peek(Place, usize),
-    /// Writes a number to the place that an operand says, among the numbers that are there.
+    /// Writes a number at the index that is the value of an operand, into the numbers at the
+    /// destination.
     Set(Write, usize, Place),
     /// A product of matrices.
     Product(ArrayOp, [(Place, Shape); 2]),
-    /// To a tape, and from it.
+    /// Push to a tape, and pop from it.
     Push(u32, Place),
     Pop(u32),
 }
 
-/// An offset: how far along an axis a part begins, as an operand says.
+/// Offset of a part along an axis, which is the value of an operand.
 #[derive(Clone, Debug)]
 pub(super) struct Offset {
     pub(super) number: usize,
     pub(super) operand: usize,
-    /// How many elements there are between two places along the axis.
+    /// Number of elements between two indices along the axis.
     pub(super) inner: usize,
     /// The greatest it may be.
     pub(super) most: usize,
-    /// What finds the words of the error.
+    /// Index that an error names.
     pub(super) of: Of,
 }
 
-/// What a place along an axis is of.
+/// Index along an axis, by the operation that it belongs to.
 #[derive(Clone, Debug)]
 pub(super) enum Of {
-    /// A part of so many of this shape.
+    /// A part of this shape, by axis and length.
     Slice(Shape, i64, i64),
     /// A part of the first shape in the second.
     Within(&'static str, Shape, Shape, i64),
-    /// An element of so many.
+    /// An element of an array of this length.
     Element(usize),
 }

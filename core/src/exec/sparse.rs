@@ -1,11 +1,12 @@
 //! Jacobians and Hessians with many zeros, from few products.
 //!
-//! Columns that share no row can be found together: one product with the sum of their unit vectors
-//! gives all of them, since each row holds at most one of their entries (Curtis, Powell and Reid,
-//! *On the estimation of sparse Jacobian matrices*, 1974). A [`Colouring`] puts columns, or rows
-//! for products from the left, into as few such groups as a greedy choice finds. A complex number
-//! is two, its real part and its imaginary part. Pattern and colouring hold for every point that
-//! takes the same way through the program, so they are found once and used often.
+//! Structurally orthogonal columns, which share no row, can be found together: one product with the
+//! sum of their unit vectors gives all of them, since each row holds at most one of their entries
+//! (Curtis, Powell and Reid, *On the estimation of sparse Jacobian matrices*, 1974). A
+//! [`Colouring`] partitions columns, or rows for products from the left, into as few such groups as
+//! a greedy colouring finds. A complex number is two, its real part and its imaginary part. Pattern
+//! and colouring hold for every point that takes the same path through the program, so they are
+//! found once and used often.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Colouring, Datum, Derivatives}, text::parse_program};
@@ -38,7 +39,7 @@ use super::{
     tangents::{count, flatten, seeded},
 };
 
-/// Groups of columns, or of rows, that one product finds together.
+/// Colouring: groups of columns, or of rows, that one product finds together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Colouring {
     pattern: Arc<Pattern>,
@@ -49,13 +50,14 @@ pub struct Colouring {
 }
 
 impl Colouring {
-    /// By columns or by rows, whichever takes fewer products. O(sum of the squared lengths of the
+    /// Colours columns or rows, whichever takes fewer products. O(sum of the squared lengths of the
     /// lines), at worst.
     #[must_use]
     pub fn new(pattern: Pattern) -> Colouring {
         let columns = transposed(&pattern);
         let (by_columns, by_rows) = (longest(&pattern.rows), longest(&columns));
-        // Where the longest line of one way takes more products than the other way, this is enough.
+        // If the longest line of one direction takes more products than the other direction, this
+        // is enough.
         if by_columns <= by_rows {
             let groups = few(&columns, &pattern.rows);
             if products(&groups) <= by_rows {
@@ -74,21 +76,21 @@ impl Colouring {
         Colouring::of(pattern, if by_rows { groups } else { others }, by_rows)
     }
 
-    /// By columns: products with tangents, and the way for Hessians.
+    /// Colours columns: products with tangents, and the choice for Hessians.
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
         let groups = few(&transposed(&pattern), &pattern.rows);
         Colouring::of(pattern, groups, false)
     }
 
-    /// By rows: products with cotangents.
+    /// Colours rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
         let groups = few(&pattern.rows, &transposed(&pattern));
         Colouring::of(pattern, groups, true)
     }
 
-    /// Of a matrix without zeros: each line by itself.
+    /// Creates the colouring of a matrix without zeros: each line by itself.
     fn dense(rows: usize, columns: usize) -> Colouring {
         let by_rows = columns > rows;
         let pattern = Pattern { rows: vec![(0..columns).collect(); rows], columns };
@@ -99,20 +101,20 @@ impl Colouring {
         Colouring { products: products(&groups), groups, pattern: pattern.into(), by_rows }
     }
 
-    /// How many products with a vector give the whole matrix.
+    /// Returns the number of products with a vector that give the whole matrix.
     #[must_use]
     pub fn products(&self) -> usize {
         self.products
     }
 
-    /// The pattern it was made for.
+    /// Returns the pattern it was made for.
     #[must_use]
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 }
 
-/// The rows in which each column has an entry.
+/// Returns the rows in which each column has an entry.
 fn transposed(pattern: &Pattern) -> Vec<Vec<usize>> {
     let mut columns = vec![Vec::new(); pattern.columns];
     for (r, row) in pattern.rows.iter().enumerate() {
@@ -129,11 +131,11 @@ fn products(groups: &[usize]) -> usize {
     groups.iter().max().map_or(0, |g| g + 1)
 }
 
-/// Groups of lines without common crossings, as few as two orders of a greedy choice find: that of
-/// the lines, which is best for regular grids, and where that takes more than it must that of most
-/// neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse Jacobian matrices
-/// and graph coloring problems*, 1983). `lines[k]` are the crossings of line k, `back` the lines of
-/// each crossing.
+/// Returns groups of lines without common crossings, the fewer of those that two orders of a greedy
+/// colouring give: that of the lines, which is best for regular grids, and, if that is not optimal,
+/// that of most neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse
+/// Jacobian matrices and graph coloring problems*, 1983). `lines[k]` are the crossings of line k,
+/// `back` the lines of each crossing.
 fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let first = greedy(lines, back, 0..lines.len());
     if products(&first) <= longest(back).max(1) {
@@ -162,8 +164,8 @@ fn greedy(
     groups.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// The lines in an order in which the next one has the most crossings with those before it, the
-/// last that got so many.
+/// Returns the lines in an order in which the next one has the most crossings with those before it;
+/// among equals, the one that reached that number last.
 fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let mut chosen = vec![false; lines.len()];
     let mut counts = vec![0; lines.len()];
@@ -188,37 +190,37 @@ fn most_neighbours_chosen(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usiz
     order
 }
 
-/// A matrix of which only some entries are kept.
+/// Sparse matrix: only the entries of a pattern are stored.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sparse<T> {
     pattern: Arc<Pattern>,
-    /// The values of each row, in the order of the pattern, one row behind the other.
+    /// Values of each row, in the order of the pattern, row after row.
     values: Vec<T>,
-    /// Where each row begins.
+    /// Start of each row among the values.
     starts: Vec<usize>,
 }
 
 impl<T: Real> Sparse<T> {
-    /// The columns and values of a row; nothing beyond the last one.
+    /// Returns the columns and values of a row; nothing beyond the last one.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (usize, &T)> {
         let columns = self.pattern.rows.get(k).into_iter().flatten().copied();
         columns.zip(&self.values[self.starts.get(k).copied().unwrap_or(self.values.len())..])
     }
 
-    /// Where it may be other than zero.
+    /// Returns the pattern of the entries that may be other than zero.
     #[must_use]
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 
-    /// An entry that may be other than zero. O(log of the row's length).
+    /// Returns an entry that may be other than zero. O(log of the row's length).
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> Option<&T> {
         let k = self.pattern.rows.get(row)?.binary_search(&column).ok()?;
         self.values.get(self.starts.get(row)? + k)
     }
 
-    /// The matrix with all its zeros.
+    /// Returns the matrix with all its zeros.
     #[must_use]
     pub fn dense(&self) -> Vec<Vec<T>> {
         let mut rows = vec![
@@ -233,9 +235,9 @@ impl<T: Real> Sparse<T> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// The [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these arguments, and at
-    /// all others that take the same way through the program. What a primitive gives depends on all
-    /// it is given.
+    /// Computes the [pattern](super::inspect::jacobian_pattern()) of the Jacobian at these
+    /// arguments, and at all others that take the same path through the program. The result of a
+    /// primitive depends on all its arguments.
     ///
     /// # Errors
     /// The arguments do not fit, or the program fails.
@@ -244,16 +246,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         jacobian_of(f.with_host(self.holding()).with_limits(self.limits), args)
     }
 
-    /// The [pattern](super::inspect::hessian_pattern()) of the Hessian.
+    /// Computes the [pattern](super::inspect::hessian_pattern()) of the Hessian.
     ///
     /// # Errors
-    /// As [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a gradient.
+    /// Those of [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a
+    /// gradient.
     pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
         let gradient = Inspection::followed_gradient(&self.program, self.f)?;
         hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)
     }
 
-    /// The Jacobian, a row for each real number of the result and a column for each of the
+    /// Computes the Jacobian, a row for each real number of the result and a column for each of the
     /// arguments, in order, where a complex number is two, its real part and its imaginary part; by
     /// tangents or cotangents, whichever are fewer.
     ///
@@ -266,7 +269,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         Ok(self.sparse_jacobian(args, &Colouring::dense(rows, columns))?.dense())
     }
 
-    /// The Jacobian from as many products as the colouring of its
+    /// Computes the Jacobian from as many products as the colouring of its
     /// [pattern](super::inspect::jacobian_pattern) has groups.
     ///
     /// # Errors
@@ -278,13 +281,13 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     ) -> Result<Sparse<T>, DeriveError> {
         let function = self.program().functions[self.function()].name.clone();
         if colouring.by_rows {
-            // One run for all rows, and the way back for each group of them.
+            // One run for all rows, and the pullback for each group of them.
             let mut pulled = self.pullback(args)?;
             let zeros = pulled.value.zero_tangent();
             compressed(colouring, &function, zeros.as_slice(), false, |seeds| pulled.calls(seeds))
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
-            // One run for all columns, and what is linear in tangents for each group of them.
+            // One run for all columns, and the linear map for each group of them.
             if colouring.products > 1
                 && let Some(mut pushed) = self.along(args)?
             {
@@ -298,8 +301,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         }
     }
 
-    /// The Hessian of a function with a real result from as many products as the colouring of its
-    /// [pattern](super::inspect::hessian_pattern), by columns or rows, has groups.
+    /// Computes the Hessian of a function with a real result from as many products as the colouring
+    /// of its [pattern](super::inspect::hessian_pattern), by columns or rows, has groups.
     ///
     /// # Errors
     /// It cannot be differentiated or run, or the pattern is one of another function; or
@@ -321,8 +324,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     }
 }
 
-/// One product for each group, and each number of it to its place; the first product `alone`, as of
-/// [`turns`].
+/// Computes one product for each group, and stores each number of it in its entry; the first
+/// product is `alone`, as in [`turns`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,

@@ -7,7 +7,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{CallError, DeriveError, data::Datum};
 
-/// A tuple `(value, cotangents…)` taken apart, the cotangents extended to the lengths of the
+/// Splits a tuple `(value, cotangents…)`, and extends the cotangents to the lengths of the
 /// arguments.
 pub(super) fn split<S: Scalar>(
     result: Datum<S>,
@@ -36,7 +36,7 @@ pub(super) fn extend<S: Scalar>(bars: &mut [Datum<S>], args: &[Datum<S>]) -> Res
     Ok(())
 }
 
-/// A tangent with all its elements.
+/// Extends a tangent to all elements of its value.
 pub(super) fn whole<S: Scalar>(
     mut dot: Datum<S>,
     value: &Datum<S>,
@@ -46,7 +46,7 @@ pub(super) fn whole<S: Scalar>(
     Ok(dot)
 }
 
-/// Whether tangents from outside go with their arguments.
+/// Checks that tangents from outside fit their arguments.
 pub(super) fn check_tangents<S: Scalar>(
     args: &[Datum<S>],
     dots: &[Datum<S>],
@@ -57,7 +57,7 @@ pub(super) fn check_tangents<S: Scalar>(
         .try_for_each(|(dot, arg)| fits(dot, arg, ["a tangent", "an argument"], true))
 }
 
-/// Whether a cotangent from outside goes with the result.
+/// Checks that a cotangent from outside fits the result.
 pub(super) fn check_cotangent<S: Scalar>(
     y_bar: &Datum<S>,
     value: &Datum<S>,
@@ -65,8 +65,7 @@ pub(super) fn check_cotangent<S: Scalar>(
     fits(y_bar, value, ["a cotangent", "the result"], true)
 }
 
-/// Whether a (co)tangent goes with the value it belongs to, as [`Datum::too_long`] says; both are
-/// named.
+/// Checks that a (co)tangent fits the value it belongs to, by [`Datum::too_long`]; both are named.
 fn fits<S: Scalar>(
     tangent: &Datum<S>,
     value: &Datum<S>,
@@ -79,7 +78,7 @@ fn fits<S: Scalar>(
     }
 }
 
-/// How many real numbers a tangent has; a complex one is two.
+/// Returns the number of real numbers in a tangent; a complex one is two.
 pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
     let parts = if imaginary::<S>().is_some() { 2 } else { 1 };
     match d {
@@ -92,12 +91,12 @@ pub(super) fn count<S: Scalar>(d: &Datum<S>) -> usize {
     }
 }
 
-/// The imaginary unit, of numbers that have one.
+/// Returns the imaginary unit, of numbers that have one.
 fn imaginary<S: Scalar>() -> Option<S> {
     S::from_parts(num_traits::Zero::zero(), num_traits::One::one())
 }
 
-/// A zero with ones where the iterator says so, a word for each real number in order.
+/// Returns a zero with ones where the iterator gives true, one item for each real number in order.
 pub(super) fn seeded<T: Real, S: Scalar<Real = T>>(
     zero: &Datum<S>,
     members: &mut dyn Iterator<Item = bool>,

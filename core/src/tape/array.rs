@@ -54,10 +54,10 @@ impl<S: Scalar> Clone for ArrayVariable<'_, S> {
 }
 impl<S: Scalar> Copy for ArrayVariable<'_, S> {}
 
-/// What may stand beside an array: another array or a number of the tape, a float, an array that is
-/// a constant.
+/// Operand beside an array: another array or a number of the tape, a float, an array that is a
+/// constant.
 pub trait ArrayArgument<'t, S: Scalar> {
-    /// Its place on a tape.
+    /// Returns its tape and its index on it.
     #[doc(hidden)]
     fn place(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize);
 }
@@ -93,46 +93,47 @@ fn ints(lengths: &[usize]) -> Fixed {
     Fixed::Ints(lengths.iter().map(|&n| int(n)).collect())
 }
 
-/// What does not fit is too large for any array, so the operation refuses it.
+/// Converts a length; one that does not fit is too large for any array, so the operation refuses
+/// it.
 fn int(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
-    /// The tape that it is on.
+    /// Returns the tape that it is on.
     #[must_use]
     pub fn tape(self) -> &'t Tape<S> {
         self.tape
     }
 
-    /// The value, copied.
+    /// Returns the value, copied.
     #[must_use]
     pub fn value(self) -> Array<S> {
         self.tape.value(self.index).array()
     }
 
-    /// The length along each axis.
+    /// Returns the length along each axis.
     #[must_use]
     pub fn shape(self) -> Vec<usize> {
         self.tape.value(self.index).shape()
     }
 
-    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up, in the
-    /// shape of the value. Of complex numbers `dL/dx + i dL/dy`.
+    /// Returns the gradients of all `backward`s since the last [`Tape::zero_gradients`], added up,
+    /// in the shape of the value. For complex numbers `dL/dx + i dL/dy`.
     #[must_use]
     pub fn gradient(self) -> Array<S> {
         self.tape.gradient(self.index).array()
     }
 
-    /// Gives an input another value of the same shape. What depends on it is computed anew when it
-    /// is next asked for; gradients stay as they are. Another shape is a fault of the tape, and the
-    /// value stays.
+    /// Gives an input another value of the same shape. Values that depend on it are computed anew
+    /// when they are next read; gradients stay as they are. Another shape is a fault of the tape,
+    /// and the value stays.
     #[track_caller]
     pub fn set(self, value: &Array<S>) {
         self.tape.set(self.index, Held::of_array(value));
     }
 
-    /// Adds to all gradients what the given cotangent of this array makes of them.
+    /// Adds the pullback of the given cotangent of this array to all gradients.
     ///
     /// # Errors
     /// It has another shape, an operator failed, or something went wrong before.
@@ -162,7 +163,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.tape.operation(Step::Part(call), &[(self.tape, self.index)], array)
     }
 
-    /// The element at the given indices, one for each axis.
+    /// Returns the element at the given indices, one for each axis.
     #[must_use]
     #[track_caller]
     pub fn at(self, indices: &[usize]) -> Variable<'t, S> {
@@ -176,7 +177,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         }
     }
 
-    /// The element at a place in row-major order.
+    /// Returns the element at an index in row-major order.
     #[must_use]
     #[track_caller]
     pub fn get(self, place: usize) -> Variable<'t, S> {
@@ -190,7 +191,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         Variable { tape: self.tape, index: self.tape.spoil(fault, Held::nan()) }
     }
 
-    /// A range along an axis.
+    /// Returns a range along an axis.
     #[must_use]
     #[track_caller]
     pub fn slice(self, axis: usize, range: Range<usize>) -> ArrayVariable<'t, S> {
@@ -199,14 +200,14 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         ArrayVariable { tape: self.tape, index: self.part(call) }
     }
 
-    /// What stands at the given indices along the first axis.
+    /// Gathers the parts at the given indices along the first axis.
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: &[usize]) -> ArrayVariable<'t, S> {
         self.to_array(Call::new("take").with(ints(indices)), &[])
     }
 
-    /// The elements in the same row-major order in another shape.
+    /// Returns the elements in the same row-major order in another shape.
     #[must_use]
     #[track_caller]
     pub fn reshape(self, shape: &[usize]) -> ArrayVariable<'t, S> {
@@ -220,7 +221,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.to_array(Call::new("permute").with(ints(axes)), &[])
     }
 
-    /// Joined with another array along an axis.
+    /// Joins it with another array along an axis.
     #[must_use]
     #[track_caller]
     pub fn concat(self, other: impl ArrayArgument<'t, S>, axis: usize) -> ArrayVariable<'t, S> {
@@ -228,8 +229,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.to_array(Call::new("concat").with(Fixed::Int(int(axis))), &[other])
     }
 
-    /// The sum of products of elements of two arrays over the labels of their axes that the result
-    /// lacks: `a.einsum(b, &[0, 1], &[1, 2], &[0, 2])` is `a.matmul(b)`.
+    /// Returns the sum of products of elements of two arrays over the labels of their axes that the
+    /// result lacks: `a.einsum(b, &[0, 1], &[1, 2], &[0, 2])` is `a.matmul(b)`.
     #[must_use]
     #[track_caller]
     pub fn einsum(
@@ -245,7 +246,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         self.to_array(call, &[other])
     }
 
-    /// `x^n` of each element; `x^0 = 1` everywhere.
+    /// Returns `x^n` of each element; `x^0 = 1` everywhere.
     #[must_use]
     #[track_caller]
     pub fn powi(self, n: i64) -> ArrayVariable<'t, S> {
@@ -253,7 +254,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     }
 }
 
-/// Methods of arrays of the numbers that `[…] S` says.
+/// Methods of arrays of numbers of type `S`, with the given bounds.
 macro_rules! methods {
     ([$($bounds:tt)*] $S:ident; $($f:ident $name:literal ($($other:ident)?) ($($axis:ident)?) -> $result:ident $to:ident, $doc:literal;)*) => {
         impl<'t, $($bounds)*> ArrayVariable<'t, $S> {
@@ -382,13 +383,13 @@ macro_rules! special {
 special_functions!(special);
 
 impl<'t, T: Real> ArrayVariable<'t, T> {
-    /// The derivative of `lgamma` at each element.
+    /// Returns the derivative of `lgamma` at each element.
     #[must_use]
     #[track_caller]
     pub fn digamma(self) -> ArrayVariable<'t, T> {
         self.polygamma(0)
     }
-    /// The n-th derivative of `digamma` at each element.
+    /// Returns the n-th derivative of `digamma` at each element.
     #[must_use]
     #[track_caller]
     pub fn polygamma(self, n: i64) -> ArrayVariable<'t, T> {
@@ -397,8 +398,9 @@ impl<'t, T: Real> ArrayVariable<'t, T> {
 }
 
 impl<T: Ordered> ArrayVariable<'_, T> {
-    /// The place of the greatest element in row-major order, the first at a tie, and of a NaN if
-    /// there is one; `None` of an empty array. It is a number of now: the tape does not hold it.
+    /// Returns the index of the greatest element in row-major order, the first at a tie, and that
+    /// of a NaN if there is one; `None` for an empty array. It is computed from the current values:
+    /// the tape does not record it.
     #[must_use]
     pub fn argmax(self) -> Option<usize> {
         let value = self.value();

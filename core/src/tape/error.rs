@@ -1,4 +1,4 @@
-//! What can go wrong on a tape.
+//! Errors of a tape.
 
 use std::panic::Location;
 
@@ -19,9 +19,9 @@ pub enum TapeError {
     Arity {
         /// The operator.
         operator: String,
-        /// How many were given.
+        /// Number of inputs given.
         given: usize,
-        /// How many it takes.
+        /// Number of inputs that it takes.
         expected: usize,
     },
     /// An operator gave the wrong number of cotangents.
@@ -31,9 +31,9 @@ pub enum TapeError {
     Cotangents {
         /// The operator.
         operator: String,
-        /// How many it gave.
+        /// Number of cotangents that it gave.
         given: usize,
-        /// How many inputs it has.
+        /// Number of its inputs.
         expected: usize,
     },
     /// An operation failed.
@@ -43,19 +43,19 @@ pub enum TapeError {
         operator: String,
         /// Why; of arrays with the shapes.
         reason: String,
-        /// Where it was written.
+        /// Location in the user's code.
         at: Option<&'static Location<'static>>,
     },
     /// A value or a cotangent of another shape.
     #[error("an array of shape {given:?} for `{name}`, which has the shape {expected:?} (at {at})")]
     Shape {
-        /// For what it was meant.
+        /// Name of the value that it was meant for.
         name: String,
         /// Its shape.
         given: Vec<usize>,
         /// The shape expected.
         expected: Vec<usize>,
-        /// Where it was given.
+        /// Location in the user's code.
         at: &'static Location<'static>,
     },
     /// The result is complex, so it has no gradient without a seed.
@@ -63,10 +63,10 @@ pub enum TapeError {
         "the result is complex: give `backward_with` a cotangent, or take its `re`, `im` or `abs2`"
     )]
     ComplexResult,
-    /// `set` on what is computed.
+    /// `set` on a variable that is computed.
     #[error("`{name}` is computed, not an input: set the variables that it depends on")]
     NotAnInput {
-        /// What was to be set.
+        /// Name of the value that was to be set.
         name: String,
     },
     /// Two variables of one name.
@@ -89,7 +89,7 @@ pub enum TapeError {
 }
 
 impl TapeError {
-    /// The same with the place in the source.
+    /// Adds the location in the user's code.
     pub(super) fn at(self, at: &'static Location<'static>) -> TapeError {
         match self {
             TapeError::Operator { operator, reason, at: None } => {

@@ -1,4 +1,4 @@
-//! From a tape to a program.
+//! Conversion of a tape to a program.
 
 use std::collections::HashMap;
 
@@ -47,18 +47,18 @@ impl<S: Scalar> std::fmt::Debug for Frozen<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
-    /// The program. Operators of one's own are primitives in it, with their pullbacks.
+    /// Returns the program. User-defined operators are primitives in it, with their pullbacks.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// Value, gradient and all other derivatives, run with the operators of the tape. These have a
-    /// pullback only. Its transpose serves `jvp` where an operator gives one real number; through
-    /// one that gives an array, and for `hvp`, there is an error.
+    /// Returns value, gradient and all other derivatives, run with the operators of the tape. These
+    /// have a pullback only. Its transpose serves `jvp` if an operator gives one real number;
+    /// through one that gives an array, and for `hvp`, there is an error.
     ///
     /// # Errors
-    /// None for a function as it was frozen.
+    /// Never for a function as it was frozen.
     pub fn derivatives(&self) -> Result<Derivatives<'_, S>, TapeError> {
         Ok(Derivatives::new(&self.program, &self.name)?.with_host(self))
     }
@@ -84,13 +84,13 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
     }
 }
 
-/// What the name of an operator's pullback ends with.
+/// Suffix of the name of an operator's pullback.
 const PULLBACK: &str = ".pullback";
 
 impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
-    /// The function of the tape's inputs, in the order in which they were made, that gives this
-    /// variable. It holds the path that was taken, and checks it: where a comparison that was made
-    /// on the way is decided otherwise, a run is an error
+    /// Returns the function of the tape's inputs, in the order in which they were made, that gives
+    /// this variable. It holds the path that was taken, and checks it: where a comparison that was
+    /// made on the way is decided otherwise, a run is an error
     /// ([`RunError::Path`](crate::exec::RunError::Path)). Constant arrays are written out in it,
     /// element by element.
     ///
@@ -100,7 +100,7 @@ impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
         self.tape.freeze(self.index, name, true)
     }
 
-    /// The formula as text, of the path that was taken.
+    /// Returns the formula as text, of the path that was taken.
     pub(super) fn formula(self) -> Result<String, TapeError> {
         let frozen = self.tape.freeze(self.index, "f", false)?;
         Ok(match kind_of::<S>() {
@@ -111,10 +111,10 @@ impl<T: Real, S: Scalar<Real = T>> Variable<'_, S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> ArrayVariable<'_, S> {
-    /// As [`Variable::freeze`]: the function that gives this array.
+    /// Freezes the function that gives this array, like [`Variable::freeze`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Variable::freeze`].
     pub fn freeze(self, name: &str) -> Result<Frozen<S>, TapeError> {
         self.tape.freeze(self.index, name, true)
     }
@@ -138,7 +138,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
         let mut needed = vec![false; index + 1];
         needed[index] = true;
-        // What was compared later had no part in it.
+        // Later comparisons had no part in it.
         let path: Vec<Compared> =
             inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
         for c in &path {
@@ -265,7 +265,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
         Ok(b.mixed(Mixed::Complex, &[re, im]))
     }
 
-    /// The primitive of an operator applied to inputs of such kinds.
+    /// Returns the primitive of an operator applied to inputs of these kinds.
     fn primitive(&mut self, op: &Custom<S>, inputs: Vec<Kind>, result: &Kind) -> PrimitiveId {
         let same = self.primitives.iter().find(|(o, kinds, _)| o.is(op) && *kinds == inputs);
         if let Some((_, _, id)) = same {

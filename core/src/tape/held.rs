@@ -1,4 +1,4 @@
-//! What an entry of a tape holds: a number or an array of numbers.
+//! Value of an entry of a tape: a number or an array of numbers.
 
 use std::{any::TypeId, ops::AddAssign, sync::Arc};
 
@@ -21,23 +21,23 @@ pub(super) enum Held<S: Scalar> {
     Array(Datum<S>),
 }
 
-/// Real or complex, whichever the numbers are.
+/// Returns the kind of the numbers of the tape: real or complex.
 pub(super) fn kind_of<S: Scalar>() -> Kind {
     if TypeId::of::<S>() == TypeId::of::<S::Real>() { Kind::Real } else { Kind::Complex }
 }
 
-/// The kind of a number or of an array on the tape.
+/// Returns the kind of a number or of an array on the tape.
 pub(super) fn kind_if<S: Scalar>(array: bool) -> Kind {
     let number = kind_of::<S>();
     Element::of(&number).filter(|_| array).map_or(number, Kind::Array)
 }
 
-/// A number as a value of a program.
+/// Returns a number as a value of a program.
 pub(super) fn datum<S: Scalar>(x: &S, kind: &Kind) -> Datum<S> {
     if *kind == Kind::Real { Datum::Real(x.re()) } else { Datum::Complex(x.clone()) }
 }
 
-/// The number that a value of a program is.
+/// Returns the number, if a value of a program is one.
 pub(super) fn number<S: Scalar>(d: &Datum<S>) -> Option<S> {
     d.real().map(|x| S::from_real(x.clone())).or_else(|| d.complex().cloned())
 }
@@ -47,7 +47,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         Held::Number(S::lit(f64::NAN))
     }
 
-    /// An array that spoils whatever it meets, of a shape that fits everywhere.
+    /// Returns an array of NaN, which poisons every result, of a shape that fits everywhere.
     pub(super) fn nan_array() -> Held<S> {
         Held::of_array(&[S::lit(f64::NAN)].into_iter().collect())
     }
@@ -59,7 +59,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         })
     }
 
-    /// The value of a program; `None` for what is neither.
+    /// Converts the value of a program; `None` if it is neither a number nor an array of numbers.
     pub(super) fn of_datum(d: Datum<S>) -> Option<Held<S>> {
         match d {
             Datum::Reals(_) | Datum::Complexes(_) => Some(Held::Array(d)),
@@ -71,7 +71,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         matches!(self, Held::Array(_))
     }
 
-    /// The number; NaN in place of an array, which no caller asks for.
+    /// Returns the number; NaN for an array, which no caller passes.
     pub(super) fn number(&self) -> S {
         match self {
             Held::Number(x) => x.clone(),
@@ -79,7 +79,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         }
     }
 
-    /// The array; a number is one of one element.
+    /// Returns the array; a number is one of one element.
     pub(super) fn array(&self) -> Array<S> {
         match self {
             Held::Number(x) => [x.clone()].into_iter().collect(),
@@ -96,7 +96,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         }
     }
 
-    /// The length along each axis; none of a number.
+    /// Returns the length along each axis; none of a number.
     pub(super) fn shape(&self) -> Vec<usize> {
         match self {
             Held::Array(Datum::Reals(xs)) => xs.shape().to_vec(),
@@ -112,14 +112,14 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
         }
     }
 
-    /// The cotangent of `self`, its arrays filled up with zeros to the shape of the value.
+    /// Returns the cotangent of `self`, its arrays filled up with zeros to the shape of the value.
     pub(super) fn cotangent(&self, mut bar: Datum<S>) -> Option<Held<S>> {
         bar.extend_like(&self.datum());
         Held::of_datum(bar)
     }
 
-    /// The element at a place in row-major order, or the range of an axis, a first index and a
-    /// length.
+    /// Returns the element at an index in row-major order, or the range of an axis, given by the
+    /// axis, its start and its length.
     pub(super) fn part(&self, ints: &[i64]) -> Result<Held<S>, String> {
         let none = || "it is a part of an array".to_owned();
         match (self, ints) {

@@ -1,8 +1,8 @@
 //! Operations by their names: small programs, compiled once for each operation and kinds of
 //! operands.
 //!
-//! What the language has a function for, a tape has too. The value is the function of the language,
-//! its pullback the rule of the engine, so nothing is written twice.
+//! A tape has each function that the language has. The value is the function of the language, its
+//! pullback the rule of the engine, so nothing is written twice.
 
 use smallvec::SmallVec;
 
@@ -47,19 +47,19 @@ impl Call {
         Call { name, fixed: SmallVec::new() }
     }
 
-    /// With one more operand that is known.
+    /// Adds a static operand.
     pub(super) fn with(mut self, fixed: Fixed) -> Call {
         self.fixed.push(fixed);
         self
     }
 
-    /// The known operands that are ints.
+    /// Returns the static operands that are ints.
     pub(super) fn ints(&self) -> SmallVec<[i64; 3]> {
         let int = |fixed: &Fixed| if let Fixed::Int(n) = fixed { Some(*n) } else { None };
         self.fixed.iter().filter_map(int).collect()
     }
 
-    /// Appends it to a function; `complex` says what the numbers of the tape are.
+    /// Appends the call to a function; `complex` is true if the numbers of the tape are complex.
     pub(super) fn stage(
         &self,
         s: &mut Stage,
@@ -104,14 +104,14 @@ pub(super) struct Kernel {
     value: Bytecode,
     /// Cotangents of the operands, of which a zero meets nothing.
     pull: Bytecode,
-    /// The same where something leads back to all of the result, if that differs.
+    /// Pullback for a cotangent that reaches all of the result, if that differs.
     pull_all: Option<Bytecode>,
-    /// The operands to all of which something leads back if it does to the result.
+    /// True for each operand all of which a cotangent reaches if it reaches all of the result.
     pub(super) covered: Vec<bool>,
 }
 
 impl Kernel {
-    /// Of operands that are arrays or numbers.
+    /// Compiles the operation for operands that are arrays or numbers.
     pub(super) fn new<S: Scalar>(call: &Call, arrays: &[bool]) -> Result<Kernel, String> {
         let complex = kind_of::<S>() == Kind::Complex;
         let params: Vec<Param> = (arrays.iter().enumerate())
@@ -180,8 +180,8 @@ impl Kernel {
         self.value.call(machine, &NoHost, &Limits::default(), args).map_err(|e| reason(&e))
     }
 
-    /// The cotangents of the operands, from these, the result and its cotangent; `all` says that
-    /// something leads back to all of the result.
+    /// Computes the cotangents of the operands, from these, the result and its cotangent; `all` is
+    /// true if the cotangent reaches all of the result.
     pub(super) fn pull<S: Scalar>(
         &self,
         machine: &mut Machine<S>,
@@ -196,7 +196,7 @@ impl Kernel {
     }
 }
 
-/// What is wrong, without a place in a program that nobody wrote.
+/// Returns the message without a position, which would be in a generated program.
 fn reason(e: &RunError) -> String {
     match e {
         RunError::Array { source, .. } => source.to_string(),
@@ -207,7 +207,7 @@ fn reason(e: &RunError) -> String {
     }
 }
 
-/// The cotangents, where the call is one instruction: its rule, which may use the result.
+/// Returns the cotangents, if the call is one instruction: by its rule, which may use the result.
 fn one_rule(
     call: &Call,
     stage: &mut Stage,

@@ -27,12 +27,12 @@
 //! - Numbers pass through as constants: they have no gradient.
 //! - Derivatives are those of the op table; an operation of one's own is an [`Operator`], applied
 //!   with [`Tape::apply`].
-//! - [`Variable::freeze`] turns what was noted into a program, which can be optimised,
+//! - [`Variable::freeze`] turns the recorded operations into a program, which can be optimised,
 //!   differentiated and run again.
 //! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path
 //!   is still the old one; a frozen program fails where it would be another.
-//! - Operators like `+` cannot return an error. What goes wrong in them (variables of two tapes) is
-//!   kept, gives NaN, and is reported by the next `backward` or `freeze`.
+//! - Operators like `+` cannot return an error. An error in them (variables of two tapes) is
+//!   kept, gives NaN, and is returned by the next `backward` or `freeze`.
 //!
 //! An [`ArrayVariable`] is an array with a shape on the same tape: operators broadcast, its methods
 //! are the functions that the [language](crate::text) has for arrays, with the same rules.

@@ -1,4 +1,4 @@
-//! The tape: what was computed, in order.
+//! Tape: the recorded operations, in order.
 
 use std::{cell::RefCell, cmp::Ordering, collections::HashMap, fmt, panic::Location, sync::Arc};
 
@@ -30,7 +30,7 @@ pub struct Tape<S: Scalar = f64> {
 pub(super) struct Inner<S: Scalar> {
     pub(super) entries: Vec<Entry<S>>,
     gradients: Vec<Option<Held<S>>>,
-    /// The first thing that went wrong where no error could be returned.
+    /// First error that could not be returned.
     pub(super) fault: Option<TapeError>,
     /// The comparisons that decided which path was taken.
     pub(super) path: Vec<Compared>,
@@ -39,18 +39,18 @@ pub(super) struct Inner<S: Scalar> {
     engine: Engine<S>,
 }
 
-/// One operation.
+/// Entry of a tape: an operation and its value.
 pub(super) struct Entry<S: Scalar> {
     pub(super) step: Step<S>,
     pub(super) args: SmallVec<[usize; 2]>,
     pub(super) value: Held<S>,
-    /// Whether it depends on a variable.
+    /// True if it depends on a variable.
     active: bool,
-    /// Where the user wrote it.
+    /// Location in the user's code.
     pub(super) at: &'static Location<'static>,
 }
 
-/// What a variable was compared with.
+/// Right side of a comparison.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Side {
     Entry(usize),
@@ -60,7 +60,7 @@ pub(super) enum Side {
 /// A comparison, with its answer.
 #[derive(Clone, Copy)]
 pub(super) struct Compared {
-    /// How long the tape was.
+    /// Length of the tape at the comparison.
     pub(super) made: usize,
     pub(super) left: usize,
     pub(super) right: Side,
@@ -85,7 +85,7 @@ impl<S: Scalar> Default for Tape<S> {
 }
 
 impl Tape {
-    /// An empty tape of floats. For other numbers: `Tape::<Complex<f64>>::default()`.
+    /// Creates an empty tape of floats. For other numbers: `Tape::<Complex<f64>>::default()`.
     #[must_use]
     pub fn new() -> Tape {
         Tape::default()
@@ -93,7 +93,7 @@ impl Tape {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Tape<S> {
-    /// An input. The name is for prints and for the parameters of frozen functions.
+    /// Adds an input. The name is for prints and for the parameters of frozen functions.
     #[track_caller]
     pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
         let index =
@@ -101,7 +101,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Variable { tape: self, index }
     }
 
-    /// An input that is an array.
+    /// Adds an input that is an array.
     #[track_caller]
     pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
         let index =
@@ -109,33 +109,33 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         ArrayVariable { tape: self, index }
     }
 
-    /// A number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
+    /// Adds a number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
     #[track_caller]
     pub fn constant(&self, value: S) -> Variable<'_, S> {
         let index = self.push(Step::Constant, SmallVec::new(), Held::Number(value), false);
         Variable { tape: self, index }
     }
 
-    /// An array without a gradient. References need not be wrapped: `x - &data` does it.
+    /// Adds an array without a gradient. References need not be wrapped: `x - &data` does it.
     #[track_caller]
     pub fn constant_array(&self, value: &Array<S>) -> ArrayVariable<'_, S> {
         let index = self.push(Step::Constant, SmallVec::new(), Held::of_array(value), false);
         ArrayVariable { tape: self, index }
     }
 
-    /// The vector of some numbers.
+    /// Returns the vector of some numbers.
     #[track_caller]
     pub fn vector<'t>(&'t self, items: &[Variable<'t, S>]) -> ArrayVariable<'t, S> {
         let places: Vec<_> = items.iter().map(|x| (x.tape, x.index)).collect();
         ArrayVariable { tape: self, index: self.call(Call::new(VECTOR), &places, true) }
     }
 
-    /// An operator with its state, ready to be [applied](Tape::apply) any number of times.
+    /// Wraps an operator with its state, ready to be [applied](Tape::apply) any number of times.
     pub fn operator(&self, operator: impl Operator<S> + 'static) -> Arc<dyn Operator<S>> {
         Arc::new(operator)
     }
 
-    /// The same for arrays, see [`apply_to_arrays`](Tape::apply_to_arrays).
+    /// Wraps an operator on arrays, see [`apply_to_arrays`](Tape::apply_to_arrays).
     pub fn array_operator(
         &self,
         operator: impl ArrayOperator<S> + 'static,
@@ -161,7 +161,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     /// Applies an operator of one's own to arrays.
     ///
     /// # Errors
-    /// As [`apply`](Tape::apply).
+    /// Those of [`apply`](Tape::apply).
     #[track_caller]
     pub fn apply_to_arrays<'t>(
         &'t self,
@@ -192,19 +192,19 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         self.inner.borrow_mut().gradients.clear();
     }
 
-    /// How many entries it has: inputs, constants and operations.
+    /// Returns the number of entries: inputs, constants and operations.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner.borrow().entries.len()
     }
 
-    /// Whether nothing is on it.
+    /// Returns true if there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The error that the operators on the tape could not return, if there was one.
+    /// Returns the error that the operators on the tape could not return, if there was one.
     #[must_use]
     pub fn fault(&self) -> Option<TapeError> {
         self.inner.borrow().fault.clone()
@@ -250,8 +250,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         Ok(inner.entries.len() - 1)
     }
 
-    /// Notes an operation; what goes wrong is kept as the fault of the tape. `array` says what the
-    /// result is if it fails.
+    /// Records an operation; an error is kept as the fault of the tape. `array` is true if the
+    /// result is an array, for a placeholder if it fails.
     #[track_caller]
     pub(super) fn operation(
         &self,
@@ -265,7 +265,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
     }
 
-    /// The same of a function of the language; `array` says what the result is if it fails.
+    /// Records a call of a function of the language; `array` is true if the result is an array, for
+    /// a placeholder if the call fails.
     #[track_caller]
     pub(super) fn call(&self, call: Call, args: &[(&Tape<S>, usize)], array: bool) -> usize {
         let operator = call.name.to_owned();
@@ -290,14 +291,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
     }
 
-    /// Keeps what went wrong; NaN takes the place of the value.
+    /// Keeps an error and records NaN in place of the value.
     #[track_caller]
     pub(super) fn spoil(&self, fault: TapeError, value: Held<S>) -> usize {
         self.inner.borrow_mut().fault.get_or_insert(fault);
         self.push(Step::Constant, SmallVec::new(), value, false)
     }
 
-    /// Computes anew what depends on inputs that were set.
+    /// Computes anew the values that depend on inputs that were set.
     pub(super) fn refresh(&self) {
         let inner = &mut *self.inner.borrow_mut();
         if inner.changed.is_empty() {
@@ -359,7 +360,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         found.unwrap_or_else(|| inner.entries[index].value.zero_like())
     }
 
-    /// One sweep from the result back; adds to the gradients.
+    /// Runs one sweep from the result back; adds to the gradients.
     #[track_caller]
     pub(super) fn backward(&self, result: usize, seed: Held<S>) -> Result<(), TapeError> {
         self.refresh();
@@ -373,7 +374,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             return Err(TapeError::Shape { name, given, expected, at: Location::caller() });
         }
         let mut bars: Vec<Option<Held<S>>> = vec![None; result + 1];
-        // The entries to all of which something leads back. The zeros among a seed are none of its.
+        // Entries all of which a cotangent reaches. A seed that is an array may
+        // contain zeros that are not reached.
         let mut all = vec![false; result + 1];
         all[result] = !seed.is_array();
         bars[result] = Some(seed);
@@ -419,17 +421,17 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 }
 
-/// The decompositions of which something leads back to the values, the entry, and to the vectors,
-/// by name and matrix.
+/// Decompositions whose values (by the entry) and whose vectors a cotangent reaches, by name and
+/// matrix.
 #[derive(Default)]
 struct Decomposed(HashMap<(&'static str, usize), (Option<usize>, bool)>);
 
 impl Decomposed {
-    /// Takes note of an entry to which something leads back.
+    /// Records that a cotangent reaches an entry.
     ///
     /// # Errors
-    /// Something leads back both to values and to vectors, of which some are equal: what functions
-    /// such as `V diag(g(w)) V^H` have of derivatives there, neither says.
+    /// Cotangents reach both the values and the vectors of a matrix with equal values: neither
+    /// determines the derivative of functions such as `V diag(g(w)) V^H` there.
     fn visit<T: Real, S: Scalar<Real = T>>(
         &mut self,
         k: usize,
@@ -475,7 +477,7 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
         self.engine.value(step, &held)
     }
 
-    /// The cotangents of the operands of an entry.
+    /// Returns the cotangents of the operands of an entry.
     fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
         let entry = &self.entries[k];
         let args: SmallVec<[&Held<S>; 2]> =

@@ -1,4 +1,4 @@
-//! Operators of one's own: a value and a gradient, with whatever state they need.
+//! User-defined operators: a value and a gradient, with state of their own.
 
 use std::{fmt, sync::Arc};
 
@@ -35,20 +35,20 @@ use crate::{array::Array, scalar::Scalar};
 ///
 /// Two closures do as well: see `from_closures` below.
 pub trait Operator<S: Scalar>: Send + Sync {
-    /// Its name, for messages and prints.
+    /// Returns its name, for messages and prints.
     fn name(&self) -> &str;
-    /// How many inputs it takes; `None`: any number.
+    /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// There is no value; the message is the reason.
     fn forward(&self, inputs: &[S]) -> Result<S, String>;
-    /// The cotangents of the inputs, one for each in order, from the cotangent of the output. On
-    /// complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// Computes the cotangents of the inputs, one for each in order, from the cotangent of the
+    /// output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
     ///
     /// # Errors
-    /// Why there are none, in words.
+    /// There are no cotangents; the message is the reason.
     fn backward(&self, inputs: &[S], output: &S, cotangent: &S) -> Result<Vec<S>, String>;
 }
 
@@ -81,20 +81,21 @@ pub trait Operator<S: Scalar>: Send + Sync {
 /// # Ok::<(), ketgrad_core::tape::TapeError>(())
 /// ```
 pub trait ArrayOperator<S: Scalar>: Send + Sync {
-    /// Its name, for messages and prints.
+    /// Returns its name, for messages and prints.
     fn name(&self) -> &str;
-    /// How many inputs it takes; `None`: any number.
+    /// Returns the number of inputs it takes; `None`: any number.
     fn arity(&self) -> Option<usize>;
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// There is no value; the message is the reason.
     fn forward(&self, inputs: &[Array<S>]) -> Result<Array<S>, String>;
-    /// The cotangents of the inputs, one for each in order and of its shape, from the cotangent of
-    /// the output. On complex numbers the derivative is conjugated, see [`rules`](crate::rules).
+    /// Computes the cotangents of the inputs, one for each in order and of its shape, from the
+    /// cotangent of the output. On complex numbers the derivative is conjugated, see
+    /// [`rules`](crate::rules).
     ///
     /// # Errors
-    /// Why there are none, in words.
+    /// There are no cotangents; the message is the reason.
     fn backward(
         &self,
         inputs: &[Array<S>],
@@ -104,8 +105,8 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
 }
 
 impl<S: Scalar> dyn Operator<S> {
-    /// An operator of two functions: the value, and the cotangents of the inputs from (inputs,
-    /// output, cotangent).
+    /// Creates an operator of two functions: the value, and the cotangents of the inputs from
+    /// (inputs, output, cotangent).
     ///
     /// ```
     /// use ketgrad_core::tape::{Operator, Tape};

@@ -65,8 +65,8 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Tape<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Inner<S> {
-    /// An entry as calls in calls. What is used more than once, or is long, has a name:
-    /// `matmul(v1, v1) where v1 = sin(x)`.
+    /// Returns an entry as nested calls. A part that is used more than once, or is long, has a
+    /// name: `matmul(v1, v1) where v1 = sin(x)`.
     pub(super) fn calls(&self, index: usize) -> String {
         let mut uses = vec![0usize; index + 1];
         uses[index] = 1;

@@ -1,4 +1,4 @@
-//! What one entry of a tape computes, and what flows back through it.
+//! Operation of one entry of a tape, and its pullback.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -22,7 +22,7 @@ use super::{
     operator::{ArrayOperator, Operator},
 };
 
-/// What an entry does.
+/// Operation of an entry.
 #[derive(Clone)]
 pub(super) enum Step<S: Scalar> {
     Input(String),
@@ -57,7 +57,7 @@ impl<S: Scalar> Step<S> {
         }
     }
 
-    /// Operands that are known, as they are printed behind the others.
+    /// Returns the static operands, which are printed after the others.
     pub(super) fn fixed(&self) -> Vec<String> {
         let call = match self {
             Step::Power(n) => return vec![n.to_string()],
@@ -87,7 +87,7 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
         })
     }
 
-    /// One cotangent for each input, of its shape.
+    /// Computes one cotangent for each input, of its shape.
     pub(super) fn backward(
         &self,
         inputs: &[Held<S>],
@@ -130,7 +130,8 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
 }
 
 impl<S: Scalar> Step<S> {
-    /// Whether something leads back to all of the `k`-th operand if it does to all of the result.
+    /// Returns true if a cotangent reaches all of the `k`-th operand whenever it reaches all of the
+    /// result.
     pub(super) fn covers(&self, k: usize) -> bool {
         match self {
             Step::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
@@ -148,7 +149,7 @@ impl<S: Scalar> Custom<S> {
         }
     }
 
-    /// Whether both are one and the same.
+    /// Returns true if both are the same operator.
     pub(super) fn is(&self, other: &Custom<S>) -> bool {
         match (self, other) {
             (Custom::Numbers(a), Custom::Numbers(b)) => Arc::ptr_eq(a, b),
@@ -161,7 +162,7 @@ impl<S: Scalar> Custom<S> {
 /// The cotangents of the operands of a step.
 pub(super) type Pulled<S> = SmallVec<[Option<Held<S>>; 2]>;
 
-/// What computes the steps: the machine of the language and what was compiled for it.
+/// Evaluator of the operations: the machine of the language and the compiled kernels.
 pub(super) struct Engine<S: Scalar> {
     machine: Machine<S>,
     kernels: HashMap<(Call, SmallVec<[bool; 2]>), Arc<Kernel>>,
@@ -174,7 +175,7 @@ impl<S: Scalar> Default for Engine<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Engine<S> {
-    /// The operation on operands that are arrays or numbers, compiled once.
+    /// Returns the operation on operands that are arrays or numbers, compiled once.
     pub(super) fn kernel(
         &mut self,
         call: Call,
@@ -190,7 +191,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         })
     }
 
-    /// The value of a step.
+    /// Computes the value of an operation.
     pub(super) fn value(
         &mut self,
         step: &Step<S>,
@@ -236,9 +237,8 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
         }))
     }
 
-    /// The cotangents of the operands, none of an operand of which the operation takes nothing.
-    /// `all` says that something leads back to all of the result: then a zero is a number like
-    /// others.
+    /// Computes the cotangents of the operands, `None` for an operand that has none. `all` is true
+    /// if the cotangent reaches all of the result: then a zero is a number like others.
     pub(super) fn pull(
         &mut self,
         step: &Step<S>,
@@ -254,7 +254,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
             let bar = bar.number();
             Some(Held::Number(if all { p.conj() * bar } else { S::scale(&p.conj(), &bar) }))
         };
-        // Of what has no slope, or was not chosen, nothing is left.
+        // An operand without slope, or that was not chosen, has no cotangent.
         let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
             Step::Input(_) | Step::Constant => SmallVec::new(),
@@ -295,7 +295,7 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                 let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
                 op.backward(&inputs, y, bar)?.into_iter().map(Some).collect()
             }
-            // Of a part the cotangent is added where it belongs.
+            // The cotangent of a part is added in place.
             Step::Op(_) | Step::Part(_) => SmallVec::new(),
         })
     }

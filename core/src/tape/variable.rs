@@ -33,9 +33,9 @@ impl<S: Scalar> Clone for Variable<'_, S> {
 }
 impl<S: Scalar> Copy for Variable<'_, S> {}
 
-/// What may stand beside a variable: another one, or a float.
+/// Operand beside a variable: another one, or a float.
 pub trait Argument<'t, S: Scalar> {
-    /// It as a variable of the tape; a float becomes a constant.
+    /// Converts it to a variable of the tape; a float becomes a constant.
     fn on(self, tape: &'t Tape<S>) -> Variable<'t, S>;
 }
 impl<'t, S: Scalar> Argument<'t, S> for Variable<'t, S> {
@@ -56,27 +56,27 @@ impl<'t, T: Real, S: Scalar<Real = T>> Argument<'t, S> for f64 {
 }
 
 impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
-    /// The tape that it is on.
+    /// Returns the tape that it is on.
     #[must_use]
     pub fn tape(self) -> &'t Tape<S> {
         self.tape
     }
 
-    /// The value.
+    /// Returns the value.
     #[must_use]
     pub fn value(self) -> S {
         self.tape.value(self.index).number()
     }
 
-    /// The gradients of all `backward`s since the last [`Tape::zero_gradients`], added up. Computed
-    /// variables have theirs, too. Of a complex number `dL/dx + i dL/dy`.
+    /// Returns the gradients of all `backward`s since the last [`Tape::zero_gradients`], added up.
+    /// Computed variables have theirs, too. For a complex number `dL/dx + i dL/dy`.
     #[must_use]
     pub fn gradient(self) -> S {
         self.tape.gradient(self.index).number()
     }
 
-    /// Gives an input another value. What depends on it is computed anew when it is next asked for;
-    /// gradients stay as they are.
+    /// Gives an input another value. Values that depend on it are computed anew when they are next
+    /// read; gradients stay as they are.
     #[track_caller]
     pub fn set(self, value: S) {
         self.tape.set(self.index, Held::Number(value));
@@ -93,7 +93,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
         self.backward_with(S::one())
     }
 
-    /// Adds to all gradients what the given cotangent of this number makes of them.
+    /// Adds the pullback of the given cotangent of this number to all gradients.
     ///
     /// # Errors
     /// An operator failed, or something went wrong before.
@@ -115,13 +115,13 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
         self.note(Step::Op(op), &[(self.tape, self.index), (other.tape, other.index)])
     }
 
-    /// `x^n`; `x^0 = 1` everywhere.
+    /// Returns `x^n`; `x^0 = 1` everywhere.
     #[must_use]
     #[track_caller]
     pub fn powi(self, n: i64) -> Variable<'t, S> {
         self.note(Step::Power(n), &[(self.tape, self.index)])
     }
-    /// `x^y`.
+    /// Returns `x^y`.
     #[must_use]
     #[track_caller]
     pub fn pow(self, y: impl Argument<'t, S>) -> Variable<'t, S> {
@@ -144,55 +144,55 @@ macro_rules! functions {
 unary_functions!(functions);
 
 impl<'t, T: Real> Variable<'t, T> {
-    /// The absolute value; its slope at 0 is 0.
+    /// Returns the absolute value; its slope at 0 is 0.
     #[must_use]
     #[track_caller]
     pub fn abs(self) -> Variable<'t, T> {
         self.op1(Op::Real1(Real1::Abs))
     }
-    /// Any operation of the table on one real number.
+    /// Applies any operation of the table on one real number.
     #[must_use]
     #[track_caller]
     pub fn real1(self, op: Real1) -> Variable<'t, T> {
         self.op1(Op::Real1(op))
     }
-    /// The greater one; the first at a tie.
+    /// Returns the greater one; the first at a tie.
     #[must_use]
     #[track_caller]
     pub fn max(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Max), other)
     }
-    /// The lesser one; the first at a tie.
+    /// Returns the lesser one; the first at a tie.
     #[must_use]
     #[track_caller]
     pub fn min(self, other: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Min), other)
     }
-    /// The angle of the point `(x, self)`.
+    /// Returns the angle of the point `(x, self)`.
     #[must_use]
     #[track_caller]
     pub fn atan2(self, x: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Atan2), x)
     }
-    /// `sqrt(self^2 + y^2)`.
+    /// Returns `sqrt(self^2 + y^2)`.
     #[must_use]
     #[track_caller]
     pub fn hypot(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::Hypot), y)
     }
-    /// `ln(e^x + e^y)` without overflow.
+    /// Returns `ln(e^x + e^y)` without overflow.
     #[must_use]
     #[track_caller]
     pub fn logaddexp(self, y: impl Argument<'t, T>) -> Variable<'t, T> {
         self.op2(Op::Real2(Real2::LogAddExp), y)
     }
-    /// The derivative of `lgamma`.
+    /// Returns the derivative of `lgamma`.
     #[must_use]
     #[track_caller]
     pub fn digamma(self) -> Variable<'t, T> {
         self.polygamma(0)
     }
-    /// The n-th derivative of `digamma`.
+    /// Returns the n-th derivative of `digamma`.
     #[must_use]
     #[track_caller]
     pub fn polygamma(self, n: i64) -> Variable<'t, T> {
@@ -300,17 +300,18 @@ impl<T: Ordered> Variable<'_, T> {
     }
 }
 
-/// Comparisons, written out so that each is noted where its operator stands.
+/// Comparisons, written out so that each is recorded with the location of its operator.
 macro_rules! comparisons {
     ($Other:ty, $x:ident, $y:ident: $compare:expr) => {
-        /// By value, so that code on a tape may branch. The tape holds the branch that was taken.
+        /// Compares by value, so that code on a tape may branch. The tape holds the branch that was
+        /// taken.
         impl<T: Ordered> PartialEq<$Other> for Variable<'_, T> {
             #[track_caller]
             fn eq(&self, other: &$Other) -> bool {
                 self.partial_cmp(other) == Some(Ordering::Equal)
             }
         }
-        /// By value.
+        /// Compares by value.
         impl<T: Ordered> PartialOrd<$Other> for Variable<'_, T> {
             #[track_caller]
             fn partial_cmp(&self, other: &$Other) -> Option<Ordering> {

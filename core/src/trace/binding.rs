@@ -10,7 +10,7 @@ use crate::{
 
 use super::expr::{ComplexExpr, Expr};
 
-/// `number` as one expression.
+/// Returns a complex number as one expression.
 fn join(z: Complex<Expr>) -> ComplexExpr {
     ComplexExpr::new(z.re, z.im)
 }

@@ -1,4 +1,4 @@
-//! How an operation becomes a part: the rules that are applied at once.
+//! Construction of expressions: the rewrite rules that are applied at once.
 //!
 //! | rule | |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | 0 and 1 vanish | `x + 0 = x`, `1 x = x`, `0 x = 0`, `0 / x = 0`, `x^1 = x` |
 //! | the same parts cancel | `x - x = 0` |
 //! | signs move outwards | `(-x) y = -(x y)`, `x + (-y) = x - y`, `sin(-x) = -sin x`, `cos(-x) = cos x` |
-//! | constant factors stand first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
+//! | constant factors come first and are collected | `x/3 = 1/3 x`, `2 (3 x) = 6 x`, `2 x + 3 x = 5 x` |
 //! | parts of complex numbers are known | `re(a + b i) = a`, `re z + i im z = z`, `conj(conj z) = z` |
 //!
 //! They hold for real and complex numbers. In floats `0 x = 0` and `x - x = 0` also where x is
@@ -18,7 +18,7 @@ use crate::ir::{Compare, Kind, Literal, Mixed, Number1, Number2, Op, Real1, Real
 
 use super::{constant::Constant, node::Sym};
 
-/// A constant as a number of the given kind.
+/// Returns a constant as a number of the given kind.
 pub(super) fn like(c: Constant, kind: &Kind) -> Sym {
     promoted(Sym::Const(c), kind)
 }
@@ -31,7 +31,7 @@ pub(super) fn is_zero(x: &Sym) -> bool {
     x.constant().is_some_and(Constant::is_zero)
 }
 
-/// A constant factor and the rest: `3 x` is (3, x).
+/// Splits off a constant factor: `3 x` is (3, x).
 fn split(x: &Sym) -> (Constant, Sym) {
     if let Some([c, rest]) = x.args_of(Op::Number2(Number2::Mul))
         && let Some(c) = c.constant().filter(|c| c.is_exact())
@@ -44,7 +44,7 @@ fn split(x: &Sym) -> (Constant, Sym) {
     }
 }
 
-/// `-x` for an `x` that says so itself.
+/// Returns `-x` for an `x` with a negative sign.
 fn negated(x: &Sym) -> Option<Sym> {
     let negative = x.constant().map_or_else(|| split(x).0.is_negative(), Constant::is_negative);
     negative.then(|| neg(x))
@@ -63,7 +63,7 @@ fn neg(x: &Sym) -> Sym {
     }
 }
 
-/// `c x` for a constant that is exact or a float.
+/// Returns `c x` for a constant that is exact or a float.
 fn times(c: Constant, x: Sym) -> Sym {
     if c.is_zero() {
         return like(Constant::ZERO, &x.kind());
@@ -78,7 +78,7 @@ fn times(c: Constant, x: Sym) -> Sym {
     Sym::op(Op::Number2(Number2::Mul), &[like(c, &kind), x], kind)
 }
 
-/// The parts of a complex number that is written with them.
+/// Returns the parts of a complex number that is written with them.
 fn cartesian(z: &Sym) -> Option<(Sym, Sym)> {
     if let Some([x]) = z.args_of(Op::Mixed(Mixed::Promote)) {
         return Some((x.clone(), Sym::int(0)));
@@ -89,7 +89,7 @@ fn cartesian(z: &Sym) -> Option<(Sym, Sym)> {
     }
 }
 
-/// `x + i y`.
+/// Returns `x + i y`.
 pub(super) fn complex(x: Sym, y: Sym) -> Sym {
     if let (Some([z]), Some([w])) =
         (x.args_of(Op::Mixed(Mixed::Re)), y.args_of(Op::Mixed(Mixed::Im)))
@@ -103,7 +103,7 @@ pub(super) fn complex(x: Sym, y: Sym) -> Sym {
     }
 }
 
-/// Complex constants, part by part; `None` where a part is no constant or not exact.
+/// Returns the parts of complex constants; `None` if a part is not a constant.
 fn constants(a: &Sym, b: &Sym) -> Option<[Constant; 4]> {
     let ((x, y), (u, v)) = (cartesian(a)?, cartesian(b)?);
     Some([x.constant()?, y.constant()?, u.constant()?, v.constant()?])
@@ -212,7 +212,7 @@ fn div(a: &Sym, b: &Sym) -> Sym {
     }
 }
 
-/// An operation on one number.
+/// Builds an operation on one number.
 pub(super) fn number1(op: Number1, x: &Sym) -> Sym {
     use Number1 as F;
     if op == F::Neg {
@@ -241,7 +241,7 @@ pub(super) fn number1(op: Number1, x: &Sym) -> Sym {
     Sym::op(Op::Number1(op), std::slice::from_ref(x), x.kind())
 }
 
-/// An operation on two numbers of one kind.
+/// Builds an operation on two numbers of one kind.
 pub(super) fn number2(op: Number2, a: &Sym, b: &Sym) -> Sym {
     match op {
         Number2::Add => add(a, b, false),
@@ -263,7 +263,7 @@ pub(super) fn number2(op: Number2, a: &Sym, b: &Sym) -> Sym {
     }
 }
 
-/// An operation on one real number; of a constant its value.
+/// Builds an operation on one real number; of a constant its value.
 pub(super) fn real1(op: Real1, x: &Sym) -> Sym {
     if let Sym::Const(c) = x {
         if c.is_exact() && op == Real1::Abs {
@@ -278,7 +278,7 @@ pub(super) fn real1(op: Real1, x: &Sym) -> Sym {
     Sym::op(Op::Real1(op), std::slice::from_ref(x), Kind::Real)
 }
 
-/// An operation on two real numbers.
+/// Builds an operation on two real numbers.
 pub(super) fn real2(op: Real2, a: &Sym, b: &Sym) -> Sym {
     if let (Sym::Const(x), Sym::Const(y), Real2::Min | Real2::Max) = (a, b, op)
         && let Some(order) = x.compare(*y)
@@ -292,7 +292,7 @@ pub(super) fn real2(op: Real2, a: &Sym, b: &Sym) -> Sym {
     Sym::op(Op::Real2(op), &[a.clone(), b.clone()], Kind::Real)
 }
 
-/// `x^n`.
+/// Returns `x^n`.
 pub(super) fn powi(x: &Sym, n: i64) -> Sym {
     let kind = x.kind();
     match (n, x.constant().and_then(|c| c.powi(n))) {
@@ -307,13 +307,13 @@ pub(super) fn powi(x: &Sym, n: i64) -> Sym {
     }
 }
 
-/// The n-th derivative of digamma.
+/// Returns the n-th derivative of digamma.
 pub(super) fn polygamma(x: &Sym, n: i64) -> Sym {
     let n = Sym::op(Op::Int(n), &[], Kind::Int);
     Sym::op(Op::Mixed(Mixed::Polygamma), &[x.clone(), n], Kind::Real)
 }
 
-/// A real-valued or conjugating operation on a complex number.
+/// Builds a real-valued or conjugating operation on a complex number.
 pub(super) fn of_complex(op: Mixed, z: &Sym) -> Sym {
     let conjugated = z.args_of(Op::Mixed(Mixed::Conj)).map(|a| &a[0]);
     match (op, cartesian(z), conjugated) {
@@ -331,8 +331,8 @@ pub(super) fn of_complex(op: Mixed, z: &Sym) -> Sym {
     }
 }
 
-/// Any operation, as the instructions of a function name them; `None` for one that expressions do
-/// not have.
+/// Builds any operation, as the instructions of a function name them; `None` for one that
+/// expressions do not have.
 pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
     Some(match (op, args) {
         (Op::Real(Literal(x)), []) => Sym::Const(Constant::from_f64(x)),
@@ -378,7 +378,7 @@ pub(super) fn integer(n: &Sym) -> Option<i64> {
     }
 }
 
-/// A comparison; of constants its answer.
+/// Builds a comparison; of constants its result.
 pub(super) fn compare(op: Compare, a: &Sym, b: &Sym) -> Sym {
     match (a, b) {
         (Sym::Const(x), Sym::Const(y)) => {
@@ -388,7 +388,7 @@ pub(super) fn compare(op: Compare, a: &Sym, b: &Sym) -> Sym {
     }
 }
 
-/// `a` if the condition holds, else `b`.
+/// Returns `a` if the condition holds, else `b`.
 pub(super) fn select(c: &Sym, a: &Sym, b: &Sym) -> Sym {
     match c.node().map(|n| &n.what) {
         Some(super::node::What::Op(Op::Bool(true))) => a.clone(),

@@ -51,18 +51,18 @@ impl<R: Ordered, V: Valued<R>, O, F> std::fmt::Debug for Cached<R, V, O, F> {
 }
 
 impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O, F> {
-    /// Nothing is recorded yet.
+    /// Creates a cached function without recordings.
     pub fn new(name: &str, names: &[&str], f: F) -> Cached<R, V, O, F> {
         let names = names.iter().map(|n| (*n).to_owned()).collect();
         Cached { name: name.into(), names, f, known: Vec::new(), types: PhantomData }
     }
 
-    /// What has been recorded.
+    /// Returns the recordings.
     pub fn recordings(&self) -> impl Iterator<Item = &Recording> {
         self.known.iter().map(|(r, _)| r)
     }
 
-    /// The value.
+    /// Computes the value.
     ///
     /// # Errors
     /// The function cannot be recorded, or fails.
@@ -71,16 +71,17 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
         Ok(self.known[k].1.value(&args)?)
     }
 
-    /// The value and the gradient by each parameter.
+    /// Computes the value and the gradient by each parameter.
     ///
     /// # Errors
-    /// As [`value`](Cached::value); the result is no real number.
+    /// Those of [`value`](Cached::value); the result is no real number.
     pub fn value_and_gradient(&mut self, values: V) -> Result<(R, Numbers<R>), TraceError> {
         let (k, args) = self.find(values)?;
         Ok(self.known[k].1.value_and_gradient(&args)?)
     }
 
-    /// Where the recording is that holds at these values.
+    /// Returns the index of the recording that holds at these values, which is made if there is
+    /// none, and the values as arguments.
     fn find(&mut self, values: V) -> Result<(usize, Numbers<R>), TraceError> {
         let datum = values.datum();
         let args = match datum {

@@ -1,8 +1,8 @@
 //! Calls that stay calls: functions with rules of their own, and primitives.
 //!
-//! A Rust function that is recorded is inlined, and so is all that it calls. What has a derivative
-//! of its own, or none, must stay a call: it is called through a [`Callee`], on numbers as on
-//! symbols.
+//! A Rust function that is recorded is inlined, and so is all that it calls. A function with a
+//! derivative of its own, or without one, must stay a call: it is called through a [`Callee`], on
+//! numbers as on symbols.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program, trace::{Callee, Expr, Record, trace}};
@@ -45,7 +45,7 @@ use super::{
 #[derive(Clone)]
 pub struct Callee(pub(super) Arc<Shared>);
 
-/// What is called.
+/// Function or primitive of a callee.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) program: Program,
@@ -72,11 +72,11 @@ impl fmt::Debug for Callee {
 }
 
 impl Callee {
-    /// The function or primitive of the given name. Its parameters and its result are all real or
-    /// all complex.
+    /// Creates a callee from the function or primitive of the given name. Its parameters and its
+    /// result are all real or all complex.
     ///
     /// # Errors
-    /// There is none, or it takes or gives something else.
+    /// There is none of that name, or its parameters or its result are of other kinds.
     pub fn new(program: &Program, name: &str) -> Result<Callee, TraceError> {
         if let Some(f) = program.lookup(name) {
             return Callee::function(program, f);
@@ -96,10 +96,10 @@ impl Callee {
         Callee::shared(program, Target::Primitive(p), name, params, result)
     }
 
-    /// What is registered under the given name.
+    /// Returns the function or primitive that is registered under the given name.
     ///
     /// # Errors
-    /// As [`Callee::new`].
+    /// Those of [`Callee::new`].
     pub fn registered(rules: &Rules, name: &str) -> Result<Callee, TraceError> {
         Callee::new(rules.program(), name)
     }
@@ -147,7 +147,7 @@ impl Callee {
         Ok(Callee(Arc::new(Shared { program, target, name, params, result, code, host, key })))
     }
 
-    /// With the host that computes the primitives behind it where it runs on numbers.
+    /// Sets the host that computes its primitives when it runs on numbers.
     #[must_use]
     pub fn with_host(self, host: Arc<dyn Hosts>) -> Callee {
         let mut shared = Arc::unwrap_or_clone(self.0);
@@ -155,10 +155,10 @@ impl Callee {
         Callee(Arc::new(shared))
     }
 
-    /// The identity, through which no derivative flows: what comes out counts as constant.
+    /// Creates the identity with a zero derivative: its result counts as constant.
     ///
     /// # Errors
-    /// None: the function is valid.
+    /// Never: the function is valid.
     pub fn detach() -> Result<Callee, TraceError> {
         let mut b = FunctionBuilder::new("detach", vec![Param::new("x", Kind::Real)], Kind::Real);
         let x = b.param(0);
@@ -169,7 +169,7 @@ impl Callee {
         Callee::function(&program, f)
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.name
@@ -220,7 +220,7 @@ pub trait Record: Scalar {
     /// Calls it with the right number of arguments.
     ///
     /// # Errors
-    /// It fails.
+    /// The call fails.
     fn record(callee: &Callee, args: &[Self]) -> Result<Self, TraceError>;
 }
 
@@ -263,7 +263,8 @@ macro_rules! records {
 }
 records! { Expr Real; ComplexExpr Complex; }
 
-/// Copies what a callee needs into a program; the op that calls it there.
+/// Copies the functions and primitives of a callee into a program; returns the op that calls it
+/// there.
 pub(super) fn adopt(program: &mut Program, callee: &Shared) -> Op {
     let source = &callee.program;
     let primitive = |program: &mut Program, p: PrimitiveId| adopt_primitive(program, source, p);

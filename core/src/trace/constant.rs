@@ -1,10 +1,10 @@
 //! Exact constants `q sqrt(n) pi^k` and, beside them, floats.
 //!
-//! `q` is a fraction of 64-bit integers, `n` a positive integer without square factors, `k` 0 or 1.
-//! That is what gates and derivatives are made of: 1/2, 1/sqrt 2, pi/4. Operations are exact or
-//! give `None`; then the operation is kept as it is. A float that is a fraction with a small power
-//! of two below (0.5, 3.0) is exact; any other (0.1, NaN, infinity) stays the float that it is and
-//! is computed with when the program runs.
+//! `q` is a fraction of 64-bit integers, `n` a positive square-free integer, `k` 0 or 1. Gates and
+//! derivatives have such constants: 1/2, 1/sqrt 2, pi/4. Operations are exact or give `None`; then
+//! the operation is kept as it is. A float that is a fraction whose denominator is a small power of
+//! two (0.5, 3.0) is exact; any other (0.1, NaN, infinity) stays a float and is computed with when
+//! the program runs.
 
 use std::cmp::Ordering;
 
@@ -26,9 +26,9 @@ pub(super) enum Constant {
     Float(f64),
 }
 
-/// Floats with at most so many binary places are taken as fractions.
+/// Number of binary places up to which floats become fractions.
 const PLACES: i32 = 30;
-/// The largest number whose square factors are looked for.
+/// Largest number whose square factors are searched.
 const MAX_RADICAND: i64 = 1 << 20;
 /// The largest power that is multiplied out.
 const MAX_POWER: u64 = 64;
@@ -50,7 +50,7 @@ impl Constant {
         if *q.numer() == 0 { Constant::ZERO } else { Constant::Exact { q, root, pi } }
     }
 
-    /// `n / d`; a float where that is no fraction.
+    /// Returns `n / d`; a float if that is no fraction.
     pub(super) fn ratio(n: i64, d: i64) -> Constant {
         if d == 0 || n == i64::MIN || d == i64::MIN {
             return Constant::Float(n as f64 / d as f64);
@@ -65,7 +65,7 @@ impl Constant {
         if exact { Constant::ratio(scaled as i64, 1 << PLACES) } else { integer(x) }
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     pub(super) fn value(self) -> f64 {
         match self {
             Constant::Float(x) => x,
@@ -87,7 +87,7 @@ impl Constant {
         matches!(self, Constant::Exact { .. })
     }
 
-    /// The fraction that it is.
+    /// Returns the fraction, if it is one.
     pub(super) fn as_rational(self) -> Option<Q> {
         match self {
             Constant::Exact { q, root: 1, pi: false } => Some(q),
@@ -106,7 +106,7 @@ impl Constant {
         }
     }
 
-    /// The same bits, the same number.
+    /// Returns a key that is the same for the same number only.
     pub(super) fn key(self) -> [u64; 3] {
         match self {
             Constant::Exact { q, root, pi } => {
@@ -161,7 +161,7 @@ impl Constant {
         Some(Constant::scaled(q, (m / g).checked_mul(n / g)?, pi || p))
     }
 
-    /// `1 / self`; not of 0 and not of multiples of pi.
+    /// Returns `1 / self`; not of 0 and not of multiples of pi.
     pub(super) fn recip(self) -> Option<Constant> {
         let Constant::Exact { q, root, pi: false } = self else { return None };
         if self.is_zero() || *q.numer() == i64::MIN {
@@ -188,7 +188,7 @@ impl Constant {
         if n < 0 { power.recip() } else { Some(power) }
     }
 
-    /// `sqrt(a/b) = sqrt(a b) / b`.
+    /// Returns `sqrt(a/b) = sqrt(a b) / b`.
     fn sqrt(self) -> Option<Constant> {
         let q = self.as_rational()?;
         let radicand = i64::checked_mul(*q.numer(), *q.denom())?;
@@ -211,7 +211,7 @@ impl Constant {
         Some(Constant::scaled(Q::new(outside, *q.denom()), root, false))
     }
 
-    /// The value of a function, where it is a constant of this form too.
+    /// Returns the value of a function, if it is a constant of this form too.
     pub(super) fn apply(self, f: Number1) -> Option<Constant> {
         use Number1 as F;
         match f {
@@ -239,7 +239,7 @@ impl Constant {
         })
     }
 
-    /// `cos(self - before pi/4)`, where self is a multiple of pi/4.
+    /// Returns `cos(self - before pi/4)`, if self is a multiple of pi/4.
     fn circle(self, before: i64) -> Option<Constant> {
         let eighths = match self {
             _ if self.is_int(0) => 0,
@@ -268,7 +268,7 @@ impl Constant {
     }
 }
 
-/// A whole number that fits, else the float.
+/// Returns a whole number if it fits, else the float.
 fn integer(x: f64) -> Constant {
     let whole = x.fract() == 0.0 && x.abs() < 9e15 && !(x == 0.0 && x.is_sign_negative());
     if whole { Constant::int(x as i64) } else { Constant::Float(x) }

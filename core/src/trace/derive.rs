@@ -22,15 +22,15 @@ use super::{
     print::{mentions_pi, print},
 };
 
-/// What an input is given as.
+/// Value of an input.
 enum Given<S: Scalar> {
     Real(S::Real),
     Complex(S),
 }
 
 impl Expr {
-    /// The function of the given name whose parameters are the inputs in the given order. An input
-    /// that the expression does not mention counts as real.
+    /// Returns the function of the given name whose parameters are the inputs in the given order.
+    /// An input that the expression does not contain counts as real.
     ///
     /// # Errors
     /// An input that is not listed, or one listed twice.
@@ -38,16 +38,17 @@ impl Expr {
         lower(&self.0, name, inputs).map(|(p, _)| p)
     }
 
-    /// The function as program text, which [`parse_program`](crate::text::parse_program) reads.
+    /// Returns the function as program text, which [`parse_program`](crate::text::parse_program)
+    /// reads.
     ///
     /// # Errors
-    /// As [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
+    /// Those of [`function`](Expr::function); a name that the program language cannot have: `a[0]`,
     /// `let`, a function called `sin`.
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
     }
 
-    /// The value on any real number type; of complex inputs none is known here, see
+    /// Evaluates the expression on any real number type; complex inputs have no value here, see
     /// [`ComplexExpr::evaluate`].
     ///
     /// ```
@@ -69,7 +70,7 @@ impl Expr {
         }
     }
 
-    /// The derivative by an input, by forward mode.
+    /// Returns the derivative by an input, by forward mode.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -87,7 +88,7 @@ impl Expr {
         derivative(&self.0, input).map(Expr)
     }
 
-    /// The derivatives by several inputs, by reverse mode: one pass for all.
+    /// Returns the derivatives by several inputs, by reverse mode: one pass for all.
     ///
     /// # Errors
     /// Something in it has no derivative.
@@ -95,17 +96,17 @@ impl Expr {
         gradient(&self.0, inputs)
     }
 
-    /// The same expression after the passes of a level. [`Level::Strict`] keeps every bit;
+    /// Returns the expression after the passes of a level. [`Level::Strict`] keeps every bit;
     /// [`Level::Algebraic`] makes constants floats.
     ///
     /// # Errors
-    /// None for an expression that can be lowered.
+    /// The expression cannot be lowered.
     pub fn simplified(&self, level: Level) -> Result<Expr, TraceError> {
         simplified(&self.0, level).map(Expr)
     }
 
-    /// The expression that a straight-line function is, in symbols of the names of its parameters.
-    /// Functions that it calls are opened, unless they have a rule of their own.
+    /// Reads a straight-line function as an expression, in symbols of the names of its parameters.
+    /// Functions that it calls are inlined, unless they have a rule of their own.
     ///
     /// ```
     /// use ketgrad_core::{text::parse_program, trace::Expr};
@@ -123,23 +124,24 @@ impl Expr {
 }
 
 impl ComplexExpr {
-    /// As [`Expr::function`].
+    /// Returns the function like [`Expr::function`].
     ///
     /// # Errors
-    /// As [`Expr::function`].
+    /// Those of [`Expr::function`].
     pub fn function(&self, name: &str, inputs: &[&str]) -> Result<Program, TraceError> {
         lower(&self.0, name, inputs).map(|(p, _)| p)
     }
 
-    /// As [`Expr::program_text`].
+    /// Returns program text like [`Expr::program_text`].
     ///
     /// # Errors
-    /// As [`Expr::function`].
+    /// Those of [`Expr::function`].
     pub fn program_text(&self, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
         program_text(&self.0, name, inputs)
     }
 
-    /// The value on any complex number type. A real input takes the real part of what it is given.
+    /// Evaluates the expression on any complex number type. A real input takes the real part of its
+    /// value.
     ///
     /// # Errors
     /// An input without a value, or the program fails.
@@ -154,8 +156,8 @@ impl ComplexExpr {
         }
     }
 
-    /// The derivative by an input, by forward mode. By a complex input it is `f'(z)` where f is
-    /// holomorphic; else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
+    /// Returns the derivative by an input, by forward mode. By a complex input it is `f'(z)` where
+    /// f is holomorphic; else (`re`, `conj`, `abs2`) it is the derivative along the real axis.
     ///
     /// # Errors
     /// Something in it has no derivative.
@@ -163,18 +165,18 @@ impl ComplexExpr {
         derivative(&self.0, input).map(ComplexExpr)
     }
 
-    /// As [`Expr::simplified`].
+    /// Simplifies the expression like [`Expr::simplified`].
     ///
     /// # Errors
-    /// As [`Expr::simplified`].
+    /// Those of [`Expr::simplified`].
     pub fn simplified(&self, level: Level) -> Result<ComplexExpr, TraceError> {
         simplified(&self.0, level).map(ComplexExpr)
     }
 
-    /// As [`Expr::from_program`], of a function that gives a complex number.
+    /// Reads a function that gives a complex number like [`Expr::from_program`].
     ///
     /// # Errors
-    /// As [`Expr::from_program`].
+    /// Those of [`Expr::from_program`].
     pub fn from_program(program: &Program, name: &str) -> Result<ComplexExpr, TraceError> {
         from_program(program, name, &Kind::Complex).map(ComplexExpr)
     }
@@ -184,7 +186,7 @@ fn not_a_number(what: String) -> TraceError {
     TraceError::NotAnExpression { function: "the expression".into(), what }
 }
 
-/// A parameter for each name, of the kind of the symbol of that name.
+/// Returns a parameter for each name, of the kind of the symbol of that name.
 fn params(root: &Sym, inputs: &[&str]) -> Vec<Param> {
     let known = symbols(root);
     let kind =
@@ -208,13 +210,13 @@ fn lower(root: &Sym, name: &str, inputs: &[&str]) -> Result<(Program, FuncId), T
     Ok(lowering.finish(result))
 }
 
-/// The inputs of an expression, each once, with the symbols that they are.
+/// Returns the inputs of an expression, each once, with the symbols that they are.
 fn own_inputs(root: &Sym) -> (Vec<String>, Vec<Sym>) {
     symbols(root).into_iter().unzip()
 }
 
 fn program_text(root: &Sym, name: &str, inputs: &[&str]) -> Result<String, TraceError> {
-    // Lowering finds what is missing.
+    // Lowering finds missing inputs.
     lower(root, name, inputs)?;
     let refused = |name: &str, what: &'static str| TraceError::Name { name: name.to_owned(), what };
     if !is_name(name) || Builtin::by_name(name).is_some() {

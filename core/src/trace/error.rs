@@ -1,4 +1,4 @@
-//! What can go wrong with expressions and recordings.
+//! Errors of expressions and recordings.
 
 use crate::{
     adjoint::DiffError,
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// An expression holds an input that nobody gives.
+    /// An expression contains an input without a value.
     #[error("the expression depends on `{name}`, which is none of its inputs ({})", inputs.join(", "))]
     UnknownInput {
         /// Its name.
@@ -27,7 +27,7 @@ pub enum TraceError {
         /// Its name.
         name: String,
     },
-    /// One name, two inputs.
+    /// Two inputs have one name.
     #[error("two inputs are called `{name}`")]
     Duplicate {
         /// The name.
@@ -38,7 +38,7 @@ pub enum TraceError {
     Name {
         /// The name.
         name: String,
-        /// What is called so.
+        /// Role of the name.
         what: &'static str,
     },
     /// An input of another kind.
@@ -46,15 +46,15 @@ pub enum TraceError {
     Kind {
         /// Its name.
         name: String,
-        /// What was given.
+        /// Kind of the value given.
         given: Kind,
-        /// What it is.
+        /// Kind of the input.
         expected: Kind,
     },
-    /// No such function or primitive.
+    /// There is no such function or primitive.
     #[error("no function or primitive `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     UnknownFunction {
-        /// The name asked for.
+        /// Name that was not found.
         name: String,
         /// The name most like it.
         nearest: Option<String>,
@@ -64,19 +64,19 @@ pub enum TraceError {
     Arity {
         /// The function.
         name: String,
-        /// How many were given.
+        /// Number of arguments given.
         given: usize,
-        /// How many it takes.
+        /// Number of arguments that it takes.
         expected: usize,
     },
-    /// A function that cannot stand in an expression.
+    /// A function that an expression cannot contain.
     #[error("`{name}` is {given}, expected {expected}")]
     Signature {
         /// The function.
         name: String,
         /// Its signature.
         given: String,
-        /// What can be recorded.
+        /// Signatures that can be recorded.
         expected: &'static str,
     },
     /// A function that is no expression: it has loops or branches, or an op that expressions do not
@@ -87,7 +87,7 @@ pub enum TraceError {
     NotAnExpression {
         /// The function.
         function: String,
-        /// What it holds.
+        /// Construct that it contains.
         what: String,
     },
     /// A comparison of symbols.
@@ -99,7 +99,7 @@ pub enum TraceError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its derivative cannot be had for another reason.
+    /// The derivative fails for another reason.
     #[error(transparent)]
     Derive(Box<DeriveError>),
 }

@@ -30,44 +30,44 @@ pub struct Expr(pub(super) Sym);
 pub struct ComplexExpr(pub(super) Sym);
 
 impl Expr {
-    /// A free input. Two of the same name are the same.
+    /// Creates a free input. Two of the same name are the same.
     #[must_use]
     pub fn symbol(name: &str) -> Expr {
         Expr(Sym::symbol(name, Kind::Real))
     }
 
-    /// The absolute value.
+    /// Returns the absolute value.
     #[must_use]
     pub fn abs(&self) -> Expr {
         Expr(build::real1(Real1::Abs, &self.0))
     }
-    /// 1, -1, or 0 at 0.
+    /// Returns 1, -1, or 0 at 0.
     #[must_use]
     pub fn sign(&self) -> Expr {
         Expr(build::real1(Real1::Sign, &self.0))
     }
-    /// Any operation of the table on one real number, such as rounding.
+    /// Applies any operation of the table on one real number, such as rounding.
     #[must_use]
     pub fn real1(&self, op: Real1) -> Expr {
         Expr(build::real1(op, &self.0))
     }
-    /// The lesser one.
+    /// Returns the lesser one.
     #[must_use]
     pub fn min(&self, other: &Expr) -> Expr {
         Expr(build::real2(Real2::Min, &self.0, &other.0))
     }
-    /// The greater one.
+    /// Returns the greater one.
     #[must_use]
     pub fn max(&self, other: &Expr) -> Expr {
         Expr(build::real2(Real2::Max, &self.0, &other.0))
     }
-    /// `yes` where `self op other` holds, else `no`: the branch of a program without branches.
+    /// Returns `yes` if `self op other` holds, else `no`: the branch of a program without branches.
     #[must_use]
     pub fn select(&self, op: Compare, other: &Expr, yes: &Expr, no: &Expr) -> Expr {
         let condition = build::compare(op, &self.0, &other.0);
         Expr(build::select(&condition, &yes.0, &no.0))
     }
-    /// The float nearest to a constant; `None` of anything else.
+    /// Returns the float nearest to a constant; `None` of anything else.
     #[must_use]
     pub fn constant(&self) -> Option<f64> {
         self.0.constant().map(Constant::value)
@@ -75,27 +75,27 @@ impl Expr {
 }
 
 impl ComplexExpr {
-    /// A free complex input. Two of the same name are the same.
+    /// Creates a free complex input. Two of the same name are the same.
     #[must_use]
     pub fn symbol(name: &str) -> ComplexExpr {
         ComplexExpr(Sym::symbol(name, Kind::Complex))
     }
-    /// `re + i im`.
+    /// Returns `re + i im`.
     #[must_use]
     pub fn new(re: Expr, im: Expr) -> ComplexExpr {
         ComplexExpr(build::complex(re.0, im.0))
     }
-    /// The imaginary unit.
+    /// Returns the imaginary unit.
     #[must_use]
     pub fn i() -> ComplexExpr {
         ComplexExpr::new(Expr::zero(), Expr::one())
     }
-    /// The modulus.
+    /// Returns the modulus.
     #[must_use]
     pub fn modulus(&self) -> Expr {
         Expr(build::of_complex(Mixed::Modulus, &self.0))
     }
-    /// The angle in (-pi, pi].
+    /// Returns the angle in (-pi, pi].
     #[must_use]
     pub fn arg(&self) -> Expr {
         Expr(build::of_complex(Mixed::Arg, &self.0))
@@ -144,7 +144,7 @@ ring_ops!(ComplexExpr {
     - = |a: &ComplexExpr| ComplexExpr(build::number1(Number1::Neg, &a.0));
 });
 
-/// What both kinds share.
+/// Implementations that both kinds of expressions share.
 macro_rules! expression {
     ($($E:ident $kind:ident;)*) => {$(
         impl PartialEq for $E {
@@ -167,20 +167,19 @@ macro_rules! expression {
         impl fmt::Debug for $E {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { fmt::Display::fmt(self, f) }
         }
-        /// A constant is zero or not; anything else is not *exactly* zero, whatever values it may
-        /// take.
+        /// A constant is zero or not; anything else is not *exactly* zero, whatever its values.
         impl Ring for $E {
             const PARALLEL: bool = false;
             fn is_exact_zero(&self) -> bool { build::is_zero(&self.0) }
         }
         impl $E {
-            /// How many different parts it is made of.
+            /// Returns the number of different nodes.
             #[must_use]
             pub fn size(&self) -> usize { size(&self.0) }
-            /// The names of its inputs, in the order in which they come up.
+            /// Returns the names of its inputs, in the order of their first use.
             #[must_use]
             pub fn symbols(&self) -> Vec<String> { symbols(&self.0).into_iter().map(|(n, _)| n).collect() }
-            /// The expression with inputs replaced by constants or other expressions.
+            /// Returns the expression with inputs replaced by constants or other expressions.
             #[must_use]
             pub fn substitute(&self, values: &[(&str, $E)]) -> $E {
                 let values: Vec<_> = values.iter().map(|(n, e)| (*n, &e.0)).collect();
@@ -378,7 +377,7 @@ impl Real for Expr {
     fn logaddexp(&self, y: &Expr) -> Expr {
         Expr(build::real2(Real2::LogAddExp, &self.0, &y.0))
     }
-    /// Of a constant its value, else nothing.
+    /// Returns the value of a constant, and `None` of anything else.
     fn primal(&self) -> Option<f64> {
         self.constant()
     }
@@ -391,7 +390,7 @@ impl Real for Expr {
     }
 }
 
-/// The inputs of an expression with their kinds.
+/// Returns the inputs of an expression with their kinds.
 pub(super) fn symbols(root: &Sym) -> Vec<(String, Sym)> {
     let mut found = Vec::new();
     let _ = visit([root], |sym| {

@@ -29,7 +29,7 @@ pub(super) struct Lowering {
 }
 
 impl Lowering {
-    /// A function of the given parameters.
+    /// Creates a function with the given parameters.
     pub(super) fn new(name: &str, params: Vec<Param>) -> Result<Lowering, TraceError> {
         let inputs: Vec<String> = params.iter().map(|p| p.name.clone()).collect();
         for (k, name) in inputs.iter().enumerate() {
@@ -42,17 +42,17 @@ impl Lowering {
         Ok(Lowering { program: Program::new(), b, values, calls, inputs })
     }
 
-    /// Says what an input is.
+    /// Binds an input to a value.
     pub(super) fn bind(&mut self, symbol: &Sym, value: Value) {
         self.values.insert(symbol.key(), value);
     }
 
-    /// The value of an expression.
+    /// Lowers an expression to a value.
     pub(super) fn value(&mut self, root: &Sym) -> Result<Value, TraceError> {
         self.values(std::slice::from_ref(root)).map(|v| v[0])
     }
 
-    /// The values of several expressions.
+    /// Lowers several expressions to values.
     pub(super) fn values(&mut self, roots: &[Sym]) -> Result<Vec<Value>, TraceError> {
         visit(roots, |sym| {
             // Constants are written where they are used: most are factors.
@@ -68,7 +68,7 @@ impl Lowering {
         Ok(roots.iter().map(|root| self.known(root)).collect())
     }
 
-    /// The function `params -> result`, added to its program.
+    /// Finishes the function `params -> result`, and adds it to its program.
     pub(super) fn finish(mut self, result: Value) -> (Program, FuncId) {
         let kind = self.b.kind(result).clone();
         self.b.set_result(kind);
@@ -77,7 +77,7 @@ impl Lowering {
         (self.program, id)
     }
 
-    /// The value of a part whose operands are done.
+    /// Returns the value of a node whose operands are lowered.
     fn known(&mut self, sym: &Sym) -> Value {
         match (sym.constant(), self.values.get(&sym.key())) {
             (_, Some(&v)) => v,
@@ -129,7 +129,7 @@ impl Lowering {
         Ok(self.b.inst(op, &args, node.kind.clone()))
     }
 
-    /// `a sqrt(n) pi / b`, the fraction as one number where it is a float.
+    /// Emits `a sqrt(n) pi / b`, the fraction as one number if it is a float.
     fn constant(&mut self, c: Constant) -> Value {
         let Constant::Exact { q, root, pi } = c else { return self.b.real(c.value()) };
         let (n, d) = (*q.numer(), *q.denom());
@@ -157,7 +157,7 @@ impl Lowering {
         self.b.number2(Number2::Div, product, d)
     }
 
-    /// A whole number of kind real or complex; from an int where no float is it.
+    /// Emits a whole number of kind real or complex; from an int if it is not a float.
     fn whole(&mut self, n: i64, kind: &Kind) -> Value {
         if n.unsigned_abs() < 1 << 53 {
             return self.b.number(n as f64, kind);
@@ -168,7 +168,7 @@ impl Lowering {
     }
 }
 
-/// Whether `n / d` is a float exactly.
+/// Returns true if `n / d` is exactly a float.
 fn is_float(n: i64, d: i64) -> bool {
     d.unsigned_abs().is_power_of_two() && n.unsigned_abs() < 1 << 53
 }
@@ -181,7 +181,7 @@ pub(super) enum Raised {
 }
 
 impl Raised {
-    /// All numbers in it, in order.
+    /// Returns all numbers in it, in order.
     pub(super) fn leaves(self) -> Vec<Sym> {
         match self {
             Raised::One(sym) => vec![sym],
@@ -196,8 +196,8 @@ impl Raised {
     }
 }
 
-/// The result of a straight-line function of the given arguments. Functions without a rule of their
-/// own are opened. With `plain`, `scale` is read as a product.
+/// Returns the result of a straight-line function for the given arguments. Functions without a rule
+/// of their own are inlined. With `plain`, `scale` is read as a product.
 pub(super) fn raise(
     program: &Program,
     f: FuncId,
@@ -207,7 +207,7 @@ pub(super) fn raise(
     raise_at(program, f, args, plain, 0)
 }
 
-/// How deep calls are opened.
+/// Maximum depth of calls that are inlined.
 const MAX_CALLS: usize = 64;
 
 fn raise_at(

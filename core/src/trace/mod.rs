@@ -1,7 +1,8 @@
 //! Tracing: Rust functions become formulas, and formulas become programs.
 //!
 //! [`Expr`] is a real number that is still a formula, [`ComplexExpr`] a complex one. They are
-//! [`Scalar`]s, so whatever is generic over numbers runs on them: a function, a circuit, a program.
+//! [`Scalar`]s, so all code that is generic over numbers runs on them: a function, a circuit, a
+//! program.
 //!
 //! ```
 //! use ketgrad_core::{scalar::Scalar, trace::{Expr, trace}};
@@ -49,11 +50,11 @@
 //! ```
 //!
 //! # What an expression is
-//! A constant, or a shared node; no table, lock or context stands behind it. Operations apply a few
-//! rules at once (the table in `build`): exact constants are computed (fractions, square roots,
-//! multiples of pi), zeros and ones vanish, signs move outwards. Everything else waits until the
-//! expression becomes a [`Function`](crate::ir::Function): simplification is the passes',
-//! differentiation the engine's, evaluation the executor's.
+//! A constant, or a shared node; there is no table, lock or context. Operations apply a few rules
+//! at once (the table in `build`): exact constants are computed (fractions, square roots, multiples
+//! of pi), zeros and ones vanish, signs move outwards. Everything else waits until the expression
+//! becomes a [`Function`](crate::ir::Function): the passes simplify, the engine differentiates, the
+//! executor evaluates.
 //!
 //! - An expression is *exactly zero* if it is the constant 0. `x - x` is, `(x + y) - x - y` is not.
 //! - A comparison is decided between constants only; otherwise it is

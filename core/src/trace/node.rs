@@ -1,9 +1,9 @@
-//! The graph behind expressions: constants, and shared nodes with a key.
+//! Graph of expressions: constants, and shared nodes with a key.
 //!
-//! A node knows its operation, its operands and a key of 128 bits made of both. Two parts are *the
-//! same* if their keys are; that two different ones share a key has a probability of about
-//! `n^2 / 2^129` among n nodes. So equality costs nothing, and equal parts are found without a
-//! table kept anywhere.
+//! A node has its operation, its operands and a key of 128 bits made of both. Two nodes are *the
+//! same* if their keys are; two different ones share a key with a probability of about
+//! `n^2 / 2^129` among n nodes. So equality costs nothing, and equal nodes are found without a
+//! table.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Node {
     key: u128,
 }
 
-/// What a node is.
+/// Content of a node.
 pub(super) enum What {
     /// An input.
     Symbol(Symbol),
@@ -53,15 +53,15 @@ impl Sym {
         Sym::Const(Constant::int(n))
     }
 
-    /// A free input: the same wherever its name and kind are.
+    /// Creates a free input: the same wherever its name and kind are.
     pub(super) fn symbol(name: &str, kind: Kind) -> Sym {
         let key = mix(mix(SYMBOL, kind_key(&kind)), text_key(name));
         let what = What::Symbol(Symbol { name: name.into(), local: false });
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
-    /// An input of one recording. Its key is the address of its name, which lives as long as it
-    /// does.
+    /// Creates an input of one recording. Its key is the address of its name, which lives as long
+    /// as it does.
     pub(super) fn local(name: &str, kind: Kind) -> Sym {
         let name: Arc<str> = name.into();
         let address = Arc::as_ptr(&name).cast::<u8>() as usize;
@@ -70,7 +70,7 @@ impl Sym {
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
-    /// An operation, as it is.
+    /// Creates an operation, without rewriting it.
     pub(super) fn op(op: Op, args: &[Sym], kind: Kind) -> Sym {
         let mut keys: SmallVec<[u128; 3]> = args.iter().map(Sym::key).collect();
         if matches!(op, Op::Number2(Number2::Add | Number2::Mul)) {
@@ -82,7 +82,7 @@ impl Sym {
         Sym::Node(Arc::new(Node { what: What::Op(op), args, kind, key }))
     }
 
-    /// A call.
+    /// Creates a call.
     pub(super) fn call(callee: Arc<Shared>, args: &[Sym], kind: Kind) -> Sym {
         let start = mix(CALL, callee.key);
         let key = args.iter().fold(start, |h, a| mix(h, a.key()));
@@ -94,7 +94,7 @@ impl Sym {
         }))
     }
 
-    /// What tells it apart.
+    /// Returns the key that identifies it.
     pub(super) fn key(&self) -> u128 {
         match self {
             Sym::Const(c) => c.key().into_iter().fold(CONSTANT, |h, x| mix(h, u128::from(x))),
@@ -109,7 +109,7 @@ impl Sym {
         }
     }
 
-    /// The operands if it is this operation.
+    /// Returns the operands if it is this operation.
     pub(super) fn args_of(&self, op: Op) -> Option<&[Sym]> {
         match self {
             Sym::Node(n) if matches!(&n.what, What::Op(o) if *o == op) => Some(&n.args),
@@ -117,7 +117,7 @@ impl Sym {
         }
     }
 
-    /// The constant that it is, also as a complex number.
+    /// Returns the constant, if it is one, also as a complex number.
     pub(super) fn constant(&self) -> Option<Constant> {
         match self {
             Sym::Const(c) => Some(*c),
@@ -147,8 +147,8 @@ impl Drop for Node {
     }
 }
 
-/// Visits every part that the roots reach once, operands before what is made of them, in the order
-/// in which they were computed from left to right. O(parts), without recursion.
+/// Visits every node that is reachable from the roots once, in post-order: operands before the
+/// nodes that use them, from left to right. O(nodes), without recursion.
 pub(super) fn visit<'a, E>(
     roots: impl IntoIterator<Item = &'a Sym>,
     mut each: impl FnMut(&'a Sym) -> Result<(), E>,
@@ -179,7 +179,7 @@ const LOCAL: u128 = 2;
 const CONSTANT: u128 = 3;
 const CALL: u128 = 4;
 
-/// Takes one more word into a key. For each `h` it is a bijection of `x`, and the other way round.
+/// Mixes one more word into a key. It is a bijection of `x` for each `h`, and of `h` for each `x`.
 fn mix(h: u128, x: u128) -> u128 {
     // Odd multipliers: digits of the golden ratio and of sqrt 2.
     const A: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
@@ -190,7 +190,7 @@ fn mix(h: u128, x: u128) -> u128 {
     s ^ (s >> 61)
 }
 
-/// The key of a text.
+/// Returns the key of a text.
 pub(super) fn text_key(text: &str) -> u128 {
     text.bytes().fold(text.len() as u128, |h, b| mix(h, u128::from(b)))
 }
@@ -211,6 +211,6 @@ fn op_key(op: Op) -> u128 {
         Op::Bool(b) => (u64::from(b), 2),
         _ => (0, 3),
     };
-    // The name tells the others apart, but for comparisons of integers, which are not recorded.
+    // The name is unique, except for comparisons of integers, which are not recorded.
     mix(mix(CALL + salt, u128::from(data)), text_key(op.name()))
 }

@@ -1,8 +1,8 @@
 //! Infix text: `sin(x)/2 + 3*x`.
 //!
-//! Parentheses stand only where precedence and order ask for them; text read back by the program
-//! language is the same expression. A part used more than once gets a name where writing it out
-//! would make the text long, and so does one that lies very deep:
+//! Parentheses are printed only where precedence and associativity need them; the program language
+//! reads the text as the same expression. A part used more than once gets a name if writing it out
+//! would make the text long, and so does one that is nested deeply:
 //!
 //! ```text
 //! { let t1 = x + x; let t2 = t1 + t1; t2 + t2 }
@@ -25,10 +25,10 @@ use super::{
 
 /// The longest expression that is written out in full, in parts.
 const IN_FULL: u64 = 200;
-/// How deep parentheses may be. The program language reads 100.
+/// Maximum depth of parentheses. The program language reads 100.
 const MAX_DEPTH: usize = 40;
 
-/// How tightly a text holds together.
+/// Precedence of the outermost operator of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Compare,
@@ -42,21 +42,21 @@ struct Text {
     text: String,
     rank: Rank,
     depth: usize,
-    /// How many parts it holds when written out in full.
+    /// Number of nodes when written out in full.
     size: u64,
 }
 
 /// The constant pi where an input is called `pi`.
 const PI_BESIDE_PI: &str = "acos(-1.0)";
 
-/// Expressions as text: the names given to parts, and what stands for each root.
+/// Expressions as text: the names of parts, and the text of each root.
 pub(super) struct Printed {
     pub(super) names: Vec<(String, String)>,
     pub(super) results: Vec<String>,
 }
 
 impl Printed {
-    /// One expression: a block if parts have names.
+    /// Returns one expression: a block if parts have names.
     pub(super) fn block(&self) -> String {
         let result = match self.results.as_slice() {
             [one] => one.clone(),
@@ -110,7 +110,7 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
 }
 
 struct Writer {
-    /// How often each part is still to be written.
+    /// Number of uses of each part that are still to be written.
     uses: HashMap<u128, u64>,
     taken: HashSet<String>,
     /// The constant.
@@ -125,7 +125,7 @@ fn atom(text: String) -> Text {
 }
 
 impl Writer {
-    /// The text of a part; its last use moves it.
+    /// Returns the text of a part; its last use moves it.
     fn take(&mut self, sym: &Sym) -> Text {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
@@ -210,7 +210,7 @@ impl Writer {
         }
     }
 
-    /// The text of an operand, in parentheses unless it holds together tightly enough.
+    /// Returns the text of an operand, in parentheses if its precedence is too low.
     fn operand(&mut self, sym: &Sym, least: Rank) -> Text {
         let t = self.take(sym);
         if t.rank >= least {
@@ -227,7 +227,7 @@ impl Writer {
             Rank::Product | Rank::Atom => Rank::Atom,
         };
         let left_least = if rank == Rank::Compare { Rank::Sum } else { rank };
-        // A real operand of a complex operation is promoted where it stands.
+        // A real operand of a complex operation is promoted implicitly.
         let (real_a, real_b) = (promoted(a, self.pi), promoted(b, self.pi));
         let keep = real_a.is_some() && real_b.is_some();
         let left = self.promotable(a, if keep { None } else { real_a }, left_least);
@@ -259,11 +259,11 @@ impl Writer {
         Text { text: format!("{}{sign}{}", a.text, b.text), rank: Rank::Compare, depth, size }
     }
 
-    /// `x/3` for a third of x.
+    /// Returns `x/3` for a third of x.
     fn product(&mut self, a: &Sym, b: &Sym) -> Text {
         let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
         let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
-            // A leading minus needs no parentheses: it may stand before the product as well.
+            // A leading minus needs no parentheses: it may come before the product as well.
             let Some(c) = a.constant().filter(|c| c.is_negative()) else {
                 return self.infix(a, "*", b, Rank::Product);
             };
@@ -283,7 +283,7 @@ impl Writer {
         }
     }
 
-    /// `digamma(x)`, or `polygamma(n, x)`.
+    /// Returns `digamma(x)`, or `polygamma(n, x)`.
     fn polygamma(&mut self, x: &Sym, n: &Sym) -> Text {
         let (x, n) = (self.operand(x, Rank::Compare), self.operand(n, Rank::Compare));
         let text = match n.text.as_str() {
@@ -313,7 +313,7 @@ impl Writer {
     }
 }
 
-/// The text of a real constant or symbol that was promoted.
+/// Returns the text of a real constant or symbol that was promoted.
 fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
     let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
     match x {
@@ -325,7 +325,7 @@ fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
     }
 }
 
-/// `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
+/// Returns `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
 fn constant(c: Constant, pi_word: &str) -> Text {
     let ranked = |text: String, rank: Rank| {
         let rank = if text.starts_with('-') { Rank::Sum } else { rank };
@@ -358,7 +358,7 @@ fn constant(c: Constant, pi_word: &str) -> Text {
     }
 }
 
-/// Whether the word `pi` stands for the constant.
+/// Returns true if the word `pi` is used for the constant.
 pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
     let (mut constant, mut symbol) = (false, false);
     let Ok(()) = visit(roots, |sym| {

@@ -40,9 +40,10 @@ impl std::fmt::Debug for Recording {
 
 /// Records a function on symbols.
 ///
-/// `names` names its parameters: of one name the argument is the parameter; of several the argument
-/// is a tuple of as many. What the function calls is inlined, what it captures is a constant;
-/// options are plain Rust values that it captures. A comparison has no answer, see [`trace_at`].
+/// `names` names its parameters: with one name the argument is the parameter; with several the
+/// argument is a tuple of as many. Functions that it calls are inlined, captured values are
+/// constants; options are plain Rust values that it captures. A comparison has no result, see
+/// [`trace_at`].
 ///
 /// ```
 /// use ketgrad_core::{exec::Datum, scalar::Scalar, trace::{Expr, trace}};
@@ -96,7 +97,7 @@ pub fn trace<I: Input, O: Output>(
 /// ```
 ///
 /// # Errors
-/// As [`trace`].
+/// Those of [`trace`].
 pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
     name: &str,
     names: &[&str],
@@ -115,7 +116,7 @@ pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
     Ok(recording)
 }
 
-/// The parameters in an argument.
+/// Returns the parameters in an argument.
 fn split(
     input: Branch,
     function: &str,
@@ -135,7 +136,7 @@ fn split(
     Ok(names.iter().map(|n| (*n).to_owned()).zip(fields.into_iter().map(|f| f.1)).collect())
 }
 
-/// The floats of a value, one for each leaf; `None` for what is not real.
+/// Collects the floats of a value, one for each leaf; `None` for a leaf that is not real.
 fn flatten<R: Real>(d: &Datum<Complex<R>>, out: &mut Vec<Option<f64>>) {
     match d {
         Datum::Real(x) => out.push(x.primal()),
@@ -165,42 +166,42 @@ impl Recording {
         Ok(Recording { program, function, params, result, conditions, values: HashMap::new() })
     }
 
-    /// The program: the function, and what it calls.
+    /// Returns the program: the function, and those that it calls.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The program, to be edited with a [`Editor`](crate::ir::Editor).
+    /// Returns the program, to be edited with a [`Editor`](crate::ir::Editor).
     #[must_use]
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// The function.
+    /// Returns the function.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.program.functions[self.function]
     }
 
-    /// The comparisons that were decided on the way, each once. The recording holds where they are
-    /// decided the same; elsewhere a run of it, or of its derivatives, is an error
-    /// ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
+    /// Returns the comparisons that were decided during the recording, each once. The recording
+    /// holds if they are decided the same; otherwise a run of it, or of its derivatives, is an
+    /// error ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
     #[must_use]
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// Value, gradient and all other derivatives, on any scalar.
+    /// Returns value, gradient and all other derivatives, on any scalar.
     ///
     /// # Errors
-    /// None for a recording as it was made.
+    /// Never for a recording as it was made.
     pub fn derivatives<S: Scalar>(&self) -> Result<Derivatives<'static, S>, TraceError> {
         Ok(Derivatives::new(&self.program, &self.function().name)?)
     }
 
-    /// Whether all conditions hold at other values, so that the function would take the same path
-    /// there.
+    /// Returns true if all conditions hold at other values, so that the function would take the
+    /// same path there.
     ///
     /// # Errors
     /// The values have another shape.
@@ -224,7 +225,7 @@ impl Recording {
         }
     }
 
-    /// The values as the function takes them.
+    /// Converts values to the arguments of the function.
     ///
     /// # Errors
     /// They have another shape.
@@ -251,13 +252,13 @@ impl Recording {
         })
     }
 
-    /// Whether arguments have the shape of the parameters, lengths of arrays included.
+    /// Returns true if arguments have the shape of the parameters, lengths of arrays included.
     pub(super) fn fits<R: Real>(&self, args: &[Datum<Complex<R>>]) -> bool {
         args.len() == self.params.len()
             && args.iter().zip(&self.params).all(|(a, (_, b))| fits(a, b))
     }
 
-    /// The function that says whether all conditions hold.
+    /// Builds the function that returns true if all conditions hold.
     fn path(&self) -> Result<(Program, FuncId), TraceError> {
         let mut lowering = begin("path", &self.params)?;
         let mut all = None;
@@ -281,8 +282,8 @@ impl Recording {
         Ok(lowering.finish(result))
     }
 
-    /// The tape in one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than once have names
-    /// if the formula would be long.
+    /// Returns the recording as one formula: `f(x1, x2) = x1*x2 + sin(x1)`. Parts used more than
+    /// once have names if the formula would be long.
     #[must_use]
     pub fn compact(&self) -> String {
         let Printed { names, results } = print(&self.result.leaves());
@@ -293,7 +294,7 @@ impl Recording {
         format!("{} = {body}", self.head())
     }
 
-    /// The tape line by line, with values if it was recorded at values:
+    /// Returns the recording line by line, with values if it was recorded at values:
     ///
     /// ```text
     /// f(x1, x2)
@@ -386,7 +387,7 @@ fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &Branch) -> bool {
     }
 }
 
-/// A result with its parts as text.
+/// Returns a result with its parts as text.
 fn shown(branch: &Branch, parts: &mut dyn Iterator<Item = String>) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match branch {
@@ -408,7 +409,7 @@ fn shown(branch: &Branch, parts: &mut dyn Iterator<Item = String>) -> String {
     }
 }
 
-/// The value of an operation on real numbers whose operands are known.
+/// Returns the value of an operation on real numbers whose operands are known.
 fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
     let node = sym.node()?;
     let known = |k: usize| {

@@ -1,4 +1,4 @@
-//! What a recorded function takes and gives: numbers, and tuples, arrays and structs of them.
+//! Arguments and results of recorded functions: numbers, and tuples, arrays and structs of them.
 
 use num_complex::Complex;
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Tree {
 }
 
 impl Tree {
-    /// A tuple.
+    /// Creates a tuple.
     #[must_use]
     pub fn tuple(fields: Vec<Tree>) -> Tree {
         Tree(Branch::Tuple {
@@ -44,13 +44,13 @@ impl Tree {
             fields: fields.into_iter().map(|t| (None, t.0)).collect(),
         })
     }
-    /// A struct.
+    /// Creates a struct.
     #[must_use]
     pub fn structure(name: &str, fields: Vec<(&str, Tree)>) -> Tree {
         let fields = fields.into_iter().map(|(n, t)| (Some(n.to_owned()), t.0)).collect();
         Tree(Branch::Tuple { name: Some(name.to_owned()), fields })
     }
-    /// An array where all elements are numbers of one kind, else a tuple.
+    /// Creates an array if all elements are numbers of one kind, else a tuple.
     #[must_use]
     pub fn array(elements: Vec<Tree>) -> Tree {
         let numbers: Option<Vec<Sym>> = elements
@@ -97,7 +97,7 @@ impl Branch {
         }
     }
 
-    /// Says that the numbers in it are the parts of a value.
+    /// Binds the numbers in it to the parts of a value.
     pub(super) fn bind(&self, lowering: &mut Lowering, value: Value) {
         match self {
             Branch::One(sym) => lowering.bind(sym, value),
@@ -117,7 +117,7 @@ impl Branch {
         }
     }
 
-    /// The value made of its numbers.
+    /// Lowers its numbers to a value.
     pub(super) fn lower(&self, lowering: &mut Lowering) -> Result<Value, TraceError> {
         match self {
             Branch::One(sym) => lowering.value(sym),
@@ -134,21 +134,21 @@ impl Branch {
     }
 }
 
-/// What a recorded function gives: expressions, tuples, arrays, lists and structs of them, or a
+/// Result of a recorded function: expressions, tuples, arrays, lists and structs of them, or a
 /// `Result`.
 pub trait Output {
-    /// The expressions in it.
+    /// Returns the expressions in it.
     ///
     /// # Errors
     /// It is an error itself.
     fn tree(&self) -> Result<Tree, TraceError>;
 }
 
-/// What a recorded function takes: expressions, and tuples, arrays and structs of them.
+/// Argument of a recorded function: expressions, and tuples, arrays and structs of them.
 pub trait Input: Output + Sized {
-    /// New inputs of that shape.
+    /// Creates inputs of that shape.
     fn fresh(name: &str) -> Self;
-    /// New inputs under several names: a tuple gives one to each of its fields.
+    /// Creates inputs under several names: a tuple gives one to each of its fields.
     fn fresh_all(names: &[&str]) -> Self {
         Self::fresh(names.first().copied().unwrap_or_default())
     }
@@ -156,7 +156,7 @@ pub trait Input: Output + Sized {
 
 /// Values at which a function is recorded: numbers, and tuples, arrays, lists and structs of them.
 pub trait Valued<R: Ordered> {
-    /// The same shape of [`Traced`] numbers.
+    /// Type of the same shape on [`Traced`] numbers.
     type Traced: Output;
     #[doc(hidden)]
     fn traced(&self, name: &str, session: &Session) -> Self::Traced;
@@ -164,7 +164,7 @@ pub trait Valued<R: Ordered> {
     fn traced_all(&self, names: &[&str], session: &Session) -> Self::Traced {
         self.traced(names.first().copied().unwrap_or_default(), session)
     }
-    /// The same values, as a program takes them.
+    /// Returns the values as the arguments of a program.
     fn datum(&self) -> Datum<Complex<R>>;
 }
 
@@ -209,7 +209,7 @@ impl Output for Complex<Expr> {
         one(&build::complex(self.re.0.clone(), self.im.0.clone()))
     }
 }
-/// A complex input, taken apart at once: what follows is arithmetic on real numbers.
+/// Complex input, split at once: the rest is arithmetic on real numbers.
 impl Input for Complex<Expr> {
     fn fresh(name: &str) -> Complex<Expr> {
         let z = ComplexExpr::fresh(name);
@@ -258,7 +258,8 @@ fn array<T: Output>(items: &[T]) -> Result<Tree, TraceError> {
     Ok(Tree::array(items.iter().map(Output::tree).collect::<Result<_, _>>()?))
 }
 
-/// The values of an array: of a program's own array kind where they are numbers, else of a tuple.
+/// Returns the values of an array: of a program's own array kind where they are numbers, else of a
+/// tuple.
 fn data<R: Ordered>(items: Vec<Datum<Complex<R>>>) -> Datum<Complex<R>> {
     let reals: Option<Vec<R>> = items.iter().map(|d| d.real().cloned()).collect();
     let complexes: Option<Vec<Complex<R>>> = items.iter().map(|d| d.complex().cloned()).collect();

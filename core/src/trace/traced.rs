@@ -28,9 +28,10 @@ use super::{
 /// A real number and its formula.
 ///
 /// Arithmetic works on both, and so do `min`, `max` and [`abs`](Traced::abs). A comparison (`<`,
-/// `==`, [`Ordered::cmp_primal`]) is decided by the value and noted: the recording checks it when
-/// it runs. [`Real::primal`] answers `None`, so that no library formula takes a side that is not
-/// noted; [`value`](Traced::value) gives the value to those who know what they do with it.
+/// `==`, [`Ordered::cmp_primal`]) is decided by the value and recorded as a path condition, which
+/// the recording checks when it runs. [`Real::primal`] returns `None`, so that no library formula
+/// takes a branch that is not recorded; [`value`](Traced::value) returns the value to callers that
+/// accept this.
 #[derive(Clone)]
 pub struct Traced<R> {
     value: R,
@@ -38,7 +39,7 @@ pub struct Traced<R> {
     log: Option<Log>,
 }
 
-/// Where comparisons are noted: one for each recording.
+/// Log of the comparisons of one recording.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Notes>>);
 
@@ -55,9 +56,9 @@ pub struct Condition {
     pub left: Expr,
     /// The right side.
     pub right: Expr,
-    /// How they compared; `None` where one was NaN.
+    /// Order of the two sides; `None` if one was NaN.
     pub order: Option<Ordering>,
-    /// Where in the source, of whatever file.
+    /// Position in the source.
     pub at: Position,
 }
 
@@ -77,7 +78,7 @@ impl Log {
     fn note(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
         let here = Location::caller();
         let mut notes = self.notes();
-        // The same question has the same answer.
+        // A comparison that is repeated has the same result.
         if notes.seen.insert((left.0.key(), right.0.key())) {
             let at = Position::new(here.line(), here.column());
             notes.conditions.push(Condition {
@@ -99,13 +100,13 @@ impl<R: Real> Traced<R> {
         Traced { value, expr, log: Some(log.clone()) }
     }
 
-    /// The value.
+    /// Returns the value.
     #[must_use]
     pub fn value(&self) -> &R {
         &self.value
     }
 
-    /// The formula.
+    /// Returns the formula.
     #[must_use]
     pub fn expr(&self) -> &Expr {
         &self.expr
@@ -140,7 +141,7 @@ impl<R: fmt::Debug> fmt::Debug for Traced<R> {
     }
 }
 
-/// One operator in all its forms.
+/// Implements one operator for values and references.
 macro_rules! operators {
     ($($Op:ident $op:ident $Assign:ident $assign:ident)*) => {$(
         impl<R: Real> std::ops::$Op for Traced<R> {
@@ -201,7 +202,7 @@ impl<R: Ordered> PartialOrd for Traced<R> {
     fn partial_cmp(&self, other: &Traced<R>) -> Option<Ordering> {
         self.cmp_primal(other)
     }
-    // Written out, so that what is noted is where the operator stands.
+    // Written out, so that the recorded location is that of the operator.
     #[track_caller]
     fn lt(&self, other: &Traced<R>) -> bool {
         self.cmp_primal(other).is_some_and(Ordering::is_lt)
@@ -239,7 +240,7 @@ impl<R: Real> num_traits::Num for Traced<R> {
         crate::scalar::parse_decimal(s, radix).map(Traced::lit)
     }
 }
-/// Only a constant is exactly zero: a value that happens to be is not.
+/// Only a constant is exactly zero: a value that happens to be zero is not.
 impl<R: Real> Ring for Traced<R> {
     const PARALLEL: bool = false;
     fn is_exact_zero(&self) -> bool {
@@ -307,7 +308,8 @@ impl<R: Real> Real for Traced<R> {
     fn logaddexp(&self, y: &Self) -> Self {
         self.join(y, self.value.logaddexp(&y.value), self.expr.logaddexp(&y.expr))
     }
-    /// Of a constant its value; of anything else nothing, so that nobody decides by it unnoted.
+    /// Returns the value of a constant, and `None` of anything else, so that no code takes a branch
+    /// by it that is not recorded.
     fn primal(&self) -> Option<f64> {
         self.expr.primal()
     }
@@ -322,23 +324,24 @@ impl<R: Ordered> Ordered for Traced<R> {
     fn cmp_primal(&self, other: &Self) -> Option<Ordering> {
         self.compare(other).ok().flatten()
     }
-    /// Recorded as the operation: right on both sides.
+    /// Records the operation: right on both sides.
     fn max(&self, other: &Self) -> Self {
         self.join(other, extreme(Piece::Max, &self.value, &other.value), self.expr.max(&other.expr))
     }
-    /// Recorded as the operation: right on both sides.
+    /// Records the operation: right on both sides.
     fn min(&self, other: &Self) -> Self {
         self.join(other, extreme(Piece::Min, &self.value, &other.value), self.expr.min(&other.expr))
     }
 }
 
-/// As the operation of programs: NaN if one is. Numbers that compare are never undecided.
+/// Returns the minimum or maximum as programs compute it: NaN if one is. Numbers that compare are
+/// never undecided.
 fn extreme<R: Ordered>(piece: Piece, x: &R, y: &R) -> R {
     piece.of(x, y).unwrap_or_else(|_| if piece == Piece::Max { x.max(y) } else { x.min(y) })
 }
 
 impl<R: Real> Traced<R> {
-    /// The absolute value, recorded as the operation.
+    /// Returns the absolute value, recorded as the operation.
     #[must_use]
     pub fn abs(&self) -> Self {
         let zero = R::zero();

@@ -1,4 +1,5 @@
-//! How blocks end: comparisons joined with their branch, moves, and short blocks repeated.
+//! Phi lowering: the ends of blocks become branches fused with their comparison, parallel moves on
+//! edges, and copies of short blocks (tail duplication).
 
 use crate::{
     entity::{Block, Inst, Value},
@@ -17,8 +18,9 @@ use super::{
 pub(super) const LONGEST: usize = 12;
 
 impl Compiler<'_> {
-    /// Whether an instruction, the last of its block, is one with the block's end: it makes the
-    /// condition, and nobody else reads it or the instruction at the end can keep it.
+    /// Returns true if an instruction, the last of its block, is fused with the terminator: it
+    /// computes the condition, and either the condition has no other reader or the fused
+    /// instruction keeps it.
     pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
         if self.style != Style::Fast {
             return false;
@@ -33,8 +35,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The end of a block. Instead of a jump to a block to which other ways lead too, up to
-    /// `budget` instructions of it are repeated.
+    /// Emits the end of a block. Instead of a jump to a block with several predecessors, up to
+    /// `budget` of its instructions are duplicated (tail duplication).
     pub(super) fn end(&mut self, block: Block, end: &Terminator, budget: usize) {
         let f = self.f;
         let joined = f.blocks[block].insts.last().copied().filter(|&i| self.joins_end(i, end));
@@ -98,8 +100,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The moves of an edge and a jump, if it has any: where they start. Else the target is
-    /// patched.
+    /// Emits the moves of an edge and a jump, if it has any, and returns their start; else the
+    /// target is patched.
     fn stub(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
         let start = self.here();
         let moves = self.moves(target);
@@ -118,7 +120,7 @@ impl Compiler<'_> {
         self.emit(Code::Jump(0));
     }
 
-    /// An edge that is always taken.
+    /// Emits an edge that is always taken.
     fn jump(&mut self, from: Block, target: &Target, budget: usize) {
         self.mark(Moment::Edge(from, 0));
         let moves = self.moves(target);
@@ -134,25 +136,25 @@ impl Compiler<'_> {
         }
     }
 
-    /// From each argument's registers to the parameter's.
+    /// Returns the moves of an edge, from each argument's registers to the parameter's.
     fn moves(&self, target: &Target) -> Vec<(Slot, Slot)> {
         let params = self.leaves(&self.f.blocks[target.block].params);
         let args = self.leaves(&target.args);
         params.into_iter().zip(args).filter(|(p, a)| p != a).collect()
     }
 
-    /// Emits moves that happen all at once: where one would overwrite what another still reads, it
-    /// goes through a spare register.
+    /// Emits parallel moves: a register that one move overwrites and another still reads is first
+    /// copied to a spare register.
     fn parallel(&mut self, mut moves: Vec<(Slot, Slot)>) {
         while !moves.is_empty() {
-            // One whose target nobody still reads …
+            // A move whose target is not read by another …
             let free = moves.iter().position(|(to, _)| moves.iter().all(|(_, from)| from != to));
             if let Some(k) = free {
                 let (to, from) = moves.swap_remove(k);
                 self.copy(to, from);
                 continue;
             }
-            // … or, in a ring, the first source is put aside.
+            // … or, in a cycle, a copy of the first source breaks it.
             let from = moves[0].1;
             let spare = Slot { bank: from.bank, reg: self.fresh(from.bank), last: false };
             self.copy(spare, from);
@@ -172,8 +174,9 @@ impl Compiler<'_> {
     }
 }
 
-/// A comparison and its branch, and whether its ways are swapped: integers have `<` and `=` only,
-/// real numbers `<=` also, as `not (a < b)` is not `b <= a` where one is NaN.
+/// Returns the instruction that fuses a comparison and its branch, and true if the targets are
+/// swapped: integers have `<` and `=` only, real numbers `<=` also, as `not (a < b)` is not
+/// `b <= a` if one is NaN.
 fn branch(op: Op, a: u32, b: u32) -> (Code, bool) {
     match op {
         Op::Compare(op) => match op {

@@ -1,4 +1,4 @@
-//! From IR to bytecode.
+//! Compiler from IR to bytecode.
 //!
 //! ```text
 //! select ──► edges ──► coalesce ──► shorten ──► last uses
@@ -6,12 +6,13 @@
 //!
 //! - Every value gets a register for each leaf; constants are loaded once, at the start of the
 //!   routine.
-//! - What works element by element on arrays is done together, in one loop that keeps nothing in
-//!   between.
-//! - Arithmetic whose result one other instruction of its block reads is done together with it.
-//! - An edge becomes moves from the arguments to the parameters, all at once; a short block to
-//!   which several ways lead is repeated at the end of each, so a loop ends with its own test.
-//! - Registers that moves connect become one, and jumps lead where they end.
+//! - Elementwise operations on arrays are fused into one loop without intermediate arrays.
+//! - Arithmetic whose result one other instruction of its block reads is fused with it into a
+//!   superinstruction.
+//! - Phi lowering turns an edge into parallel moves from the arguments to the parameters; a short
+//!   block with several predecessors is duplicated at the end of each, so a loop ends with its own
+//!   test.
+//! - Registers that moves connect are coalesced, and jumps are threaded.
 //!
 //! Code for an interceptor is made without all of these.
 //!
@@ -60,8 +61,8 @@ impl Bytecode {
         Bytecode::compile_as(program, root, Style::Fast, &[], Tapes::Given)
     }
 
-    /// As [`compile`](Bytecode::compile), with what is known of the values of the function itself,
-    /// by their numbers.
+    /// Compiles like [`compile`](Bytecode::compile), with the known facts about the values of the
+    /// function itself, by their numbers.
     pub(super) fn compile_for(
         program: &Program,
         root: FuncId,
@@ -71,7 +72,7 @@ impl Bytecode {
         Bytecode::compile_as(program, root, Style::Fast, known, tapes)
     }
 
-    /// As [`compile`](Bytecode::compile), in the given style.
+    /// Compiles like [`compile`](Bytecode::compile), in the given style.
     pub(super) fn compile_as(
         program: &Program,
         root: FuncId,
@@ -89,7 +90,7 @@ impl Bytecode {
             }
             ids.extend(function.callees().into_iter().filter(|g| seen.insert(*g)));
         }
-        // Whether the function by itself decides what is on its tapes.
+        // True if the function by itself decides what is on its tapes.
         let alone = !ids[1..].iter().any(|&f| {
             let mut ops = program.functions[f].insts.values().map(|i| i.op);
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
@@ -127,18 +128,18 @@ impl Bytecode {
     }
 }
 
-/// What the code is for.
+/// Purpose of the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
-    /// To be run.
+    /// Code to be run.
     Fast,
-    /// To be looked at while it runs, and changed: each instruction stands by itself between two
-    /// marks, and every value has a register of its own. Arrays are never taken out of a register,
-    /// so writing to one copies it.
+    /// Instrumented code, to be inspected and changed while it runs: each instruction is between
+    /// two marks, and every value has a register of its own. Arrays are never moved out of a
+    /// register, so writing to one copies it.
     Watched,
-    /// As `Watched`, but equal constants share a register, a tuple has those of its fields, and
-    /// where an element of an array is written that nobody reads any more, this happens in place;
-    /// so the array is not there after the instruction.
+    /// Instrumented code in which equal constants share a register, a tuple has those of its
+    /// fields, and a write to an element of an array that is not read again happens in place; so
+    /// the array is gone after the instruction.
     Followed,
 }
 
@@ -152,14 +153,14 @@ struct Compiler<'a> {
     numbers: &'a HashMap<FuncId, u32>,
     registers: Vec<Vec<Slot>>,
     routine: Routine,
-    /// Where each block starts, once it is written, and which instructions name blocks.
+    /// Start of each block, once it is written, and the instructions that name blocks.
     starts: Vec<Option<Pc>>,
     patches: Vec<(Patch, Block)>,
-    /// How many edges lead to each block, and how often each value is read.
+    /// Number of predecessors of each block, and number of uses of each value.
     ways: Vec<usize>,
     uses: Vec<u32>,
     known: &'a [Known],
-    /// The lists of tapes whose checksums are kept.
+    /// Lists of tapes whose checksums are computed.
     balanced: &'a [(u32, Bank)],
     stretches: Stretches,
     pairs: Pairs,
@@ -233,7 +234,7 @@ impl<'a> Compiler<'a> {
     fn routine(mut self) -> Routine {
         let f = self.f;
         self.allocate();
-        // The head of a loop comes before its body, which then ends with the head's own test.
+        // The header of a loop comes before its body, which then ends with the header's own test.
         for b in order(f) {
             self.starts[b.index()] = Some(self.here());
             self.body(b);
@@ -266,7 +267,7 @@ impl<'a> Compiler<'a> {
         self.routine
     }
 
-    /// The instructions of a block.
+    /// Emits the instructions of a block.
     fn body(&mut self, id: Block) {
         let f = self.f;
         let block = &f.blocks[id];
@@ -290,7 +291,8 @@ impl<'a> Compiler<'a> {
         self.at = block.end_at;
     }
 
-    /// What instructions do to the checksums of tapes up to the first call among them.
+    /// Emits the updates of the checksums of tapes by the instructions up to the first call among
+    /// them.
     fn track(&mut self, insts: &[Inst]) {
         if self.balanced.is_empty() {
             return;
@@ -336,8 +338,7 @@ impl<'a> Compiler<'a> {
             }
         }
         // Tuples are the registers of their fields. A field may be defined in a later block than
-        // the tuple stands in the list, so repeat until all are known; each round settles one level
-        // of nesting.
+        // its tuple, so repeat until all are known; each iteration resolves one level of nesting.
         for _ in 0..f.insts.len().max(1) {
             let mut open = false;
             for block in f.blocks.values() {
@@ -403,7 +404,8 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    /// What needs no code where values share registers: constants, tuples and fields.
+    /// Emits the moves of constants, tuples and fields in instrumented code; where values share
+    /// registers they need none.
     fn own(&mut self, inst: &InstData) {
         let Some(v) = inst.result.filter(|_| self.style == Style::Watched) else { return };
         let to = self.registers[v.index()].clone();
@@ -422,14 +424,15 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Where the leaves of a field are among those of a tuple.
+    /// Returns the range of the leaves of a field among those of a tuple.
     fn field(&self, tuple: Value, k: u32) -> std::ops::Range<usize> {
         let fields = self.f.kinds[tuple].fields();
         let start: usize = fields[..k as usize].iter().map(|f| f.kind.n_leaves()).sum();
         start..start + fields[k as usize].kind.n_leaves()
     }
 
-    /// The registers of tuples and fields; false while those of an operand are not known.
+    /// Aliases the registers of tuples and fields; returns false while those of an operand are not
+    /// known.
     fn alias(&mut self, inst: &InstData) -> bool {
         let Some(v) = inst.result else { return true };
         let known = |v: &Value| self.f.kinds[*v].n_leaves() == self.registers[v.index()].len();
@@ -459,7 +462,7 @@ impl<'a> Compiler<'a> {
         Slots { start, len: slots.len() as u32 }
     }
 
-    /// The first leaf of a value as an entry of the list of slots.
+    /// Adds the first leaf of a value to the list of slots.
     fn slot(&mut self, v: Value) -> u32 {
         let slot = self.first(v);
         self.slots(&[slot]).start
@@ -479,7 +482,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// How often each value is read.
+/// Returns the number of uses of each value.
 fn uses(f: &Function) -> Vec<u32> {
     let mut uses = vec![0; f.kinds.len()];
     for block in f.blocks.values() {

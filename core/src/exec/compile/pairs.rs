@@ -2,9 +2,9 @@
 //! `c + embed(a, b, …)`, and `place(a, [i, j])`.
 //!
 //! The first is a sum, difference or product of reals whose only reader is the second, in the same
-//! block; or a part among zeros that is added to an array, of which then only the part is looked
-//! at. It is done where the second stands; none of these can fail where an adjoint has it, so
-//! nobody sees that it is later. Indices that only say places are never an array.
+//! block; or a part among zeros that is added to an array, of which then only the part is read. It
+//! runs at the second; none of these can fail where an adjoint has it, so the later execution is
+//! not observable. Lists of indices that are only used to index are never arrays.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,20 @@ use super::{
     stretches::Stretches,
 };
 
-/// Which instructions are done together.
+/// Superinstructions of a function: pairs of instructions that run as one.
 pub(super) struct Pairs {
-    /// For each instruction the one that it absorbs, and whether that is its second operand.
+    /// Instruction that each instruction absorbs, and true if that is its second operand.
     inner: Vec<Option<(Inst, bool)>>,
     absorbed: Vec<bool>,
 }
 
 impl Pairs {
-    /// None at all.
+    /// Creates an empty set.
     pub(super) fn none(f: &Function) -> Pairs {
         Pairs { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] }
     }
 
-    /// O(size).
+    /// Selects the superinstructions of a function. O(size).
     pub(super) fn of(f: &Function, uses: &[u32], others: &Stretches) -> Pairs {
         let mut pairs = Pairs::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
@@ -63,7 +63,7 @@ impl Pairs {
         pairs
     }
 
-    /// Lists of indices that only places are asked by.
+    /// Absorbs the lists of indices that are only used to index.
     fn places(&mut self, f: &Function, uses: &[u32]) {
         let mut asked = vec![0; f.kinds.len()];
         let listed = || f.blocks.values().flat_map(|b| &b.insts).map(|&i| (i, &f.insts[i]));
@@ -85,7 +85,7 @@ impl Pairs {
         self.absorbed[i.index()]
     }
 
-    /// What an instruction absorbs, and whether that is its second operand.
+    /// Returns the instruction that an instruction absorbs, and true if that is its second operand.
     pub(super) fn inner(&self, i: Inst) -> Option<(Inst, bool)> {
         self.inner[i.index()]
     }
@@ -95,13 +95,14 @@ fn is_sum_or_product(op: Op) -> bool {
     matches!(op, Op::Number2(Number2::Add | Number2::Sub | Number2::Mul))
 }
 
-/// A part among zeros, of one kind of elements.
+/// Returns true if an instruction gives a part among zeros, of one kind of elements.
 fn is_embedded(f: &Function, inst: &InstData) -> bool {
     let kinds = inst.result.iter().chain(inst.args.iter().take(2)).map(|v| &f.kinds[*v]);
     inst.op == Op::OnArrays(ArrayOp::Embed) && kinds.clone().zip(kinds.skip(1)).all(|(a, b)| a == b)
 }
 
-/// `d = (a first b) second c`, or `d = c second (a first b)` if `back`.
+/// Returns the superinstruction `d = (a first b) second c`, or `d = c second (a first b)` if
+/// `back`.
 pub(super) fn pair(first: Op, second: Op, back: bool, [d, a, b, c]: [Reg; 4]) -> Option<Code> {
     use Number2::{Add, Mul, Sub};
     let (Op::Number2(first), Op::Number2(second)) = (first, second) else { return None };

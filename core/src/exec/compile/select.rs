@@ -88,7 +88,7 @@ impl Compiler<'_> {
         self.emit(code);
     }
 
-    /// An instruction with the one that it absorbs.
+    /// Returns the superinstruction of an instruction and the one that it absorbs.
     fn pair(&self, i: Inst) -> Option<Code> {
         let (first, back) = self.pairs.inner(i)?;
         let (outer, inner) = (&self.f.insts[i], &self.f.insts[first]);
@@ -97,7 +97,7 @@ impl Compiler<'_> {
         pair(inner.op, outer.op, back, [self.reg(outer.result?), a, b, self.reg(other)])
     }
 
-    /// An array and a part of another, in its place among zeros.
+    /// Emits the addition of a part to an array, at its place among zeros.
     fn accumulate_part(&mut self, inst: &InstData, embed: Inst, back: bool) {
         let (d, sum) = (inst.result, inst.args.get(usize::from(!back)));
         let (Some(d), Some(&sum)) = (d, sum) else { return };
@@ -133,7 +133,7 @@ impl Compiler<'_> {
         self.emit(code);
     }
 
-    /// Operations element by element, with all that go together with them.
+    /// Emits the fused kernel of a group of elementwise operations.
     fn elements(&mut self, i: Inst) {
         let (recipe, args, results) = self.together.recipe(self.f, i);
         let (args, results) = (self.leaves(&args), self.leaves(&results));

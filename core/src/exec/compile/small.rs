@@ -1,4 +1,4 @@
-//! The steps of a stretch on small arrays.
+//! Code of a small-array region.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,14 +18,14 @@ use super::{
 };
 
 impl Compiler<'_> {
-    /// What is done before an instruction.
+    /// Emits the small-array region that is due before an instruction.
     pub(super) fn small_before(&mut self, i: Inst) {
         if let Some(stretch) = self.stretches.before(i).map(<[Inst]>::to_vec) {
             self.small(&stretch);
         }
     }
 
-    /// What is done at the end of a block.
+    /// Emits the small-array region that is due at the end of a block.
     pub(super) fn small_at_end(&mut self, b: Block) {
         if let Some(stretch) = self.stretches.at_end(b).map(<[Inst]>::to_vec) {
             self.small(&stretch);
@@ -47,7 +47,7 @@ impl Compiler<'_> {
             writer.at = inst.at;
             writer.instruction(inst);
         }
-        // What others read.
+        // Values that are read outside of the region.
         let mut results = Vec::new();
         for v in stretch.iter().filter_map(|&i| f.insts[i].result) {
             let Some(&place) =
@@ -74,7 +74,7 @@ struct Writer<'a> {
     sizes: Sizes<'a>,
     code: Small,
     args: Vec<Value>,
-    /// Where each value is.
+    /// Location of each value.
     places: HashMap<Value, Place>,
     at: Position,
 }
@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
         Writer { sizes, code, args: vec![], places: HashMap::new(), at: Position::default() }
     }
 
-    /// The number of an operand.
+    /// Returns the number of an operand.
     fn operand(&mut self, v: Value) -> usize {
         self.args.iter().position(|w| *w == v).unwrap_or_else(|| {
             self.args.push(v);
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Where a value is.
+    /// Returns the location of a value.
     fn place(&mut self, v: Value) -> Place {
         if let Some(&place) = self.places.get(&v) {
             return place;
@@ -119,12 +119,12 @@ impl<'a> Writer<'a> {
         Place { base: Base::Memory, at: to, offset: None, len }
     }
 
-    /// Changes what a step gave.
+    /// Changes the result of a step.
     fn change(&mut self, place: Place, what: What) {
         self.code.steps.push(Step { what, to: place.at, len: place.len, at: self.at });
     }
 
-    /// A place that begins where an int says, times `inner`.
+    /// Returns a slice that begins at an int, times `inner`.
     fn offset(&mut self, place: Place, start: Value, inner: usize, most: usize, of: Of) -> Place {
         if let Some(start) = self.sizes.int(start).and_then(|n| usize::try_from(n).ok()) {
             return Place { at: place.at + start * inner, ..place };
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
         self.step(What::Join(vec![place]), place.len)
     }
 
-    /// A value repeated to a shape of `len` elements.
+    /// Broadcasts a value to a shape of `len` elements.
     fn repeated(&mut self, v: Value, to: &Shape) -> Place {
         let (place, len) = (self.place(v), to.iter().product());
         match self.sizes.shape(v) {
@@ -272,7 +272,7 @@ impl<'a> Writer<'a> {
                 if outer == 1 {
                     return Place { len, ..start };
                 }
-                // Of what there is from there to the end of its last line, these are read.
+                // Of the elements from there to the end of its last line, these are read.
                 let lines =
                     (0..outer).flat_map(|k| (0..body * inner).map(move |j| k * along * inner + j));
                 let last = (outer - 1) * along * inner + body * inner;
@@ -333,7 +333,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Puts a part along an axis among the numbers of a place, which were made for it.
+    /// Writes a part along an axis into a slice that was made for it.
     fn put(
         &mut self,
         name: &'static str,

@@ -1,8 +1,8 @@
-//! Which instructions work on small arrays of known shapes and stand together, so that they become
-//! [one](super::super::small).
+//! Small-array regions: runs of instructions on small arrays of known shapes, each of which becomes
+//! [one instruction](super::super::small).
 //!
-//! A stretch is of one block. What stands between its instructions, reads nothing of it and only
-//! computes numbers is done before it; anything else ends it.
+//! A region is within one block. An instruction between its instructions that reads none of its
+//! values and only computes numbers is moved before it; anything else ends it.
 //!
 //! Cost: O(size).
 
@@ -17,18 +17,18 @@ use crate::{
 /// The most elements of a small array: from here on it is the loops that cost.
 pub(super) const SMALL: usize = 512;
 
-/// The stretches of a function.
+/// Small-array regions of a function.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
     held: HashSet<Inst>,
-    /// What is done before an instruction, and at the end of a block.
+    /// Regions that run before an instruction, and at the end of a block.
     before: HashMap<Inst, Vec<Inst>>,
     at_end: HashMap<Block, Vec<Inst>>,
 }
 
 impl Stretches {
-    /// Finds them, from what is known of values. `alone`: no other function changes what is on
-    /// tapes.
+    /// Finds the regions, from the known facts about values. `alone` is true if no other function
+    /// changes the tapes.
     pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> Stretches {
         let mut all = Stretches::default();
         if known.is_empty() {
@@ -57,7 +57,7 @@ impl Stretches {
         all
     }
 
-    /// Keeps a stretch that is worth it.
+    /// Keeps a region that is worth it.
     fn end(
         &mut self,
         sizes: &Sizes<'_>,
@@ -72,7 +72,7 @@ impl Stretches {
         }
     }
 
-    /// Whether an instruction is done in a stretch.
+    /// Returns true if an instruction is part of a region.
     pub(super) fn holds(&self, i: Inst) -> bool {
         self.held.contains(&i)
     }
@@ -86,14 +86,14 @@ impl Stretches {
     }
 }
 
-/// What is known of the arrays of a function.
+/// Known sizes of the arrays of a function.
 pub(super) struct Sizes<'a> {
     pub(super) f: &'a Function,
     pub(super) known: &'a [Known],
 }
 
 impl Sizes<'_> {
-    /// The shape of an array of real numbers.
+    /// Returns the shape of an array of real numbers.
     pub(super) fn shape(&self, v: Value) -> Option<crate::array::Shape> {
         let real = self.f.kinds[v] == Kind::Array(Element::Real);
         self.known.get(v.index()).filter(|_| real)?.shape()
@@ -113,8 +113,8 @@ impl Sizes<'_> {
         }
     }
 
-    /// The length along an axis that is known, and how many lines of it there are and what it is
-    /// made of.
+    /// Returns the number of lines before a known axis, its length, and the number of elements of
+    /// each of its entries.
     pub(super) fn split(&self, shape: &[usize], axis: Value) -> Option<(usize, usize, usize)> {
         let axis = usize::try_from(self.int(axis)?).ok()?;
         (axis < shape.len()).then(|| axis_split(shape, axis))
@@ -128,8 +128,8 @@ impl Sizes<'_> {
         self.f.kinds[v] == Kind::Real
     }
 
-    /// The slots to which small arrays of one shape are pushed and from which they are popped, and
-    /// nothing else.
+    /// Returns the slots to which small arrays of one shape are pushed and from which they are
+    /// popped, and nothing else.
     fn slots(&self) -> HashSet<(u32, u32)> {
         let mut all: HashMap<(u32, u32), [bool; 3]> = HashMap::new();
         for &i in self.f.blocks.values().flat_map(|b| &b.insts) {
@@ -143,12 +143,12 @@ impl Sizes<'_> {
             *[pushed, popped][k] = true;
             *small &= v.is_some_and(|v| self.is_small(v));
         }
-        // What is known of the pops is what all pushes have in common.
+        // The pops are known by the facts that all pushes have in common.
         all.retain(|_, seen| seen.iter().all(|s| *s));
         all.into_keys().collect()
     }
 
-    /// Whether an instruction belongs to a stretch that made these values.
+    /// Returns true if an instruction belongs to a region that made these values.
     fn takes(&self, inst: &InstData, slots: &HashSet<(u32, u32)>, made: &HashSet<Value>) -> bool {
         use ArrayOp as A;
         let small = |k: usize| inst.args.get(k).is_some_and(|&v| self.is_small(v));
@@ -203,15 +203,15 @@ impl Sizes<'_> {
         }
     }
 
-    /// Whether an element is asked for that is known not to be there.
+    /// Returns true if an element is read at an index that is known to be out of bounds.
     fn is_beyond(&self, inst: &InstData) -> bool {
         let count = self.shape(inst.args[0]).map_or(0, |s| s.iter().product());
         let within = |n: i64| usize::try_from(n).is_ok_and(|n| n < count);
         self.int(inst.args[1]).is_some_and(|n| !within(n))
     }
 
-    /// Whether a part differs from the whole along its axis alone, and lies in it where it is known
-    /// where.
+    /// Returns true if a part differs from the whole along its axis alone, and lies within it if
+    /// its start is known.
     fn fits(&self, inst: &InstData) -> bool {
         let (Some(part), Some(whole)) =
             (self.shape(inst.args[0]), inst.result.and_then(|v| self.shape(v)))
@@ -224,8 +224,8 @@ impl Sizes<'_> {
         crate::array::Moved::embed("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
     }
 
-    /// Whether an instruction may be done before a stretch that stands before it. `reads`: it reads
-    /// what that makes.
+    /// Returns true if an instruction may move to before the region that precedes it. `reads` is
+    /// true if it reads a value of the region.
     fn lets_pass(&self, inst: &InstData, reads: bool) -> bool {
         let number =
             |v: Value| !matches!(self.f.kinds[v], Kind::Array(Element::Real | Element::Complex));
@@ -239,7 +239,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Whether an instruction gives numbers where they are already.
+    /// Returns true if an instruction is a view: its result is a part of the memory of its operand.
     fn moves_nothing(&self, inst: &InstData) -> bool {
         use ArrayOp as A;
         match inst.op {

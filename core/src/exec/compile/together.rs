@@ -1,15 +1,15 @@
-//! Which operations on arrays are done together, in one loop over the elements.
+//! Fusion groups: operations on arrays that run in one loop over the elements.
 //!
 //! ```text
 //! v3 = mul v1, v1     v4 = add v3, v2     v5 = sum v4     v6 = mul v3, v4     one loop that gives v5 and v6
 //! ```
 //!
-//! - An operation joins the one that reads it if all who read it are in one group of the same
-//!   block; so what stands between them is never an array. A sum may end a group, of all elements
-//!   or of what was repeated. So may a part of an array begin it (`slice`), or an array among zeros
-//!   (`embed`): their elements are read where they stand.
-//! - Groups whose ends have [one shape](crate::pass) become one, where the last of them stands,
-//!   unless something between them reads what the first gives.
+//! - An operation is fused with its reader if all its readers are in one group of the same block;
+//!   so the values between them are never arrays. A reduction may end a group, of all elements or
+//!   of those that were broadcast. A view may begin it: a part of an array (`slice`), or an array
+//!   among zeros (`embed`), whose elements are read where they are.
+//! - Groups whose ends have [one shape](crate::pass) become one, at the last of them, unless an
+//!   instruction between them reads a result of the first.
 //!
 //! Cost: O(size).
 
@@ -26,24 +26,24 @@ use super::{
     stretches::Stretches,
 };
 
-/// How many operations are done together at most: each needs a stretch of fast memory for its
-/// results.
+/// Maximum number of operations in a group: each needs a chunk of fast memory for its results.
 const LONGEST: usize = 32;
 
-/// For each instruction the last one of its group, if that is another one.
+/// Last instruction of the group of each instruction, if that is another one.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     last: Vec<Option<Inst>>,
     /// The members of each group of several, in order, under its last one.
     members: HashMap<Inst, Vec<Inst>>,
-    /// The groups that read each value, by their last ones; `None` for who is in none.
+    /// Groups that read each value, by their last instructions; `None` for a reader without a
+    /// group.
     readers: Vec<Vec<Option<Inst>>>,
-    /// Whether somebody asks for the shape of a value alone.
+    /// True for each value of which an instruction reads the shape alone.
     shaped: Vec<bool>,
 }
 
 impl Together {
-    /// Finds them, with what is known of values.
+    /// Finds the groups, with the known facts about values.
     pub(super) fn of(f: &Function, known: &[Known], others: &Stretches) -> Together {
         let mut roles = roles(f);
         f.insts.keys().filter(|i| others.holds(*i)).for_each(|i| roles[i.index()] = Role::Other);
@@ -79,17 +79,18 @@ impl Together {
         Together { last, members, readers, shaped }
     }
 
-    /// Whether an instruction is done where another one stands.
+    /// Returns true if an instruction is fused into a later one.
     pub(super) fn is_absorbed(&self, i: Inst) -> bool {
         self.last.get(i.index()).is_some_and(Option::is_some)
     }
 
-    /// Whether an instruction is the last of a group.
+    /// Returns true if an instruction is the last of a group.
     pub(super) fn has(&self, i: Inst) -> bool {
         self.members.contains_key(&i)
     }
 
-    /// What is done at the last instruction of a group, the values it reads and those it gives.
+    /// Returns the fused kernel of the group that ends with an instruction, the values it reads and
+    /// those it gives.
     pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
@@ -161,7 +162,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         }
     }
     let (home, definitions) = (homes(f), f.definitions());
-    // Who reads from another block, or does something else, is never joined.
+    // A reader in another block, or one that is not elementwise, is never fused.
     let mut place = vec![0; f.insts.len()];
     for (b, block) in f.blocks.iter() {
         for (k, &i) in block.insts.iter().enumerate() {
@@ -176,7 +177,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         }
     }
     for block in f.blocks.values() {
-        // Where the shape of a value is first asked for in this block: it must be there by then.
+        // Position at which the shape of a value is first read in this block: the value must be
+        // computed by then.
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
@@ -208,8 +210,8 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
     last
 }
 
-/// Lets groups read parts of arrays where they stand, if nobody else reads them or asks for their
-/// shape. All others are made as arrays.
+/// Lets groups read views without a copy, if there is no other reader, not even of their shape. All
+/// others are made as arrays.
 fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
     // The group that reads a value: none yet, one, or several or something else.
     let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
@@ -241,7 +243,8 @@ struct Open {
     class: Class,
     last: Inst,
     size: usize,
-    /// What it gives to others, and which of that are sums: they are there when its loop has ended.
+    /// Values that it gives to others, and those of them that are sums: these are available after
+    /// its loop.
     gives: Vec<Value>,
     sums: Vec<Value>,
 }
@@ -265,7 +268,7 @@ fn merge(
             continue;
         }
         let Some(chain) = chains.get(&i) else {
-            // Something else: what it reads must be there.
+            // Another instruction: its operands must be computed.
             open.retain(|group| !f.insts[i].args.iter().any(|v| group.gives.contains(v)));
             continue;
         };
@@ -300,20 +303,20 @@ fn merge(
     }
 }
 
-/// What an instruction has to do with elements.
+/// Role of an instruction in the fusion of loops over elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// It gives an array element by element.
+    /// Elementwise operation that gives an array.
     Makes,
-    /// It sums elements, and may read them as they are made.
+    /// Reduction, which may read elements as they are computed.
     Sums,
-    /// It reads elements from other places.
+    /// View: its elements are read from other places.
     Views,
     Other,
 }
 
 impl Role {
-    /// Whether it is no operation on elements.
+    /// Returns true if it is not an operation on elements.
     fn is_apart(self) -> bool {
         matches!(self, Role::Other | Role::Views)
     }
@@ -336,7 +339,7 @@ fn roles(f: &Function) -> Vec<Role> {
                 _ => Role::Other,
             }
         }
-        // Of an array that is there anyway they are done by themselves.
+        // Reductions of an array that is in memory anyway run alone.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
             let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
@@ -347,7 +350,7 @@ fn roles(f: &Function) -> Vec<Role> {
     f.insts.keys().map(role).collect()
 }
 
-/// The array of which an instruction asks for the shape alone.
+/// Returns the array of which an instruction reads the shape alone.
 fn shape_read(f: &Function, i: Inst) -> Option<Value> {
     let inst = &f.insts[i];
     match inst.op {
@@ -356,14 +359,14 @@ fn shape_read(f: &Function, i: Inst) -> Option<Value> {
     }
 }
 
-/// The operands whose values an instruction reads.
+/// Returns the operands whose values an instruction reads.
 fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
     let args = &f.insts[i].args;
     let count = if shape_read(f, i).is_some() { 1 } else { args.len() };
     args.iter().copied().take(count)
 }
 
-/// The block of each instruction.
+/// Returns the block of each instruction.
 fn homes(f: &Function) -> Vec<Option<Block>> {
     let mut home = vec![None; f.insts.len()];
     for (b, block) in f.blocks.iter() {

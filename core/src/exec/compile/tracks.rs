@@ -1,16 +1,16 @@
-//! What code does to the checksums of tapes, by which pushes and pops that do not belong together
-//! are found.
+//! Checksums of tapes, by which pushes and pops that do not match are detected.
 //!
 //! ```text
 //! push of slot s:   h  ->  h m + s
 //! pop of slot s:    h  ->  (h - s) / m        (mod 2^64, m odd)
 //! ```
 //!
-//! A pop undoes what the push of its slot did, so the checksum is 0 again where each pop takes what
-//! the push of its slot left and nothing stays behind; in any other order it is 0 by an accident of
-//! one in 2^64. What stands between two calls is one map `h -> a h + b`.
+//! A pop undoes the push of its slot, so the checksum is 0 again if each pop takes the value that
+//! the push of its slot left and nothing remains; in any other order it is 0 with a probability of
+//! 2^-64. The code between two calls is one affine map `h -> a h + b`.
 //!
-//! Cost: one instruction for what stands between two calls, whatever it pushes; O(1) memory a tape.
+//! Cost: one instruction for the code between two calls, however much it pushes; O(1) memory a
+//! tape.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,8 +25,8 @@ use super::super::code::{Bank, Track};
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const INVERSE: u64 = inverse(FACTOR);
 
-/// By Newton's method, which doubles the bits that are right: an odd number is its own inverse in
-/// the last three.
+/// Computes the inverse by Newton's method, which doubles the number of correct bits: an odd number
+/// is its own inverse in the last three.
 const fn inverse(m: u64) -> u64 {
     let (mut x, mut k) = (m, 0);
     while k < 5 {
@@ -36,7 +36,7 @@ const fn inverse(m: u64) -> u64 {
     x
 }
 
-/// A number for each leaf of what a slot holds, spread over all bits.
+/// Returns a number for each leaf of a slot, hashed over all bits.
 fn symbol(slot: u32, leaf: usize) -> u64 {
     let mut x = (u64::from(slot) << 32 | leaf as u64).wrapping_add(FACTOR);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,8 +44,8 @@ fn symbol(slot: u32, leaf: usize) -> u64 {
     x ^ x >> 31
 }
 
-/// The tape, the slot and the banks of the leaves of what is pushed or popped, and whether it is
-/// pushed.
+/// Returns the tape, the slot and the banks of the leaves of the value that is pushed or popped,
+/// and true if it is pushed.
 fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> {
     let (tape, slot, value, pushes) = match inst.op {
         Op::Push { tape, slot } => (tape, slot, inst.args.first(), true),
@@ -56,17 +56,17 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
     Some((tape, slot, leaves.iter().map(Bank::of).collect(), pushes))
 }
 
-/// Whose tapes a program has.
+/// Origin of the pushes and pops of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec) enum Tapes {
     /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
     /// looked at.
     Own,
-    /// Anybody's: checksums say whether pops undo pushes.
+    /// Those of any program: checksums detect pops that do not undo pushes.
     Given,
 }
 
-/// The lists of tapes that these functions push to and pop from, too.
+/// Returns the lists of tapes that these functions push to and pop from, too.
 pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec<(u32, Bank)> {
     let mut by: [HashSet<(u32, Bank)>; 2] = Default::default();
     for f in functions {
@@ -80,8 +80,7 @@ pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec
     both
 }
 
-/// What instructions do to the checksums of these lists together. No instruction among them is a
-/// call.
+/// Returns the updates of the checksums of these lists by instructions, none of which is a call.
 pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<Track> {
     let mut all: BTreeMap<(u32, Bank), (u64, u64)> = BTreeMap::new();
     for (tape, slot, banks, pushes) in insts.iter().filter_map(|&i| access(f, &f.insts[i])) {

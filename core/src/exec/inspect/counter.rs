@@ -1,4 +1,4 @@
-//! Which operations ran, and how often.
+//! Counts of the operations that ran.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 
 use super::{Event, Interceptor, Moment, Stop, flops::flops};
 
-/// Counts what runs.
+/// Counter of the operations that run.
 ///
 /// Floating-point operations: one for each operation on real numbers, elementary functions
 /// included; for complex numbers 2 for a sum or difference, 6 for a product, 11 for a quotient and
@@ -26,14 +26,14 @@ use super::{Event, Interceptor, Moment, Stop, flops::flops};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counter {
-    /// How often each operation ran, by its name in text.
+    /// Number of times that each operation ran, by its name in text.
     pub operations: BTreeMap<&'static str, u64>,
     /// Floating-point operations.
     pub flops: u64,
 }
 
 impl Counter {
-    /// How often the operation of that name ran.
+    /// Returns the number of times that the operation of that name ran.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         self.operations.get(name).copied().unwrap_or(0)
@@ -58,7 +58,7 @@ impl<S: Scalar> Interceptor<S> for Counter {
 }
 
 impl fmt::Display for Counter {
-    /// The operations, the commonest first, and the sum.
+    /// Writes the operations, the commonest first, and the sum.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut operations: Vec<_> = self.operations.iter().collect();
         operations.sort_by_key(|o| std::cmp::Reverse(*o.1));

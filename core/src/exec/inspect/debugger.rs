@@ -1,7 +1,7 @@
 //! A debugger that a program drives.
 //!
-//! The driver is a closure: it is shown a [`Pause`] and answers with a [`Command`]. What it asks on
-//! a terminal or reads from a script is its own affair.
+//! The driver is a closure: it receives a [`Pause`] and returns a [`Command`]. It may prompt on a
+//! terminal or read a script.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Command, Debugger, Inspection, Pause}}, text::parse_program};
@@ -25,7 +25,7 @@ use crate::scalar::Scalar;
 
 use super::{Event, Interceptor, Moment, Stop};
 
-/// What the debugger does next.
+/// Next action of the debugger.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
     /// Pause at the next instruction.
@@ -38,9 +38,9 @@ pub enum Command {
     Out,
     /// Run to the next breakpoint.
     Continue,
-    /// Pause at this line whenever it is reached, and ask again what to do.
+    /// Set a breakpoint at this line, and call the driver again.
     Break(u32),
-    /// Forget the breakpoint of this line, and ask again what to do.
+    /// Remove the breakpoint of this line, and call the driver again.
     Clear(u32),
     /// End the run.
     Stop,
@@ -58,14 +58,14 @@ pub enum Reason {
 /// A run that waits: before an instruction.
 #[derive(Debug)]
 pub struct Pause<'a, S: Scalar> {
-    /// Where it stands, and all values.
+    /// Moment at which it pauses, with all values.
     pub event: &'a Event<'a, S>,
     /// Why it pauses.
     pub reason: Reason,
 }
 
 impl<S: Scalar> Pause<'_, S> {
-    /// The parameters of the function and what they hold.
+    /// Returns the parameters of the function and their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, super::Datum<S>)> {
         let f = self.event.function();
@@ -83,7 +83,7 @@ pub struct Debugger<F> {
     driver: F,
     breakpoints: BTreeSet<u32>,
     command: Command,
-    /// Where the last pause was: how deep, and in which line.
+    /// Call depth and line of the last pause.
     paused: (usize, u32),
     /// The line of the last instruction; `None` after a jump, as a loop may come back to the same
     /// line.
@@ -91,12 +91,12 @@ pub struct Debugger<F> {
 }
 
 impl<F> Debugger<F> {
-    /// A debugger that runs to the first breakpoint.
+    /// Creates a debugger that runs to the first breakpoint.
     pub fn new(driver: F) -> Debugger<F> {
         let (breakpoints, command) = (BTreeSet::new(), Command::Continue);
         Debugger { driver, breakpoints, command, paused: (0, 0), line: None }
     }
-    /// With a breakpoint at a line of the source.
+    /// Adds a breakpoint at a line of the source.
     #[must_use]
     pub fn with_breakpoint(mut self, line: u32) -> Self {
         self.breakpoints.insert(line);
@@ -109,7 +109,7 @@ impl<F> Debugger<F> {
         self
     }
 
-    /// Why the run should pause before an instruction in this line, if it should.
+    /// Returns the reason to pause before an instruction in this line, if there is one.
     fn reason(&self, here: (usize, u32)) -> Option<Reason> {
         let ((depth, line), (paused_depth, paused_line)) = (here, self.paused);
         let known = line > 0;
@@ -137,7 +137,7 @@ impl<S: Scalar, F: FnMut(&Pause<'_, S>) -> Command> Interceptor<S> for Debugger<
             Moment::After(_) => return Ok(()),
             Moment::Edge(..) | Moment::Return(_) => {
                 self.line = None;
-                // Coming round to the same line again is a step.
+                // Coming back to the same line is a step.
                 if event.depth() == self.paused.0 {
                     self.paused.1 = 0;
                 }

@@ -1,4 +1,4 @@
-//! Where the first NaN or infinity was made, and of what.
+//! Finder of the first NaN or infinity and its operands.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::{Find, Finder, Inspection}}, text::parse_program};
@@ -22,12 +22,12 @@ use crate::{
 
 use super::{Datum, Event, Interceptor, Moment, Stop};
 
-/// What to look for.
+/// Kind of number to look for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Find {
-    /// What is no number.
+    /// NaN.
     Nan,
-    /// An infinity or what is no number.
+    /// An infinity or NaN.
     NonFinite,
 }
 
@@ -44,7 +44,7 @@ pub struct Finder<S: Scalar> {
 pub struct Found<S: Scalar> {
     /// The function.
     pub function: String,
-    /// Where in the source.
+    /// Position in the source.
     pub at: Position,
     /// The operation's name.
     pub op: &'static str,
@@ -52,19 +52,19 @@ pub struct Found<S: Scalar> {
     pub text: String,
     /// Its operands with their names: of parameters their own, of others as printed.
     pub operands: Vec<(String, Datum<S>)>,
-    /// What it gave.
+    /// Value that it gave.
     pub result: Datum<S>,
-    /// Whether an operand was bad already: then an argument of the run was.
+    /// True if an operand was bad already: then an argument of the run was.
     pub inherited: bool,
 }
 
 impl<S: Scalar> Finder<S> {
-    /// Has found nothing yet.
+    /// Creates a finder that has found nothing yet.
     #[must_use]
     pub fn new(what: Find) -> Finder<S> {
         Finder { what, found: None }
     }
-    /// What it has found.
+    /// Returns the instruction that it has found.
     #[must_use]
     pub fn found(&self) -> Option<&Found<S>> {
         self.found.as_ref()
@@ -81,7 +81,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Finder<S> {
     }
 }
 
-/// The instruction that has run, if what it gave is what is looked for.
+/// Returns the instruction that has run, if its result is of the kind that is looked for.
 pub(super) fn found<T: Real, S: Scalar<Real = T>>(
     event: &Event<'_, S>,
     what: Find,
@@ -109,7 +109,7 @@ fn name<S: Scalar>(event: &Event<'_, S>, v: Value) -> String {
     param.map_or_else(|| v.to_string(), |p| p.name.clone())
 }
 
-/// Whether a number in a value is what is looked for.
+/// Returns true if a number in a value is of the kind that is looked for.
 pub(super) fn is_bad<T: Real, S: Scalar<Real = T>>(value: &Datum<S>, what: Find) -> bool {
     let real = |x: &T| {
         x.primal().is_some_and(|x| match what {
@@ -129,7 +129,7 @@ pub(super) fn is_bad<T: Real, S: Scalar<Real = T>>(value: &Datum<S>, what: Find)
 }
 
 impl<S: Scalar> fmt::Display for Found<S> {
-    /// `3:3 in f: ln gave NaN for v4 = -1.0`.
+    /// Writes `3:3 in f: ln gave NaN for v4 = -1.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}: {} gave {}", self.at, self.function, self.op, self.result)?;
         for (k, (name, value)) in self.operands.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! On real numbers a sum, a product, a quotient and an elementary function are one each. On complex
 //! numbers a sum or difference is 2, a product 6, a quotient 11, and anything else 1; so formulas
-//! of sums and products, below, are four times as many. What moves, compares or counts, is none.
+//! of sums and products, below, are four times as many. Moves, comparisons and counters are none.
 //!
 //! | operation | operations, for real numbers |
 //! |---|---|
@@ -27,9 +27,9 @@
 //! | `eigen` with vectors | 9 n^3 |
 //! | `expm`; `expm_along` | 44/3 n^3 without squarings; three times as many |
 //!
-//! Those of decompositions are what textbooks count (G. Golub, C. Van Loan, "Matrix computations",
-//! 4th edition; N. Higham, "The scaling and squaring method for the matrix exponential revisited",
-//! 2005), whatever way the numbers go here.
+//! Those of decompositions are the counts of textbooks (G. Golub, C. Van Loan, "Matrix
+//! computations", 4th edition; N. Higham, "The scaling and squaring method for the matrix
+//! exponential revisited", 2005), whatever algorithm runs here.
 
 use crate::{
     array::{BETWEEN, Shape},
@@ -58,13 +58,14 @@ impl Size {
     fn count(&self) -> u64 {
         self.shape.iter().map(|&n| n as u64).product()
     }
-    /// The length of an axis, counted from the last.
+    /// Returns the length of an axis, counted from the last.
     fn back(&self, k: usize) -> u64 {
         self.shape.len().checked_sub(k + 1).map_or(1, |axis| self.shape[axis] as u64)
     }
 }
 
-/// What an operation counts for, given its operands and its result.
+/// Returns the number of floating-point operations of an operation, given its operands and its
+/// result.
 pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> u64 {
     let y = Size::of(result);
     let sizes: Vec<Size> = args.iter().map(Size::of).collect();
@@ -98,7 +99,8 @@ pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> 
     }
 }
 
-/// Sums and products together (`Err`), or sums alone (`Ok`), as if of real numbers.
+/// Returns the number of sums and products together (`Err`), or of sums alone (`Ok`), as if of real
+/// numbers.
 fn on_arrays(
     op: ArrayOp,
     a: &Size,
@@ -149,7 +151,7 @@ fn on_arrays(
     })
 }
 
-/// How many combinations of values the labels of two arrays have.
+/// Returns the number of combinations of values of the labels of two arrays.
 fn combinations(a: &Size, b: &Size, labels: &[i64]) -> u64 {
     let lengths = a.shape.iter().chain(b.shape.iter()).map(|&n| n as u64);
     let mut seen: Vec<i64> = Vec::new();

@@ -13,18 +13,18 @@
 //! | [`Counter`] | which operations ran, and how often |
 //! | [`Sparsity`] | which results depend on which arguments |
 //!
-//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds what makes a derivative
-//! NaN.
+//! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds the origin of a NaN in a
+//! derivative.
 //!
 //! # Replacing
-//! An interceptor may also [replace](Interceptor::replace) what an instruction gives: clip it,
-//! round it, or compute a call in another way. Everything that uses the value sees the new one.
-//! What that means for derivatives:
+//! An interceptor may also [replace](Interceptor::replace) the result of an instruction: clip it,
+//! round it, or compute a call in another way. Everything that uses the value sees the new one. The
+//! effect on derivatives:
 //!
 //! | run | derivative of what is replaced |
 //! |---|---|
 //! | on numbers that carry derivatives ([`Dual64`](num_dual::Dual64)) | that of the number given: a constant has none |
-//! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value moves, and the way back passes straight through at the new value |
+//! | [`of_gradient`](Inspection::of_gradient) | that of the instruction itself: the value changes, and the reverse pass goes straight through at the new value |
 //!
 //! To have another function differentiated as it is, [edit](crate::ir::Editor) the program, or give
 //! the function a rule.
@@ -110,8 +110,8 @@ pub enum Moment {
     Before(Inst),
     /// An instruction has run; a call has returned.
     After(Inst),
-    /// A block ends and the run takes its k-th way out. Parameters do not have their new values
-    /// yet.
+    /// A block ends and the run takes its k-th outgoing edge. Parameters do not have their new
+    /// values yet.
     Edge(Block, usize),
     /// A block ends and its function returns.
     Return(Block),
@@ -126,15 +126,16 @@ pub trait Interceptor<S: Scalar> {
     /// Sees a moment of the run.
     ///
     /// # Errors
-    /// To end the run there.
+    /// An error ends the run there.
     fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
 
-    /// What the result of an instruction is instead. It is asked after [`see`](Interceptor::see),
-    /// twice: before the instruction, which then does not run, and after it. `None` leaves it as it
-    /// is.
+    /// Returns a value that replaces the result of an instruction. It is called after
+    /// [`see`](Interceptor::see), twice: before the instruction, which then does not run, and after
+    /// it. `None` keeps the result.
     ///
     /// # Errors
-    /// To end the run there. A value of another kind, or for what has none, ends it too.
+    /// To end the run there. A value of another kind, or for an instruction without a result, ends
+    /// it too.
     fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
         let _ = event;
         Ok(None)
@@ -174,32 +175,32 @@ impl<'a, S: Scalar> Event<'a, S> {
         Some(Event { moment: *source.marks.get(mark as usize)?, mark, source, banks, base, depth })
     }
 
-    /// Which moment it is.
+    /// Returns the moment.
     #[must_use]
     pub fn moment(&self) -> Moment {
         self.moment
     }
-    /// The function that runs.
+    /// Returns the function that runs.
     #[must_use]
     pub fn function(&self) -> &'a Function {
         &self.source.function
     }
-    /// The rule that its derivatives go by instead of its body.
+    /// Returns the rule that gives its derivatives instead of its body.
     #[must_use]
     pub fn rule(&self) -> Option<&'a CustomRule> {
         self.source.rule.as_ref()
     }
-    /// Its id.
+    /// Returns the id of the function.
     #[must_use]
     pub fn id(&self) -> FuncId {
         self.source.id
     }
-    /// How many calls wait for it.
+    /// Returns the call depth.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
     }
-    /// The instruction, if it is about one.
+    /// Returns the instruction, if the moment is about one.
     #[must_use]
     pub fn inst(&self) -> Option<&'a InstData> {
         match self.moment {
@@ -207,7 +208,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             Moment::Edge(..) | Moment::Return(_) => None,
         }
     }
-    /// Where it came from in the source.
+    /// Returns the position in the source.
     #[must_use]
     pub fn at(&self) -> Position {
         match self.moment {
@@ -215,7 +216,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             Moment::Edge(b, _) | Moment::Return(b) => self.source.function.blocks[b].end_at,
         }
     }
-    /// The way out that an edge is.
+    /// Returns the target of an edge.
     #[must_use]
     pub fn target(&self) -> Option<&'a Target> {
         match self.moment {
@@ -223,7 +224,7 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// What is returned.
+    /// Returns the value that the function returns.
     #[must_use]
     pub fn returned(&self) -> Option<Value> {
         match self.moment {
@@ -234,14 +235,15 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// What a value of the function holds now. One that has not been defined in this call holds
-    /// anything.
+    /// Returns the current content of a value of the function. A value that has not been defined in
+    /// this call may have any content.
     #[must_use]
     pub fn value(&self, v: Value) -> Datum<S> {
         let mut slots = self.source.registers[v.index()].iter().copied();
         self.banks.assemble(&self.source.function.kinds[v], &mut slots, self.base)
     }
-    /// Whether the instruction or edge takes an array from this value, which nobody reads any more.
+    /// Returns true if the instruction or edge moves the array out of this value, which is not read
+    /// again.
     fn takes(&self, v: Value) -> bool {
         let before = u32::from(matches!(self.moment, Moment::After(_)));
         let given =
@@ -251,8 +253,8 @@ impl<'a, S: Scalar> Event<'a, S> {
             .into_iter()
             .any(|g| matches!(registers[..], [slot] if (slot.bank, slot.reg) == (g.bank, g.reg)))
     }
-    /// What the parameter of this name, or the value written `v3` in the printed function, holds
-    /// now.
+    /// Returns the current content of the parameter of this name, or of the value written `v3` in
+    /// the printed function.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Datum<S>> {
         let f = self.function();
@@ -269,12 +271,12 @@ impl<'a, S: Scalar> Event<'a, S> {
         };
         value.map(|v| self.value(v))
     }
-    /// The operands' values.
+    /// Returns the operands' values.
     #[must_use]
     pub fn operands(&self) -> Vec<Datum<S>> {
         self.inst().map(|i| i.args.iter().map(|&v| self.value(v)).collect()).unwrap_or_default()
     }
-    /// The result; only after the instruction.
+    /// Returns the result; only after the instruction.
     #[must_use]
     pub fn result(&self) -> Option<Datum<S>> {
         match self.moment {
@@ -282,12 +284,12 @@ impl<'a, S: Scalar> Event<'a, S> {
             _ => None,
         }
     }
-    /// The registers of what the instruction defines, and its kind.
+    /// Returns the registers of the result of the instruction, and its kind.
     pub(super) fn defined(&self) -> Option<(&'a [Slot], &'a Kind)> {
         let v = self.inst()?.result?;
         Some((&self.source.registers[v.index()], &self.source.function.kinds[v]))
     }
-    /// The line of the printed function: `v3: real = mul v1, v2`.
+    /// Returns the line of the printed function: `v3: real = mul v1, v2`.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(inst) = self.inst() else { return String::new() };
@@ -320,16 +322,17 @@ impl<S: Scalar> std::fmt::Debug for Inspection<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
-    /// Of the function of the given name.
+    /// Compiles the function of the given name.
     ///
     /// # Errors
-    /// There is none, it calls one without a body, or the program is not well formed.
+    /// There is no function of that name, it calls one without a body, or the program is not well
+    /// formed.
     pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
         Inspection::of(program, super::derivatives::find(program, name)?)
     }
 
-    /// Of its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the default
-    /// level.
+    /// Compiles its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the
+    /// default level.
     ///
     /// # Errors
     /// There is no such function, or it cannot be differentiated.
@@ -338,20 +341,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         Inspection::of(&program, gradient)
     }
 
-    /// Of any function of a program.
+    /// Compiles any function of a program.
     ///
     /// # Errors
-    /// It calls one without a body, or the program is not well formed.
+    /// The function calls one without a body, or the program is not well formed.
     pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Watched)
     }
 
-    /// Of any function, to be [`Followed`](Style::Followed).
+    /// Compiles any function in the style [`Followed`](Style::Followed).
     pub(in crate::exec) fn followed(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
         Inspection::in_style(program, f, Style::Followed)
     }
 
-    /// As [`of_gradient`](Inspection::of_gradient), to be followed.
+    /// Compiles the gradient like [`of_gradient`](Inspection::of_gradient), in the style
+    /// [`Followed`](Style::Followed).
     pub(in crate::exec) fn followed_gradient(
         program: &Program,
         f: FuncId,
@@ -371,22 +375,22 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
         })
     }
 
-    /// With the host that computes the program's primitives.
+    /// Sets the host that computes the program's primitives.
     #[must_use]
     pub fn with_host(mut self, host: impl Host<S> + 'h) -> Self {
         self.host = Arc::new(host);
         self
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// With a token that ends runs early: looked at before each and, while it runs, every 2^20
-    /// steps and after each operation on arrays.
+    /// Sets a token that ends runs early: it is checked before each run and, during a run, every
+    /// 2^20 steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.machine = self.machine.with_cancellation(token);
@@ -409,7 +413,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     }
 }
 
-/// A program with the gradient of a function, optimised at the default level.
+/// Returns a program with the gradient of a function, optimised at the default level.
 fn gradient_of(program: &Program, f: FuncId) -> Result<(Program, FuncId), DeriveError> {
     let mut program = program.clone();
     let gradient = adjoint::gradient(&mut program, f)?;

@@ -1,4 +1,4 @@
-//! Where a derivative that is not finite comes from.
+//! Origin of a derivative that is not finite.
 
 use crate::{
     adjoint,
@@ -18,11 +18,12 @@ use super::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
-    /// Where the value (order 0), a first derivative or a second one becomes NaN, or infinite if
-    /// none is NaN: the first instruction that gives such a number of others, in the function or in
-    /// its derivative, which stands where the operation does that it is the derivative of. `None`
-    /// if all are finite. The derivatives are those of the function as it is written, not
-    /// optimised; a number that a choice or a mask drops at once is passed over.
+    /// Finds the first instruction at which the value (order 0), a first derivative or a second one
+    /// becomes NaN, or infinite if none is NaN: it gives such a number of finite ones, in the
+    /// function or in its derivative, whose instructions have the positions of the operations that
+    /// they are derivatives of. `None` if all are finite. The derivatives are those of the function
+    /// as it is written, not optimised; a number that a choice or a mask drops at once is passed
+    /// over.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Datum, Derivatives}, text::parse_program};
@@ -36,7 +37,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// ```
     ///
     /// # Errors
-    /// As those of the derivative.
+    /// Those of the derivative.
     pub fn origin_of_nan(
         &self,
         args: &[Datum<S>],
@@ -90,7 +91,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Origin<S> {
         let Some((found, inst)) = found(event, self.what).zip(event.inst()) else { return Ok(()) };
         match inst.result.filter(|v| is_dropped(event.function(), *v)) {
             Some(v) => self.passed_over = Some((v, found)),
-            // What was not dropped after all is what made it.
+            // An operand that was not dropped after all is the origin.
             None => {
                 let is_operand = |(v, by): &(Value, Found<S>)| {
                     inst.args.contains(v) && by.function == found.function
@@ -103,7 +104,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Origin<S> {
     }
 }
 
-/// Whether all that takes a value may drop it: a choice, or a factor that may be zero.
+/// Returns true if every use of a value may drop it: a choice, or a factor that may be zero.
 fn is_dropped(Function { blocks, insts, .. }: &Function, v: Value) -> bool {
     let mut used = false;
     for block in blocks.values() {

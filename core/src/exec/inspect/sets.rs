@@ -1,7 +1,7 @@
-//! Sets of numbers that are made of others: what each number of a run depends on.
+//! Sets of numbers, as unions of others: the dependences of each number of a run.
 //!
 //! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists;
-//! two that make a large one are left as they are, and their members found only for those who ask.
+//! a large union keeps its two parts, and its members are computed only when they are needed.
 //! Nothing is ever dropped.
 //!
 //! Cost: joining is O([`FEW`]), members are found in O(joins that led to the set).
@@ -15,7 +15,7 @@ pub(super) struct Id(u32);
 
 #[derive(Clone, Copy, Debug)]
 enum Made {
-    /// Of members in order: where they are.
+    /// List of members in order: its range.
     Few(usize, usize),
     Both(Id, Id),
 }
@@ -35,13 +35,13 @@ impl Sets {
         Sets { members: vec![], made: vec![Made::Few(0, 0)] }
     }
 
-    /// The set of one number.
+    /// Creates the set of one number.
     pub(super) fn one(&mut self, member: usize) -> Id {
         self.members.push(member);
         self.make(Made::Few(self.members.len() - 1, self.members.len()))
     }
 
-    /// The union of two sets.
+    /// Returns the union of two sets.
     pub(super) fn join(&mut self, a: Id, b: Id) -> Id {
         if a == b || b == Sets::NONE {
             return a;
@@ -68,12 +68,12 @@ impl Sets {
         self.make(Made::Few(start, start + count))
     }
 
-    /// The union of all.
+    /// Returns the union of all.
     pub(super) fn all(&mut self, sets: impl IntoIterator<Item = Id>) -> Id {
         sets.into_iter().fold(Sets::NONE, |all, set| self.join(all, set))
     }
 
-    /// Appends what is in one of two lists to the members.
+    /// Appends the union of two lists to the members.
     fn merge(&mut self, mut a: std::ops::Range<usize>, mut b: std::ops::Range<usize>) {
         while !a.is_empty() || !b.is_empty() {
             let next = |of: &std::ops::Range<usize>| {
@@ -105,7 +105,7 @@ impl<'a> Members<'a> {
         Members { sets, seen: vec![0; sets.made.len()], question: 0 }
     }
 
-    /// The members of a set, in order.
+    /// Returns the members of a set, in order.
     pub(super) fn of(&mut self, set: Id) -> Vec<usize> {
         self.question += 1;
         let (mut open, mut found) = (vec![set], Vec::new());

@@ -9,7 +9,7 @@ use super::{
     sets::{Id, Sets},
 };
 
-/// What is known about a value.
+/// Dependences of a value: a set for each of its numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Shadow {
     Number(Id),
@@ -39,14 +39,14 @@ impl Shadow {
             _ => &[],
         }
     }
-    /// To be written to, as few copies as there are others who hold it.
+    /// Returns its elements to be written to; they are copied only if they are shared.
     pub(super) fn into_elements(self) -> Arc<Vec<Id>> {
         match self {
             Shadow::Array(elements) => elements,
             _ => Arc::default(),
         }
     }
-    /// Every number of an argument depends on itself.
+    /// Creates the shadow of an argument, each number of which depends on itself.
     pub(super) fn of<S: Scalar>(value: &Datum<S>, next: &mut impl FnMut(usize) -> Id) -> Shadow {
         match value {
             Datum::Real(_) => Shadow::Number(next(1)),
@@ -60,7 +60,7 @@ impl Shadow {
             }
         }
     }
-    /// Every number of a result depends on the same.
+    /// Creates the shadow of a result, all numbers of which depend on the same set.
     pub(super) fn like<S: Scalar>(value: &Datum<S>, set: Id) -> Shadow {
         match value {
             Datum::Reals(xs) => Shadow::array(vec![set; xs.len()]),
@@ -73,8 +73,8 @@ impl Shadow {
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
         }
     }
-    /// Either of two shadows of values of one kind: what one of them depends on. Of arrays that
-    /// differ in length the longer one's elements.
+    /// Returns the union of two shadows of values of one kind. If arrays differ in length, the
+    /// elements of the longer one remain.
     pub(super) fn either(self, other: Shadow, sets: &mut Sets) -> Shadow {
         match (self, other) {
             (Shadow::Number(a), Shadow::Number(b)) => Shadow::Number(sets.join(a, b)),
@@ -88,7 +88,7 @@ impl Shadow {
             (Shadow::Tuple(a), Shadow::Tuple(b)) => {
                 Shadow::Tuple(a.into_iter().zip(b).map(|(a, b)| a.either(b, sets)).collect())
             }
-            // What was never defined has no shape.
+            // A value that was never defined has no shape.
             (a, Shadow::Number(_)) => a,
             (_, b) => b,
         }

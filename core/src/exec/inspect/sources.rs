@@ -1,4 +1,4 @@
-//! Which elements of its operands each element of an array comes from.
+//! Sources of the elements of an array among the elements of its operands.
 
 use crate::{
     array::{self, Array, ArrayError, Shape, Strided},
@@ -21,7 +21,7 @@ fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
     }
 }
 
-/// Of an operation element by element, with broadcasting.
+/// Returns the sources of an elementwise operation, with broadcasting.
 pub(super) fn by_elements<S: Scalar>(
     values: &[Datum<S>],
     result: &Datum<S>,
@@ -38,7 +38,7 @@ pub(super) fn by_elements<S: Scalar>(
     Some(sources)
 }
 
-/// Of an operation that moves elements or sums them; `None` of others.
+/// Returns the sources of an operation that moves elements or sums them; `None` of others.
 pub(super) fn on_arrays<S: Scalar>(
     op: ArrayOp,
     values: &[Datum<S>],
@@ -66,9 +66,9 @@ pub(super) fn on_arrays<S: Scalar>(
     }
 }
 
-/// The operation on arrays whose elements are numbered from 1 on, those of the second behind those
-/// of the first: so the result says what went where, and 0 that nothing did. `None` of one that
-/// does more than move.
+/// Applies the operation to arrays whose elements are numbered from 1 on, those of the second after
+/// those of the first: so each number of the result is a source, and 0 is none. `None` if the
+/// operation does more than move elements.
 fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i64>>, ArrayError> {
     use ArrayOp as A;
     let numbered = |k: usize, first: i64| {

@@ -1,11 +1,11 @@
-//! Which results depend on which arguments: the patterns of Jacobians and Hessians.
+//! Sparsity patterns of Jacobians and Hessians: which results depend on which arguments.
 //!
 //! Every number carries the set of the argument numbers that it was computed from. The pattern is
-//! that of the way through the program that the given arguments take, and it holds for every run
-//! that takes the same way: where numbers decide what is taken, by `select`, `sort`, `argmax`, it
-//! counts whatever could be. It may have too much (`x - x` depends on `x`) and never too little:
-//! what a function with a rule of its own gives depends on all that it is given. A complex number
-//! is two, its real part and its imaginary part, and both depend on the same.
+//! that of the path through the program that the given arguments take, and it holds for every run
+//! that takes the same path: where numbers decide a choice, by `select`, `sort`, `argmax`, it
+//! counts all that may be chosen. It may have too many entries (`x - x` depends on `x`) and never
+//! too few: the result of a function with a rule of its own depends on all its arguments. A complex
+//! number is two, its real part and its imaginary part, and both depend on the same.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, inspect::jacobian_pattern}, text::parse_program};
@@ -33,34 +33,34 @@ use super::{
     sources::{Source, by_elements, on_arrays},
 };
 
-/// Where a matrix may be other than zero.
+/// Sparsity pattern: the entries of a matrix that may be other than zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    /// For each row its columns in order.
+    /// Columns of each row, in order.
     pub rows: Vec<Vec<usize>>,
-    /// How many columns there are.
+    /// Number of columns.
     pub columns: usize,
 }
 
 impl Pattern {
-    /// How many entries may be other than zero.
+    /// Returns the number of entries that may be other than zero.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.iter().map(Vec::len).sum()
     }
-    /// Whether all are zero.
+    /// Returns true if all entries are zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The pattern of the Jacobian of a function at the given arguments: a row for each number of the
-/// result and a column for each of the arguments, in order, those in arrays and tuples included, a
-/// complex number as two.
+/// Computes the pattern of the Jacobian of a function at the given arguments: a row for each number
+/// of the result and a column for each of the arguments, in order, those in arrays and tuples
+/// included, a complex number as two.
 ///
 /// # Errors
-/// There is no such function, the arguments do not fit, or it fails. No primitives.
+/// There is no such function, the arguments do not fit, it fails, or it calls a primitive.
 pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     program: &Program,
     name: &str,
@@ -69,7 +69,7 @@ pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     jacobian_of(Inspection::followed(program, find(program, name)?)?, args)
 }
 
-/// The pattern of the Jacobian of a function that is looked at.
+/// Computes the pattern of the Jacobian of an instrumented function.
 pub(in crate::exec) fn jacobian_of<T: Real, S: Scalar<Real = T>>(
     mut function: Inspection<'_, S>,
     args: &[Datum<S>],
@@ -79,10 +79,10 @@ pub(in crate::exec) fn jacobian_of<T: Real, S: Scalar<Real = T>>(
     Ok(sparsity.pattern())
 }
 
-/// The pattern of the Hessian: that of the Jacobian of the gradient.
+/// Computes the pattern of the Hessian: that of the Jacobian of the gradient.
 ///
 /// # Errors
-/// As [`jacobian_pattern`]; the function must have a gradient.
+/// Those of [`jacobian_pattern`]; the function must have a gradient.
 pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     program: &Program,
     name: &str,
@@ -91,7 +91,7 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     hessian_of(Inspection::followed_gradient(program, find(program, name)?)?, args)
 }
 
-/// The pattern of the Hessian of a function whose gradient is looked at.
+/// Returns the pattern of the Hessian of a function whose instrumented gradient is given.
 pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     mut gradient: Inspection<'_, S>,
     args: &[Datum<S>],
@@ -107,32 +107,32 @@ pub(in crate::exec) fn hessian_of<T: Real, S: Scalar<Real = T>>(
     Ok(pattern)
 }
 
-/// Follows what each number depends on through one run. O(1) for an operation on numbers,
-/// O(elements) for one on an array; writing to an element is O(1) where the array is not read
-/// again.
+/// Interceptor that computes the dependences of each number through one run. O(1) for an operation
+/// on numbers, O(elements) for one on an array; writing to an element is O(1) if the array is not
+/// read again.
 #[derive(Clone, Debug)]
 pub struct Sparsity {
     sets: Sets,
     /// The values of each call that runs.
     frames: Vec<Vec<Shadow>>,
-    /// On what its arguments depend.
+    /// Dependences of the arguments of each call.
     given: Vec<Id>,
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
     returned: Shadow,
-    /// What the run returned: its kind, and as many numbers as it has, which depend on nothing.
+    /// Result of the run: its kind, and a shadow of its shape that depends on nothing.
     result: Option<(Kind, Shadow)>,
     /// The length of the longest array so far.
     longest: usize,
-    /// What lies on each tape, by the kind of the leaf.
+    /// Values on each tape, by the kind of the leaf.
     tapes: HashMap<(u32, Kind), Vec<Shadow>>,
-    /// The first column of each number among the arguments, and behind the last one how many there
-    /// are.
+    /// First column of each number among the arguments, and after the last one the number of
+    /// columns.
     columns: Vec<usize>,
 }
 
 impl Sparsity {
-    /// For one run on these arguments.
+    /// Creates the interceptor for one run on these arguments.
     #[must_use]
     pub fn new<S: Scalar>(args: &[Datum<S>]) -> Sparsity {
         let (mut sets, mut columns, mut count) = (Sets::new(), Vec::new(), 0);
@@ -156,13 +156,13 @@ impl Sparsity {
         }
     }
 
-    /// What the result of the run depends on.
+    /// Returns the pattern of the result of the run.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
         self.pattern_as(self.result.as_ref().map_or(&Shadow::NONE, |(_, shape)| shape))
     }
 
-    /// The same of a result that should have as many numbers as another shadow.
+    /// Returns the pattern of a result that should have as many numbers as another shadow.
     fn pattern_as(&self, shape: &Shadow) -> Pattern {
         let mut rows = Vec::new();
         if let Some((kind, _)) = &self.result {
@@ -181,7 +181,7 @@ impl Sparsity {
     ) {
         let parts =
             if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
-        // What decides an integer is no derivative of it.
+        // Dependences of an integer are not derivatives of it.
         let counts = kind.is_differentiable();
         let mut row = |set: Id| {
             let numbers = members.of(if counts { set } else { Sets::NONE });
@@ -199,7 +199,7 @@ impl Sparsity {
                 (0..shape.len()).for_each(|k| row(elements.get(k).copied().unwrap_or(Sets::NONE)));
             }
             (Shadow::Number(set), _) => row(*set),
-            // What was never defined.
+            // A value that was never defined.
             _ => row(Sets::NONE),
         }
     }
@@ -225,7 +225,7 @@ impl Sparsity {
         }
     }
 
-    /// On whatever a value depends.
+    /// Returns the dependences of values.
     fn all(&mut self, shadows: &[Shadow]) -> Id {
         shadows.iter().fold(Sets::NONE, |all, shadow| {
             let set = shadow.all(&mut self.sets);
@@ -233,7 +233,7 @@ impl Sparsity {
         })
     }
 
-    /// What the result of an instruction depends on.
+    /// Returns the dependences of the result of an instruction.
     fn result<T: Real, S: Scalar<Real = T>>(
         &mut self,
         event: &Event<'_, S>,
@@ -256,7 +256,7 @@ impl Sparsity {
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) | Op::Real1(_) | Op::Sum => {
                 Shadow::Number(self.all(&args))
             }
-            // Of truth values and integers, what decides them.
+            // Truth values and integers depend on the numbers that decide them.
             Op::Compare(_) | Op::CompareInt(_) | Op::Int1(_) | Op::Int2(_) => {
                 Shadow::Number(self.all(&args))
             }
@@ -292,9 +292,8 @@ impl Sparsity {
                 Shadow::Number(arg(0).elements().get(index(1)).copied().unwrap_or(Sets::NONE))
             }
             Op::Set | Op::Put | Op::AddAt if self.decides(&args, 1) => {
-                // Any of its elements may be the one, also of those that a cotangent lacks so far:
-                // it belongs to an array that was there before. So its shadow may be longer than
-                // it.
+                // Any of its elements may be written, also those that a cotangent lacks so far: it
+                // belongs to an array that was made before. So its shadow may be longer than it.
                 let x = arg(2).all(&mut self.sets);
                 let mut elements = arg(0).elements().to_vec();
                 if inst.op != Op::Set {
@@ -327,13 +326,13 @@ impl Sparsity {
         }
     }
 
-    /// Whether numbers among the arguments decide what an operand is: a truth value or integers.
+    /// Returns true if numbers among the arguments decide an operand: a truth value or integers.
     fn decides(&mut self, args: &[Shadow], k: usize) -> bool {
         args.get(k).is_some_and(|shadow| shadow.all(&mut self.sets) != Sets::NONE)
     }
 
-    /// The array of an operand, to be written to; in place where the run does so. The operands are
-    /// let go.
+    /// Returns the array of an operand, to be written to; in place if the run does so. The operands
+    /// are dropped.
     fn taken<S: Scalar>(
         &mut self,
         event: &Event<'_, S>,
@@ -348,8 +347,9 @@ impl Sparsity {
         shadow.into_elements()
     }
 
-    /// Each element of the result depends on those of the operands at its place, and of operations
-    /// on whole arrays on those that were moved there; where that is not known, on all.
+    /// Returns the dependences of the elements of a result: those of the operands at the same
+    /// index, and for operations on whole arrays those that were moved there; if that is not known,
+    /// all.
     fn of_elements<T: Real, S: Scalar<Real = T>>(
         &mut self,
         event: &Event<'_, S>,
@@ -372,7 +372,7 @@ impl Sparsity {
                 _ => Shadow::Number(set),
             };
         }
-        // Where data decide what is moved, it may be any of them.
+        // If data decide which element is moved, it may be any of them.
         let is_int = |d: &Datum<S>| matches!(d, Datum::Int(_) | Datum::Ints(_));
         let is_decided = (0..values.len()).any(|k| is_int(&values[k]) && self.decides(args, k));
         if is_decided && !matches!(value, Datum::Int(_) | Datum::Ints(_)) {
@@ -384,7 +384,7 @@ impl Sparsity {
             _ => by_elements(&values, &value),
         };
         if let (Op::OnArrays(ArrayOp::Like), Some(Shadow::Array(given))) = (inst.op, args.first()) {
-            // In the order of its elements, whatever it lacks.
+            // The elements stay in order, even if some are missing.
             let mut elements = Shadow::like(&value, Sets::NONE).into_elements();
             let known = Arc::make_mut(&mut elements).iter_mut().zip(given.iter());
             known.for_each(|(element, set)| *element = *set);
@@ -405,7 +405,7 @@ impl Sparsity {
         };
         let mut elements: Vec<Id> = sources.iter().map(element).collect();
         if inst.op.is_elementwise() {
-            // What its operands may have beyond their ends.
+            // Elements of its operands beyond their ends.
             let n = elements.len();
             for given in args.iter().map(Shadow::elements) {
                 elements.resize(elements.len().max(given.len()), Sets::NONE);
@@ -445,7 +445,7 @@ impl Sparsity {
     }
 }
 
-/// Truth values and handles lie on the tape of the integers.
+/// Returns the kind of the tape of a leaf: truth values and handles are on that of the integers.
 fn bank(leaf: &Kind) -> Kind {
     match leaf {
         Kind::Bool | Kind::Handle => Kind::Int,
@@ -490,7 +490,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
             (Moment::Return(_), _) => {
                 self.returned = event.returned().map_or(Shadow::NONE, |v| self.get(v));
                 let given = self.given.pop().unwrap_or(Sets::NONE);
-                // A rule may give a slope by any of them, whatever the body depends on.
+                // A rule may have a derivative by any of them, whatever the body depends on.
                 if let (Some(rule), Some(v)) = (event.rule(), event.returned()) {
                     let set = if rule.non_differentiable { Sets::NONE } else { given };
                     self.returned = Shadow::like(&event.value(v), set);

@@ -1,8 +1,8 @@
-//! Doors: the instructions before which machine code may be entered.
+//! Entry points: the instructions before which machine code may be entered.
 //!
-//! A door stands at the start of a routine, at the head of each loop and after each instruction
-//! that is left to the machine, where enough work follows: what is taken out of the machine and put
-//! back costs as much as some instructions.
+//! There is an entry point at the start of a routine, at the header of each loop and after each
+//! instruction that is left to the machine, if enough work follows: loading and storing registers
+//! costs as much as some instructions.
 
 use std::ops::Range;
 
@@ -16,15 +16,16 @@ use super::{
     Cell,
 };
 
-/// Instructions that are worth a door. A loop always is, and a routine that calls itself.
+/// Number of instructions that are worth an entry point. A loop always is, and a routine that calls
+/// itself.
 const WORTH: usize = 16;
 
-/// Instructions of a part, near enough: what a code generator takes for a function grows faster
+/// Approximate number of instructions of a part: the cost of generating a function grows faster
 /// than its length.
 const PART: usize = 512;
 
-/// The number of a routine whose calls of itself become jumps: it is one part and has no registers
-/// of arrays, which are counted by who holds them.
+/// Returns the number of a routine whose recursive calls become jumps: it is one part and has no
+/// registers of arrays, which are reference-counted.
 pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
     let number = number as u32;
     let calls =
@@ -33,7 +34,8 @@ pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
     (calls && !has_arrays && routine.code.len() <= PART).then_some(number)
 }
 
-/// Puts the doors into a routine; the parts that become functions. `own`: as [`recursion`] says.
+/// Inserts the entry points into a routine; returns the parts that become functions. `own` is the
+/// result of [`recursion`].
 pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let starts = parts(routine);
@@ -56,7 +58,7 @@ pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>>
     starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
 }
 
-/// Where the parts start: not within a loop that fits into one.
+/// Returns the starts of the parts, none of which is within a loop that fits into one part.
 fn parts(routine: &Routine) -> Vec<usize> {
     let len = routine.code.len();
     let mut depth = vec![0i32; len + 1];
@@ -77,7 +79,7 @@ fn parts(routine: &Routine) -> Vec<usize> {
     starts
 }
 
-/// Whether enough work is reached from here.
+/// Returns true if enough work is reachable from an instruction.
 fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usize) -> bool {
     let (mut seen, mut next, mut count) = (vec![from], 0, 0);
     while let Some(&pc) = seen.get(next) {
@@ -100,8 +102,8 @@ fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usiz
     false
 }
 
-/// Writes the doors before these instructions; what jumped to one comes to its door. Where each
-/// instruction, or its door, is now.
+/// Inserts entry points before these instructions; jumps to one now lead to its entry point.
+/// Returns the new index of each instruction, or of its entry point.
 fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
     let mut place = Vec::with_capacity(doors.len() + 1);
     let (mut code, mut at, mut door) = (Vec::new(), Vec::new(), 0);
@@ -126,7 +128,7 @@ fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
     place
 }
 
-/// The instructions that are left to the machine whatever their operands are, as a pattern.
+/// Pattern of the instructions that are left to the machine whatever their operands are.
 macro_rules! for_the_machine {
     () => {
         Code::MoveA(..)
@@ -144,8 +146,8 @@ macro_rules! for_the_machine {
 }
 pub(super) use for_the_machine;
 
-/// The array and the indices of an element whose place is asked for, if they are as many as a
-/// [cell](Cell) holds.
+/// Returns the array and the indices of an element whose index is computed, if a [cell](Cell) holds
+/// as many.
 pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
     let (array, indices) = args.split_first()?;
     let fits = (1..=size_of::<Cell>() / size_of::<usize>()).contains(&indices.len());
@@ -153,7 +155,7 @@ pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
         .then_some((*array, indices))
 }
 
-/// Whether there is machine code for an instruction of a routine with this number if it
+/// Returns true if there is machine code for an instruction of a routine with this number if it
 /// [calls itself](recursion).
 pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
@@ -164,7 +166,7 @@ pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
         Code::OnArrays(..) => false,
         Code::Return(_) => own.is_some(),
         Code::Select(bank, ..) => bank == bank.element(),
-        // In place, which is what a loop does; integers are not added.
+        // A write in place, as loops have them; integers are not added.
         Code::Set(how, d, a, ..) => {
             slot(a).reg == d && slot(a).last && (how != Write::Add || slot(a).bank != Bank::Ints)
         }

@@ -10,16 +10,16 @@
 //!   4: native 1        and from the next door on
 //! ```
 //!
-//! Machine code takes the registers of numbers out of the machine's banks where it is entered, and
-//! where it is left puts back those that are still read. It leaves to the [machine](super::Machine)
-//! calls, but for those of a routine by itself, operations on whole arrays and primitives, and what
-//! is rare: an integer that overflows, an index that is not there, a tape that is full, a limit
-//! that is reached. It leaves *before* such an instruction, whose meaning, errors included, is thus
-//! written once, in the machine. So a program gives the same bits and the same errors, and counts
-//! the same steps but one more for each door.
+//! Machine code loads the registers of numbers from the machine's banks at an entry point, and
+//! stores those that are live at a side exit. It leaves to the [machine](super::Machine) calls, but
+//! for recursive ones, operations on whole arrays and primitives, and rare cases: an integer that
+//! overflows, an index out of bounds, a full tape, a limit that is reached. It exits *before* such
+//! an instruction, whose meaning, errors included, is thus written once, in the machine. So a
+//! program gives the same bits and the same errors, and counts the same steps but one more for each
+//! entry point.
 //!
-//! On scalars whose real numbers are not `f64` a door does nothing, nor where a function works on
-//! complex numbers that are not `Complex<f64>`.
+//! On scalars whose real numbers are not `f64` an entry point does nothing, nor if a function works
+//! on complex numbers that are not `Complex<f64>`.
 
 mod entries;
 mod lower;
@@ -54,7 +54,7 @@ pub enum JitError {
     /// There is no code generator for this processor.
     #[error("no machine code for this processor: {reason}")]
     Processor {
-        /// What the code generator says.
+        /// Message of the code generator.
         reason: String,
     },
     /// The code generator failed.
@@ -62,22 +62,22 @@ pub enum JitError {
     Function {
         /// The function.
         function: String,
-        /// What the code generator says.
+        /// Message of the code generator.
         reason: String,
     },
     /// The system gave no memory for machine code.
     #[error("no memory for machine code: {reason}")]
     Memory {
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
 }
 
-/// Enters a part of a routine: where the registers are, which door; gives the instruction that the
-/// machine goes on with.
+/// Function of a part of a routine: takes the state of the machine and the number of an entry
+/// point; returns the instruction that the machine goes on with.
 pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
 
-/// What machine code is handed where it is entered.
+/// Argument of machine code at its entry: the state of the machine.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Visit {
@@ -87,8 +87,8 @@ pub(super) struct Visit {
     pub(super) ints: *mut i64,
     /// The tapes, then the arrays, then the shapes, in the order that the routine lists them.
     pub(super) cells: *mut Cell,
-    /// The calls that wait: their next free place, which is written back, the first one, and the
-    /// end of what may be written to.
+    /// Frames of the calls that wait: the next free one, which is written back, the first one, and
+    /// the end of the memory.
     pub(super) frames: *mut Frame,
     pub(super) first: *mut Frame,
     pub(super) end: *mut Frame,
@@ -96,9 +96,9 @@ pub(super) struct Visit {
     pub(super) fuel: u64,
 }
 
-/// A tape: its next free place, which is written back, where it begins and where it ends. Or an
-/// array: where it begins, how long it is, and whether it may be written, 0 or 1. Or a shape, with
-/// zeros behind it. Or the checksum of a tape, which is written back.
+/// Cell of a tape: its next free entry, which is written back, its start and its end. Or of an
+/// array: its start, its length, and 1 if it may be written, else 0. Or of a shape, followed by
+/// zeros. Or of the checksum of a tape, which is written back.
 pub(super) type Cell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
@@ -109,7 +109,7 @@ pub(super) struct Stack {
     pub(super) bank: Bank,
 }
 
-/// An array register whose elements machine code reads or writes.
+/// Array register whose elements machine code reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct View {
     pub(super) bank: Bank,
@@ -117,8 +117,8 @@ pub(super) struct View {
     pub(super) written: bool,
 }
 
-/// An array register whose shape machine code reads, which has as many axes; zeros stand for
-/// another shape.
+/// Array register whose shape machine code reads, with its number of axes; zeros mean another
+/// shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Shaped {
     pub(super) bank: Bank,
@@ -130,18 +130,18 @@ pub(super) struct Shaped {
 #[derive(Debug)]
 pub(super) struct Compiled {
     pub(super) enter: Enter,
-    /// Whether it works on complex numbers.
+    /// True if it works on complex numbers.
     pub(super) is_complex: bool,
     pub(super) lists: Lists,
 }
 
-/// What the cells of a part are of.
+/// Layout of the cells of a part.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     pub(super) stacks: Vec<Stack>,
     pub(super) views: Vec<View>,
     pub(super) shapes: Vec<Shaped>,
-    /// Whose checksums it changes.
+    /// Tapes whose checksums it changes.
     pub(super) sums: Vec<Stack>,
 }
 
@@ -149,11 +149,11 @@ pub(super) struct Lists {
 pub(super) struct Native {
     /// The parts of each; `None` where it would not be worth it.
     routines: Vec<Vec<Option<Compiled>>>,
-    /// Behind a lock because it is not made for several threads, who never ask for it.
+    /// Memory of the code, behind a lock because the module is not `Sync`; it is never locked.
     _memory: Mutex<Owner>,
 }
 
-/// What owns the memory of machine code. It gives it back only when it is told to.
+/// Owner of the memory of machine code, which gives it back when it is dropped.
 struct Owner(ManuallyDrop<JITModule>);
 
 impl Native {
@@ -171,17 +171,18 @@ impl fmt::Debug for Native {
 impl Drop for Owner {
     #[expect(unsafe_code, reason = "machine code is memory that the compiler does not watch")]
     fn drop(&mut self) {
-        // SAFETY: the module is taken once, here. Its functions are reached through the `Native`
-        // alone that this is a part of, and nobody is inside of one: who runs a program holds its
+        // SAFETY: the module is taken once, here. Its functions are reached only through the
+        // `Native` that this is a part of, and none is running: a run of a program holds its
         // bytecode, which holds the `Native`.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() };
     }
 }
 
 impl Bytecode {
-    /// With machine code for what works on numbers one by one: loops, branches, tapes, elements of
-    /// arrays. The same bits on every scalar; faster where real numbers are `f64`. Compiling takes
-    /// half a millisecond at least, and about ten for a thousand instructions.
+    /// Compiles to machine code the parts that work on single numbers: loops, branches, tapes,
+    /// elements of arrays. The results have the same bits on every scalar; they are faster if real
+    /// numbers are `f64`. Compiling takes half a millisecond at least, and about ten for a thousand
+    /// instructions.
     ///
     /// ```
     /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -197,7 +198,7 @@ impl Bytecode {
     /// ```
     ///
     /// # Errors
-    /// No code generator for this processor, or it fails; there is no memory for code.
+    /// There is no code generator for this processor, it fails, or there is no memory for code.
     pub fn jit(mut self) -> Result<Bytecode, JitError> {
         if self.native.is_some() {
             return Ok(self);
@@ -235,7 +236,7 @@ impl Bytecode {
         Ok(self)
     }
 
-    /// Whether there is machine code for a part of it.
+    /// Returns true if there is machine code for a part of it.
     #[must_use]
     pub fn is_jit(&self) -> bool {
         self.native
@@ -244,7 +245,7 @@ impl Bytecode {
     }
 }
 
-/// A part whose address is not known yet.
+/// Compiled part whose address is not known yet.
 struct Unfinished {
     id: FuncId,
     is_complex: bool,
@@ -276,7 +277,7 @@ fn compile(
     Ok(Unfinished { id, is_complex, lists })
 }
 
-/// A module for the processor that this runs on.
+/// Returns a module for the processor that this runs on.
 fn module() -> Result<JITModule, JitError> {
     let isa = isa().map_err(|reason| JitError::Processor { reason })?;
     Ok(JITModule::new(JITBuilder::with_isa(isa, cranelift_module::default_libcall_names())))

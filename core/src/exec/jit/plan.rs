@@ -1,6 +1,6 @@
-//! What is known of a routine before machine code is written: which registers are constants, and
-//! for each part of it which registers machine code touches and which are still read where it
-//! begins or ends.
+//! Analysis of a routine before machine code is written: registers that are constants, and for each
+//! part the registers that machine code touches and those that are live at its entry points and
+//! side exits.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,13 +17,14 @@ use super::{
     entries::is_native,
 };
 
-/// How many stores in ways out an instruction may cost before every write is stored at once.
+/// Number of stores in side exits that an instruction may cost before every write is stored at
+/// once.
 const STORES: usize = 8;
 
-/// A routine with doors.
+/// Routine with entry points, analysed.
 pub(super) struct Plan<'a> {
     pub(super) routine: &'a Routine,
-    /// Its number if its calls of itself are jumps.
+    /// Number of the routine if its recursive calls are jumps.
     pub(super) own: Option<u32>,
     numbering: Numbering,
     /// Registers that hold one constant and nothing else.
@@ -57,13 +58,13 @@ impl Plan<'_> {
         Plan { routine, own, numbering, constants, liveness }
     }
 
-    /// Whether there is machine code for an instruction.
+    /// Returns true if there is machine code for an instruction.
     pub(super) fn is_native(&self, pc: usize) -> bool {
         is_native(self.routine.code[pc], &self.routine.slots, self.own)
     }
 
-    /// Shows the registers that are read at or after each instruction of the stretch that one
-    /// stands in, from the back.
+    /// Visits the registers that are live before each instruction of the basic block that contains
+    /// one, in reverse order.
     fn walk(&self, pc: usize, slots: &mut [Slot], mut see: impl FnMut(usize, &Set)) {
         let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
@@ -89,15 +90,15 @@ pub(super) struct Part {
     pub(super) range: Range<usize>,
     /// The registers that machine code reads here, but for constants, and whether it writes them.
     touched: HashMap<(Bank, Reg), bool>,
-    /// Those of them that are read at or after each instruction where machine code may begin or
+    /// Those of them that are live before each instruction where machine code may begin or
     /// end.
     at: HashMap<usize, Vec<(Bank, Reg)>>,
-    /// Whether registers are stored wherever they are written.
+    /// True if registers are stored at each write.
     pub(super) through: bool,
 }
 
 impl Part {
-    /// `slots`: a copy of the routine's, which looking at instructions asks for.
+    /// Analyses a part. `slots` is a copy of the routine's, which visiting instructions needs.
     pub(super) fn of(plan: &Plan<'_>, range: Range<usize>, slots: &mut [Slot]) -> Part {
         let routine = plan.routine;
         let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
@@ -109,7 +110,7 @@ impl Part {
                 continue;
             }
             wanted.extend(may_leave(code).then_some(pc));
-            // Behind a door, so that something is done before the next one.
+            // After an entry point, so that there is progress before the next one.
             let ahead = code.ends() || matches!(code, Code::Native(..) | Code::Call(..));
             wanted.extend(routine.successors(pc).filter(|_| ahead));
             visit(&mut code.clone(), slots, |bank, reg, access| {
@@ -146,12 +147,12 @@ impl Part {
         part
     }
 
-    /// Whether machine code touches registers of a bank.
+    /// Returns true if machine code touches registers of a bank.
     pub(super) fn touches(&self, bank: Bank) -> bool {
         self.touched.keys().any(|of| of.0 == bank)
     }
 
-    /// The registers to take where machine code begins at an instruction.
+    /// Returns the registers to load at an entry point.
     pub(super) fn taken_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         debug_assert!(
             self.at.contains_key(&pc),
@@ -160,14 +161,14 @@ impl Part {
         self.at.get(&pc).into_iter().flatten().copied()
     }
 
-    /// The registers to put back where machine code ends at an instruction: what it does not write
-    /// is still in its place.
+    /// Returns the registers to store at a side exit: a register that machine code does not write
+    /// is unchanged in memory.
     pub(super) fn put_back_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         self.taken_at(pc).filter(|of| !self.through && self.touched.get(of) == Some(&true))
     }
 }
 
-/// Whether machine code may begin at an instruction that there is machine code for, or end there.
+/// Returns true if an instruction that has machine code may be an entry point or a side exit.
 fn may_leave(code: Code) -> bool {
     let fallible = matches!(
         code,

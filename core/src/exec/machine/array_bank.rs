@@ -1,7 +1,7 @@
 //! Array registers of one kind of element, and buffers to be used again.
 //!
-//! Arrays share their elements until one is written. Whatever nobody shares any more comes back as
-//! a spare buffer, so a program that is run again finds the memory of its last run.
+//! Arrays share their elements until one is written. The memory of an array that is no longer
+//! shared becomes a spare buffer, so a program that is run again finds the memory of its last run.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
 /// An array in a register or on a tape; `None` is the empty one.
 pub(super) type Held<T> = Option<Arc<Array<T>>>;
 
-/// How many spare buffers are kept before those that are too short go for new ones.
+/// Maximum number of spare buffers that are kept before the largest is freed for a new one.
 const MANY: usize = 64;
 
 /// Array registers of all calls, one after the other.
@@ -30,8 +30,8 @@ impl<T: Clone> ArrayBank<T> {
         ArrayBank { registers: Vec::new(), spare: Spare::new() }
     }
 
-    /// The bytes of the registers and of all arrays in them and kept for later; those that share
-    /// one count it once each.
+    /// Returns the bytes of the registers, of all arrays in them and of spare buffers; registers
+    /// that share an array count it once each.
     pub(super) fn memory(&self) -> usize {
         let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
         self.registers.capacity() * size_of::<Held<T>>()
@@ -39,12 +39,12 @@ impl<T: Clone> ArrayBank<T> {
             + self.spare.bytes()
     }
 
-    /// The bytes of the buffers kept for later.
+    /// Returns the bytes of the spare buffers.
     pub(super) fn buffers(&self) -> usize {
         self.spare.bytes()
     }
 
-    /// Gives the buffers kept for later to the system.
+    /// Frees the spare buffers.
     pub(super) fn release(&mut self) {
         self.spare = Spare::new();
     }
@@ -65,13 +65,13 @@ impl<T: Clone> ArrayBank<T> {
         self.registers[reg].as_ref().map_or_else(|| Shape::from_slice(&[0]), |a| a.shape())
     }
 
-    /// The array in a register: taken out of it if it is read for the last time.
+    /// Returns the array in a register: taken out of it if it is read for the last time.
     pub(super) fn read(&mut self, reg: usize, last: bool) -> Held<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
-    /// Where the elements of an array are, how many, and whether they may be written, which is
-    /// found out only if that is wanted.
+    /// Returns the address of the elements of an array, their number, and true if they may be
+    /// written, which is tested only if `write` is true.
     #[cfg(feature = "jit")]
     pub(super) fn view(&mut self, reg: usize, write: bool) -> (*mut T, usize, bool) {
         let Some(array) = &mut self.registers[reg] else {
@@ -92,14 +92,14 @@ impl<T: Clone> ArrayBank<T> {
         self.recycle(old);
     }
 
-    /// An empty array that nobody shares.
+    /// Returns an empty array that is not shared.
     pub(super) fn empty(&mut self) -> Arc<Array<T>> {
         let mut array = self.spare.take(0).unwrap_or_default();
         Arc::make_mut(&mut array).as_vec().clear();
         array
     }
 
-    /// An empty array that nobody shares, with memory for `len` elements.
+    /// Returns an empty array that is not shared, with memory for `len` elements.
     pub(super) fn fresh(
         &mut self,
         len: usize,
@@ -110,9 +110,9 @@ impl<T: Clone> ArrayBank<T> {
         Ok(array)
     }
 
-    /// As [`fresh`](ArrayBank::fresh), but with whatever was left in it: the spare buffer that fits
-    /// best. If none does, a new one, so that the same program run again finds each size that it
-    /// needs; of many, the largest goes for it.
+    /// Returns a buffer like [`fresh`](ArrayBank::fresh), but with its old contents: the spare
+    /// buffer that fits best. If none does, a new one, so that the same program run again finds
+    /// each size that it needs; if there are many, the largest is freed for it.
     pub(super) fn stale(
         &mut self,
         len: usize,
@@ -144,7 +144,7 @@ impl<T: Clone> ArrayBank<T> {
         Ok(Arc::new(Array::from(Vec::with_capacity(buffer_len(len)))))
     }
 
-    /// The array, not shared: a copy if it is.
+    /// Returns the array, not shared: a copy if it is.
     pub(super) fn own(
         &mut self,
         array: Held<T>,
@@ -159,8 +159,8 @@ impl<T: Clone> ArrayBank<T> {
         Ok(copy)
     }
 
-    /// Counts an array made elsewhere, if nobody shares it. A buffer kept for later that would have
-    /// done goes for it: else they would become more and more.
+    /// Counts an array made elsewhere, if it is not shared. A spare buffer of its size is freed for
+    /// it: else their number would grow.
     pub(super) fn adopt(
         &mut self,
         array: &Arc<Array<T>>,
@@ -175,11 +175,10 @@ impl<T: Clone> ArrayBank<T> {
         room.take(array_bytes::<T>(array.capacity()))
     }
 
-    /// Keeps the memory of an array that nobody shares.
+    /// Keeps the memory of an array that is not shared.
     pub(super) fn recycle(&mut self, array: Held<T>) {
         let Some(mut array) = array.filter(|array| Arc::strong_count(array) == 1) else { return };
-        // Numbers with memory of their own give it back. (To ask for the right to change others
-        // costs as much as a small loop.)
+        // Numbers with memory of their own free it. (`Arc::get_mut` costs as much as a small loop.)
         if std::mem::needs_drop::<T>() {
             match Arc::get_mut(&mut array) {
                 Some(elements) => elements.as_vec().clear(),
@@ -189,7 +188,7 @@ impl<T: Clone> ArrayBank<T> {
         self.spare.put(array);
     }
 
-    /// Puts an array back into the register that it was taken out of, or keeps its memory.
+    /// Stores an array in the register that it was moved out of, or keeps its memory.
     pub(super) fn give_back(&mut self, reg: Option<usize>, array: Held<T>) {
         match reg {
             Some(reg) => self.registers[reg] = array,
@@ -197,12 +196,12 @@ impl<T: Clone> ArrayBank<T> {
         }
     }
 
-    /// Lets go of all arrays.
+    /// Clears all registers.
     pub(super) fn clear_all(&mut self) {
         self.clear(0..self.registers.len());
     }
 
-    /// Lets go of the arrays in a stretch of registers.
+    /// Clears a range of registers.
     pub(super) fn clear(&mut self, range: std::ops::Range<usize>) {
         for reg in range {
             self.store(reg, None);

@@ -166,7 +166,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let (mut long, short) = if longer { (x, y) } else { (y, x) };
                 if !items(&short).is_empty() {
                     let (whole, part) = (shape(&long), shape(&short));
-                    // Only a vector may be cut off, or stand for an array of another shape.
+                    // Only a vector may be shorter, or be added to an array of another shape.
                     let count = items(&long).len() == items(&short).len();
                     if part.len() > 1 && part != whole && !(count && whole.len() == 1) {
                         let expected =
@@ -181,7 +181,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     let elements = Arc::make_mut(&mut sum);
                     room.work(items(&short).len() as u64);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
-                    // A vector may stand for an array of another shape.
+                    // A vector may be added to an array of another shape.
                     if let Some(short) =
                         short.as_ref().filter(|s| elements.is_vector() && !s.is_vector())
                     {
@@ -291,7 +291,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let expected = primitive.result.to_string();
                 return Err(fail(HostError::Kind { name, given, expected }));
             }
-            // So that registers alone share the arguments.
+            // Now registers alone share the arguments.
             drop(values);
             banks.adopt(&value).map_err(full)?;
             let mut to = slots[results.range()].iter().copied();
@@ -303,7 +303,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// Counts an operation on whole arrays before it is done: its operands, or what it costs beyond
+/// Counts the work of an operation on whole arrays before it runs: its operands, or its cost beyond
 /// them.
 fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base) {
     let Arrays { reals, complexes, ints, room, .. } = &mut banks.arrays;
@@ -317,8 +317,7 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
         })
         .sum();
     room.work(read as u64);
-    // What costs more than its operands is worth a look at their shapes only where they are not
-    // tiny.
+    // The shapes of tiny operands are not worth a look for superlinear costs.
     if read > TINY {
         let shapes = arrays.map(|slot| match slot.bank {
             Bank::Complexes => complexes.shape(on(slot)),
@@ -333,14 +332,14 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
     }
 }
 
-/// Arrays of so few elements cost about as much as a step, whatever is done with them.
+/// Number of elements up to which an array costs about as much as a step, whatever the operation.
 const TINY: usize = 32;
 
 fn shape<T>(array: &Held<T>) -> Shape {
     array.as_ref().map_or_else(|| Array::<T>::default().shape(), |array| array.shape())
 }
 
-/// Follows an array by zeros until it has so many elements, within the memory that there may be.
+/// Extends an array with zeros to `len` elements, within the memory budget.
 #[inline]
 fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<(), ArrayError> {
     if len > array.len() {
@@ -355,7 +354,7 @@ fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<()
 /// The most numbers that a primitive is handed without boxing.
 const FEW: usize = 4;
 
-/// The arguments of a primitive that takes a few real numbers and gives one.
+/// Returns the arguments of a primitive that takes a few real numbers and gives one.
 #[inline]
 fn few_numbers<T: Real>(
     primitive: &Primitive,

@@ -21,7 +21,7 @@ use super::{
     small::Memory,
 };
 
-/// Where the registers of a call start in each bank.
+/// Start of the registers of a call in each bank.
 pub(in super::super) type Base = [usize; BANKS];
 
 /// The registers of all calls, one after the other.
@@ -38,16 +38,16 @@ pub(super) struct Arrays<S: Scalar> {
     pub(super) reals: ArrayBank<S::Real>,
     pub(super) complexes: ArrayBank<S>,
     pub(super) ints: ArrayBank<i64>,
-    /// Short stretches of elements on their way.
+    /// Chunks of elements and plans of fused kernels.
     pub(super) scratch: Scratch<S>,
     pub(super) transforms: Transforms,
     /// The numbers of small arrays.
     pub(super) small: Memory<S::Real>,
-    /// What the run may use.
+    /// Budget of the run.
     pub(super) room: Room,
 }
 
-/// What a primal recorded and its adjoint has not yet read.
+/// Values that a primal recorded and its adjoint has not yet read.
 #[derive(Clone, Debug)]
 pub(super) struct Tape<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
@@ -56,18 +56,19 @@ pub(super) struct Tape<S: Scalar> {
     pub(super) real_arrays: Vec<Held<S::Real>>,
     pub(super) complex_arrays: Vec<Held<S>>,
     pub(super) int_arrays: Vec<Held<i64>>,
-    /// The elements of small arrays whose shapes are known.
+    /// Elements of small arrays of known shapes.
     pub(super) small: Vec<S::Real>,
-    /// What was pushed to each list and not popped, as far as it is tracked: 0 for nothing.
+    /// Checksum of the entries of each list that were pushed and not popped, as far as it is
+    /// tracked: 0 for none.
     pub(super) sums: [u64; BANKS],
 }
 
-/// What a primal left for its adjoint.
+/// Values that a primal recorded for its adjoint.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
 
 impl<S: Scalar> Tapes<S> {
-    /// The same for who takes first what was put there first.
+    /// Returns the tapes in reverse, for code that pops first the value that was pushed first.
     pub(in super::super) fn turned(mut self) -> Tapes<S> {
         for tape in &mut self.0 {
             tape.reals.reverse();
@@ -82,8 +83,9 @@ impl<S: Scalar> Tapes<S> {
 }
 
 impl Tapes<f64> {
-    /// Writes the same in all lanes, of at most so many bytes before; false where there are more.
-    /// Arrays that lie there several times are one, and in the place of others of their length.
+    /// Writes the tapes to all lanes, if they have at most `most` bytes; returns false if they have
+    /// more. An array that is on the tapes several times is converted once, into the memory of an
+    /// earlier one of its length.
     pub(in super::super) fn in_lanes<const N: usize>(
         &self,
         most: usize,
@@ -143,8 +145,8 @@ impl<S: Scalar> Tape<S> {
             sums: [0; BANKS],
         }
     }
-    /// The bytes of the lists; arrays that they hold are those of registers or buffers before and
-    /// after.
+    /// Returns the bytes of the lists; arrays that they hold count as those of registers or
+    /// buffers.
     pub(super) fn memory(&self) -> usize {
         bytes(&self.reals)
             + bytes(&self.complexes)
@@ -154,7 +156,7 @@ impl<S: Scalar> Tape<S> {
             + bytes(&self.int_arrays)
             + bytes(&self.small)
     }
-    /// The bytes of the numbers, and of what points to the arrays.
+    /// Returns the bytes of the numbers, and of the pointers to the arrays.
     pub(super) fn numbers(&self) -> usize {
         size_of_val(&self.reals[..])
             + size_of_val(&self.complexes[..])
@@ -176,7 +178,7 @@ impl<S: Scalar> Tape<S> {
     }
 }
 
-/// The bytes that a list may fill.
+/// Returns the bytes that a list may fill.
 fn bytes<T>(items: &Vec<T>) -> usize {
     items.capacity() * size_of::<T>()
 }
@@ -230,15 +232,15 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// Lets go of all arrays in registers.
+    /// Clears all array registers.
     pub(super) fn clear_all(&mut self) {
         self.arrays.reals.clear_all();
         self.arrays.complexes.clear_all();
         self.arrays.ints.clear_all();
     }
 
-    /// Makes room for a routine's registers, and for as many again as there are, so that deep calls
-    /// ask seldom.
+    /// Grows the banks for a routine's registers, and doubles them, so that deep calls seldom grow
+    /// them.
     pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
         #[cold]
         fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
@@ -286,7 +288,7 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// Lets go of the arrays of a call that has ended.
+    /// Clears the array registers of a call that has ended.
     pub(super) fn clear(&mut self, base: Base, routine: &Routine) {
         let range = |bank: Bank| {
             let start = base[bank as usize];
@@ -324,7 +326,7 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// Puts a value of the kind together from its leaves.
+    /// Assembles a value of the kind from its leaves.
     pub(in super::super) fn assemble(
         &self,
         kind: &Kind,
@@ -344,8 +346,8 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    /// As [`assemble`](Banks::assemble), but in place of a value that an earlier run gave: numbers
-    /// are written over, arrays change places with it, and nothing is allocated.
+    /// Writes a value like [`assemble`](Banks::assemble), but in place of a value that an earlier
+    /// run gave: numbers are overwritten, arrays are swapped, and nothing is allocated.
     pub(super) fn unload(
         &mut self,
         kind: &Kind,
@@ -376,8 +378,8 @@ impl<S: Scalar> Banks<S> {
         *to = self.assemble(kind, slots, base);
     }
 
-    /// Takes the memory of the arrays in a value that nobody needs any more; numbers are left in
-    /// their places.
+    /// Recycles the memory of the arrays in a value that is no longer needed; numbers stay as they
+    /// are.
     pub(super) fn reclaim(&mut self, old: &mut Datum<S>) {
         if let Datum::Tuple(fields) = old {
             fields.iter_mut().for_each(|field| self.reclaim(field));

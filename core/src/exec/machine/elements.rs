@@ -1,12 +1,13 @@
-//! Operations element by element: recipes run over stretches that stay in fast memory.
+//! Execution of fused kernels: elementwise operations run over chunks of elements that stay in fast
+//! memory (strip-mining).
 //!
-//! Each step goes over [`AT_ONCE`] elements before the next one does; only what is wanted goes to
-//! memory. So the dispatch is paid once for a stretch, each step is a plain loop over slices with
-//! the processor's vector instructions, and nothing in between is ever stored as a whole. An
-//! operand of a smaller shape is repeated stretch by stretch, a part of an array read where it
-//! stands. How all this is done is [found once](Plan) for operands of the same shapes.
+//! Each step runs over a chunk of [`AT_ONCE`] elements before the next one does; only outputs are
+//! written to memory. So the dispatch is paid once for a chunk, each step is a plain loop over
+//! slices with the processor's vector instructions, and no intermediate array is ever stored. An
+//! operand of a smaller shape is broadcast chunk by chunk, a part of an array is read where it is.
+//! This is [planned once](Plan) for operands of the same shapes.
 //!
-//! A sum has the bits that it has by itself, of an array that was made before.
+//! A sum has the same bits as that of an array that was made before.
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ use super::{
     sweeps::{Fault, Place, Plan, Reading, Sweep, Wanted, begins, measures},
 };
 
-/// The results of steps for one stretch, operands repeated for one, and how recipes were run.
+/// Scratch memory of kernels: the results of steps for one chunk, operands broadcast for one, and
+/// the plans.
 #[derive(Debug)]
 pub(super) struct Scratch<S: Scalar> {
     reals: Vec<Vec<S::Real>>,
@@ -45,13 +47,13 @@ impl<S: Scalar> Scratch<S> {
     }
 }
 
-/// As many as recipes have without allocating.
+/// Vector that holds as many elements as most kernels have without allocating.
 type Each<T> = SmallVec<[T; 12]>;
 type Few<T> = SmallVec<[T; 4]>;
 type Operands<S> = Each<Operand<S>>;
 type Results<S> = Few<Operand<S>>;
 
-/// Runs a recipe.
+/// Runs a fused kernel.
 pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     recipe: &Arc<Recipe>,
@@ -102,8 +104,8 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// From this many elements on, more than the nearest cache holds, a result is put in place of an
-/// operand that nobody reads afterwards.
+/// Number of elements, more than the nearest cache holds, from which on a result is written in
+/// place of an operand that is not read again.
 const LARGE: usize = 8 * AT_ONCE;
 
 struct Run<'a, S: Scalar> {
@@ -111,12 +113,12 @@ struct Run<'a, S: Scalar> {
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut Scratch<S>,
     room: &'a mut Room,
-    /// Where operands are from; those that sweeps give are behind them.
+    /// Registers of the operands; operands that loops give come after them.
     args: &'a [Slot],
 }
 
 impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
-    /// Runs the sweeps of a recipe.
+    /// Runs the loops of a kernel.
     fn recipe(
         &mut self,
         recipe: &Arc<Recipe>,
@@ -129,7 +131,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         done
     }
 
-    /// The plan of the last run if it fits, perhaps with views that begin elsewhere, else a new
+    /// Returns the plan of the last run if it fits, perhaps with other starts of views, else a new
     /// one.
     fn plan(
         &mut self,
@@ -172,7 +174,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         operands: &mut Operands<S>,
         limit: usize,
     ) -> Result<Results<S>, Fault> {
-        // Of operands that are too large, or of a plan made under another limit.
+        // The operands are too large, or the plan was made under another limit.
         if let Some(sweep) = sweeps.iter().find(|sweep| sweep.len > limit) {
             let given = sweep.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit }));
@@ -204,7 +206,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
             }
         }
         self.make_room(sweep);
-        // The memory of an array that is wanted lies among the stretches while it is filled.
+        // During the loop the slots hold the memory of the arrays that are outputs.
         let mut results: Results<S> = SmallVec::new();
         for output in &sweep.outputs {
             self.begin(output, sweep, operands, &mut results).map_err(|full| (None, full))?;
@@ -243,7 +245,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         done.map(|()| results)
     }
 
-    /// Goes over one stretch.
+    /// Runs the steps on one chunk.
     fn stretch(
         &mut self,
         sweep: &mut Sweep,
@@ -340,7 +342,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         Ok(())
     }
 
-    /// Places of the length of a stretch.
+    /// Allocates slots of the length of a chunk.
     fn make_room(&mut self, sweep: &Sweep) {
         let Scratch { reals, complexes, .. } = &mut *self.scratch;
         let places = sweep.slots + sweep.sources.len();
@@ -359,7 +361,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
         }
     }
 
-    /// Adds a result before the first stretch.
+    /// Adds a result before the first chunk.
     fn begin(
         &mut self,
         output: &Wanted,
@@ -430,7 +432,7 @@ impl<T: Real, S: Scalar<Real = T>> Run<'_, S> {
     }
 }
 
-/// An array of zeros.
+/// Creates an array of zeros.
 fn zeros<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],
@@ -442,7 +444,7 @@ fn zeros<E: Scalar>(
     Ok(array)
 }
 
-/// An array to be written to, whose elements change places with those in a slot.
+/// Returns an array to be written to, whose elements are swapped with those in a slot.
 fn unwritten<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],

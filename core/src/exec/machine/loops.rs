@@ -1,4 +1,4 @@
-//! The loops of the op table: one operation over one stretch of elements.
+//! Loops of the op table: one operation over one chunk of elements.
 //!
 //! Each is a plain loop over slices, compiled for the processor's vector instructions; the choice
 //! of the operation is made outside of it.
@@ -8,15 +8,15 @@ use crate::{
     scalar::{Piece, Real, Scalar, Undecided, one, two},
 };
 
-/// The operands of a step over one stretch, by their numbers. One number stands for as many as
-/// there are in the stretch; of another kind of number there are none.
+/// Operands of a step over one chunk, by their numbers. A number is a slice of length one; the
+/// slices of other kinds of numbers are empty.
 pub(super) trait Reads<T, S> {
     fn reals(&self, k: usize) -> &[T];
     fn complexes(&self, k: usize) -> &[S];
     fn ints(&self, k: usize) -> &[i64];
 }
 
-/// One step over one stretch: what it gives is written to `real`, or to `complex` if that is its
+/// Runs one step over one chunk: the result is written to `real`, or to `complex` if that is its
 /// kind.
 #[inline]
 pub(super) fn run<T: Real, S: Scalar<Real = T>>(
@@ -55,7 +55,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
             fill(real, x.reals(0));
             T::atan2_all(real, x.reals(1));
         }
-        // Most often what all is divided by is one number.
+        // Most often the divisor is one number.
         Op::Real2(Real2::Ratio) if matches!(x.reals(1), [y] if y.primal().is_some_and(|y| y != 0.0)) =>
         {
             two(x.reals(0), x.reals(1), real, |x, y| x / y);
@@ -75,7 +75,8 @@ fn mixed<T: Real, S: Scalar<Real = T>>(
 ) {
     match op {
         Mixed::Promote => one(x.reals(0), complex, |x| S::from_real(x.clone())),
-        // What a real type cannot hold is NaN; the machine has asked for complex numbers before.
+        // A value that a real type cannot hold is NaN; the machine has asked for complex numbers
+        // before.
         Mixed::Complex => two(x.reals(0), x.reals(1), complex, |x, y| {
             S::from_parts(x.clone(), y.clone()).unwrap_or_else(|| S::lit(f64::NAN))
         }),
@@ -103,7 +104,7 @@ fn mixed<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// Copies numbers, or the one that stands for all.
+/// Copies numbers, or repeats a single one.
 fn fill<T: Clone>(out: &mut [T], from: &[T]) {
     match from {
         [one] => out.fill(one.clone()),
@@ -111,7 +112,7 @@ fn fill<T: Clone>(out: &mut [T], from: &[T]) {
     }
 }
 
-/// The function for many numbers at once, if there is one.
+/// Returns the function for many numbers at once, if there is one.
 fn at_once<S: Scalar>(op: Number1) -> Option<fn(&mut [S])> {
     match op {
         Number1::Exp => Some(S::exp_all),

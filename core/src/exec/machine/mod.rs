@@ -48,14 +48,14 @@ pub struct Machine<S: Scalar> {
     banks: Banks<S>,
     tapes: Vec<Tape<S>>,
     frames: Vec<Frame>,
-    /// Whether the next run reads the tapes that the last one left.
+    /// True if the next run reads the tapes that the last one left.
     keep: bool,
-    /// Whether a run ended before its end and left something in registers.
+    /// True if a run failed and left values in registers.
     broken: bool,
     cancellation: CancellationToken,
     /// Steps of the last run, if it came to its end.
     steps: u64,
-    /// What machine code is handed of tapes and arrays.
+    /// Cells of tapes and arrays for machine code.
     #[cfg(feature = "jit")]
     cells: Vec<super::jit::Cell>,
 }
@@ -67,7 +67,7 @@ impl<S: Scalar> Default for Machine<S> {
 }
 
 impl<S: Scalar> Machine<S> {
-    /// A machine without memory yet.
+    /// Creates a machine without memory yet.
     #[must_use]
     pub fn new() -> Machine<S> {
         Machine {
@@ -83,7 +83,7 @@ impl<S: Scalar> Machine<S> {
         }
     }
 
-    /// The same with a token that ends its runs early: looked at before each and, while it runs,
+    /// Sets a token that ends its runs early: it is checked before each run and, during a run,
     /// every 2^20 steps and after each operation on arrays.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Machine<S> {
@@ -95,19 +95,19 @@ impl<S: Scalar> Machine<S> {
         (self.steps, self.banks.arrays.room.done())
     }
 
-    /// A machine without memory yet, with the same token.
+    /// Creates a machine without memory yet, with the same token.
     pub(super) fn another<R: Scalar>(&self) -> Machine<R> {
         Machine::new().with_cancellation(self.cancellation.clone())
     }
 
-    /// The error of a run that is cancelled before it begins.
+    /// Returns the error of a run that is cancelled before it begins.
     fn check_cancelled(&self) -> Result<(), RunError> {
         self.cancellation
             .check()
             .map_err(|source| RunError::Cancelled { at: Position::default(), source })
     }
 
-    /// Hands over what the last run left on the tapes.
+    /// Returns the tapes that the last run left.
     pub(super) fn take_tapes(&mut self) -> Tapes<S> {
         Tapes(std::mem::take(&mut self.tapes))
     }
@@ -118,8 +118,8 @@ impl<S: Scalar> Machine<S> {
         self.keep = true;
     }
 
-    /// The bytes of the registers, the tapes and the buffers kept for arrays; numbers that have
-    /// memory of their own (symbols) count as what points to it.
+    /// Returns the bytes of the registers, the tapes and the spare buffers; numbers that have
+    /// memory of their own (symbols) count as their pointers.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
@@ -145,7 +145,7 @@ impl<S: Scalar> Machine<S> {
         while self.tapes.len() < code.tapes {
             self.tapes.push(Tape::new());
         }
-        // An error may have left something behind.
+        // An error may have left values.
         let keep = std::mem::take(&mut self.keep);
         self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
         if std::mem::replace(&mut self.broken, true) {
@@ -159,7 +159,7 @@ impl<S: Scalar> Machine<S> {
 }
 
 impl Bytecode {
-    /// Checks the arguments, runs, and puts the result in place of an earlier one.
+    /// Checks the arguments, runs, and writes the result over an earlier one.
     pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         &self,
         machine: &mut Machine<S>,
@@ -188,8 +188,8 @@ impl Bytecode {
         Ok(())
     }
 
-    /// Whether each pop took what the push of its slot left, on the tapes that are popped to the
-    /// end.
+    /// Checks that each pop took the value that the push of its slot left, on the tapes that are
+    /// popped to the end.
     fn check_tapes<S: Scalar>(&self, tapes: &[Tape<S>]) -> Result<(), RunError> {
         match self
             .balanced
@@ -204,7 +204,7 @@ impl Bytecode {
         }
     }
 
-    /// Whether the arguments are what the parameters ask for.
+    /// Checks the arguments against the parameters.
     fn check<S: Scalar>(&self, args: &[Datum<S>]) -> Result<(), CallError> {
         let function = || self.routines.first().map(|r| r.name.clone()).unwrap_or_default();
         if args.len() != self.params.len() {

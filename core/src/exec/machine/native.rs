@@ -15,16 +15,17 @@ use super::{
     banks::{Banks, Base, Tape},
 };
 
-/// What a door is entered from: the routine, where its registers start, and how deep calls may be.
+/// Frame from which machine code is entered: the routine, the start of its registers, and the limit
+/// of the call depth.
 pub(super) struct Threshold<'a> {
     pub(super) routine: &'a Routine,
     pub(super) base: Base,
     pub(super) depth: usize,
 }
 
-/// Runs machine code from a door on: the instruction that the machine goes on with, and where the
-/// registers of its call start, which may be another one of the same routine. `None` for numbers
-/// that there is no machine code for.
+/// Runs machine code from an entry point on; returns the instruction that the machine goes on with,
+/// and the start of the registers of its call, which may be another one of the same routine. `None`
+/// for numbers that there is no machine code for.
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
@@ -101,7 +102,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     // from the routine that these registers are of, so it names none beyond them, or beyond those
     // of the calls that it makes, which end where `end` says; it asks each tape for room and each
     // array for its length before it touches them, writes only where a cell says that it may, and
-    // nobody else looks at any of these until it returns.
+    // no other code accesses any of these until it returns.
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
     for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {
@@ -129,7 +130,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     Some((to as usize, base))
 }
 
-/// A list as its next free place, its start, and the end of its memory.
+/// Returns a list as its next free place, its start, and the end of its memory.
 fn ends<T>(list: &mut Vec<T>) -> Cell {
     let (start, capacity, len) =
         (list.as_mut_ptr().expose_provenance(), list.capacity(), list.len());

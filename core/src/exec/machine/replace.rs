@@ -1,4 +1,4 @@
-//! What an interceptor gives in place of a result.
+//! Values by which an interceptor replaces results.
 
 use crate::{array::ArrayError, scalar::Scalar};
 
@@ -38,7 +38,7 @@ impl Replaced {
         })
     }
 
-    /// Puts the value there; its arrays count as the run's.
+    /// Stores the value in the registers; its arrays count as those of the run.
     pub(super) fn put<S: Scalar>(
         &self,
         banks: &mut Banks<S>,

@@ -1,9 +1,9 @@
 //! The memory that a run may use, and the work on arrays that it may do.
 //!
-//! Arrays are counted as they are made, by the memory that they ask for. They come back to the
-//! machine, not to the system, so what a run holds is what it has asked for, and the buffers that
-//! it found. Numbers in registers and on tapes are counted from time to time, where the run goes
-//! back: how often is said by [`STRETCH`].
+//! Arrays are counted as they are made, by the memory that they need. They come back to the
+//! machine, not to the system, so a run holds the memory that it has allocated, and the buffers
+//! that it found. Numbers in registers and on tapes are counted from time to time, at backward
+//! jumps, every [`STRETCH`] steps.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::super::Limits;
 /// Steps between two counts of the numbers in registers and on tapes.
 pub(super) const STRETCH: u64 = 1 << 20;
 
-/// What a run may use and uses, in bytes, and what it may do with elements of arrays.
+/// Memory budget of a run, in bytes, and its budget of work on elements of arrays.
 #[derive(Debug, Default)]
 pub(super) struct Room {
     limit: usize,
-    /// Of arrays in registers, on tapes, and buffers kept.
+    /// Bytes of arrays in registers, on tapes, and in buffers kept.
     arrays: usize,
-    /// Of numbers in registers and on tapes, when they were counted last.
+    /// Bytes of numbers in registers and on tapes, when they were counted last.
     numbers: usize,
     /// Operations on elements so far, and the most of them.
     done: u64,
@@ -28,7 +28,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Begins a run that finds buffers of so many bytes.
+    /// Begins a run that finds spare buffers of this number of bytes.
     pub(super) fn begin(&mut self, limits: &Limits, buffers: usize) {
         *self =
             Room { limit: limits.memory, arrays: buffers, numbers: 0, done: 0, most: limits.work };
@@ -45,13 +45,13 @@ impl Room {
         self.done
     }
 
-    /// What is left of the limits, but for steps.
+    /// Returns the limits that are left, but for steps.
     pub(super) fn left_of(&self, limits: &Limits) -> Limits {
         let memory = limits.memory.saturating_sub(self.used());
         limits.with_work(self.most.saturating_sub(self.done)).with_memory(memory)
     }
 
-    /// Whether there were more of them than there may be.
+    /// Returns true if there were more operations on elements than the limit.
     #[inline]
     pub(super) fn is_overworked(&self) -> bool {
         self.done > self.most
@@ -78,12 +78,12 @@ impl Room {
         Ok(())
     }
 
-    /// The error of an array of so many bytes.
+    /// Returns the error of an array of this number of bytes.
     pub(super) fn full(&self, bytes: usize) -> ArrayError {
         ArrayError::Memory { bytes, used: self.used(), limit: self.limit }
     }
 
-    /// Counts an array that is there already.
+    /// Counts an array that exists already.
     pub(super) fn add(&mut self, bytes: usize) {
         self.arrays = self.arrays.saturating_add(bytes);
     }
@@ -99,9 +99,9 @@ impl Room {
     }
 }
 
-/// The bytes of an array with memory for so many elements.
+/// Returns the bytes of an array with this capacity.
 pub(super) fn array_bytes<T>(capacity: usize) -> usize {
-    // Both counts of the shared pointer stand before the array.
+    // Both counts of the shared pointer come before the array.
     let head = size_of::<Arc<Array<T>>>() * 2 + size_of::<Array<T>>();
     capacity.saturating_mul(size_of::<T>()).saturating_add(head)
 }

@@ -1,10 +1,10 @@
 //! The loop that runs instructions.
 //!
-//! One generic loop over the scalar. Steps are counted where a run goes back or calls, by the
-//! length of the code that it goes back over or enters; straight code counts nothing. Work on
-//! arrays is counted apart. Every so many steps what has been recorded is counted too. Marks are
-//! the only instructions that an interceptor sees, and only code compiled for one has them, so
-//! running without one costs nothing.
+//! One generic loop over the scalar. Steps are counted at backward jumps and calls, by the length
+//! of the code that is jumped over or entered; straight-line code counts nothing. Work on arrays is
+//! counted separately. Every 2^20 steps the memory of the recorded
+//! numbers is counted too. Marks are the only instructions that an interceptor sees, and only code
+//! compiled for one has them, so running without one costs nothing.
 
 use std::cmp::Ordering;
 
@@ -33,7 +33,7 @@ use super::{
     room::{Room, STRETCH},
 };
 
-/// What the programs that a host runs may use, and the steps that they have used.
+/// Limits of the programs that a host runs, and the steps that they have used.
 pub(super) struct Below<'a> {
     pub(super) limits: &'a Limits,
     /// Steps that are left.
@@ -42,7 +42,7 @@ pub(super) struct Below<'a> {
     pub(super) used: u64,
 }
 
-/// Where the run stands, for errors.
+/// Current instruction of a run, for errors.
 pub(super) struct Place<'a> {
     pub(super) routine: &'a Routine,
     pub(super) pc: usize,
@@ -81,7 +81,7 @@ impl Place<'_> {
     pub(super) fn work(&self, limit: u64) -> RunError {
         RunError::Work { limit, at: self.at() }
     }
-    /// Counts the registers of numbers up to those of this call, and what is on the tapes.
+    /// Counts the registers of numbers up to those of this call, and the numbers on the tapes.
     #[cold]
     #[inline(never)]
     fn count_memory<S: Scalar>(
@@ -174,7 +174,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
             };
         }
-        // Going back costs the way back.
+        // A backward jump costs the instructions that it jumps over.
         macro_rules! go {
             ($to:expr) => {{
                 let to = $to as usize;
@@ -401,8 +401,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     } else {
                         set!(n[i] = subtract!(x, y));
                         go!(no);
-                        // A round of an adjoint starts with the way that the primal took: no need
-                        // to dispatch it.
+                        // An iteration of an adjoint starts with the branch that the primal took:
+                        // no need to dispatch it.
                         if let Code::PopBranch(tape, yes, no) = program[pc] {
                             pc += 1;
                             go!(if pop!(tape, ints) != 0 { yes } else { no });
@@ -449,7 +449,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         if let Some(value) = replaced.map_err(stopped)? {
                             let place = Replaced::by(&event, &value).map_err(stopped)?;
                             place.put(banks, base, &value).map_err(|e| place!().full(e))?;
-                            // What need not run is passed over, to the mark behind it.
+                            // Instructions that need not run are passed over, up to the mark after
+                            // them.
                             let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
                             let skipped =
                                 program[pc..].iter().position(behind).filter(|_| place.is_before);

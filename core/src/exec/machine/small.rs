@@ -35,7 +35,7 @@ impl<T> Memory<T> {
     }
 }
 
-/// What is read: operands, what was computed before, and offsets.
+/// Operands, earlier results and offsets that steps read.
 struct View<'a, T> {
     arrays: &'a [&'a [T]],
     memory: &'a [T],
@@ -227,13 +227,13 @@ fn number<T: Real>(op: Op, a: &T, b: &T) -> T {
     }
 }
 
-/// An index that is not there.
+/// Returns the error of an index out of bounds.
 #[cold]
 fn wrong(index: i64, len: usize, at: Position) -> RunError {
     RunError::Index { index, len, at }
 }
 
-/// A part that is not there.
+/// Returns the error of a part out of bounds.
 #[cold]
 fn outside(offset: &Offset, start: i64, at: Position) -> RunError {
     let found = match &offset.of {

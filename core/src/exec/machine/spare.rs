@@ -1,8 +1,8 @@
 //! Buffers for arrays, to be used again, found by their size.
 //!
-//! Sizes are in classes: exact up to 32 elements, and of sixteen to an octave beyond, so a buffer
-//! is at most 1/16 larger than it need be. A buffer is found in a few steps, however many there
-//! are: a long trace leaves one for each round.
+//! Sizes are in classes: exact up to 32 elements, and sixteen to an octave beyond, so a buffer is
+//! at most 1/16 larger than it need be. A buffer is found in a few steps, however many there are: a
+//! long trace leaves one for each iteration.
 
 use std::sync::Arc;
 
@@ -16,16 +16,17 @@ const EXACT: usize = 32;
 /// Binary digits of a class's size after the first.
 const DIGITS: u32 = 4;
 
-/// A buffer has at most so many times the elements that it is used for, or is small.
+/// Maximum ratio of the capacity of a buffer to the elements that it is used for, unless it is
+/// small.
 const WASTE: usize = 4;
 const SMALL: usize = 256;
 
 /// Buffers of one kind of element.
 #[derive(Debug)]
 pub(super) struct Spare<T> {
-    /// Those of each class, used last at the end.
+    /// Buffers of each class, most recently used last.
     classes: Vec<Vec<Arc<Array<T>>>>,
-    /// One bit for each class that has any.
+    /// Bit set of the classes that have any.
     filled: Vec<u64>,
     len: usize,
     bytes: usize,
@@ -36,12 +37,12 @@ impl<T> Spare<T> {
         Spare { classes: Vec::new(), filled: Vec::new(), len: 0, bytes: 0 }
     }
 
-    /// How many there are.
+    /// Returns the number of buffers.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the buffers.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -59,8 +60,8 @@ impl<T> Spare<T> {
         self.bytes += class_bytes::<T>(class);
     }
 
-    /// The smallest buffer for `len` elements, if it is not far too large: what is computed may be
-    /// kept for the way back, and its buffer with it.
+    /// Returns the smallest buffer for `len` elements, if it is not far too large: the result may
+    /// be kept for the reverse pass, and its buffer with it.
     pub(super) fn take(&mut self, len: usize) -> Option<Arc<Array<T>>> {
         let least = class_for(len);
         let (word, bits) = (least / 64, u64::MAX << (least % 64));
@@ -74,12 +75,12 @@ impl<T> Spare<T> {
         if class <= most { self.pop(class) } else { None }
     }
 
-    /// A buffer of the class of one for `capacity` elements, or a larger one.
+    /// Takes a buffer of the class of one for `capacity` elements, or a larger one.
     pub(super) fn take_like(&mut self, capacity: usize) -> Option<Arc<Array<T>>> {
         self.take(class_len(class_within(capacity)))
     }
 
-    /// The largest buffer.
+    /// Takes the largest buffer.
     pub(super) fn take_largest(&mut self) -> Option<Arc<Array<T>>> {
         let (word, bits) = self.filled.iter().enumerate().rfind(|(_, bits)| **bits != 0)?;
         self.pop(word * 64 + bits.ilog2() as usize)
@@ -96,12 +97,12 @@ impl<T> Spare<T> {
     }
 }
 
-/// The bytes that a buffer for `len` elements counts for.
+/// Returns the bytes that a buffer for `len` elements counts for.
 pub(super) fn buffer_bytes<T>(len: usize) -> usize {
     class_bytes::<T>(class_for(len))
 }
 
-/// The elements that a new buffer for `len` of them has memory for.
+/// Returns the capacity of a new buffer for `len` elements.
 pub(super) fn buffer_len(len: usize) -> usize {
     class_len(class_for(len))
 }
@@ -110,7 +111,7 @@ fn class_bytes<T>(class: usize) -> usize {
     array_bytes::<T>(class_len(class))
 }
 
-/// The class of the largest size of at most `n`.
+/// Returns the class of the largest size of at most `n`.
 fn class_within(n: usize) -> usize {
     if n < EXACT {
         return n;
@@ -121,7 +122,7 @@ fn class_within(n: usize) -> usize {
         + ((n >> (octave + EXACT.ilog2() - DIGITS)) & ((1 << DIGITS) - 1))
 }
 
-/// The class of the smallest size of at least `n`.
+/// Returns the class of the smallest size of at least `n`.
 fn class_for(n: usize) -> usize {
     let class = class_within(n);
     class + usize::from(class_len(class) < n)

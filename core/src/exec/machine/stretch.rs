@@ -1,5 +1,4 @@
-//! One stretch of elements: what steps read of operands and of each other, and where what they give
-//! goes.
+//! Chunk of elements: the operands and results of steps for it.
 
 use std::{ops::Range, sync::Arc};
 
@@ -27,7 +26,7 @@ pub(super) enum Operand<S: Scalar> {
 }
 
 impl<S: Scalar> Operand<S> {
-    /// The same once more; arrays are shared.
+    /// Returns a copy; arrays are shared.
     pub(super) fn again(&self) -> Operand<S> {
         match self {
             Operand::Real(x) => Operand::Real(x.clone()),
@@ -39,12 +38,12 @@ impl<S: Scalar> Operand<S> {
         }
     }
 
-    /// Whether it is an array that is not there, as an empty one may be.
+    /// Returns true if it is an array without memory, as an empty one may be.
     pub(super) fn is_missing(&self) -> bool {
         matches!(self, Operand::Reals(None) | Operand::Complexes(None) | Operand::Ints(None))
     }
 
-    /// Whether it is an array of this kind and shape that nobody else has.
+    /// Returns true if it is an array of this kind and shape that is not shared.
     pub(super) fn is_alone(&mut self, complex: bool, shape: &[usize]) -> bool {
         fn of<E>(array: &mut Held<E>, shape: &[usize]) -> bool {
             array.as_mut().and_then(Arc::get_mut).is_some_and(|a| a.is_of(shape))
@@ -56,7 +55,7 @@ impl<S: Scalar> Operand<S> {
         }
     }
 
-    /// What a plan has to know of it.
+    /// Returns the part of it that a plan depends on.
     pub(super) fn seen(&self, measures: bool) -> Seen {
         fn of<E>(array: &Held<E>) -> Seen {
             Seen::Shape(array.as_ref().map_or_else(|| SmallVec::from_slice(&[0]), |a| a.shape()))
@@ -70,7 +69,7 @@ impl<S: Scalar> Operand<S> {
         }
     }
 
-    /// Whether it is such as a plan has seen.
+    /// Returns true if it matches the key that a plan was made for.
     pub(super) fn is(&self, seen: &Seen) -> bool {
         fn of<E>(array: &Held<E>, shape: &[usize]) -> bool {
             array.as_ref().map_or(shape == [0], |a| a.is_of(shape))
@@ -86,7 +85,7 @@ impl<S: Scalar> Operand<S> {
     }
 }
 
-/// What can be read of one stretch.
+/// Data that steps may read of one chunk.
 pub(super) struct Stretch<'a, S: Scalar> {
     pub(super) sources: &'a [Source],
     pub(super) works: &'a [Work],
@@ -100,7 +99,7 @@ pub(super) struct Stretch<'a, S: Scalar> {
 }
 
 impl<'a, S: Scalar> Stretch<'a, S> {
-    /// Where a step has its results in its slot.
+    /// Returns the range of the results of a step in its slot.
     #[inline]
     pub(super) fn range<E>(&self, work: &Work, slot: &[E]) -> Range<usize> {
         let at = if work.kept { self.start } else { aligned(slot) };
@@ -142,7 +141,7 @@ impl<'a, S: Scalar> Stretch<'a, S> {
     }
 }
 
-/// What one step reads.
+/// Inputs of one step.
 pub(super) struct Read<'a, 'b, S: Scalar> {
     pub(super) stretch: &'b Stretch<'a, S>,
     pub(super) from: [Place; 3],
@@ -168,10 +167,10 @@ impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
     }
 }
 
-/// The bytes of the widest vector register: what begins at a multiple of it is read at once.
+/// Bytes of the widest vector register: data at a multiple of it are loaded at once.
 pub(super) const VECTOR: usize = 64;
 
-/// The first place in a slot that begins a vector register. Slots have room for it.
+/// Returns the first place in a slot that begins a vector register. Slots have room for it.
 #[inline]
 pub(super) fn aligned<E>(slot: &[E]) -> usize {
     let at = slot.as_ptr().align_offset(VECTOR);
@@ -188,12 +187,12 @@ fn seen<'a, E>(array: &'a Held<E>, window: Window, len: usize, buffer: &'a [E]) 
     items.get(at..at + len).unwrap_or_default()
 }
 
-/// Writes to a stretch of an array.
+/// Writes to a range of an array.
 pub(super) fn put<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]) {
     Arc::make_mut(array)[start..start + items.len()].clone_from_slice(items);
 }
 
-/// Adds a stretch to a sum or to sums, or puts it where it belongs.
+/// Adds a chunk to a sum or to sums, or writes it to the result.
 pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
     stretch: &Stretch<'_, S>,
     place: Place,

@@ -1,8 +1,8 @@
-//! How a recipe is run on operands of certain shapes: found once, kept for the next run.
+//! Plan of a fused kernel for operands of certain shapes: made once, kept for the next run.
 //!
-//! A recipe becomes *sweeps* over elements, one for each step whose own shape is smaller than that
-//! of the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one
-//! for all others.
+//! A kernel becomes one loop over elements for each step whose own shape is smaller than that of
+//! the results (`exp(b)` in `a * exp(b)`, `b` a row), whose result is then an operand, and one for
+//! all others.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use super::super::recipe::{From, Output, Recipe, Step, View};
 /// A message, and where it is from if not from the instruction as a whole.
 pub(super) type Fault = (Option<Position>, ArrayError);
 
-/// What a plan depends on.
+/// Key of a plan: what it depends on of an operand.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Seen {
-    /// Numbers, whatever they are.
+    /// A number of any value.
     Number,
     Int(i64),
     Shape(Shape),
 }
 
-/// The sweeps of a recipe for operands such as it has seen.
+/// Loops of a kernel for operands that match its keys.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) recipe: Arc<Recipe>,
     pub(super) seen: Vec<Seen>,
-    /// The last one gives the results, every other one an operand behind those that are there.
+    /// Loops; the last one gives the results, every other one an additional operand.
     pub(super) sweeps: Vec<Sweep>,
 }
 
-/// One pass over elements.
+/// Loop over elements.
 #[derive(Debug)]
 pub(super) struct Sweep {
     pub(super) shape: Shape,
@@ -43,29 +43,29 @@ pub(super) struct Sweep {
     pub(super) sources: Vec<Source>,
     pub(super) works: Vec<Work>,
     pub(super) outputs: Vec<Wanted>,
-    /// How many places for stretches its steps need.
+    /// Number of slots for chunks that its steps need.
     pub(super) slots: usize,
 }
 
-/// What is read of an operand.
+/// Operand of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) operand: usize,
     pub(super) reading: Reading,
 }
 
-/// How an operand is read.
+/// Access pattern of an operand.
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Reading {
     /// A number, or an array element by element.
     Plain,
     Repeated(Again),
-    /// A view of the recipe, and where its elements are.
+    /// A view of the kernel, and the index of its elements.
     Moved(usize, Moved),
 }
 
-/// A way through repeated elements, from the start and where a run stands.
+/// Cursor through the elements of a broadcast operand, from the start and at the current position.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     start: Repeated,
@@ -84,23 +84,23 @@ impl Again {
     }
 }
 
-/// A step of a sweep.
+/// Step of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) op: Op,
-    /// Whether it is two operations of arithmetic, and which.
+    /// Second operation of arithmetic that is fused into the step, if there is one.
     pub(super) twice: Option<Twice>,
-    /// What it reads; the third is that of the second operation.
+    /// Inputs; the third is that of the second operation.
     pub(super) from: [Place; 3],
     pub(super) complex: bool,
-    /// Where it writes.
+    /// Slot that it writes to.
     pub(super) slot: usize,
-    /// Whether all of it is wanted: the slot then holds the whole array.
+    /// True if the whole result is an output: the slot then holds the whole array.
     pub(super) kept: bool,
     pub(super) at: Position,
 }
 
-/// What a step reads.
+/// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Source(usize),
@@ -111,21 +111,21 @@ pub(super) enum Place {
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
-    /// All of it, perhaps in place of an operand that is read element by element.
+    /// Whole array, perhaps written over an operand that is read element by element.
     All(Place, Option<usize>),
     /// An operand as it is.
     Operand(usize),
     Sum(Place),
-    /// Sums of what is repeated, in this shape; where they belong, if there are elements.
+    /// Sums over broadcast axes to this shape; the cursor of the results, if there are elements.
     Sums(Place, Shape, Option<Again>),
-    /// The same array as that of another result.
+    /// Array of another result.
     Same(usize),
     /// A shape without elements, of complex numbers or of real ones.
     Hollow(bool, Shape),
 }
 
 impl Work {
-    /// Which operation of arithmetic on real numbers it is, if one alone.
+    /// Returns the operation of arithmetic on real numbers that it is, if it is a single one.
     fn basic(&self) -> Option<Basic> {
         match self.op {
             Op::Number2(op) if !self.complex && self.twice.is_none() => match op {
@@ -140,7 +140,7 @@ impl Work {
 }
 
 impl Wanted {
-    /// What it is made from.
+    /// Returns the input that it is made from.
     fn place(&self) -> Option<Place> {
         match *self {
             Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
@@ -169,7 +169,7 @@ impl Plan {
         Ok(Plan { recipe: recipe.clone(), seen, sweeps })
     }
 
-    /// Lets views begin elsewhere, as what is seen now says.
+    /// Moves the starts of views to those of the current operands.
     pub(super) fn restart(&mut self) -> Result<(), Fault> {
         let shape =
             |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
@@ -202,7 +202,7 @@ impl Sweep {
         Place::Source(self.sources.len() - 1)
     }
 
-    /// An operand, repeated if its shape is another one.
+    /// Adds an operand, broadcast if its shape is another one.
     fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> Place {
         let plain = |s: &Source| s.operand == operand && !matches!(s.reading, Reading::Moved(..));
         if let Some(k) = self.sources.iter().position(plain) {
@@ -232,7 +232,7 @@ impl Sweep {
         Place::Work(self.works.len() - 1)
     }
 
-    /// Does two operations of arithmetic at once where only the second reads what the first gives.
+    /// Fuses two operations of arithmetic if only the second reads the result of the first.
     fn pair(&mut self) {
         let mut readers = vec![0; self.works.len()];
         let read = self.works.iter().flat_map(|w| w.from[..2].to_vec());
@@ -273,8 +273,8 @@ impl Sweep {
         self.outputs.iter_mut().filter_map(Wanted::place_mut).for_each(moved);
     }
 
-    /// Finds operands in whose place results may be: each is read once, element by element, and is
-    /// no result itself.
+    /// Finds operands in whose memory results may be written: each is read once, element by
+    /// element, and is no result itself.
     fn replace(&mut self) {
         let plain = |s: &Source| matches!(s.reading, Reading::Plain);
         let mut free: Vec<usize> =
@@ -291,8 +291,8 @@ impl Sweep {
         }
     }
 
-    /// Gives each step the place where it writes. A step whose readers are done hands its place on,
-    /// so that few stay in the nearest cache; what is wanted keeps its own.
+    /// Assigns a slot to each step (linear-scan allocation). A step whose readers are done frees
+    /// its slot, so that few stay in the nearest cache; an output keeps its own.
     fn settle(&mut self) {
         let mut last = vec![0; self.works.len()];
         for (k, work) in self.works.iter().enumerate() {
@@ -331,13 +331,13 @@ impl Sweep {
     }
 }
 
-/// Which operands of a recipe are ints that shapes depend on.
+/// Returns true if an operand is an int that shapes depend on.
 pub(super) fn measures(recipe: &Recipe, k: usize) -> bool {
     recipe.views.iter().any(|v| v.args.contains(&k))
         || recipe.outputs.iter().any(|o| matches!(o, Output::SumKeep(_, axis) if *axis == k))
 }
 
-/// Whether an operand says nothing but where views begin.
+/// Returns true if an operand determines nothing but the starts of views.
 pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
     let other = |v: &View| {
         let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
@@ -347,7 +347,7 @@ pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
     measures(recipe, k) && !recipe.views.iter().any(other) && !recipe.outputs.iter().any(axis)
 }
 
-/// The shapes of what a recipe reads and makes; none of numbers.
+/// Shapes of the inputs and results of a kernel; none of numbers.
 struct Shapes {
     operands: Vec<Option<Shape>>,
     views: Vec<(Shape, Moved)>,
@@ -395,7 +395,7 @@ impl Shapes {
         }
     }
 
-    /// The one shape of what results are made or summed from.
+    /// Returns the one shape of the arrays that results are made or summed from.
     fn whole(&self, recipe: &Recipe) -> Shape {
         let shape = recipe.outputs.iter().find_map(|output| match *output {
             Output::Array(k) => self.steps[k].as_ref(),
@@ -421,11 +421,11 @@ fn viewed(
     }
 }
 
-/// Where a step has its result.
+/// Location of the result of a step.
 enum Made {
-    /// In the last sweep.
+    /// Result in the last loop.
     Here(Place),
-    /// In an operand.
+    /// Result in an operand.
     Before(usize),
 }
 
@@ -433,14 +433,14 @@ struct Maker<'a> {
     recipe: &'a Recipe,
     seen: &'a [Seen],
     shapes: Shapes,
-    /// How many operands there are, with those that sweeps give.
+    /// Number of operands, with those that loops give.
     operands: usize,
     places: Vec<Made>,
     sweeps: Vec<Sweep>,
 }
 
 impl Maker<'_> {
-    /// The sweep that gives the results; those before it are then made.
+    /// Plans the loop that gives the results, after those before it.
     fn last(&mut self, mut sweep: Sweep) -> Result<Sweep, ArrayError> {
         let recipe = self.recipe;
         for (k, step) in recipe.steps.iter().enumerate() {
@@ -476,7 +476,7 @@ impl Maker<'_> {
         Ok(sweep)
     }
 
-    /// What an output asks for, or all of what it reads.
+    /// Returns the specification of an output, or `Err` of the input if all of it is the output.
     fn wanted(
         &mut self,
         output: Output,
@@ -520,7 +520,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Where a sweep finds what a step reads.
+    /// Returns the input of a loop that holds the operand of a step.
     fn place(&mut self, from: From, sweep: &mut Sweep) -> Place {
         match from {
             From::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),
@@ -542,7 +542,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A sweep whose result becomes an operand.
+    /// Plans a loop whose result becomes an operand; returns its number.
     fn before(&mut self, mut sweep: Sweep, place: Place) -> usize {
         sweep.outputs.push(Wanted::All(place, None));
         sweep.settle();

@@ -1,7 +1,7 @@
 //! Operations on whole arrays: registers in, the functions of [`array`](crate::array), a register
 //! out.
 //!
-//! Operands that nobody reads afterwards are taken out of their registers, so what only changes the
+//! The last use of an operand moves it out of its register, so an operation that only changes the
 //! shape, or works in place, copies nothing.
 
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), ArrayError> {
     let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
-    // An element is asked for more often than anything else.
+    // Reading an element is the most common operation.
     if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
         && indices.iter().all(|s| s.bank == Bank::Int)
     {
@@ -69,7 +69,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     let of = |bank: Bank| args.iter().any(|s| s.bank == bank);
     let mut numbers = SmallVec::new();
     let mut list = None;
-    // Of arrays of ints only shapes and places can be asked for.
+    // For arrays of ints there are operations on shapes and indices only.
     let mut whole = None;
     for &slot in args {
         match slot.bank {
@@ -231,7 +231,7 @@ fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
     }
 }
 
-/// The shape that an operand stands for: its own, or the one that a list says in its place.
+/// Returns the shape that an operand gives: its own, or the one in a list in its place.
 fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
     if let Some(array) = x.arrays.get(k) {
         return Ok(array.shape());
@@ -243,13 +243,13 @@ fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayErr
     Ok(lengths.iter().filter_map(|&n| usize::try_from(n).ok()).collect())
 }
 
-/// How many elements are left where an axis gets the length 1.
+/// Returns the number of elements that are left if the length of an axis becomes 1.
 fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
     let along = usize::try_from(axis).ok().and_then(|k| a.shape().get(k).copied());
     a.len() / along.unwrap_or(1).max(1)
 }
 
-/// A number of the kind of the elements.
+/// Computes a number of the kind of the elements.
 fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     let a = &x.arrays[0];
     Ok(match op {
@@ -260,7 +260,8 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
     })
 }
 
-/// `tr(A B)`: the sum of products of A and the transpose of B, which goes into a spare buffer.
+/// Computes `tr(A B)`: the sum of products of A and the transpose of B, which is written to a spare
+/// buffer.
 fn trace_product<E: Scalar>(
     x: &Operands<E>,
     bank: &mut ArrayBank<E>,
@@ -349,7 +350,7 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
     }
 }
 
-/// An array of the same element kind.
+/// Computes an array of the same element kind.
 fn whole<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
     x: &mut Operands<E>,
@@ -374,7 +375,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         return Ok(y);
     }
-    // In place where nobody else reads the operand.
+    // In place if the operand is not shared.
     if matches!(
         op,
         A::Reshape
@@ -439,7 +440,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         A::SumKeep | A::TakeAlong => reduced(a, int(0)),
         A::LinearRecurrence => checked_count(&[a.len() + reduced(a, int(0))], limits.array)?,
-        // What is kept for the way back keeps its buffer: one of the right length.
+        // A slice that is kept for the reverse pass keeps its buffer: one of the right length.
         A::Slice => {
             let length = usize::try_from(int(2)).unwrap_or(0);
             (reduced(a, int(0)).saturating_mul(length)).min(a.len())
@@ -452,7 +453,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?
         }
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
-        // Wrong operands are told with their shapes below.
+        // Wrong operands are an error with their shapes below.
         A::Lstsq => match (&*a.shape(), &*b.shape()) {
             ([m, n], [l, k]) if m == l => checked_count(&[*n, *k], limits.array)?,
             _ => a.len(),
@@ -486,7 +487,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::LinearRecurrence => array::linear_recurrence(a, b, int(0), out)?,
         A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
         A::Spread => match &x.number {
-            // Only the shape may be there.
+            // The array may have a shape without elements.
             Some(number) => {
                 out.start(&to).resize(to.iter().product(), number.clone());
             }
@@ -545,7 +546,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::ExpmAlong => array::expm_along(a, b, out)?,
         _ => {}
     }
-    // Some find the shape of what they make by themselves.
+    // Some compute the shape of their result themselves.
     room.take(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)
 }

@@ -1,18 +1,17 @@
-//! What operations on whole arrays cost, in operations on their elements.
+//! Costs of operations on whole arrays, in operations on their elements.
 //!
-//! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. What makes
-//! an array counts its elements where it is made ([`Room`](super::room::Room)), what is done
-//! element by element does so too; here is the rest: operations that read more than they make, and
-//! those that cost more than their operands are long. The numbers are bounds within a small factor,
-//! of the usual algorithms.
+//! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. Operations
+//! that make an array count its elements when it is made ([`Room`](super::room::Room)), and so do
+//! elementwise ones; here are the others: operations that read more than they make, and those of
+//! superlinear cost. The numbers are bounds within a small factor, of the usual algorithms.
 
 use crate::{
     array::{Contracted, Shape, contract_work},
     ir::ArrayOp,
 };
 
-/// The cost of an operation on arrays of these shapes, with this list of ints; `None` if it is no
-/// more than they are long.
+/// Returns the cost of an operation on arrays of these shapes, with this list of ints; `None` if it
+/// is not superlinear.
 pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option<u64> {
     use ArrayOp as A;
     let a = shapes.first()?;
@@ -39,7 +38,7 @@ pub(super) fn superlinear(op: ArrayOp, shapes: &[Shape], list: &[i64]) -> Option
     })
 }
 
-/// The length of the k-th axis from behind.
+/// Returns the length of the k-th axis from the last.
 fn last(shape: &Shape, k: usize) -> u64 {
     shape.len().checked_sub(k + 1).map_or(1, |k| shape[k] as u64)
 }
@@ -52,12 +51,12 @@ fn times(factors: &[u64]) -> u64 {
     factors.iter().fold(1, |n, &k| n.saturating_mul(k))
 }
 
-/// Each element by so many others, and added.
+/// Returns the cost of a multiplication and an addition of each element with that many others.
 fn product(a: &Shape, others: u64) -> u64 {
     times(&[2, len(a), others])
 }
 
-/// The elements times the longer side.
+/// Returns the elements times the longer side.
 fn cube(a: &Shape) -> u64 {
     times(&[len(a), last(a, 0).max(last(a, 1))])
 }

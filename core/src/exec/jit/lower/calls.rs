@@ -1,4 +1,4 @@
-//! Calls of a routine by itself: jumps to its start and back.
+//! Recursive calls of a routine: jumps to its start and back.
 //!
 //! ```text
 //! call     registers that are read afterwards ──► their places     the call ──► calls that wait
@@ -100,7 +100,7 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(exit, &[]);
     }
 
-    /// The call that waits to go on with an instruction.
+    /// Returns the frame of a call that goes on with an instruction.
     fn waiting(&mut self, next: usize) -> Value {
         let own = self.plan.own.unwrap_or_default() as usize;
         self.b.ins().iconst(types::I64, Frame::new(own, next).0 as i64)
@@ -117,7 +117,8 @@ impl Lowering<'_, '_> {
         self.advance(self.frames, by * FRAME);
     }
 
-    /// A register beyond those of the routine, which holds one of its results on the way back.
+    /// Returns a register beyond those of the routine, which holds one of its results during a
+    /// return.
     fn returned(&self, bank: Bank, k: usize) -> Reg {
         self.plan.routine.sizes[bank as usize] + k as Reg
     }

@@ -174,7 +174,7 @@ impl Lowering<'_, '_> {
                     Some(Ordering::Greater) => FloatCC::UnorderedOrLessThanOrEqual,
                     None => FloatCC::Ordered,
                 };
-                // The machine says which comparison it was.
+                // The machine reports which comparison it was.
                 let fails = self.b.ins().fcmp(otherwise, x, y);
                 self.leave_if(fails, pc);
             }
@@ -309,7 +309,7 @@ impl Lowering<'_, '_> {
             Code::Call(_, args, results) => self.call_itself(pc, args, results),
             Code::Return(values) => self.come_back(pc, values),
             Code::OnArrays(_, args, results) => self.place_of(pc, args, results),
-            // Nothing is done on the way through a door.
+            // Machine code that reaches an entry point goes on.
             Code::Native(..) | for_the_machine!() => {}
         }
     }
@@ -395,19 +395,19 @@ impl Lowering<'_, '_> {
         self.set_c(d, value);
     }
 
-    /// Calls a function whose value is a real number.
+    /// Emits a call of a function that returns a real number.
     fn call(&mut self, address: usize, args: &[Value]) -> Value {
         let inst = self.call_with(address, args, Some(types::F64));
         self.b.inst_results(inst)[0]
     }
 
-    /// Calls a function whose value is an integer.
+    /// Emits a call of a function that returns an integer.
     fn call_int(&mut self, address: usize, args: &[Value]) -> Value {
         let inst = self.call_with(address, args, Some(types::I64));
         self.b.inst_results(inst)[0]
     }
 
-    /// Calls a function that writes its value, a complex number, where its last argument says.
+    /// Emits a call of a function that writes its value, a complex number, to its last argument.
     fn call_complex(&mut self, address: usize, args: &[Value]) -> [Value; 2] {
         let b = &mut self.b;
         let slot = *self.result.get_or_insert_with(|| {
@@ -438,7 +438,7 @@ impl Lowering<'_, '_> {
         self.set_n(d, value);
     }
 
-    /// An operation on integers; leaves if it has no value.
+    /// Emits an operation on integers; takes a side exit if it has no value.
     fn checked(&mut self, pc: usize, op: Int2, x: Value, y: Value) -> Value {
         match op {
             Int2::Add | Int2::Sub => {
@@ -492,7 +492,7 @@ impl Lowering<'_, '_> {
         self.branch(pc, holds, yes, no, |_, _| {});
     }
 
-    /// A count and a branch on how it stands to a limit.
+    /// Emits an update of an induction variable and a branch on its comparison with a limit.
     fn step(&mut self, pc: usize, op: Int2, [i, k, limit]: [Reg; 3], how: IntCC, yes: Pc, no: Pc) {
         let (x, y, limit) = (self.n(i), self.n(k), self.n(limit));
         let value = self.checked(pc, op, x, y);
@@ -501,7 +501,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// The comparison of integers.
+/// Returns the comparison of integers.
 fn ints(op: Compare) -> IntCC {
     match op {
         Compare::Lt => IntCC::SignedLessThan,

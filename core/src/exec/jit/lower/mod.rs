@@ -1,4 +1,4 @@
-//! From a part of the bytecode to a function of the code generator.
+//! Lowering of a part of the bytecode to a function of the code generator.
 //!
 //! ```text
 //!           ┌─ door 0: take what is read from here on ─┐
@@ -9,14 +9,13 @@
 //!
 //! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a
 //!   constant is none.
-//! - A block asks once whether the tapes have room for all that it pushes and hold all that it
-//!   pops.
-//! - Whatever may fail is asked for before anything is changed; if it would, the code leaves at
-//!   that instruction.
-//! - Each way out stores the registers that are live there. Where that would be more code than the
-//!   program, every write is stored at once instead, and ways out store nothing.
+//! - A block tests once if the tapes have room for all that it pushes and hold all that it pops.
+//! - Everything that may fail is tested before anything is changed; if it would fail, the code
+//!   takes a side exit at that instruction.
+//! - Each side exit stores the registers that are live there. If that would be more code than the
+//!   program, every write is stored at once instead, and side exits store nothing.
 //!
-//! Cost: as of the liveness, and what the code generator takes.
+//! Cost: that of the liveness analysis, and that of the code generator.
 
 mod calls;
 mod instruction;
@@ -42,7 +41,7 @@ use super::{
 };
 use registers::width;
 
-/// Writes the function of a part of a routine: what it lists of tapes and arrays.
+/// Writes the function of a part of a routine; returns the layout of its cells.
 pub(super) fn lower(
     plan: &Plan<'_>,
     part: &Part,
@@ -61,7 +60,7 @@ pub(super) fn lower(
     lists
 }
 
-/// All memory is there and aligned.
+/// Flags of memory accesses: all memory is mapped and aligned.
 const FLAGS: MemFlags = MemFlags::trusted();
 
 struct Lowering<'a, 'f> {
@@ -71,14 +70,14 @@ struct Lowering<'a, 'f> {
     b: FunctionBuilder<'f>,
     visit: Value,
     door: Value,
-    /// Where the registers of numbers are: real, complex, integers.
+    /// Addresses of the registers of numbers: real, complex, integers.
     banks: [Variable; 3],
     cells: Value,
     /// The next free place of the calls that wait.
     frames: Variable,
-    /// Where a call of the routine by itself goes on, by the instruction.
+    /// Blocks in which a recursive call returns, by the instruction.
     resumed: BTreeMap<usize, Block>,
-    /// Of each register, made when it is first named. A complex number has two.
+    /// Variables of each register, made when it is first named. A complex number has two.
     variables: HashMap<(Bank, Reg), [Variable; 2]>,
     fuel: Variable,
     lists: Lists,
@@ -87,7 +86,7 @@ struct Lowering<'a, 'f> {
     blocks: BTreeMap<usize, Block>,
     exits: BTreeMap<usize, Block>,
     signatures: HashMap<(Vec<ir::Type>, Option<ir::Type>), ir::SigRef>,
-    /// Where functions of complex numbers write their value.
+    /// Stack slot of the results of functions of complex numbers.
     result: Option<StackSlot>,
 }
 
@@ -139,7 +138,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.plan.routine.code[pc]
     }
 
-    /// Whether machine code goes on with an instruction.
+    /// Returns true if machine code goes on with an instruction.
     fn is_inside(&self, pc: usize) -> bool {
         self.part.range.contains(&pc) && self.plan.is_native(pc)
     }
@@ -203,7 +202,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Where machine code ends at an instruction.
+    /// Returns the side exit at an instruction.
     fn exit(&mut self, pc: usize) -> Block {
         let b = &mut self.b;
         *self.exits.entry(pc).or_insert_with(|| {
@@ -213,7 +212,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         })
     }
 
-    /// Where the way to an instruction leads: to its block, or out.
+    /// Returns the block of an instruction, or a side exit if it has none.
     fn target(&mut self, to: usize) -> Block {
         match self.blocks.get(&to) {
             Some(&block) => block,
@@ -228,11 +227,12 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.b.switch_to_block(on);
     }
 
-    /// The blocks, in order.
+    /// Emits the blocks, in order.
     fn body(&mut self) {
         for (from, block) in self.blocks.clone() {
             self.b.switch_to_block(block);
-            // To the next block, a jump, or the machine.
+            // The block ends at the next block, a jump, or an instruction that is left to the
+            // machine.
             let mut last = from;
             while !self.code(last).ends()
                 && self.is_inside(last + 1)
@@ -249,8 +249,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// At the start of a block: leaves it to the machine unless the tapes have room for all that it
-    /// pushes and hold all that it pops.
+    /// Emits the test at the start of a block that the tapes have room for all that it pushes and
+    /// hold all that it pops; else it is left to the machine.
     fn tapes_suffice(&mut self, block: RangeInclusive<usize>) {
         let from = *block.start();
         // The height of each tape, the most and the least that it gets to.
@@ -281,8 +281,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Ends a block by two ways. `commit` writes what the instruction writes, on each of them, told
-    /// whether it is that of `yes`.
+    /// Ends a block by two branches. `commit` writes the results of the instruction on each of
+    /// them; its argument is true for that of `yes`.
     fn branch(
         &mut self,
         pc: usize,
@@ -299,8 +299,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
         self.go(pc, no, |s| commit(s, false));
     }
 
-    /// Ends a block by the way to an instruction, on which `commit` writes what this one writes.
-    /// Going back costs the way back.
+    /// Ends a block by the edge to an instruction, on which `commit` writes the results of this
+    /// one. A backward jump costs the instructions that it jumps over.
     fn go(&mut self, pc: usize, to: Pc, commit: impl FnOnce(&mut Self)) {
         let to = to as usize;
         if to <= pc {
@@ -342,7 +342,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// From the start to each door: takes the registers that are read from there on.
+    /// Emits the entry points: each loads the registers that are live there.
     fn doors(&mut self) {
         let mut doors = vec![];
         for pc in self.part.range.clone() {
@@ -373,8 +373,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
         }
     }
 
-    /// Wherever machine code ends: puts back the registers that are read from there on, the tapes
-    /// and the steps left.
+    /// Emits the side exits: each stores the live registers, the tapes and the steps left.
     fn ways_out(&mut self) {
         for (pc, block) in std::mem::take(&mut self.exits) {
             self.b.switch_to_block(block);
@@ -396,13 +395,13 @@ impl<'a, 'f> Lowering<'a, 'f> {
     }
 }
 
-/// The shape that the place of an element is found by.
+/// Returns the shape that an index is computed from.
 fn shaped(args: &[Slot]) -> Option<Shaped> {
     let (Slot { bank, reg, .. }, indices) = indexed(args)?;
     Some(Shaped { bank, reg, axes: indices.len() })
 }
 
-/// The tape that an instruction pushes to.
+/// Returns the tape that an instruction pushes to.
 fn pushed(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {
@@ -414,7 +413,7 @@ fn pushed(code: Code) -> Option<Stack> {
     }
 }
 
-/// The tape that an instruction pops from.
+/// Returns the tape that an instruction pops from.
 fn popped(code: Code) -> Option<Stack> {
     let stack = |tape, bank| Some(Stack { tape, bank });
     match code {

@@ -12,13 +12,13 @@ use super::{
 };
 
 impl Lowering<'_, '_> {
-    /// A part of a cell that stays as it is: of a tape, all but where its next free place is.
+    /// Returns a part of a cell that does not change: of a tape, all but its next free entry.
     pub(super) fn cell(&mut self, cell: usize, part: usize) -> Value {
         let offset = cell * size_of::<Cell>() + part * size_of::<usize>();
         self.b.ins().load(types::I64, FLAGS.with_readonly(), self.cells, offset as i32)
     }
 
-    /// Its variables: of a complex number two, of another the same twice.
+    /// Returns the variables of a register: of a complex number two, of another the same twice.
     fn variables(&mut self, bank: Bank, reg: Reg) -> [Variable; 2] {
         let b = &mut self.b;
         *self.variables.entry((bank, reg)).or_insert_with(|| {
@@ -27,7 +27,7 @@ impl Lowering<'_, '_> {
         })
     }
 
-    /// A number: of a complex one its parts, of another the same twice.
+    /// Returns a number: of a complex one its parts, of another the same twice.
     pub(super) fn get(&mut self, bank: Bank, reg: Reg) -> [Value; 2] {
         match self.plan.constants.get(&(bank, reg)) {
             Some(&code) => [self.constant(code); 2],
@@ -77,7 +77,8 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// One that stays is stored for the machine, once, and made anew wherever it is read.
+    /// Emits a constant: one that is the only value of its register is stored for the machine,
+    /// once, and made anew wherever it is read.
     pub(super) fn load_constant(&mut self, bank: Bank, d: Reg, code: Code) {
         let value = self.constant(code);
         match self.plan.constants.contains_key(&(bank, d)) {
@@ -86,7 +87,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The place of a register in its bank.
+    /// Returns the address of a register in its bank, as base and offset.
     pub(super) fn place(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
         let base = self.b.use_var(self.banks[bank as usize]);
         let offset = i64::from(reg) * width(bank);
@@ -101,7 +102,7 @@ impl Lowering<'_, '_> {
         self.write(bank, base, offset, value);
     }
 
-    /// Numbers in memory: of a complex one its parts, one after the other.
+    /// Writes numbers to memory: of a complex one its parts, one after the other.
     pub(super) fn write(&mut self, bank: Bank, base: Value, offset: i32, value: [Value; 2]) {
         for (k, value) in value.into_iter().take(parts(bank)).enumerate() {
             self.b.ins().store(FLAGS, value, base, offset + 8 * k as i32);
@@ -124,14 +125,15 @@ impl Lowering<'_, '_> {
         [zero; 2]
     }
 
-    /// The cell of an array.
+    /// Returns the cell of an array.
     pub(super) fn view(&self, a: u32) -> usize {
         let Slot { bank, reg, .. } = self.plan.routine.slots[a as usize];
         let view = self.lists.views.iter().position(|v| (v.bank, v.reg) == (bank, reg));
         self.lists.stacks.len() + view.unwrap_or(0)
     }
 
-    /// The place of an element in row-major order; leaves if it is not there.
+    /// Computes the index of an element in row-major order; takes a side exit if it is out of
+    /// bounds.
     pub(super) fn place_of(&mut self, pc: usize, args: Slots, results: Slots) {
         let slots = &self.plan.routine.slots;
         let (args, result) = (&slots[args.range()], slots[results.range()][0].reg);
@@ -156,7 +158,8 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// The address of an element, and its bank; leaves if the index is not there.
+    /// Returns the bank and the address of an element; takes a side exit if the index is out of
+    /// bounds.
     pub(super) fn element(&mut self, pc: usize, a: u32, i: Reg) -> (Bank, Value) {
         let k = self.view(a);
         let (index, len) = (self.n(i), self.cell(k, 1));
@@ -172,7 +175,7 @@ impl Lowering<'_, '_> {
         self.b.ins().iadd(items, offset)
     }
 
-    /// An element, or 0 beyond the end.
+    /// Reads an element, or 0 beyond the end.
     pub(super) fn peek(&mut self, pc: usize, d: Reg, a: u32, i: Reg) {
         let bank = self.plan.routine.slots[a as usize].bank.element();
         let k = self.view(a);
@@ -201,7 +204,7 @@ impl Lowering<'_, '_> {
         self.b.def_var(pointer, to);
     }
 
-    /// The number of a tape.
+    /// Returns the number of a tape.
     pub(super) fn tape(&self, stack: Stack) -> usize {
         self.lists.stacks.iter().position(|s| *s == stack).unwrap_or(0)
     }
@@ -233,17 +236,17 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// The kind of a bank's numbers, or of their parts.
+/// Returns the kind of a bank's numbers, or of their parts.
 fn kind(bank: Bank) -> ir::Type {
     if bank == Bank::Int { types::I64 } else { types::F64 }
 }
 
-/// How many parts a number has.
+/// Returns the number of parts of a number.
 fn parts(bank: Bank) -> usize {
     if bank == Bank::Complex { 2 } else { 1 }
 }
 
-/// The bytes of a number.
+/// Returns the bytes of a number.
 pub(super) fn width(bank: Bank) -> i64 {
     8 * parts(bank) as i64
 }
