@@ -13,16 +13,16 @@
 //! last place of `sin` and `cos`. Largest errors found against 400 digits, in such units: `sin` .8,
 //! `cos` .8, `tan` .9.
 //!
-//! As for [`elementary`](super::elementary) a number has one value on every machine, wherever it
+//! As in [`elementary`](super::elementary), a number has one value on every machine, wherever it
 //! stands in an array.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use super::elementary::{ROUND, TINY, exact_sum, join, polynomial};
 
-/// What is left of pi/2.
+/// Remainder of pi/2.
 const REST: f64 = 6.123_233_995_736_766e-17;
-/// What is left then.
+/// Remainder after `REST`.
 const REST_OF_REST: f64 = -1.497_384_904_859_169_8e-33;
 
 /// Numbers up to here are reduced by floats.

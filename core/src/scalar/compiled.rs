@@ -20,7 +20,7 @@ pub(crate) fn same<F: Copy + 'static>(f: &'static dyn Any) -> Option<F> {
     f.downcast_ref::<F>().copied()
 }
 
-/// What stands for a function that a table lacks.
+/// Stands in for a function that a table lacks.
 ///
 /// # Panics
 /// Always: [`Ring::COMPILED`](super::Ring::COMPILED) is true of a type that a table lacks.

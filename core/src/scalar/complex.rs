@@ -462,7 +462,7 @@ mod tests {
         }
     }
 
-    /// What the formulas without decisions lose by cancellation at these points.
+    /// Relative error of the formulas without decisions by cancellation at these points.
     const UNDECIDED: f64 = 1e-13;
 
     macro_rules! compare {

@@ -33,7 +33,7 @@
 //! Where `d` is zero the product is zero, whatever the slope: a constant stays a constant, also at
 //! 0 under a root.
 //!
-//! So a derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0
+//! A derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0
 //! has the derivative 0, which does not exist. A `DualVec` with one entry alone tells the two
 //! apart, since a constant has no entry at all: on it that derivative is NaN, as from the engines
 //! that differentiate programs.
@@ -86,7 +86,7 @@ trait Jet: Sized {
     /// over the arguments `(x, slope)`.
     fn chain(lower: Self::Lower, arguments: &[(&Self, &Self::Lower)]) -> Self;
 
-    /// Whether all derivatives are zero.
+    /// Returns true if all derivatives are zero.
     fn is_constant(&self) -> bool;
 
     /// The first derivatives, one for each direction.
@@ -218,7 +218,7 @@ where
     fn chain(re: T, arguments: &[(&Self, &T)]) -> Self {
         let d = arguments.iter().fold(Derivative::none(), |sum, (x, slope)| {
             let moved = |d: &OMatrix<T, D, U1>| match d.len() {
-                // What is there was computed.
+                // A derivative of one entry was computed.
                 1 => d.map(|d| (*slope).clone() * d),
                 _ => d.map(|d| along(*slope, &d)),
             };

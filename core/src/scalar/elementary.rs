@@ -26,7 +26,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// What is left of ln 2.
+/// Remainder of ln 2.
 pub(super) const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 /// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
@@ -80,7 +80,7 @@ pub(super) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
     [sum, (a - (sum - part)) + (b - part)]
 }
 
-/// The same where `b` is small beside `a`.
+/// Adds two numbers of which `b` is small beside `a`.
 #[inline(always)]
 pub(super) fn join(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
@@ -323,7 +323,7 @@ pub(super) mod tests {
     use super::*;
     use crate::scalar::Scalar;
 
-    /// How many floats lie between two.
+    /// Returns the number of floats between two floats.
     pub(in crate::scalar) fn apart(a: f64, b: f64) -> u64 {
         let place = |x: f64| {
             let n = x.to_bits().cast_signed();

@@ -20,9 +20,9 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LOG2_E, LOG10_2, LOG10_E, PI};
 
 use super::elementary::{LN, ROUND, exact_sum, join, polynomial, power, split};
 
-/// What is left of pi/2.
+/// Remainder of pi/2.
 const FRAC_PI_2_REST: f64 = 6.123_233_995_736_766e-17;
-/// What is left of `1 / ln 2`, `1 / ln 10` and `ln 2 / ln 10`.
+/// Remainder of `1 / ln 2`, `1 / ln 10` and `ln 2 / ln 10`.
 const LOG2_E_REST: f64 = 2.035_527_374_093_103_3e-17;
 const LOG10_E_REST: f64 = 1.098_319_650_216_765e-17;
 const LOG10_2_REST: f64 = -2.803_728_127_785_170_3e-18;

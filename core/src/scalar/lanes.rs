@@ -161,7 +161,7 @@ fn each_lane<T: Real, const N: usize>(numbers: &mut [Lanes<T, N>], f: impl Fn(us
     }
 }
 
-/// The same with numbers beside them.
+/// Applies a function lane by lane to numbers and others beside them.
 fn beside<T: Real, const N: usize>(
     numbers: &mut [Lanes<T, N>],
     others: &[Lanes<T, N>],

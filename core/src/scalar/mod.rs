@@ -126,7 +126,7 @@ impl<'a, R: 'a> RefOps<'a, R> for &'a R where
 pub trait RefDiv<'a, R: 'a>: Sized + Div<Output = R> + Div<R, Output = R> {}
 impl<'a, R: 'a> RefDiv<'a, R> for &'a R where &'a R: Div<Output = R> + Div<R, Output = R> {}
 
-/// What a kernel needs: sums, differences and products that commute and distribute.
+/// Arithmetic that a kernel needs: sums, differences and products that commute and distribute.
 pub trait Ring:
     Clone
     + Debug
@@ -145,11 +145,11 @@ pub trait Ring:
     + for<'a> Mul<&'a Self, Output = Self>
     + for<'a> Implies<&'a Self, Is: RefOps<'a, Self>>
 {
-    /// Whether kernels may split work over threads.
+    /// True if kernels may split work over threads.
     const PARALLEL: bool = true;
-    /// Whether loops over these numbers gain from the vector instructions of the processor.
+    /// True if loops over these numbers gain from the vector instructions of the processor.
     const WIDE: bool = false;
-    /// Whether ketgrad's crates hold functions over these numbers that are compiled with them.
+    /// True if ketgrad's crates hold functions over these numbers that are compiled with them.
     #[doc(hidden)]
     const COMPILED: bool = false;
 
@@ -417,7 +417,7 @@ pub trait Scalar:
     fn pow(&self, y: &Self) -> Self;
 }
 
-/// Whether numbers have single precision.
+/// Returns true if numbers have single precision.
 pub(crate) fn is_single<T: Real>() -> bool {
     T::lit(1.0 + f64::EPSILON).is_exact_one()
 }
@@ -432,7 +432,7 @@ fn vanishes<T: Real>(x: &T) -> bool {
 #[error("cannot compare a {kind} while the program runs: its value is not known")]
 #[non_exhaustive]
 pub struct Undecided {
-    /// What kind of number was asked.
+    /// Kind of the number that was compared.
     pub kind: &'static str,
     /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0
     /// where nobody knows.
@@ -519,9 +519,9 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
         let size = self.primal()?.abs().max(other.primal()?.abs());
         Some(Self::lit(power::inverse_power_of_two(size)))
     }
-    /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so
-    /// all of a symbol. Derivatives and errors are left of an infinite number too, where a
-    /// difference would be NaN.
+    /// Returns what the number has besides its plain number: `self` less its
+    /// [`primal`](Real::primal), so all of a symbol. Derivatives and errors are left of an infinite
+    /// number too, where a difference would be NaN.
     #[must_use]
     fn beyond(&self) -> Self {
         match self.primal() {

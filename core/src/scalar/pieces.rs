@@ -97,7 +97,7 @@ pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Resu
     Ok(())
 }
 
-/// As [`plain`], for floats: no branch, one loop for each function.
+/// Computes [`plain`] for floats: no branch, one loop for each function.
 pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) {
     let (zero, unit) = (T::zero(), T::one());
     match f {

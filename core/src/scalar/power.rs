@@ -9,7 +9,7 @@
 //! by Remez's exchange in numbers of 70 digits. The largest error found against 60 digits is .7
 //! units in the last place.
 //!
-//! As for [`elementary`](super::elementary) a power has one value on every machine, wherever it
+//! As in [`elementary`](super::elementary), a power has one value on every machine, wherever it
 //! stands in an array.
 
 use std::f64::consts::LN_2;
@@ -29,7 +29,7 @@ const LN: [f64; 8] = [
 ];
 
 const TWO_THIRDS: f64 = 2.0 / 3.0;
-/// What is left of 2/3.
+/// Remainder of 2/3.
 const TWO_THIRDS_REST: f64 = 3.700_743_415_417_188e-17;
 
 /// Beyond this the result is 0 or infinite whatever is added.
@@ -57,12 +57,12 @@ fn ln(x: f64) -> [f64; 2] {
     join(sum, lost + (n.mul_add(LN_2_REST, whole_rest) + near_rest))
 }
 
-/// Whether a number is an integer, and whether an odd one.
+/// Returns two flags: true if a number is an integer, and true if it is odd.
 #[inline(always)]
 fn parity(y: f64) -> (bool, bool) {
     let bits = y.to_bits();
     let digits = bits & ((1 << 52) - 1) | 1 << 52;
-    // How many of the digits stand behind the point.
+    // Number of digits after the point.
     let behind = 1075u64.wrapping_sub(bits >> 52 & 0x7ff);
     let (fraction, even) = (behind.cast_signed() > 0, behind.cast_signed() < 0);
     let small = behind.cast_signed() > 52;
@@ -92,8 +92,8 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { power }
 }
 
-/// Whether [`powi`] is the product of its factors, which is rounded less often than there are
-/// factors.
+/// Returns true if [`powi`] is the product of its factors, which is rounded less often than there
+/// are factors.
 pub(crate) fn is_product(n: i64) -> bool {
     (0..=FEW).contains(&n)
 }

@@ -10,7 +10,7 @@
 //! sqrt(x, y) = 1 / 2y        exp(x, y) = y        tan(x, y) = 1 + y^2
 //! ```
 //!
-//! Where a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says
+//! If a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says
 //! so with an infinity or a NaN; the readers multiply it by what the argument really carries, so
 //! that a constant stays a constant there.
 
@@ -28,7 +28,7 @@ macro_rules! unary_functions {
     };
 }
 
-/// The same of the special functions of one real number.
+/// Lists the special functions of one real number.
 macro_rules! special_functions {
     ($reader:ident) => {
         $reader! { erf erfc lgamma sigmoid softplus }

@@ -31,11 +31,11 @@ impl Basic {
 /// `(a first b) second c`, or `c second (a first b)`: which numbers are read, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Twice {
-    /// What is done first.
+    /// Operation that is applied first.
     pub first: Basic,
-    /// What is done with its result.
+    /// Operation that is applied to its result.
     pub second: Basic,
-    /// Whether that stands second.
+    /// True if the result of the first is the right operand of the second.
     pub back: bool,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) 
     }
 }
 
-/// As [`plain`], for numbers whose sums and products are the same in either order, one loop for
-/// each kind.
+/// Computes [`plain`] for numbers whose sums and products are the same in either order, one loop
+/// for each kind.
 pub(super) fn many<S: Ring + Copy>(twice: Twice, x: [&[S]; 3], out: &mut [S]) {
     use Basic::{Add, Mul, Sub};
     match (twice.first, twice.second, twice.back) {

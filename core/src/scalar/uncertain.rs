@@ -348,8 +348,8 @@ impl fmt::Display for Uncertain {
     }
 }
 
-/// How many decimals show two significant digits of `sigma`, without a zero at the end. `None`
-/// where there is nothing to round: zero, infinite, NaN.
+/// Returns the number of decimals that show two significant digits of `sigma`, without a zero at
+/// the end. `None` where there is nothing to round: zero, infinite, NaN.
 fn decimals(sigma: f64) -> Option<usize> {
     if sigma == 0.0 || !sigma.is_finite() {
         return None;

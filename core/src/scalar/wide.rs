@@ -10,7 +10,7 @@ use super::Ring;
 /// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in
 /// its loops.
 pub(crate) trait Loop {
-    /// What it gives.
+    /// Result of the loop.
     type Output;
     /// Does it.
     fn run(self) -> Self::Output;
@@ -89,7 +89,7 @@ impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     }
 }
 
-/// Whether the processor adds a product to a number at once, with one rounding.
+/// Returns true if the processor adds a product to a number at once, with one rounding (FMA).
 pub(crate) fn fused() -> bool {
     #[cfg(target_arch = "x86_64")]
     return has_avx2();
