@@ -102,7 +102,7 @@ pub(super) struct Split<S> {
     /// Row k of `P A Q` is row `rows[k]` of `A`, and column k column `columns[k]`.
     rows: Vec<usize>,
     columns: Vec<usize>,
-    /// Whether both permutations together are odd.
+    /// True if both permutations together are odd.
     odd: bool,
     /// The order of U.
     rank: usize,
@@ -229,11 +229,11 @@ impl<S: Scalar> Split<S> {
         for p in 0..rank * rank {
             y[p / rank * n + p % rank] = &first * &g[p] - &det_t * &g_e_g[p];
         }
-        // Where T changes along E and along the element, or B along E.
+        // Term in which T changes along E and along the element, or B along E.
         let second = adjugate_along(rest, &self.last(), &change);
         let inner: Vec<S> = adj_t.iter().zip(second).map(|(t, x)| &along_b * t + x).collect();
         let mut inner = product_of(&inner, &left, [rest, rest, n]);
-        // Where T changes along both at once.
+        // Term in which T changes along both at once.
         let back: Vec<S> =
             left_e.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
         let back = product_of(&back, &g, [rest, rank, rank]);
@@ -327,7 +327,8 @@ fn trace_of<S: Scalar>(x: &[S], y: &[S], n: usize) -> S {
     S::sum((0..n * n).map(|p| &x[p] * &y[p % n * n + p / n]))
 }
 
-/// How the adjugate of a matrix `a` of order k changes along `e`, by the same recurrence as itself.
+/// Returns the derivative of the adjugate of a matrix `a` of order k along `e`, by the recurrence
+/// of the adjugate.
 fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
     let mut m: Vec<S> =
         (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();

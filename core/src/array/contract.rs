@@ -32,7 +32,7 @@ type Labels = SmallVec<[i64; 6]>;
 /// many axes the arrays have; no label.
 pub(crate) const BETWEEN: i64 = i64::MIN;
 
-/// What is wrong if [`lists`] finds none.
+/// Error message if [`lists`] finds none.
 pub(crate) const LISTS: &str =
     "a label for each axis of both factors, then those of the result, none twice at one array";
 
@@ -52,7 +52,7 @@ pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i6
     lists.into_iter().all(once).then_some(lists)
 }
 
-/// What the operation is called where the labels were written down: `einsum` has three lists.
+/// Returns the name of the operation as the labels were written: `einsum` has three lists.
 pub(crate) fn name(op: &'static str, labels: &[i64]) -> &'static str {
     if labels.contains(&BETWEEN) { "einsum" } else { op }
 }
@@ -64,15 +64,15 @@ pub(super) fn labels_text(labels: &[i64]) -> String {
     parts.join(", ")
 }
 
-/// Which of the three arrays of a contraction is computed from the others.
+/// Array of a contraction that is computed from the other two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contracted {
     /// The result, from both factors.
     Result,
-    /// What the first factor gets from the result and the second factor: repeated along labels that
-    /// only it has.
+    /// Contribution to the first factor, from the result and the second factor: repeated along
+    /// labels that only it has.
     First,
-    /// What the second factor gets from the first factor and the result.
+    /// Contribution to the second factor, from the first factor and the result.
     Second,
 }
 
@@ -86,8 +86,8 @@ impl Contracted {
     }
 }
 
-/// How many products of two elements a contraction of arrays of these shapes adds up, if it can be
-/// at all.
+/// Returns the number of products of two elements that a contraction of arrays of these shapes adds
+/// up, if it can be at all.
 pub(crate) fn contract_work(
     which: Contracted,
     a: &Shape,
@@ -189,7 +189,7 @@ pub fn contract<S: Conj>(
     let mut product = Array::default();
     matmul_as([&left, &right], [&[s, m, k], &[s, k, n]], false, false, &mut product)?;
 
-    // What it lacks is repeated.
+    // Labels that it lacks are repeated.
     let order: Labels = [stack, rows, columns].concat().into();
     let lengths: Shape = order.iter().filter_map(|&l| known.of(l)).collect();
     let steps = row_major(&lengths);

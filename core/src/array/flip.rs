@@ -1,7 +1,7 @@
 //! Transposes of matrices of 64-bit floats: blocks of 4 x 4 through vector registers.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
-/// How many columns are read at a time, so that the rows that they become stay in the nearest
+/// Number of columns that are read at a time, so that the rows that they become stay in the nearest
 /// cache.
 pub(super) const COLUMNS: usize = 64;
 

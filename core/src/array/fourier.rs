@@ -24,10 +24,10 @@ impl fmt::Debug for Transforms {
 }
 
 impl Transforms {
-    /// As [`fft`], prepared once for each length.
+    /// Computes [`fft`] with a plan that is prepared once for each length.
     ///
     /// # Errors
-    /// As [`fft`].
+    /// Fails when [`fft`] does.
     pub fn fft<T: Real, S: Scalar<Real = T>>(
         &mut self,
         a: &Array<S>,

@@ -15,7 +15,7 @@ pub(super) struct Factor<'a, S> {
     /// The rows and columns of the factor itself.
     pub rows: usize,
     pub columns: usize,
-    /// Whether the transpose of the factor lies in memory.
+    /// True if the transpose of the factor lies in memory.
     pub transposed: bool,
 }
 
@@ -29,7 +29,7 @@ impl<S> Factor<'_, S> {
 
 /// Numbers of which there is a product in blocks.
 pub(super) trait Blocked: Sized {
-    /// Whether they are their own conjugates.
+    /// True if the numbers are their own conjugates.
     const REAL: bool;
     /// `c = a b`, row-major. Nothing is conjugated.
     fn multiply(a: Factor<'_, Self>, b: Factor<'_, Self>, c: &mut [Self]);

@@ -25,8 +25,8 @@ use super::{
     value::is_carrying,
 };
 
-/// Where an element of the diagonal of the triangle is less than this part of all, the singular
-/// values tell the rank.
+/// Threshold on the diagonal of the triangle: if an element is less than this part of all, the
+/// singular values tell the rank.
 const DOUBTFUL: f64 = 1e-7;
 
 /// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`,

@@ -124,25 +124,25 @@ impl<T> Array<T> {
         }
     }
 
-    /// How many axes it has.
+    /// Returns the number of axes.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dims.len().max(1)
     }
 
-    /// Whether it has one axis.
+    /// Returns true if the array has one axis.
     #[must_use]
     pub fn is_vector(&self) -> bool {
         self.dims.is_empty()
     }
 
-    /// Whether two arrays have the same shape.
+    /// Returns true if two arrays have the same shape.
     #[must_use]
     pub fn same_shape<U>(&self, other: &Array<U>) -> bool {
         self.items.len() == other.items.len() && self.dims == other.dims
     }
 
-    /// Whether it has this shape.
+    /// Returns true if the array has this shape.
     pub(crate) fn is_of(&self, shape: &[usize]) -> bool {
         if self.dims.is_empty() {
             shape == [self.items.len()]
@@ -163,7 +163,7 @@ impl<T> Array<T> {
         self.items
     }
 
-    /// How many elements it has memory for.
+    /// Returns the number of elements that it has memory for.
     pub(crate) fn capacity(&self) -> usize {
         self.items.capacity()
     }
@@ -182,7 +182,7 @@ impl<T> Array<T> {
         Array { items: self.items.iter().map(f).collect(), dims: self.dims.clone() }
     }
 
-    /// The same elements in another shape with as many elements.
+    /// Reshapes the array to a shape with as many elements.
     pub(crate) fn set_shape(&mut self, shape: &[usize]) {
         debug_assert_eq!(shape.iter().product::<usize>(), self.items.len());
         self.dims.clear();

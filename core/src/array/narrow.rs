@@ -15,7 +15,7 @@ const ROWS: usize = 4;
 /// Rows of the second factor that are copied at a time.
 const PANEL: usize = 64;
 
-/// Whether a product `m x k` by `k x n` is done here.
+/// Returns true if a product `m x k` by `k x n` is computed here.
 pub(super) fn is_narrow((m, k, n): (usize, usize, usize), sides: Sides) -> bool {
     let few = match sides {
         Sides::First => m <= PANEL && n <= PANEL,
@@ -113,7 +113,7 @@ fn rows<const W: usize, const R: usize, const G: usize>(
     // A copy, so that the sums themselves stay in registers.
     let done = sums;
     if !more && count == n && c.len() >= (G * R - 1) * n + W {
-        // What is too much lies where the next row will be.
+        // The surplus lies where the next row will be.
         for r in 0..G * R {
             if let Some(c) = c.get_mut(r * n..).and_then(|c| c.first_chunk_mut::<W>()) {
                 *c = done[r / R][r % R];
@@ -139,8 +139,8 @@ fn first<const W: usize>(product: Narrow<'_>) {
         for j in (0..n).step_by(W) {
             let mut sums = [[0.0; W]; ROWS];
             let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
-            // What is read behind the end of a row is not written; behind the last ones there is
-            // nothing.
+            // Elements that are read after the end of a row are not written; after the last ones
+            // there is nothing.
             let safe = |len: usize, width: usize, step: usize| {
                 len.checked_sub(width).map_or(0, |n| n / step + 1)
             };

@@ -1,8 +1,8 @@
 //! Orthonormal columns and a triangle: reflections, on every number type.
 //!
-//! Which way a column is reflected is decided by its value; what the numbers carry besides
-//! (derivatives, uncertainty) goes through the same operations. Source: Golub and Van Loan, *Matrix
-//! Computations*, section 5.2.
+//! The direction of a reflection is decided by the value of the column; what the numbers carry
+//! besides (derivatives, uncertainty) goes through the same operations. Source: Golub and Van Loan,
+//! *Matrix Computations*, section 5.2.
 
 use std::{array::from_fn, cmp::Ordering};
 

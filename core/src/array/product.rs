@@ -14,7 +14,7 @@ use super::{
     sum::COLUMNS,
 };
 
-/// Which factors of a product are taken as their adjoint (the conjugate transpose).
+/// Factors of a product that are taken as their adjoint (the conjugate transpose).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sides {
     Plain,
@@ -91,7 +91,8 @@ pub(super) fn matmul_as<S: Conj>(
     Ok(())
 }
 
-/// How two stacks of matrices fit: the shape of the stack of products `m x n`, of sums of `k` each.
+/// Dimensions of a product of two stacks of matrices: the shape of the stack of products `m x n`,
+/// of sums of `k` each.
 struct Fit {
     sides: Sides,
     stack: Shape,
@@ -287,8 +288,8 @@ pub fn convolve<S: Ring>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Resu
     Ok(())
 }
 
-/// Where a kernel fits into a signal: `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m
-/// n).
+/// Computes the cross-correlation where the kernel fits into the signal:
+/// `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m n).
 ///
 /// # Errors
 /// They are no vectors, the kernel is empty, or longer than the signal.

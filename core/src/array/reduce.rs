@@ -214,7 +214,7 @@ pub fn argsort<T: Real>(a: &Array<T>, out: &mut Array<i64>) -> Result<(), ArrayE
     Ok(())
 }
 
-/// How many numbers are worked on at once.
+/// Number of numbers in a chunk.
 const STRETCH: usize = 128;
 
 /// A few numbers on their way.

@@ -71,7 +71,7 @@ pub fn indices_text(shape: &[usize], place: usize) -> String {
 /// The most elements of an array that can be counted.
 pub(crate) const MAX_ELEMENTS: usize = isize::MAX as usize;
 
-/// How many elements an array of the given shape has.
+/// Returns the number of elements of an array of the given shape.
 ///
 /// # Errors
 /// A length is negative, or there are more than `limit` elements.
@@ -82,9 +82,9 @@ pub fn count(shape: &[i64], limit: usize) -> Result<i64, ArrayError> {
         .ok_or_else(|| ArrayError::Lengths { given: shape.to_vec(), limit })
 }
 
-/// How many elements an array of the given shape has. What this allows has no axes whose lengths
-/// multiply to more than `limit`, be the array empty along another one, so that products of lengths
-/// need not be checked again.
+/// Returns the number of elements of an array of the given shape. A shape that this allows has no
+/// axes whose lengths multiply to more than `limit`, be the array empty along another one, so that
+/// products of lengths need not be checked again.
 ///
 /// # Errors
 /// There are more than `limit`, or would be with the axes of length 0 left out.
@@ -161,7 +161,7 @@ impl Iterator for Strided {
     }
 }
 
-/// How far apart the elements of `from` lie along each axis of `to`, to which it broadcasts; 0
+/// Returns the stride of `from` along each axis of `to`, to which it broadcasts; 0
 /// where they are repeated.
 pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
     let more = to.len().saturating_sub(from.len());
@@ -182,8 +182,9 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     steps
 }
 
-/// The same places with as few axes as can be, at least one: those of length 1 are left out, and
-/// two become one where a step along the first is as far as all steps along the second.
+/// Merges axes, and returns the same places with as few as can be, at least one: those of length 1
+/// are left out, and two become one where a step along the first is as far as all steps along the
+/// second.
 fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
     let (mut lengths, mut steps) = (Shape::new(), Shape::new());
     for (&n, &step) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
@@ -217,8 +218,8 @@ pub(crate) struct Repeated {
     kept: Option<usize>,
 }
 
-/// So many runs of `length` elements, each of which is one number repeated: the first of these is
-/// at `at`, the next `step` further.
+/// Runs of `length` elements, `count` of them, each of which is one number repeated: the first of
+/// these is at `at`, the next `step` further.
 pub(crate) struct Lines {
     pub(crate) length: usize,
     pub(crate) count: usize,
@@ -226,7 +227,7 @@ pub(crate) struct Lines {
     pub(crate) step: usize,
 }
 
-/// Where each run starts.
+/// Start of each run.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     /// Along all axes but the last one with runs.
@@ -330,7 +331,7 @@ impl Moved {
         Window::Buffer(0)
     }
 
-    /// Which run an element is of, and where it is there.
+    /// Returns the run of an element, and the offset of the element within the run.
     #[inline]
     fn place(&self, start: usize) -> (usize, usize) {
         // Most often there is one run, and a division costs as much as many elements.
@@ -367,7 +368,7 @@ impl Moved {
         while !out.is_empty() {
             let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
-            // Where the body begins and ends in this piece.
+            // Bounds of the body within this piece.
             let [first, last] =
                 [self.lead, self.lead + self.body].map(|edge| edge.clamp(at, end) - at);
             run[..first].fill(T::zero());
@@ -398,7 +399,7 @@ fn checked_range(
     })
 }
 
-/// Where a stretch begins.
+/// Source of a chunk, with its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Window {
     /// In the array itself.

@@ -23,7 +23,7 @@ pub(super) struct Factors<S> {
     lu: Vec<S>,
     /// Row k of `P A` is row `rows[k]` of `A`.
     rows: Vec<usize>,
-    /// Whether the permutation is odd.
+    /// True if the permutation is odd.
     odd: bool,
     /// The first column without a pivot.
     stopped: Option<usize>,
@@ -74,7 +74,7 @@ impl<S: Scalar> Factors<S> {
         Ok(())
     }
 
-    /// What elimination in some columns changes in those behind them.
+    /// Applies elimination in some columns to the columns after them.
     fn spread(&mut self, from: usize, to: usize) -> Result<(), ArrayError> {
         let n = self.n;
         for i in from + 1..to {
@@ -261,12 +261,12 @@ pub fn determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, Arra
     match Factors::new("det", n, a)?.determinant() {
         Some(determinant) => Ok(determinant),
         None if a.iter().all(|x| is_plain(&x.re()) && is_plain(&x.im())) => Ok(S::zero()),
-        // What the elements carry besides values goes on.
+        // Derivatives and uncertainty of the elements are propagated.
         None => Ok(Split::new("det", n, a, n)?.determinant()),
     }
 }
 
-/// Whether a number carries nothing besides its value.
+/// Returns true if a number carries nothing besides its value.
 fn is_plain<T: Real>(x: &T) -> bool {
     (x.clone() - x.finite_value()).is_exact_zero()
 }

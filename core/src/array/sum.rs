@@ -4,11 +4,11 @@ use crate::scalar::{Loop, Ring, wide};
 
 use super::{Array, ArrayError, Lines, Repeated};
 
-/// How many elements are summed before the sum is added to the others.
+/// Number of elements that are summed before the sum is added to the others.
 const BLOCK: usize = 512;
 
-/// How many elements go through a loop at once where several follow each other; sums along axes are
-/// taken of as many.
+/// Number of elements that go through a loop at once where several loops follow each other; sums
+/// along axes are taken of as many.
 pub(crate) const AT_ONCE: usize = BLOCK;
 
 /// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of
@@ -98,7 +98,7 @@ struct AddRuns<'a, S> {
     sums: &'a mut [S],
 }
 
-/// How many sums of short lines are taken side by side at most, and of how many lines.
+/// Largest number of sums of short lines that are taken side by side, and their number of lines.
 const BESIDE: usize = 256;
 const LINES: usize = 8;
 
@@ -153,7 +153,7 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
     Ok(dot_of(a, b))
 }
 
-/// The same of as many elements.
+/// Returns the dot product of slices of equal length.
 pub(crate) fn dot_of<S: Ring>(a: &[S], b: &[S]) -> S {
     wide::<S, _>(Dot(a, b))
 }

@@ -28,7 +28,7 @@ pub(super) fn whole_value<T: Real, S: Scalar<Real = T>>(x: &S) -> S {
     from_parts(value(x.re()), value(x.im()))
 }
 
-/// Whether a number carries something besides its value.
+/// Returns true if a number carries something besides its value.
 pub(super) fn is_carrying<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> bool {
     a.iter().any(|x| !x.re().beyond().is_exact_zero() || !x.im().beyond().is_exact_zero())
 }

@@ -1,4 +1,4 @@
-//! Which basis the eigenvectors of equal eigenvalues are.
+//! Choice of the basis of eigenvectors of equal eigenvalues (degenerate perturbation theory).
 //!
 //! The eigenvectors of `A + t E` for small `t > 0` turn, as `t` falls to 0, into those of `A`
 //! between which `E` is diagonal: its elements there are the derivatives of the eigenvalues, and

@@ -11,8 +11,8 @@ use super::{
     to_complex,
 };
 
-/// What is carried between eigenvectors of equal eigenvalues counts if it is above this part of the
-/// greatest.
+/// Threshold above which derivatives between eigenvectors of equal eigenvalues count, as a part of
+/// the greatest.
 const COUNTS: f64 = 1e-10;
 
 /// The order of a matrix, of the shapes of what [`spectral`] takes.
@@ -77,7 +77,7 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     let slopes: Vec<Vec<f64>> = inside.iter().map(slopes_of).collect();
     let greatest = a.iter().flat_map(slopes_of).fold(0.0, f64::max);
     let counts = |k: usize, p: usize| slopes[k].get(p).is_some_and(|x| *x > COUNTS * greatest);
-    // Whether each of two elements has a derivative along a direction of its own.
+    // True if each of two elements has a derivative along a direction of its own.
     let are_mixed = |x: usize, y: usize| {
         let two = |p: usize| counts(x, p) && (0..slopes[y].len()).any(|q| q != p && counts(y, q));
         (0..slopes[x].len()).any(two) && !(beyond(&inside[x]) * beyond(&inside[y])).is_exact_zero()

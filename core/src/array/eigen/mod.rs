@@ -1,6 +1,6 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
 //! not zero: reflections make the matrix tridiagonal (`reduce`), turns make that diagonal
 //! (`tridiagonal`). What they carry besides (derivatives, uncertainty) follows from the
 //! perturbation series of the eigenvectors, order by order (`carried`); numbers that carry nothing
@@ -61,7 +61,7 @@ pub(super) const NEAR_GREATEST: f64 = 0.81;
 /// Jacobi's rotations: some ten times the operations. The result does not depend on the number of
 /// threads.
 ///
-/// What the numbers carry besides their values (derivatives, uncertainty) follows, of every order.
+/// Derivatives and uncertainty that the numbers carry are propagated, of every order.
 /// Where eigenvalues are equal, their eigenvectors are some basis of a space that alone is defined.
 /// Where the numbers carry derivatives it is the one in which these are diagonal, the first ones if
 /// there are several: so what has a derivative along one direction has it, to second order as far
@@ -163,7 +163,7 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     follow(a, &w, values, vectors)
 }
 
-/// The same for numbers of more digits than `f64`.
+/// Computes the spectrum of numbers of more digits than `f64`.
 fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
@@ -220,7 +220,7 @@ fn fix_phase<F: Scalar<Real = f64> + Copy>(vector: &mut [F]) {
     }
 }
 
-/// Where the first of the greatest elements stands.
+/// Returns the index of the first of the greatest elements.
 pub(super) fn first_of_greatest<F: Scalar<Real = f64>>(vector: &[F]) -> Option<usize> {
     let greatest = vector.iter().fold(0.0, |m: f64, x| m.max(x.abs2()));
     vector.iter().position(|x| x.abs2() >= NEAR_GREATEST * greatest)

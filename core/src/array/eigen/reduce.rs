@@ -20,7 +20,7 @@ const TOGETHER: usize = 4;
 pub(super) struct Reduced<F> {
     /// The diagonal.
     pub(super) diagonal: Vec<f64>,
-    /// What stands beside it: element `k` between `k` and `k + 1`; the last one is 0.
+    /// Subdiagonal: element `k` between `k` and `k + 1`; the last one is 0.
     pub(super) beside: Vec<f64>,
     /// Row `i` begins with the `i` elements of `u`.
     rows: Vec<F>,
@@ -55,7 +55,7 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Reduce<'_, F> {
     fn run(self) {
         let Reduced { diagonal, beside, rows, factors } = self.0;
         let n = diagonal.len();
-        // What the last reflection has not yet changed: `w`, and whether there was one.
+        // Pending update of the last reflection: `w`, and whether there was one.
         let (mut w, mut next) = (vec![F::zero(); n], vec![F::zero(); n]);
         let mut is_late = false;
         let none = vec![F::zero(); n];

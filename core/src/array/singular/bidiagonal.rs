@@ -65,7 +65,7 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Apply<'_, F> {
 /// A matrix, reduced.
 pub(super) struct Bidiagonal<F> {
     pub(super) diagonal: Vec<f64>,
-    /// What stands above the diagonal: element `k` beside `k` and above `k + 1`.
+    /// Superdiagonal: element `k` beside `k` and above `k + 1`.
     pub(super) above: Vec<f64>,
     pub(super) left: Reflections<F>,
     pub(super) right: Reflections<F>,

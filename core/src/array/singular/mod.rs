@@ -1,6 +1,6 @@
 //! Singular values and vectors, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
 //! not zero: reflections make the matrix bidiagonal (`bidiagonal`), turns make that diagonal
 //! (`chase`). What numbers carry besides (derivatives, uncertainty) follows as for the eigenvectors
 //! of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
@@ -52,10 +52,10 @@ const MUCH: usize = 2;
 /// columns (of a wide matrix rows) are short keep their digits. Numbers of more bits than 53 are
 /// computed with as they are, by Jacobi's rotations, and get all their digits.
 ///
-/// What the numbers carry besides their values follows, of every order. Where singular values are
-/// equal or 0, their vectors are some basis of spaces that alone are defined, and carry nothing of
-/// each other. Where the numbers carry derivatives it is the one in which these are diagonal, the
-/// first ones if there are several.
+/// Derivatives and uncertainty that the numbers carry are propagated, of every order. Where
+/// singular values are equal or 0, their vectors are some basis of spaces that alone are defined,
+/// and carry nothing of each other. Where the numbers carry derivatives it is the one in which
+/// these are diagonal, the first ones if there are several.
 ///
 /// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers
 /// four times all but half of the former.
@@ -269,7 +269,7 @@ fn factored<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// What numbers carry, a matrix without values, added to singular values and vectors, of whose
+/// Adds what numbers carry, a matrix without values, to singular values and vectors, of whose
 /// longer side all vectors are given; some singular values are equal.
 fn carried<T: Real, S: Scalar<Real = T>>(
     a: Array<S>,
@@ -296,7 +296,7 @@ fn carried<T: Real, S: Scalar<Real = T>>(
             j => s[order - 1 - j].clone(),
         })
         .collect();
-    // Whether two of them are equal: those of one sign that belong to equal singular values, and
+    // True if two of them are equal: those of one sign that belong to equal singular values, and
     // all that are zero.
     let is_zero = |j: usize| (k..behind).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
     let is_equal = |i: usize, j: usize| match (is_zero(i), is_zero(j)) {
