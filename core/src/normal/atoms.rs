@@ -1,4 +1,4 @@
-//! What products are made of.
+//! Atoms, waves, and products of them.
 
 use super::sum::Sum;
 
@@ -20,7 +20,7 @@ pub(super) enum Atom {
 }
 
 impl Atom {
-    /// Whether it is the same number for all inputs.
+    /// Returns true if it is the same number for all inputs.
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Atom::Symbol(_) => false,
@@ -63,7 +63,7 @@ impl Product {
         self.powers.iter().find(|p| p.0 == *atom).map_or(0, |p| p.1)
     }
 
-    /// The same without an atom.
+    /// Returns the product without an atom.
     pub(super) fn without(&self, atom: &Atom) -> Product {
         let powers = self.powers.iter().filter(|p| p.0 != *atom).cloned().collect();
         Product { powers, wave: self.wave.clone() }

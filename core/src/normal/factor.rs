@@ -1,11 +1,11 @@
 //! Sums as products.
 //!
-//! What all terms share goes first. A sum without waves then is a polynomial in its atoms. One in a
-//! single atom is factored completely, one in several by Kronecker's substitution where its degrees
-//! allow that. Else repeated factors are found by Yun's algorithm, factors that lack an atom are
-//! greatest common divisors of coefficients, and linear ones `d x - c` are tried, where d divides
-//! the coefficient of the highest power of x and c that of the lowest, both single products. What
-//! is left then is not claimed to be irreducible.
+//! The content, which all terms share, is split off first. A sum without waves then is a polynomial
+//! in its atoms. One in a single atom is factored completely, one in several by Kronecker's
+//! substitution where its degrees allow that. Else repeated factors are found by Yun's algorithm,
+//! factors that lack an atom are greatest common divisors of coefficients, and linear ones
+//! `d x - c` are tried, where d divides the coefficient of the highest power of x and c that of the
+//! lowest, both single products. What is left then is not claimed to be irreducible.
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
@@ -42,9 +42,9 @@ impl Factored {
         self.factors.len()
     }
 
-    /// Whether every factor is known to be irreducible, as a polynomial over the rational numbers
-    /// in what it is written in. Otherwise the product is right all the same, and some factor may
-    /// be a product of others.
+    /// Returns true if every factor is known to be irreducible, as a polynomial over the rational
+    /// numbers in what it is written in. Otherwise the product is right all the same, and some
+    /// factor may be a product of others.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -157,7 +157,7 @@ fn multiplied(factors: &[(Sum, i32)]) -> Option<Sum> {
     })
 }
 
-/// What simpler means find of a polynomial to a power.
+/// Returns the factors that simpler means find of a polynomial to a power.
 fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
     let mut factors = Vec::new();
     // Factors are primitive with a positive leading coefficient, so their product is the whole.
@@ -167,14 +167,14 @@ fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
     factors
 }
 
-/// Whether it is a polynomial in atoms that are independent of each other.
+/// Returns true if it is a polynomial in atoms that are independent of each other.
 pub(super) fn is_polynomial(sum: &Sum) -> bool {
     let plain =
         |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
     sum.terms().keys().all(plain)
 }
 
-/// Whether powers of an atom are independent.
+/// Returns true if powers of an atom are independent.
 pub(super) fn is_free(atom: &Atom) -> bool {
     match atom {
         Atom::Symbol(_) | Atom::Pi | Atom::Float(_) => true,

@@ -320,8 +320,8 @@ fn pi(by: &Q) -> Result<Sum> {
     Sum::atom(Atom::Pi).times_fraction(by)
 }
 
-/// Whether the first coefficient is below 0: the argument of an odd or even function is turned
-/// then.
+/// Returns true if the first coefficient is below 0: the argument of an odd or even function is
+/// turned then.
 pub(super) fn is_negative(x: &Sum) -> bool {
     x.lead().is_some_and(|(_, q)| q.is_negative())
 }
@@ -345,7 +345,7 @@ fn logarithm(product: &Product) -> Option<&Sum> {
     }
 }
 
-/// Whether an exponent has a term that [`Algebra::exp`] turns into a power.
+/// Returns true if an exponent has a term that [`Algebra::exp`] turns into a power.
 pub(super) fn has_logarithm(x: &Sum) -> bool {
     x.terms().iter().any(|(product, q)| (q * whole(2)).is_integer() && logarithm(product).is_some())
 }
@@ -450,7 +450,8 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
     Ok(out)
 }
 
-/// Whether it is positive for all inputs for which it is defined, which is seen from its signs.
+/// Returns true if it is positive for all inputs for which it is defined, which is seen from its
+/// signs.
 pub(super) fn is_positive(x: &Sum) -> bool {
     let positive =
         |p: &Product| p.wave == Wave::None && p.powers.iter().all(|(a, _)| is_positive_atom(a));

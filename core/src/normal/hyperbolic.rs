@@ -11,8 +11,8 @@ use super::{
     sum::{Q, Sum, whole},
 };
 
-/// The same with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also in
-/// denominators, but not in the arguments of functions.
+/// Rewrites a sum with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also
+/// in denominators, but not in the arguments of functions.
 pub(super) fn collected(sum: &Sum) -> Sum {
     type Pair = (Option<Q>, Option<Q>);
     let mut pairs: BTreeMap<(Product, Sum), Pair> = BTreeMap::new();

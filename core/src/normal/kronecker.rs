@@ -124,7 +124,7 @@ impl Digits {
             .collect()
     }
 
-    /// Whether each digit of one exponent is at most that of the other.
+    /// Returns true if each digit of one exponent is at most that of the other.
     fn divides(&self, one: usize, other: usize) -> bool {
         (0..self.places.len()).all(|k| self.digit(one, k) <= self.digit(other, k))
     }

@@ -139,7 +139,7 @@ pub enum NormalError {
     /// Something that is no function of real numbers, or a branch.
     #[error("the expression holds {what}, which has no normal form")]
     Unsupported {
-        /// What.
+        /// Construct without a normal form.
         what: String,
     },
     /// The expression is no function of its inputs.
@@ -162,8 +162,8 @@ impl Expr {
 }
 
 impl Normal {
-    /// Whether it is zero, and so is every expression that it is the normal form of, wherever that
-    /// is defined.
+    /// Returns true if it is zero, and so is every expression that it is the normal form of,
+    /// wherever that is defined.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
@@ -175,7 +175,7 @@ impl Normal {
         self.0.terms().len()
     }
 
-    /// The same as an expression.
+    /// Converts the normal form to an expression.
     ///
     /// # Errors
     /// [`NormalError::Unsupported`] for a function that expressions lack.
@@ -189,7 +189,7 @@ impl Normal {
         print::latex(&self.0)
     }
 
-    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible
+    /// Factors the normal form: a polynomial in inputs, pi and functions is split into irreducible
     /// factors over the rational numbers. Where that takes too long, or the form holds sines,
     /// cosines, exponentials, roots or denominators, factors may be left unsplit;
     /// [`Factored::is_complete`] says so.

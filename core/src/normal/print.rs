@@ -149,7 +149,7 @@ impl Writer<'_> {
             }
             Atom::Symbol(name) => name.clone(),
             Atom::Pi if self.is_latex() => "\\pi".to_owned(),
-            // Where an input has that name.
+            // An input has that name: pi is spelled out.
             Atom::Pi if self.names.contains("pi") => "acos(-1)".to_owned(),
             Atom::Pi => "pi".to_owned(),
             Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),

@@ -34,7 +34,8 @@ pub struct RationalFunction {
 }
 
 impl Normal {
-    /// The same as one fraction, with what numerator and denominator have in common cancelled.
+    /// Converts the normal form to one fraction, with common factors of numerator and denominator
+    /// cancelled.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -68,27 +69,27 @@ impl Normal {
 }
 
 impl RationalFunction {
-    /// What is above the line.
+    /// Returns the numerator.
     #[must_use]
     pub fn numerator(&self) -> Normal {
         Normal(self.numerator.clone())
     }
 
-    /// What is below the line: not 0, and with a positive leading coefficient.
+    /// Returns the denominator: not 0, and with a positive leading coefficient.
     #[must_use]
     pub fn denominator(&self) -> Normal {
         Normal(self.denominator.clone())
     }
 
-    /// Whether numerator and denominator are known to be coprime. They may have something in common
-    /// where they hold sines, cosines or roots, or are so long that the search for it is given up;
-    /// the value is right all the same.
+    /// Returns true if numerator and denominator are known to be coprime. They may have something
+    /// in common where they hold sines, cosines or roots, or are so long that the search for it is
+    /// given up; the value is right all the same.
     #[must_use]
     pub fn is_reduced(&self) -> bool {
         self.is_reduced
     }
 
-    /// Whether it is zero.
+    /// Returns true if it is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.numerator.is_zero()
@@ -101,10 +102,10 @@ impl RationalFunction {
         Factored::quotient(above, below).unwrap_or_else(|| self.unfactored())
     }
 
-    /// The same as an expression.
+    /// Converts the fraction to an expression.
     ///
     /// # Errors
-    /// As [`Normal::expression`].
+    /// Fails when [`Normal::expression`] does.
     pub fn expression(&self) -> Result<Expr> {
         Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
     }
@@ -191,14 +192,14 @@ impl Fraction {
     }
 }
 
-/// What stands for what.
+/// Variables that stand for sums.
 struct Variables {
-    /// What each variable is, by its number.
+    /// Meaning of each variable, by its number.
     meanings: Vec<Sum>,
     numbers: BTreeMap<Sum, usize>,
     /// The common denominators of the coefficients of products in exponents.
     steps: BTreeMap<Product, BigInt>,
-    /// Whether no relation between the variables is known.
+    /// True if no relation between the variables is known.
     are_independent: bool,
 }
 

@@ -91,7 +91,7 @@ impl Line {
         wanted: impl Fn(Value) -> bool,
         kept: impl Fn(Value) -> bool,
     ) -> HashMap<Value, Result<Sum>> {
-        // Where a form is used for the last time it is moved.
+        // A form is moved at its last use.
         let mut uses: HashMap<Value, usize> = HashMap::new();
         for arg in self.instructions().filter(|i| wanted(i.0)).flat_map(|(_, inst)| &inst.args) {
             *uses.entry(*arg).or_default() += 1;

@@ -1,4 +1,4 @@
-//! How far rounding may have moved the value of an expression: a running bound of the first order.
+//! Running error bound of first order: a bound on the rounding error of the value of an expression.
 //!
 //! Each operation adds a few units in the last place of its result, and passes on the errors of its
 //! operands, times its partial derivatives there, which dual numbers give. So a cancellation shows:

@@ -35,7 +35,7 @@ pub enum SeriesError {
         "there is {what} at the point: no series in whole powers; ask for a limit from one side"
     )]
     Branch {
-        /// What is there.
+        /// Kind of singularity.
         what: String,
     },
     /// The limits from both sides differ.
@@ -49,7 +49,7 @@ pub enum SeriesError {
     /// No real values near the point.
     #[error("near the point the expression holds {what}")]
     Undefined {
-        /// What has no value.
+        /// Subexpression without a value.
         what: String,
     },
     /// Beyond what is done here.
@@ -69,7 +69,7 @@ pub enum SeriesError {
     /// Too many coefficients cancel.
     #[error("the first {coefficients} coefficients decide nothing, and more are too costly")]
     Costly {
-        /// How many were looked at.
+        /// Number of coefficients examined.
         coefficients: usize,
     },
     /// The point depends on the variable, or on what is not real.
@@ -85,7 +85,7 @@ pub enum SeriesError {
     Normal(#[from] NormalError),
 }
 
-/// How a variable approaches its limit.
+/// Direction from which a variable approaches its limit.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Approach {
@@ -159,7 +159,7 @@ impl Series {
     /// The sum without the error.
     ///
     /// # Errors
-    /// As [`Normal::expression`].
+    /// Fails when [`Normal::expression`] does.
     pub fn polynomial(&self) -> Result<Expr, NormalError> {
         let distance = Expr::symbol(&self.variable) - write::expression(&self.point)?;
         let mut sum = Expr::int(0);

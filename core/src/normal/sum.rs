@@ -60,9 +60,9 @@ fn bounded(q: Q) -> Result<Q> {
 
 /// Powers by which sums are multiplied out at most.
 const MAX_POWER: u32 = 64;
-/// How deep functions may be nested.
+/// Largest depth of nested functions.
 const MAX_DEPTH: usize = 512;
-/// How many times the terms of a sum all terms may be, those in functions included.
+/// Largest ratio of all terms, those in functions included, to the terms of a sum.
 const INNER: usize = 8;
 
 impl Sum {
@@ -103,7 +103,7 @@ impl Sum {
         self.0.is_empty()
     }
 
-    /// Whether it is the same number for all inputs.
+    /// Returns true if it is the same number for all inputs.
     pub(super) fn is_constant(&self) -> bool {
         self.0.keys().all(Product::is_constant)
     }
@@ -122,8 +122,8 @@ impl Sum {
         self.0.keys().any(|p| p.wave != Wave::None)
     }
 
-    /// Whether its terms, those in functions included, are no more than there is room for, and its
-    /// functions no deeper; the room that is left. Without room nothing fits.
+    /// Returns true if its terms, those in functions included, are no more than there is room for,
+    /// and its functions no deeper; the room that is left. Without room nothing fits.
     fn fits(&self, room: &mut usize, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         self.0.keys().all(|product| {
@@ -225,7 +225,7 @@ impl Sum {
             for power in common.iter_mut() {
                 power.1 = power.1.min(own(&power.0));
             }
-            // What this one has below the line, the others have not.
+            // The other terms lack this one's denominators.
             let below = product
                 .powers
                 .iter()
@@ -352,8 +352,8 @@ impl Algebra {
         self.times_powers(&waves, powers)
     }
 
-    /// What a power of a root, an absolute value or a denominator is times a lower one, and the
-    /// exponent of that.
+    /// Splits a power of a root, an absolute value or a denominator into a factor and a lower
+    /// power, and returns the factor and the exponent of that.
     fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
         Ok(match atom {
             Atom::Call("sqrt", args) if e != 1 => {

@@ -20,7 +20,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// What gets a residue of its own.
+/// Independent quantity that gets a residue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Free {
     Atom(Atom),

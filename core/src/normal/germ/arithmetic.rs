@@ -131,7 +131,7 @@ impl Context {
         self.tidied(Germ { growth: negative(&x.growth), start, coefficients: out, end })
     }
 
-    /// How many coefficients are known, up to those that are kept.
+    /// Returns the number of known coefficients, up to those that are kept.
     pub(super) fn known(self, x: &Germ) -> usize {
         let known = x.end.map(|end| usize::try_from(end.saturating_sub(x.start)).unwrap_or(0));
         known.unwrap_or(self.terms).min(self.terms)

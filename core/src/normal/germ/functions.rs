@@ -68,7 +68,7 @@ impl Context {
         self.scaled(&self.ln(x)?, &self.algebra.inverse(&scale)?)
     }
 
-    /// What does not go to infinity, without what is smaller than any power.
+    /// Returns the part that does not go to infinity, without what is smaller than any power.
     fn finite(self, x: &Germ, what: &str) -> Step<Germ> {
         if x.growth.is_empty() {
             if x.end.is_some_and(|end| end <= 0) {

@@ -1,5 +1,6 @@
-//! What a function is near a point: `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the
-//! coefficients are normal forms that may hold `ln t`.
+//! Germ of a function at a point (a generalized Puiseux expansion):
+//! `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the coefficients are normal forms that
+//! may hold `ln t`.
 //!
 //! On one side of the point, where t is positive, growths e^P are compared, and what is smaller
 //! than any power of t is left out. A series that holds on both sides has neither growths nor
@@ -25,13 +26,13 @@ use crate::{
 /// The name of `ln t`, which no input has.
 const LOGARITHM: &str = "\u{0}ln t";
 
-/// Where coefficients are computed, and how.
+/// Settings of the computation of coefficients.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) algebra: Algebra,
     /// Coefficients that are kept.
     pub(super) terms: usize,
-    /// Whether t has both signs.
+    /// True if t has both signs.
     pub(super) two_sided: bool,
 }
 

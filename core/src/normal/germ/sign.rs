@@ -1,4 +1,4 @@
-//! Which coefficients are zero, and what signs they have: proved, or an error.
+//! Zero test and signs of coefficients: proved, or an error.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use crate::normal::{
 const POINTS: u32 = 12;
 
 impl Context {
-    /// Whether a coefficient is zero for all inputs. That it is not is seen in numbers.
+    /// Returns true if a coefficient is zero for all inputs. That it is not zero is found
+    /// numerically.
     pub(super) fn vanishes(self, c: &Sum) -> Step<bool> {
         if c.is_zero() || c.fraction().is_some() {
             return Ok(c.is_zero());
@@ -73,7 +74,7 @@ impl Context {
         Err(SeriesError::Undecided { what: readable(c) }.into())
     }
 
-    /// Whether `e^P` grows beyond all powers; else it vanishes faster than all.
+    /// Returns true if `e^P` grows beyond all powers; else it vanishes faster than all.
     pub(in crate::normal) fn grows(self, growth: &BTreeMap<i32, Sum>) -> Step<bool> {
         if self.two_sided {
             return Err(SeriesError::Essential.into());
@@ -108,7 +109,7 @@ pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     Some((Sum::of(top_terms), top))
 }
 
-/// Whether an input occurs.
+/// Returns true if an input occurs.
 pub(in crate::normal) fn mentions(c: &Sum, name: &str) -> bool {
     write::expression(c).is_ok_and(|e| e.symbols().iter().any(|s| s == name))
 }

@@ -24,7 +24,7 @@ use polynomial::{derivative, difference, is_square_free_modulo};
 /// those that are numbers.
 pub(super) struct Factorization {
     pub(super) factors: Vec<(Poly, usize)>,
-    /// Whether every factor is known to be irreducible.
+    /// True if every factor is known to be irreducible.
     pub(super) is_complete: bool,
 }
 

@@ -128,7 +128,7 @@ impl Recombination {
         self.values = values.filter(|(value, _)| !value.is_zero()).collect();
     }
 
-    /// Whether the values of the product of a subset divide those of f.
+    /// Returns true if the values of the product of a subset divide those of f.
     fn values_divide(&self, subset: &[usize], lead: &BigInt) -> bool {
         self.values.iter().all(|(whole, parts)| {
             let value =
