@@ -75,7 +75,7 @@ impl Formula {
         self.number.n_terms()
     }
 
-    /// Whether it is zero for all angles.
+    /// Returns true if it is zero for all angles.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.number.is_exact_zero()

@@ -18,7 +18,7 @@ impl Gauss {
         self == Gauss::ZERO
     }
 
-    /// Whether it is 1, i, -1 or -i.
+    /// Returns true if it is 1, i, -1 or -i.
     fn is_unit(self) -> bool {
         matches!((self.re, self.im), (1 | -1, 0) | (0, 1 | -1))
     }
@@ -91,9 +91,9 @@ impl Gauss {
         Gauss { re, im }
     }
 
-    /// What the numbers have in common, times a unit, so that the first one over it has a positive
-    /// real part and an imaginary part that is not negative. There is at least one, and none is
-    /// zero.
+    /// Returns the greatest common divisor of the numbers, times a unit, so that the first one over
+    /// it has a positive real part and an imaginary part that is not negative. There is at least
+    /// one, and none is zero.
     pub(super) fn content(mut numbers: impl Iterator<Item = Gauss>) -> Option<Gauss> {
         let first = numbers.next()?;
         let mut common = first;

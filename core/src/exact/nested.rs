@@ -83,7 +83,7 @@ impl Nested {
 }
 
 impl Product {
-    /// How long its text is, about: functions and the names in them.
+    /// Returns the approximate length of its text: functions and the names in them.
     pub(super) fn weight(&self) -> usize {
         let names = |exponents: &[i64]| exponents.iter().filter(|e| **e != 0).count();
         let letters = self.letters.iter().map(|letter| match letter {
@@ -219,7 +219,8 @@ impl Tree<'_> {
         Some((coefficient.times(c)?, product))
     }
 
-    /// The same, as factors of single axes, where they separate, and one of what is left.
+    /// Factors a sum into sums over single axes, where they separate, and one over the remaining
+    /// axes.
     fn factors(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
         let (mut coefficient, mut product) = (Gauss::ONE, Product::default());
         let first = terms.first()?.0;
@@ -243,7 +244,7 @@ impl Tree<'_> {
                 _ => left.push(axis),
             }
         }
-        // What has separated may have left a single monomial of some other axis.
+        // The axes that have separated may have left a single monomial of some other axis.
         if left.is_empty() || terms.len() == 1 {
             for axis in &left {
                 product.times_basis(axis.basis(terms.first()?.0), self.symbols.fields().len());

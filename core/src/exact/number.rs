@@ -128,7 +128,7 @@ impl Exact {
         }
     }
 
-    /// What is left of a number that could not be computed.
+    /// Returns a number without terms that carries the fault.
     pub(super) fn beyond(&self, fault: Fault) -> Exact {
         self.faulty(fault)
     }
@@ -250,7 +250,7 @@ fn times_sqrt2(sum: &[Term]) -> Option<Vec<Term>> {
     terms::merged(&terms::times(sum, EIGHTH, 1)?, &terms::times(sum, EIGHTH.wrapping_neg(), 1)?, 1)
 }
 
-/// Whether sqrt 2 divides a sum with an odd coefficient.
+/// Returns true if sqrt 2 divides a sum with an odd coefficient.
 fn is_divisible(sum: &[Term]) -> bool {
     let (low, high) = sum.split_at(sum.partition_point(|t| t.0 & I == 0));
     let odd = |t: &&Term| t.1 & 1 == 1;

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{circuit::Circuit, param::ParamId};
 
-/// How a formula is written. A parameter whose name is [`RESERVED`] gets an underscore at its end;
+/// Notation of a formula. A parameter whose name is [`RESERVED`] gets an underscore at its end;
 /// in LaTeX such a name, and one that would look like another, is written letter by letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {

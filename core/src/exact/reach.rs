@@ -1,7 +1,7 @@
-//! How far a gate moves the exponents of its angles: read off its own matrix over fresh symbols,
-//! and off the exponentials that the matrix is computed from.
+//! Range of the exponents that a gate brings for its angles: read off its own matrix over fresh
+//! symbols, and off the exponentials that the matrix is computed from.
 //!
-//! So nothing about single gates is written down here, and a new line in the gate table needs
+//! Nothing about single gates is written down here, and a new line in the gate table needs
 //! nothing.
 
 use std::{
@@ -112,7 +112,7 @@ impl Binding<Exact> for Watch<'_> {
 mod tests {
     use super::*;
 
-    /// What `equivalent` counts on where it bounds its error.
+    /// Bound on exponents that `equivalent` uses for its error bound.
     #[test]
     fn gates_move_exponents_by_their_angles_at_most_and_halve_once() {
         for &kind in GateKind::ALL {

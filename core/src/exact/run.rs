@@ -15,7 +15,7 @@ use crate::{
     state::StateVector,
 };
 
-/// How far a run may grow.
+/// Limits on the size of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The most terms of all amplitudes together after a gate, usually 2^21; while a gate of the
@@ -41,7 +41,7 @@ impl ClosedForm {
     /// Of a circuit, within the usual budget.
     ///
     /// # Errors
-    /// As [`ClosedForm::within`].
+    /// Fails when [`ClosedForm::within`] does.
     pub fn of(circuit: &Circuit) -> Result<ClosedForm, ExactError> {
         ClosedForm::within(circuit, &Simulator::new(), Budget::default())
     }

@@ -13,7 +13,7 @@ use super::{
     sums::{Function, Root, Sum, content, exponentials, waves},
 };
 
-/// What sums are made of.
+/// Functions that sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Functions {
     Exponentials,

@@ -13,7 +13,7 @@
 //! sign (clear)   e^{i pi j / 2^m}                zeta^w                exponents, two's complement, borrowing upwards
 //! ```
 //!
-//! Where angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the
+//! If angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the
 //! least common multiple M of those factors ([`OddRoots`]): a root of unity of any order is one of
 //! an order `2^m` times a power of zeta.
 
@@ -43,7 +43,7 @@ const MAX_HALVINGS: i32 = 20;
 /// Exact fractions on the way to whole exponents.
 type Wide = Ratio<i128>;
 
-/// Where the exponents of one variable lie.
+/// Position of the exponents of one variable within a key.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     /// The parameter; `None` is one radian.
@@ -248,7 +248,7 @@ impl Field {
         ((key >> self.shift << up) as i128 >> up) as i64
     }
 
-    /// What an exponent adds to a key.
+    /// Returns the summand that an exponent adds to a key.
     pub(super) fn key(&self, exponent: i64) -> u128 {
         (i128::from(exponent) as u128) << self.shift
     }
@@ -316,7 +316,7 @@ fn root_key(a: Wide, roots: u32) -> Option<u128> {
     (fine <= 127 - roots).then(|| (*a.numer() as u128) << (127 - fine))
 }
 
-/// What a circuit needs, found in two passes: first the units, then how far the exponents go.
+/// Requirements of a circuit, found in two passes: first the units, then how far the exponents go.
 #[derive(Default)]
 struct Plan {
     /// Variable, unit, and the largest exponent in units.

@@ -19,7 +19,7 @@ pub(super) const EIGHTH: u128 = 1 << 125;
 
 /// Up to so many rows a product is merged row by row.
 const FEW: usize = 8;
-/// So many pairs are sorted at once: 32 MiB.
+/// Number of pairs that are sorted at once: 32 MiB.
 const BLOCK: usize = 1 << 20;
 
 /// `a b`; the least number of 128 bits, which has no negative, does not count as fitting.

@@ -39,13 +39,13 @@ pub(super) struct Axis {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Which real root.
+    /// Real roots.
     Roots(Vec<Root>),
-    /// Which function of a variable: sizes of exponents, and whether they are in sines and cosines.
+    /// Function of a variable: sizes of exponents, and true if they are in sines and cosines.
     Field { index: usize, sizes: Vec<i64>, waves: bool },
 }
 
-/// What a digit stands for; variables by the index of their field.
+/// Basis function of a digit; variables by the index of their field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     One,
@@ -66,7 +66,7 @@ pub(super) struct Waves {
     pub(super) phase: Vec<i64>,
     /// The number is the sum of the terms, times the phase, over sqrt(2)^roots.
     pub(super) roots: i32,
-    /// How many different monomials the exponentials had.
+    /// Number of different monomials that the exponentials had.
     pub(super) n_monomials: usize,
 }
 
@@ -80,7 +80,7 @@ impl Axis {
         (1 << self.shift) - 1
     }
 
-    /// What the digit in this key stands for.
+    /// Returns the basis function of the digit in this key.
     pub(super) fn basis(&self, key: u128) -> Basis {
         // A digit has as many bits as its list of meanings needs.
         let digit = ((key & self.mask()) >> self.shift) as usize;
@@ -98,13 +98,13 @@ impl Axis {
         }
     }
 
-    /// Whether all that its digits stand for are sines and cosines.
+    /// Returns true if all digits denote sines and cosines.
     pub(super) fn is_wave(&self) -> bool {
         matches!(self.kind, Kind::Field { waves: true, .. })
     }
 }
 
-/// What is seen in the exponents of one field.
+/// Exponents that occur in one field.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     /// Exponents without sign, ascending, zero left out.
@@ -269,7 +269,7 @@ impl Waves {
         }))
     }
 
-    /// How many terms there are with axis k in the other kind of functions.
+    /// Returns the number of terms with axis k in the other kind of functions.
     fn count(&self, k: usize) -> usize {
         let waves = self.axes[k].is_wave();
         let Some(pairs) = self.pairs(k) else { return usize::MAX };
