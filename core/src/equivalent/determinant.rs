@@ -1,4 +1,4 @@
-//! How a global phase depends on the parameters, read off determinants.
+//! Dependence of a global phase on the parameters, read off determinants.
 //!
 //! If `A = e^{i phi} B` for matrices of dimension `2^n`, then `det A = e^{i 2^n phi} det B`. The
 //! determinant of a circuit is the product of those of its gates, and that of a gate on k qubits,

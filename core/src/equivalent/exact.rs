@@ -22,7 +22,7 @@ const LARGEST: i128 = 1 << 58;
 /// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the
 /// table).
 const BITS_PER_GATE: f64 = 1.0;
-/// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
+/// Bits for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
 const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
 /// Tiles of 256 KiB, which a second cache holds, with runs of 16 numbers at least.
 const TILE: TileSize = TileSize { qubits: 15, idle: 4 };
@@ -57,7 +57,7 @@ impl Trial for Residue {
     }
 }
 
-/// What the point must have, fixed from both circuits.
+/// Requirements of the point, fixed from both circuits.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The order of the root of unity.
@@ -71,7 +71,7 @@ pub(super) struct Plan {
     bits: f64,
 }
 
-/// How the first vector is related to the second.
+/// Relation of the first vector to the second.
 pub(super) enum Factor {
     /// They are equal.
     One,
@@ -80,20 +80,20 @@ pub(super) enum Factor {
         /// True if it is `e^{i angle}` times the second there.
         is: Box<dyn Fn(&Angle) -> bool>,
     },
-    /// The same in the exact ring: x is so many times y.
+    /// Ratio in the exact ring: x over y.
     Exact {
         /// An entry of the first.
         x: Box<Exact>,
-        /// The same of the second.
+        /// The same entry of the second.
         y: Box<Exact>,
-        /// What they are numbers over.
+        /// Symbols that they are numbers over.
         symbols: Box<Symbols>,
     },
     /// They are not proportional.
     None,
 }
 
-/// What the trials said.
+/// Result of the trials.
 pub(super) struct Outcome {
     pub(super) factor: Factor,
     pub(super) method: Means,
@@ -313,7 +313,7 @@ impl Outcome {
         Outcome { factor, method, error_bound: 0.0 }
     }
 
-    /// Whether an angle is the phase, as far as the last trial can tell.
+    /// Returns true if an angle is the phase, as far as the last trial can tell.
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
             Factor::Phase { is } => is(angle),

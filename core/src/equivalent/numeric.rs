@@ -55,7 +55,7 @@ impl Start {
         }
     }
 
-    /// Whether a phase makes no difference.
+    /// Returns true if a phase makes no difference.
     pub(super) fn is_up_to_phase(self) -> bool {
         self.ends == Ends::Vectors
     }
@@ -74,7 +74,7 @@ impl Start {
         vector
     }
 
-    /// Whether every vector counts.
+    /// Returns true if every vector counts.
     pub(super) fn is_all(self) -> bool {
         self.free == self.n_qubits
     }
@@ -103,18 +103,18 @@ impl Start {
     }
 }
 
-/// Where circuits are run: the values of the inputs, and those of all parameters.
+/// Point at which circuits are run: the values of the inputs, and those of all parameters.
 struct Place {
     inputs: Vec<f64>,
     values: Vec<f64>,
 }
 
-/// What two runs at one point say.
+/// Comparison of two runs at one point.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     /// The norm of the difference, with the best phase.
     distance: f64,
-    /// The same without any phase.
+    /// The norm of the difference without any phase.
     plain: f64,
     /// The phase of the first over the second.
     phase: f64,
@@ -161,7 +161,7 @@ impl<'a> Numeric<'a> {
         self.seen
     }
 
-    /// What rounding may have moved the distances by that were seen so far.
+    /// Returns a bound on the effect of rounding on the distances so far.
     pub(super) fn error_bound(&self) -> f64 {
         self.bound
     }
@@ -215,8 +215,8 @@ impl<'a> Numeric<'a> {
         Ok(Apart { bound, ..apart })
     }
 
-    /// What a circuit makes of the random state, computed on numbers of type T, and the error of
-    /// planning it.
+    /// Returns the image of the random state under a circuit, computed on numbers of type T, and
+    /// the error of planning it.
     fn image<T: Real>(
         &self,
         which: usize,
@@ -273,7 +273,7 @@ impl<'a> Numeric<'a> {
         Some(Witness { params, distance: apart.distance, error: apart.bound })
     }
 
-    /// Whether numbers show a difference beyond the tolerance, whatever rounding did.
+    /// Returns true if numbers show a difference beyond the tolerance, whatever the rounding.
     fn shows(&self, seen: &[(Place, Apart)]) -> bool {
         seen.iter().any(|(_, apart)| apart.distance > self.settings.tolerance + apart.bound)
     }
@@ -300,7 +300,7 @@ impl<'a> Numeric<'a> {
         Ok(report)
     }
 
-    /// What is to be said where rounding may do more than the tolerance allows.
+    /// Returns the reason where rounding may exceed the tolerance.
     fn blurred(&self) -> String {
         if self.bound <= self.settings.tolerance {
             return String::new();

@@ -23,7 +23,7 @@ const LARGEST_DECIMAL: f64 = 1e6;
 const FINEST_DECIMAL: i128 = 10i128.pow(12);
 /// The largest number in the factor of a computed parameter.
 const LARGEST_FACTOR: i64 = 1000;
-/// How much coarser single precision is.
+/// Ratio of the rounding units of single and double precision.
 const SINGLE: f64 = (1u64 << 29) as f64;
 
 /// The parameter that stands for one radian: always the first.
@@ -160,7 +160,7 @@ impl Pair {
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
-            // What is rounded is a number of its own.
+            // A rounded number is a number of its own.
             let own = || Expr::symbol(&format!("computed_{}", id.number()));
             let value = param.definition.as_ref().and_then(|e| match e.angles().any(is_vague) {
                 true => Some(own()),
@@ -173,7 +173,7 @@ impl Pair {
             }
             self.values.push(value);
         }
-        // What is rounded is no number to calculate with exactly.
+        // A rounded number is no number to calculate with exactly.
         let vague = expr.angles().any(is_vague);
         let normal = match exact(&expr).evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
@@ -252,7 +252,7 @@ impl Pair {
         }
     }
 
-    /// The same for the factors of parameters: `3.141593*a` becomes a computed parameter `pi*a`.
+    /// Snaps the factors of parameters: `3.141593*a` becomes a computed parameter `pi*a`.
     fn snapped_factors(
         &mut self,
         angle: Angle,
@@ -397,7 +397,7 @@ impl Pair {
         self.gates().flat_map(Gate::params).flat_map(Angle::terms).map(|t| t.0)
     }
 
-    /// Whether a gate uses a computed parameter.
+    /// Returns true if a gate uses a computed parameter.
     pub(super) fn has_computed(&self) -> bool {
         let params = self.circuits[0].params();
         self.used_params().any(|id| id != RADIAN && params[id.index()].definition.is_some())
@@ -420,7 +420,7 @@ impl Pair {
     }
 }
 
-/// Whether an angle within a computed parameter is no number to calculate with exactly.
+/// Returns true if an angle within a computed parameter is no number to calculate with exactly.
 fn is_vague(angle: &Angle) -> bool {
     let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.is_short());
     angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())

@@ -32,10 +32,10 @@ const SPARE_BITS: usize = 2;
 /// The difference of probabilities of a bit from which on it is told.
 const TOLD_ALONE: f64 = 1e-6;
 
-/// What a classical bit is at the end.
+/// Source of a classical bit at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source {
-    /// What a measurement of this qubit says.
+    /// Outcome of a measurement of this qubit.
     Qubit(usize),
     /// 1.
     One,
@@ -118,7 +118,7 @@ impl Readout {
         })
     }
 
-    /// The same of circuits on some of the qubits.
+    /// Restricts the readout to circuits on some of the qubits.
     pub(super) fn placed(mut self, on: &Compact) -> Readout {
         for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
             if let Source::Qubit(qubit) = source {
@@ -200,7 +200,7 @@ impl Readout {
         to.into_iter().map(|to| to.or_else(|| free.next())).collect()
     }
 
-    /// Which bits are read from other qubits, if any.
+    /// Returns a note about the bits that are read from other qubits, if any.
     fn note_of_moved(&self) -> Option<String> {
         let number = |qubit: usize| self.qubits.get(qubit).copied().unwrap_or(qubit);
         let moved = self.bits.iter().filter_map(|bit| match bit.sources {
@@ -385,7 +385,7 @@ fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>
     Ok(all)
 }
 
-/// Whether all registers that some bits are of have namesakes in a circuit.
+/// Returns true if all registers that some bits are of have namesakes in a circuit.
 fn has_names(circuit: &Circuit, bits: &[Shown<'_>]) -> bool {
     let is_there = |name: &str| circuit.registers().iter().any(|r| !r.hidden && r.name == name);
     bits.chunk_by(|a, b| a.register == b.register).all(|bits| is_there(bits[0].register))
@@ -394,7 +394,7 @@ fn has_names(circuit: &Circuit, bits: &[Shown<'_>]) -> bool {
 /// The circuit with its output qubits in other places.
 fn with_outputs(circuit: &Circuit, to: &[usize]) -> Result<Circuit, CircuitError> {
     let mut circuit = circuit.clone();
-    // What is on each qubit now, by where it shall be.
+    // Target of the content of each qubit.
     let mut held = to.to_vec();
     for qubit in 0..held.len() {
         while held[qubit] != qubit {

@@ -1,5 +1,5 @@
-//! What rounding may add to a distance in numbers: a bound that holds for every circuit, gate by
-//! gate.
+//! Bound on what rounding may add to a distance in numbers: a bound that holds for every circuit,
+//! gate by gate.
 //!
 //! Let u be half a unit in the last place of 1, and `m = 2^k` the rows of the matrix M of a gate on
 //! k targets; controls only leave amplitudes alone. A step takes the computed vector x to
