@@ -64,7 +64,7 @@ impl<'de, T: Real, R: Scalar<Real = T> + Deserialize<'de>> Deserialize<'de> for 
     }
 }
 
-/// What is written as its text and read back from it.
+/// Implements serialization as text.
 macro_rules! by_text {
     ($($Type:ty)*) => {$(
         impl Serialize for $Type {
@@ -84,7 +84,7 @@ by_text! { PauliString PauliSum }
 
 #[cfg(feature = "qasm")]
 impl Serialize for crate::circuit::Circuit {
-    /// As OpenQASM 3.
+    /// Serializes as OpenQASM 3.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = crate::print::to_qasm3(self).map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&text)
