@@ -166,7 +166,7 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)* }
     };
 
-    // What the language has not: told once.
+    // Constructs that the language lacks: reported once.
     (staged $tl:tt match $e:tt $($r:tt)*) => { $crate::__program_write! { staged no_match ($e) } };
     (native $tl:tt match $($r:tt)*) => { loop {} };
     (native $tl:tt loop $($r:tt)*) => { loop {} };

@@ -24,13 +24,13 @@ pub fn plain(name: &'static str) -> &'static str {
 /// A function, a rule or a primitive.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// Where it is defined: its identity.
+    /// Path of the definition: its identity.
     pub path: &'static str,
     /// Its name in the program.
     pub name: &'static str,
     /// Its parameters.
     pub params: Vec<Param>,
-    /// What it returns.
+    /// Kind of the result.
     pub result: Kind,
     /// Its body; none for a primitive.
     pub body: Option<fn()>,
@@ -155,8 +155,8 @@ fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     Ok(module)
 }
 
-/// What is registered under that name, a function of those kinds or a primitive; or a new primitive
-/// without a rule.
+/// Returns the callee registered under that name, a function of those kinds or a primitive; or a
+/// new primitive without a rule.
 fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Callee, RuleError> {
     let params: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
     let registered = rules.program();

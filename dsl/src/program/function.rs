@@ -126,7 +126,7 @@ macro_rules! __program_import {
     };
 }
 
-/// What is particular to functions, rules and primitives.
+/// Parts that differ between functions, rules and primitives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_bodies {
@@ -228,7 +228,7 @@ macro_rules! __program_params {
     };
 }
 
-/// What gives the value of a pullback.
+/// Call that gives the value of a pullback.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_bars {

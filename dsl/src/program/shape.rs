@@ -42,7 +42,7 @@ pub mod kinds {
     pub type array<E = f64> = ketgrad_core::array::Array<E>;
 }
 
-/// What a type of the language is in the three worlds.
+/// Representations of a type of the language in the three worlds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no kind of a program",
     label = "expected `real`, `complex`, `int`, `bool`, `array`, `array<complex>`, `array<int>`, a tuple or a struct"
@@ -117,7 +117,7 @@ pub trait IsReal {}
 impl IsReal for f64 {}
 impl<W, K: IsReal> Real for Of<W, K> {}
 
-/// What second derivatives are by, at a call.
+/// Kinds that second derivatives are taken by, at a call.
 pub trait RealOrArray {}
 /// [`RealOrArray`], of a kind.
 #[diagnostic::on_unimplemented(

@@ -5,7 +5,7 @@
 //! Rust looks for modules: `f(x)` is a call of the function, and `f::grad(x)` one of a function in
 //! the module.
 //!
-//! Whether a function has a transform is seen where it is used, not where it is defined: the bounds
+//! That a function has a transform is checked where it is used, not where it is defined: the bounds
 //! mention a type parameter ([`Of`](super::shape::Of)), so that rustc looks at them at calls alone.
 
 /// The parameters that have tangents, by the words of their kinds: `[(d kind)…]`, for the macro

@@ -1,6 +1,6 @@
 //! `program!`: what a statement becomes, in either world.
 
-/// What a statement becomes.
+/// Expansion of a statement.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_write {

@@ -108,7 +108,7 @@ pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
 pub trait Numbers<S: Number> {
     /// Its elements.
     type Element: Element<Number = S>;
-    /// As a value of the executor.
+    /// Converts to a value of the executor.
     fn value(self) -> Value<S>;
 }
 impl<S: Number, E: Element<Number = S>> Numbers<S> for Arr<E> {
@@ -130,10 +130,10 @@ impl<S: Number, X: Entry<S>, const M: usize> Numbers<S> for [X; M] {
     }
 }
 
-/// What an array of numbers of the kind `S` is written out of, where one is asked for: int literals
+/// Entry of a literal array of numbers of the kind `S`, where one is asked for: int literals
 /// are real there.
 pub trait Entry<S: Number>: Sized {
-    /// What the array is of.
+    /// Element of the array.
     type Element: Element<Number = S>;
     /// The array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
@@ -182,11 +182,11 @@ macro_rules! refused {
 }
 refused! { f64 i64 N<S> Z<S> }
 
-/// What stands beside an array of `E`: another one, or a number.
+/// Operand beside an array of `E`: another one, or a number.
 pub trait Beside<E: Element> {
-    /// What they make together.
+    /// Element of the result.
     type Out: Element<Number = E::Number>;
-    /// As a value of the executor.
+    /// Converts to a value of the executor.
     fn operand(self) -> Value<E::Number>;
 }
 macro_rules! beside {
@@ -228,7 +228,7 @@ where
     }
 }
 
-/// What an operand is in Rust.
+/// Type of an operand in Rust.
 macro_rules! operand {
     (Int) => { i64 };
     (Ints) => { Arr<i64> };
@@ -242,7 +242,7 @@ macro_rules! given {
         list($x.fit())
     };
 }
-/// What a function gives, of elements `E`.
+/// Type of the result of a function, of elements `E`.
 macro_rules! result {
     (Array $S:ty, $E:ty) => { Arr<$E> };
     (Number $S:ty, $E:ty) => { $E };
@@ -472,7 +472,7 @@ pub(super) fn length(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// What there is, or a panic at the caller.
+/// Returns the result, or panics at the caller.
 #[track_caller]
 pub(super) fn sure<T>(result: Result<T, ArrayError>) -> T {
     match result {

@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// What `real(n)` takes.
+/// Argument of `real(n)`.
 pub trait Whole<S> {
-    /// What it gives.
+    /// Type of the result.
     type Out;
     /// It as a real number.
     fn whole(self) -> Self::Out;
@@ -50,7 +50,7 @@ impl Ordinal for &Arr<i64> {
         self.clone().ordinal()
     }
 }
-/// What `cmp(n, m)` takes and gives.
+/// Arguments and result of `cmp(n, m)`.
 pub trait Compared<S, Y> {
     /// A number of two ints, else an array.
     type Out;
@@ -153,7 +153,7 @@ impl<T> Arr<T> {
     pub fn dim(&self, axis: impl Fit<i64>) -> i64 {
         array_functions::dim(self, axis)
     }
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

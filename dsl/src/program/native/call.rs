@@ -119,7 +119,7 @@ fn run_transform<S: Number>(
     code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).map_err(|e| e.to_string())
 }
 
-/// What functions of arrays take.
+/// Returns the kind of the argument of functions of arrays.
 fn kind<S: Number>(value: &Value<S>) -> Kind {
     match value {
         Datum::Real(_) => Kind::Real,

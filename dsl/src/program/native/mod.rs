@@ -60,9 +60,9 @@ impl<T> Default for Arr<T> {
     }
 }
 
-// What becomes what.
+// Conversions.
 
-/// What can be used as a value: a variable that is initialised with it owns an `Out`.
+/// Type that can be used as a value: a variable that is initialised with it owns an `Out`.
 pub trait Bind<S> {
     /// The value.
     type Out;
@@ -70,7 +70,7 @@ pub trait Bind<S> {
     fn bind(self) -> Self::Out;
 }
 
-/// What can stand where a `T` is expected.
+/// Type that is accepted where a `T` is expected.
 pub trait Fit<T> {
     /// The value.
     fn fit(self) -> T;
@@ -81,7 +81,7 @@ pub fn fit<T, X: Fit<T>>(x: X) -> T {
     x.fit()
 }
 
-/// What an immutable variable holds: numbers as they are, arrays by reference.
+/// Type that an immutable variable holds: numbers as they are, arrays by reference.
 pub trait Hold {
     /// It.
     type Held<'a>
@@ -180,9 +180,9 @@ impl<S, X: Bind<S, Out: Item>, const M: usize> Bind<S> for [X; M] {
     }
 }
 
-/// What an array is written out of: numbers, and arrays, which are stacked.
+/// Entry of a literal array: numbers, and arrays, which are stacked.
 pub trait Item: Sized {
-    /// What the array is of.
+    /// Element of the array.
     type Element;
     /// The array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;

@@ -1,4 +1,4 @@
-//! What the functions of the language take and do on native values: one trait for each sort of
+//! Functions of the language on native values: one trait for each sort of
 //! function.
 
 use super::*;
@@ -73,7 +73,7 @@ macro_rules! common_literals {
 }
 common_literals! { f64, f64; f64, i64; i64, f64; i64, i64; }
 
-/// What every kind of number can do, besides the functions of one number.
+/// Operations of every kind of number, besides the functions of one number.
 pub trait Parts {
     /// Its real numbers.
     type Real;
@@ -215,14 +215,14 @@ impl RealNumeric for i64 {
 
 /// Two real numbers.
 pub trait RealCommon<R> {
-    /// What they make together.
+    /// Type of the result.
     type Out;
     /// An operation on them.
     fn real2(self, op: Real2, other: R) -> Self::Out;
 }
-/// What `complex` takes.
+/// Arguments of `complex`.
 pub trait Assembled<S, R> {
-    /// What it gives.
+    /// Type of the result.
     type Out;
     /// The complex number of a real and an imaginary part.
     fn assembled(self, other: R) -> Self::Out;
@@ -263,7 +263,7 @@ real_common! { @literals f64, f64; f64, i64; i64, f64; i64, i64; }
 
 /// `x^n`
 pub trait Power {
-    /// What it gives.
+    /// Type of the result.
     type Out;
     /// The power.
     fn power(self, n: i64) -> Self::Out;

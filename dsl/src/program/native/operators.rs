@@ -7,7 +7,7 @@ use std::{
 
 use super::*;
 
-/// What may stand beside a real number: another one, or a literal.
+/// Right operand beside a real number: another one, or a literal.
 pub trait RealOperand<S> {
     /// It.
     fn real(self) -> S;
@@ -143,7 +143,7 @@ fn place(i: i64) -> usize {
     usize::try_from(i).unwrap_or(usize::MAX)
 }
 
-/// What can be compared with what.
+/// Pairs of types that can be compared.
 pub trait Alike<R> {
     /// The order of the two; `None` where one is NaN.
     fn order(self, other: R) -> Option<Ordering>;
@@ -169,7 +169,7 @@ alike! {
     [] f64, f64: |a, b| a.partial_cmp(&b);
     [] f64, i64: |a, b| a.partial_cmp(&(b as f64));
     [] i64, f64: |a, b| (a as f64).partial_cmp(&b);
-    // As above: only the staged body says that complex numbers have no order.
+    // As above, only the staged body reports that complex numbers have no order.
     [S: Number] Z<S>, Z<S>: |_a, _b| None;
     [S: Number] Z<S>, f64: |_a, _b| None;
     [S: Number] Z<S>, N<S>: |_a, _b| None;

@@ -11,10 +11,10 @@ use ketgrad_core::{ir::Int2, staging::Composed};
     label = "expected an array of real or complex numbers"
 )]
 pub trait NumberArray: Operand {
-    /// What it is of.
+    /// Kind of the element.
     type Element: Single;
 }
-/// What arrays of numbers are of.
+/// Kinds of the elements of arrays of numbers.
 pub trait Single: NumberKind {
     /// The kind of the array.
     type Array: Numbers;
@@ -41,10 +41,10 @@ impl<X: Entry, const M: usize> NumberArray for [X; M] {
     type Element = X::Element;
 }
 
-/// What an array of real or complex numbers is written out of, where one is asked for: int literals
+/// Entry of a literal array of real or complex numbers, where one is asked for: int literals
 /// are real there.
 pub trait Entry: Operand {
-    /// What the array is of.
+    /// Kind of the element of the array.
     type Element: Single;
 }
 macro_rules! entries {
@@ -165,7 +165,7 @@ macro_rules! given {
         $x.given(Some(&<Array<i64> as Shape>::kind()))
     };
 }
-/// What a function gives, of elements `E`.
+/// Kind of the result of a function, of elements `E`.
 macro_rules! result {
     (Array $E:ty) => { Ex<<$E as Single>::Array> };
     (Number $E:ty) => { Ex<$E> };

@@ -6,9 +6,9 @@
 //! and names what it stands for: a variable, a field of another handle, or a value. It is read when
 //! an operator uses it, so that a variable gives what it holds at that moment.
 //!
-//! What the language means is decided by [`Stage`], as for program text; the types here only let
-//! rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an
-//! int.
+//! The meaning of the language is decided by [`Stage`], as for program text; the types here only
+//! let rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number,
+//! `Ex<i64>` an int.
 //!
 //! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression
 //! begins. What the macro itself writes (a comparison, a new element, a loop's counter, a constant)
@@ -56,7 +56,7 @@ impl<K> Clone for Ex<K> {
 }
 impl<K> Copy for Ex<K> {}
 
-/// What a handle stands for.
+/// Node that a handle refers to.
 #[derive(Clone, Copy, Debug)]
 enum Node {
     Given(Given),
@@ -65,7 +65,7 @@ enum Node {
     Field(u32, usize),
 }
 
-/// What a call by name becomes.
+/// Target of a call by name.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A function of the program.
@@ -79,7 +79,7 @@ pub enum Callee {
 pub struct Module {
     /// Its functions.
     pub program: Program,
-    /// What can be called, by the path of its definition.
+    /// Functions that can be called, by the path of their definition.
     pub callees: HashMap<&'static str, Callee>,
     /// The transforms of functions that bodies call.
     pub transforms: Transforms,
@@ -193,7 +193,7 @@ impl Building {
     }
 }
 
-/// What stands for a value that is missing.
+/// Placeholder for a value that is missing.
 pub(super) trait Missing {
     fn missing() -> Self;
 }
@@ -221,7 +221,7 @@ pub(super) fn here() {
     with(|b| b.stage.b.set_position(Position::new(at.line(), at.column())));
 }
 
-/// What can be used as a value: handles, literals, and tuples, arrays and structs of them.
+/// Type that can be used as a value: handles, literals, and tuples, arrays and structs of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value of a program",
     label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
@@ -241,7 +241,7 @@ pub trait Operand {
     }
 }
 
-/// What variables hold: a handle, or a tuple or a struct of them.
+/// Type that variables hold: a handle, or a tuple or a struct of them.
 pub trait Handle: Operand + Copy {
     /// The handle to a node.
     fn of(node: u32) -> Self;
@@ -249,7 +249,7 @@ pub trait Handle: Operand + Copy {
     fn kind() -> Kind;
 }
 
-/// What a variable that is initialised with it holds.
+/// Type that a variable initialised with it holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value of a program",
     label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
@@ -259,7 +259,7 @@ pub trait Bind: Operand {
     type Out: Handle;
 }
 
-/// What can stand where a value of kind `T` is expected.
+/// Type that is accepted where a value of kind `T` is expected.
 #[diagnostic::on_unimplemented(
     message = "expected a value of kind `{T}`, given `{Self}`",
     label = "this is `{Self}`",
@@ -362,7 +362,7 @@ impl<X: Bind<Out: Item>, const M: usize> Bind for [X; M] {
     type Out = <X::Out as Item>::Array;
 }
 
-/// What an array is written out of: numbers, and arrays, which are stacked.
+/// Entry of a literal array: numbers, and arrays, which are stacked.
 pub trait Item: Handle {
     /// The array.
     type Array: Handle;

@@ -127,7 +127,8 @@ pairs! {
     (f64, f64) f64; (f64, i64) f64; (i64, f64) f64; (i64, i64) i64;
 }
 
-/// What a comparison outside of a condition would need: there it would have to be a `bool` of Rust.
+/// Bound that a comparison outside of a condition fails: there it would have to be a `bool` of
+/// Rust.
 #[diagnostic::on_unimplemented(
     message = "program!: a comparison stands only in the condition of an `if` or a `while`",
     label = "compared outside of a condition",

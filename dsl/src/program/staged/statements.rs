@@ -1,4 +1,4 @@
-//! What the macro makes of statements: variables, assignment, parameters, `return`, calls.
+//! Expansion of statements: variables, assignment, parameters, `return`, calls.
 
 use super::*;
 
@@ -75,13 +75,13 @@ impl<K: PowersAreWrittenAsPowOrPowi, R> std::ops::BitXor<R> for Ex<K> {
     }
 }
 
-/// What `match` would need.
+/// Bound that a `match` fails.
 #[diagnostic::on_unimplemented(
     message = "program!: there is no `match`: write `if … {{ … }} else if … {{ … }} else {{ … }}`",
     label = "no `match` over this"
 )]
 pub trait Matched {}
-/// Where a `match` stands.
+/// Marks the location of a `match`.
 pub fn there_is_no_match(_: impl Matched) {}
 
 /// A parameter of the function under construction.
