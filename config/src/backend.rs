@@ -76,12 +76,12 @@ fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Term
     }
 }
 
-/// How many gates a circuit has.
+/// Returns the number of gates of a circuit.
 fn gates(circuit: &Circuit) -> usize {
     circuit.instructions().iter().filter(|i| i.operation.is_gate()).count()
 }
 
-/// Whether the states of a circuit stay on a device, so that none is in the host's memory.
+/// Returns true if the states of a circuit stay on a device, so that none is in the host's memory.
 pub(crate) fn stays_there<T: Number>(executors: &Executors, circuit: &Circuit) -> bool {
     let executor = executors.best::<Complex<T>>(circuit.n_qubits(), gates(circuit));
     executor.residents().is_some() && final_measurements(circuit).is_ok()

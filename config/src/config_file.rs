@@ -29,7 +29,7 @@ use crate::{
     report::Failure,
 };
 
-/// What a config file says.
+/// Contents of a config file.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     top: CommonArgs,

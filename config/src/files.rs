@@ -11,7 +11,7 @@ use crate::report::Failure;
 /// The largest text that is read: far above any circuit that a person or a compiler writes.
 const MAX_TEXT: u64 = 1 << 30;
 
-/// What some editors put before a text.
+/// Mark that some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to
@@ -40,7 +40,7 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
 /// without an end.
 ///
 /// # Errors
-/// As [`read_text`].
+/// Fails when [`read_text`] does.
 pub fn read_included(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     let refused = |why: &str| Failure::input(format_args!("cannot read {name}: {why}"));
@@ -62,7 +62,7 @@ pub fn read_included(path: &Path) -> Result<String, Failure> {
 /// Opens a file; a directory is an error at once.
 ///
 /// # Errors
-/// What the system says.
+/// Fails with the error of the operating system.
 pub fn open(path: &Path) -> io::Result<fs::File> {
     let file = fs::File::open(path)?;
     if file.metadata()?.is_dir() {

@@ -38,16 +38,16 @@ pub(crate) fn error_bar(text: &str) -> Option<Range<usize>> {
     ERROR_BARS.iter().filter_map(find).min_by_key(|mark| mark.start)
 }
 
-/// What is given for one name.
+/// Value that is given for one name.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// As text, without its error bar.
+    /// Text of the value, without its error bar.
     text: String,
     /// A number of a file.
     number: Option<f64>,
-    /// What follows the mark of an error bar.
+    /// Text after the mark of an error bar.
     error: Option<String>,
-    /// Who gave it, and for which name.
+    /// Option or file that gave it, and the name that it was given for.
     from: String,
 }
 
@@ -89,7 +89,7 @@ impl Entry {
 /// Values by name.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// What gives single values.
+    /// Option that gives single values.
     option: &'static str,
     entries: BTreeMap<String, Entry>,
     /// NumPy files with the values of the parameters that have no other, or of all.
@@ -129,17 +129,17 @@ impl Given {
         Ok(Given { option, entries, tables, in_files, read_for: Vec::new(), origin: None })
     }
 
-    /// What gives the value of a name that a file gives: `--set` may win over it.
+    /// Returns the source of the value of a name that a file gives: `--set` may win over it.
     pub(crate) fn in_file(&self, name: &str) -> Option<&str> {
         self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
     }
 
-    /// Whether a name has a value of its own.
+    /// Returns true if a name has a value of its own.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.contains_key(name)
     }
 
-    /// Whether there are tables, which have values of other names.
+    /// Returns true if there are tables, which have values of other names.
     pub(crate) fn has_tables(&self) -> bool {
         !self.tables.is_empty()
     }
@@ -202,7 +202,7 @@ impl Given {
         &self.read_for
     }
 
-    /// How a value is given, in `file` if not alone.
+    /// Returns advice for giving a value, in `file` if not alone.
     pub(crate) fn how(&self, name: &str, file: &str) -> String {
         match self.option.split_once('.') {
             None => format!("give it with {} '{name}=…' or --params {file}", self.option),
@@ -210,7 +210,7 @@ impl Given {
         }
     }
 
-    /// What is left, as values of parameters.
+    /// Returns the values that are left, as values of parameters.
     ///
     /// # Errors
     /// [`Failure`] for a value that is no finite number.
@@ -232,7 +232,7 @@ impl Given {
         Ok(errors)
     }
 
-    /// What carries no error bars where single points are needed.
+    /// Returns the name of the reader that takes no error bars, since it needs single points.
     pub(crate) fn reader(&self) -> &'static str {
         if self.option == "--set" { "this verb" } else { "`optimize`" }
     }

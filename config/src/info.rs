@@ -23,7 +23,7 @@ use crate::{
 const QUBITS: usize = 20;
 const GATES: usize = 100;
 
-/// What `info` says; the fields are the keys of its JSON.
+/// Answer of `info`; the fields are the keys of its JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
     /// The version of the program.
@@ -34,11 +34,11 @@ pub struct Info {
     pub threads: usize,
     /// The memory in bytes.
     pub memory: Memory,
-    /// Who runs circuits, for each precision.
+    /// Backends that run circuits, for each precision.
     pub backends: Vec<Backend>,
     /// The features that the program was built with.
     pub features: Vec<&'static str>,
-    /// How long it took to find out.
+    /// Seconds that the search took.
     pub seconds: f64,
     #[serde(skip)]
     json: bool,
@@ -49,9 +49,9 @@ pub struct Info {
 pub struct CpuFeatures {
     /// The kind of processor.
     pub architecture: &'static str,
-    /// What the processor can do.
+    /// Features that the processor has.
     pub detected: Vec<&'static str>,
-    /// What the kernels make use of.
+    /// Features that the kernels use.
     pub in_use: Vec<&'static str>,
 }
 
@@ -60,7 +60,7 @@ pub struct CpuFeatures {
 pub struct Memory {
     /// All of it.
     pub total: Option<u64>,
-    /// What is free.
+    /// Bytes that are free.
     pub available: Option<u64>,
     /// `--memory-limit`.
     pub limit: Option<u64>,
@@ -73,11 +73,11 @@ pub struct Backend {
     pub name: String,
     /// The precision that it serves.
     pub precision: &'static str,
-    /// Whether a run would use it.
+    /// True if a run would use it.
     pub chosen: bool,
     /// Why.
     pub reason: String,
-    /// What it says of itself.
+    /// Description that it gives of itself.
     pub description: String,
 }
 
@@ -159,7 +159,7 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
     backends
 }
 
-/// Who would run a circuit of ordinary size.
+/// Returns the backend that would run a circuit of ordinary size.
 fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Option<String> {
     match plugins.chosen::<T>(&common.backend, QUBITS, GATES) {
         Ok(executors) => Some(executors.best::<Complex<T>>(QUBITS, GATES).name().to_owned()),

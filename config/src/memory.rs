@@ -62,8 +62,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
 pub struct SystemMemory {
     /// All of it, in bytes.
     pub total: Option<u64>,
-    /// What a new process can have without swapping, the limits of its control groups and of its
-    /// address space (`ulimit -v`) included.
+    /// Bytes that a new process can have without swapping, the limits of its control groups and of
+    /// its address space (`ulimit -v`) included.
     pub available: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl SystemMemory {
     }
 }
 
-/// What is left of the address space that this process may have.
+/// Returns the bytes that are left of the address space that this process may have.
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
@@ -144,7 +144,7 @@ fn control_group() -> (Option<u64>, Option<u64>) {
     (limit, free)
 }
 
-/// What a run will allocate, item by item.
+/// Memory that a run will allocate, item by item.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     items: Vec<(String, u128)>,

@@ -75,7 +75,7 @@ use crate::{
 /// The most qubits of a gate that a rule may name.
 const MOST_WIDTH: u64 = 64;
 
-/// Which measurements a circuit has besides its own.
+/// Measurements that a circuit has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unwritten {
     /// None.
@@ -294,7 +294,8 @@ impl<T> Each<T> {
     }
 }
 
-/// Whether values are given one by one; they are as many as `places`, which are those of a key.
+/// Returns true if values are given one by one; their number is that of `places`, which are those
+/// of a key.
 fn one_by_one(
     lengths: impl Iterator<Item = Option<usize>>,
     key: &'static str,

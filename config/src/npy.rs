@@ -56,7 +56,7 @@ pub enum NpyError {
     Type {
         /// NumPy's code of the type.
         given: String,
-        /// What would do.
+        /// Data types that would be accepted.
         expected: &'static str,
     },
     /// Another shape.
@@ -64,21 +64,21 @@ pub enum NpyError {
     Shape {
         /// The lengths.
         given: Vec<u64>,
-        /// What would do, in words.
+        /// Shapes that would be accepted, in words.
         expected: String,
     },
     /// Fewer numbers than the header says.
     #[error("the file is cut off: it ends after {given} of {expected} numbers")]
     Truncated {
-        /// How many are there.
+        /// Number of values found.
         given: u64,
-        /// How many should be.
+        /// Number of values expected.
         expected: u64,
     },
     /// Something follows the numbers.
     #[error("more bytes follow the {expected} numbers that the header names")]
     Trailing {
-        /// How many numbers there should be.
+        /// Number of values expected.
         expected: u64,
     },
     /// Numbers that are no state.
@@ -102,9 +102,9 @@ pub trait Number: Element + serde::Serialize {
     /// Writes the number, least significant byte first.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails with the error of the operating system.
     fn write_to(self, out: &mut dyn Write) -> io::Result<()>;
-    /// Whether it is neither infinite nor NaN.
+    /// Returns true if it is neither infinite nor NaN.
     fn finite(self) -> bool;
 }
 
@@ -160,13 +160,13 @@ pub fn read_state<T: Number>(
 /// Rows of real numbers: a 1-D file is one row, a 2-D file several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// How many numbers in each.
+    /// Number of values in each row.
     pub columns: usize,
     /// All numbers, row by row.
     pub numbers: Vec<f64>,
-    /// Whether the file is 2-D, even with a single row.
+    /// True if the file is 2-D, even with a single row.
     pub two_dimensional: bool,
 }
 
@@ -212,11 +212,11 @@ pub struct Items {
     /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the
     /// real and the imaginary part.
     pub numbers: Vec<f64>,
-    /// What the numbers are.
+    /// Type of the numbers.
     pub kind: ItemKind,
 }
 
-/// What the numbers of a file are.
+/// Type of the numbers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemKind {
     /// Integers.
@@ -257,7 +257,7 @@ fn by_rows(numbers: &[f64], parts: usize, shape: &[usize]) -> Vec<f64> {
     places.into_iter().flat_map(|place| &numbers[place..place + parts]).copied().collect()
 }
 
-/// What stands before the numbers.
+/// Header, which precedes the numbers.
 struct Header {
     descr: String,
     fortran: bool,

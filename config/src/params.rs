@@ -28,7 +28,7 @@ pub(crate) type Named = BTreeMap<String, Angle>;
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
 pub struct Points {
-    /// What holds for every run, and wins over the table.
+    /// Values that hold for every run, and win over the table.
     fixed: Named,
     /// A run for each row.
     table: Option<Table>,
@@ -38,7 +38,7 @@ pub struct Points {
     own: Vec<String>,
     /// The standard deviations of inputs that have one.
     errors: BTreeMap<String, f64>,
-    /// Whether results are lists over the rows.
+    /// True if results are lists over the rows.
     pub sweep: bool,
     /// The text of the circuit.
     origin: Option<Arc<Parsed>>,
@@ -118,7 +118,7 @@ impl Points {
     /// The observables with the values that there are for their parameters.
     ///
     /// # Errors
-    /// As [`Points::observables`].
+    /// Fails when [`Points::observables`] does.
     pub(crate) fn bound(&self, observables: &[Parametric]) -> Result<Vec<Parametric>, Failure> {
         let bound = |Parametric { text, sum }: &Parametric| {
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), 0)?;
@@ -172,7 +172,7 @@ impl Points {
         self.columns.contains_key(name) || self.fixed.contains_key(name)
     }
 
-    /// Whether all inputs have a value.
+    /// Returns true if all inputs have a value.
     pub(crate) fn is_complete(&self, circuit: &Circuit) -> bool {
         self.names(circuit).into_iter().all(|name| self.has_value(name))
     }
@@ -185,13 +185,13 @@ impl Points {
         (!self.errors.is_empty()).then(|| each.collect())
     }
 
-    /// How many runs.
+    /// Returns the number of runs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.as_ref().map_or(1, |t| t.rows)
     }
 
-    /// Whether there is no run at all.
+    /// Returns true if there is no run at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

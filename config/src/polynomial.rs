@@ -127,7 +127,7 @@ impl<'a> Polynomial<'a> {
     }
 }
 
-/// Whether a text is a sum, outside of parentheses.
+/// Returns true if a text is a sum, outside of parentheses.
 fn is_sum(text: &str) -> bool {
     let mut depth = 0i64;
     text.char_indices().any(|(at, c)| {

@@ -37,7 +37,7 @@ const MAX_MESSAGE: usize = 2 << 10;
 const MAX_NAME: usize = 80;
 const MAX_PATH: usize = 400;
 
-/// What the program exits with.
+/// Exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -54,7 +54,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What the system is told.
+    /// Returns the exit code for the operating system.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -76,13 +76,13 @@ impl From<Status> for ExitCode {
 /// Something to say about texts that were read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
-    /// How bad it is.
+    /// Severity of the remark.
     pub severity: Severity,
-    /// What it is.
+    /// Message of the remark.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub help: Option<String>,
-    /// Where it is.
+    /// Locations of the error.
     pub labels: Vec<Label>,
 }
 
@@ -95,9 +95,9 @@ impl From<Diagnostic> for Remark {
 /// Why the program ends without a result.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What it exits with.
+    /// Exit status of the program.
     pub status: Status,
-    /// What is wrong; labels point into `sources`.
+    /// Errors; labels point into `sources`.
     pub remarks: Vec<Remark>,
     /// The texts that were read.
     pub sources: Vec<SourceText>,
@@ -426,7 +426,8 @@ pub fn shortened_lines(text: &str) -> String {
     text.split_inclusive('\n').map(shortened).collect()
 }
 
-/// As [`clean`], but every byte keeps its place: a control character becomes `?` for each byte.
+/// Cleans text like [`clean`], but every byte keeps its place: a control character becomes `?` for
+/// each byte.
 fn clean_source(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

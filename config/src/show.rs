@@ -38,7 +38,7 @@ struct Text {
     seconds: f64,
     #[serde(skip)]
     json: bool,
-    /// Whether the text went to a file, so that only JSON repeats it.
+    /// True if the text went to a file, so that only JSON repeats it.
     #[serde(skip)]
     written: bool,
 }

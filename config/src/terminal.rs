@@ -11,7 +11,7 @@ pub trait Answer {
     /// Writes it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails with the error of the operating system.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
     /// The exit status once it is written.
@@ -25,7 +25,7 @@ pub trait Answer {
     }
 }
 
-/// Where messages go.
+/// Destination of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Say nothing but errors.
@@ -44,7 +44,7 @@ impl Terminal {
         Terminal { quiet, color: interactive && wanted && able, interactive }
     }
 
-    /// Whether someone looks at progress.
+    /// Returns true if progress is visible to a user.
     #[must_use]
     pub fn shows_progress(&self) -> bool {
         self.interactive && !self.quiet

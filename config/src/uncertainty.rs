@@ -37,7 +37,7 @@ impl Sources {
     /// there is no one final state.
     ///
     /// # Errors
-    /// As [`Expectation::hessian_by`].
+    /// Fails when [`Expectation::hessian_by`] does.
     pub(crate) fn of_gradient<T: Number + DualNum>(
         &self,
         (energy, observable): (&ParametricExpectation, usize),

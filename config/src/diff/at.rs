@@ -28,10 +28,10 @@ use crate::{
 
 type Value<T> = Datum<Complex<T>>;
 
-/// How many axes an array may have.
+/// Largest number of axes of an array.
 const MAX_AXES: usize = 32;
 
-/// Where a program is evaluated.
+/// Point at which a program is evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     /// Values by name, as `--at` takes them.
@@ -80,8 +80,8 @@ pub(crate) fn arguments<T: Number>(
     Ok(values.into_iter().flatten().collect())
 }
 
-/// What a NumPy file holds: the real numbers that have no value yet, in order, or the one array
-/// that has none.
+/// Returns the contents of a NumPy file: the real numbers that have no value yet, in order, or the
+/// one array that has none.
 fn table<T: Number>(
     params: &[Param],
     path: &Path,
@@ -169,7 +169,7 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 struct Reader<'a> {
     text: &'a str,
     name: &'a str,
-    /// What gives the text.
+    /// Option or file that gives the text.
     origin: &'a str,
 }
 
@@ -397,8 +397,8 @@ impl Reader<'_> {
     }
 }
 
-/// Where the imaginary part of a number such as `1+2i` begins, with its sign; `None` if it has
-/// none, as `pi`.
+/// Returns the position at which the imaginary part of a number such as `1+2i` begins, with its
+/// sign; `None` if it has none, as `pi`.
 fn imaginary(text: &str) -> Option<usize> {
     let text = text.trim_end();
     let number = text.strip_suffix(['i', 'j']).filter(|n| {

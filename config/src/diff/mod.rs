@@ -35,8 +35,8 @@ use crate::{
 /// The longest label of a place where a number is not finite: arrays may be long.
 const MOST: usize = 100;
 
-/// How long the derivatives of a program may have taken that are run once more, as they are
-/// written, to find such a place.
+/// Longest time that the derivatives of a program may have taken if they are run once more, as
+/// they are written, to find such a place.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// The bytes of a number under its name on the way to text, about.
@@ -305,7 +305,7 @@ fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
     names.collect()
 }
 
-/// What of a value has derivatives.
+/// Returns the part of a value that has derivatives.
 fn differentiable<T: Number>(value: Datum<Complex<T>>) -> Option<Datum<Complex<T>>> {
     match value {
         Datum::Tuple(fields) => {
@@ -420,7 +420,7 @@ pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) 
     }
 }
 
-/// What went wrong with a program that was read, underlined where it did.
+/// Returns the failure of a program that was read, underlined where it arose.
 pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Plugins) -> Failure {
     let message = plugins.missing_derivative(error).unwrap_or_else(|| error.to_string());
     let at = error.at();

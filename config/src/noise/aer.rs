@@ -38,7 +38,7 @@ const MOST_OPERATORS: usize = 1 << 16;
 
 type Operator = Matrix<Complex<f64>>;
 
-/// Whether a file is such a model: TOML does not begin so.
+/// Returns true if a file is such a model: TOML does not begin like one.
 pub(super) fn is_one(file: &File) -> bool {
     file.text.trim_start().starts_with('{')
 }
@@ -54,7 +54,7 @@ pub(super) fn read(file: &File, circuit: &Circuit) -> Result<NoiseModel, Failure
     })
 }
 
-/// What is wrong, and where.
+/// Error message and the location of the error.
 type Fault = (String, String);
 
 fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {

@@ -1,4 +1,4 @@
-//! What a rule takes its noise from: a named channel, operators, T1 and T2.
+//! Sources of the noise of a rule: a named channel, operators, T1 and T2.
 
 use ketgrad_core::{
     channel::{Channel, ChannelKind},
@@ -16,7 +16,7 @@ use crate::{
     section::Section,
 };
 
-/// What a rule takes its channels from.
+/// Source of the channels of a rule.
 pub(super) enum Source {
     Named(ChannelKind, Vec<Each<Strength>>),
     Operators(Channel),
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// How many values each parameter has, if it is a list.
+    /// Returns the number of values of each parameter, if it is a list.
     pub(super) fn lengths(&self) -> Vec<Option<usize>> {
         match self {
             Source::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
@@ -123,7 +123,7 @@ pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure>
     }
 }
 
-/// What a rule takes its channels from, for people.
+/// Error message that lists the possible sources of channels.
 const ONE_SOURCE: &str =
     "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
 

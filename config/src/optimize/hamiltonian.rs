@@ -36,7 +36,7 @@ impl Electrons {
     /// Unitary coupled cluster; with qubits taken off, of the excitations that keep the symmetries.
     ///
     /// # Errors
-    /// As [`ansatz::uccsd_from`].
+    /// Fails when [`ansatz::uccsd_from`] does.
     pub(super) fn uccsd(&self) -> Result<Circuit, CircuitError> {
         let (n, occupied) = (2 * self.molecule.n_orbitals(), self.molecule.occupied());
         let Some(tapering) = &self.tapering else {
@@ -97,7 +97,7 @@ impl Electrons {
     }
 }
 
-/// Where the Hamiltonian comes from, its file read.
+/// Source of the Hamiltonian, its file read.
 pub(super) struct Source<'a, 'i> {
     section: Section<'a, 'i>,
     /// The name and the text.

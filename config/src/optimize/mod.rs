@@ -219,7 +219,7 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let simulator = Simulator::new()
         .with_threads(common.start_threads()?)
         .with_memory_limit(common.memory_limit);
-    // What does not fit or does not converge is no fault of the job.
+    // Data that do not fit or do not converge are no error of the job.
     if let Some(electrons) = &job.electrons {
         return Ok(electrons.lowest(&simulator));
     }

@@ -1,4 +1,4 @@
-//! Where it is kept which plugins agreed.
+//! Folder of the cache of plugins that agreed.
 
 use std::path::PathBuf;
 

@@ -1,14 +1,14 @@
-//! What `plugins list` and `plugins verify` find, as text and as JSON.
+//! Findings of `plugins list` and `plugins verify`, as text and as JSON.
 
 use ketgrad_plugin_host::{BackendVerdict, Report, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What was found. A process in a sandbox hands it to the one that started it.
+/// Findings. A process in a sandbox hands them to the process that started it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) plugins: Vec<Row>,
-    /// Whom the rules that are programs alone come from.
+    /// Owner of the rules that are programs alone.
     pub(super) owner: String,
     /// Those rules.
     pub(super) rules: Vec<String>,
@@ -33,16 +33,16 @@ pub(super) struct Row {
     pub(super) is_disabled: bool,
 }
 
-/// What was compared.
+/// Results of the comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Comparisons {
     pub(super) verdicts: Vec<Told>,
     pub(super) backends: Vec<Compared>,
-    /// What calls left behind.
+    /// Side effects that calls left.
     pub(super) noticed: Vec<String>,
 }
 
-/// What came of a rule.
+/// Result of checking a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Told {
     rule: String,
@@ -52,7 +52,7 @@ pub(super) struct Told {
     reason: String,
 }
 
-/// What came of a device, or of gate kernels in the host's memory.
+/// Result of comparing a device, or gate kernels in the host's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub(super) name: String,
@@ -113,7 +113,8 @@ impl From<BackendVerdict> for Compared {
 }
 
 impl Found {
-    /// Whether nothing that was compared is wrong, and every plugin is there that should be.
+    /// Returns true if nothing that was compared is wrong, and every plugin is there that should
+    /// be.
     pub(super) fn is_right(&self) -> bool {
         let none = Comparisons::default();
         let compared = self.compared.as_ref().unwrap_or(&none);

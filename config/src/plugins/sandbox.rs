@@ -47,14 +47,14 @@ const FILES: u64 = 1024;
 const OUTPUT: usize = 16 << 20;
 const ERRORS: usize = 64 << 10;
 
-/// What its standard output is waited for once it has ended: what it has started may hold that
-/// open.
+/// Time that its standard output is waited for once it has ended: processes that it has started may
+/// hold that open.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a process in the sandbox is to do.
+/// Work of a process in the sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Task {
-    /// What the line with its answer begins with. A plugin's own output does not.
+    /// Prefix of the line with its answer. A plugin's own output does not have it.
     mark: String,
     /// Plugins that are not loaded.
     without: Vec<String>,
@@ -66,7 +66,7 @@ struct Task {
     seconds: u64,
 }
 
-/// What it answers.
+/// Answer of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Said {
     Found(Found),
@@ -115,7 +115,7 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
     Ok(found)
 }
 
-/// What is found about a plugin whose process did not answer.
+/// Returns the findings about a plugin whose process did not answer.
 fn died(entry: &PluginEntry, reason: String) -> Found {
     let path = entry
         .request
@@ -162,7 +162,7 @@ fn ended(status: Option<ExitStatus>, limit: Duration, errors: &str) -> String {
     let Some(how) = status else {
         return format!("in a process of its own it did not end within {} s", limit.as_secs_f64());
     };
-    // Who was called when it ended, or else its last words.
+    // The plugin that was called when it ended, or else its last words.
     let named = errors.lines().rev().find_map(|line| line.strip_prefix("ketgrad: "));
     match named.or_else(|| errors.lines().rev().find(|line| !line.trim().is_empty())) {
         Some(line) => format!("in a process of its own it gave no answer ({how}): {line}"),
@@ -241,8 +241,8 @@ pub(super) fn inside(
     Ok(Box::new(Line { mark: task.mark, said }))
 }
 
-/// What of the config is loaded: the plugins up to the one of the task, or all with the rules that
-/// are programs.
+/// Returns the part of the config that is loaded: the plugins up to the one of the task, or all
+/// with the rules that are programs.
 fn some(table: &PluginsTable, task: &Task) -> PluginsTable {
     let mut some = table.clone();
     let order = table.order();
@@ -285,14 +285,14 @@ fn limits(task: &Task) -> io::Result<()> {
         (Resource::Core, 0),
     ];
     for (resource, most) in all {
-        // What is stricter already stays.
+        // A stricter limit stays.
         let most = getrlimit(resource).maximum.map_or(most, |before| before.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
     #[cfg(target_os = "linux")]
     {
         rustix::thread::set_no_new_privs(true)?;
-        // Who started it may be ended itself.
+        // The process that started it may be ended itself.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     }
     Ok(())

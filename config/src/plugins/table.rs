@@ -62,7 +62,7 @@ pub struct PluginsTable {
 /// A `[[plugin]]`.
 #[derive(Clone, Debug)]
 pub struct PluginEntry {
-    /// What is asked for.
+    /// Request for the plugin.
     pub request: Request,
     /// `enabled`
     pub enabled: bool,
@@ -79,7 +79,7 @@ pub struct RuleEntry {
     pub file: Option<PathBuf>,
     /// `verify`
     pub verify: bool,
-    /// Where it stands.
+    /// Location in the file.
     pub span: Range<usize>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Results<T> {
     pub(crate) backend: String,
     pub(crate) observables: Vec<String>,
     pub(crate) points: Vec<Point<T>>,
-    /// Whether results are lists over the runs.
+    /// True if results are lists over the runs.
     pub(crate) sweep: bool,
     pub(crate) shots: Option<u64>,
     pub(crate) amplitudes: bool,
@@ -102,7 +102,7 @@ impl<T: Number> Results<T> {
         Ok(())
     }
 
-    /// How many results are infinite or NaN, and a sentence for the first.
+    /// Returns the number of results that are infinite or NaN, and a sentence for the first.
     pub(crate) fn nonfinite(&self) -> Option<(usize, String)> {
         let mut count = 0;
         let mut first = None;

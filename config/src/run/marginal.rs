@@ -16,7 +16,7 @@ use crate::{npy::Number, report::Failure};
 /// Some qubits in the order that is asked for: bit j of an outcome is that of qubit j of them.
 pub(super) struct Marginal {
     qubits: Vec<usize>,
-    /// Where each of them is in the circuit that is run; idle ones are 0 and nowhere.
+    /// Index of each qubit in the circuit that is run; idle ones are 0 and have none.
     places: Vec<Option<usize>>,
 }
 
@@ -45,7 +45,7 @@ impl Marginal {
         &self.qubits
     }
 
-    /// What stands behind the name of a result.
+    /// Returns the text after the name of a result.
     pub(super) fn title(&self) -> String {
         let qubits: Vec<String> = self.qubits.iter().rev().map(usize::to_string).collect();
         let plural = if qubits.len() == 1 { "qubit" } else { "qubits" };

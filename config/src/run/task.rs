@@ -48,7 +48,7 @@ pub(super) struct Task<'a> {
     pub(super) observables: &'a [Parametric],
     /// The observables on the qubits that the circuit uses, if they have no parameters.
     pub(super) constant: Option<Vec<Named>>,
-    /// Whether density matrices run the circuit.
+    /// True if density matrices run the circuit.
     pub(super) density: bool,
     /// The qubits that counts and probabilities are of, if not of all.
     pub(super) marginal: Option<&'a Marginal>,
@@ -207,8 +207,8 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is asked of a final state. Shots are reported only where there are no further runs,
-    /// which would go on with gates.
+    /// Reads the requested results from a final state. Shots are reported only where there are no
+    /// further runs, which would go on with gates.
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
@@ -421,7 +421,7 @@ fn covariances<T: Number>(
     Ok(rows)
 }
 
-/// How often each of some outcomes occurs that have these probabilities.
+/// Draws how often each of some outcomes occurs, given their probabilities.
 fn sample<T: Number>(
     p: Vec<T>,
     shots: usize,
