@@ -178,7 +178,7 @@ fn tangent_of(angle: Angle) -> f64 {
     f64::from_bits(y.to_bits() ^ u64::from(odd) << 63)
 }
 
-/// For each function what it is up to [`NEAR`], and everywhere.
+/// Lists for each function its version up to [`NEAR`], and the one for all numbers.
 macro_rules! functions {
     ($($doc:literal $name:ident $near:ident ($x:ident, $angle:ident) $value:expr;)*) => {$(
         #[doc = $doc]

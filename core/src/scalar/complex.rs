@@ -300,7 +300,7 @@ impl<T: Real> Scalar for Complex<T> {
 /// The moduli where `ln |z|` is computed from `|z|^2 - 1`.
 const NEAR_CIRCLE: std::ops::Range<f64> = 0.5..2.0;
 
-/// The product of so many factors; of one it is that, infinite parts and signs of zeros too.
+/// Computes `z^n`; if `n` is 1 that is `z` itself, with infinite parts and signs of zeros.
 fn product<T: Real>(z: &Complex<T>, mut n: u64) -> Complex<T> {
     let (mut power, mut square) = (None, z.clone());
     while n > 0 {

@@ -30,12 +30,12 @@ use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 pub(super) const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 /// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
-/// Beyond these `e^x` overflows or vanishes.
+/// Largest exponent: beyond it `e^x` overflows or vanishes.
 const LARGEST_EXPONENT: f64 = 710.0;
 const LEAST_EXPONENT: f64 = -746.0;
-/// Beyond this hyperbolic sines and cosines overflow.
+/// Largest argument: beyond it hyperbolic sines and cosines overflow.
 const LARGEST: f64 = 710.6;
-/// Below this `e^x - 1`, `tanh x` and the like are `x`.
+/// Threshold below which `e^x - 1`, `tanh x` and the like are `x`.
 pub(super) const TINY: f64 = 1e-300;
 
 /// `(e^r - 1 - r) / r^2`
@@ -204,7 +204,7 @@ pub(super) fn ln_1p(x: f64) -> f64 {
     if x.abs() < TINY { x } else { y }
 }
 
-/// Of this and more the inverse hyperbolic sine and cosine are `ln 2x`.
+/// Threshold from which the inverse hyperbolic sine and cosine are `ln 2x`.
 const NO_ROOT: f64 = 268_435_456.0;
 
 /// The natural logarithm of `1 + a + b`.

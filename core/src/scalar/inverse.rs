@@ -29,7 +29,7 @@ const LOG10_2_REST: f64 = -2.803_728_127_785_170_3e-18;
 /// `tan(pi/8)` and `tan(3 pi/8)`
 const TAN_PI_8: f64 = std::f64::consts::SQRT_2 - 1.0;
 const TAN_3_PI_8: f64 = std::f64::consts::SQRT_2 + 1.0;
-/// Of this and more the inverse tangent is pi/2.
+/// Threshold from which the inverse tangent is pi/2.
 const STEEP: f64 = 1e20;
 
 /// `(atan t - t) / t^3` in `t^2`

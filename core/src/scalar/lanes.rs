@@ -152,7 +152,7 @@ macro_rules! all_lanes {
     )*};
 }
 
-/// Does something to the numbers of each lane.
+/// Applies a function to the numbers of each lane.
 fn each_lane<T: Real, const N: usize>(numbers: &mut [Lanes<T, N>], f: impl Fn(usize, &mut [T])) {
     for k in 0..N {
         let mut lane: Vec<T> = numbers.iter().map(|x| x.0[k].clone()).collect();

@@ -434,8 +434,8 @@ fn vanishes<T: Real>(x: &T) -> bool {
 pub struct Undecided {
     /// Kind of the number that was compared.
     pub kind: &'static str,
-    /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0
-    /// where nobody knows.
+    /// Lanes that answer as the first does, of a number with several [`Lanes`], bit k for lane k. 0
+    /// if that is not known.
     pub agreeing: u64,
 }
 

@@ -32,7 +32,7 @@ const TWO_THIRDS: f64 = 2.0 / 3.0;
 /// Remainder of 2/3.
 const TWO_THIRDS_REST: f64 = 3.700_743_415_417_188e-17;
 
-/// Beyond this the result is 0 or infinite whatever is added.
+/// Threshold beyond which the result is 0 or infinite whatever is added.
 const FAR: f64 = 1e4;
 
 /// The natural logarithm of a positive finite number as a sum, the second number small.

@@ -110,10 +110,10 @@ pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
     (along_x, along_y)
 }
 
-/// For `p > 0` an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at `x = 0`,
-/// the derivatives included: those of an order below `p` vanish, the others are infinite. Any `q`
-/// between the greatest integer below `p` and `p` will do. `-x^q` can then stand for `x^p ln x`,
-/// whose own formula is `0 * inf`, and the sign of the infinities is right as well.
+/// Returns, for `p > 0`, an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at
+/// `x = 0`, the derivatives included: those of an order below `p` vanish, the others are infinite.
+/// Any `q` between the greatest integer below `p` and `p` will do. `-x^q` can then stand for
+/// `x^p ln x`, whose own formula is `0 * inf`, and the sign of the infinities is right as well.
 pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
 }

@@ -17,7 +17,7 @@ pub enum Basic {
 }
 
 impl Basic {
-    /// Its value.
+    /// Returns the value of the operation.
     #[must_use]
     pub fn of<S: Ring>(self, x: &S, y: &S) -> S {
         match self {
@@ -39,7 +39,8 @@ pub struct Twice {
     pub back: bool,
 }
 
-/// For each number of `out` those in its place in `a`, `b`, `c`; of one number the same for all.
+/// Computes each number of `out` from those at its index in `a`, `b`, `c`; one number stands for
+/// all.
 pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) {
     let at = |x: &[S], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {

@@ -12,7 +12,7 @@ use super::Ring;
 pub(crate) trait Loop {
     /// Result of the loop.
     type Output;
-    /// Does it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 
