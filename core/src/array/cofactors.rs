@@ -71,7 +71,7 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// With `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and
+/// Let `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and
 /// `T = N P A Q M`, the determinant is `± det B det T`, and its first and second derivatives are
 /// those of the product: `T` changes by `N E M`, and twice by `-(N E)_1 G (E M)_1`, where 1 stands
 /// for the columns and rows of `B`. O(n^3).
@@ -149,7 +149,7 @@ impl<S: Scalar> Split<S> {
         if det_t.is_exact_zero() { S::zero() } else { self.determinant_of_u() * det_t }
     }
 
-    /// With the sign of the permutations.
+    /// Returns the determinant of U with the sign of the permutations.
     fn determinant_of_u(&self) -> S {
         let diagonal: Vec<S> = (0..self.rank).map(|k| self.lu[k * (self.n + 1)].clone()).collect();
         let product = product(&diagonal);
@@ -348,8 +348,9 @@ fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
     along
 }
 
-/// Of a matrix of order k, in k^4 operations: `M_1 = 1`, `c_j = -tr(A M_j) / j`,
-/// `M_(j+1) = A M_j + c_j`, and `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
+/// Returns the determinant and the adjugate of a matrix of order k, in k^4 operations
+/// (Faddeev-LeVerrier): `M_1 = 1`, `c_j = -tr(A M_j) / j`, `M_(j+1) = A M_j + c_j`, and
+/// `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
 fn determinant_and_adjugate<S: Scalar>(k: usize, a: &[S]) -> (S, Vec<S>) {
     let mut m: Vec<S> =
         (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();

@@ -17,7 +17,7 @@ use super::{Array, ArrayError, decompose::size, jacobi::fine_unit, matmul, solve
 
 /// Degrees, and the norms up to which approximation and derivative are right to within 2^-53.
 const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78), (13, 4.74)];
-/// More squarings than a float's exponent asks for.
+/// Bound on the number of squarings, larger than a float's exponent requires.
 const SQUARINGS: f64 = 1100.0;
 
 /// The exponential of a square matrix, on every number type: what numbers carry besides their
@@ -101,7 +101,7 @@ impl<S: Scalar> Along<S> {
         Along { of: plus(self.of, &other.of, factor), along }
     }
 
-    /// With a number added to the diagonal.
+    /// Adds a number to the diagonal.
     fn with_diagonal(mut self, n: usize, c: &S) -> Along<S> {
         (0..n).for_each(|k| self.of[k * (n + 1)] += c.clone());
         self

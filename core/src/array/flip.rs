@@ -75,7 +75,7 @@ mod x86 {
     /// The two numbers at an address, and two further on.
     ///
     /// # Safety
-    /// They are there.
+    /// The caller guarantees that the numbers are in bounds.
     #[target_feature(enable = "avx")]
     #[inline]
     unsafe fn pairs(at: *const f64, step: usize) -> __m256d {

@@ -20,7 +20,7 @@ pub(super) struct Factor<'a, S> {
 }
 
 impl<S> Factor<'_, S> {
-    /// From one row to the next, and from one column to the next.
+    /// Returns the strides from one row to the next, and from one column to the next.
     fn steps(&self) -> (isize, isize) {
         let (down, right) = if self.transposed { (1, self.rows) } else { (self.columns, 1) };
         (down.cast_signed(), right.cast_signed())

@@ -130,7 +130,7 @@ pub fn slice<T: Clone + Zero>(
 /// `part` at its place among zeros, in the given shape: what [`slice()`] undoes.
 ///
 /// # Errors
-/// It does not fit there.
+/// The array does not fit there.
 pub fn embed<T: Clone + Zero>(
     part: &Array<T>,
     shape: &[usize],
@@ -146,7 +146,7 @@ pub fn embed<T: Clone + Zero>(
 /// `whole` with `part` in its place.
 ///
 /// # Errors
-/// It does not fit there.
+/// The part does not fit there.
 pub fn paste<T: Clone>(
     part: &Array<T>,
     whole: &mut Array<T>,
@@ -161,7 +161,7 @@ pub fn paste<T: Clone>(
 /// Joins two arrays along an axis.
 ///
 /// # Errors
-/// They differ along another axis.
+/// The arrays differ along another axis.
 pub fn concat<T: Clone>(
     a: &Array<T>,
     b: &Array<T>,
@@ -290,7 +290,7 @@ pub fn scatter<T: Clone + Zero>(
 /// `a` repeated to another shape.
 ///
 /// # Errors
-/// It does not broadcast to that.
+/// The array does not broadcast to that shape.
 pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Result<(), ArrayError> {
     let from = a.shape();
     if super::broadcast(&from, to).as_deref() != Some(to) {
@@ -379,7 +379,7 @@ pub fn insert_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// Without an axis of length 1.
+/// Removes an axis of length 1.
 ///
 /// # Errors
 /// There is no such axis, it is longer, or it is the only one.

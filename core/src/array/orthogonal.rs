@@ -70,14 +70,14 @@ pub(super) struct Reflected<T, S> {
     columns: Vec<S>,
     /// The diagonal of `R`.
     elements: Vec<T>,
-    /// Its signs.
+    /// Signs of the reflected columns.
     signs: Vec<S>,
     /// The `t` of each reflection.
     factors: Vec<S>,
 }
 
 impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
-    /// Of columns of `m` elements, one behind the other.
+    /// Reflects columns of `m` elements, one after the other.
     ///
     /// # Errors
     /// Numbers side by side do not agree about a sign.
@@ -136,7 +136,7 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
         self.reflect_back(self.factors.len(), x);
     }
 
-    /// The first so many reflections.
+    /// Applies the first `count` reflections, the last one first.
     fn reflect_back(&self, count: usize, x: &mut [S]) {
         for k in (0..count).rev() {
             reflect(&self.columns[k * self.m + k..(k + 1) * self.m], &self.factors[k], &mut x[k..]);

@@ -135,7 +135,7 @@ pub(crate) fn matmul_shape<S>(
     Ok(stack)
 }
 
-/// From this length on along every axis a product in blocks pays for its packing.
+/// Smallest length of every axis at which a product in blocks pays for its packing.
 const BLOCKED: usize = 8;
 
 /// Multiplies the given pairs of matrices in blocks, if their numbers are of the type `T`.

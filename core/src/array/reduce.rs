@@ -47,7 +47,7 @@ fn sums<S: Ring>(a: &[S], from: &[usize], to: &[usize], out: &mut Array<S>) {
 /// Sums what broadcasting repeated: to another shape, which broadcasts to that of `a`.
 ///
 /// # Errors
-/// It does not.
+/// The shape `to` does not broadcast to that of `a`.
 pub fn sum_like<S: Ring>(a: &Array<S>, to: &[usize], out: &mut Array<S>) -> Result<(), ArrayError> {
     let from = a.shape();
     if broadcast(&from, to).as_ref() != Some(&from) {
@@ -114,8 +114,8 @@ pub fn product<S: Ring>(a: &[S]) -> S {
     (a * &b) * &(c * &d)
 }
 
-/// For each element the product of all others: the gradient of the product, also where elements are
-/// zero.
+/// Computes for each element the product of all others: the gradient of the product, also where
+/// elements are zero.
 pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     let to = out.start(&a.shape());
     let mut before = S::one();

@@ -29,7 +29,7 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
 /// The axis of the given number.
 ///
 /// # Errors
-/// There is none.
+/// There is no such axis.
 pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usize, ArrayError> {
     let found = usize::try_from(axis).ok().filter(|&k| k < shape.len());
     found.ok_or_else(|| ArrayError::Axis { op, axis, shape: shape.to_vec() })
@@ -98,7 +98,7 @@ pub(crate) fn checked_count(shape: &[usize], limit: usize) -> Result<usize, Arra
     })
 }
 
-/// A shape around an axis: how many elements there are before it, along it, and behind it.
+/// Numbers of elements before an axis, along it, and after it.
 #[must_use]
 pub fn axis_split(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     let (outer, rest) = shape.split_at(axis);
@@ -123,7 +123,7 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// Over a shape, with a step for each axis.
+    /// Creates the iterator over a shape, with a stride for each axis.
     #[must_use]
     pub fn new(shape: &[usize], strides: &[usize]) -> Strided {
         Strided {
@@ -202,7 +202,7 @@ fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
     (lengths, steps)
 }
 
-/// An array read as one of a larger shape, stretch by stretch.
+/// Array broadcast to a larger shape, read chunk by chunk.
 ///
 /// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same
 /// `period` elements of the array again and again. Axes that lie together in both are one.
@@ -402,9 +402,9 @@ fn checked_range(
 /// Source of a chunk, with its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Window {
-    /// In the array itself.
+    /// Offset in the array itself.
     Array(usize),
-    /// In the buffer.
+    /// Offset in the buffer.
     Buffer(usize),
 }
 
@@ -470,8 +470,8 @@ impl Repeated {
         }
     }
 
-    /// From the start of a run on: whole runs of one number each. What it gives back is shorter
-    /// than a run.
+    /// Fills whole runs of one number each, from the start of a run on. The part that it returns is
+    /// shorter than a run.
     fn fill<'b, T: Clone>(&mut self, a: &[T], out: &'b mut [T]) -> &'b mut [T] {
         let mut lines = out.chunks_exact_mut(self.length);
         for (k, line) in lines.by_ref().enumerate() {

@@ -13,7 +13,7 @@ use super::{Array, ArrayError, cofactors::Split, decompose::size, matmul};
 /// Columns that are eliminated, and rows that are solved, before the others change by a product of
 /// matrices.
 const BLOCK: usize = 48;
-/// From so many columns on that is worth it.
+/// Number of columns from which on that is worth it.
 const FEW: usize = 8;
 
 /// A square matrix, factored: `P A = L U`.

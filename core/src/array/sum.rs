@@ -37,7 +37,7 @@ impl<S: Ring> Loop for Sum<'_, S> {
     }
 }
 
-/// In how many columns numbers are summed, so that a sum need not wait for the one before.
+/// Number of columns in which numbers are summed, so that a sum need not wait for the one before.
 pub(crate) const COLUMNS: usize = 32;
 
 /// The sum of a block: eights in columns, then what is left.

@@ -1,6 +1,6 @@
 //! Propagation of derivatives and uncertainty through eigenvalues and eigenvectors.
 //!
-//! With `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none,
+//! Let `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none,
 //! `M = V_0^H A V_0` is `diag(w_0)` but for what is carried. Its eigenvectors `Y` are found from 1
 //! on:
 //!
@@ -26,7 +26,7 @@ const ORDERS: usize = 63;
 /// Adds what `a` carries to the eigenvalues `w`, ascending, and eigenvectors of its values.
 ///
 /// # Errors
-/// None: the shapes fit.
+/// Never fails, since the shapes fit.
 pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     w: &[f64],
@@ -40,7 +40,7 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
 /// equal.
 ///
 /// # Errors
-/// None: the shapes fit.
+/// Never fails, since the shapes fit.
 pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
     b: Vec<S>,
     values: &mut Array<T>,

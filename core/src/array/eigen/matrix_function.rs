@@ -18,7 +18,7 @@ const COUNTS: f64 = 1e-10;
 /// The order of a matrix, of the shapes of what [`spectral`] takes.
 ///
 /// # Errors
-/// They do not fit.
+/// The shapes do not fit.
 pub(crate) fn spectral_order(shapes: [&[usize]; 5]) -> Result<usize, ArrayError> {
     match shapes {
         [&[n, n1], &[n2, n3], &[k, n4], &[n5], &[n6]]

@@ -29,7 +29,7 @@ pub(super) struct Reduced<F> {
 }
 
 impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
-    /// Of a matrix of order `n` whose elements are of size 1 or less. 4/3 n^3 operations.
+    /// Reduces a matrix of order `n` whose elements are of size 1 or less. 4/3 n^3 operations.
     pub(super) fn new(n: usize, rows: Vec<F>) -> Reduced<F> {
         let mut reduced = Reduced {
             diagonal: vec![0.0; n],
@@ -41,7 +41,7 @@ impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
         reduced
     }
 
-    /// Replaces vectors, one behind the other, by `Q` times them. 2 n^2 operations each.
+    /// Replaces vectors, one after the other, by `Q` times them. 2 n^2 operations each.
     pub(super) fn back(&self, vectors: &mut [F]) {
         wide::<f64, _>(Back(self, vectors));
     }

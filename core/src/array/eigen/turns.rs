@@ -22,7 +22,7 @@ pub(in crate::array) struct Turn {
 /// Vectors as they are turned.
 pub(in crate::array) struct Turned {
     n: usize,
-    /// For each 32 places one behind the other those of all vectors.
+    /// Elements of all vectors, in blocks of 32 places, one after the other.
     places: Vec<[f64; PLACES]>,
     turns: Vec<Turn>,
 }
@@ -49,7 +49,7 @@ impl Turned {
         }
     }
 
-    /// Does what was collected.
+    /// Applies the rotations that were collected.
     pub(in crate::array) fn settle(&mut self) {
         wide::<f64, _>(Settle(self));
         self.turns.clear();

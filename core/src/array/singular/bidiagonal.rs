@@ -26,7 +26,7 @@ const ROWS: usize = 4;
 
 /// A product of reflections of vectors.
 pub(super) struct Reflections<F> {
-    /// Of each reflection where its first element stands, `u` from there on, and `t`.
+    /// Index of the first element, `u` from there on, and `t` of each reflection.
     all: Vec<(usize, Vec<F>, F)>,
 }
 

@@ -25,7 +25,7 @@ use super::{
 };
 use bidiagonal::{bidiagonal, triangular};
 
-/// A matrix that is so many times as high as wide becomes a triangle first.
+/// Ratio of height to width from which on a matrix becomes a triangle first.
 const MUCH: usize = 2;
 
 /// Singular values in descending order as the first row, and below them as columns in the same
@@ -346,7 +346,8 @@ impl<T, F> Factors<T, F> {
     }
 }
 
-/// Of a matrix, with so many vectors of its longer side. `None` where it does not converge.
+/// Decomposes a matrix, with a given number of vectors of its longer side. `None` where it does not
+/// converge.
 fn factor<F: Scalar<Real = f64> + Copy>(
     (m, n): (usize, usize),
     mut a: Vec<F>,
