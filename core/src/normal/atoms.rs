@@ -46,7 +46,7 @@ pub(super) enum Wave {
 /// A product of powers and a wave.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Product {
-    /// In the order of the atoms, no exponent 0.
+    /// Powers in the order of the atoms, no exponent 0.
     pub(super) powers: Vec<(Atom, i32)>,
     pub(super) wave: Wave,
 }

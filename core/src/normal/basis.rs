@@ -42,7 +42,7 @@ pub(crate) type Combination = BTreeMap<usize, Q>;
 pub(crate) enum Place {
     /// A combination of its forms.
     Sum(Combination),
-    /// Its next form from now on.
+    /// The form becomes the next form of the basis.
     New,
 }
 

@@ -51,19 +51,19 @@ const TELLING: f64 = 1e-9;
 /// Verdict about two expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equality {
-    /// They are equal wherever both are defined.
+    /// The expressions are equal wherever both are defined.
     Equal {
         /// The probability that they are not.
         error_bound: f64,
     },
-    /// They differ.
+    /// The expressions differ.
     Different {
         /// Inputs by name where they do.
         at: Vec<(String, f64)>,
-        /// By how much there.
+        /// Difference there.
         difference: f64,
     },
-    /// It could not be decided.
+    /// The question could not be decided.
     Unknown {
         /// Why.
         reason: String,
@@ -167,7 +167,7 @@ fn is_function(op: Op) -> bool {
     }
 }
 
-/// Of a coefficient of an argument.
+/// Returns the error of a coefficient of an argument.
 fn too_fine() -> NormalError {
     NormalError::Coefficient { bits: 40 }
 }

@@ -30,7 +30,7 @@ const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
 pub struct Factored {
     /// One term.
     front: Sum,
-    /// With their exponents.
+    /// Factors with their exponents.
     factors: Vec<(Sum, i32)>,
     is_complete: bool,
 }
@@ -301,7 +301,7 @@ fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
     Some(out)
 }
 
-/// Without its numeric content, the leading coefficient positive.
+/// Returns the primitive part, the leading coefficient positive.
 fn primitive(p: &Sum) -> Option<Sum> {
     p.times_fraction(&p.content().recip()).ok()
 }

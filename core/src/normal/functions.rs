@@ -68,7 +68,7 @@ impl Algebra {
         }
     }
 
-    /// At numbers of which the value is known.
+    /// Evaluates a function at numbers of which the value is known.
     fn special_value(self, f: Number1, x: &Sum) -> Option<Result<Sum>> {
         use Number1 as F;
         let Some(q) = x.fraction() else { return special_angle(f, x).map(|q| pi(&q)) };

@@ -99,7 +99,7 @@ pub const MAX_TERMS: usize = 1 << 12;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NormalError {
-    /// It grows too long.
+    /// The normal form grows too long.
     #[error(
         "the normal form has more than {limit} terms: evaluate the expression, or compare it as it is"
     )]
@@ -107,7 +107,7 @@ pub enum NormalError {
         /// The most terms allowed.
         limit: usize,
     },
-    /// It grows too long inside of functions.
+    /// The normal form grows too long inside of functions.
     #[error(
         "the normal form has more than {limit} terms, those inside of functions counted: evaluate the expression, or \
          compare it as it is"

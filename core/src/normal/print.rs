@@ -73,7 +73,7 @@ fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
 
 struct Writer<'a> {
     latex: bool,
-    /// Of all inputs.
+    /// Names of all inputs.
     names: BTreeSet<&'a str>,
 }
 

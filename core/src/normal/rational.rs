@@ -173,7 +173,7 @@ impl Fraction {
         (0..e).try_fold(Fraction::whole(Sum::one()), |power, _| power.times(self))
     }
 
-    /// Without the greatest common divisor, and whether that was found.
+    /// Cancels the greatest common divisor; also returns true if that was found.
     fn reduced(self) -> Result<(Fraction, bool)> {
         if self.numerator.is_zero() {
             return Ok((Fraction::whole(Sum::zero()), true));

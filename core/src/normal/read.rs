@@ -18,7 +18,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, NormalError>;
 
-/// Floats with at most so many binary places are fractions, as in expressions.
+/// Number of binary places up to which floats are fractions, as in expressions.
 const PLACES: i32 = 30;
 
 pub(super) fn normal(expr: &Expr, limit: usize) -> Result<Sum> {

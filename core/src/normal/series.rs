@@ -41,9 +41,9 @@ pub enum SeriesError {
     /// The limits from both sides differ.
     #[error("the limit from the left is {left}, from the right it is {right}")]
     Sides {
-        /// From the left.
+        /// Limit from the left.
         left: String,
-        /// From the right.
+        /// Limit from the right.
         right: String,
     },
     /// No real values near the point.
@@ -55,7 +55,7 @@ pub enum SeriesError {
     /// Beyond what is done here.
     #[error("it is not known here what {what} is near the point")]
     Unknown {
-        /// Of what.
+        /// Subexpression that is not known.
         what: String,
     },
     /// It depends on inputs, or is a zero that is not seen to be one.

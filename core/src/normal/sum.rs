@@ -250,7 +250,7 @@ pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
         .then_with(|| b.wave.cmp(&a.wave))
 }
 
-/// Whoever has more of the first atom where they differ is greater.
+/// Orders products: the greater has more of the first atom in which they differ.
 fn lexicographic(a: &[(Atom, i32)], b: &[(Atom, i32)]) -> Ordering {
     for (x, y) in a.iter().zip(b) {
         let order = match x.0.cmp(&y.0) {

@@ -84,7 +84,7 @@ pub(super) struct Run<'a> {
 pub(super) type Tried<T> = Result<T, String>;
 
 impl<'a> Run<'a> {
-    /// At a point of a field, with the roots that occur.
+    /// Creates a sample point of a field, with the roots that occur.
     pub(super) fn new(
         plan: &'a Plan,
         point: Point<Residue>,

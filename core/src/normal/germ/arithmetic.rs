@@ -17,7 +17,7 @@ impl Context {
         self.times(x, &Germ::constant(by.clone()))
     }
 
-    /// Without leading zeros and with no more coefficients than are kept.
+    /// Removes leading zeros and coefficients beyond those that are kept.
     pub(in crate::normal) fn tidied(self, mut x: Germ) -> Step<Germ> {
         let mut zeros = 0;
         for c in &x.coefficients {
@@ -152,7 +152,7 @@ impl Context {
         Ok(out)
     }
 
-    /// By t.
+    /// Differentiates with respect to t.
     pub(super) fn derivative(self, x: &Germ) -> Step<Germ> {
         let scale = |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k)?))?);
         let coefficients =

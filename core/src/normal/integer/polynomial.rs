@@ -47,7 +47,8 @@ pub(super) fn derivative(f: &Poly) -> Poly {
     f.iter().enumerate().skip(1).map(|(k, c)| c * k).collect()
 }
 
-/// Without the greatest common divisor of its coefficients, the leading one positive.
+/// Returns the primitive part: without the greatest common divisor of its coefficients, the leading
+/// one positive.
 pub(in crate::normal) fn primitive(f: &Poly) -> Poly {
     let content = f.iter().fold(BigInt::zero(), |d, c| d.gcd(c));
     match f.last() {

@@ -66,7 +66,8 @@ fn best_prime(f: &Poly) -> Option<(u64, ByDegree, Vec<bool>)> {
     best.map(|(_, p, parts)| (p, parts, degrees))
 }
 
-/// At least the coefficients of `lead(f) g / lead(g)` for each factor g: Mignotte.
+/// Returns the Mignotte bound: at least the coefficients of `lead(f) g / lead(g)` for each factor
+/// g.
 fn coefficient_bound(f: &Poly) -> BigInt {
     let squares: BigInt = f.iter().map(|c| c * c).sum();
     let lead = f.last().map_or_else(BigInt::one, Signed::abs);
@@ -163,7 +164,7 @@ impl Recombination {
         (out, true)
     }
 
-    /// A factor that is the product of so many lifted ones.
+    /// Finds a factor that is the product of a given number of lifted ones.
     fn find(&mut self, size: usize) -> Search {
         let n = self.lifted.len();
         let mut subset: Vec<usize> = (0..size).collect();
