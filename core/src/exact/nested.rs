@@ -61,7 +61,8 @@ pub(super) struct Nested {
     pub(super) n_monomials: usize,
 }
 
-/// Up to so many exponentials it is tried whether fewer functions of sums of angles say the same.
+/// Number of exponentials up to which it is tried whether fewer functions of sums of angles give
+/// the same.
 const COLLECTED: usize = 64;
 
 impl Nested {
@@ -74,7 +75,7 @@ impl Nested {
         Some(Nested { coefficient, product, roots: waves.roots, n_monomials: waves.n_monomials })
     }
 
-    /// With exponentials instead of sines and cosines.
+    /// Rewrites sines and cosines as exponentials.
     pub(super) fn exponential(self) -> Option<Nested> {
         let (c, twos, product) = self.product.exponential()?;
         let roots = self.roots.checked_sub(twos.checked_mul(2)?)?;
@@ -181,7 +182,7 @@ impl Product {
     }
 }
 
-/// Of a sum.
+/// Returns the weight of a sum.
 pub(super) fn weight(sum: &[Summand]) -> usize {
     sum.iter().map(|(_, product)| 1 + product.weight()).sum()
 }
@@ -200,7 +201,7 @@ struct Tree<'a> {
     known: HashMap<Vec<Wave>, Summand>,
 }
 
-/// Sums of up to so many terms are remembered.
+/// Number of terms up to which sums are remembered.
 const REMEMBERED: usize = 64;
 
 impl Tree<'_> {
@@ -291,7 +292,8 @@ impl Tree<'_> {
         Some((content, Product { sums: vec![items], ..Product::default() }))
     }
 
-    /// In sines and cosines of sums of angles with whole coefficients, if there are few.
+    /// Returns the sum in sines and cosines of sums of angles with whole coefficients, if there are
+    /// few.
     fn collected(&self, axes: &[Axis], terms: &[Wave]) -> Option<Vec<Summand>> {
         let few = axes.len() > 1 && axes.len() < 7 && terms.len() << axes.len() <= COLLECTED;
         if !few || !axes.iter().all(Axis::is_wave) {

@@ -62,7 +62,7 @@ impl Prime {
 }
 
 impl OddRoots {
-    /// Of an odd order above 1, in a field of the keys.
+    /// Creates the roots of an odd order above 1, in a field of the keys.
     pub(super) fn new(order: u64, shift: u32, width: u32) -> OddRoots {
         let mut primes = Vec::new();
         let (mut rest, mut p) = (order, 3);

@@ -140,7 +140,7 @@ impl Writer<'_> {
         text
     }
 
-    /// In parentheses.
+    /// Returns the text in parentheses.
     fn bracket(&self, text: &str) -> String {
         if self.latex() { format!("\\left({text}\\right)") } else { format!("({text})") }
     }

@@ -23,7 +23,8 @@ const STEPS: i64 = 1 << 10;
 /// Bits of an exponent there.
 const WIDTH: u32 = 24;
 
-/// Of one angle of a gate: the entries of its matrix are sums of `e^{i e angle}`.
+/// Range of the exponents of one angle of a gate: the entries of its matrix are sums of
+/// `e^{i e angle}`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reach {
     /// The largest |e| in the matrix and on the way to it, in steps of `1 / STEPS`.

@@ -38,7 +38,7 @@ pub struct ClosedForm {
 }
 
 impl ClosedForm {
-    /// Of a circuit, within the usual budget.
+    /// Computes the closed form of a circuit, within the usual budget.
     ///
     /// # Errors
     /// Fails when [`ClosedForm::within`] does.
@@ -46,7 +46,7 @@ impl ClosedForm {
         ClosedForm::within(circuit, &Simulator::new(), Budget::default())
     }
 
-    /// Of a circuit, with these executors, threads and limits.
+    /// Computes the closed form of a circuit, with these executors, threads and limits.
     ///
     /// # Errors
     /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed;

@@ -21,7 +21,7 @@ pub(super) enum Functions {
     Waves,
 }
 
-/// Numbers of up to so many terms are split into factors first.
+/// Number of terms up to which numbers are split into factors first.
 const FACTORED: usize = 64;
 
 /// Trees whose product is the number; `None` if they are beyond 128 bits.

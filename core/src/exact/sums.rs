@@ -106,7 +106,7 @@ pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
     Sum { items, roots: number.roots() }
 }
 
-/// In sines and cosines.
+/// Returns the number in sines and cosines.
 pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
     let mut sums: BTreeMap<(bool, Function, Root), Factor> = BTreeMap::new();
     for (key, c) in number.terms() {

@@ -74,12 +74,12 @@ pub struct Symbols {
     fields: Vec<Field>,
     /// Roots of unity stand above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
     roots: u32,
-    /// Those of odd order.
+    /// Roots of odd order.
     odd: Option<OddRoots>,
 }
 
 impl Symbols {
-    /// Of the gates of a circuit.
+    /// Collects the symbols of the gates of a circuit.
     ///
     /// # Errors
     /// [`ExactError::Outside`] for an angle that the ring does not hold,
@@ -88,8 +88,8 @@ impl Symbols {
         Symbols::of_circuits(&[circuit])
     }
 
-    /// Of the gates of several circuits over the same parameters, so that their numbers can be
-    /// compared. There is at least one.
+    /// Collects the symbols of the gates of several circuits over the same parameters, so that
+    /// their numbers can be compared. There is at least one.
     pub(crate) fn of_circuits(circuits: &[&Circuit]) -> Result<Symbols, ExactError> {
         let mut plan = Plan::default();
         let mut reaches = Reaches::default();
@@ -113,7 +113,7 @@ impl Symbols {
         plan.symbols(circuit)
     }
 
-    /// Of fields that are known to fit.
+    /// Creates symbols from fields that are known to fit.
     pub(super) fn of_fields(fields: Vec<Field>) -> Symbols {
         Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE, odd: None }
     }

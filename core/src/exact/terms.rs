@@ -17,7 +17,7 @@ pub(super) const I: u128 = 1 << 126;
 /// The key of `e^{i pi/4}`.
 pub(super) const EIGHTH: u128 = 1 << 125;
 
-/// Up to so many rows a product is merged row by row.
+/// Number of rows up to which a product is merged row by row.
 const FEW: usize = 8;
 /// Number of pairs that are sorted at once: 32 MiB.
 const BLOCK: usize = 1 << 20;

@@ -21,9 +21,9 @@ use super::{
 };
 use crate::scalar::Conj;
 
-/// Terms may grow by so much while variables are turned one by one.
+/// Factor by which terms may grow while variables are turned one by one.
 const GROWTH: usize = 4;
-/// And small numbers by so many.
+/// Number of terms that small numbers may grow to.
 const ROOM: usize = 256;
 
 /// A key and a coefficient.
@@ -59,7 +59,7 @@ pub(super) enum Basis {
 /// A number. See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
-    /// From the highest digit to the lowest.
+    /// Axes from the highest digit to the lowest.
     pub(super) axes: Vec<Axis>,
     pub(super) terms: Vec<Wave>,
     /// Exponents that all terms have in common, one for each field.
