@@ -1,4 +1,5 @@
-//! Both circuits on one random vector over the residues modulo a random prime.
+//! Equivalence by simulating both circuits on one random vector over the residues modulo a random
+//! prime.
 
 use rand_chacha::rand_core::Rng;
 
@@ -73,7 +74,7 @@ pub(super) struct Plan {
 
 /// Relation of the first vector to the second.
 pub(super) enum Factor {
-    /// They are equal.
+    /// The vectors are equal.
     One,
     /// The first is a multiple of the second, at a point.
     Phase {
@@ -89,7 +90,7 @@ pub(super) enum Factor {
         /// Symbols that they are numbers over.
         symbols: Box<Symbols>,
     },
-    /// They are not proportional.
+    /// The vectors are not proportional.
     None,
 }
 

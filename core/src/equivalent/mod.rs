@@ -97,7 +97,7 @@ pub const BOUND: f64 = 1e-9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum On {
-    /// The unitaries, where the last so many qubits start in |0>.
+    /// Unitaries, where the last `ancillas` qubits start in |0>.
     Unitary {
         /// Number of ancillas.
         ancillas: usize,
@@ -147,43 +147,43 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With another [`on`](Settings::on).
+    /// Sets [`on`](Settings::on).
     #[must_use]
     pub fn with_on(self, on: On) -> Settings {
         Settings { on, ..self }
     }
 
-    /// With another [`tolerance`](Settings::tolerance).
+    /// Sets [`tolerance`](Settings::tolerance).
     #[must_use]
     pub fn with_tolerance(self, tolerance: f64) -> Settings {
         Settings { tolerance, ..self }
     }
 
-    /// With another [`snap`](Settings::snap).
+    /// Sets [`snap`](Settings::snap).
     #[must_use]
     pub fn with_snap(self, snap: bool) -> Settings {
         Settings { snap, ..self }
     }
 
-    /// With another [`exact_ring`](Settings::exact_ring).
+    /// Sets [`exact_ring`](Settings::exact_ring).
     #[must_use]
     pub fn with_exact_ring(self, exact_ring: bool) -> Settings {
         Settings { exact_ring, ..self }
     }
 
-    /// With another [`ignore_measurements`](Settings::ignore_measurements).
+    /// Sets [`ignore_measurements`](Settings::ignore_measurements).
     #[must_use]
     pub fn with_ignore_measurements(self, ignore_measurements: bool) -> Settings {
         Settings { ignore_measurements, ..self }
     }
 
-    /// With another [`single`](Settings::single).
+    /// Sets [`single`](Settings::single).
     #[must_use]
     pub fn with_single(self, single: bool) -> Settings {
         Settings { single, ..self }
     }
 
-    /// With another [`seed`](Settings::seed).
+    /// Sets [`seed`](Settings::seed).
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Settings {
         Settings { seed, ..self }
@@ -193,13 +193,13 @@ impl Settings {
 /// Verdict about two circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are equal for all values of the parameters.
+    /// The circuits are equal for all values of the parameters.
     Equal,
-    /// They are equal but for a factor of modulus 1, which is not 1.
+    /// The circuits are equal but for a factor of modulus 1, which is not 1.
     EqualUpToPhase,
-    /// They differ, by more than a phase.
+    /// The circuits differ, by more than a phase.
     Different,
-    /// It could not be decided.
+    /// The question could not be decided.
     Unknown,
 }
 
@@ -220,11 +220,11 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Means {
-    /// In the exact ring, entry by entry: a proof.
+    /// Exact ring, entry by entry: a proof.
     ExactRing,
-    /// At random points of finite fields.
+    /// Random points of finite fields.
     FiniteField,
-    /// By numbers at random angles.
+    /// Numbers at random angles.
     Numeric,
 }
 
@@ -245,8 +245,8 @@ impl Means {
 pub struct Phase {
     /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
     pub text: String,
-    /// Its radians in (-pi, pi] if no parameter occurs in it; to the digits that the error bound
-    /// leaves.
+    /// Value in radians in (-pi, pi] if no parameter occurs in it; to the digits that the error
+    /// bound leaves.
     pub value: Option<f64>,
 }
 
@@ -271,7 +271,7 @@ pub struct Report {
     pub method: Means,
     /// True if it holds for real numbers, with an error of at most [`BOUND`].
     pub exact: bool,
-    /// Over a field the probability that the verdict is wrong; in numbers what rounding may have
+    /// Probability that the verdict is wrong, over a field; in numbers what rounding may have
     /// moved the distance by.
     pub error_bound: f64,
     /// The phase of [`Verdict::EqualUpToPhase`], if it was found.
@@ -404,7 +404,7 @@ enum Ends {
 /// Two circuits on the qubits that either uses, without what comes after their gates.
 struct Compared {
     gates: [Circuit; 2],
-    /// With the ancillas among the qubits that are used.
+    /// Settings with the ancillas among the qubits that are used.
     settings: Settings,
     /// Sources of the classical bits, if they are compared.
     readout: Option<Readout>,

@@ -1,4 +1,5 @@
-//! Both circuits in plain numbers: witnesses, phases, and verdicts where no field can decide.
+//! Simulation of both circuits in plain numbers: witnesses, phases, and verdicts where no field can
+//! decide.
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;

@@ -33,7 +33,7 @@ pub(super) const RADIAN: ParamId = ParamId::new(0);
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) n_qubits: usize,
-    /// Over the same parameters, without measurements.
+    /// Circuits over the same parameters, without measurements.
     pub(super) circuits: [Circuit; 2],
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
@@ -328,9 +328,9 @@ impl Pair {
         angles.find(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned()
     }
 
-    /// By how much the angles of all gates may be off, in sum: what is not known of their decimals,
-    /// and what the precision of numbers leaves of products and sums with parameters of these
-    /// values. The distance is off by no more, since no angle turns a vector faster.
+    /// Bounds the sum of the errors of the angles of all gates: what is not known of their
+    /// decimals, and what the precision of numbers leaves of products and sums with parameters of
+    /// these values. The distance is off by no more, since no angle turns a vector faster.
     pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
         let params = self.circuits[0].params();
         let mut inputs = inputs.iter().copied();

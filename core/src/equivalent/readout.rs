@@ -46,7 +46,7 @@ enum Source {
 /// A bit of both circuits.
 #[derive(Clone, Debug)]
 struct Bit {
-    /// Its name in the first circuit, or in the only one that has it.
+    /// Name of the bit in the first circuit, or in the only one that has it.
     name: String,
     sources: [Source; 2],
 }
@@ -62,7 +62,7 @@ pub(super) struct Readout {
 /// A bit that shows.
 struct Shown<'a> {
     register: &'a str,
-    /// Its place in the register, and among all bits that show.
+    /// Index in the register; `place` is the index among all bits that show.
     index: usize,
     place: usize,
     source: Source,

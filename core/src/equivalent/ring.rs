@@ -1,5 +1,5 @@
-//! Both circuits in the exact ring, column by column: a proof without an error, where they are
-//! small.
+//! Simulation of both circuits in the exact ring, column by column: a proof without an error, where
+//! they are small.
 
 use super::{EquivalentError, Pair, exact::Factor, numeric::Start};
 use crate::{
