@@ -93,7 +93,7 @@ impl Serialize for crate::circuit::Circuit {
 
 #[cfg(feature = "qasm")]
 impl<'de> Deserialize<'de> for crate::circuit::Circuit {
-    /// From OpenQASM 2 or 3.
+    /// Parses OpenQASM 2 or 3.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
         let parsed = crate::qasm::parse(&text, &crate::qasm::Options::default());
