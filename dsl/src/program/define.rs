@@ -1,4 +1,4 @@
-//! From the functions of a `program!` to a [`Program`].
+//! Definition of a [`Program`] by the functions of a `program!`.
 //!
 //! Each function is a [`Definition`]; the functions of one `program!` are a [`Block`], which names
 //! the blocks that it uses. A program holds all of them: those used first, then the block's own in
@@ -26,13 +26,13 @@ pub fn plain(name: &'static str) -> &'static str {
 pub struct Definition {
     /// Path of the definition: its identity.
     pub path: &'static str,
-    /// Its name in the program.
+    /// Name of the function in the program.
     pub name: &'static str,
-    /// Its parameters.
+    /// Parameters of the function.
     pub params: Vec<Param>,
     /// Kind of the result.
     pub result: Kind,
-    /// Its body; none for a primitive.
+    /// Body of the function; none for a primitive.
     pub body: Option<fn()>,
     /// The rule's pullback.
     pub pullback: Option<Part>,
@@ -45,14 +45,14 @@ pub struct Definition {
 pub struct Part {
     /// The names of its parameters.
     pub params: &'static [&'static str],
-    /// Its body.
+    /// Body of the part.
     pub body: fn(),
 }
 
 /// The functions of one `program!`.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its own, in order.
+    /// Definitions of the block itself, in order.
     pub own: Vec<Definition>,
     /// The blocks of what it uses.
     pub uses: Vec<fn() -> Block>,
@@ -74,9 +74,9 @@ fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>
 /// A function, from outside of its `program!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
-    /// Its path.
+    /// Path of the function.
     pub path: &'static str,
-    /// Its block.
+    /// Block of the function.
     pub block: fn() -> Block,
 }
 

@@ -48,23 +48,23 @@ pub mod kinds {
     label = "expected `real`, `complex`, `int`, `bool`, `array`, `array<complex>`, `array<int>`, a tuple or a struct"
 )]
 pub trait Shape {
-    /// In the signature of the native function on `S`.
+    /// Type in the signature of the native function on `S`.
     type Public<S: Number>;
     /// Inside the native function.
     type Native<S: Number>;
-    /// While the IR is written.
+    /// Type while the IR is written.
     type Staged: Handle;
     /// The cotangent of it, in the value of a pullback.
     type Bar;
     /// The kind in the IR.
     fn kind() -> Kind;
-    /// Into the native function.
+    /// Converts an argument for the native function.
     fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S>;
     /// Out of it.
     fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S>;
-    /// From the native function to the executor.
+    /// Converts a native value for the executor.
     fn datum<S: Number>(x: Self::Native<S>) -> Value<S>;
-    /// And back.
+    /// Converts a value of the executor to a native one.
     fn native<S: Number>(value: Value<S>) -> Self::Native<S>;
 }
 
@@ -272,7 +272,7 @@ impl HasTangent for Array<Complex<f64>> {}
 #[derive(Debug)]
 pub struct Fields<S: Number>(std::vec::IntoIter<Value<S>>);
 
-/// Those of a value of the executor.
+/// Returns the fields of a value of the executor.
 #[must_use]
 pub fn fields<S: Number>(value: Value<S>) -> Fields<S> {
     Fields(match value {

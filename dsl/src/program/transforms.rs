@@ -82,7 +82,7 @@ macro_rules! __program_each_transform {
     };
 }
 
-/// Those along all parameters that have tangents.
+/// Defines the products along all parameters that have tangents.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_products {

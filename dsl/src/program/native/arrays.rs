@@ -19,7 +19,7 @@ pub trait Element: Copy {
     type Number: Number;
     /// The array as a value of the executor.
     fn datum(array: Array<Self>) -> Value<Self::Number>;
-    /// And back.
+    /// Converts a value of the executor to an array.
     fn array(value: Value<Self::Number>) -> Arr<Self>;
     /// The number that a value of the executor is.
     fn number(value: Value<Self::Number>) -> Self;
@@ -82,7 +82,7 @@ fn list<S: Number>(list: Arr<i64>) -> Value<S> {
     Datum::Ints(Arc::new(list.0))
 }
 
-/// Arrays of one shape, one behind the other along a new first axis.
+/// Stacks arrays of one shape along a new first axis.
 #[track_caller]
 pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
     let mut all: Option<Value<E::Number>> = None;
@@ -96,7 +96,7 @@ pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
     all.map_or_else(Arr::default, E::array)
 }
 
-/// `n` times the row, one behind the other along a new first axis.
+/// Repeats the row `n` times along a new first axis.
 #[track_caller]
 pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
     let row = call("insert_axis", &[E::datum(row.0), Datum::Int(0)]);
@@ -106,7 +106,7 @@ pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
 /// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or
 /// written out.
 pub trait Numbers<S: Number> {
-    /// Its elements.
+    /// Element of the array.
     type Element: Element<Number = S>;
     /// Converts to a value of the executor.
     fn value(self) -> Value<S>;

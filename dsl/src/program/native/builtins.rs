@@ -6,7 +6,7 @@ use super::*;
 pub trait Whole<S> {
     /// Type of the result.
     type Out;
-    /// It as a real number.
+    /// Converts to a real number.
     fn whole(self) -> Self::Out;
 }
 macro_rules! whole {
@@ -32,7 +32,7 @@ whole! {
 
 /// An int or an array of such, where `cmp` takes one.
 pub trait Ordinal {
-    /// It for the executor.
+    /// Converts to a value of the executor.
     fn ordinal<S: Number>(self) -> Value<S>;
 }
 impl Ordinal for i64 {
@@ -77,7 +77,7 @@ compared! {
 
 /// An array, looked at.
 pub trait Items {
-    /// Its elements.
+    /// Element of the list.
     type Item;
     /// All of them.
     fn items(&self) -> &[Self::Item];

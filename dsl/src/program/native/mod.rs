@@ -83,7 +83,7 @@ pub fn fit<T, X: Fit<T>>(x: X) -> T {
 
 /// Type that an immutable variable holds: numbers as they are, arrays by reference.
 pub trait Hold {
-    /// It.
+    /// Held value.
     type Held<'a>
     where
         Self: 'a;

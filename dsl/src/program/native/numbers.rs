@@ -12,7 +12,7 @@ pub trait Numeric: Sized {
 }
 /// Two numbers and what they make together.
 pub trait Common<R>: Sized {
-    /// It.
+    /// Common result.
     type Out;
     /// An operation on them.
     fn number2(self, op: Number2, other: R) -> Self::Out;
@@ -75,13 +75,13 @@ common_literals! { f64, f64; f64, i64; i64, f64; i64, i64; }
 
 /// Operations of every kind of number, besides the functions of one number.
 pub trait Parts {
-    /// Its real numbers.
+    /// Real counterpart.
     type Real;
-    /// Its complex numbers.
+    /// Complex counterpart.
     type Complex;
     /// The modulus.
     fn abs_(self) -> Self::Real;
-    /// Its square.
+    /// Returns the squared modulus.
     fn abs2_(self) -> Self::Real;
     /// The real part.
     fn re_(self) -> Self::Real;

@@ -9,7 +9,7 @@ use super::*;
 
 /// Right operand beside a real number: another one, or a literal.
 pub trait RealOperand<S> {
-    /// It.
+    /// Returns the real number.
     fn real(self) -> S;
 }
 impl<S> RealOperand<S> for N<S> {

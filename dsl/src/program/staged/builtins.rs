@@ -9,7 +9,7 @@ use super::*;
     note = "an int becomes a real number by `real(n)`"
 )]
 pub trait Numeric: Operand {
-    /// Its kind.
+    /// Kind of the value.
     type Kind: Numbers;
 }
 macro_rules! numeric {
@@ -66,7 +66,7 @@ impl NumberKind for C {}
 
 /// Common kind of two kinds: complex if one is, an array if one is.
 pub trait Join<K>: Numbers {
-    /// It.
+    /// Common kind.
     type Out: Numbers;
 }
 macro_rules! joins {

@@ -77,7 +77,7 @@ pub enum Callee {
 /// The program on its way.
 #[derive(Debug, Default)]
 pub struct Module {
-    /// Its functions.
+    /// Program that holds the functions.
     pub program: Program,
     /// Functions that can be called, by the path of their definition.
     pub callees: HashMap<&'static str, Callee>,
@@ -227,7 +227,7 @@ pub(super) fn here() {
     label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
 )]
 pub trait Operand {
-    /// Its value; `hint` is the kind it should have, for the literals in it.
+    /// Returns the value; `hint` is the kind that it should have, for the literals in it.
     fn given(self, hint: Option<&Kind>) -> Given;
     /// The handle that it is.
     fn handle(&self) -> Option<u32>;
@@ -245,7 +245,7 @@ pub trait Operand {
 pub trait Handle: Operand + Copy {
     /// The handle to a node.
     fn of(node: u32) -> Self;
-    /// Its kind.
+    /// Returns the kind of the value.
     fn kind() -> Kind;
 }
 
