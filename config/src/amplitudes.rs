@@ -30,7 +30,7 @@ use crate::{
 /// bytes, and the list of pairs that a product sorts.
 const BYTES_PER_TERM: u64 = 256;
 
-/// Does what `amplitudes` shall do.
+/// Runs `amplitudes`.
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows

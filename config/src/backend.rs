@@ -1,4 +1,4 @@
-//! `--backend`: who runs circuits.
+//! Choice of the executor of circuits: `--backend`.
 
 use ketgrad_core::{
     circuit::Circuit,

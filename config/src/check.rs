@@ -77,7 +77,7 @@ fn hessian<'r>(derivatives: impl Iterator<Item = (&'r String, &'r f64)>) -> Map<
     rows
 }
 
-/// Does what `check` shall do.
+/// Runs `check`.
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.

@@ -156,7 +156,7 @@ fn read_both(
     ))
 }
 
-/// Does what `equivalent` shall do.
+/// Runs `equivalent`.
 ///
 /// # Errors
 /// [`Failure`] if a circuit is at fault or the two cannot be compared.

@@ -29,7 +29,7 @@ use crate::{
     report::{Failure, Remark, Status},
 };
 
-/// The ways to write an error bar behind a value.
+/// Notations of an error bar after a value.
 const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];
 
 /// The mark of an error bar in a text, the first if there are several.
@@ -52,7 +52,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// From a text, `0.3` or `0.3+-0.01`.
+    /// Parses a text such as `0.3` or `0.3+-0.01`.
     fn new(text: &str, from: String) -> Entry {
         let (value, error) = match error_bar(text) {
             Some(mark) => (&text[..mark.start], Some(text[mark.end..].to_owned())),

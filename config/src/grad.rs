@@ -39,7 +39,7 @@ use crate::{
 /// Keys of a result with their values, in order.
 type Members = Vec<(&'static str, Value)>;
 
-/// Does what `grad` shall do.
+/// Runs `grad`.
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or an observable is at fault.

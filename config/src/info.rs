@@ -69,7 +69,7 @@ pub struct Memory {
 /// A backend and why it was chosen.
 #[derive(Clone, Debug, Serialize)]
 pub struct Backend {
-    /// Its name.
+    /// Name of the backend.
     pub name: String,
     /// The precision that it serves.
     pub precision: &'static str,

@@ -78,11 +78,11 @@ const MOST_WIDTH: u64 = 64;
 /// Measurements that a circuit has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unwritten {
-    /// None.
+    /// No measurements.
     None,
-    /// Of every qubit, if it keeps no result of its own: for counts.
+    /// Measurements of every qubit, if it keeps no result of its own: for counts.
     IfNoOther,
-    /// Of every qubit: for means over shots.
+    /// Measurements of every qubit: for means over shots.
     All,
 }
 
@@ -193,7 +193,7 @@ struct Model<'a, 'i> {
     noise: NoiseModel,
     rules: Vec<Section<'a, 'i>>,
     readings: Vec<Section<'a, 'i>>,
-    /// Of each rule, and of each reading, of the model: the number of its table.
+    /// Number of the table of each rule, and of each reading, of the model.
     sources: [Vec<usize>; 2],
 }
 

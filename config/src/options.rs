@@ -152,9 +152,9 @@ pub struct Run {
 /// Method of running a circuit with noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noisy {
-    /// On density matrices where these are small.
+    /// Density matrices where these are small.
     Auto,
-    /// On density matrices.
+    /// Density matrices.
     Density,
     /// Shot by shot.
     Trajectories,
@@ -243,9 +243,9 @@ pub struct Grad {
 /// Source of a program.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// In a file.
+    /// File that holds the program.
     File(PathBuf),
-    /// On the command line.
+    /// Text of the program on the command line.
     Text(String),
 }
 
@@ -334,11 +334,11 @@ pub struct Optimize {
 pub enum Emit {
     /// The program.
     Ir,
-    /// Its derivative.
+    /// Derivative of the program.
     Adjoint,
-    /// Both in Rust.
+    /// Program and derivative in Rust.
     Rust,
-    /// Both as formulas.
+    /// Program and derivative as formulas.
     Latex,
     /// The graph of its derivative.
     Dot,

@@ -20,8 +20,8 @@ impl<'a> Polynomial<'a> {
     /// The expectation value of an observable, from that of sums.
     ///
     /// # Errors
-    /// Those of `expectation`; [`Failure`] for a parameter whose name means something else in a
-    /// formula.
+    /// Fails when `expectation` does, or with [`Failure`] for a parameter whose name means
+    /// something else in a formula.
     pub(crate) fn of(
         observable: &'a ParametricSum,
         mut expectation: impl FnMut(PauliSum) -> Result<Formula, Failure>,

@@ -16,7 +16,7 @@ use crate::{diff::Numbers, npy::Number};
 pub(crate) struct Sources(Vec<Uncertain>);
 
 impl Sources {
-    /// Of inputs with these standard deviations.
+    /// Creates the sources of inputs with these standard deviations.
     pub(crate) fn new(sigmas: &[f64]) -> Sources {
         Sources(sigmas.iter().map(|sigma| Uncertain::new(0.0, *sigma)).collect())
     }

@@ -60,7 +60,7 @@ impl Answer for Derived {
     }
 }
 
-/// Does what `diff` shall do.
+/// Runs `diff`.
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.

@@ -19,11 +19,11 @@ use crate::{
 pub(super) struct Electrons {
     pub(super) molecule: Molecule,
     pub(super) mapping: Mapping,
-    /// Its Hamiltonian on two qubits for each orbital.
+    /// Hamiltonian of the molecule on two qubits for each orbital.
     mapped: PauliSum,
-    /// Of [`Molecule::penalty`].
+    /// Weight of [`Molecule::penalty`].
     weight: f64,
-    /// If qubits are taken off.
+    /// Tapering, if qubits are taken off.
     tapering: Option<Tapering>,
 }
 

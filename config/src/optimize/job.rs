@@ -99,7 +99,7 @@ const MOST_LAYERS: u64 = 10_000;
 pub(super) struct Job {
     pub(super) circuit: Circuit,
     pub(super) hamiltonian: PauliSum,
-    /// Those of the Hamiltonian, if it is a molecule.
+    /// Electrons of the Hamiltonian, if it is a molecule.
     pub(super) electrons: Option<Electrons>,
     /// Method of measuring energies; without it they are computed.
     pub(super) shots: Option<Shots>,

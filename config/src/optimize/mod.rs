@@ -44,11 +44,11 @@ use job::Job;
 /// the value: some tenths of a second.
 const MOST_WORK_OF_LOWEST: usize = 1 << 21;
 
-/// In hartree, 1 kcal/mol: what a value may be below the lowest level for the digits of the
-/// integrals.
+/// Chemical accuracy in hartree, 1 kcal/mol: what a value may be below the lowest level for the
+/// digits of the integrals.
 const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 
-/// Does what `optimize` shall do.
+/// Runs `optimize`.
 ///
 /// # Errors
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;

@@ -10,7 +10,7 @@ pub(super) struct Found {
     pub(super) plugins: Vec<Row>,
     /// Owner of the rules that are programs alone.
     pub(super) owner: String,
-    /// Those rules.
+    /// Rules that are programs alone.
     pub(super) rules: Vec<String>,
     /// `None` where nothing was to be compared.
     pub(super) compared: Option<Comparisons>,
@@ -28,7 +28,7 @@ pub(super) struct Row {
     pub(super) sha256: Option<String>,
     pub(super) version: Option<String>,
     pub(super) notes: Vec<String>,
-    /// Not by the config's own wish.
+    /// True if the config itself disables it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(super) is_disabled: bool,
 }

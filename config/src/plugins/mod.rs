@@ -26,9 +26,9 @@ use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal}
 /// Plugins and rules that could not be loaded.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// Of plugins that are not optional; their reports say it too.
+    /// Failures of plugins that are not optional; their reports hold them too.
     pub(crate) of_plugins: Vec<Failure>,
-    /// Of rules that are programs alone.
+    /// Failures of rules that are programs alone.
     pub(crate) of_rules: Vec<Failure>,
 }
 

@@ -43,7 +43,7 @@ const FILE: u64 = 1 << 30;
 #[cfg(unix)]
 const FILES: u64 = 1024;
 
-/// Of its standard output and error the last so many bytes are kept.
+/// Number of bytes of its standard output and error that are kept, the last ones.
 const OUTPUT: usize = 16 << 20;
 const ERRORS: usize = 64 << 10;
 
@@ -127,7 +127,8 @@ fn died(entry: &PluginEntry, reason: String) -> Found {
     Found { plugins: vec![row], ..Found::default() }
 }
 
-/// Does a task in another process: what it found, or why it did not say.
+/// Runs a task in another process, and returns its findings, or the reason for which there are
+/// none.
 fn run(task: &Task, limit: Duration) -> Result<Result<Found, String>, Failure> {
     let failed = |e: io::Error| {
         Failure::input(format_args!("no process can be started for the sandbox: {e}"))
@@ -220,7 +221,7 @@ fn tail(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec
 
 // Inside.
 
-/// Does a task in this process.
+/// Runs a task in this process.
 pub(super) fn inside(
     task: &str,
     at: &[String],

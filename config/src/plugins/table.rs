@@ -49,7 +49,7 @@ use crate::{
 pub struct PluginsTable {
     /// The file.
     pub name: String,
-    /// Its text, to be underlined.
+    /// Text of the file, to be underlined.
     pub text: String,
     /// `[plugins]`
     pub settings: Settings,
@@ -66,16 +66,16 @@ pub struct PluginEntry {
     pub request: Request,
     /// `enabled`
     pub enabled: bool,
-    /// Its path in the text.
+    /// Location of its path in the text.
     pub span: Range<usize>,
 }
 
 /// A `[[rule]]`.
 #[derive(Clone, Debug)]
 pub struct RuleEntry {
-    /// Its text.
+    /// Text of the rule.
     pub program: String,
-    /// Or the file that holds it.
+    /// File that holds the text instead.
     pub file: Option<PathBuf>,
     /// `verify`
     pub verify: bool,

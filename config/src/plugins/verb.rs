@@ -56,7 +56,7 @@ pub(super) enum Part {
     Rules,
 }
 
-/// Does what `plugins` shall do.
+/// Runs `plugins`.
 ///
 /// # Errors
 /// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot

@@ -42,7 +42,7 @@ pub(crate) struct Point<T> {
 }
 
 impl<T> Point<T> {
-    /// Without any result.
+    /// Returns a point without any result.
     pub(crate) fn new() -> Point<T> {
         let (variances, covariances, expectations) = (Vec::new(), Vec::new(), Vec::new());
         let (counts, state, diagonal, error_covariances) = (None, None, None, None);

@@ -13,7 +13,7 @@ use num_complex::Complex;
 
 use crate::{npy::Number, report::Failure};
 
-/// Some qubits in the order that is asked for: bit j of an outcome is that of qubit j of them.
+/// Subset of the qubits in the requested order: bit j of an outcome is that of qubit j of them.
 pub(super) struct Marginal {
     qubits: Vec<usize>,
     /// Index of each qubit in the circuit that is run; idle ones are 0 and have none.
@@ -21,7 +21,7 @@ pub(super) struct Marginal {
 }
 
 impl Marginal {
-    /// Of qubits of the whole circuit, none of them twice.
+    /// Creates the marginal of qubits of the whole circuit, none of them twice.
     ///
     /// # Errors
     /// [`Failure`] for a qubit that does not exist.

@@ -43,8 +43,8 @@ use answer::Results;
 use marginal::Marginal;
 use task::Task;
 
-/// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16
-/// MiB.
+/// Number of qubits up to which circuits with noise are run on density matrices, unless told
+/// otherwise: 16 MiB.
 const SMALL: usize = 10;
 
 /// The most qubits of a register whose basis states are written, a bit for each.
@@ -70,7 +70,7 @@ const ALWAYS_READ: u64 = 100_000;
 /// Bytes that the results of one run of a sweep take besides its states and counts.
 const BYTES_PER_RUN: u128 = 200;
 
-/// Does what `run` shall do.
+/// Runs `run`.
 ///
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
