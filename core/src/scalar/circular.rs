@@ -48,7 +48,7 @@ const COS: [f64; 6] = [
     -1.135_853_630_582_798_2e-11,
 ];
 
-/// The first 1280 binary digits of 2/pi behind the point, after 64 zeros.
+/// First 1280 binary digits of 2/pi after the point, after 64 zeros.
 const DIGITS: [u64; 21] = [
     0,
     0xa2f9_836e_4e44_1529,

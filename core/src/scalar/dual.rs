@@ -82,8 +82,8 @@ trait Jet: Sized {
     /// Forgets the direction.
     fn lower(&self) -> Self::Lower;
 
-    /// The number with the given lower part whose direction is the sum of `slope * direction of x`
-    /// over the arguments `(x, slope)`.
+    /// Returns the number with the given lower part whose direction is the sum of
+    /// `slope * direction of x` over the arguments `(x, slope)`.
     fn chain(lower: Self::Lower, arguments: &[(&Self, &Self::Lower)]) -> Self;
 
     /// Returns true if all derivatives are zero.
@@ -105,7 +105,7 @@ fn along<T: Real>(slope: &T, d: &T) -> T {
     if d.is_exact_zero() { T::zero() } else { slope * d }
 }
 
-/// The sum of `slope * d(x)` over the arguments.
+/// Returns the sum of `slope * d(x)` over the arguments.
 #[inline]
 fn total<X, T: Real>(arguments: &[(&X, &T)], d: impl Fn(&X) -> T) -> T {
     T::sum(arguments.iter().map(|(x, slope)| along(*slope, &d(x))))

@@ -2,7 +2,7 @@
 //!
 //! `Lanes<f64, 8>` is eight numbers. Every operation is done lane by lane and gives the bits that
 //! each lane alone would give. A comparison has an answer only where all lanes have the same;
-//! [`Undecided::agreeing`] tells which do as the first, so that whoever runs the program can part
+//! [`Undecided::agreeing`] tells which do as the first, so that the caller can part
 //! them ([`exec::Batch`](crate::exec::Batch) does).
 //!
 //! ```

@@ -87,7 +87,7 @@ pub(crate) use wide::{Loop, fused, one, two, wide};
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///
 /// A plain `where &'a Self: Bound` on a trait would have to be repeated by each of its users. The
-/// one implementation is blanket; nobody names this trait elsewhere.
+/// one implementation is blanket; this trait is not named elsewhere.
 pub trait Implies<U>: ImpliesInner<U, Is = U> {}
 impl<T: ?Sized, U> Implies<U> for T {}
 
@@ -449,7 +449,7 @@ impl Undecided {
 
 /// The real scalars.
 ///
-/// The supertrait `NumAssign` is there for num_complex alone: its operators ask for it.
+/// The supertrait `NumAssign` exists for num_complex alone: its operators ask for it.
 pub trait Real: Scalar<Real = Self> + NumAssign {
     /// The order of the derivatives that it carries: products of more of what it has
     /// [beyond](Real::beyond) its value are zero.
@@ -511,7 +511,7 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     fn sin_cos(&self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
-    /// The plain number behind a dual or an uncertain one; `None` for a symbol.
+    /// Returns the plain number of a dual or an uncertain one; `None` for a symbol.
     fn primal(&self) -> Option<f64>;
     /// A power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros and what
     /// is not finite; `None` for symbols.

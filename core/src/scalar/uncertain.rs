@@ -2,8 +2,8 @@
 //!
 //! Each measurement is a source of error of its own. A number computed from measurements carries
 //! its value and, for each source, by how much it moves when that source moves by one standard
-//! deviation; a function multiplies these contributions by its slope. What shares a source is
-//! correlated, and stays so:
+//! deviation; a function multiplies these contributions by its slope. Numbers that share a source
+//! are correlated, and stay so:
 //!
 //! ```
 //! use ketgrad_core::scalar::{Scalar, Uncertain};
@@ -48,7 +48,7 @@ pub struct Uncertain {
 }
 
 /// The next source of error. Two measurements never share one, in whatever thread they are made.
-/// Only that the numbers differ matters, so no result depends on who counts first.
+/// Only that the numbers differ matters, so no result depends on the order of counting.
 static NEXT_SOURCE: AtomicU64 = AtomicU64::new(0);
 
 impl Uncertain {
@@ -135,7 +135,7 @@ impl Uncertain {
         }
         let mut parts = Vec::with_capacity(x.parts.len() + y.parts.len());
         merge(&x.parts, &y.parts, |k, s, t| {
-            // Only what is there is multiplied: an infinite slope times an absent source is
+            // Only present sources are multiplied: an infinite slope times an absent source is
             // nothing.
             let part = if s == 0.0 {
                 b * t
