@@ -1,4 +1,4 @@
-//! Lines along an axis: turned round, chosen from, and numbers that follow from those before them.
+//! Operations on lines along an axis: flip, gather, scatter and linear recurrences.
 //!
 //! O(elements).
 
@@ -134,7 +134,7 @@ fn chosen(
     Ok((axis, rest))
 }
 
-/// The places that indices stand for, one for each line along an axis.
+/// Computes the flat indices that indices denote, one for each line along an axis.
 fn places(
     op: &'static str,
     shape: &[usize],

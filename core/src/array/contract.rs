@@ -36,7 +36,8 @@ pub(crate) const BETWEEN: i64 = i64::MIN;
 pub(crate) const LISTS: &str =
     "a label for each axis of both factors, then those of the result, none twice at one array";
 
-/// The labels of two arrays of so many axes and those of a third, each list without a label twice.
+/// Splits labels into those of two arrays of the given numbers of axes and of a third, each list
+/// without a label twice.
 pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i64]; 3]> {
     let lists = if labels.contains(&BETWEEN) {
         let mut parts = labels.split(|l| *l == BETWEEN);
@@ -109,7 +110,7 @@ pub(crate) fn contract_work(
 }
 
 /// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor,
-/// of the second and of the result, one list behind the other. `which` is the array that is
+/// of the second and of the result, one list after the other. `which` is the array that is
 /// computed: for the result, `a` and `b` are the factors; for the first factor they are the result
 /// and the second factor; for the second factor, the first factor and the result. `like` has the
 /// shape of a factor that is computed. Nothing is conjugated.

@@ -157,7 +157,7 @@ fn shapes(given: &[Vec<usize>]) -> String {
 
 /// The axes that an operation may be given.
 fn axes(op: &str, shape: &[usize]) -> String {
-    // A new one may stand behind all.
+    // A new axis may come after all.
     match shape.len() + usize::from(op == "insert_axis") {
         0 => "one of no axes".to_owned(),
         1 => "0".to_owned(),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// All shapes around the blocks of the kernels, each factor as it is and transposed. What lies
-    /// behind the result in memory stays as it is.
+    /// after the result in memory stays as it is.
     #[test]
     fn products_are_exact_and_stay_inside() {
         let lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 33];

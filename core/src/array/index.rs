@@ -206,7 +206,7 @@ pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> b
     true
 }
 
-/// [`concat`] into `a` itself, if the elements of `b` come behind all of its own and there is
+/// [`concat`] into `a` itself, if the elements of `b` come after all of its own and there is
 /// memory for them. Says whether that is so; if not, nothing has changed.
 pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> bool {
     let (mut shape, other) = (a.shape(), b.shape());
@@ -362,7 +362,7 @@ pub(crate) fn reshaped(from: &[usize], lengths: &[i64]) -> Result<Shape, ArrayEr
     Ok(lengths.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect())
 }
 
-/// A new axis of length 1 before the axis of the given number, or behind all.
+/// Inserts an axis of length 1 before the axis of the given number, or after all.
 ///
 /// # Errors
 /// There are fewer axes.

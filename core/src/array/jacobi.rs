@@ -73,7 +73,7 @@ impl<T: Real, S: Scalar<Real = T>> Rotation<S> {
         Rotation { s_phase: s.clone() * &phase, c_phase: c.clone() * &phase, c, s }
     }
 
-    /// Turns two columns: `(c x - s e^{-i phi} y, s x + c e^{-i phi} y)`.
+    /// Rotates two columns: `(c x - s e^{-i phi} y, s x + c e^{-i phi} y)`.
     fn columns<'x>(&self, pairs: impl Iterator<Item = (&'x mut S, &'x mut S)>)
     where
         S: 'x,
@@ -93,7 +93,7 @@ fn two<S>(list: &mut [S], length: usize, p: usize, q: usize) -> (&mut [S], &mut 
 }
 
 /// The eigenvalues of the Hermitian part of a matrix in ascending order, and its eigenvectors, one
-/// behind the other. `None` where it does not converge.
+/// after the other. `None` where it does not converge.
 pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(
     n: usize,
     a: &[S],
@@ -150,7 +150,7 @@ pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(
 }
 
 /// The singular values of a matrix in descending order, and its singular vectors, of the longer
-/// side so many as asked for. `None` where it does not converge.
+/// side as many as requested. `None` where it does not converge.
 pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     a: &[S],
     (m, n): (usize, usize),
@@ -216,7 +216,7 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     Some(Factors { values, left, right })
 }
 
-/// A unit vector that is orthogonal to some of length m that lie one behind the other, fewer than
+/// A unit vector that is orthogonal to some of length m that lie one after the other, fewer than
 /// m.
 fn beside<T: Real, S: Scalar<Real = T>>(vectors: &[S], m: usize) -> Vec<S> {
     // Of the axes that which is least among them: some part of it is left.

@@ -123,7 +123,7 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
 /// ```
 ///
 /// Derivatives are those along which the rank of `A` stays. 2 m n^2 operations where `A` has full
-/// rank, more where that is in doubt, as for [`pinv`].
+/// rank, more where the rank is uncertain, as for [`pinv`].
 ///
 /// # Errors
 /// The shapes do not fit, or `A` is not of full rank and has infinite or undefined elements, or
@@ -159,14 +159,14 @@ pub fn lstsq<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// The solution of a system of full rank; `None` where that is in doubt.
+/// The solution of a system of full rank; `None` where the rank is uncertain.
 fn independent<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
     b: &Array<S>,
     (m, n, count): (usize, usize, usize),
 ) -> Result<Option<Array<S>>, ArrayError> {
-    // A, or A^H if that is higher; its columns one behind the other.
+    // A, or A^H if that is higher; its columns one after the other.
     let is_wide = m < n;
     let columns = match is_wide {
         true => a.iter().map(S::conj).collect(),

@@ -203,7 +203,7 @@ impl<T> Array<T> {
         &mut self.items
     }
 
-    /// The elements for a shape, of which whoever calls writes each: they are what was there
+    /// Returns the elements for a shape, each of which the caller writes: they keep what was there
     /// before, or `blank`.
     pub(crate) fn overwrite(&mut self, shape: &[usize], blank: &T) -> &mut [T]
     where
@@ -214,7 +214,7 @@ impl<T> Array<T> {
         &mut self.items
     }
 
-    /// A shape without its elements, for who asks for the shape alone.
+    /// Creates a shape without its elements, for code that reads the shape alone.
     pub(crate) fn hollow(&mut self, shape: &[usize]) {
         self.items.clear();
         self.dims = Shape::from_slice(shape);
@@ -234,7 +234,7 @@ impl<T> Array<T> {
         self.dims.clone_from(&other.dims);
     }
 
-    /// The elements, to be filled up to what `shape` holds; whoever calls does so.
+    /// Returns the elements, which the caller fills up to the number that `shape` holds.
     pub(crate) fn start(&mut self, shape: &[usize]) -> &mut Vec<T> {
         self.items.clear();
         self.dims.clear();

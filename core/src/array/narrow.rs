@@ -1,16 +1,15 @@
-//! Products of narrow matrices of floats: a few rows and columns of the result at a time, in
-//! registers.
+//! Microkernel for products of narrow matrices of floats: a few rows and columns of the result at a
+//! time, in registers.
 //!
 //! A product in blocks that fit the caches pays for copying its factors; here only a panel of 16
-//! columns of the second factor is copied. Each number of a result is a sum along `k`, 64 terms at
-//! a time, with products and sums rounded once together (processors that cannot do this at once
-//! take another way).
+//! columns of the second factor is packed. Each number of a result is a sum along `k`, 64 terms at
+//! a time, by fused multiply-add (processors without that use another algorithm).
 
 use crate::scalar::{Loop, fused, wide};
 
 use super::product::Sides;
 
-/// Rows of the result at a time; of wide ones twice as many, where there are so many.
+/// Rows of the result at a time; of wide ones twice as many, if there are enough.
 const ROWS: usize = 4;
 /// Rows of the second factor that are copied at a time.
 const PANEL: usize = 64;

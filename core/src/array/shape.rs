@@ -254,11 +254,11 @@ impl Iterator for Runs {
     }
 }
 
-/// An array read in pieces from other places, stretch by stretch: a part of each run of elements,
+/// An array read in pieces from other places, chunk by chunk: a part of each run of elements,
 /// or among zeros.
 ///
 /// The result is runs of `run` elements. Each has `body` elements of the array, from its place
-/// `lead` on, and zeros before and behind; those of the k-th run start at `from + k step`.
+/// `lead` on, and zeros before and after; those of the k-th run start at `from + k step`.
 #[derive(Clone, Debug)]
 pub(crate) struct Moved {
     run: usize,
@@ -438,7 +438,7 @@ impl Repeated {
     }
 
     /// The next `len` elements, never more than the first time. What is not there as it is, is
-    /// copied to the buffer, which nobody else changes.
+    /// copied to the buffer, which no other code changes.
     pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
         self.advance();
         let Some(first) = a.first() else { return Window::Array(0) };

@@ -18,7 +18,7 @@ pub fn sum<S: Ring>(items: &[S]) -> S {
     sum_on(S::zero(), items)
 }
 
-/// The sum of numbers of which so much is summed already, in whole blocks.
+/// Adds numbers to the sum of the whole blocks before them.
 pub(crate) fn sum_on<S: Ring>(before: S, items: &[S]) -> S {
     wide::<S, _>(Sum(before, items))
 }

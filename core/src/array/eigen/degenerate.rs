@@ -107,7 +107,7 @@ pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     Ok(all)
 }
 
-/// Turns the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between
+/// Rotates the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between
 /// which the first of some matrices is diagonal; of those whose elements there are equal, the
 /// second, and so on. Only the Hermitian part of a matrix counts.
 pub(super) fn rotate(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
@@ -131,7 +131,7 @@ fn split(n: usize, vectors: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     }
 }
 
-/// `u_i^H E v_j` of vectors that lie one behind the other.
+/// `u_i^H E v_j` of vectors that lie one after the other.
 pub(in crate::array) fn matrix_elements(
     n: usize,
     e: &[Complex<f64>],
@@ -166,7 +166,7 @@ pub(in crate::array) fn diagonal(
     decompose(n, b)
 }
 
-/// Replaces vectors that lie one behind the other by sums of them, whose factors are the columns of
+/// Replaces vectors that lie one after the other by sums of them, whose factors are the columns of
 /// a matrix.
 pub(in crate::array) fn linear_combinations(
     n: usize,

@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices, on every number type.
 //!
 //! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
-//! not zero: reflections make the matrix tridiagonal (`reduce`), turns make that diagonal
+//! not zero: reflections make the matrix tridiagonal (`reduce`), rotations make that diagonal
 //! (`tridiagonal`). What they carry besides (derivatives, uncertainty) follows from the
 //! perturbation series of the eigenvectors, order by order (`carried`); numbers that carry nothing
 //! do not pay for it.

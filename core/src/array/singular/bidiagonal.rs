@@ -4,7 +4,7 @@
 //! A = U B V^H,  U = G_0 G_1 …,  V = H_0 H_1 …,  each of them 1 - t u u^H
 //! ```
 //!
-//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` behind its second element. Each
+//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` after its second element. Each
 //! step goes twice over what is left of the matrix: once for `u^H A`, and once row by row, where
 //! the first reflection, the product with the second vector and the second reflection find the row
 //! in the first cache. A matrix much higher than wide becomes a triangle first. Source: Golub and
@@ -35,7 +35,7 @@ impl<F: Scalar<Real = f64> + Copy> Reflections<F> {
         Reflections { all: Vec::new() }
     }
 
-    /// Replaces vectors of `len` elements, one behind the other, by the product times them; it may
+    /// Replaces vectors of `len` elements, one after the other, by the product times them; it may
     /// be one of the first elements alone.
     pub(super) fn apply(&self, len: usize, vectors: &mut [F]) {
         wide::<f64, _>(Apply(self, len, vectors));

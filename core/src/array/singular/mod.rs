@@ -1,7 +1,7 @@
 //! Singular values and vectors, on every number type.
 //!
 //! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
-//! not zero: reflections make the matrix bidiagonal (`bidiagonal`), turns make that diagonal
+//! not zero: reflections make the matrix bidiagonal (`bidiagonal`), rotations make that diagonal
 //! (`chase`). What numbers carry besides (derivatives, uncertainty) follows as for the eigenvectors
 //! of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
 
@@ -192,8 +192,8 @@ fn merge_rounded(part: f64, s: &mut [f64]) {
     }
 }
 
-/// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are
-/// turned each by itself.
+/// Rotates vectors of equal singular values into those that a matrix does not mix. Those of 0 are
+/// rotated each by itself.
 fn rotate<T: Real, S: Scalar<Real = T>>(
     factors: &mut Factors<f64, S>,
     (m, n): (usize, usize),
@@ -327,7 +327,7 @@ fn carried<T: Real, S: Scalar<Real = T>>(
     Ok(Factors { values, left, right })
 }
 
-/// Singular values, and singular vectors one behind the other; more of one side than there are
+/// Singular values, and singular vectors one after the other; more of one side than there are
 /// values, where asked for.
 pub(super) struct Factors<T, F> {
     pub(super) values: Vec<T>,
