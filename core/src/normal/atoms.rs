@@ -1,4 +1,4 @@
-//! Atoms, waves, and products of them.
+//! Atoms, trigonometric factors, and products of them.
 
 use super::sum::Sum;
 
@@ -9,7 +9,8 @@ pub(super) enum Atom {
     Symbol(String),
     /// A function of normal forms, by its name in programs.
     Call(&'static str, Vec<Sum>),
-    /// `1 / sum`, where the sum has several terms or a wave; its first coefficient is 1.
+    /// `1 / sum`, where the sum has several terms or a trigonometric factor; its first coefficient
+    /// is 1.
     Inverse(Sum),
     /// The circle constant.
     Pi,
@@ -43,7 +44,7 @@ pub(super) enum Wave {
     Sin(Sum),
 }
 
-/// A product of powers and a wave.
+/// Product of powers and a trigonometric factor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Product {
     /// Powers in the order of the atoms, no exponent 0.

@@ -13,7 +13,7 @@ use super::{
 type Result<T> = std::result::Result<T, NormalError>;
 
 impl Algebra {
-    /// The product of two waves as a sum of waves.
+    /// Returns the product of two trigonometric factors as a sum of such.
     pub(super) fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
         let both =
             |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {

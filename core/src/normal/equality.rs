@@ -1,4 +1,5 @@
-//! Equality of two expressions, decided at random points of prime fields.
+//! Equality of two expressions by polynomial identity testing (Schwartz-Zippel) at random points of
+//! prime fields.
 //!
 //! The difference is computed gate by gate, so to speak: every instruction of its function is
 //! carried out once modulo a random prime, with random residues for the inputs. Sines, cosines and
@@ -39,7 +40,7 @@ use crate::{
 
 /// The error up to which expressions are called equal.
 const BOUND: f64 = 1e-9;
-/// Trials, each with a prime of its own.
+/// Number of sample points, each with a prime of its own.
 const TRIALS: u64 = 4;
 /// Primes drawn until one has all roots.
 const DRAWS: u64 = 64;
@@ -72,7 +73,7 @@ pub enum Equality {
 
 impl Expr {
     /// Decides whether two expressions are equal as functions of their inputs. O(size) for each of
-    /// at most four trials, however large they would be multiplied out.
+    /// at most four sample points, however large they would be multiplied out.
     ///
     /// ```
     /// use ketgrad_core::{normal::Equality, scalar::Scalar, trace::Expr};

@@ -1,11 +1,11 @@
 //! Sums as products.
 //!
-//! The content, which all terms share, is split off first. A sum without waves then is a polynomial
-//! in its atoms. One in a single atom is factored completely, one in several by Kronecker's
-//! substitution where its degrees allow that. Else repeated factors are found by Yun's algorithm,
-//! factors that lack an atom are greatest common divisors of coefficients, and linear ones
-//! `d x - c` are tried, where d divides the coefficient of the highest power of x and c that of the
-//! lowest, both single products. What is left then is not claimed to be irreducible.
+//! The content, which all terms share, is split off first. A sum without trigonometric factors then
+//! is a polynomial in its atoms. One in a single atom is factored completely, one in several by
+//! Kronecker's substitution where its degrees allow that. Else repeated factors are found by Yun's
+//! algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
+//! ones `d x - c` are tried, where d divides the coefficient of the highest power of x and c that
+//! of the lowest, both single products. What is left then is not claimed to be irreducible.
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 

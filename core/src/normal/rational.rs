@@ -3,7 +3,7 @@
 //! Everything that is no number becomes a variable: atoms, sines and cosines, and for each product
 //! m in an exponent one power `e^(m/d)` that all exponentials of its multiples are powers of.
 //! Fractions of polynomials in these are joined and relieved of their greatest common divisor, and
-//! the variables become what they stand for again.
+//! the variables become the sums that they denote again.
 
 use std::{collections::BTreeMap, fmt};
 

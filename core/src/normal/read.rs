@@ -31,7 +31,7 @@ pub(super) fn unsupported(what: impl Into<String>) -> NormalError {
     NormalError::Unsupported { what: what.into() }
 }
 
-/// An expression as a straight line of instructions.
+/// Expression as a straight-line program.
 pub(super) struct Line {
     program: Program,
     function: FuncId,

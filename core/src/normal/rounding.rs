@@ -1,4 +1,5 @@
-//! Running error bound of first order: a bound on the rounding error of the value of an expression.
+//! Running error analysis of first order: a bound on the rounding error of the value of an
+//! expression.
 //!
 //! Each operation adds a few units in the last place of its result, and passes on the errors of its
 //! operands, times its partial derivatives there, which dual numbers give. So a cancellation shows:

@@ -209,8 +209,8 @@ impl Sum {
         self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
-    /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do
-    /// not count.
+    /// The exponents that all terms have at least, of atoms but roots and exponentials;
+    /// trigonometric factors do not count.
     pub(super) fn common(&self) -> Vec<(Atom, i32)> {
         let mut out: Option<Vec<(Atom, i32)>> = None;
         for product in self.0.keys() {
@@ -240,7 +240,7 @@ impl Sum {
     }
 }
 
-/// The order of terms: of a higher degree first, then by the inputs; waves last.
+/// Order of terms: of a higher degree first, then by the inputs; trigonometric factors last.
 pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
     let waves = (b.wave != Wave::None).cmp(&(a.wave != Wave::None));
     a.degree()
@@ -303,7 +303,7 @@ impl Algebra {
         self.cancelled(sum)
     }
 
-    /// A sum, unless what stands in its functions is too long or too deep.
+    /// Returns a sum, unless the arguments of its functions are too long or too deep.
     pub(super) fn fitting(self, sum: Sum) -> Result<Sum> {
         let mut room = self.limit.saturating_mul(INNER);
         if !sum.fits(&mut room, MAX_DEPTH) {
@@ -373,7 +373,7 @@ impl Algebra {
         })
     }
 
-    /// A sum of waves times powers of any exponents.
+    /// Multiplies a sum of trigonometric factors by powers of any exponents.
     fn times_powers(self, waves: &Sum, powers: Vec<(Atom, i32)>) -> Result<Sum> {
         let (mut q, mut kept, mut more) = (Q::one(), Vec::new(), Vec::new());
         let mut exponent: Option<(Sum, bool)> = None;
@@ -419,7 +419,7 @@ impl Algebra {
             let powers = joined(&product.powers, &kept).ok_or(NormalError::Exponent)?;
             let c = q_product(c, &q)?;
             let whole = Product { powers, wave: product.wave.clone() };
-            // The constants of waves hold roots, which may meet others.
+            // The constants of trigonometric factors hold roots, which may meet others.
             if product.powers.is_empty() || kept.is_empty() {
                 out.put(whole, c)?;
             } else {
@@ -459,7 +459,7 @@ impl Algebra {
         })
     }
 
-    /// Cancels denominators that divide what stands above them.
+    /// Cancels denominators that divide the numerator.
     fn cancelled(self, mut sum: Sum) -> Result<Sum> {
         loop {
             let found = sum.terms().keys().flat_map(|p| &p.powers).find_map(|(atom, _)| {
@@ -486,8 +486,8 @@ impl Algebra {
         let (lead, unit) = b.lead()?;
         let mut rest = a.clone();
         let mut out = Sum::zero();
-        // Each step removes the leading term; with waves, or with exponents below 0, it might not
-        // end.
+        // Each step removes the leading term; with trigonometric factors, or with exponents below
+        // 0, it might not end.
         for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
             let Some((top, q)) = rest.lead() else { return Some(out) };
             let (wave, powers) = match (&top.wave, &lead.wave) {

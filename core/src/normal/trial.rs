@@ -1,4 +1,4 @@
-//! One evaluation of an expression modulo a prime, at a random point.
+//! Evaluation of an expression modulo a prime, at a random sample point.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -71,7 +71,7 @@ impl Number {
     }
 }
 
-/// One trial.
+/// Random sample point modulo a prime.
 pub(super) struct Run<'a> {
     plan: &'a Plan,
     field: PrimeField,
