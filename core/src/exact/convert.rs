@@ -98,7 +98,7 @@ impl Writer<'_> {
                 Letter::Root(Root::Sin(a)) => (fraction(*a)? * Expr::pi()).sin(),
                 Letter::Function(Function::Cos(e)) => self.angle(e)?.cos(),
                 Letter::Function(Function::Sin(e)) => self.angle(e)?.sin(),
-                // Waves have no exponentials.
+                // Sines and cosines have no exponentials.
                 Letter::Function(Function::Exp(..)) => return None,
             };
         }

@@ -30,7 +30,7 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The number as it is; `what` it is stands in an error.
+    /// Number as it is; `what` it is appears in an error.
     pub(super) fn new(
         number: Exact,
         symbols: &Arc<Symbols>,

@@ -38,7 +38,7 @@ pub(super) enum Letter {
     Function(Function),
 }
 
-/// Factors.
+/// Product of factors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Product {
     /// Exponents of a phase, none if there is none.

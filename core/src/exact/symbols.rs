@@ -72,7 +72,7 @@ pub struct Symbols {
     circuit: Arc<Circuit>,
     /// Sorted by variable, one radian last.
     fields: Vec<Field>,
-    /// Roots of unity stand above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
+    /// Roots of unity are above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
     roots: u32,
     /// Roots of odd order.
     odd: Option<OddRoots>,

@@ -1,10 +1,11 @@
-//! Numbers as sums of products with one sine or cosine for each variable.
+//! Trigonometric polynomials: numbers as sums of products with one sine or cosine for each
+//! variable.
 //!
 //! Where a sum of exponentials has `x z^e + y z^-e`, this one has
 //! `(x + y) cos(e theta) + i (x - y) sin(e theta)`. In these functions the coefficients of a
 //! circuit of rotations and Clifford gates are units, and products such as
 //! `cos(a/2) cos(b/2) cos(c/2)` are one term instead of eight. A variable for which it is the other
-//! way round, as for one that only turns phases, has its exponentials back.
+//! way round, as for one that only shifts phases, is written in exponentials again.
 //!
 //! A term's key has a digit for each variable that occurs with different exponents, the first in
 //! the highest bits, and one for the real root that its coefficient stands before. Digit 0 stands
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::scalar::Conj;
 
-/// Factor by which terms may grow while variables are turned one by one.
+/// Factor by which terms may grow while variables are rewritten one by one.
 const GROWTH: usize = 4;
 /// Number of terms that small numbers may grow to.
 const ROOM: usize = 256;
@@ -177,7 +178,7 @@ impl Waves {
         let most = GROWTH * before + ROOM;
         // All but the roots, which are last.
         for k in 0..waves.axes.len().saturating_sub(1) {
-            // A turn doubles them at most.
+            // Rewriting doubles them at most.
             if 2 * waves.terms.len() <= most || waves.count(k) <= most {
                 waves.turn(k)?;
             } else if real {
@@ -278,8 +279,8 @@ impl Waves {
         for (even, odd, moves) in pairs {
             if moves {
                 merge(even, odd, bit, |_, x, y| {
-                    // One of the two is left out where x = y or x = -y; for waves, where x = iy or
-                    // x = -iy.
+                    // One of the two is left out where x = y or x = -y; for sines and cosines,
+                    // where x = iy or x = -iy.
                     let y = if waves { y.times_i()? } else { y };
                     count += 2 - usize::from(x == y) - usize::from(Some(x) == Gauss::ZERO.minus(y));
                     Some(())
