@@ -14,7 +14,7 @@ use crate::{
     state::stream,
 };
 
-/// Trials at most.
+/// Largest number of trials.
 const TRIALS: u64 = 4;
 /// A verdict that is wrong with a greater probability is none.
 const DOUBTFUL: f64 = 1e-3;

@@ -22,7 +22,7 @@ use crate::{
 
 /// Points tried where parameters are free.
 const POINTS: usize = 3;
-/// Points drawn until there are so many where all angles are finite.
+/// Largest number of draws for points at which all angles are finite.
 const DRAWS: u64 = 64;
 /// Why numbers say nothing.
 const NOWHERE: &str = "and at none of the points tried are all angles finite";
@@ -30,7 +30,7 @@ const NOWHERE: &str = "and at none of the points tried are all angles finite";
 const ANGLES: u64 = 1 << 40;
 const VECTOR: u64 = 1 << 41;
 
-/// The vectors that circuits start from: the first so many entries are random, the rest are 0.
+/// Vectors that circuits start from: the first `2^free` entries are random, the rest are 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     n_qubits: usize,

@@ -330,7 +330,7 @@ impl Pair {
 
     /// Bounds the sum of the errors of the angles of all gates: what is not known of their
     /// decimals, and what the precision of numbers leaves of products and sums with parameters of
-    /// these values. The distance is off by no more, since no angle turns a vector faster.
+    /// these values. The distance is off by no more, since no angle rotates a vector faster.
     pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
         let params = self.circuits[0].params();
         let mut inputs = inputs.iter().copied();

@@ -29,8 +29,8 @@ const ENTRY: f64 = 12.0;
 /// Terms that [`sum`] adds from left to right.
 const RUN: usize = 8;
 
-/// Error that a gate on so many targets adds to an image, at most, in units; `None` is a matrix of
-/// numbers.
+/// Error that a gate on this number of targets adds to an image, at most, in units; `None` is a
+/// matrix of numbers.
 pub(super) fn of_gate(kind: Option<GateKind>, n_targets: usize) -> f64 {
     if let Some(GateKind::I | GateKind::X | GateKind::SWAP | GateKind::DCX | GateKind::DCXDG) = kind
     {
