@@ -18,7 +18,7 @@
 //! expression, `f({ let mut t = x; t += 1.0; t })`: there `t` would be another name of `x`. So
 //! these are errors, too.
 
-/// Fails to compile if a block stands inside an expression.
+/// Fails to compile if a block is inside an expression.
 pub const fn no_blocks_in_expressions(body: &str) {
     let text = body.as_bytes();
     let mut i = 0;
@@ -163,7 +163,7 @@ const fn closing(text: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// The int literal that stands there, if one does.
+/// Returns the int literal at this position, if there is one.
 const fn literal(text: &[u8], from: usize, to: usize) -> Option<u64> {
     if from >= to {
         return None;

@@ -1,6 +1,6 @@
 //! `program!`: `f::grad(x)`, `f::jvp(x, v)` and the other transforms of a function.
 //!
-//! Beside the two bodies of a function stand two modules, one for each world, with a function for
+//! Each function has, beside its two bodies, two modules, one for each world, with a function for
 //! each transform. In the scope of a body the one of its world has the name of the function, where
 //! Rust looks for modules: `f(x)` is a call of the function, and `f::grad(x)` one of a function in
 //! the module.

@@ -150,7 +150,7 @@ impl Building {
         self.nodes.push(node);
         u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
     }
-    /// The value that a handle stands for, here and now.
+    /// Returns the current value of a handle.
     fn read(&mut self, node: u32) -> Given {
         match self.nodes.get(node as usize) {
             Some(Node::Given(given)) => *given,
@@ -214,7 +214,7 @@ pub(super) fn sure<T: Missing>(result: Result<T, Misfit>) -> T {
     })
 }
 
-/// Says that what follows stands at the caller's.
+/// Sets the location of what follows to that of the caller.
 #[track_caller]
 pub(super) fn here() {
     let at = Location::caller();

@@ -152,8 +152,8 @@ pub fn compare<A: Alike<B>, B: Operand>(op: ketgrad_core::ir::Compare, a: A, b: 
     value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
 }
 
-/// `!c` in a condition. It stands where the instruction before it does: as an operator of the macro
-/// it would stand at the `program!`.
+/// `!c` in a condition. It has the location of the instruction before it: as an operator of
+/// the macro it would be at the `program!`.
 pub fn not(c: Ex<bool>) -> Ex<bool> {
     let c = c.given(None);
     value_of(with(|b| sure(b.stage.not(c))))
