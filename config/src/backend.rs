@@ -29,7 +29,7 @@ impl Common {
         self.chosen::<T>(&plugins, circuit.n_qubits(), gates(circuit))
     }
 
-    /// The executors that may run so many gates on n qubits.
+    /// Returns the executors that may run this number of gates on n qubits.
     ///
     /// # Errors
     /// [`Failure`] if the backend that is asked for is not there or cannot.
@@ -49,7 +49,7 @@ impl Common {
         })
     }
 
-    /// Says who would have run it but could not, and why.
+    /// Reports the executors that would have run it but could not, and the reasons.
     pub(crate) fn note_passed_over(&self, executors: &Executors, terminal: &Terminal) {
         for ExecuteError { executor, reason, .. } in executors.passed_over() {
             terminal.note(&format!("note: another backend stands in for `{executor}`: {reason}"));

@@ -30,7 +30,7 @@ pub struct Info {
     pub version: &'static str,
     /// The features of the processor.
     pub cpu_features: CpuFeatures,
-    /// The threads that a run would use, as the options stand.
+    /// Number of threads that a run would use, given the options.
     pub threads: usize,
     /// The memory in bytes.
     pub memory: Memory,

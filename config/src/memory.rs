@@ -204,7 +204,7 @@ pub(crate) fn program(common: &Common) -> usize {
     usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)
 }
 
-/// A number of bytes for people; the largest number stands for everything beyond it.
+/// Formats a number of bytes; the largest number denotes everything beyond it.
 fn size(bytes: u128) -> String {
     if bytes == u128::MAX { "more than 2^128 bytes".to_owned() } else { bytes_text(bytes) }
 }

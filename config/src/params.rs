@@ -374,7 +374,7 @@ fn from_tables(
     Ok((beside, names.into_iter().map(str::to_owned).collect()))
 }
 
-/// Tables side by side, a row of each in every row; what is one point stands in all rows.
+/// Joins tables side by side, a row of each in every row; a single point is repeated in all rows.
 fn beside(tables: &[(String, Table)]) -> Result<Table, Failure> {
     let swept = || tables.iter().filter(|(_, table)| table.two_dimensional);
     let (rows, two_dimensional) =

@@ -117,7 +117,7 @@ impl<'a> Polynomial<'a> {
             coefficient.strip_prefix('-').map_or((false, coefficient), |rest| (true, rest));
         let (digits, rest) =
             modulus.split_at(modulus.find(|c: char| !c.is_ascii_digit()).unwrap_or(modulus.len()));
-        // A number stands before the names, a divisor behind them.
+        // A number comes before the names, a divisor after them.
         let product = match digits {
             "" => format!("{product}*{modulus}"),
             "1" => format!("{product}{rest}"),

@@ -96,7 +96,7 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Refuses the keys that were not asked for.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
         for (key, _) in self.table.map(in_order).unwrap_or_default() {
             let name = key.get_ref().as_ref();
@@ -121,7 +121,7 @@ impl<'a, 'i> Section<'a, 'i> {
         Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
     }
 
-    /// The name and the text of the whole file, and where in it the text of a key stands as it is,
+    /// The name and the text of the whole file, and where in it the text of a key is as it is,
     /// without escapes.
     pub(crate) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
         let span = self.table?.get(key)?.span();
@@ -154,7 +154,7 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// A name that stands for nothing.
+    /// Reports a name that denotes nothing.
     pub(crate) fn unknown_name(&self, key: &str, given: &str, known: &[&str]) -> Failure {
         let message = format!("it is one of {}, not `{given}`", known.join(", "));
         self.wrong(key, message).nearest(given, known.iter().copied())

@@ -50,7 +50,7 @@ impl Terminal {
         self.interactive && !self.quiet
     }
 
-    /// Prints a failure; its warnings only to people who do not want quiet.
+    /// Prints a failure; its warnings only if quiet is not asked for.
     pub fn error(&self, failure: &Failure) {
         let shown = failure.remarks.iter().filter(|r| !self.quiet || r.severity == Severity::Error);
         let shown: Vec<Remark> = shown.cloned().collect();

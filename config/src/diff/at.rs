@@ -2,9 +2,9 @@
 //! `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i,data=@data.npy`.
 //!
 //! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`,
-//! `-i`, or `complex(x, y)` of such expressions. Arrays stand in brackets, those of several axes
-//! row by row, or in a NumPy file behind `@`; tuples and structs in parentheses, field by field. Or
-//! all values in a file: see [`Point`].
+//! `-i`, or `complex(x, y)` of such expressions. Arrays are written in brackets, those of several
+//! axes row by row, or in a NumPy file after `@`; tuples and structs in parentheses, field by
+//! field. Or all values in a file: see [`Point`].
 
 use std::{
     ops::Range,
@@ -148,7 +148,7 @@ fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Val
     Ok(values)
 }
 
-/// The parts between the commas that stand in no bracket.
+/// Splits at the commas that are in no bracket.
 fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0i32, range.start);
     for (i, c) in text[range.clone()].char_indices() {
@@ -268,8 +268,8 @@ impl Reader<'_> {
         array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))
     }
 
-    /// The elements of an array along the given axis and all behind it. The first part along an
-    /// axis says its length for all.
+    /// Reads the elements of an array along the given axis and all after it. The first part along
+    /// an axis says its length for all.
     fn elements(
         &self,
         range: Range<usize>,

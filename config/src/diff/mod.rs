@@ -359,7 +359,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Refuses numbers that are not finite, or says that null stands for them.
+    /// Refuses numbers that are not finite, or notes that null replaces them.
     pub(crate) fn report(&self, common: &Common, terminal: &Terminal) -> Result<(), Failure> {
         match &self.nonfinite {
             Some(what) if !common.allow_nonfinite => {

@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use crate::{report::Failure, section::File};
 
-/// An operator that is a multiple of another up to so much of its norm, which is rounding, is added
-/// to that one.
+/// An operator that is a multiple of another up to this part of its norm, which is rounding, is
+/// added to that one.
 const ROUNDING: f64 = 1e-14;
 
 /// The most Kraus operators of an error, before those of one direction are added up.

@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use super::{Number, shape_text};
 
-/// Writes what stands before the numbers, which begin at a multiple of 64 bytes.
+/// Writes the header before the numbers, which begin at a multiple of 64 bytes.
 fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> {
     let header = format!("{{'descr': '<{code}', 'fortran_order': False, 'shape': {shape}, }}");
     // It ends with a new line.

@@ -215,7 +215,7 @@ impl Row {
 impl Compared {
     fn json(&self) -> Value {
         let Compared { name, plugin, is_device, agrees, comparisons, said } = self;
-        // A device that declines is one that nobody would be given.
+        // A device that declines is one that no run would be given.
         let agrees = if *is_device { json!(agrees.unwrap_or(true)) } else { json!(agrees) };
         json!({"name": name, "plugin": plugin, "agrees": agrees, "comparisons": comparisons, "reason": said})
     }

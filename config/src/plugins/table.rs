@@ -308,7 +308,7 @@ fn selection(value: &DeValue<'_>) -> Result<Selection, String> {
     }
 }
 
-/// Options as text: what stands between the quotes, or the number or truth value as it is written.
+/// Options as text: the text between the quotes, or the number or truth value as it is written.
 fn options(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
     let table = value.as_table().ok_or("expected a table")?;
     let text = |value: &DeValue<'_>| match value {

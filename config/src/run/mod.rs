@@ -391,7 +391,7 @@ fn needs<T: Number>(
 /// A state to start from.
 ///
 /// # Errors
-/// [`Failure`] if the file has none of so many qubits.
+/// [`Failure`] if the file has none of this number of qubits.
 pub(crate) fn read_input<T: Number>(
     path: &Path,
     n_qubits: usize,
