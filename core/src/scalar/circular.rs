@@ -80,7 +80,7 @@ struct Angle {
     rest: [f64; 2],
 }
 
-/// The angle of a number up to [`NEAR`].
+/// Returns the angle of a number up to [`NEAR`].
 #[inline(always)]
 fn near(x: f64) -> Angle {
     let marked = x.mul_add(FRAC_2_PI, ROUND);
@@ -93,7 +93,7 @@ fn near(x: f64) -> Angle {
     Angle { quarters: marked.to_bits(), rest }
 }
 
-/// The angle of a number beyond [`NEAR`].
+/// Returns the angle of a number beyond [`NEAR`].
 #[cold]
 fn far(x: f64) -> Angle {
     if !x.is_finite() {
@@ -140,14 +140,14 @@ fn far(x: f64) -> Angle {
     Angle { quarters: if x.is_sign_negative() { quarters.wrapping_neg() } else { quarters }, rest }
 }
 
-/// The sine of the rest of an angle as a sum, the second number small.
+/// Returns the sine of the rest of an angle as a sum, the second number small.
 #[inline(always)]
 fn sine([r, s]: [f64; 2]) -> [f64; 2] {
     let z = r * r;
     [r, (z * r).mul_add(polynomial(&SIN, z), (-0.5 * z).mul_add(s, s))]
 }
 
-/// The cosine.
+/// Returns the cosine.
 #[inline(always)]
 fn cosine([r, s]: [f64; 2]) -> [f64; 2] {
     let z = r * r;
@@ -156,7 +156,7 @@ fn cosine([r, s]: [f64; 2]) -> [f64; 2] {
     [w, (1.0 - w) - half + (z * z).mul_add(polynomial(&COS, z), -r * s)]
 }
 
-/// The sine of an angle and some quarters more.
+/// Returns the sine of an angle and some quarters more.
 #[inline(always)]
 fn sine_of(angle: Angle, more: u64) -> f64 {
     let n = angle.quarters.wrapping_add(more);

@@ -14,7 +14,7 @@
 
 use std::any::Any;
 
-/// The function, if it is of the type asked for: decided where this is compiled.
+/// Returns the function, if it is of the type asked for: decided where this is compiled.
 #[inline(always)]
 pub(crate) fn same<F: Copy + 'static>(f: &'static dyn Any) -> Option<F> {
     f.downcast_ref::<F>().copied()

@@ -89,17 +89,17 @@ trait Jet: Sized {
     /// Returns true if all derivatives are zero.
     fn is_constant(&self) -> bool;
 
-    /// The first derivatives, one for each direction.
+    /// Returns the first derivatives, one for each direction.
     fn first(&self) -> Vec<f64>;
 }
 
-/// The plain number; NaN if there is none.
+/// Returns the plain number; NaN if there is none.
 fn plain<T: Real>(x: &T) -> f64 {
     x.primal().unwrap_or(f64::NAN)
 }
 
-/// `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a constant
-/// has no derivative, whatever function it goes through.
+/// Computes `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a
+/// constant has no derivative, whatever function it goes through.
 #[inline]
 fn along<T: Real>(slope: &T, d: &T) -> T {
     if d.is_exact_zero() { T::zero() } else { slope * d }

@@ -56,7 +56,7 @@ pub struct N<S>(pub S);
 /// One implementation of each operator for all of them, so that the type of `x + 1` is known before
 /// that of the literal, and `(x + 1).sqrt()` needs no annotation.
 pub trait Operand<S> {
-    /// The scalar that it is.
+    /// Returns the scalar that it is.
     fn scalar(self) -> S;
 }
 

@@ -35,7 +35,7 @@ const TWO_THIRDS_REST: f64 = 3.700_743_415_417_188e-17;
 /// Threshold beyond which the result is 0 or infinite whatever is added.
 const FAR: f64 = 1e4;
 
-/// The natural logarithm of a positive finite number as a sum, the second number small.
+/// Returns the natural logarithm of a positive finite number as a sum, the second number small.
 #[inline(always)]
 fn ln(x: f64) -> [f64; 2] {
     let (n, f) = split(x);
@@ -72,7 +72,7 @@ fn parity(y: f64) -> (bool, bool) {
     (integer || y == 0.0, odd && !small)
 }
 
-/// `x^y`, in all its cases what the standard library's `powf` is.
+/// Computes `x^y`, in all its cases what the standard library's `powf` is.
 #[inline(always)]
 pub(super) fn pow(x: f64, y: f64) -> f64 {
     let size = x.abs();
@@ -100,9 +100,9 @@ pub(crate) fn is_product(n: i64) -> bool {
 
 const FEW: i64 = 16;
 
-/// `x^n`: a product for few factors, else a power of floats, whose error does not grow with `n` and
-/// which is not lost where `x^-n` leaves the range of the floats before `1 / x^-n` does. The
-/// exponent is never rounded.
+/// Computes `x^n`: a product for few factors, else a power of floats, whose error does not grow
+/// with `n` and which is not lost where `x^-n` leaves the range of the floats before `1 / x^-n`
+/// does. The exponent is never rounded.
 pub(super) fn powi(x: f64, n: i64) -> f64 {
     if (-FEW..=FEW).contains(&n) {
         let product = x.powi(n.unsigned_abs() as i32);
@@ -117,8 +117,8 @@ pub(super) fn powi(x: f64, n: i64) -> f64 {
     x.powf((n - low) as f64) * x.powf(low as f64)
 }
 
-/// `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a float of
-/// 32 bits may have get a power that is a normal number of these, too.
+/// Computes `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a
+/// float of 32 bits may have get a power that is a normal number of these, too.
 pub(super) fn inverse_power_of_two(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 1.0;

@@ -52,8 +52,8 @@ pub struct Uncertain {
 static NEXT_SOURCE: AtomicU64 = AtomicU64::new(0);
 
 impl Uncertain {
-    /// A measurement `value ± sigma`, independent of every other. The sign of `sigma` does not
-    /// matter; with `sigma = 0` the number is [exact](Uncertain::exact).
+    /// Returns a measurement `value ± sigma`, independent of every other. The sign of `sigma` does
+    /// not matter; with `sigma = 0` the number is [exact](Uncertain::exact).
     #[must_use]
     pub fn new(value: f64, sigma: f64) -> Uncertain {
         if sigma == 0.0 {
@@ -63,14 +63,14 @@ impl Uncertain {
         Uncertain { value, parts: vec![(source, sigma.abs())] }
     }
 
-    /// A number without error.
+    /// Returns a number without error.
     #[must_use]
     pub fn exact(value: f64) -> Uncertain {
         Uncertain { value, parts: Vec::new() }
     }
 
-    /// A number that was computed elsewhere from others, by its value and its slope along each of
-    /// them.
+    /// Returns a number that was computed elsewhere from others, by its value and its slope along
+    /// each of them.
     ///
     /// ```
     /// use ketgrad_core::scalar::Uncertain;
@@ -87,20 +87,20 @@ impl Uncertain {
         Uncertain { value, ..Uncertain::sum(terms) }
     }
 
-    /// The best value.
+    /// Returns the best value.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// The standard deviation, never negative.
+    /// Returns the standard deviation, never negative.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         self.parts.iter().fold(0.0, |h: f64, (_, s)| h.hypot(*s))
     }
 
-    /// The covariance with another number: the sum of the products of their contributions over the
-    /// sources they share. `x.covariance(&x)` is the variance of `x`.
+    /// Returns the covariance with another number: the sum of the products of their contributions
+    /// over the sources they share. `x.covariance(&x)` is the variance of `x`.
     #[must_use]
     pub fn covariance(&self, other: &Uncertain) -> f64 {
         let mut sum = 0.0;
@@ -108,7 +108,7 @@ impl Uncertain {
         sum
     }
 
-    /// The correlation with another number, in [-1, 1]; NaN where one of them is exact.
+    /// Returns the correlation with another number, in [-1, 1]; NaN where one of them is exact.
     #[must_use]
     pub fn correlation(&self, other: &Uncertain) -> f64 {
         let (s, t) = (self.sigma(), other.sigma());
@@ -117,14 +117,14 @@ impl Uncertain {
         if s == 0.0 || t == 0.0 { f64::NAN } else { sum.clamp(-1.0, 1.0) }
     }
 
-    /// A function of this number alone: its value and its slope.
+    /// Returns a function of this number alone: its value and its slope.
     fn map(&self, value: f64, slope: f64) -> Uncertain {
         let parts =
             self.parts.iter().map(|&(k, s)| (k, slope * s)).filter(|p| p.1 != 0.0).collect();
         Uncertain { value, parts }
     }
 
-    /// A function of two numbers: its value and its slopes along both.
+    /// Returns a function of two numbers: its value and its slopes along both.
     fn join(value: f64, a: f64, x: &Uncertain, b: f64, y: &Uncertain) -> Uncertain {
         // An exact number takes no part, even where its slope is infinite.
         if x.parts.is_empty() {
