@@ -35,8 +35,8 @@ use super::{
     solve::{Factors, pivot},
 };
 
-/// The derivatives of the determinant by the elements: its cofactors, `det A A^-T` where there is
-/// an inverse. O(n^3).
+/// Computes the derivatives of the determinant by the elements: its cofactors, `det A A^-T` where
+/// there is an inverse. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.
@@ -57,7 +57,7 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
     Ok(())
 }
 
-/// The derivative of the cofactors of a square matrix `A` along another one `E`,
+/// Computes the derivative of the cofactors of a square matrix `A` along another one `E`,
 /// `d/dt cofactors(A + t E)` at `t = 0`: the second derivative of the determinant along `E` and
 /// each element, whatever the rank of `A`.
 ///
@@ -143,7 +143,7 @@ impl<S: Scalar> Split<S> {
         Ok(s)
     }
 
-    /// The determinant of A.
+    /// Returns the determinant of A.
     pub(super) fn determinant(&self) -> S {
         let det_t = self.rest().0;
         if det_t.is_exact_zero() { S::zero() } else { self.determinant_of_u() * det_t }
@@ -156,7 +156,7 @@ impl<S: Scalar> Split<S> {
         if self.odd { -product } else { product }
     }
 
-    /// The determinant and the adjugate of T.
+    /// Returns the determinant and the adjugate of T.
     fn rest(&self) -> (S, Vec<S>) {
         let (k, t) = (self.n - self.rank, self.last());
         if k > 1 && t.iter().all(S::is_exact_zero) {
@@ -165,7 +165,7 @@ impl<S: Scalar> Split<S> {
         determinant_and_adjugate(k, &t)
     }
 
-    /// The derivative of the transpose of the adjugate of A along E.
+    /// Returns the derivative of the transpose of the adjugate of A along E.
     fn cofactors_along(&self, e: &[S]) -> Vec<S> {
         let (n, rank, lu) = (self.n, self.rank, &self.lu);
         let rest = n - rank;
@@ -257,7 +257,7 @@ impl<S: Scalar> Split<S> {
         out
     }
 
-    /// The elements of T.
+    /// Returns the elements of T.
     fn last(&self) -> Vec<S> {
         let (n, from) = (self.n, self.rank);
         (from..n).flat_map(|r| self.lu[r * n + from..(r + 1) * n].iter().cloned()).collect()
@@ -267,7 +267,7 @@ impl<S: Scalar> Split<S> {
         self.last().iter().all(S::is_exact_zero)
     }
 
-    /// The transpose of the adjugate of A.
+    /// Returns the transpose of the adjugate of A.
     fn cofactors(&self) -> Vec<S> {
         let (n, rank, lu) = (self.n, self.rank, &self.lu);
         let rest = n - rank;
@@ -316,13 +316,13 @@ impl<S: Scalar> Split<S> {
     }
 }
 
-/// `x y` of matrices `m x k` and `k x n`.
+/// Computes `x y` of matrices `m x k` and `k x n`.
 fn product_of<S: Scalar>(x: &[S], y: &[S], [m, k, n]: [usize; 3]) -> Vec<S> {
     let element = |p: usize| S::sum((0..k).map(|i| &x[p / n * k + i] * &y[i * n + p % n]));
     (0..m * n).map(element).collect()
 }
 
-/// `tr(x y)` of square matrices of order n.
+/// Computes `tr(x y)` of square matrices of order n.
 fn trace_of<S: Scalar>(x: &[S], y: &[S], n: usize) -> S {
     S::sum((0..n * n).map(|p| &x[p] * &y[p % n * n + p / n]))
 }

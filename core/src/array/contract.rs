@@ -109,11 +109,11 @@ pub(crate) fn contract_work(
     own.chain(others).fold(2, |work: u64, n| work.saturating_mul(n as u64))
 }
 
-/// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor,
-/// of the second and of the result, one list after the other. `which` is the array that is
-/// computed: for the result, `a` and `b` are the factors; for the first factor they are the result
-/// and the second factor; for the second factor, the first factor and the result. `like` has the
-/// shape of a factor that is computed. Nothing is conjugated.
+/// Computes `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the
+/// first factor, of the second and of the result, one list after the other. `which` is the array
+/// that is computed: for the result, `a` and `b` are the factors; for the first factor they are the
+/// result and the second factor; for the second factor, the first factor and the result. `like` has
+/// the shape of a factor that is computed. Nothing is conjugated.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, Contracted, contract};
@@ -200,7 +200,7 @@ pub fn contract<S: Conj>(
     Ok(())
 }
 
-/// The labels of the first factor, of the second and of the result.
+/// Returns the labels of the first factor, of the second and of the result.
 fn split<'a, S>(
     which: Contracted,
     a: &Array<S>,
@@ -249,7 +249,8 @@ impl Lengths {
     }
 }
 
-/// The axes in the order of the groups, all others summed; the array itself where it is in order.
+/// Returns the axes in the order of the groups, all others summed; the array itself where it is in
+/// order.
 fn sorted<'a, S: Conj>(
     a: &'a Array<S>,
     labels: &[i64],

@@ -155,7 +155,7 @@ fn shapes(given: &[Vec<usize>]) -> String {
     given.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(" and ")
 }
 
-/// The axes that an operation may be given.
+/// Returns the axes that an operation may be given.
 fn axes(op: &str, shape: &[usize]) -> String {
     // A new axis may come after all.
     match shape.len() + usize::from(op == "insert_axis") {

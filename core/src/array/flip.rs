@@ -32,7 +32,7 @@ mod x86 {
 
     use super::COLUMNS;
 
-    /// The starts of fours that cover a range; the last one may overlap the one before.
+    /// Returns the starts of fours that cover a range; the last one may overlap the one before.
     #[inline(always)]
     fn fours(first: usize, end: usize) -> impl Iterator<Item = usize> {
         (first..end).step_by(4).map(move |k| k.min(end - 4))
@@ -72,7 +72,7 @@ mod x86 {
         }
     }
 
-    /// The two numbers at an address, and two further on.
+    /// Returns the two numbers at an address, and two further on.
     ///
     /// # Safety
     /// The caller guarantees that the numbers are in bounds.

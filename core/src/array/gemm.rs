@@ -31,12 +31,12 @@ impl<S> Factor<'_, S> {
 pub(super) trait Blocked: Sized {
     /// True if the numbers are their own conjugates.
     const REAL: bool;
-    /// `c = a b`, row-major. Nothing is conjugated.
+    /// Computes `c = a b`, row-major. Nothing is conjugated.
     fn multiply(a: Factor<'_, Self>, b: Factor<'_, Self>, c: &mut [Self]);
 }
 
-/// The sizes `m`, `k` and `n` of a product whose factors and result hold as many elements as they
-/// must.
+/// Returns the sizes `m`, `k` and `n` of a product whose factors and result hold as many elements
+/// as they must.
 fn checked<S>(a: Factor<'_, S>, b: Factor<'_, S>, c: &[S]) -> (usize, usize, usize) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(b.rows, k, "the factors fit");

@@ -38,7 +38,7 @@ pub fn transpose<T: Clone + 'static>(a: &Array<T>, out: &mut Array<T>) -> Result
     Ok(())
 }
 
-/// A shape whose last two axes have changed places.
+/// Returns a shape whose last two axes have changed places.
 fn swapped<T>(a: &Array<T>) -> Shape {
     let mut shape = a.shape();
     let rank = shape.len();
@@ -111,7 +111,7 @@ pub fn permute<T: Clone>(
     Ok(())
 }
 
-/// `len` elements along an axis, from `start` on.
+/// Copies `len` elements along an axis, from `start` on.
 ///
 /// # Errors
 /// There is no such axis, or the range leaves it.
@@ -127,7 +127,7 @@ pub fn slice<T: Clone + Zero>(
     Ok(())
 }
 
-/// `part` at its place among zeros, in the given shape: what [`slice()`] undoes.
+/// Places `part` among zeros, in the given shape: what [`slice()`] undoes.
 ///
 /// # Errors
 /// The array does not fit there.
@@ -143,7 +143,7 @@ pub fn embed<T: Clone + Zero>(
     Ok(())
 }
 
-/// `whole` with `part` in its place.
+/// Overwrites a part of `whole` with `part`.
 ///
 /// # Errors
 /// The part does not fit there.
@@ -223,7 +223,7 @@ pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> boo
     true
 }
 
-/// The elements of `a` in another shape: in the same order, cut off or followed by zeros.
+/// Reshapes `a`: its elements in the same order, cut off or followed by zeros.
 pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     let count = shape.iter().product();
     if a.len() != count {
@@ -232,7 +232,7 @@ pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     a.set_shape(shape);
 }
 
-/// `a[indices[0]], a[indices[1]], …` along the first axis.
+/// Gathers `a[indices[0]], a[indices[1]], …` along the first axis.
 ///
 /// # Errors
 /// An index is out of range.
@@ -287,7 +287,7 @@ pub fn scatter<T: Clone + Zero>(
     Ok(())
 }
 
-/// `a` repeated to another shape.
+/// Broadcasts `a` to another shape.
 ///
 /// # Errors
 /// The array does not broadcast to that shape.
@@ -306,7 +306,7 @@ pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Resul
     Ok(())
 }
 
-/// The elements on and below the k-th diagonal of each matrix, or on and above it; the others
+/// Keeps the elements on and below the k-th diagonal of each matrix, or on and above it; the others
 /// are 0. The 0-th is the main diagonal, the first the one above it.
 ///
 /// # Errors
@@ -341,7 +341,7 @@ pub fn reshape<T>(a: &mut Array<T>, lengths: &[i64]) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// The shape that [`reshape`] gives an array of another one.
+/// Returns the shape that [`reshape`] gives an array of another one.
 ///
 /// # Errors
 /// The lengths do not multiply to the number of elements.
@@ -395,7 +395,7 @@ pub fn drop_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// The main diagonal of a matrix.
+/// Copies the main diagonal of a matrix.
 ///
 /// # Errors
 /// It is no matrix.
@@ -409,7 +409,7 @@ pub fn diagonal<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayE
     }
 }
 
-/// The square matrix with the given diagonal.
+/// Creates the square matrix with the given diagonal.
 ///
 /// # Errors
 /// It is no vector.

@@ -29,9 +29,10 @@ use super::{
 /// singular values tell the rank.
 const DOUBTFUL: f64 = 1e-7;
 
-/// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`,
-/// `A^+ A A^+ = A^+` and both products Hermitian. Singular values of at most `max(m, n)` times
-/// 2^-52 of the greatest count as 0, of numbers with more bits that many times the last of them.
+/// Computes the pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with
+/// `A A^+ A = A`, `A^+ A A^+ = A^+` and both products Hermitian. Singular values of at most
+/// `max(m, n)` times 2^-52 of the greatest count as 0, of numbers with more bits that many times
+/// the last of them.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, pinv};
@@ -108,9 +109,9 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     product(&y, &left, true, false)
 }
 
-/// The `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a matrix
-/// `m x n` and a vector of `m`, or for each column of a matrix with as many rows. Singular values
-/// of at most `max(m, n)` times 2^-52 of the greatest count as 0.
+/// Computes the `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a
+/// matrix `m x n` and a vector of `m`, or for each column of a matrix with as many rows. Singular
+/// values of at most `max(m, n)` times 2^-52 of the greatest count as 0.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, lstsq};
@@ -159,7 +160,7 @@ pub fn lstsq<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// The solution of a system of full rank; `None` where the rank is uncertain.
+/// Returns the solution of a system of full rank; `None` where the rank is uncertain.
 fn independent<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,

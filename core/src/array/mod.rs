@@ -92,14 +92,14 @@ pub struct Array<T> {
 }
 
 impl<T> Default for Array<T> {
-    /// The vector without elements.
+    /// Returns the vector without elements.
     fn default() -> Array<T> {
         Array { items: Vec::new(), dims: Shape::new() }
     }
 }
 
 impl<T> Array<T> {
-    /// The elements in row-major order, with a length for each axis.
+    /// Returns the elements in row-major order, with a length for each axis.
     ///
     /// # Errors
     /// There are no axes, or the number of elements is not the product of the lengths.
@@ -114,7 +114,7 @@ impl<T> Array<T> {
         Ok(array)
     }
 
-    /// The length along each axis.
+    /// Returns the length along each axis.
     #[must_use]
     pub fn shape(&self) -> Shape {
         if self.dims.is_empty() {
@@ -151,13 +151,13 @@ impl<T> Array<T> {
         }
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     #[must_use]
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     #[must_use]
     pub fn into_items(self) -> Vec<T> {
         self.items
@@ -176,7 +176,7 @@ impl<T> Array<T> {
         }
     }
 
-    /// An array of the same shape, from each element.
+    /// Returns an array of the same shape, from each element.
     #[must_use]
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Array<U> {
         Array { items: self.items.iter().map(f).collect(), dims: self.dims.clone() }
@@ -197,7 +197,7 @@ impl<T> Array<T> {
         self.dims.clone_from(&other.dims);
     }
 
-    /// The elements as those of a vector, to be changed in number.
+    /// Returns the elements as those of a vector, to be changed in number.
     pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
         self.dims.clear();
         &mut self.items
@@ -220,7 +220,7 @@ impl<T> Array<T> {
         self.dims = Shape::from_slice(shape);
     }
 
-    /// The elements, to be exchanged for as many as the shape holds.
+    /// Returns the elements, to be exchanged for as many as the shape holds.
     pub(crate) fn elements(&mut self) -> &mut Vec<T> {
         &mut self.items
     }

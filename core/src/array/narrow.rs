@@ -87,8 +87,8 @@ fn plain<const W: usize>(product: Narrow<'_>) {
     }
 }
 
-/// `G` times `R` rows of the first factor times a panel, or what a panel adds to as many rows of
-/// the result. Arrays of more than four rows would not stay in registers.
+/// Computes `G` times `R` rows of the first factor times a panel, or what a panel adds to as many
+/// rows of the result. Arrays of more than four rows would not stay in registers.
 #[allow(clippy::too_many_arguments, reason = "the places of two matrices")]
 #[inline(always)]
 fn rows<const W: usize, const R: usize, const G: usize>(
@@ -162,7 +162,7 @@ fn first<const W: usize>(product: Narrow<'_>) {
     }
 }
 
-/// The first numbers; zeros where there are none.
+/// Returns the first numbers; zeros where there are none.
 #[inline(always)]
 fn row<const N: usize>(from: &[f64]) -> [f64; N] {
     let mut row = [0.0; N];

@@ -24,8 +24,8 @@ pub(crate) enum Sides {
     Second,
 }
 
-/// The product of two matrices, or of stacks of matrices: their leading axes are broadcast.
-/// `first`, `second`: take the adjoint of that factor; not of both.
+/// Computes the product of two matrices, or of stacks of matrices: their leading axes are
+/// broadcast. `first`, `second`: take the adjoint of that factor; not of both.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, matmul};
@@ -51,7 +51,7 @@ pub fn matmul<S: Conj>(
     matmul_as([a, b], [&a.shape(), &b.shape()], first, second, out)
 }
 
-/// The product of two arrays that are read as if they had these shapes.
+/// Computes the product of two arrays that are read as if they had these shapes.
 pub(super) fn matmul_as<S: Conj>(
     [a, b]: [&Array<S>; 2],
     shapes @ [a_shape, b_shape]: [&[usize]; 2],
@@ -120,7 +120,7 @@ fn fit([a, b]: [&[usize]; 2], first: bool, second: bool) -> Result<Fit, ArrayErr
     Ok(Fit { sides, stack, m, k, n })
 }
 
-/// The shape of a product of matrices.
+/// Returns the shape of a product of matrices.
 ///
 /// # Errors
 /// The shapes do not fit.
@@ -197,12 +197,12 @@ fn narrow(
 /// and not as `k`.
 const SUMMED: usize = 512;
 
-/// `c = a b` for zeroed `c`, all row-major.
+/// Computes `c = a b` for zeroed `c`, all row-major.
 fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], size: (usize, usize, usize), sides: Sides) {
     summed(a, b, c, size, sides, 0..size.1);
 }
 
-/// The terms of `a b` along a range of `k`, added to `c`.
+/// Adds the terms of `a b` along a range of `k` to `c`.
 fn summed<S: Conj>(
     a: &[S],
     b: &[S],
@@ -242,7 +242,7 @@ fn summed<S: Conj>(
     }
 }
 
-/// `tr(A B)` without the product. O(m n).
+/// Computes `tr(A B)` without the product. O(m n).
 ///
 /// # Errors
 /// The matrices are not `m x n` and `n x m`.
@@ -271,7 +271,8 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
     Ok(sum(&columns) + rest)
 }
 
-/// The full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`. O(m n).
+/// Computes the full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`.
+/// O(m n).
 ///
 /// # Errors
 /// They are no vectors, or one is empty.

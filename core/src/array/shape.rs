@@ -10,8 +10,8 @@ use super::ArrayError;
 /// The length along each axis.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// The shape that two shapes have in common when each is repeated along axes of length 1; `None`
-/// where they do not fit.
+/// Returns the shape that two shapes have in common when each is repeated along axes of length 1;
+/// `None` where they do not fit.
 #[must_use]
 pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
     let rank = a.len().max(b.len());
@@ -26,7 +26,7 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
         .collect()
 }
 
-/// The axis of the given number.
+/// Returns the axis of the given number.
 ///
 /// # Errors
 /// There is no such axis.
@@ -35,7 +35,7 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
     found.ok_or_else(|| ArrayError::Axis { op, axis, shape: shape.to_vec() })
 }
 
-/// The place in row-major order of the element with the given indices, one for each axis.
+/// Returns the place in row-major order of the element with the given indices, one for each axis.
 ///
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
@@ -51,7 +51,7 @@ pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
     })
 }
 
-/// The indices of the element at the given place in row-major order, as text: `1,0`.
+/// Returns the indices of the element at the given place in row-major order, as text: `1,0`.
 #[must_use]
 pub fn indices_text(shape: &[usize], place: usize) -> String {
     let mut rest = place;
@@ -135,7 +135,7 @@ impl Strided {
         }
     }
 
-    /// An array of shape `from` read as one of shape `to`, to which it broadcasts.
+    /// Returns an array of shape `from` read as one of shape `to`, to which it broadcasts.
     #[must_use]
     pub fn broadcast(from: &[usize], to: &[usize]) -> Strided {
         Strided::new(to, &repeated_strides(from, to))
@@ -173,7 +173,7 @@ pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
     (0..to.len()).map(stride).collect()
 }
 
-/// The step of each axis in row-major order.
+/// Returns the step of each axis in row-major order.
 pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
     for k in (1..shape.len()).rev() {
@@ -269,7 +269,7 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// `len` elements along an axis of an array, from `start` on, and their shape.
+    /// Selects `len` elements along an axis of an array, from `start` on, and their shape.
     ///
     /// # Errors
     /// There is no such axis, or the range leaves it.
@@ -288,7 +288,7 @@ impl Moved {
         Ok((part, Moved { run, lead: 0, body: run, from: start * inner, step: along * inner }))
     }
 
-    /// An array of shape `part` at its place among zeros, in the shape `whole`.
+    /// Returns an array of shape `part` at its place among zeros, in the shape `whole`.
     ///
     /// # Errors
     /// It does not fit there.
@@ -313,7 +313,8 @@ impl Moved {
         Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
     }
 
-    /// The elements from the place `start` on. What is not there as it is, is copied to the buffer.
+    /// Returns the elements from the place `start` on. What is not there as it is, is copied to the
+    /// buffer.
     #[inline]
     pub(crate) fn next<T: Clone + Zero>(
         &self,
@@ -383,7 +384,7 @@ impl Moved {
     }
 }
 
-/// A range along an axis of the given length.
+/// Returns a range along an axis of the given length.
 fn checked_range(
     op: &'static str,
     start: i64,
@@ -437,8 +438,8 @@ impl Repeated {
         (self.at, phase, n)
     }
 
-    /// The next `len` elements, never more than the first time. What is not there as it is, is
-    /// copied to the buffer, which no other code changes.
+    /// Returns the next `len` elements, never more than the first time. What is not there as it is,
+    /// is copied to the buffer, which no other code changes.
     pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
         self.advance();
         let Some(first) = a.first() else { return Window::Array(0) };

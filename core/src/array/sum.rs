@@ -11,8 +11,8 @@ const BLOCK: usize = 512;
 /// along axes are taken of as many.
 pub(crate) const AT_ONCE: usize = BLOCK;
 
-/// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of
-/// elements alone.
+/// Returns the sum of numbers: blocks of 512, each in 32 columns. The order depends on the number
+/// of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
     sum_on(S::zero(), items)
@@ -40,7 +40,7 @@ impl<S: Ring> Loop for Sum<'_, S> {
 /// Number of columns in which numbers are summed, so that a sum need not wait for the one before.
 pub(crate) const COLUMNS: usize = 32;
 
-/// The sum of a block: eights in columns, then what is left.
+/// Returns the sum of a block: eights in columns, then what is left.
 #[inline(always)]
 fn block_sum<S: Ring>(block: &[S]) -> S {
     let (eights, rest) = block.as_chunks::<8>();
@@ -68,8 +68,8 @@ fn block_sum<S: Ring>(block: &[S]) -> S {
     all_columns(&columns) + rest
 }
 
-/// The sum of all columns: those eight apart, then those. Apart from the loops, so that their
-/// columns stay in the widest registers.
+/// Returns the sum of all columns: those eight apart, then those. Apart from the loops, so that
+/// their columns stay in the widest registers.
 #[inline(never)]
 fn all_columns<S: Ring>(columns: &[S; COLUMNS]) -> S {
     let at = |k: usize| columns[k].clone();
@@ -141,8 +141,8 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
     }
 }
 
-/// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the
-/// last few that eight do not divide. Nothing is conjugated.
+/// Returns the sum of the products of the elements of two arrays of one shape, in 32 columns but
+/// for the last few that eight do not divide. Nothing is conjugated.
 ///
 /// # Errors
 /// The shapes differ.

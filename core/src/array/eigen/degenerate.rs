@@ -57,7 +57,7 @@ pub(super) fn merge_rounded(
     }
 }
 
-/// The runs of more than one equal number.
+/// Returns the runs of more than one equal number.
 pub(in crate::array) fn degenerate_ranges(w: &[f64]) -> Vec<Range<usize>> {
     ranges_where(w.len(), |k| w[k] == w[k - 1])
 }
@@ -76,8 +76,8 @@ fn ranges_where(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usi
     runs
 }
 
-/// The matrices along which derivatives are looked for, by value: the one that is given, and those
-/// that numbers carry. Without those that are zero or not finite.
+/// Returns the matrices along which derivatives are looked for, by value: the one that is given,
+/// and those that numbers carry. Without those that are zero or not finite.
 ///
 /// # Errors
 /// One that has no values, as numbers of several points have none.
@@ -131,7 +131,7 @@ fn split(n: usize, vectors: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     }
 }
 
-/// `u_i^H E v_j` of vectors that lie one after the other.
+/// Computes `u_i^H E v_j` of vectors that lie one after the other.
 pub(in crate::array) fn matrix_elements(
     n: usize,
     e: &[Complex<f64>],
@@ -149,8 +149,8 @@ pub(in crate::array) fn matrix_elements(
     u.iter().flat_map(|u| moved.iter().map(|v| dot(u, v))).collect()
 }
 
-/// The eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None` where it
-/// is zero.
+/// Returns the eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None`
+/// where it is zero.
 pub(in crate::array) fn diagonal(
     n: usize,
     b: &[Complex<f64>],

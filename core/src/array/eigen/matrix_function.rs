@@ -15,7 +15,7 @@ use super::{
 /// the greatest.
 const COUNTS: f64 = 1e-10;
 
-/// The order of a matrix, of the shapes of what [`spectral`] takes.
+/// Returns the order of a matrix, of the shapes of what [`spectral`] takes.
 ///
 /// # Errors
 /// The shapes do not fit.
@@ -33,12 +33,12 @@ pub(crate) fn spectral_order(shapes: [&[usize]; 5]) -> Result<usize, ArrayError>
     }
 }
 
-/// A function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues and
-/// eigenvectors, d is what the function makes of the eigenvalues and `slope` what its derivative
-/// makes of them. What the numbers of the matrix carry between eigenvectors of equal eigenvalues is
-/// added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second order along
-/// one direction; where two directions have derivatives of which each mixes what the other tells
-/// apart, the result is NaN.
+/// Computes a function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues
+/// and eigenvectors, d is what the function makes of the eigenvalues and `slope` what its
+/// derivative makes of them. What the numbers of the matrix carry between eigenvectors of equal
+/// eigenvalues is added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second
+/// order along one direction; where two directions have derivatives of which each mixes what the
+/// other tells apart, the result is NaN.
 ///
 /// # Errors
 /// The shapes do not fit.

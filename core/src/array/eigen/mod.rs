@@ -37,8 +37,9 @@ pub(super) use turns::{Turn, Turned, rotation};
 /// part of the greatest: then rounding does not choose among equal ones.
 pub(super) const NEAR_GREATEST: f64 = 0.81;
 
-/// The eigenvalues of a Hermitian matrix in ascending order and, as columns in the same order, its
-/// eigenvectors, each of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the matrix counts.
+/// Computes the eigenvalues of a Hermitian matrix in ascending order and, as columns in the same
+/// order, its eigenvectors, each of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the
+/// matrix counts.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh};
@@ -81,9 +82,9 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     spectrum("eigen", a, None, values, vectors)
 }
 
-/// The eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`eigh`]
-/// gives them: of equal eigenvalues the eigenvectors between which E is diagonal, in the order of
-/// its elements there.
+/// Computes the eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as
+/// [`eigh`] gives them: of equal eigenvalues the eigenvectors between which E is diagonal, in the
+/// order of its elements there.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh_along};
@@ -191,8 +192,8 @@ fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
     perturb(carried, values, vectors, &|i, j| i == j)
 }
 
-/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is
-/// given and whose elements are of size 1 or so. `None` where it does not converge.
+/// Returns the ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower
+/// triangle is given and whose elements are of size 1 or so. `None` where it does not converge.
 fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);
@@ -226,7 +227,7 @@ pub(super) fn first_of_greatest<F: Scalar<Real = f64>>(vector: &[F]) -> Option<u
     vector.iter().position(|x| x.abs2() >= NEAR_GREATEST * greatest)
 }
 
-/// The number of modulus 1 that makes another one real and positive.
+/// Returns the number of modulus 1 that makes another one real and positive.
 pub(super) fn against<F: Scalar<Real = f64>>(x: F) -> F {
     if x.im() == 0.0 {
         F::from_real(1f64.copysign(x.re()))

@@ -47,7 +47,7 @@ pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Tu
     Some(vectors)
 }
 
-/// The end of the block that begins at `from`.
+/// Returns the end of the block that begins at `from`.
 fn block(d: &[f64], e: &[f64], from: usize) -> usize {
     let is_apart = |k: &usize| {
         let size = d[*k].abs().sqrt() * d[*k + 1].abs().sqrt();

@@ -28,7 +28,7 @@ pub(in crate::array) struct Turned {
 }
 
 impl Turned {
-    /// The `n` unit vectors.
+    /// Returns the `n` unit vectors.
     pub(in crate::array) fn unit(n: usize) -> Turned {
         let mut places = vec![[0.0; PLACES]; n.div_ceil(PLACES) * n];
         (0..n).for_each(|k| places[k / PLACES * n + k][k % PLACES] = 1.0);

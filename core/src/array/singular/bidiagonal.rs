@@ -71,8 +71,8 @@ pub(super) struct Bidiagonal<F> {
     pub(super) right: Reflections<F>,
 }
 
-/// A matrix of `n` columns and at least as many rows, whose elements are of size 1 or less. 8/3 n^3
-/// operations where it is square.
+/// Returns a matrix of `n` columns and at least as many rows, whose elements are of size 1 or less.
+/// 8/3 n^3 operations where it is square.
 pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(
     n: usize,
     mut rows: Vec<F>,
@@ -126,12 +126,12 @@ pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(
     left
 }
 
-/// The reflection of column `k` of rows of `n`.
+/// Returns the reflection of column `k` of rows of `n`.
 fn column<F: Scalar<Real = f64> + Copy>(rows: &[F], n: usize, k: usize) -> (f64, Vec<F>, F) {
     reflected(rows.iter().skip(k).step_by(n).copied().collect())
 }
 
-/// The element that a vector is reflected to, `u` and `t`.
+/// Returns the element that a vector is reflected to, `u` and `t`.
 fn reflected<F: Scalar<Real = f64> + Copy>(mut x: Vec<F>) -> (f64, Vec<F>, F) {
     // Floats are decided.
     let (element, _, t) = reflection("svd", &mut x).unwrap_or((0.0, 1.0, F::zero()));

@@ -72,7 +72,8 @@ pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
     Some([left, right])
 }
 
-/// The shift for the next step; `None` where some element is negligible, which then becomes zero.
+/// Returns the shift for the next step; `None` where some element is negligible, which then becomes
+/// zero.
 fn shift(d: &[f64], e: &mut [f64]) -> Option<f64> {
     let last = d.len() - 1;
     let greatest = d.iter().chain(e.iter()).fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -97,7 +98,7 @@ fn shift(d: &[f64], e: &mut [f64]) -> Option<f64> {
     Some(if is_lost || ratio * ratio <= f64::EPSILON { 0.0 } else { shift })
 }
 
-/// The lesser singular value of `[[f, g], [0, h]]`.
+/// Returns the lesser singular value of `[[f, g], [0, h]]`.
 fn least_of_two(f: f64, g: f64, h: f64) -> f64 {
     let (f, g, h) = (f.abs(), g.abs(), h.abs());
     let (low, high) = (f.min(h), f.max(h));
@@ -115,8 +116,8 @@ fn least_of_two(f: f64, g: f64, h: f64) -> f64 {
     }
 }
 
-/// A step of implicit QR on a block, from its first element on. `turn` is given where, and the
-/// cosines and sines of the rotations on the left and on the right.
+/// Performs a step of implicit QR on a block, from its first element on. `turn` is given where, and
+/// the cosines and sines of the rotations on the left and on the right.
 fn step(
     d: &mut [f64],
     e: &mut [f64],

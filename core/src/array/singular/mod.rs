@@ -69,9 +69,10 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(
     decompose("svd", a, None, out)
 }
 
-/// The singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`svd`]
-/// gives them: of equal singular values the vectors between which the Hermitian part of `U^H E V`
-/// is diagonal, and of singular values 0 those between which `E` has its own singular values.
+/// Computes the singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as
+/// [`svd`] gives them: of equal singular values the vectors between which the Hermitian part of
+/// `U^H E V` is diagonal, and of singular values 0 those between which `E` has its own singular
+/// values.
 ///
 /// # Errors
 /// They are no matrices of one shape, A has infinite or undefined elements, or there are numbers
@@ -241,8 +242,8 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
     factors.right = v.into_iter().map(lift).collect();
 }
 
-/// The singular values and vectors of a matrix by value, which carry nothing, and the distance from
-/// 1 to the next number. `None` where there are no values, or none that are finite.
+/// Returns the singular values and vectors of a matrix by value, which carry nothing, and the
+/// distance from 1 to the next number. `None` where there are no values, or none that are finite.
 pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
@@ -406,7 +407,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     Some(Factors { values, left, right })
 }
 
-/// The places of numbers in descending order.
+/// Returns the places of numbers in descending order.
 fn descending(numbers: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&i, &j| numbers[j].partial_cmp(&numbers[i]).unwrap_or(Ordering::Equal));
