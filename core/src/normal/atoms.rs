@@ -59,7 +59,7 @@ impl Product {
         Product { powers: vec![(atom, 1)], wave: Wave::None }
     }
 
-    /// The exponent of an atom.
+    /// Returns the exponent of an atom.
     pub(super) fn exponent(&self, atom: &Atom) -> i32 {
         self.powers.iter().find(|p| p.0 == *atom).map_or(0, |p| p.1)
     }
@@ -78,7 +78,7 @@ impl Product {
         wave && self.powers.iter().all(|p| p.0.is_constant())
     }
 
-    /// The sum of the exponents of what is not constant.
+    /// Returns the sum of the exponents of what is not constant.
     pub(super) fn degree(&self) -> i64 {
         self.powers.iter().filter(|p| !p.0.is_constant()).map(|p| i64::from(p.1)).sum()
     }

@@ -41,7 +41,7 @@ impl Algebra {
         self.wave(x, 3)
     }
 
-    /// `cos(x + quarters pi/2)`.
+    /// Computes `cos(x + quarters pi/2)`.
     fn wave(self, x: &Sum, quarters: i64) -> Result<Sum> {
         let pi = Product::of(Atom::Pi);
         let turns = x.terms().get(&pi).cloned().unwrap_or_else(Q::zero);
@@ -61,7 +61,7 @@ impl Algebra {
         self.times(&shifted(0)?, &c)?.plus(&self.times(&shifted(1)?, &s)?)
     }
 
-    /// `cos(x + quarters pi/2)` for an x without multiples of pi.
+    /// Computes `cos(x + quarters pi/2)` for an x without multiples of pi.
     fn plain(self, x: &Sum, quarters: i64) -> Result<Sum> {
         if x.is_zero() {
             return Ok(Sum::constant(whole([1, 0, -1, 0][quarters as usize])));

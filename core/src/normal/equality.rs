@@ -157,7 +157,7 @@ pub(super) struct Plan {
     roots: Vec<i128>,
 }
 
-/// The function of an instruction that is no arithmetic.
+/// Returns true if an instruction is a function, not arithmetic.
 fn is_function(op: Op) -> bool {
     use Number1 as F;
     match op {

@@ -44,7 +44,7 @@ pub(super) fn collected(sum: &Sum) -> Sum {
     Sum::of(out.into_iter())
 }
 
-/// A product without its exponential, and the exponent of that.
+/// Returns a product without its exponential, and the exponent of that.
 fn exponent(product: &Product) -> Option<(Product, Sum)> {
     let (atom, a) = product.powers.iter().find_map(|(atom, e)| match atom {
         Atom::Call("exp", args) if *e == 1 => Some((atom, args.first()?)),

@@ -152,7 +152,7 @@ pub enum NormalError {
 pub struct Normal(Sum);
 
 impl Expr {
-    /// The normal form. See [the module](crate::normal).
+    /// Returns the normal form. See [the module](crate::normal).
     ///
     /// # Errors
     /// [`NormalError`].
@@ -169,7 +169,7 @@ impl Normal {
         self.0.is_zero()
     }
 
-    /// The number of terms.
+    /// Returns the number of terms.
     #[must_use]
     pub fn n_terms(&self) -> usize {
         self.0.terms().len()
@@ -183,7 +183,7 @@ impl Normal {
         write::expression(&self.0)
     }
 
-    /// The text in LaTeX's mathematics.
+    /// Returns the text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::latex(&self.0)

@@ -32,7 +32,8 @@ pub(super) fn latex(sum: &Sum) -> String {
     Writer { latex: true, names }.sum(sum)
 }
 
-/// The factors are written as a term whose factors of several terms are below the line twice.
+/// Writes the text; the factors are written as a term whose factors of several terms are below the
+/// line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
     let mut names = BTreeSet::new();
     note_symbols(of.leading_term(), &mut names);
@@ -99,7 +100,7 @@ impl Writer<'_> {
         if text.is_empty() { "0".to_owned() } else { text }
     }
 
-    /// A term without its sign.
+    /// Returns a term without its sign.
     fn term(&self, product: &Product, q: &Q) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let root: i128 = product

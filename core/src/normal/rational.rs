@@ -95,7 +95,8 @@ impl RationalFunction {
         self.numerator.is_zero()
     }
 
-    /// The factors of both, those below the line with negative exponents. See [`Normal::factored`].
+    /// Returns the factors of both, those below the line with negative exponents. See
+    /// [`Normal::factored`].
     #[must_use]
     pub fn factored(&self) -> Factored {
         let [above, below] = [&self.numerator, &self.denominator].map(super::factor::factored);
@@ -110,7 +111,7 @@ impl RationalFunction {
         Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
     }
 
-    /// The text in LaTeX's mathematics.
+    /// Returns the text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::factored(&self.unfactored(), true)
@@ -281,7 +282,7 @@ impl Variables {
         }
     }
 
-    /// `e^a` in powers of variables.
+    /// Computes `e^a` in powers of variables.
     fn exponential(&mut self, a: &Sum) -> Result<Fraction> {
         let mut out = Fraction::whole(Sum::one());
         for (product, q) in a.terms() {
@@ -299,7 +300,7 @@ impl Variables {
         Ok(out)
     }
 
-    /// A polynomial in variables as a normal form.
+    /// Returns a polynomial in variables as a normal form.
     fn form(&self, polynomial: &Sum) -> Result<Sum> {
         let mut out = Sum::zero();
         for (product, q) in polynomial.terms() {

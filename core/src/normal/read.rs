@@ -58,7 +58,7 @@ impl Line {
         &self.program.functions[self.function]
     }
 
-    /// The parameters with their names.
+    /// Returns the parameters with their names.
     pub(super) fn params(&self) -> impl Iterator<Item = (Value, &String)> {
         self.function().param_values().iter().copied().zip(&self.names)
     }
@@ -73,7 +73,7 @@ impl Line {
         })
     }
 
-    /// All that the wanted values are computed from, themselves included.
+    /// Returns all that the wanted values are computed from, themselves included.
     pub(super) fn needed(&self, wanted: &HashSet<Value>) -> HashSet<Value> {
         let mut needed = wanted.clone();
         for (value, inst) in self.instructions().rev() {
@@ -84,7 +84,7 @@ impl Line {
         needed
     }
 
-    /// The normal forms of the values that are kept, by way of those that are wanted.
+    /// Returns the normal forms of the values that are kept, by way of those that are wanted.
     pub(super) fn read(
         &self,
         algebra: Algebra,
@@ -115,7 +115,7 @@ impl Line {
 }
 
 impl Algebra {
-    /// An operation on normal forms.
+    /// Applies an operation to normal forms.
     fn apply(self, op: Op, mut args: Vec<Sum>) -> Result<Sum> {
         if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice())
         {
@@ -155,7 +155,7 @@ impl Algebra {
     }
 }
 
-/// A float: a fraction if it has few binary places.
+/// Returns a float: a fraction if it has few binary places.
 pub(super) fn float(x: f64) -> Result<Sum> {
     if !x.is_finite() {
         return Err(unsupported(format!("the number {x}")));

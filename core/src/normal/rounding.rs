@@ -28,8 +28,8 @@ pub(super) struct Bounded {
     pub(super) error: f64,
 }
 
-/// The value where the inputs have these values by name; `None` where it is not finite on the way,
-/// or an operation has no value in numbers.
+/// Returns the value where the inputs have these values by name; `None` where it is not finite on
+/// the way, or an operation has no value in numbers.
 pub(super) fn bounded(line: &Line, at: &[(&str, f64)]) -> Option<Bounded> {
     let mut known: HashMap<Value, Bounded> = HashMap::new();
     for (parameter, name) in line.params() {

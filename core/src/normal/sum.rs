@@ -25,17 +25,18 @@ pub(super) struct Sum(BTreeMap<Product, Q>);
 
 type Result<T> = std::result::Result<T, NormalError>;
 
-/// The fraction n / d.
+/// Returns the fraction n / d.
 pub(super) fn ratio(n: i64, d: i64) -> Q {
     Q::new(n.into(), d.into())
 }
 
-/// The whole number n.
+/// Returns the whole number n.
 pub(super) fn whole(n: impl Into<BigInt>) -> Q {
     Q::from_integer(n.into())
 }
 
-/// `a + b`. Whole numbers need no greatest common divisor, and most coefficients are whole.
+/// Computes `a + b`. Whole numbers need no greatest common divisor, and most coefficients are
+/// whole.
 pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
     if a.is_integer() && b.is_integer() {
         return bounded(Q::from_integer(a.numer() + b.numer()));
@@ -43,7 +44,7 @@ pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
     bounded(a + b)
 }
 
-/// `a b`.
+/// Computes `a b`.
 pub(super) fn q_product(a: &Q, b: &Q) -> Result<Q> {
     if a.is_integer() && b.is_integer() {
         return bounded(Q::from_integer(a.numer() * b.numer()));
@@ -108,7 +109,7 @@ impl Sum {
         self.0.keys().all(Product::is_constant)
     }
 
-    /// The fraction that it is.
+    /// Returns the fraction that it is.
     pub(super) fn fraction(&self) -> Option<Q> {
         match self.0.first_key_value() {
             None => Some(Q::zero()),
@@ -188,8 +189,8 @@ impl Sum {
         self.plus(&other.negated())
     }
 
-    /// The greatest fraction that all coefficients are whole multiples of, with the sign of the
-    /// leading one.
+    /// Returns the greatest fraction that all coefficients are whole multiples of, with the sign of
+    /// the leading one.
     pub(super) fn content(&self) -> Q {
         let (mut n, mut d) = (BigInt::zero(), BigInt::one());
         for q in self.0.values() {
@@ -204,12 +205,12 @@ impl Sum {
         }
     }
 
-    /// The term that is first in the order of division and of printing.
+    /// Returns the term that is first in the order of division and of printing.
     pub(super) fn lead(&self) -> Option<(&Product, &Q)> {
         self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
-    /// The exponents that all terms have at least, of atoms but roots and exponentials;
+    /// Returns the exponents that all terms have at least, of atoms but roots and exponentials;
     /// trigonometric factors do not count.
     pub(super) fn common(&self) -> Vec<(Atom, i32)> {
         let mut out: Option<Vec<(Atom, i32)>> = None;
@@ -293,7 +294,7 @@ impl Algebra {
         self.cancelled(out)
     }
 
-    /// The sum of two, with what cancels cancelled.
+    /// Returns the sum of two, with what cancels cancelled.
     pub(super) fn sum(self, a: Sum, b: Sum) -> Result<Sum> {
         let (mut sum, less) = if a.0.len() < b.0.len() { (b, a) } else { (a, b) };
         for (product, q) in less.0 {
@@ -345,7 +346,7 @@ impl Algebra {
         Ok(out)
     }
 
-    /// The product of two products.
+    /// Returns the product of two products.
     fn product(self, a: &Product, b: &Product) -> Result<Sum> {
         let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Exponent)?;
         let waves = self.waves(&a.wave, &b.wave)?;
@@ -481,7 +482,7 @@ impl Algebra {
         }
     }
 
-    /// `a / b`, if that has no denominator of several terms.
+    /// Computes `a / b`, if that has no denominator of several terms.
     pub(super) fn quotient(self, a: &Sum, b: &Sum) -> Option<Sum> {
         let (lead, unit) = b.lead()?;
         let mut rest = a.clone();

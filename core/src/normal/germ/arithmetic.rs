@@ -63,7 +63,7 @@ impl Context {
         self.tidied(Germ { growth: x.growth.clone(), start, coefficients, end })
     }
 
-    /// The one that grows faster: beside it the other is less than any power of t.
+    /// Returns the one that grows faster: beside it the other is less than any power of t.
     fn dominant(self, x: &Germ, y: &Germ) -> Step<Germ> {
         let difference = joined(&x.growth, &y.growth, -1)?;
         let (large, small) = if self.grows(&difference)? { (x, y) } else { (y, x) };
@@ -161,7 +161,7 @@ impl Context {
         self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })
     }
 
-    /// The integral from 0; `None` if it has a logarithm or is infinite there.
+    /// Returns the integral from 0; `None` if it has a logarithm or is infinite there.
     pub(super) fn integral(self, x: &Germ) -> Step<Option<Germ>> {
         if x.end.is_some_and(|end| end < 0) {
             return Err(Problem::Terms);
@@ -191,7 +191,7 @@ fn negative(growth: &BTreeMap<i32, Sum>) -> BTreeMap<i32, Sum> {
     growth.iter().map(|(e, c)| (*e, c.negated())).collect()
 }
 
-/// The sum or the difference of growths.
+/// Returns the sum or the difference of growths.
 fn joined(a: &BTreeMap<i32, Sum>, b: &BTreeMap<i32, Sum>, sign: i32) -> Step<BTreeMap<i32, Sum>> {
     let mut out = a.clone();
     for (e, c) in b {

@@ -79,7 +79,7 @@ impl Germ {
         Germ::term(0, c)
     }
 
-    /// `c t^e`.
+    /// Computes `c t^e`.
     pub(super) fn term(e: i32, c: Sum) -> Germ {
         let coefficients = if c.is_zero() { Vec::new() } else { vec![c] };
         Germ { growth: BTreeMap::new(), start: e, coefficients, end: None }
@@ -91,7 +91,7 @@ impl Germ {
         Germ { growth: BTreeMap::new(), start: 0, coefficients: Vec::new(), end }
     }
 
-    /// The coefficient of a power; `None` where it is not known.
+    /// Returns the coefficient of a power; `None` where it is not known.
     pub(super) fn coefficient(&self, e: i32) -> Option<Sum> {
         if self.end.is_some_and(|end| e >= end) {
             return None;
@@ -101,7 +101,7 @@ impl Germ {
     }
 }
 
-/// The germ of an expression, where one of its inputs has the given germ.
+/// Returns the germ of an expression, where one of its inputs has the given germ.
 pub(super) fn germ(line: &Line, variable: &str, at: &Germ, context: Context) -> Step<Germ> {
     let mut known: HashMap<Value, Germ> = HashMap::new();
     let mut integers: HashMap<Value, i64> = HashMap::new();
@@ -185,7 +185,7 @@ impl Context {
     }
 }
 
-/// The product that is a power of `ln t`, or `None`.
+/// Returns true if a product has a power of `ln t`.
 fn is_logarithm(product: &Product) -> bool {
     product.powers.iter().any(|(atom, _)| *atom == logarithm_of_t())
 }

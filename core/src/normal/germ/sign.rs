@@ -38,7 +38,7 @@ impl Context {
         Err(SeriesError::Undecided { what: readable(c) }.into())
     }
 
-    /// The sign near the point: -1, 0 or 1.
+    /// Returns the sign near the point: -1, 0 or 1.
     pub(super) fn sign_of(self, x: &Germ) -> Step<i32> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first() else {
@@ -50,7 +50,7 @@ impl Context {
         self.sign(lead)
     }
 
-    /// The sign of a coefficient for small t.
+    /// Returns the sign of a coefficient for small t.
     pub(in crate::normal) fn sign(self, c: &Sum) -> Step<i32> {
         if let Some(q) = c.fraction() {
             return Ok(if q.is_positive() { 1 } else { -i32::from(q.is_negative()) });
@@ -90,8 +90,8 @@ fn is_plain((atom, _): &(crate::normal::atoms::Atom, i32)) -> bool {
     matches!(atom, crate::normal::atoms::Atom::Symbol(_) | crate::normal::atoms::Atom::Pi)
 }
 
-/// The coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is within other
-/// things too.
+/// Returns the coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is
+/// within other things too.
 pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     let log = logarithm_of_t();
     let top = c.terms().keys().map(|p| p.exponent(&log)).max()?;
@@ -114,7 +114,7 @@ pub(in crate::normal) fn mentions(c: &Sum, name: &str) -> bool {
     write::expression(c).is_ok_and(|e| e.symbols().iter().any(|s| s == name))
 }
 
-/// The value at one of a few points, and a bound of its error.
+/// Returns the value at one of a few points, and a bound of its error.
 fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     let expression = write::expression(c).ok()?;
     let line = Line::new(&expression).ok()?;
@@ -130,13 +130,14 @@ fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     bounded(&line, &values).map(|b| (b.value, b.error))
 }
 
-/// A coefficient for people.
+/// Returns a coefficient for people.
 fn readable(c: &Sum) -> String {
     Normal(c.clone()).to_string().replace('\u{0}', "")
 }
 
 impl Germ {
-    /// The limit of the coefficient of t^0 as t goes to 0: a form, or the sign of an infinite one.
+    /// Returns the limit of the coefficient of t^0 as t goes to 0: a form, or the sign of an
+    /// infinite one.
     pub(in crate::normal) fn limit_of(context: Context, c: &Sum) -> Step<Result<Sum, i32>> {
         if !mentions(c, super::LOGARITHM) {
             return Ok(Ok(c.clone()));

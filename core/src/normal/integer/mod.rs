@@ -28,7 +28,7 @@ pub(super) struct Factorization {
     pub(super) is_complete: bool,
 }
 
-/// The factors of a polynomial that is not 0, but for its content.
+/// Returns the factors of a polynomial that is not 0, but for its content.
 pub(super) fn factorization(f: &Poly) -> Factorization {
     let mut f = primitive(f);
     let mut out = Factorization { factors: Vec::new(), is_complete: true };
