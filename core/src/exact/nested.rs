@@ -66,7 +66,7 @@ pub(super) struct Nested {
 const COLLECTED: usize = 64;
 
 impl Nested {
-    /// `None` if something on the way is beyond 128 bits.
+    /// Returns `None` if something on the way is beyond 128 bits.
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Nested> {
         let waves = Waves::of(number, symbols)?;
         let (coefficient, mut product) =
@@ -100,7 +100,7 @@ impl Product {
         phase + letters.sum::<usize>() + self.sums.iter().map(|sum| weight(sum)).sum::<usize>()
     }
 
-    /// `c 2^twos` times a product without sines and cosines.
+    /// Computes `c 2^twos` times a product without sines and cosines.
     fn exponential(self) -> Option<(Gauss, i32, Product)> {
         let (mut coefficient, mut twos) = (Gauss::ONE, 0i32);
         let mut product = Product { phase: self.phase, ..Product::default() };
@@ -205,7 +205,7 @@ struct Tree<'a> {
 const REMEMBERED: usize = 64;
 
 impl Tree<'_> {
-    /// A sum over some axes, 0 in all other digits; there is at least one term.
+    /// Returns a sum over some axes, 0 in all other digits; there is at least one term.
     fn nest(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
         let coefficient = primitive(&mut terms)?;
         if terms.len() > REMEMBERED {
@@ -388,7 +388,7 @@ fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
     Some((factors, rest))
 }
 
-/// The best cut of two or more axes: its classes in the order of their first rows.
+/// Returns the best cut of two or more axes: its classes in the order of their first rows.
 fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
     let middle = |at: usize| (2 * at).abs_diff(axes.len());
     let cost = |at: usize| Some((size(axes[at - 1].below(), terms)?, middle(at), at));
@@ -397,13 +397,13 @@ fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
     classes(axes[at - 1].below(), terms)
 }
 
-/// The rows for a cut above these bits.
+/// Returns the rows for a cut above these bits.
 fn rows(below: u128, terms: &[Wave]) -> impl Iterator<Item = &[Wave]> {
     terms.chunk_by(move |a, b| a.0 & !below == b.0 & !below)
 }
 
-/// The rows of a cut and the terms of all classes' rows; rows count as multiples if their digests
-/// say so.
+/// Returns the rows of a cut and the terms of all classes' rows; rows count as multiples if their
+/// digests say so.
 fn size(below: u128, terms: &[Wave]) -> Option<usize> {
     let mut known: HashMap<u64, ()> = HashMap::new();
     let mut size = 0;
@@ -420,7 +420,7 @@ fn content(row: &[Wave]) -> Option<Gauss> {
     Gauss::content(row.iter().map(|t| t.1))
 }
 
-/// A number that rows which are multiples of each other have in common.
+/// Returns a number that rows which are multiples of each other have in common.
 fn digest(below: u128, row: &[Wave], content: Gauss) -> Option<u64> {
     let mut digest = 0u64;
     let mut mix = |x: u64| digest = (digest.rotate_left(5) ^ x).wrapping_mul(0x517c_c1b7_2722_0a95);

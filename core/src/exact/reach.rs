@@ -34,7 +34,8 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// The largest |e| and what every e is a multiple of, as fractions over the same denominator.
+    /// Returns the largest |e| and what every e is a multiple of, as fractions over the same
+    /// denominator.
     pub(super) fn of(self) -> (i64, i64, i64) {
         (self.most, self.step, STEPS)
     }
@@ -45,7 +46,7 @@ impl Reach {
 pub(super) struct Reaches(BTreeMap<GateKind, Vec<Reach>>);
 
 impl Reaches {
-    /// One for each angle of the gate.
+    /// Returns one for each angle of the gate.
     pub(super) fn get(&mut self, kind: GateKind) -> Result<&[Reach], ExactError> {
         Ok(match self.0.entry(kind) {
             Entry::Occupied(known) => known.into_mut(),

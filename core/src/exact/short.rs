@@ -56,7 +56,7 @@ fn shorter(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Ne
     Some(if nested.product.weight() < flat.product.weight() { nested } else { flat })
 }
 
-/// One sum.
+/// Returns one sum.
 pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Nested> {
     let Sum { mut items, mut roots } = match functions {
         Functions::Exponentials => exponentials(number, symbols),

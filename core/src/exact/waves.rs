@@ -76,7 +76,7 @@ impl Axis {
         ((1 << self.width) - 1) << self.shift
     }
 
-    /// The bits below this digit.
+    /// Returns the bits below this digit.
     pub(super) fn below(&self) -> u128 {
         (1 << self.shift) - 1
     }
@@ -132,7 +132,7 @@ struct Roots {
 }
 
 impl Roots {
-    /// `2 e^{i pi a}` as a sum of real roots with Gaussian coefficients.
+    /// Computes `2 e^{i pi a}` as a sum of real roots with Gaussian coefficients.
     fn parts(&mut self, bits: u128, angle: impl FnOnce() -> Factor) -> &[(usize, Gauss)] {
         if let Some(at) = self.known.iter().position(|(known, _)| *known == bits) {
             return &self.known[at].1;
@@ -160,7 +160,7 @@ impl Roots {
 }
 
 impl Waves {
-    /// `None` if a key or a coefficient is beyond 128 bits.
+    /// Returns `None` if a key or a coefficient is beyond 128 bits.
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Waves> {
         let exponentials = Waves::exponentials(number, symbols)?;
         let before = exponentials.terms.len();
@@ -336,7 +336,7 @@ impl Waves {
 }
 
 impl Axis {
-    /// The digit of these exponents.
+    /// Returns the digit of these exponents.
     fn digit(&self, exponents: &[i64]) -> u128 {
         let Kind::Field { index, sizes, .. } = &self.kind else { return 0 };
         let e = exponents[*index];
@@ -347,7 +347,7 @@ impl Axis {
     }
 }
 
-/// The bits of numbers below n.
+/// Returns the bits of numbers below n.
 fn width(n: usize) -> u32 {
     n.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
 }
