@@ -34,7 +34,7 @@ trait Trial: Vectors {
     const PRIME_BITS: f64;
     /// Modulus in which all primes are 1, where roots of this order are wanted.
     fn step(order: u64) -> Option<u64>;
-    /// The field of a random prime.
+    /// Returns the field of a random prime.
     fn random(order: u64, seed: u64) -> Option<Self::Field>;
 }
 
@@ -208,7 +208,7 @@ impl Plan {
         Ok(Ok(outcome))
     }
 
-    /// The probability that one trial takes different circuits for equal ones.
+    /// Returns the probability that one trial takes different circuits for equal ones.
     fn error_bound<R: Trial>(&self, start: Start) -> f64 {
         let exponents: f64 = self.slopes.iter().zip(&self.steps).map(|(s, m)| s * *m as f64).sum();
         // A prime is above the least one, and by more than 1.
@@ -222,7 +222,7 @@ impl Plan {
     }
 }
 
-/// The least common denominator so far, if 58 bits hold all numerators over it.
+/// Returns the least common denominator so far, if 58 bits hold all numerators over it.
 fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
     let (d, new) = (u64::try_from(denominator?).ok()?, u64::try_from(*q.denom()).ok()?);
     let both = i64::try_from(lcm(d, new)?).ok()?;
@@ -264,7 +264,7 @@ fn compare<R: Trial>(
     })
 }
 
-/// A vector and a factor, whose product is the circuit's image of the vector given.
+/// Returns a vector and a factor, whose product is the circuit's image of the vector given.
 fn run<R: Trial>(
     circuit: &Circuit,
     point: &Point<R>,
@@ -292,7 +292,8 @@ fn run<R: Trial>(
     Ok((state, factor))
 }
 
-/// The product of residues that are not zero, and the inverse of each: one division for all.
+/// Returns the product of residues that are not zero, and the inverse of each: one division for
+/// all.
 fn product_and_inverses<R: Trial>(field: &R::Field, of: &[R]) -> (R, Vec<R>) {
     let mut product = R::element(field, 1);
     let mut before = Vec::with_capacity(of.len());

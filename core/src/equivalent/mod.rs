@@ -204,7 +204,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -229,7 +229,7 @@ pub enum Means {
 }
 
 impl Means {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -385,7 +385,7 @@ fn compare(
     }
 }
 
-/// The number of qubits that circuits are compared on: those that either uses.
+/// Returns the number of qubits that circuits are compared on: those that either uses.
 #[must_use]
 pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &Settings) -> usize {
     Compared::new(a, b, settings)
@@ -471,7 +471,7 @@ impl Compared {
     }
 }
 
-/// The report of what the fields said.
+/// Returns the report of what the fields said.
 fn conclude(
     outcome: &Outcome,
     plan: &Plan,

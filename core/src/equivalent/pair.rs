@@ -100,7 +100,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// The gates of a circuit over the common parameters.
+    /// Returns the gates of a circuit over the common parameters.
     fn translate(
         &mut self,
         circuit: &Circuit,
@@ -145,7 +145,7 @@ impl Pair {
         }
     }
 
-    /// The sum of multiples of angles, if the factors are small.
+    /// Returns the sum of multiples of angles, if the factors are small.
     fn sum(&self, parts: &Combination) -> Option<Angle> {
         let small = |n: &BigInt| n.to_i64().filter(|n| n.abs() <= LARGEST_FACTOR);
         let mut sum = Angle::zero();
@@ -155,8 +155,8 @@ impl Pair {
         Some(sum)
     }
 
-    /// A computed parameter. Those whose normal forms are rational combinations of others are such
-    /// sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
+    /// Returns a computed parameter. Those whose normal forms are rational combinations of others
+    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
@@ -309,7 +309,7 @@ impl Pair {
         })
     }
 
-    /// An angle of a gate, or in a computed parameter of one, that is not known exactly.
+    /// Returns an angle of a gate, or in a computed parameter of one, that is not known exactly.
     fn rounded_angle(&self) -> Option<Angle> {
         let params = self.circuits[0].params();
         let mut used = vec![false; params.len()];
@@ -387,12 +387,12 @@ impl Pair {
         })
     }
 
-    /// All gates.
+    /// Returns all gates.
     pub(super) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.circuits.iter().flat_map(Circuit::instructions)
     }
 
-    /// The parameters in the angles of gates, as often as they occur.
+    /// Returns the parameters in the angles of gates, as often as they occur.
     pub(super) fn used_params(&self) -> impl Iterator<Item = ParamId> + '_ {
         self.gates().flat_map(Gate::params).flat_map(Angle::terms).map(|t| t.0)
     }
@@ -403,7 +403,7 @@ impl Pair {
         self.used_params().any(|id| id != RADIAN && params[id.index()].definition.is_some())
     }
 
-    /// A report that says nothing yet.
+    /// Returns a report that says nothing yet.
     pub(super) fn report(&self, method: Means, error_bound: f64) -> Report {
         Report {
             verdict: Verdict::Unknown,
@@ -426,7 +426,8 @@ fn is_vague(angle: &Angle) -> bool {
     angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
 }
 
-/// An expression whose short decimals are fractions, for normal forms, which know no others.
+/// Returns an expression whose short decimals are fractions, for normal forms, which know no
+/// others.
 fn exact(expr: &ParamExpr) -> ParamExpr {
     expr.map_angles(|angle| exact_angle(angle.clone()))
 }
@@ -442,7 +443,7 @@ fn exact_angle(angle: Angle) -> Angle {
     fraction.map_or_else(|| angle.clone(), |q| angle.without_radians() + Angle::theta(RADIAN) * q)
 }
 
-/// The fraction that a decimal says, if it is short and its parts are small.
+/// Returns the fraction that a decimal says, if it is short and its parts are small.
 fn short_fraction(decimal: &Decimal, value: f64) -> Option<Q> {
     let q = decimal.fraction().filter(|_| decimal.is_short() && value.abs() <= LARGEST_DECIMAL)?;
     let fine = *q.denom() <= FINEST_DECIMAL;

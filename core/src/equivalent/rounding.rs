@@ -56,7 +56,8 @@ pub(super) fn of_reading(n_qubits: usize) -> f64 {
     (3.0 * roundings + 10.0 + 2.0 * roundings) * crate::param::UNIT
 }
 
-/// The sum of some terms in a balanced tree: each takes part in at most `RUN + log2 n` additions.
+/// Returns the sum of some terms in a balanced tree: each takes part in at most `RUN + log2 n`
+/// additions.
 pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(
     n: usize,
     term: &impl Fn(usize) -> T,
@@ -75,8 +76,8 @@ pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(
     part(0, n, term)
 }
 
-/// The decimals of a number that an error leaves: the last one is not below the error. One that is
-/// not 0 keeps a digit.
+/// Returns the decimals of a number that an error leaves: the last one is not below the error. One
+/// that is not 0 keeps a digit.
 pub(super) fn decimals(x: f64, error: f64) -> String {
     // Sixteen digits are all there are.
     let mut decimals =
