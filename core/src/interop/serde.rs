@@ -39,7 +39,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Array<T> {
 }
 
 impl<R: Ring + Serialize> Serialize for Matrix<R> {
-    /// The rows.
+    /// Serializes the rows.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.entries().chunks(self.dim()))
     }
@@ -52,7 +52,7 @@ impl<'de, R: Ring + Deserialize<'de>> Deserialize<'de> for Matrix<R> {
 }
 
 impl<R: Ring + Serialize> Serialize for StateVector<R> {
-    /// The amplitudes.
+    /// Serializes the amplitudes.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.amplitudes().serialize(serializer)
     }
