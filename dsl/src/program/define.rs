@@ -15,7 +15,7 @@ use ketgrad_core::{
 
 use super::staged::{Callee, Module, build};
 
-/// A name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
+/// Returns a name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
 #[must_use]
 pub fn plain(name: &'static str) -> &'static str {
     name.strip_prefix("r#").unwrap_or(name)
@@ -58,7 +58,7 @@ pub struct Block {
     pub uses: Vec<fn() -> Block>,
 }
 
-/// All definitions of a block and of what it uses, each once.
+/// Collects all definitions of a block and of what it uses, each once.
 fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>) {
     let Some(first) = block.own.first() else { return };
     if seen.contains(&first.path) {
@@ -80,7 +80,7 @@ pub struct Origin {
     pub block: fn() -> Block,
 }
 
-/// The program of a block.
+/// Returns the program of a block.
 ///
 /// # Panics
 /// A derivative that a body takes cannot be made.
@@ -97,7 +97,7 @@ pub fn program(block: Block) -> Program {
     }
 }
 
-/// The program of a block.
+/// Returns the program of a block.
 ///
 /// # Errors
 /// A primitive is registered with other operands or another result; a derivative that a body takes
@@ -113,7 +113,7 @@ pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
     }
 }
 
-/// A transform of a function, in the program of its block.
+/// Returns a transform of a function, in the program of its block.
 pub(super) fn transformed(
     origin: &Origin,
     transform: Transform,
@@ -125,7 +125,7 @@ pub(super) fn transformed(
     Ok((module.program, id))
 }
 
-/// The program of a block, but for the bodies of transforms.
+/// Returns the program of a block, but for the bodies of transforms.
 fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     let mut all = Vec::new();
     collect(block, &mut Vec::new(), &mut all);
@@ -190,7 +190,7 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
     })
 }
 
-/// A registered function of numbers, over arrays where the primitive takes them.
+/// Returns a registered function of numbers, over arrays where the primitive takes them.
 fn over_arrays_of(d: &Definition, params: &[Kind], program: &mut Program) -> Option<FuncId> {
     [d.name.to_owned(), format!("{}.complex", d.name)].iter().find_map(|name| {
         let f = program.lookup(name)?;

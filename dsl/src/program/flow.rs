@@ -9,7 +9,7 @@ use super::staged::{Bind, Ex, Fit, Handle, fitted, value_of, with};
 pub struct Logic(Option<Short>);
 
 impl Logic {
-    /// The first operand.
+    /// Begins a condition with its first operand.
     pub fn begin(first: Ex<bool>) -> Logic {
         let first = fitted::<Ex<bool>>(first);
         Logic(with(|b| b.stage.begin_short(first).ok()))
@@ -20,7 +20,7 @@ impl Logic {
             with(|b| b.stage.next_short(short, and));
         }
     }
-    /// The next operand.
+    /// Adds the next operand.
     pub fn give(&mut self, operand: Ex<bool>) {
         let operand = fitted::<Ex<bool>>(operand);
         if let Some(short) = &mut self.0 {
@@ -28,7 +28,7 @@ impl Logic {
             let _ = with(|b| b.stage.give_short(short, operand));
         }
     }
-    /// The whole.
+    /// Ends the condition and returns its value.
     pub fn end(self) -> Ex<bool> {
         value_of(with(|b| self.0.map_or(Given::Nothing, |s| b.stage.end_short(s))))
     }
@@ -86,11 +86,11 @@ impl<T: Handle> If<T> {
     pub fn like(_: &T) -> If<T> {
         If::new()
     }
-    /// The value of a block.
+    /// Sets the value of a block.
     pub fn give(&mut self, x: impl Bind<Out = T>) {
         self.last = Some(x.given(None));
     }
-    /// The value of a block, of a kind that is known.
+    /// Sets the value of a block, of a kind that is known.
     pub fn give_as(&mut self, x: impl Fit<T>) {
         self.last = Some(x.given(Some(&T::kind())));
     }
@@ -197,7 +197,7 @@ impl For {
         let (from, to) = (from.given(None), to.given(None));
         For(with(|b| b.stage.begin_for(from, to, inclusive).ok()))
     }
-    /// The variable of the loop.
+    /// Returns the variable of the loop.
     pub fn variable(&self) -> Ex<i64> {
         let given = self.0.as_ref().map_or(Given::Nothing, |c| Given::Value(c.value));
         super::staged::declare(value_of::<i64>(given))
@@ -210,7 +210,8 @@ impl For {
     }
 }
 
-/// `break;` and `continue;`. Outside of a loop rustc complains about them in the native body.
+/// Writes `break;` and `continue;`. Outside of a loop rustc complains about them in the native
+/// body.
 pub fn leave(again: bool) {
     with(|b| if again { b.stage.next_round() } else { b.stage.leave_loop() });
 }

@@ -65,8 +65,8 @@ const fn is_inexact(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// The product of literals that ends before `end`: the last literal, and whether it is the only
-/// one. A group of literals is never the only one.
+/// Returns the product of literals that ends before `end`: the last literal, and whether it is the
+/// only one. A group of literals is never the only one.
 const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     let (mut last, mut n, mut at) = (0, 0, end);
     loop {
@@ -100,8 +100,8 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     }
 }
 
-/// The literal that begins after `start`; 0 for a group of literals, which no quotient by it is
-/// taken for exact.
+/// Returns the literal that begins after `start`; 0 for a group of literals, which no quotient by
+/// it is taken for exact.
 const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     let mut at = start;
     while at < text.len() && (is_space(text[at]) || text[at] == b'-') {

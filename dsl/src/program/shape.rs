@@ -56,7 +56,7 @@ pub trait Shape {
     type Staged: Handle;
     /// The cotangent of it, in the value of a pullback.
     type Bar;
-    /// The kind in the IR.
+    /// Returns the kind in the IR.
     fn kind() -> Kind;
     /// Converts an argument for the native function.
     fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S>;
@@ -282,7 +282,7 @@ pub fn fields<S: Number>(value: Value<S>) -> Fields<S> {
 }
 
 impl<S: Number> Fields<S> {
-    /// The next one. The kinds say how many there are.
+    /// Returns the next one. The kinds say how many there are.
     pub fn next(&mut self) -> Value<S> {
         self.0.next().unwrap_or(Datum::Tuple(vec![]))
     }

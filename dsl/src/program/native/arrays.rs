@@ -17,11 +17,11 @@ use ketgrad_core::{
 pub trait Element: Copy {
     /// The numbers that it is made of.
     type Number: Number;
-    /// The array as a value of the executor.
+    /// Returns the array as a value of the executor.
     fn datum(array: Array<Self>) -> Value<Self::Number>;
     /// Converts a value of the executor to an array.
     fn array(value: Value<Self::Number>) -> Arr<Self>;
-    /// The number that a value of the executor is.
+    /// Returns the number that a value of the executor is.
     fn number(value: Value<Self::Number>) -> Self;
 }
 
@@ -135,7 +135,7 @@ impl<S: Number, X: Entry<S>, const M: usize> Numbers<S> for [X; M] {
 pub trait Entry<S: Number>: Sized {
     /// Element of the array.
     type Element: Element<Number = S>;
-    /// The array.
+    /// Returns the array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
 }
 macro_rules! entries {
@@ -360,7 +360,7 @@ macro_rules! functions {
             pub fn fold_in(key: impl Fit<i64>, n: impl Fit<i64>) -> i64 {
                 threefry(key.fit(), n.fit())
             }
-            /// Two keys of one.
+            /// Returns two keys of one.
             pub fn split(key: impl Fit<i64>) -> (i64, i64) {
                 let key = key.fit();
                 (threefry(key, 0), threefry(key, 1))
@@ -375,7 +375,7 @@ macro_rules! functions {
             pub fn randn<S: Number>(key: impl Fit<i64>, lengths: impl Fit<Arr<i64>>) -> Arr<N<S>> {
                 N::array(call::<S>("randn", &[Datum::Int(key.fit()), list(lengths.fit())]))
             }
-            /// An array of one number.
+            /// Returns an array of one number.
             #[track_caller]
             pub fn full<S: Number, X: Bind<S, Out: Element<Number = S>>>(
                 x: X,

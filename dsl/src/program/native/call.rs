@@ -30,8 +30,8 @@ thread_local! {
     static COMPILED: RefCell<Compiled> = RefCell::default();
 }
 
-/// The function of the language with that name. Where it has no value, for shapes that do not fit
-/// as a rule, it panics at the caller, as an index beyond the end does.
+/// Calls the function of the language with that name. Where it has no value, for shapes that do
+/// not fit as a rule, it panics at the caller, as an index beyond the end does.
 #[track_caller]
 pub(super) fn call<S: Number>(name: &'static str, args: &[Value<S>]) -> Value<S> {
     match run(name, args) {
@@ -84,8 +84,8 @@ thread_local! {
     static TRANSFORMED: RefCell<Transformed> = RefCell::default();
 }
 
-/// A transform of a function of a `program!`, which gives a `K`: made by the engines of the IR for
-/// the first call.
+/// Runs a transform of a function of a `program!`, which gives a `K`: made by the engines of the
+/// IR for the first call.
 #[track_caller]
 pub fn transform<S: Number, K: Shape>(
     origin: &Origin,

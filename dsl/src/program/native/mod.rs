@@ -66,17 +66,17 @@ impl<T> Default for Arr<T> {
 pub trait Bind<S> {
     /// The value.
     type Out;
-    /// The value.
+    /// Returns the value.
     fn bind(self) -> Self::Out;
 }
 
 /// Type that is accepted where a `T` is expected.
 pub trait Fit<T> {
-    /// The value.
+    /// Returns the value.
     fn fit(self) -> T;
 }
 
-/// `x` as a `T`.
+/// Converts `x` to a `T`.
 pub fn fit<T, X: Fit<T>>(x: X) -> T {
     x.fit()
 }
@@ -184,9 +184,9 @@ impl<S, X: Bind<S, Out: Item>, const M: usize> Bind<S> for [X; M] {
 pub trait Item: Sized {
     /// Element of the array.
     type Element;
-    /// The array.
+    /// Returns the array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
-    /// `n` times itself.
+    /// Returns an array of `n` times itself.
     fn repeated(self, n: i64) -> Arr<Self::Element>;
 }
 macro_rules! items {
@@ -235,7 +235,7 @@ pub struct Fill<X>(pub X, pub i64);
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<X>(pub X, pub i64);
 
-/// `n` times `x`; a negative length is none.
+/// Returns an array of `n` times `x`; a negative length is none.
 fn fill<T: Clone>(x: T, n: i64) -> Arr<T> {
     Arr(vec![x; usize::try_from(n).unwrap_or(0)].into())
 }

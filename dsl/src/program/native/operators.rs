@@ -131,13 +131,13 @@ macro_rules! indices {
 }
 indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
 
-/// The place of the element with these indices, one for each axis.
+/// Returns the place of the element with these indices, one for each axis.
 #[track_caller]
 fn at(shape: &[usize], indices: &[i64]) -> usize {
     place(sure(ketgrad_core::array::place(shape, indices)))
 }
 
-/// An index; a negative one is outside of every array.
+/// Converts an index; a negative one is outside of every array.
 #[inline]
 fn place(i: i64) -> usize {
     usize::try_from(i).unwrap_or(usize::MAX)
@@ -145,7 +145,7 @@ fn place(i: i64) -> usize {
 
 /// Pairs of types that can be compared.
 pub trait Alike<R> {
-    /// The order of the two; `None` where one is NaN.
+    /// Returns the order of the two; `None` where one is NaN.
     fn order(self, other: R) -> Option<Ordering>;
 }
 macro_rules! alike {
@@ -194,13 +194,13 @@ impl<S: Number, R> std::ops::BitXor<R> for N<S> {
     }
 }
 
-/// A comparison in a condition.
+/// Returns a comparison in a condition.
 #[inline]
 pub fn compare<A: Alike<B>, B>(op: Compare, a: A, b: B) -> bool {
     op.holds(a.order(b))
 }
 
-/// A truth value in a condition.
+/// Returns a truth value in a condition.
 #[inline]
 pub fn truth(x: impl Fit<bool>) -> bool {
     x.fit()

@@ -142,7 +142,7 @@ negative! {
     Ex<Array<C>> => Array<C>; &Ex<Array<C>> => Array<C>;
 }
 
-/// A function of the language by its name.
+/// Writes a call of a function of the language by its name.
 #[track_caller]
 fn named<K: Shape<Staged = Ex<K>>>(name: &str, args: &[Given]) -> Ex<K> {
     match Builtin::by_name(name) {
@@ -261,7 +261,7 @@ macro_rules! functions {
             pub fn fold_in(key: impl Fit<Ex<i64>>, n: impl Fit<Ex<i64>>) -> Ex<i64> {
                 builtin(Builtin::Int2(Int2::FoldIn), &[key.given(None), n.given(None)])
             }
-            /// Two keys of one.
+            /// Returns two keys of one.
             #[track_caller]
             pub fn split(key: impl Fit<Ex<i64>>) -> (Ex<i64>, Ex<i64>) {
                 let key: Ex<i64> = builtin(Builtin::Key, &[key.given(None)]);
@@ -277,7 +277,7 @@ macro_rules! functions {
             pub fn randn(key: impl Fit<Ex<i64>>, lengths: impl Fit<Ex<Array<i64>>>) -> Ex<Array<f64>> {
                 named("randn", &[key.given(None), given!(Ints lengths)])
             }
-            /// An array of one number.
+            /// Returns an array of one number.
             #[track_caller]
             pub fn full<X: Numeric<Kind: Single>>(
                 x: X,

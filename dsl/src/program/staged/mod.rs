@@ -88,7 +88,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A transform of the function with that path.
+    /// Returns a transform of the function with that path.
     pub fn transformed(
         &mut self,
         path: &str,
@@ -229,10 +229,10 @@ pub(super) fn here() {
 pub trait Operand {
     /// Returns the value; `hint` is the kind that it should have, for the literals in it.
     fn given(self, hint: Option<&Kind>) -> Given;
-    /// The handle that it is.
+    /// Returns the handle that it is.
     fn handle(&self) -> Option<u32>;
-    /// The elements of what is written out, in row-major order, each of the kind `hint`, and their
-    /// shape; itself, and no shape, if it is not.
+    /// Returns the elements of what is written out, in row-major order, each of the kind `hint`,
+    /// and their shape; itself, and no shape, if it is not.
     fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>)
     where
         Self: Sized,
@@ -243,7 +243,7 @@ pub trait Operand {
 
 /// Type that variables hold: a handle, or a tuple or a struct of them.
 pub trait Handle: Operand + Copy {
-    /// The handle to a node.
+    /// Returns the handle to a node.
     fn of(node: u32) -> Self;
     /// Returns the kind of the value.
     fn kind() -> Kind;
@@ -434,7 +434,7 @@ where
 }
 impl<E: Single, X: Fit<Ex<Array<E>>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Rows<X, M> {}
 
-/// The whole whose fields these handles are, in order and all of them.
+/// Returns the whole whose fields these handles are, in order and all of them.
 pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
     with(|b| {
         let mut of = None;
@@ -450,18 +450,18 @@ pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
     })
 }
 
-/// The value of a handle.
+/// Returns the value of a handle.
 pub fn read(node: u32) -> Given {
     with(|b| b.read(node))
 }
 
-/// The handle to a field.
+/// Returns the handle to a field.
 #[must_use]
 pub fn field(node: u32, k: usize) -> u32 {
     with(|b| b.node(Node::Field(node, k)))
 }
 
-/// A struct of its fields, in the order of its kind.
+/// Returns a struct of its fields, in the order of its kind.
 pub fn structure(kind: &Kind, fields: &[Given]) -> Given {
     with(|b| sure(b.stage.structure(kind, fields)))
 }
@@ -501,12 +501,12 @@ tuples! {
     (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G Z 6 H S 7)
 }
 
-/// The node of a value.
+/// Returns the node of a value.
 pub(super) fn node(given: Given) -> u32 {
     with(|b| b.node(Node::Given(given)))
 }
 
-/// The handle to a value.
+/// Returns the handle to a value.
 pub(super) fn value_of<K: Shape<Staged = Ex<K>>>(given: Given) -> Ex<K> {
     Ex::of(node(given))
 }
