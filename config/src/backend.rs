@@ -12,7 +12,7 @@ use num_complex::Complex;
 use crate::{npy::Number, options::Common, report::Failure, terminal::Terminal};
 
 impl Common {
-    /// The executors that may run a circuit.
+    /// Returns the executors that may run a circuit.
     ///
     /// # Errors
     /// [`Failure`] if a plugin of the config is at fault, or the backend that is asked for is not

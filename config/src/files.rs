@@ -14,8 +14,8 @@ const MAX_TEXT: u64 = 1 << 30;
 /// Mark that some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to
-/// call it by.
+/// Returns the text of a file, without a byte order mark, or of the standard input for `-`, and the
+/// name to call it by.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be read, is larger than 1 GiB, or is not UTF-8; the first byte that is
@@ -36,8 +36,8 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// The text of a file that another file names: a regular one, so that nothing waits or goes on
-/// without an end.
+/// Returns the text of a file that another file names: a regular one, so that nothing waits or goes
+/// on without an end.
 ///
 /// # Errors
 /// Fails when [`read_text`] does.

@@ -32,7 +32,7 @@ use crate::{
 /// Notations of an error bar after a value.
 const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];
 
-/// The mark of an error bar in a text, the first if there are several.
+/// Returns the mark of an error bar in a text, the first if there are several.
 pub(crate) fn error_bar(text: &str) -> Option<Range<usize>> {
     let find = |mark: &&str| text.find(mark).map(|at| at..at + mark.len());
     ERROR_BARS.iter().filter_map(find).min_by_key(|mark| mark.start)
@@ -61,7 +61,7 @@ impl Entry {
         Entry { text: value.to_owned(), number: None, error, from }
     }
 
-    /// The file that gives it.
+    /// Returns the file that gives it.
     fn file(&self) -> &str {
         self.from.rsplit_once(": ").map_or(&self.from, |(file, _)| file)
     }
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// The standard deviation, if it has one.
+    /// Returns the standard deviation, if it has one.
     fn sigma(&self) -> Result<Option<f64>, Failure> {
         let Some(text) = &self.error else { return Ok(None) };
         let from = format!("the error of {}", self.from);
@@ -167,7 +167,7 @@ impl Given {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry.text.as_str())).collect()
     }
 
-    /// A file was read for these values: they are not those of parameters.
+    /// Removes values that a file was read for: they are not those of parameters.
     ///
     /// # Errors
     /// [`Failure`] for one with an error bar.
@@ -192,12 +192,12 @@ impl Given {
         }
     }
 
-    /// The text of the circuit.
+    /// Returns the text of the circuit.
     pub(crate) fn origin(&self) -> Option<&Arc<Parsed>> {
         self.origin.as_ref()
     }
 
-    /// The names that a file was read for.
+    /// Returns the names that a file was read for.
     pub(crate) fn read_for(&self) -> &[String] {
         &self.read_for
     }
@@ -218,7 +218,7 @@ impl Given {
         self.entries.iter().map(|(name, entry)| Ok((name.clone(), entry.value()?))).collect()
     }
 
-    /// The standard deviations of those that have one.
+    /// Returns the standard deviations of those that have one.
     ///
     /// # Errors
     /// [`Failure`] for one that is no finite number, or negative.
@@ -237,7 +237,7 @@ impl Given {
         if self.option == "--set" { "this verb" } else { "`optimize`" }
     }
 
-    /// The values for a circuit among several: those whose name `has` says it has.
+    /// Returns the values for a circuit among several: those whose name `has` says it has.
     pub(crate) fn only(&self, has: impl Fn(&str) -> bool) -> Given {
         let entries = self.entries.iter().filter(|(name, _)| has(name));
         Given {
@@ -264,7 +264,7 @@ fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, 
     Ok(values)
 }
 
-/// The value of an expression such as `3*pi/4`.
+/// Returns the value of an expression such as `3*pi/4`.
 fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
     let angle = parse_angle(text).map_err(|diagnostic| Failure {
         status: Status::Input,
@@ -291,7 +291,7 @@ fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
     Ok(values)
 }
 
-/// The file's name, and the members of the object in it.
+/// Returns the file's name, and the members of the object in it.
 fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     let (name, text) = read_text(path)?;
     let tree: Tree = serde_json::from_str(&text).map_err(|e| {
@@ -308,8 +308,8 @@ fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     }
 }
 
-/// The values of a program's parameters in a JSON file, by name, as they are written at a point:
-/// arrays as lists, tuples as lists or as objects with all their fields.
+/// Returns the values of a program's parameters in a JSON file, by name, as they are written at a
+/// point: arrays as lists, tuples as lists or as objects with all their fields.
 ///
 /// # Errors
 /// [`Failure`] for a file that cannot be read, a name given twice or unknown, and an object that is
@@ -400,7 +400,7 @@ fn flatten(
     }
 }
 
-/// The byte of a line and a column, both counted from 1, the column in bytes.
+/// Returns the byte of a line and a column, both counted from 1, the column in bytes.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (start + column.saturating_sub(1)).min(text.len())

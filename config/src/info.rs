@@ -114,7 +114,7 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
     Ok(Box::new(info))
 }
 
-/// All backends, each for the precisions that it has.
+/// Returns all backends, each for the precisions that it has.
 fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Backend> {
     let known = plugins.known(QUBITS, GATES);
     let double = chosen::<f64>(plugins, common, terminal);
@@ -170,7 +170,7 @@ fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) ->
     }
 }
 
-/// The features that matter to kernels, as the processor reports them.
+/// Returns the features that matter to kernels, as the processor reports them.
 fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -193,8 +193,8 @@ fn detected() -> Vec<&'static str> {
     }
 }
 
-/// The features that the kernels make use of here: what the compiler was told it may use, and the
-/// instruction set that is chosen while the program runs.
+/// Returns the features that the kernels make use of here: what the compiler was told it may use,
+/// and the instruction set that is chosen while the program runs.
 fn in_use() -> Vec<&'static str> {
     let chosen: &[&str] = match InstructionSet::detect() {
         InstructionSet::Avx512 => &["avx2", "fma", "avx512f", "avx512dq", "avx512vl"],

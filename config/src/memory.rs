@@ -98,8 +98,8 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(used))
 }
 
-/// The smallest limit and the least free memory of this process's control groups (version 2, then
-/// 1).
+/// Returns the smallest limit and the least free memory of this process's control groups (version
+/// 2, then 1).
 fn control_group() -> (Option<u64>, Option<u64>) {
     let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -158,7 +158,7 @@ impl Needs {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.items.iter().fold(0, |sum, item| u128::saturating_add(sum, item.1))
@@ -184,7 +184,7 @@ impl Needs {
     }
 }
 
-/// The bytes that there are, under a limit or without one, and what bounds them.
+/// Returns the bytes that there are, under a limit or without one, and what bounds them.
 #[must_use]
 pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     let system = SystemMemory::read();
@@ -197,8 +197,8 @@ pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     least.unwrap_or((1 << 47, "all that a process can address"))
 }
 
-/// The bytes that the arrays and numbers of a program may fill while it runs: of what is free, one
-/// part in sixteen is left for all else.
+/// Returns the bytes that the arrays and numbers of a program may fill while it runs: of what is
+/// free, one part in sixteen is left for all else.
 pub(crate) fn program(common: &Common) -> usize {
     let free = available(None).0 / 16 * 15;
     usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)

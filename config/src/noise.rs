@@ -106,8 +106,8 @@ pub fn read_noisy(
     }
 }
 
-/// The circuit with the noise of a file, and with unwritten measurements if they may be read
-/// wrongly.
+/// Returns the circuit with the noise of a file, and with unwritten measurements if they may be
+/// read wrongly.
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
@@ -356,8 +356,8 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
     Ok(groups.len())
 }
 
-/// The rules of a table: one for each list of `gate_qubits`, and for each qubit that has rates of
-/// its own.
+/// Returns the rules of a table: one for each list of `gate_qubits`, and for each qubit that has
+/// rates of its own.
 fn read_rule(
     rule: &mut Section<'_, '_>,
     model: &mut NoiseModel,
@@ -409,7 +409,7 @@ fn read_rule(
     Ok(rules)
 }
 
-/// A row of a readout matrix.
+/// Returns a row of a readout matrix.
 fn readout_row(value: &DeValue<'_>) -> Result<Vec<f64>, String> {
     let row = value.as_array().ok_or("expected rows of numbers: [[0.99, 0.01], [0.02, 0.98]]")?;
     row.iter().map(|p| real(p.get_ref())).collect()

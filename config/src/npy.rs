@@ -171,7 +171,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The numbers of a row; empty beyond the last.
+    /// Returns the numbers of a row; empty beyond the last.
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         self.numbers.chunks(self.columns.max(1)).nth(row).unwrap_or_default()
@@ -327,7 +327,7 @@ impl Header {
         })
     }
 
-    /// The type without its byte order.
+    /// Returns the type without its byte order.
     fn code(&self) -> &str {
         self.descr.trim_start_matches(['<', '>', '=', '|'])
     }
@@ -405,7 +405,7 @@ impl Header {
     }
 }
 
-/// The nearest float of an integer of at most eight bytes, the least significant first.
+/// Returns the nearest float of an integer of at most eight bytes, the least significant first.
 fn integer(bytes: &[u8], signed: bool) -> f64 {
     let value = bytes.iter().rev().fold(0i128, |value, byte| value << 8 | i128::from(*byte));
     let negative = signed && bytes.last().is_some_and(|byte| *byte >= 0x80);
@@ -446,7 +446,7 @@ impl<'a> Scan<'a> {
         Err(self.error("a string"))
     }
 
-    /// A type: a string; anything else is a structure, whose text stands for it.
+    /// Returns a type: a string; anything else is a structure, whose text stands for it.
     fn descr(&mut self) -> Result<String, NpyError> {
         let rest = self.rest.trim_start();
         if rest.starts_with('[') {

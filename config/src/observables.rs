@@ -95,7 +95,8 @@ pub(crate) fn read_all(
     texts.iter().map(|text| read_parametric(text, circuit.n_qubits(), &is_param)).collect()
 }
 
-/// The parameters of observables that are no inputs of the circuit, in order of first occurrence.
+/// Returns the parameters of observables that are no inputs of the circuit, in order of first
+/// occurrence.
 pub(crate) fn own_params(observables: &[Parametric], circuit: &Circuit) -> Vec<String> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
     let mut own: Vec<String> = Vec::new();
@@ -125,7 +126,7 @@ pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     file(path, n_qubits, None).and_then(constant)
 }
 
-/// A sum that was read without parameters.
+/// Returns a sum that was read without parameters.
 fn constant(sum: ParametricSum) -> Result<PauliSum, Failure> {
     sum.at(&[]).map_err(Failure::input)
 }
@@ -272,7 +273,8 @@ fn parametric(
     sum.map_err(|e| located(&e, name, whole, start, part, is_param.is_some()))
 }
 
-/// An error with its place and advice; `params` is whether coefficients may have parameters.
+/// Returns an error with its place and advice; `params` is whether coefficients may have
+/// parameters.
 fn located(
     error: &ObservableError,
     name: &str,

@@ -81,7 +81,7 @@ impl Points {
         points.circuit(circuit, 0).map_err(|e| points.located(e))
     }
 
-    /// The values that there are of one run.
+    /// Returns the values that there are of one run.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read_some`].
@@ -98,7 +98,7 @@ impl Points {
         Ok(points)
     }
 
-    /// The observables of a run, all of whose parameters have values.
+    /// Returns the observables of a run, all of whose parameters have values.
     ///
     /// # Errors
     /// [`Failure`] if a coefficient is not finite.
@@ -115,7 +115,7 @@ impl Points {
         observables.iter().map(at).collect()
     }
 
-    /// The observables with the values that there are for their parameters.
+    /// Returns the observables with the values that there are for their parameters.
     ///
     /// # Errors
     /// Fails when [`Points::observables`] does.
@@ -131,8 +131,8 @@ impl Points {
         observables.iter().map(bound).collect()
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where
-    /// none is given.
+    /// Returns the values of the one run that there may be, in order of the circuit's inputs;
+    /// `None` where none is given.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
@@ -163,7 +163,8 @@ impl Points {
         Ok(Points { fixed, table, columns, own, errors, sweep, origin })
     }
 
-    /// The names of all parameters: the circuit's inputs, and then those of observables alone.
+    /// Returns the names of all parameters: the circuit's inputs, and then those of observables
+    /// alone.
     pub(crate) fn names<'a>(&'a self, circuit: &'a Circuit) -> Vec<&'a str> {
         circuit.inputs().chain(self.own.iter().map(String::as_str)).collect()
     }
@@ -177,7 +178,8 @@ impl Points {
         self.names(circuit).into_iter().all(|name| self.has_value(name))
     }
 
-    /// The standard deviation of each parameter, in order; none if no value has an error bar.
+    /// Returns the standard deviation of each parameter, in order; none if no value has an error
+    /// bar.
     #[must_use]
     pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
         let names = self.names(circuit).into_iter();
@@ -197,8 +199,8 @@ impl Points {
         self.len() == 0
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs, and then of
-    /// the parameters of observables.
+    /// Returns the values of the one run that there may be, in order of the circuit's inputs, and
+    /// then of the parameters of observables.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
@@ -209,7 +211,8 @@ impl Points {
         self.values(circuit, 0)
     }
 
-    /// A failure of the runs at the statement that has no numbers at their values, if there is one.
+    /// Returns a failure of the runs at the statement that has no numbers at their values, if there
+    /// is one.
     #[must_use]
     pub fn located(&self, failure: Failure) -> Failure {
         let Some(parsed) = self.origin.as_ref().filter(|p| self.is_complete(&p.circuit)) else {
@@ -227,7 +230,7 @@ impl Points {
         failure
     }
 
-    /// The values of a run, in order of the circuit's inputs.
+    /// Returns the values of a run, in order of the circuit's inputs.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -235,8 +238,8 @@ impl Points {
         self.values_of(circuit.inputs(), row)
     }
 
-    /// The values of a run: those of the circuit's inputs, and then those of the parameters of
-    /// observables alone.
+    /// Returns the values of a run: those of the circuit's inputs, and then those of the parameters
+    /// of observables alone.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -244,7 +247,7 @@ impl Points {
         self.values_of(self.names(circuit), row)
     }
 
-    /// The values of parameters by name in a run.
+    /// Returns the values of parameters by name in a run.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -267,7 +270,7 @@ impl Points {
             .collect()
     }
 
-    /// The circuit of a run, all inputs bound.
+    /// Returns the circuit of a run, all inputs bound.
     ///
     /// # Errors
     /// [`Failure`] if a computed parameter is not finite there.
@@ -283,7 +286,7 @@ impl Points {
     }
 }
 
-/// An error at the values of an observable's parameters.
+/// Returns an error at the values of an observable's parameters.
 fn in_observable(text: &str, error: &ObservableError) -> Failure {
     Failure::input(format_args!("the observable `{text}`: {error}"))
 }
@@ -320,7 +323,7 @@ fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Fail
         .help(given.how(first, "FILE")))
 }
 
-/// The tables side by side, and the inputs that their columns are: those that have no value
+/// Returns the tables side by side, and the inputs that their columns are: those that have no value
 /// otherwise, in order of declaration, or all of them, over which `--set` wins.
 fn from_tables(
     all: &[&str],

@@ -14,7 +14,7 @@ pub trait Answer {
     /// Fails with the error of the operating system.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The exit status once it is written.
+    /// Returns the exit status once it is written.
     fn status(&self) -> Status {
         Status::Done
     }

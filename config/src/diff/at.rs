@@ -40,7 +40,7 @@ pub struct Point {
     pub file: Option<PathBuf>,
 }
 
-/// The arguments of a function, in the order of its parameters.
+/// Returns the arguments of a function, in the order of its parameters.
 ///
 /// # Errors
 /// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file
@@ -119,7 +119,7 @@ fn table<T: Number>(
     Ok(())
 }
 
-/// The values given by name.
+/// Returns the values given by name.
 fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Value<T>>>, Failure> {
     let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
     for text in given {
@@ -219,7 +219,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An array from a NumPy file.
+    /// Returns an array from a NumPy file.
     fn file<T: Number>(
         &self,
         range: Range<usize>,
@@ -312,7 +312,7 @@ impl Reader<'_> {
         items.into_iter().map(read).collect()
     }
 
-    /// The parts between brackets.
+    /// Returns the parts between brackets.
     fn inside(&self, range: &Range<usize>, open: char, close: char) -> Option<Vec<Range<usize>>> {
         let text = &self.text[range.clone()];
         let inner = text.trim().strip_prefix(open)?.strip_suffix(close)?;
@@ -321,7 +321,7 @@ impl Reader<'_> {
         Some(if inner.trim().is_empty() { Vec::new() } else { parts })
     }
 
-    /// A real number, in an argument of some kind.
+    /// Returns a real number, in an argument of some kind.
     fn real<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<T, Failure> {
         let text = self.text[range.clone()].trim();
         if error_bar(text).is_some() {

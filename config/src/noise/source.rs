@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// The rules with value `k` of what is a list.
+    /// Returns the rules with value `k` of what is a list.
     pub(super) fn rules(
         &self,
         k: usize,
@@ -146,7 +146,7 @@ fn read_delay(times: &mut Section<'_, '_>) -> Result<Source, Failure> {
     Ok(Source::Delay([in_seconds(t1), in_seconds(t2)], dt.map(|dt| dt / per_second)))
 }
 
-/// A time, which may be infinite.
+/// Returns a time, which may be infinite.
 fn duration(value: &DeValue<'_>) -> Result<f64, String> {
     let is_infinite = matches!(value, DeValue::Float(x) if matches!(x.as_str(), "inf" | "+inf"));
     if is_infinite {
@@ -156,7 +156,7 @@ fn duration(value: &DeValue<'_>) -> Result<f64, String> {
     }
 }
 
-/// A Kraus operator, as a list of rows.
+/// Returns a Kraus operator, as a list of rows.
 fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
     let rows = value.as_array().ok_or("expected operators, each a list of rows")?.iter();
     let row = |row: &Spanned<DeValue<'_>>| {
@@ -167,7 +167,7 @@ fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
     Matrix::from_rows(rows).map_err(|e| e.to_string())
 }
 
-/// `0.5`, or `[0.5, -1]` with an imaginary part.
+/// Parses `0.5`, or `[0.5, -1]` with an imaginary part.
 fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
     let parts =
         value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());

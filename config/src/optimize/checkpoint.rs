@@ -184,15 +184,15 @@ impl Marks {
     }
 }
 
-/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards against
-/// nothing else.
+/// Returns the hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards
+/// against nothing else.
 fn mark(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// The file that is written before it becomes the checkpoint: one name for all of them, so that a
-/// run that is killed leaves no more than one.
+/// Returns the file that is written before it becomes the checkpoint: one name for all of them, so
+/// that a run that is killed leaves no more than one.
 fn beside(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name()?);

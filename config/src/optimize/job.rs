@@ -191,7 +191,7 @@ fn read_shots(top: &mut Section<'_, '_>, seed: u64) -> Result<Option<Shots>, Fai
     Ok(count.map(|count| Shots { grouping, ..Shots::new(count as usize, seed) }))
 }
 
-/// The circuit with its noise; inputs that keep their values are bound.
+/// Returns the circuit with its noise; inputs that keep their values are bound.
 fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
@@ -293,7 +293,8 @@ fn read_ansatz(
     made.map_err(|e| section.wrong("name", e))
 }
 
-/// The numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian is one.
+/// Returns the numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian
+/// is one.
 fn read_electrons(
     section: &mut Section<'_, '_>,
     electrons: Option<&Electrons>,
@@ -490,7 +491,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The path of a file that is read.
+    /// Returns the path of a file that is read.
     pub(super) fn path(&mut self, path: String) -> PathBuf {
         let path = self.folder.join(path);
         self.files.push(path.clone());

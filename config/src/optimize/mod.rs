@@ -64,7 +64,8 @@ pub fn optimize(
     }
 }
 
-/// The job with states of the given numbers; the optimizer itself computes in double precision.
+/// Runs the job with states of the given numbers; the optimizer itself computes in double
+/// precision.
 fn run<T: Number + DualNum>(
     args: &Optimize,
     common: &Common,
@@ -189,7 +190,7 @@ fn iterate(
     Ok((state, stop, found))
 }
 
-/// The lowest eigenvalue beside the value.
+/// Returns the lowest eigenvalue beside the value.
 fn beside(job: &Job, value: f64, lowest: f64) -> String {
     let away = value - lowest;
     let Some(electrons) = &job.electrons else {
@@ -208,8 +209,8 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
     format!("lowest of {}  {lowest} ({way})\n", electrons.words())
 }
 
-/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it takes no
-/// time.
+/// Returns the lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it
+/// takes no time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let n_qubits = job.circuit.n_qubits();
     let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
@@ -238,7 +239,7 @@ fn failed(error: OptimizeError<HybridError>) -> Failure {
         .help("`set` in [ansatz] keeps an input at its value; a strength such as `sin(p)**2` is always one")
 }
 
-/// The states that a step of the optimizer keeps at a time.
+/// Returns the states that a step of the optimizer keeps at a time.
 fn needs<T>(job: &Job, circuit: &Circuit) -> Needs {
     // Two are kept for gradients.
     let states = match job.optimizer {

@@ -8,8 +8,8 @@ use crate::{
     report::Failure,
 };
 
-/// The points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all with
-/// these parameters.
+/// Returns the points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all
+/// with these parameters.
 ///
 /// # Errors
 /// [`Failure`] for a point that fits no rule.

@@ -195,7 +195,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(None)
 }
 
-/// The last bytes of a stream once it ends, from a thread that reads all of it.
+/// Returns the last bytes of a stream once it ends, from a thread that reads all of it.
 fn tail(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -243,7 +243,7 @@ fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
     Ok(RuleEntry { program: program.unwrap_or_default(), file, verify, span: value.span() })
 }
 
-/// The entries of `[[key]]`.
+/// Returns the entries of `[[key]]`.
 fn list<'a, 'i>(document: &'a DeTable<'i>, key: &'static str) -> Read<&'a [Value<'i>]> {
     let Some(value) = document.get(key) else { return Ok(&[]) };
     let entries = value.get_ref().as_array().filter(|a| a.iter().all(|e| e.get_ref().is_table()));
@@ -280,7 +280,7 @@ fn each(
     Ok(())
 }
 
-/// A time of up to a day.
+/// Returns a time of up to a day.
 fn seconds(value: &DeValue<'_>) -> Result<Duration, String> {
     let number = real(value).ok().filter(|x| *x > 0.0 && *x <= 86400.0);
     let expected = || "expected a number of seconds above 0 and up to 86400, or false".to_owned();

@@ -122,8 +122,8 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
     Ok(found)
 }
 
-/// The points that are named. Of a part of the config not all rules are there: what fits none is
-/// for another.
+/// Returns the points that are named. Of a part of the config not all rules are there: what fits
+/// none is for another.
 fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(String, At)>, Failure> {
     if is_whole {
         return points::read(at, plugins);
@@ -159,7 +159,7 @@ fn loaded(table: &PluginsTable, part: &Part) -> Result<(Plugins, Found), Failure
     Ok((plugins, Found { plugins: rows, owner: table.owner(), rules, compared: None }))
 }
 
-/// The plugins that the config itself leaves out.
+/// Returns the plugins that the config itself leaves out.
 pub(super) fn disabled(table: &PluginsTable) -> impl Iterator<Item = Row> {
     table.plugins.iter().filter(|entry| !entry.enabled).map(|entry| Row {
         name: entry.request.name.clone(),

@@ -139,7 +139,7 @@ impl<T: Number> Results<T> {
         first.map(|first| (count, first))
     }
 
-    /// An entry whose value is that of the one run, or the list over all runs.
+    /// Writes an entry whose value is that of the one run, or the list over all runs.
     fn entry<'a, M: SerializeMap, V: Serialize>(
         &'a self,
         map: &mut M,
@@ -221,12 +221,12 @@ impl<T: Number> Serialize for Results<T> {
 }
 
 impl<T: Number> Point<T> {
-    /// All amplitudes that are asked for.
+    /// Returns all amplitudes that are asked for.
     fn all(&self) -> std::slice::Iter<'_, Complex<T>> {
         self.state.as_ref().map_or(&[][..], StateVector::amplitudes).iter()
     }
 
-    /// All probabilities that are asked for.
+    /// Returns all probabilities that are asked for.
     fn probabilities(&self) -> impl Iterator<Item = T> + Clone + '_ {
         let diagonal = self.diagonal.as_deref().unwrap_or_default();
         self.all().map(probability).chain(diagonal.iter().copied())
@@ -291,7 +291,7 @@ impl<T: Number> Point<T> {
     }
 }
 
-/// The shortest text that reads back the same, without a needless `.0`.
+/// Returns the shortest text that reads back the same, without a needless `.0`.
 fn number<T: Number>(x: T) -> String {
     let text = format!("{x:?}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

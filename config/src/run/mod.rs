@@ -388,7 +388,7 @@ fn needs<T: Number>(
     needs
 }
 
-/// A state to start from.
+/// Returns a state to start from.
 ///
 /// # Errors
 /// [`Failure`] if the file has none of this number of qubits.
@@ -409,7 +409,7 @@ pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
     if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
 }
 
-/// The squared modulus, as a result.
+/// Returns the squared modulus, as a result.
 pub(crate) fn probability<T: Number>(amplitude: &Complex<T>) -> T {
     amplitude.abs2()
 }

@@ -88,7 +88,7 @@ impl Task<'_> {
         Ok((runs.into_iter().map(|run| run.0).collect(), backend))
     }
 
-    /// The observables of a run, on the qubits that the circuit uses.
+    /// Returns the observables of a run, on the qubits that the circuit uses.
     pub(super) fn observables(
         &self,
         points: &Points,
@@ -271,7 +271,7 @@ impl Task<'_> {
         Ok(point)
     }
 
-    /// The circuit with the measurements that counts are of, where it has others, or none.
+    /// Returns the circuit with the measurements that counts are of, where it has others, or none.
     fn measured<T: Number>(
         &self,
         circuit: &Circuit,
@@ -353,7 +353,7 @@ impl Task<'_> {
         Ok(counts)
     }
 
-    /// The classical bits of shots that are run one by one.
+    /// Returns the classical bits of shots that are run one by one.
     fn outcomes<T: Number>(
         &self,
         simulator: &Simulator,
@@ -406,7 +406,7 @@ impl Task<'_> {
     }
 }
 
-/// The covariance of each pair of observables: a matrix that is symmetric.
+/// Returns the covariance of each pair of observables: a matrix that is symmetric.
 fn covariances<T: Number>(
     observables: &[Named],
     of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
