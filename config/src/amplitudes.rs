@@ -30,7 +30,7 @@ use crate::{
 /// bytes, and the list of pairs that a product sorts.
 const BYTES_PER_TERM: u64 = 256;
 
-/// Does what `amplitudes` shall do.
+/// Runs `amplitudes`.
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows
@@ -114,7 +114,7 @@ pub fn amplitudes(
     Ok(answer(common, start, text, object))
 }
 
-/// A formula with an angle that has no value anywhere is none.
+/// Refuses a formula with an angle that has no value anywhere.
 pub(crate) fn check_computed(circuit: &Circuit) -> Result<(), Failure> {
     let mut values: Vec<Expr> = Vec::new();
     for param in circuit.params() {
@@ -146,7 +146,7 @@ pub(crate) fn note_decimals(circuit: &Circuit, terminal: &Terminal) {
     }
 }
 
-/// A parameter called `i` cannot be told from the imaginary unit.
+/// Refuses a parameter called `i`, which reads like the imaginary unit.
 pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
     let circuit = symbols.circuit();
     let mut names = symbols.params().map(|id| circuit.param_name(id));
@@ -156,14 +156,14 @@ pub(crate) fn check_names(symbols: &Symbols) -> Result<(), Failure> {
     }
 }
 
-/// A parameter has a name of formulas.
+/// Returns the failure of a parameter that has a name of formulas.
 pub(crate) fn reserved(name: &str) -> Failure {
     let message =
         format_args!("the parameter `{name}` has a name that means something else in a formula");
     Failure::input(message).help("rename it, or give it a value with --set")
 }
 
-/// The names of the parameters that are still open.
+/// Returns the names of the parameters that are still open.
 fn parameters(circuit: &Circuit, observables: &[Parametric]) -> Value {
     let own = observables::own_params(observables, circuit);
     circuit.inputs().map(Value::from).chain(own.iter().map(|name| name.as_str().into())).collect()

@@ -1,7 +1,7 @@
 //! The command line as it is written: one struct per verb, nothing interpreted yet.
 //!
-//! What is left out here (defaults, the config file, what depends on two options) is settled in
-//! [`crate::options`].
+//! Everything that is left out here (defaults, the config file, what depends on two options) is
+//! settled in [`crate::options`].
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `--backend`: who runs circuits.
+//! Choice of the executor of circuits: `--backend`.
 
 use ketgrad_core::{
     circuit::Circuit,
@@ -12,7 +12,7 @@ use num_complex::Complex;
 use crate::{npy::Number, options::Common, report::Failure, terminal::Terminal};
 
 impl Common {
-    /// The executors that may run a circuit.
+    /// Returns the executors that may run a circuit.
     ///
     /// # Errors
     /// [`Failure`] if a plugin of the config is at fault, or the backend that is asked for is not
@@ -29,7 +29,7 @@ impl Common {
         self.chosen::<T>(&plugins, circuit.n_qubits(), gates(circuit))
     }
 
-    /// The executors that may run so many gates on n qubits.
+    /// Returns the executors that may run this number of gates on n qubits.
     ///
     /// # Errors
     /// [`Failure`] if the backend that is asked for is not there or cannot.
@@ -49,7 +49,7 @@ impl Common {
         })
     }
 
-    /// Says who would have run it but could not, and why.
+    /// Reports the executors that would have run it but could not, and the reasons.
     pub(crate) fn note_passed_over(&self, executors: &Executors, terminal: &Terminal) {
         for ExecuteError { executor, reason, .. } in executors.passed_over() {
             terminal.note(&format!("note: another backend stands in for `{executor}`: {reason}"));
@@ -76,12 +76,12 @@ fn note_faults(plugins: &Plugins, n_qubits: usize, gates: usize, terminal: &Term
     }
 }
 
-/// How many gates a circuit has.
+/// Returns the number of gates of a circuit.
 fn gates(circuit: &Circuit) -> usize {
     circuit.instructions().iter().filter(|i| i.operation.is_gate()).count()
 }
 
-/// Whether the states of a circuit stay on a device, so that none is in the host's memory.
+/// Returns true if the states of a circuit stay on a device, so that none is in the host's memory.
 pub(crate) fn stays_there<T: Number>(executors: &Executors, circuit: &Circuit) -> bool {
     let executor = executors.best::<Complex<T>>(circuit.n_qubits(), gates(circuit));
     executor.residents().is_some() && final_measurements(circuit).is_ok()

@@ -77,7 +77,7 @@ fn hessian<'r>(derivatives: impl Iterator<Item = (&'r String, &'r f64)>) -> Map<
     rows
 }
 
-/// Does what `check` shall do.
+/// Runs `check`.
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
@@ -134,7 +134,7 @@ pub fn check(
     }))
 }
 
-/// Every method on a circuit in single precision.
+/// Runs every method on a circuit in single precision.
 fn in_single(energy: &ParametricExpectation, point: &[f64]) -> Result<Report, HybridError> {
     // Rounding is what single precision is about.
     let point: Vec<f32> = point.iter().map(|x| *x as f32).collect();

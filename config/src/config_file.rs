@@ -29,7 +29,7 @@ use crate::{
     report::Failure,
 };
 
-/// What a config file says.
+/// Contents of a config file.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigFile {
     top: CommonArgs,
@@ -162,7 +162,7 @@ impl ConfigFile {
         Ok(config)
     }
 
-    /// The options of every verb, as a verb sees them: its own table wins over the top.
+    /// Returns the options of every verb, as a verb sees them: its own table wins over the top.
     #[must_use]
     pub fn common(&self, verb: &str) -> CommonArgs {
         let top = self.top.clone();
@@ -194,7 +194,7 @@ fn names<T>(table: &'static [(&'static str, Setter<T>)]) -> impl Iterator<Item =
     table.iter().map(|row| row.0)
 }
 
-/// The entries in the order of the file.
+/// Returns the entries in the order of the file.
 pub(crate) fn in_order<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(&'a Spanned<std::borrow::Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
@@ -210,7 +210,7 @@ pub(crate) fn integer(value: &DeValue<'_>, least: u64, most: u64) -> Result<u64,
     if (least..=most).contains(&number) { Ok(number) } else { Err(error()) }
 }
 
-/// A whole number, which may be written as `1e9` too, as on the command line.
+/// Returns a whole number, which may be written as `1e9` too, as on the command line.
 fn count(value: &DeValue<'_>) -> Result<u64, String> {
     match value {
         DeValue::Float(x) => parse_count(x.as_str()),
@@ -227,7 +227,7 @@ pub(crate) fn string(value: &DeValue<'_>) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| "expected a string".to_owned())
 }
 
-/// A number, written with a point or without.
+/// Returns a number, written with a point or without.
 pub(crate) fn real(value: &DeValue<'_>) -> Result<f64, String> {
     let text = match value {
         DeValue::Float(x) => x.as_str(),

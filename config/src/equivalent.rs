@@ -107,7 +107,7 @@ impl Compared {
     }
 }
 
-/// The digits of a distance that its error leaves, four at most.
+/// Returns the digits of a distance that its error leaves, four at most.
 fn distance(witness: &Witness) -> String {
     let Witness { distance, error, .. } = witness;
     let digits = (distance / error).log10().floor();
@@ -156,7 +156,7 @@ fn read_both(
     ))
 }
 
-/// Does what `equivalent` shall do.
+/// Runs `equivalent`.
 ///
 /// # Errors
 /// [`Failure`] if a circuit is at fault or the two cannot be compared.

@@ -11,11 +11,11 @@ use crate::report::Failure;
 /// The largest text that is read: far above any circuit that a person or a compiler writes.
 const MAX_TEXT: u64 = 1 << 30;
 
-/// What some editors put before a text.
+/// Mark that some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text of a file, without a byte order mark, or of the standard input for `-`, and the name to
-/// call it by.
+/// Returns the text of a file, without a byte order mark, or of the standard input for `-`, and the
+/// name to call it by.
 ///
 /// # Errors
 /// [`Failure`] if it cannot be read, is larger than 1 GiB, or is not UTF-8; the first byte that is
@@ -36,11 +36,11 @@ pub fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// The text of a file that another file names: a regular one, so that nothing waits or goes on
-/// without an end.
+/// Returns the text of a file that another file names: a regular one, so that nothing waits or goes
+/// on without an end.
 ///
 /// # Errors
-/// As [`read_text`].
+/// Fails when [`read_text`] does.
 pub fn read_included(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     let refused = |why: &str| Failure::input(format_args!("cannot read {name}: {why}"));
@@ -62,7 +62,7 @@ pub fn read_included(path: &Path) -> Result<String, Failure> {
 /// Opens a file; a directory is an error at once.
 ///
 /// # Errors
-/// What the system says.
+/// Fails with the error of the operating system.
 pub fn open(path: &Path) -> io::Result<fs::File> {
     let file = fs::File::open(path)?;
     if file.metadata()?.is_dir() {

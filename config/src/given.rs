@@ -29,30 +29,30 @@ use crate::{
     report::{Failure, Remark, Status},
 };
 
-/// The ways to write an error bar behind a value.
+/// Notations of an error bar after a value.
 const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];
 
-/// The mark of an error bar in a text, the first if there are several.
+/// Returns the mark of an error bar in a text, the first if there are several.
 pub(crate) fn error_bar(text: &str) -> Option<Range<usize>> {
     let find = |mark: &&str| text.find(mark).map(|at| at..at + mark.len());
     ERROR_BARS.iter().filter_map(find).min_by_key(|mark| mark.start)
 }
 
-/// What is given for one name.
+/// Value that is given for one name.
 #[derive(Clone, Debug)]
 struct Entry {
-    /// As text, without its error bar.
+    /// Text of the value, without its error bar.
     text: String,
     /// A number of a file.
     number: Option<f64>,
-    /// What follows the mark of an error bar.
+    /// Text after the mark of an error bar.
     error: Option<String>,
-    /// Who gave it, and for which name.
+    /// Option or file that gave it, and the name that it was given for.
     from: String,
 }
 
 impl Entry {
-    /// From a text, `0.3` or `0.3+-0.01`.
+    /// Parses a text such as `0.3` or `0.3+-0.01`.
     fn new(text: &str, from: String) -> Entry {
         let (value, error) = match error_bar(text) {
             Some(mark) => (&text[..mark.start], Some(text[mark.end..].to_owned())),
@@ -61,7 +61,7 @@ impl Entry {
         Entry { text: value.to_owned(), number: None, error, from }
     }
 
-    /// The file that gives it.
+    /// Returns the file that gives it.
     fn file(&self) -> &str {
         self.from.rsplit_once(": ").map_or(&self.from, |(file, _)| file)
     }
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// The standard deviation, if it has one.
+    /// Returns the standard deviation, if it has one.
     fn sigma(&self) -> Result<Option<f64>, Failure> {
         let Some(text) = &self.error else { return Ok(None) };
         let from = format!("the error of {}", self.from);
@@ -89,7 +89,7 @@ impl Entry {
 /// Values by name.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// What gives single values.
+    /// Option that gives single values.
     option: &'static str,
     entries: BTreeMap<String, Entry>,
     /// NumPy files with the values of the parameters that have no other, or of all.
@@ -129,17 +129,17 @@ impl Given {
         Ok(Given { option, entries, tables, in_files, read_for: Vec::new(), origin: None })
     }
 
-    /// What gives the value of a name that a file gives: `--set` may win over it.
+    /// Returns the source of the value of a name that a file gives: `--set` may win over it.
     pub(crate) fn in_file(&self, name: &str) -> Option<&str> {
         self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
     }
 
-    /// Whether a name has a value of its own.
+    /// Returns true if a name has a value of its own.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.contains_key(name)
     }
 
-    /// Whether there are tables, which have values of other names.
+    /// Returns true if there are tables, which have values of other names.
     pub(crate) fn has_tables(&self) -> bool {
         !self.tables.is_empty()
     }
@@ -167,7 +167,7 @@ impl Given {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry.text.as_str())).collect()
     }
 
-    /// A file was read for these values: they are not those of parameters.
+    /// Removes values that a file was read for: they are not those of parameters.
     ///
     /// # Errors
     /// [`Failure`] for one with an error bar.
@@ -192,17 +192,17 @@ impl Given {
         }
     }
 
-    /// The text of the circuit.
+    /// Returns the text of the circuit.
     pub(crate) fn origin(&self) -> Option<&Arc<Parsed>> {
         self.origin.as_ref()
     }
 
-    /// The names that a file was read for.
+    /// Returns the names that a file was read for.
     pub(crate) fn read_for(&self) -> &[String] {
         &self.read_for
     }
 
-    /// How a value is given, in `file` if not alone.
+    /// Returns advice for giving a value, in `file` if not alone.
     pub(crate) fn how(&self, name: &str, file: &str) -> String {
         match self.option.split_once('.') {
             None => format!("give it with {} '{name}=…' or --params {file}", self.option),
@@ -210,7 +210,7 @@ impl Given {
         }
     }
 
-    /// What is left, as values of parameters.
+    /// Returns the values that are left, as values of parameters.
     ///
     /// # Errors
     /// [`Failure`] for a value that is no finite number.
@@ -218,7 +218,7 @@ impl Given {
         self.entries.iter().map(|(name, entry)| Ok((name.clone(), entry.value()?))).collect()
     }
 
-    /// The standard deviations of those that have one.
+    /// Returns the standard deviations of those that have one.
     ///
     /// # Errors
     /// [`Failure`] for one that is no finite number, or negative.
@@ -232,12 +232,12 @@ impl Given {
         Ok(errors)
     }
 
-    /// What carries no error bars where single points are needed.
+    /// Returns the name of the reader that takes no error bars, since it needs single points.
     pub(crate) fn reader(&self) -> &'static str {
         if self.option == "--set" { "this verb" } else { "`optimize`" }
     }
 
-    /// The values for a circuit among several: those whose name `has` says it has.
+    /// Returns the values for a circuit among several: those whose name `has` says it has.
     pub(crate) fn only(&self, has: impl Fn(&str) -> bool) -> Given {
         let entries = self.entries.iter().filter(|(name, _)| has(name));
         Given {
@@ -264,7 +264,7 @@ fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, 
     Ok(values)
 }
 
-/// The value of an expression such as `3*pi/4`.
+/// Returns the value of an expression such as `3*pi/4`.
 fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
     let angle = parse_angle(text).map_err(|diagnostic| Failure {
         status: Status::Input,
@@ -291,7 +291,7 @@ fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
     Ok(values)
 }
 
-/// The file's name, and the members of the object in it.
+/// Returns the file's name, and the members of the object in it.
 fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     let (name, text) = read_text(path)?;
     let tree: Tree = serde_json::from_str(&text).map_err(|e| {
@@ -308,8 +308,8 @@ fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
     }
 }
 
-/// The values of a program's parameters in a JSON file, by name, as they are written at a point:
-/// arrays as lists, tuples as lists or as objects with all their fields.
+/// Returns the values of a program's parameters in a JSON file, by name, as they are written at a
+/// point: arrays as lists, tuples as lists or as objects with all their fields.
 ///
 /// # Errors
 /// [`Failure`] for a file that cannot be read, a name given twice or unknown, and an object that is
@@ -400,7 +400,7 @@ fn flatten(
     }
 }
 
-/// The byte of a line and a column, both counted from 1, the column in bytes.
+/// Returns the byte of a line and a column, both counted from 1, the column in bytes.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (start + column.saturating_sub(1)).min(text.len())

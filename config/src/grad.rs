@@ -39,7 +39,7 @@ use crate::{
 /// Keys of a result with their values, in order.
 type Members = Vec<(&'static str, Value)>;
 
-/// Does what `grad` shall do.
+/// Runs `grad`.
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or an observable is at fault.
@@ -107,8 +107,8 @@ impl<T: Number> Asked<T> {
         write_whole(path, |out| npy::write_reals(numbers, &shape, out))
     }
 
-    /// The answer, from the results of each observable at each point and what belongs to a point
-    /// besides.
+    /// Returns the answer, from the results of each observable at each point and what belongs to a
+    /// point besides.
     fn answer(
         &self,
         results: Vec<(Vec<Members>, Members)>,
@@ -156,7 +156,7 @@ fn object(members: Members) -> Value {
     Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// The results of each point under their keys: those of the one point, or lists.
+/// Returns the results of each point under their keys: those of the one point, or lists.
 fn by_key(mut rows: Vec<Members>, sweep: bool) -> Members {
     if !sweep {
         return rows.pop().unwrap_or_default();
@@ -285,7 +285,7 @@ fn row<T: Number>(names: &[String], row: &[T], what: &str, numbers: &mut Numbers
     Value::Object(members.map(named).collect::<Map<_, _>>())
 }
 
-/// The values and their derivatives from shots, with standard errors.
+/// Returns the values and their derivatives from shots, with standard errors.
 fn measure(
     args: &Grad,
     count: usize,
@@ -340,7 +340,8 @@ fn measure(
     Ok(asked.answer(results, more, (common, start)))
 }
 
-/// The expectation values and their derivatives by the parameters without a value, as formulas.
+/// Returns the expectation values and their derivatives by the parameters without a value, as
+/// formulas.
 fn formulas(
     args: &Grad,
     common: &Common,
@@ -405,7 +406,8 @@ fn formulas(
     Ok(answer(common, start, text, members))
 }
 
-/// `value  cos(a)`, and one line for each member of an object; second derivatives have two names.
+/// Formats `value  cos(a)`, and one line for each member of an object; second derivatives have two
+/// names.
 fn in_words(key: &str, value: &Value) -> String {
     fn lines(prefix: &str, value: &Value, out: &mut Vec<(String, String)>) {
         match value {
@@ -431,7 +433,7 @@ fn in_words(key: &str, value: &Value) -> String {
     out
 }
 
-/// An error with the way out.
+/// Returns an error with the way out.
 fn failure(error: HybridError) -> Failure {
     match error {
         HybridError::Exact(error) => amplitudes::failure(error),
@@ -440,8 +442,8 @@ fn failure(error: HybridError) -> Failure {
     }
 }
 
-/// The expectation values of observables with parameters, from |0…0> or the state in a file, to be
-/// computed within the limits.
+/// Returns the expectation values of observables with parameters, from |0…0> or the state in a
+/// file, to be computed within the limits.
 ///
 /// # Errors
 /// [`Failure`] as [`expectations_of`].
@@ -459,7 +461,7 @@ pub(crate) fn parametric_of<T: Number>(
     })
 }
 
-/// The expectation value of a sum of Pauli strings, to be computed within the limits.
+/// Returns the expectation value of a sum of Pauli strings, to be computed within the limits.
 ///
 /// # Errors
 /// [`Failure`] as [`expectations_of`].
@@ -472,8 +474,8 @@ pub(crate) fn expectation_of<T: Number>(
     expectations_of::<T>(circuit, [observable], None, common, terminal)
 }
 
-/// The expectation values of sums of Pauli strings, from |0…0> or the state in a file, to be
-/// computed within the limits.
+/// Returns the expectation values of sums of Pauli strings, from |0…0> or the state in a file, to
+/// be computed within the limits.
 ///
 /// # Errors
 /// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend
@@ -508,8 +510,8 @@ pub(crate) fn expectations_of<T: Number>(
     Ok(energy.with_simulator(simulator))
 }
 
-/// Two states of the numbers that the method computes with; a third where several observables share
-/// the first.
+/// Returns two states of the numbers that the method computes with; a third where several
+/// observables share the first.
 fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) -> Needs {
     // Amplitudes are duals in a forward run, and those of duals are twice as large again.
     let order = match (args.method, args.hessian || second && args.method != Method::Forward) {

@@ -23,22 +23,22 @@ use crate::{
 const QUBITS: usize = 20;
 const GATES: usize = 100;
 
-/// What `info` says; the fields are the keys of its JSON.
+/// Answer of `info`; the fields are the keys of its JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Info {
     /// The version of the program.
     pub version: &'static str,
     /// The features of the processor.
     pub cpu_features: CpuFeatures,
-    /// The threads that a run would use, as the options stand.
+    /// Number of threads that a run would use, given the options.
     pub threads: usize,
     /// The memory in bytes.
     pub memory: Memory,
-    /// Who runs circuits, for each precision.
+    /// Backends that run circuits, for each precision.
     pub backends: Vec<Backend>,
     /// The features that the program was built with.
     pub features: Vec<&'static str>,
-    /// How long it took to find out.
+    /// Seconds that the search took.
     pub seconds: f64,
     #[serde(skip)]
     json: bool,
@@ -49,9 +49,9 @@ pub struct Info {
 pub struct CpuFeatures {
     /// The kind of processor.
     pub architecture: &'static str,
-    /// What the processor can do.
+    /// Features that the processor has.
     pub detected: Vec<&'static str>,
-    /// What the kernels make use of.
+    /// Features that the kernels use.
     pub in_use: Vec<&'static str>,
 }
 
@@ -60,7 +60,7 @@ pub struct CpuFeatures {
 pub struct Memory {
     /// All of it.
     pub total: Option<u64>,
-    /// What is free.
+    /// Bytes that are free.
     pub available: Option<u64>,
     /// `--memory-limit`.
     pub limit: Option<u64>,
@@ -69,15 +69,15 @@ pub struct Memory {
 /// A backend and why it was chosen.
 #[derive(Clone, Debug, Serialize)]
 pub struct Backend {
-    /// Its name.
+    /// Name of the backend.
     pub name: String,
     /// The precision that it serves.
     pub precision: &'static str,
-    /// Whether a run would use it.
+    /// True if a run would use it.
     pub chosen: bool,
     /// Why.
     pub reason: String,
-    /// What it says of itself.
+    /// Description that it gives of itself.
     pub description: String,
 }
 
@@ -114,7 +114,7 @@ pub fn info(common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Fai
     Ok(Box::new(info))
 }
 
-/// All backends, each for the precisions that it has.
+/// Returns all backends, each for the precisions that it has.
 fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Backend> {
     let known = plugins.known(QUBITS, GATES);
     let double = chosen::<f64>(plugins, common, terminal);
@@ -159,7 +159,7 @@ fn backends(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Vec<Back
     backends
 }
 
-/// Who would run a circuit of ordinary size.
+/// Returns the backend that would run a circuit of ordinary size.
 fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) -> Option<String> {
     match plugins.chosen::<T>(&common.backend, QUBITS, GATES) {
         Ok(executors) => Some(executors.best::<Complex<T>>(QUBITS, GATES).name().to_owned()),
@@ -170,7 +170,7 @@ fn chosen<T: Number>(plugins: &Plugins, common: &Common, terminal: &Terminal) ->
     }
 }
 
-/// The features that matter to kernels, as the processor reports them.
+/// Returns the features that matter to kernels, as the processor reports them.
 fn detected() -> Vec<&'static str> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -193,8 +193,8 @@ fn detected() -> Vec<&'static str> {
     }
 }
 
-/// The features that the kernels make use of here: what the compiler was told it may use, and the
-/// instruction set that is chosen while the program runs.
+/// Returns the features that the kernels make use of here: what the compiler was told it may use,
+/// and the instruction set that is chosen while the program runs.
 fn in_use() -> Vec<&'static str> {
     let chosen: &[&str] = match InstructionSet::detect() {
         InstructionSet::Avx512 => &["avx2", "fma", "avx512f", "avx512dq", "avx512vl"],

@@ -62,8 +62,8 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
 pub struct SystemMemory {
     /// All of it, in bytes.
     pub total: Option<u64>,
-    /// What a new process can have without swapping, the limits of its control groups and of its
-    /// address space (`ulimit -v`) included.
+    /// Bytes that a new process can have without swapping, the limits of its control groups and of
+    /// its address space (`ulimit -v`) included.
     pub available: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ impl SystemMemory {
     }
 }
 
-/// What is left of the address space that this process may have.
+/// Returns the bytes that are left of the address space that this process may have.
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|l| l.strip_prefix("Max address space"))?;
@@ -98,8 +98,8 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(used))
 }
 
-/// The smallest limit and the least free memory of this process's control groups (version 2, then
-/// 1).
+/// Returns the smallest limit and the least free memory of this process's control groups (version
+/// 2, then 1).
 fn control_group() -> (Option<u64>, Option<u64>) {
     let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -144,7 +144,7 @@ fn control_group() -> (Option<u64>, Option<u64>) {
     (limit, free)
 }
 
-/// What a run will allocate, item by item.
+/// Memory that a run will allocate, item by item.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     items: Vec<(String, u128)>,
@@ -158,7 +158,7 @@ impl Needs {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.items.iter().fold(0, |sum, item| u128::saturating_add(sum, item.1))
@@ -184,7 +184,7 @@ impl Needs {
     }
 }
 
-/// The bytes that there are, under a limit or without one, and what bounds them.
+/// Returns the bytes that there are, under a limit or without one, and what bounds them.
 #[must_use]
 pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     let system = SystemMemory::read();
@@ -197,14 +197,14 @@ pub fn available(limit: Option<u64>) -> (u64, &'static str) {
     least.unwrap_or((1 << 47, "all that a process can address"))
 }
 
-/// The bytes that the arrays and numbers of a program may fill while it runs: of what is free, one
-/// part in sixteen is left for all else.
+/// Returns the bytes that the arrays and numbers of a program may fill while it runs: of what is
+/// free, one part in sixteen is left for all else.
 pub(crate) fn program(common: &Common) -> usize {
     let free = available(None).0 / 16 * 15;
     usize::try_from(common.memory_limit.map_or(free, |limit| limit.min(free))).unwrap_or(usize::MAX)
 }
 
-/// A number of bytes for people; the largest number stands for everything beyond it.
+/// Formats a number of bytes; the largest number denotes everything beyond it.
 fn size(bytes: u128) -> String {
     if bytes == u128::MAX { "more than 2^128 bytes".to_owned() } else { bytes_text(bytes) }
 }

@@ -75,14 +75,14 @@ use crate::{
 /// The most qubits of a gate that a rule may name.
 const MOST_WIDTH: u64 = 64;
 
-/// Which measurements a circuit has besides its own.
+/// Measurements that a circuit has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unwritten {
-    /// None.
+    /// No measurements.
     None,
-    /// Of every qubit, if it keeps no result of its own: for counts.
+    /// Measurements of every qubit, if it keeps no result of its own: for counts.
     IfNoOther,
-    /// Of every qubit: for means over shots.
+    /// Measurements of every qubit: for means over shots.
     All,
 }
 
@@ -106,8 +106,8 @@ pub fn read_noisy(
     }
 }
 
-/// The circuit with the noise of a file, and with unwritten measurements if they may be read
-/// wrongly.
+/// Returns the circuit with the noise of a file, and with unwritten measurements if they may be
+/// read wrongly.
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
@@ -193,7 +193,7 @@ struct Model<'a, 'i> {
     noise: NoiseModel,
     rules: Vec<Section<'a, 'i>>,
     readings: Vec<Section<'a, 'i>>,
-    /// Of each rule, and of each reading, of the model: the number of its table.
+    /// Number of the table of each rule, and of each reading, of the model.
     sources: [Vec<usize>; 2],
 }
 
@@ -294,7 +294,8 @@ impl<T> Each<T> {
     }
 }
 
-/// Whether values are given one by one; they are as many as `places`, which are those of a key.
+/// Returns true if values are given one by one; their number is that of `places`, which are those
+/// of a key.
 fn one_by_one(
     lengths: impl Iterator<Item = Option<usize>>,
     key: &'static str,
@@ -355,8 +356,8 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
     Ok(groups.len())
 }
 
-/// The rules of a table: one for each list of `gate_qubits`, and for each qubit that has rates of
-/// its own.
+/// Returns the rules of a table: one for each list of `gate_qubits`, and for each qubit that has
+/// rates of its own.
 fn read_rule(
     rule: &mut Section<'_, '_>,
     model: &mut NoiseModel,
@@ -408,7 +409,7 @@ fn read_rule(
     Ok(rules)
 }
 
-/// A row of a readout matrix.
+/// Returns a row of a readout matrix.
 fn readout_row(value: &DeValue<'_>) -> Result<Vec<f64>, String> {
     let row = value.as_array().ok_or("expected rows of numbers: [[0.99, 0.01], [0.02, 0.98]]")?;
     row.iter().map(|p| real(p.get_ref())).collect()

@@ -56,7 +56,7 @@ pub enum NpyError {
     Type {
         /// NumPy's code of the type.
         given: String,
-        /// What would do.
+        /// Data types that would be accepted.
         expected: &'static str,
     },
     /// Another shape.
@@ -64,21 +64,21 @@ pub enum NpyError {
     Shape {
         /// The lengths.
         given: Vec<u64>,
-        /// What would do, in words.
+        /// Shapes that would be accepted, in words.
         expected: String,
     },
     /// Fewer numbers than the header says.
     #[error("the file is cut off: it ends after {given} of {expected} numbers")]
     Truncated {
-        /// How many are there.
+        /// Number of values found.
         given: u64,
-        /// How many should be.
+        /// Number of values expected.
         expected: u64,
     },
     /// Something follows the numbers.
     #[error("more bytes follow the {expected} numbers that the header names")]
     Trailing {
-        /// How many numbers there should be.
+        /// Number of values expected.
         expected: u64,
     },
     /// Numbers that are no state.
@@ -102,9 +102,9 @@ pub trait Number: Element + serde::Serialize {
     /// Writes the number, least significant byte first.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails with the error of the operating system.
     fn write_to(self, out: &mut dyn Write) -> io::Result<()>;
-    /// Whether it is neither infinite nor NaN.
+    /// Returns true if it is neither infinite nor NaN.
     fn finite(self) -> bool;
 }
 
@@ -160,18 +160,18 @@ pub fn read_state<T: Number>(
 /// Rows of real numbers: a 1-D file is one row, a 2-D file several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// How many rows.
+    /// Number of rows.
     pub rows: usize,
-    /// How many numbers in each.
+    /// Number of values in each row.
     pub columns: usize,
     /// All numbers, row by row.
     pub numbers: Vec<f64>,
-    /// Whether the file is 2-D, even with a single row.
+    /// True if the file is 2-D, even with a single row.
     pub two_dimensional: bool,
 }
 
 impl Table {
-    /// The numbers of a row; empty beyond the last.
+    /// Returns the numbers of a row; empty beyond the last.
     #[must_use]
     pub fn row(&self, row: usize) -> &[f64] {
         self.numbers.chunks(self.columns.max(1)).nth(row).unwrap_or_default()
@@ -212,11 +212,11 @@ pub struct Items {
     /// The numbers, the last axis fastest: integers and floats as they are, of complex numbers the
     /// real and the imaginary part.
     pub numbers: Vec<f64>,
-    /// What the numbers are.
+    /// Type of the numbers.
     pub kind: ItemKind,
 }
 
-/// What the numbers of a file are.
+/// Type of the numbers of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemKind {
     /// Integers.
@@ -257,7 +257,7 @@ fn by_rows(numbers: &[f64], parts: usize, shape: &[usize]) -> Vec<f64> {
     places.into_iter().flat_map(|place| &numbers[place..place + parts]).copied().collect()
 }
 
-/// What stands before the numbers.
+/// Header, which precedes the numbers.
 struct Header {
     descr: String,
     fortran: bool,
@@ -327,7 +327,7 @@ impl Header {
         })
     }
 
-    /// The type without its byte order.
+    /// Returns the type without its byte order.
     fn code(&self) -> &str {
         self.descr.trim_start_matches(['<', '>', '=', '|'])
     }
@@ -405,7 +405,7 @@ impl Header {
     }
 }
 
-/// The nearest float of an integer of at most eight bytes, the least significant first.
+/// Returns the nearest float of an integer of at most eight bytes, the least significant first.
 fn integer(bytes: &[u8], signed: bool) -> f64 {
     let value = bytes.iter().rev().fold(0i128, |value, byte| value << 8 | i128::from(*byte));
     let negative = signed && bytes.last().is_some_and(|byte| *byte >= 0x80);
@@ -446,7 +446,7 @@ impl<'a> Scan<'a> {
         Err(self.error("a string"))
     }
 
-    /// A type: a string; anything else is a structure, whose text stands for it.
+    /// Returns a type: a string; anything else is a structure, whose text stands for it.
     fn descr(&mut self) -> Result<String, NpyError> {
         let rest = self.rest.trim_start();
         if rest.starts_with('[') {

@@ -23,7 +23,7 @@ use crate::{
 /// An observable and what it was called.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// As given on the command line.
+    /// Text given on the command line.
     pub text: String,
     /// The observable.
     pub sum: PauliSum,
@@ -32,7 +32,7 @@ pub struct Named {
 /// An observable whose coefficients may have parameters, and what it was called.
 #[derive(Clone, Debug)]
 pub struct Parametric {
-    /// As given on the command line.
+    /// Text given on the command line.
     pub text: String,
     /// The observable.
     pub sum: ParametricSum,
@@ -59,7 +59,7 @@ pub fn read(given: &str, n_qubits: usize) -> Result<Named, Failure> {
 /// names.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub fn read_parametric(
     given: &str,
     n_qubits: usize,
@@ -77,7 +77,7 @@ pub fn read_parametric(
 /// parameters, and what else is given a value; with `open`, also names without one.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub(crate) fn read_all(
     texts: &[String],
     circuit: &Circuit,
@@ -95,7 +95,8 @@ pub(crate) fn read_all(
     texts.iter().map(|text| read_parametric(text, circuit.n_qubits(), &is_param)).collect()
 }
 
-/// The parameters of observables that are no inputs of the circuit, in order of first occurrence.
+/// Returns the parameters of observables that are no inputs of the circuit, in order of first
+/// occurrence.
 pub(crate) fn own_params(observables: &[Parametric], circuit: &Circuit) -> Vec<String> {
     let inputs: BTreeSet<&str> = circuit.inputs().collect();
     let mut own: Vec<String> = Vec::new();
@@ -110,7 +111,7 @@ pub(crate) fn own_params(observables: &[Parametric], circuit: &Circuit) -> Vec<S
 /// Reads an observable for n qubits from a text called `name`.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
     parse(name, text, 0, text, n_qubits)
 }
@@ -120,12 +121,12 @@ pub fn read_text_of(name: &str, text: &str, n_qubits: usize) -> Result<PauliSum,
 /// MatrixMarket.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
     file(path, n_qubits, None).and_then(constant)
 }
 
-/// A sum that was read without parameters.
+/// Returns a sum that was read without parameters.
 fn constant(sum: ParametricSum) -> Result<PauliSum, Failure> {
     sum.at(&[]).map_err(Failure::input)
 }
@@ -215,7 +216,7 @@ fn check_orbitals(molecule: &Molecule, n_qubits: usize) -> Result<(), String> {
 /// write them.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub fn read_terms(name: &str, content: &str, n_qubits: usize) -> Result<PauliSum, Failure> {
     terms(name, content, n_qubits, None).and_then(constant)
 }
@@ -243,7 +244,7 @@ fn terms(
 /// Reads a part of a text, which begins at the byte `start` of the whole.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails when [`read`] does.
 pub fn parse(
     name: &str,
     whole: &str,
@@ -272,7 +273,8 @@ fn parametric(
     sum.map_err(|e| located(&e, name, whole, start, part, is_param.is_some()))
 }
 
-/// An error with its place and advice; `params` is whether coefficients may have parameters.
+/// Returns an error with its place and advice; `params` is whether coefficients may have
+/// parameters.
 fn located(
     error: &ObservableError,
     name: &str,
@@ -327,11 +329,11 @@ fn located(
     failure.help(help)
 }
 
-/// What an observable is made of.
+/// Help text about the syntax of an observable.
 const TERM: &str = "a term is such as `0.5*Z0 Z1` or `-X2`; OpenFermion's, Qiskit's, PennyLane's and \
     Cirq's texts are read, too";
 
-/// Whether a parameter could have the name.
+/// Returns true if a parameter could have the name.
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_alphabetic() || c == '_';
     let is_word =
@@ -341,8 +343,8 @@ fn is_name(text: &str) -> bool {
     is_word && !is_operator && !matches!(text, "j" | "pi")
 }
 
-/// Whether a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that creates,
-/// without which no such operator but a constant is Hermitian.
+/// Returns true if a text is of ladder operators, as in `0.5 [2^ 0]`: some bracket has one that
+/// creates, without which no such operator but a constant is Hermitian.
 fn is_fermions(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.split('#').next().unwrap_or_default();

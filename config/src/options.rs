@@ -23,7 +23,7 @@ use crate::{
 /// Shots that are taken if nothing is asked for.
 pub const DEFAULT_SHOTS: u64 = 1024;
 
-/// What is to be done, with every option settled.
+/// Work to be done, with every option resolved.
 #[derive(Clone, Debug)]
 pub struct HiArgs {
     /// Options of every verb.
@@ -35,7 +35,7 @@ pub struct HiArgs {
 /// Options of every verb.
 #[derive(Clone, Debug)]
 pub struct Common {
-    /// How many threads compute.
+    /// Number of threads that compute.
     pub threads: usize,
     /// The numbers to compute with.
     pub precision: Precision,
@@ -55,7 +55,7 @@ pub struct Common {
     pub json: bool,
     /// Print null for what is not finite.
     pub allow_nonfinite: bool,
-    /// Who runs circuits.
+    /// Backend that runs circuits.
     pub backend: Choice,
     /// The plugins of the config file; nothing is loaded yet.
     pub plugins: PluginsTable,
@@ -98,7 +98,7 @@ pub enum Work {
     Info,
 }
 
-/// What `plugins` shall do.
+/// Command of `plugins`.
 #[derive(Clone, Debug)]
 pub enum PluginsWork {
     /// Show what is loaded.
@@ -109,23 +109,23 @@ pub enum PluginsWork {
     Hash(Vec<PathBuf>),
 }
 
-/// What `plugins verify` shall do.
+/// Options of `plugins verify`.
 #[derive(Clone, Debug)]
 pub struct VerifyPlugins {
     /// Points at which rules are compared, too.
     pub at: Vec<String>,
     /// Each plugin in a process of its own that may take so long.
     pub sandboxed: Option<Duration>,
-    /// What such a process is to do.
+    /// Work of such a process.
     pub task: Option<String>,
 }
 
-/// What `run` shall do.
+/// Options of `run`.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The circuit.
     pub file: PathBuf,
-    /// How often to measure; `None` if counts are not asked for.
+    /// Number of measurements; `None` if counts are not asked for.
     pub shots: Option<u64>,
     /// The observables, as given.
     pub observables: Vec<String>,
@@ -141,20 +141,20 @@ pub struct Run {
     pub qubits: Vec<usize>,
     /// The state to start from.
     pub input: Option<PathBuf>,
-    /// Where to write the final state.
+    /// File to write the final state to.
     pub output: Option<PathBuf>,
-    /// How a circuit with noise is run.
+    /// Method of running a circuit with noise.
     pub noisy: Noisy,
     /// Values of parameters.
     pub values: ValueArgs,
 }
 
-/// How a circuit with noise is run.
+/// Method of running a circuit with noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noisy {
-    /// On density matrices where these are small.
+    /// Density matrices where these are small.
     Auto,
-    /// On density matrices.
+    /// Density matrices.
     Density,
     /// Shot by shot.
     Trajectories,
@@ -174,7 +174,7 @@ impl Noisy {
     }
 }
 
-/// What `convert` shall do.
+/// Options of `convert`.
 #[derive(Clone, Debug)]
 pub struct Convert {
     /// The circuit.
@@ -185,7 +185,7 @@ pub struct Convert {
     pub values: ValueArgs,
 }
 
-/// What `amplitudes` shall do.
+/// Options of `amplitudes`.
 #[derive(Clone, Debug)]
 pub struct Amplitudes {
     /// The circuit.
@@ -194,32 +194,32 @@ pub struct Amplitudes {
     pub basis: Vec<String>,
     /// The observables, as given.
     pub observables: Vec<String>,
-    /// How formulas are written.
+    /// Notation of formulas.
     pub form: Form,
-    /// Whether as one sum each.
+    /// True if each formula is written as one sum.
     pub expand: bool,
     /// Values of parameters.
     pub values: ValueArgs,
 }
 
-/// What `draw` shall do.
+/// Options of `draw`.
 #[derive(Clone, Debug)]
 pub struct Draw {
     /// The circuit.
     pub file: PathBuf,
     /// The kind of picture.
     pub format: Picture,
-    /// Where it goes; `None` is the standard output.
+    /// File to write to; `None` is the standard output.
     pub output: Option<PathBuf>,
     /// The columns to wrap to.
     pub width: Option<usize>,
-    /// Whether to draw what is in gates that the file defines.
+    /// True if gates that the file defines are drawn expanded.
     pub expand: bool,
     /// Values of parameters.
     pub values: ValueArgs,
 }
 
-/// What `grad` shall do.
+/// Options of `grad`.
 #[derive(Clone, Debug)]
 pub struct Grad {
     /// The circuit.
@@ -228,9 +228,9 @@ pub struct Grad {
     pub observables: Vec<String>,
     /// The state to start from.
     pub input: Option<PathBuf>,
-    /// Where to write the gradient.
+    /// File to write the gradient to.
     pub output: Option<PathBuf>,
-    /// How.
+    /// Method of differentiation.
     pub method: Method,
     /// Give second derivatives.
     pub hessian: bool,
@@ -240,16 +240,16 @@ pub struct Grad {
     pub values: ValueArgs,
 }
 
-/// Where a program is.
+/// Source of a program.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// In a file.
+    /// File that holds the program.
     File(PathBuf),
-    /// On the command line.
+    /// Text of the program on the command line.
     Text(String),
 }
 
-/// What `diff` shall do.
+/// Options of `diff`.
 #[derive(Clone, Debug)]
 pub struct Diff {
     /// The program.
@@ -264,9 +264,9 @@ pub struct Diff {
     pub order: u8,
     /// The most bytes that the gradient keeps of loops.
     pub memory_budget: Option<u64>,
-    /// What to print instead of derivatives.
+    /// Output that replaces derivatives.
     pub emit: Option<Emit>,
-    /// How far the program is optimized.
+    /// Level of optimization of the program.
     pub level: Level,
 }
 
@@ -283,7 +283,7 @@ pub struct CheckProgram {
     pub order: u8,
 }
 
-/// What `check` shall do: what it differentiates, and where.
+/// Options of `check`: the object to differentiate, and the point.
 #[derive(Clone, Debug)]
 pub enum Check {
     /// A function of a program.
@@ -299,14 +299,14 @@ pub enum Check {
     },
 }
 
-/// What `equivalent` shall do.
+/// Options of `equivalent`.
 #[derive(Clone, Debug)]
 pub struct Equivalent {
     /// The first circuit.
     pub first: PathBuf,
     /// The second circuit.
     pub second: PathBuf,
-    /// What is compared.
+    /// Objects that are compared.
     pub on: On,
     /// The distance up to which a numeric verdict is equal.
     pub tolerance: f64,
@@ -318,7 +318,7 @@ pub struct Equivalent {
     pub values: ValueArgs,
 }
 
-/// What `optimize` shall do.
+/// Options of `optimize`.
 #[derive(Clone, Debug)]
 pub struct Optimize {
     /// The job.
@@ -334,24 +334,24 @@ pub struct Optimize {
 pub enum Emit {
     /// The program.
     Ir,
-    /// Its derivative.
+    /// Derivative of the program.
     Adjoint,
-    /// Both in Rust.
+    /// Program and derivative in Rust.
     Rust,
-    /// Both as formulas.
+    /// Program and derivative as formulas.
     Latex,
     /// The graph of its derivative.
     Dot,
 }
 
 impl Run {
-    /// Whether the state is asked for in any form.
+    /// Returns true if the state is asked for in any form.
     #[must_use]
     pub fn keeps_state(&self) -> bool {
         self.prints_state() || self.output.is_some()
     }
 
-    /// Whether the state is part of the answer: amplitudes, or probabilities of all qubits.
+    /// Returns true if the state is part of the answer: amplitudes, or probabilities of all qubits.
     #[must_use]
     pub fn prints_state(&self) -> bool {
         self.amplitudes || self.probabilities && self.qubits.is_empty()

@@ -28,7 +28,7 @@ pub(crate) type Named = BTreeMap<String, Angle>;
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
 pub struct Points {
-    /// What holds for every run, and wins over the table.
+    /// Values that hold for every run, and win over the table.
     fixed: Named,
     /// A run for each row.
     table: Option<Table>,
@@ -38,7 +38,7 @@ pub struct Points {
     own: Vec<String>,
     /// The standard deviations of inputs that have one.
     errors: BTreeMap<String, f64>,
-    /// Whether results are lists over the rows.
+    /// True if results are lists over the rows.
     pub sweep: bool,
     /// The text of the circuit.
     origin: Option<Arc<Parsed>>,
@@ -81,7 +81,7 @@ impl Points {
         points.circuit(circuit, 0).map_err(|e| points.located(e))
     }
 
-    /// The values that there are of one run.
+    /// Returns the values that there are of one run.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read_some`].
@@ -98,7 +98,7 @@ impl Points {
         Ok(points)
     }
 
-    /// The observables of a run, all of whose parameters have values.
+    /// Returns the observables of a run, all of whose parameters have values.
     ///
     /// # Errors
     /// [`Failure`] if a coefficient is not finite.
@@ -115,10 +115,10 @@ impl Points {
         observables.iter().map(at).collect()
     }
 
-    /// The observables with the values that there are for their parameters.
+    /// Returns the observables with the values that there are for their parameters.
     ///
     /// # Errors
-    /// As [`Points::observables`].
+    /// Fails when [`Points::observables`] does.
     pub(crate) fn bound(&self, observables: &[Parametric]) -> Result<Vec<Parametric>, Failure> {
         let bound = |Parametric { text, sum }: &Parametric| {
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), 0)?;
@@ -131,8 +131,8 @@ impl Points {
         observables.iter().map(bound).collect()
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs; `None` where
-    /// none is given.
+    /// Returns the values of the one run that there may be, in order of the circuit's inputs;
+    /// `None` where none is given.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::read`], also for a table with more than one row.
@@ -163,7 +163,8 @@ impl Points {
         Ok(Points { fixed, table, columns, own, errors, sweep, origin })
     }
 
-    /// The names of all parameters: the circuit's inputs, and then those of observables alone.
+    /// Returns the names of all parameters: the circuit's inputs, and then those of observables
+    /// alone.
     pub(crate) fn names<'a>(&'a self, circuit: &'a Circuit) -> Vec<&'a str> {
         circuit.inputs().chain(self.own.iter().map(String::as_str)).collect()
     }
@@ -172,12 +173,13 @@ impl Points {
         self.columns.contains_key(name) || self.fixed.contains_key(name)
     }
 
-    /// Whether all inputs have a value.
+    /// Returns true if all inputs have a value.
     pub(crate) fn is_complete(&self, circuit: &Circuit) -> bool {
         self.names(circuit).into_iter().all(|name| self.has_value(name))
     }
 
-    /// The standard deviation of each parameter, in order; none if no value has an error bar.
+    /// Returns the standard deviation of each parameter, in order; none if no value has an error
+    /// bar.
     #[must_use]
     pub fn errors(&self, circuit: &Circuit) -> Option<Vec<f64>> {
         let names = self.names(circuit).into_iter();
@@ -185,20 +187,20 @@ impl Points {
         (!self.errors.is_empty()).then(|| each.collect())
     }
 
-    /// How many runs.
+    /// Returns the number of runs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.as_ref().map_or(1, |t| t.rows)
     }
 
-    /// Whether there is no run at all.
+    /// Returns true if there is no run at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values of the one run that there may be, in order of the circuit's inputs, and then of
-    /// the parameters of observables.
+    /// Returns the values of the one run that there may be, in order of the circuit's inputs, and
+    /// then of the parameters of observables.
     ///
     /// # Errors
     /// [`Failure`] as [`Points::inputs`], also for a table with more than one row.
@@ -209,7 +211,8 @@ impl Points {
         self.values(circuit, 0)
     }
 
-    /// A failure of the runs at the statement that has no numbers at their values, if there is one.
+    /// Returns a failure of the runs at the statement that has no numbers at their values, if there
+    /// is one.
     #[must_use]
     pub fn located(&self, failure: Failure) -> Failure {
         let Some(parsed) = self.origin.as_ref().filter(|p| self.is_complete(&p.circuit)) else {
@@ -227,7 +230,7 @@ impl Points {
         failure
     }
 
-    /// The values of a run, in order of the circuit's inputs.
+    /// Returns the values of a run, in order of the circuit's inputs.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -235,8 +238,8 @@ impl Points {
         self.values_of(circuit.inputs(), row)
     }
 
-    /// The values of a run: those of the circuit's inputs, and then those of the parameters of
-    /// observables alone.
+    /// Returns the values of a run: those of the circuit's inputs, and then those of the parameters
+    /// of observables alone.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -244,7 +247,7 @@ impl Points {
         self.values_of(self.names(circuit), row)
     }
 
-    /// The values of parameters by name in a run.
+    /// Returns the values of parameters by name in a run.
     ///
     /// # Errors
     /// [`Failure`] if one of them is not finite.
@@ -267,7 +270,7 @@ impl Points {
             .collect()
     }
 
-    /// The circuit of a run, all inputs bound.
+    /// Returns the circuit of a run, all inputs bound.
     ///
     /// # Errors
     /// [`Failure`] if a computed parameter is not finite there.
@@ -283,7 +286,7 @@ impl Points {
     }
 }
 
-/// An error at the values of an observable's parameters.
+/// Returns an error at the values of an observable's parameters.
 fn in_observable(text: &str, error: &ObservableError) -> Failure {
     Failure::input(format_args!("the observable `{text}`: {error}"))
 }
@@ -320,7 +323,7 @@ fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Fail
         .help(given.how(first, "FILE")))
 }
 
-/// The tables side by side, and the inputs that their columns are: those that have no value
+/// Returns the tables side by side, and the inputs that their columns are: those that have no value
 /// otherwise, in order of declaration, or all of them, over which `--set` wins.
 fn from_tables(
     all: &[&str],
@@ -374,7 +377,7 @@ fn from_tables(
     Ok((beside, names.into_iter().map(str::to_owned).collect()))
 }
 
-/// Tables side by side, a row of each in every row; what is one point stands in all rows.
+/// Joins tables side by side, a row of each in every row; a single point is repeated in all rows.
 fn beside(tables: &[(String, Table)]) -> Result<Table, Failure> {
     let swept = || tables.iter().filter(|(_, table)| table.two_dimensional);
     let (rows, two_dimensional) =

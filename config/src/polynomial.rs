@@ -17,11 +17,11 @@ pub(crate) struct Polynomial<'a> {
 }
 
 impl<'a> Polynomial<'a> {
-    /// The expectation value of an observable, from that of sums.
+    /// Returns the expectation value of an observable, from that of sums.
     ///
     /// # Errors
-    /// Those of `expectation`; [`Failure`] for a parameter whose name means something else in a
-    /// formula.
+    /// Fails when `expectation` does, or with [`Failure`] for a parameter whose name means
+    /// something else in a formula.
     pub(crate) fn of(
         observable: &'a ParametricSum,
         mut expectation: impl FnMut(PauliSum) -> Result<Formula, Failure>,
@@ -35,7 +35,7 @@ impl<'a> Polynomial<'a> {
         Ok(Polynomial { params, terms: terms.collect::<Result<_, Failure>>()? })
     }
 
-    /// The derivatives by parameters, the first of which are the circuit's inputs.
+    /// Returns the derivatives by parameters, the first of which are the circuit's inputs.
     ///
     /// # Errors
     /// [`Failure`] if a formula has no derivative.
@@ -47,7 +47,7 @@ impl<'a> Polynomial<'a> {
         names.iter().enumerate().map(|(k, name)| self.derivative(name, k < inputs)).collect()
     }
 
-    /// The derivative by a parameter, which may be one of the circuit's inputs.
+    /// Returns the derivative by a parameter, which may be one of the circuit's inputs.
     fn derivative(&self, name: &str, is_input: bool) -> Result<Polynomial<'a>, Failure> {
         let mut derivative = Polynomial { params: self.params, terms: BTreeMap::new() };
         // A text has fewer names than a 32-bit number counts.
@@ -75,7 +75,7 @@ impl<'a> Polynomial<'a> {
         Ok(())
     }
 
-    /// The text, with formulas as `write` has them.
+    /// Returns the text, with formulas as `write` has them.
     pub(crate) fn text(&self, write: impl Fn(&Formula) -> String) -> String {
         let mut text = String::new();
         for (monomial, formula) in self.terms.iter().filter(|(_, formula)| !formula.is_zero()) {
@@ -97,7 +97,7 @@ impl<'a> Polynomial<'a> {
         if text.is_empty() { "0".to_owned() } else { text }
     }
 
-    /// A monomial times a coefficient: whether it is negative, and its modulus.
+    /// Returns a monomial times a coefficient: whether it is negative, and its modulus.
     fn product(&self, monomial: &Monomial, coefficient: &str) -> (bool, String) {
         let mut factors: BTreeMap<u32, usize> = BTreeMap::new();
         monomial.factors().iter().for_each(|k| *factors.entry(*k).or_default() += 1);
@@ -117,7 +117,7 @@ impl<'a> Polynomial<'a> {
             coefficient.strip_prefix('-').map_or((false, coefficient), |rest| (true, rest));
         let (digits, rest) =
             modulus.split_at(modulus.find(|c: char| !c.is_ascii_digit()).unwrap_or(modulus.len()));
-        // A number stands before the names, a divisor behind them.
+        // A number comes before the names, a divisor after them.
         let product = match digits {
             "" => format!("{product}*{modulus}"),
             "1" => format!("{product}{rest}"),
@@ -127,7 +127,7 @@ impl<'a> Polynomial<'a> {
     }
 }
 
-/// Whether a text is a sum, outside of parentheses.
+/// Returns true if a text is a sum, outside of parentheses.
 fn is_sum(text: &str) -> bool {
     let mut depth = 0i64;
     text.char_indices().any(|(at, c)| {

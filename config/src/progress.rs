@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal::Terminal;
 
-/// How long the work may take without a bar.
+/// Longest time that the work may take without a bar.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Shows a bar on the standard error once the work has taken a second, if anyone looks.
@@ -38,12 +38,12 @@ impl Progress {
         }
     }
 
-    /// What to say beside the next report.
+    /// Sets the message beside the next report.
     pub fn tell(&mut self, message: String) {
         self.message = message;
     }
 
-    /// So much of all is done.
+    /// Reports that `done` of `all` is done.
     pub fn report(&mut self, done: u64, all: u64) {
         if !self.wanted || self.start.elapsed() < SILENT {
             return;

@@ -37,7 +37,7 @@ const MAX_MESSAGE: usize = 2 << 10;
 const MAX_NAME: usize = 80;
 const MAX_PATH: usize = 400;
 
-/// What the program exits with.
+/// Exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -54,7 +54,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// What the system is told.
+    /// Returns the exit code for the operating system.
     #[must_use]
     pub fn code(self) -> u8 {
         match self {
@@ -76,13 +76,13 @@ impl From<Status> for ExitCode {
 /// Something to say about texts that were read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remark {
-    /// How bad it is.
+    /// Severity of the remark.
     pub severity: Severity,
-    /// What it is.
+    /// Message of the remark.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub help: Option<String>,
-    /// Where it is.
+    /// Locations of the error.
     pub labels: Vec<Label>,
 }
 
@@ -95,9 +95,9 @@ impl From<Diagnostic> for Remark {
 /// Why the program ends without a result.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What it exits with.
+    /// Exit status of the program.
     pub status: Status,
-    /// What is wrong; labels point into `sources`.
+    /// Errors; labels point into `sources`.
     pub remarks: Vec<Remark>,
     /// The texts that were read.
     pub sources: Vec<SourceText>,
@@ -110,7 +110,7 @@ impl Failure {
         Failure::new(Status::Input, message)
     }
 
-    /// The command line is not used as it must be.
+    /// Returns a failure of a wrong use of the command line.
     #[must_use]
     pub fn usage(message: impl fmt::Display) -> Failure {
         Failure::new(Status::Usage, message)
@@ -167,7 +167,7 @@ impl Failure {
         }
     }
 
-    /// The failure as text, with colour or without.
+    /// Returns the failure as text, with colour or without.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
         render(&self.remarks, &self.sources, color)
@@ -181,7 +181,7 @@ impl From<Failed> for Failure {
     }
 }
 
-/// The nearest of some names by edit distance, if it is near enough to be meant.
+/// Returns the nearest of some names by edit distance, if it is near enough to be meant.
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if given.len() > 200 {
@@ -269,7 +269,8 @@ impl Drawn {
         }
     }
 
-    /// The labels of one source. Where a line is too long to draw, the place goes into the message.
+    /// Returns the labels of one source. Where a line is too long to draw, the place goes into the
+    /// message.
     fn part(source: &SourceText, labels: &[&Label]) -> Drawn {
         let mut drawn = Drawn::empty();
         let text = &source.text;
@@ -326,7 +327,7 @@ impl miette::Diagnostic for Drawn {
     }
 }
 
-/// The span within the text, on boundaries of characters.
+/// Returns the span within the text, on boundaries of characters.
 fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
     let mut start = span.start.min(text.len());
     while !text.is_char_boundary(start) {
@@ -339,7 +340,7 @@ fn boundaries(text: &str, span: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// The span, or what is on its first line if there are many.
+/// Returns the span, or what is on its first line if there are many.
 fn few_lines(text: &str, span: Range<usize>) -> Range<usize> {
     let lines =
         text.as_bytes()[span.clone()].iter().filter(|&&b| b == b'\n').take(MAX_LINES).count();
@@ -361,7 +362,7 @@ fn line_column(text: &str, at: usize) -> (usize, usize) {
     (line, text[line_start(text, at)..at].chars().count() + 1)
 }
 
-/// A text for the terminal: control characters are shown, not sent, and it has an end.
+/// Returns a text for the terminal: control characters are shown, not sent, and it has an end.
 #[must_use]
 pub fn clean(text: &str) -> String {
     // Room for a long list of names.
@@ -381,8 +382,8 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// A message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths after
-/// 400, all of it after 2 KiB.
+/// Returns a message for the terminal, as [`clean`]: names in it are cut after 80 characters, paths
+/// after 400, all of it after 2 KiB.
 #[must_use]
 pub fn shortened(text: &str) -> String {
     let mut out = String::new();
@@ -420,13 +421,14 @@ pub fn shortened(text: &str) -> String {
     clean(&out)
 }
 
-/// The lines of a text, each as [`shortened`].
+/// Returns the lines of a text, each as [`shortened`].
 #[must_use]
 pub fn shortened_lines(text: &str) -> String {
     text.split_inclusive('\n').map(shortened).collect()
 }
 
-/// As [`clean`], but every byte keeps its place: a control character becomes `?` for each byte.
+/// Cleans text like [`clean`], but every byte keeps its place: a control character becomes `?` for
+/// each byte.
 fn clean_source(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -44,17 +44,17 @@ pub(crate) struct Section<'a, 'i> {
 }
 
 impl<'a, 'i> Section<'a, 'i> {
-    /// The whole file.
+    /// Returns the whole file.
     pub(crate) fn top(file: &'a File, table: &'a DeTable<'i>) -> Section<'a, 'i> {
         Section { table: Some(table), ..Section::missing(file, "") }
     }
 
-    /// A table that is not there.
+    /// Returns a table that is not there.
     fn missing(file: &'a File, name: &'static str) -> Section<'a, 'i> {
         Section { file, name, table: None, span: 0..0, known: Vec::new() }
     }
 
-    /// A table of this one.
+    /// Returns a table of this one.
     pub(crate) fn section(&mut self, name: &'static str) -> Result<Section<'a, 'i>, Failure> {
         let Some(value) = self.get(name) else { return Ok(Section::missing(self.file, name)) };
         match value.get_ref().as_table() {
@@ -67,7 +67,7 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// The tables `[[name]]` of this one.
+    /// Returns the tables `[[name]]` of this one.
     pub(crate) fn sections(&mut self, name: &'static str) -> Result<Vec<Section<'a, 'i>>, Failure> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let list =
@@ -84,7 +84,7 @@ impl<'a, 'i> Section<'a, 'i> {
         list.iter().map(section).collect()
     }
 
-    /// Each value of a list.
+    /// Returns each value of a list.
     pub(crate) fn values<T>(
         &mut self,
         key: &'static str,
@@ -96,7 +96,7 @@ impl<'a, 'i> Section<'a, 'i> {
         })
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Refuses the keys that were not asked for.
     pub(crate) fn finish(&self) -> Result<(), Failure> {
         for (key, _) in self.table.map(in_order).unwrap_or_default() {
             let name = key.get_ref().as_ref();
@@ -121,15 +121,15 @@ impl<'a, 'i> Section<'a, 'i> {
         Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
     }
 
-    /// The name and the text of the whole file, and where in it the text of a key stands as it is,
-    /// without escapes.
+    /// Returns the name and the text of the whole file, and where in it the text of a key is as it
+    /// is, without escapes.
     pub(crate) fn place_of(&self, key: &str, text: &str) -> Option<(&'a str, &'a str, usize)> {
         let span = self.table?.get(key)?.span();
         let inside = self.file.text.get(span.clone())?.find(text)?;
         Some((&self.file.name, &self.file.text, span.start + inside))
     }
 
-    /// A warning about the table.
+    /// Returns a warning about the table.
     pub(crate) fn warning(
         &self,
         message: impl fmt::Display,
@@ -154,7 +154,7 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// A name that stands for nothing.
+    /// Reports a name that denotes nothing.
     pub(crate) fn unknown_name(&self, key: &str, given: &str, known: &[&str]) -> Failure {
         let message = format!("it is one of {}, not `{given}`", known.join(", "));
         self.wrong(key, message).nearest(given, known.iter().copied())
@@ -168,7 +168,7 @@ impl<'a, 'i> Section<'a, 'i> {
         Ok(self.read(key, strings)?.unwrap_or_default())
     }
 
-    /// Whether the key is there and true.
+    /// Returns true if the key is there and true.
     pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Failure> {
         Ok(self.read(key, boolean)?.unwrap_or(false))
     }
@@ -177,7 +177,7 @@ impl<'a, 'i> Section<'a, 'i> {
         self.read(key, real)
     }
 
-    /// A number that is not negative.
+    /// Returns a number that is not negative.
     pub(crate) fn size(&mut self, key: &'static str) -> Result<Option<f64>, Failure> {
         match self.number(key)? {
             Some(x) if x < 0.0 => Err(self.wrong(key, "expected a number of at least 0")),
@@ -201,7 +201,7 @@ impl<'a, 'i> Section<'a, 'i> {
         self.read(key, |value| integer(value, least, most))
     }
 
-    /// A whole number that must be there.
+    /// Returns a whole number that must be there.
     pub(crate) fn count(
         &mut self,
         key: &'static str,
@@ -213,7 +213,7 @@ impl<'a, 'i> Section<'a, 'i> {
         number.map(|n| n as usize).ok_or_else(|| self.incomplete(&format!("`{key}`")))
     }
 
-    /// A number of qubits that must be there.
+    /// Returns a number of qubits that must be there.
     pub(crate) fn qubits(&mut self, key: &'static str) -> Result<usize, Failure> {
         self.count(key, 1, MOST_QUBITS)
     }
@@ -232,7 +232,7 @@ impl<'a, 'i> Section<'a, 'i> {
         self.table.and_then(|table| table.get(key))
     }
 
-    /// `ansatz.name`
+    /// Returns a dotted name such as `ansatz.name`.
     fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }

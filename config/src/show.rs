@@ -38,7 +38,7 @@ struct Text {
     seconds: f64,
     #[serde(skip)]
     json: bool,
-    /// Whether the text went to a file, so that only JSON repeats it.
+    /// True if the text went to a file, so that only JSON repeats it.
     #[serde(skip)]
     written: bool,
 }
@@ -138,7 +138,7 @@ pub fn draw(args: &Draw, common: &Common, terminal: &Terminal) -> Result<Box<dyn
     Ok(Box::new(Text { text, seconds, json: common.json, written: args.output.is_some() }))
 }
 
-/// The width of the terminal that the picture goes to, if it is one.
+/// Returns the width of the terminal that the picture goes to, if it is one.
 fn terminal_width() -> Option<usize> {
     if !io::stdout().is_terminal() {
         return None;

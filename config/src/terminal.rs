@@ -11,10 +11,10 @@ pub trait Answer {
     /// Writes it.
     ///
     /// # Errors
-    /// What the system says.
+    /// Fails with the error of the operating system.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// The exit status once it is written.
+    /// Returns the exit status once it is written.
     fn status(&self) -> Status {
         Status::Done
     }
@@ -25,7 +25,7 @@ pub trait Answer {
     }
 }
 
-/// Where messages go.
+/// Destination of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
     /// Say nothing but errors.
@@ -44,13 +44,13 @@ impl Terminal {
         Terminal { quiet, color: interactive && wanted && able, interactive }
     }
 
-    /// Whether someone looks at progress.
+    /// Returns true if progress is visible to a user.
     #[must_use]
     pub fn shows_progress(&self) -> bool {
         self.interactive && !self.quiet
     }
 
-    /// Prints a failure; its warnings only to people who do not want quiet.
+    /// Prints a failure; its warnings only if quiet is not asked for.
     pub fn error(&self, failure: &Failure) {
         let shown = failure.remarks.iter().filter(|r| !self.quiet || r.severity == Severity::Error);
         let shown: Vec<Remark> = shown.cloned().collect();

@@ -16,28 +16,28 @@ use crate::{diff::Numbers, npy::Number};
 pub(crate) struct Sources(Vec<Uncertain>);
 
 impl Sources {
-    /// Of inputs with these standard deviations.
+    /// Creates the sources of inputs with these standard deviations.
     pub(crate) fn new(sigmas: &[f64]) -> Sources {
         Sources(sigmas.iter().map(|sigma| Uncertain::new(0.0, *sigma)).collect())
     }
 
-    /// A result with its slopes along the inputs.
+    /// Returns a result with its slopes along the inputs.
     pub(crate) fn of<T: Number>(&self, value: T, slopes: &[T]) -> Uncertain {
         let number = |x: &T| x.primal().unwrap_or(f64::NAN);
         Uncertain::linear(number(&value), slopes.iter().map(number).zip(&self.0))
     }
 
-    /// The inputs that have one.
+    /// Returns the inputs that have one.
     fn uncertain(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.0.len()).filter(|k| self.0[*k].sigma() > 0.0)
     }
 
-    /// The derivatives of one of several expectation values, by whatever method, whose slopes are
-    /// second derivatives: in closed form for formulas, else by the adjoint method, or duals where
-    /// there is no one final state.
+    /// Returns the derivatives of one of several expectation values, by whatever method, whose
+    /// slopes are second derivatives: in closed form for formulas, else by the adjoint method, or
+    /// duals where there is no one final state.
     ///
     /// # Errors
-    /// As [`Expectation::hessian_by`].
+    /// Fails when [`Expectation::hessian_by`] does.
     pub(crate) fn of_gradient<T: Number + DualNum>(
         &self,
         (energy, observable): (&ParametricExpectation, usize),
@@ -67,7 +67,7 @@ impl Sources {
     }
 }
 
-/// The covariances of the errors of results: a row for each.
+/// Returns the covariances of the errors of results: a row for each.
 pub(crate) fn covariance(results: &[Uncertain], numbers: &mut Numbers) -> Value {
     let mut entry =
         |a: &Uncertain, b: &Uncertain| numbers.real(a.covariance(b), "a covariance of errors");

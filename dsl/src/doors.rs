@@ -1,4 +1,4 @@
-//! Which way in: the ways to write down a function that is differentiated, and which one is for
+//! Entry points: the ways to write down a function that is differentiated, and which one is for
 //! what.
 //!
 //! All of them end in the same representation ([`core::ir`](ketgrad_core::ir)), go by the same

@@ -1,4 +1,4 @@
-//! What stands before a `*` in [`pauli!`](crate::pauli!): numbers and operators.
+//! Factors before a `*` in [`pauli!`](crate::pauli!): numbers and operators.
 //!
 //! A name there may be either, and only rustc knows which: `pauli!` brings [`names`] into scope, so
 //! that `Z0` is an operator. Written for the macro only.
@@ -23,7 +23,7 @@ impl Term {
     /// Adds it to a sum.
     ///
     /// # Errors
-    /// As [`PauliSum::push`].
+    /// Fails when [`PauliSum::push`] does.
     pub fn push(self, sum: &mut PauliSum) -> Result<(), ObservableError> {
         sum.push(self.coefficient, self.operators)?;
         Ok(())

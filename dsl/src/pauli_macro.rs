@@ -1,8 +1,9 @@
 //! `pauli!`: sums of Pauli strings as one writes them down.
 //!
-//! The forms stand at [`pauli!`](crate::pauli!). Each term becomes one call of `PauliSum::push`, by
-//! way of `factor.rs`. As the body of `circuit!`, a long sum is cut in pieces (here before a `+` or
-//! `-`) that are expanded one beside the other, to stay below rustc's limit of nested macros.
+//! The forms are listed at [`pauli!`](crate::pauli!). Each term becomes one call of
+//! `PauliSum::push`, by way of `factor.rs`. As the body of `circuit!`, a long sum is cut in pieces
+//! (here before a `+` or `-`) that are expanded one beside the other, to stay below rustc's limit
+//! of nested macros.
 //!
 //! `$sum` is the variable of the sum, `$base` the factors of all its terms, `[…]` those of one
 //! term.

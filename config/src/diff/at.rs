@@ -2,9 +2,9 @@
 //! `--at a=1,b=2,xs=[1,2],m=[[1,2],[3,4]],p=(3,pi/4),n=5,z=1+2i,data=@data.npy`.
 //!
 //! A real number may be any constant expression, or `inf`, `-inf`, `nan`. A complex one is `1+2i`,
-//! `-i`, or `complex(x, y)` of such expressions. Arrays stand in brackets, those of several axes
-//! row by row, or in a NumPy file behind `@`; tuples and structs in parentheses, field by field. Or
-//! all values in a file: see [`Point`].
+//! `-i`, or `complex(x, y)` of such expressions. Arrays are written in brackets, those of several
+//! axes row by row, or in a NumPy file after `@`; tuples and structs in parentheses, field by
+//! field. Or all values in a file: see [`Point`].
 
 use std::{
     ops::Range,
@@ -28,10 +28,10 @@ use crate::{
 
 type Value<T> = Datum<Complex<T>>;
 
-/// How many axes an array may have.
+/// Largest number of axes of an array.
 const MAX_AXES: usize = 32;
 
-/// Where a program is evaluated.
+/// Point at which a program is evaluated.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     /// Values by name, as `--at` takes them.
@@ -40,7 +40,7 @@ pub struct Point {
     pub file: Option<PathBuf>,
 }
 
-/// The arguments of a function, in the order of its parameters.
+/// Returns the arguments of a function, in the order of its parameters.
 ///
 /// # Errors
 /// [`Failure`] for a value that does not fit its kind, an unknown name, a name given twice, a file
@@ -80,8 +80,8 @@ pub(crate) fn arguments<T: Number>(
     Ok(values.into_iter().flatten().collect())
 }
 
-/// What a NumPy file holds: the real numbers that have no value yet, in order, or the one array
-/// that has none.
+/// Returns the contents of a NumPy file: the real numbers that have no value yet, in order, or the
+/// one array that has none.
 fn table<T: Number>(
     params: &[Param],
     path: &Path,
@@ -119,7 +119,7 @@ fn table<T: Number>(
     Ok(())
 }
 
-/// The values given by name.
+/// Returns the values given by name.
 fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Value<T>>>, Failure> {
     let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
     for text in given {
@@ -148,7 +148,7 @@ fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Val
     Ok(values)
 }
 
-/// The parts between the commas that stand in no bracket.
+/// Splits at the commas that are in no bracket.
 fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0i32, range.start);
     for (i, c) in text[range.clone()].char_indices() {
@@ -169,7 +169,7 @@ fn split(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
 struct Reader<'a> {
     text: &'a str,
     name: &'a str,
-    /// What gives the text.
+    /// Option or file that gives the text.
     origin: &'a str,
 }
 
@@ -219,7 +219,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An array from a NumPy file.
+    /// Returns an array from a NumPy file.
     fn file<T: Number>(
         &self,
         range: Range<usize>,
@@ -268,8 +268,8 @@ impl Reader<'_> {
         array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))
     }
 
-    /// The elements of an array along the given axis and all behind it. The first part along an
-    /// axis says its length for all.
+    /// Reads the elements of an array along the given axis and all after it. The first part along
+    /// an axis says its length for all.
     fn elements(
         &self,
         range: Range<usize>,
@@ -312,7 +312,7 @@ impl Reader<'_> {
         items.into_iter().map(read).collect()
     }
 
-    /// The parts between brackets.
+    /// Returns the parts between brackets.
     fn inside(&self, range: &Range<usize>, open: char, close: char) -> Option<Vec<Range<usize>>> {
         let text = &self.text[range.clone()];
         let inner = text.trim().strip_prefix(open)?.strip_suffix(close)?;
@@ -321,7 +321,7 @@ impl Reader<'_> {
         Some(if inner.trim().is_empty() { Vec::new() } else { parts })
     }
 
-    /// A real number, in an argument of some kind.
+    /// Returns a real number, in an argument of some kind.
     fn real<T: Number>(&self, range: Range<usize>, within: &Kind) -> Result<T, Failure> {
         let text = self.text[range.clone()].trim();
         if error_bar(text).is_some() {
@@ -397,8 +397,8 @@ impl Reader<'_> {
     }
 }
 
-/// Where the imaginary part of a number such as `1+2i` begins, with its sign; `None` if it has
-/// none, as `pi`.
+/// Returns the position at which the imaginary part of a number such as `1+2i` begins, with its
+/// sign; `None` if it has none, as `pi`.
 fn imaginary(text: &str) -> Option<usize> {
     let text = text.trim_end();
     let number = text.strip_suffix(['i', 'j']).filter(|n| {

@@ -35,8 +35,8 @@ use crate::{
 /// The longest label of a place where a number is not finite: arrays may be long.
 const MOST: usize = 100;
 
-/// How long the derivatives of a program may have taken that are run once more, as they are
-/// written, to find such a place.
+/// Longest time that the derivatives of a program may have taken if they are run once more, as
+/// they are written, to find such a place.
 const SHORT: Duration = Duration::from_millis(500);
 
 /// The bytes of a number under its name on the way to text, about.
@@ -60,7 +60,7 @@ impl Answer for Derived {
     }
 }
 
-/// Does what `diff` shall do.
+/// Runs `diff`.
 ///
 /// # Errors
 /// [`Failure`] if the program, the point or the function is at fault.
@@ -223,7 +223,8 @@ fn differentiate<T: Number>(
     Ok(answer(common, start, text, object))
 }
 
-/// A refusal of numbers that are not finite, with the place where the first of them is made.
+/// Returns a refusal of numbers that are not finite, with the place where the first of them is
+/// made.
 fn located<T: Number>(
     failure: Failure,
     f: &Derivatives<'_, Complex<T>>,
@@ -243,7 +244,7 @@ fn located<T: Number>(
     }
 }
 
-/// A program's text, and the name to call it by.
+/// Returns a program's text, and the name to call it by.
 pub(crate) fn read(source: &Source) -> Result<(String, String), Failure> {
     match source {
         Source::Text(text) => Ok(("-e".to_owned(), text.clone())),
@@ -251,7 +252,7 @@ pub(crate) fn read(source: &Source) -> Result<(String, String), Failure> {
     }
 }
 
-/// The program, and the name of the function asked for, which is its last one if none is.
+/// Returns the program, and the name of the function asked for, which is its last one if none is.
 pub(crate) fn parse(
     name: &str,
     source: &str,
@@ -265,7 +266,7 @@ pub(crate) fn parse(
     Ok((program, entry))
 }
 
-/// The answer: the members of the object with the time they took, or the text for people.
+/// Returns the answer: the members of the object with the time they took, or the text for people.
 pub(crate) fn answer(
     common: &Common,
     start: Instant,
@@ -279,7 +280,7 @@ pub(crate) fn answer(
     Box::new(Derived { json, text })
 }
 
-/// A matrix of derivatives, row by row, under the names of its rows and columns.
+/// Returns a matrix of derivatives, row by row, under the names of its rows and columns.
 fn named<T: Number>(
     matrix: Vec<Vec<T>>,
     rows: &[String],
@@ -296,7 +297,7 @@ fn named<T: Number>(
     Value::Object(rows.iter().zip(matrix).map(row).collect())
 }
 
-/// The names of real numbers: a complex one is two.
+/// Returns the names of real numbers: a complex one is two.
 fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
     let names = leaves.iter().flat_map(|(name, leaf)| match leaf {
         Leaf::Real(_) => vec![name.clone()],
@@ -305,7 +306,7 @@ fn parts<T>(leaves: &[(String, Leaf<T>)]) -> Vec<String> {
     names.collect()
 }
 
-/// What of a value has derivatives.
+/// Returns the part of a value that has derivatives.
 fn differentiable<T: Number>(value: Datum<Complex<T>>) -> Option<Datum<Complex<T>>> {
     match value {
         Datum::Tuple(fields) => {
@@ -321,7 +322,7 @@ enum Leaf<T> {
     Complex(Complex<T>),
 }
 
-/// The numbers of a derivative under their names: `a`, `xs[0]`, `m[0,1]`, `p.x`, `t.0`.
+/// Collects the numbers of a derivative under their names: `a`, `xs[0]`, `m[0,1]`, `p.x`, `t.0`.
 fn leaves<T: Number>(
     name: &str,
     kind: &Kind,
@@ -359,7 +360,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Refuses numbers that are not finite, or says that null stands for them.
+    /// Refuses numbers that are not finite, or notes that null replaces them.
     pub(crate) fn report(&self, common: &Common, terminal: &Terminal) -> Result<(), Failure> {
         match &self.nonfinite {
             Some(what) if !common.allow_nonfinite => {
@@ -373,7 +374,7 @@ impl Numbers {
         }
     }
 
-    /// A number, or null if it has no text in JSON.
+    /// Returns a number, or null if it has no text in JSON.
     pub(crate) fn real<T: Number>(&mut self, x: T, what: &str) -> Value {
         if !x.finite() {
             self.nonfinite.get_or_insert_with(|| format!("{what} is {x:?}"));
@@ -390,7 +391,7 @@ impl Numbers {
     }
 }
 
-/// `value  0.2`, and one line for each member of an object.
+/// Formats `value  0.2`, and one line for each member of an object.
 pub(crate) fn in_text(key: &str, value: &Value) -> String {
     let Value::Object(members) = value else { return format!("{key}  {value}\n") };
     let width = members.keys().map(|k| k.chars().count()).max().unwrap_or(0);
@@ -405,7 +406,7 @@ pub(crate) fn in_text(key: &str, value: &Value) -> String {
     out
 }
 
-/// The errors of a program text, underlined.
+/// Returns the errors of a program text, underlined.
 pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) -> Failure {
     let remarks = errors.into_iter().map(|e| Remark {
         severity: Severity::Error,
@@ -420,7 +421,7 @@ pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) 
     }
 }
 
-/// What went wrong with a program that was read, underlined where it did.
+/// Returns the failure of a program that was read, underlined where it arose.
 pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Plugins) -> Failure {
     let message = plugins.missing_derivative(error).unwrap_or_else(|| error.to_string());
     let at = error.at();
@@ -432,7 +433,7 @@ pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Pl
     }
 }
 
-/// The level of optimization that the options ask for.
+/// Returns the level of optimization that the options ask for.
 #[must_use]
 pub fn level(no_optimize: bool, algebraic: bool) -> Level {
     match (no_optimize, algebraic) {

@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use crate::{report::Failure, section::File};
 
-/// An operator that is a multiple of another up to so much of its norm, which is rounding, is added
-/// to that one.
+/// An operator that is a multiple of another up to this part of its norm, which is rounding, is
+/// added to that one.
 const ROUNDING: f64 = 1e-14;
 
 /// The most Kraus operators of an error, before those of one direction are added up.
@@ -38,12 +38,12 @@ const MOST_OPERATORS: usize = 1 << 16;
 
 type Operator = Matrix<Complex<f64>>;
 
-/// Whether a file is such a model: TOML does not begin so.
+/// Returns true if a file is such a model: TOML does not begin like one.
 pub(super) fn is_one(file: &File) -> bool {
     file.text.trim_start().starts_with('{')
 }
 
-/// The model for a circuit.
+/// Returns the model for a circuit.
 pub(super) fn read(file: &File, circuit: &Circuit) -> Result<NoiseModel, Failure> {
     let tree: Value = serde_json::from_str(&file.text)
         .map_err(|e| Failure::input(&e).at_line(&file.name, &file.text, e.line()))?;
@@ -54,7 +54,7 @@ pub(super) fn read(file: &File, circuit: &Circuit) -> Result<NoiseModel, Failure
     })
 }
 
-/// What is wrong, and where.
+/// Error message and the location of the error.
 type Fault = (String, String);
 
 fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
@@ -149,7 +149,7 @@ fn gate_qubits(error: &Value, path: &str) -> Result<Option<Vec<Vec<usize>>>, Fau
         .map(Some)
 }
 
-/// A list of qubits.
+/// Returns a list of qubits.
 fn qubits(value: &Value, path: &str) -> Result<Vec<usize>, Fault> {
     let number = |q: &Value| q.as_u64().and_then(|q| u32::try_from(q).ok()).map(|q| q as usize);
     let numbers =
@@ -164,14 +164,14 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
-/// The rows of a readout matrix.
+/// Returns the rows of a readout matrix.
 fn readout(error: &Value, path: &str) -> Result<Vec<Vec<f64>>, Fault> {
     let rows: Option<Vec<Vec<f64>>> =
         list(error, "probabilities", path)?.iter().map(numbers).collect();
     rows.ok_or_else(|| (format!("{path}.probabilities"), "expected rows of numbers".to_owned()))
 }
 
-/// The channel of a mixture.
+/// Returns the channel of a mixture.
 fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<Channel, Fault> {
     let sequences = list(error, "instructions", path)?;
     let probabilities =
@@ -219,7 +219,7 @@ fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<C
     Channel::kraus(operators).map_err(|e| (path.to_owned(), e.to_string()))
 }
 
-/// The Kraus operators of an instruction, and its qubits.
+/// Returns the Kraus operators of an instruction, and its qubits.
 fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), Fault> {
     let name = instruction.get("name").and_then(Value::as_str).unwrap_or_default();
     let fault = |why: &str| (path.to_owned(), why.to_owned());
@@ -254,7 +254,7 @@ fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), 
     Ok((operators, of))
 }
 
-/// The matrix of a gate without parameters.
+/// Returns the matrix of a gate without parameters.
 fn gate(name: &str) -> Option<Operator> {
     let name = if name == "i" { "id" } else { name };
     let named =
@@ -282,7 +282,7 @@ fn matrix(value: &Value) -> Option<Operator> {
     Matrix::from_rows(value.as_array()?.iter().map(row).collect::<Option<Vec<_>>>()?).ok()
 }
 
-/// An operator on some of k qubits.
+/// Returns an operator on some of k qubits.
 fn embedded(operator: &Operator, qubits: &[usize], k: usize) -> Operator {
     let all: usize = qubits.iter().map(|q| 1 << q).sum();
     let own = |index: usize| -> usize {

@@ -1,4 +1,4 @@
-//! What a rule takes its noise from: a named channel, operators, T1 and T2.
+//! Sources of the noise of a rule: a named channel, operators, T1 and T2.
 
 use ketgrad_core::{
     channel::{Channel, ChannelKind},
@@ -16,7 +16,7 @@ use crate::{
     section::Section,
 };
 
-/// What a rule takes its channels from.
+/// Source of the channels of a rule.
 pub(super) enum Source {
     Named(ChannelKind, Vec<Each<Strength>>),
     Operators(Channel),
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// How many values each parameter has, if it is a list.
+    /// Returns the number of values of each parameter, if it is a list.
     pub(super) fn lengths(&self) -> Vec<Option<usize>> {
         match self {
             Source::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// The rules with value `k` of what is a list.
+    /// Returns the rules with value `k` of what is a list.
     pub(super) fn rules(
         &self,
         k: usize,
@@ -123,7 +123,7 @@ pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure>
     }
 }
 
-/// What a rule takes its channels from, for people.
+/// Error message that lists the possible sources of channels.
 const ONE_SOURCE: &str =
     "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
 
@@ -146,7 +146,7 @@ fn read_delay(times: &mut Section<'_, '_>) -> Result<Source, Failure> {
     Ok(Source::Delay([in_seconds(t1), in_seconds(t2)], dt.map(|dt| dt / per_second)))
 }
 
-/// A time, which may be infinite.
+/// Returns a time, which may be infinite.
 fn duration(value: &DeValue<'_>) -> Result<f64, String> {
     let is_infinite = matches!(value, DeValue::Float(x) if matches!(x.as_str(), "inf" | "+inf"));
     if is_infinite {
@@ -156,7 +156,7 @@ fn duration(value: &DeValue<'_>) -> Result<f64, String> {
     }
 }
 
-/// A Kraus operator, as a list of rows.
+/// Returns a Kraus operator, as a list of rows.
 fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
     let rows = value.as_array().ok_or("expected operators, each a list of rows")?.iter();
     let row = |row: &Spanned<DeValue<'_>>| {
@@ -167,7 +167,7 @@ fn operator(value: &DeValue<'_>) -> Result<Matrix<Complex<f64>>, String> {
     Matrix::from_rows(rows).map_err(|e| e.to_string())
 }
 
-/// `0.5`, or `[0.5, -1]` with an imaginary part.
+/// Parses `0.5`, or `[0.5, -1]` with an imaginary part.
 fn entry(value: &DeValue<'_>) -> Result<Complex<f64>, String> {
     let parts =
         value.as_array().map(|list| list.iter().map(|x| real(x.get_ref())).collect::<Vec<_>>());

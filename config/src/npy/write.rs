@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use super::{Number, shape_text};
 
-/// Writes what stands before the numbers, which begin at a multiple of 64 bytes.
+/// Writes the header before the numbers, which begin at a multiple of 64 bytes.
 fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> {
     let header = format!("{{'descr': '<{code}', 'fortran_order': False, 'shape': {shape}, }}");
     // It ends with a new line.
@@ -21,7 +21,7 @@ fn write_header(code: &str, shape: &str, out: &mut dyn Write) -> io::Result<()> 
 /// `(2^n,)`, or `(rows, 2^n)` for a sweep, one row a state.
 ///
 /// # Errors
-/// What the system says.
+/// Fails with the error of the operating system.
 pub fn write_states<T: Number>(
     states: &[&StateVector<Complex<T>>],
     n_qubits: usize,
@@ -41,7 +41,7 @@ pub fn write_states<T: Number>(
 /// Writes an array of real numbers, the last axis fastest: float64, or float32 in single precision.
 ///
 /// # Errors
-/// What the system says.
+/// Fails with the error of the operating system.
 pub fn write_reals<T: Number>(
     numbers: impl IntoIterator<Item = T>,
     shape: &[usize],

@@ -39,7 +39,7 @@ struct Version {
     version: u32,
 }
 
-/// What must be the same for a run to go on.
+/// Fingerprints that must be equal for a run to be resumed.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Marks {
@@ -51,7 +51,7 @@ pub(super) struct Marks {
     precision: String,
 }
 
-/// What checkpoints without a precision had.
+/// Returns the precision of checkpoints that do not name one.
 fn double() -> String {
     Precision::F64.name().to_owned()
 }
@@ -120,8 +120,8 @@ enum ShapeFields {
     NoDerivatives,
 }
 
-/// How some values of a type of the library, whose fields are known here, are written and read: a
-/// module for serde's `with`.
+/// Module for serde's `with`: serialization of several values of a type of the library, whose
+/// fields are known here.
 macro_rules! several {
     ($module:ident: $Many:ident<$Type:ident> by $fields:literal, $lend:expr, $take:expr) => {
         mod $module {
@@ -171,7 +171,7 @@ impl Marks {
         }
     }
 
-    /// What is not as it was.
+    /// Returns the name of the part that has changed.
     fn difference(&self, other: &Marks) -> Option<&'static str> {
         let pairs = [
             (&self.ansatz, &other.ansatz, "ansatz"),
@@ -184,15 +184,15 @@ impl Marks {
     }
 }
 
-/// The hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards against
-/// nothing else.
+/// Returns the hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards
+/// against nothing else.
 fn mark(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// The file that is written before it becomes the checkpoint: one name for all of them, so that a
-/// run that is killed leaves no more than one.
+/// Returns the file that is written before it becomes the checkpoint: one name for all of them, so
+/// that a run that is killed leaves no more than one.
 fn beside(path: &Path) -> Option<PathBuf> {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name()?);
@@ -243,7 +243,7 @@ pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option
     let broken = |why: &dyn std::fmt::Display| {
         Failure::input(format_args!("{name} is no checkpoint: {why}")).help(help)
     };
-    // What another version wrote may have other fields.
+    // A file of another version may have other fields.
     let Version { version } = serde_json::from_str(&text).map_err(|e| broken(&e))?;
     if version != VERSION {
         return Err(broken(&format_args!("its version is {version}, expected {VERSION}")));
@@ -261,7 +261,7 @@ pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option
     Ok(Some(checkpoint.state))
 }
 
-/// Whether all lists have the length that they must have.
+/// Returns true if all lists have the length that they must have.
 fn fits(state: &State, n: usize) -> bool {
     let remembered = match &state.memory {
         Memory::Nothing => true,

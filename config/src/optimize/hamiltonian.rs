@@ -19,16 +19,16 @@ use crate::{
 pub(super) struct Electrons {
     pub(super) molecule: Molecule,
     pub(super) mapping: Mapping,
-    /// Its Hamiltonian on two qubits for each orbital.
+    /// Hamiltonian of the molecule on two qubits for each orbital.
     mapped: PauliSum,
-    /// Of [`Molecule::penalty`].
+    /// Weight of [`Molecule::penalty`].
     weight: f64,
-    /// If qubits are taken off.
+    /// Tapering, if qubits are taken off.
     tapering: Option<Tapering>,
 }
 
 impl Electrons {
-    /// The number of qubits.
+    /// Returns the number of qubits.
     pub(super) fn n_qubits(&self) -> usize {
         self.tapering.as_ref().map_or(2 * self.molecule.n_orbitals(), Tapering::n_qubits)
     }
@@ -36,7 +36,7 @@ impl Electrons {
     /// Unitary coupled cluster; with qubits taken off, of the excitations that keep the symmetries.
     ///
     /// # Errors
-    /// As [`ansatz::uccsd_from`].
+    /// Fails when [`ansatz::uccsd_from`] does.
     pub(super) fn uccsd(&self) -> Result<Circuit, CircuitError> {
         let (n, occupied) = (2 * self.molecule.n_orbitals(), self.molecule.occupied());
         let Some(tapering) = &self.tapering else {
@@ -50,7 +50,7 @@ impl Electrons {
         ansatz::exponentials(tapering.n_qubits(), &ones, &kept)
     }
 
-    /// The Hamiltonian, with a penalty of some weight.
+    /// Returns the Hamiltonian, with a penalty of some weight.
     fn hamiltonian(&self, weight: f64) -> Result<PauliSum, FermionError> {
         let mut sum = self.mapped.clone();
         if weight > 0.0 {
@@ -62,9 +62,9 @@ impl Electrons {
         Ok(self.tapering.as_ref().and_then(|tapering| tapering.taper(&sum)).unwrap_or(sum))
     }
 
-    /// The lowest level of the electrons, without a penalty: of all states that have as many of
-    /// each spin, and with qubits taken off also the symmetries of the reference state. `None` if
-    /// it is not found.
+    /// Returns the lowest level of the electrons, without a penalty: of all states that have as
+    /// many of each spin, and with qubits taken off also the symmetries of the reference state.
+    /// `None` if it is not found.
     pub(super) fn lowest(&self, simulator: &Simulator) -> Option<f64> {
         let n_orbitals = 2 * self.molecule.n_orbitals();
         let keeps = |state: usize| {
@@ -78,9 +78,9 @@ impl Electrons {
         levels.first().map(|level| level.energy)
     }
 
-    /// The electrons in words: their number, and what else [`Electrons::lowest`] keeps that is not
-    /// true of the lowest level anyway. Spins that are as equal as they can be are, as a multiplet
-    /// has a state of each `MS2`.
+    /// Returns the electrons in words: their number, and what else [`Electrons::lowest`] keeps that
+    /// is not true of the lowest level anyway. Spins that are as equal as they can be are, as a
+    /// multiplet has a state of each `MS2`.
     pub(super) fn words(&self) -> String {
         let (count, ms2) = (self.molecule.n_electrons(), self.molecule.ms2());
         let plural = if count == 1 { "" } else { "s" };
@@ -89,7 +89,8 @@ impl Electrons {
         format!("{count} electron{plural}{spin}{parities}")
     }
 
-    /// A penalty that is enough for the lowest level to be that of the electrons, rounded up.
+    /// Returns a penalty that is enough for the lowest level to be that of the electrons, rounded
+    /// up.
     pub(super) fn sufficient_penalty(&self) -> Option<f64> {
         let weight = self.molecule.sufficient_penalty().ok()?;
         let unit = 10f64.powf(weight.log10().floor() - 1.0);
@@ -97,7 +98,7 @@ impl Electrons {
     }
 }
 
-/// Where the Hamiltonian comes from, its file read.
+/// Source of the Hamiltonian, its file read.
 pub(super) struct Source<'a, 'i> {
     section: Section<'a, 'i>,
     /// The name and the text.
@@ -128,12 +129,12 @@ impl<'a, 'i> Source<'a, 'i> {
         Ok(Source { section, file: Some((name, text)), electrons })
     }
 
-    /// The electrons, if it is a molecule.
+    /// Returns the electrons, if it is a molecule.
     pub(super) fn electrons(&self) -> Option<&Electrons> {
         self.electrons.as_ref()
     }
 
-    /// The Hamiltonian for an ansatz of n qubits.
+    /// Returns the Hamiltonian for an ansatz of n qubits.
     ///
     /// # Errors
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
@@ -224,7 +225,7 @@ impl<'a, 'i> Source<'a, 'i> {
     }
 }
 
-/// The active space of a molecule, and how it becomes qubits.
+/// Returns the active space of a molecule, and how it becomes qubits.
 fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Electrons, Failure> {
     let weight = section.size("penalty")?.unwrap_or(0.0);
     let mapping = match section.string("mapping")?.as_deref() {
@@ -263,7 +264,7 @@ fn read_space(section: &mut Section<'_, '_>, molecule: Molecule) -> Result<Elect
     Ok(Electrons { molecule, mapping, mapped, weight, tapering })
 }
 
-/// The graph of a section.
+/// Returns the graph of a section.
 pub(super) fn read_graph(
     section: &mut Section<'_, '_>,
     inputs: &mut Inputs<'_>,

@@ -99,13 +99,13 @@ const MOST_LAYERS: u64 = 10_000;
 pub(super) struct Job {
     pub(super) circuit: Circuit,
     pub(super) hamiltonian: PauliSum,
-    /// Those of the Hamiltonian, if it is a molecule.
+    /// Electrons of the Hamiltonian, if it is a molecule.
     pub(super) electrons: Option<Electrons>,
-    /// How energies are measured; computed without.
+    /// Method of measuring energies; without it they are computed.
     pub(super) shots: Option<Shots>,
     pub(super) optimizer: Optimizer,
     pub(super) stopping: Stopping,
-    /// Where strengths of noise stay.
+    /// Intervals that strengths of noise stay in.
     pub(super) intervals: Intervals,
     /// The numbers to begin with, which stand for the inputs ([`Intervals::start`]).
     pub(super) start: Vec<f64>,
@@ -177,7 +177,7 @@ impl Job {
     }
 }
 
-/// How energies are measured, if they are.
+/// Reads how energies are measured, if they are.
 fn read_shots(top: &mut Section<'_, '_>, seed: u64) -> Result<Option<Shots>, Failure> {
     let count = top.integer("shots", 2, u64::from(u32::MAX))?;
     let grouping = match top.string("grouping")?.as_deref() {
@@ -191,7 +191,7 @@ fn read_shots(top: &mut Section<'_, '_>, seed: u64) -> Result<Option<Shots>, Fai
     Ok(count.map(|count| Shots { grouping, ..Shots::new(count as usize, seed) }))
 }
 
-/// The circuit with its noise; inputs that keep their values are bound.
+/// Returns the circuit with its noise; inputs that keep their values are bound.
 fn read_noisy_ansatz(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
@@ -221,7 +221,7 @@ fn read_values(
     Ok(ValueArgs { noise: None, set, params })
 }
 
-/// What is wrong with values, at their place.
+/// Attributes a failure of the values to the place of their cause.
 fn caused_by(section: &Section<'_, '_>, values: &ValueArgs, failure: Failure) -> Failure {
     section.caused(if values.set.is_empty() { "params" } else { "set" }, failure)
 }
@@ -293,7 +293,8 @@ fn read_ansatz(
     made.map_err(|e| section.wrong("name", e))
 }
 
-/// The numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian is one.
+/// Returns the numbers of spin orbitals and of electrons: those of the molecule, if the Hamiltonian
+/// is one.
 fn read_electrons(
     section: &mut Section<'_, '_>,
     electrons: Option<&Electrons>,
@@ -416,7 +417,8 @@ fn read_stopping(mut section: Section<'_, '_>) -> Result<Stopping, Failure> {
         .with_change(change))
 }
 
-/// What is given, and random numbers for the rest; these do not depend on what is given.
+/// Reads the values that are given and draws random numbers for the rest; these do not depend on
+/// what is given.
 fn read_start(
     mut section: Section<'_, '_>,
     inputs: &mut Inputs<'_>,
@@ -489,7 +491,7 @@ pub(super) struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// The path of a file that is read.
+    /// Returns the path of a file that is read.
     pub(super) fn path(&mut self, path: String) -> PathBuf {
         let path = self.folder.join(path);
         self.files.push(path.clone());
@@ -497,7 +499,8 @@ impl Inputs<'_> {
     }
 }
 
-/// Whether two paths name one file, through links and `..` too, as far as their folders exist.
+/// Returns true if two paths name one file, through links and `..` too, as far as their folders
+/// exist.
 fn same_file(a: &Path, b: &Path) -> bool {
     let real = |path: &Path| {
         path.canonicalize().or_else(|_| {

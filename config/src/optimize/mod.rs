@@ -44,11 +44,11 @@ use job::Job;
 /// the value: some tenths of a second.
 const MOST_WORK_OF_LOWEST: usize = 1 << 21;
 
-/// In hartree, 1 kcal/mol: what a value may be below the lowest level for the digits of the
-/// integrals.
+/// Chemical accuracy in hartree, 1 kcal/mol: what a value may be below the lowest level for the
+/// digits of the integrals.
 const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 
-/// Does what `optimize` shall do.
+/// Runs `optimize`.
 ///
 /// # Errors
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;
@@ -64,7 +64,8 @@ pub fn optimize(
     }
 }
 
-/// The job with states of the given numbers; the optimizer itself computes in double precision.
+/// Runs the job with states of the given numbers; the optimizer itself computes in double
+/// precision.
 fn run<T: Number + DualNum>(
     args: &Optimize,
     common: &Common,
@@ -189,7 +190,7 @@ fn iterate(
     Ok((state, stop, found))
 }
 
-/// The lowest eigenvalue beside the value.
+/// Returns the lowest eigenvalue beside the value.
 fn beside(job: &Job, value: f64, lowest: f64) -> String {
     let away = value - lowest;
     let Some(electrons) = &job.electrons else {
@@ -208,8 +209,8 @@ fn beside(job: &Job, value: f64, lowest: f64) -> String {
     format!("lowest of {}  {lowest} ({way})\n", electrons.words())
 }
 
-/// The lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it takes no
-/// time.
+/// Returns the lowest eigenvalue of the Hamiltonian, of a molecule that of its electrons, if it
+/// takes no time.
 fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let n_qubits = job.circuit.n_qubits();
     let is_much = n_qubits > 20 || job.hamiltonian.terms().len() << n_qubits > MOST_WORK_OF_LOWEST;
@@ -219,7 +220,7 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     let simulator = Simulator::new()
         .with_threads(common.start_threads()?)
         .with_memory_limit(common.memory_limit);
-    // What does not fit or does not converge is no fault of the job.
+    // Data that do not fit or do not converge are no error of the job.
     if let Some(electrons) = &job.electrons {
         return Ok(electrons.lowest(&simulator));
     }
@@ -238,7 +239,7 @@ fn failed(error: OptimizeError<HybridError>) -> Failure {
         .help("`set` in [ansatz] keeps an input at its value; a strength such as `sin(p)**2` is always one")
 }
 
-/// The states that a step of the optimizer keeps at a time.
+/// Returns the states that a step of the optimizer keeps at a time.
 fn needs<T>(job: &Job, circuit: &Circuit) -> Needs {
     // Two are kept for gradients.
     let states = match job.optimizer {

@@ -1,8 +1,8 @@
-//! Where it is kept which plugins agreed.
+//! Folder of the cache of plugins that agreed.
 
 use std::path::PathBuf;
 
-/// The folder of this program among the user's caches; `None` where the system names none.
+/// Returns the folder of this program among the user's caches; `None` where the system names none.
 pub(super) fn folder() -> Option<PathBuf> {
     let caches = if cfg!(windows) {
         absolute("LOCALAPPDATA")?
@@ -12,7 +12,7 @@ pub(super) fn folder() -> Option<PathBuf> {
     Some(caches.join("ketgrad").join("plugins"))
 }
 
-/// A path in the environment; a relative one counts for nothing, say the rules of XDG.
+/// Returns a path in the environment; a relative one counts for nothing, say the rules of XDG.
 fn absolute(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }

@@ -1,16 +1,16 @@
-//! What `plugins list` and `plugins verify` find, as text and as JSON.
+//! Findings of `plugins list` and `plugins verify`, as text and as JSON.
 
 use ketgrad_plugin_host::{BackendVerdict, Report, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What was found. A process in a sandbox hands it to the one that started it.
+/// Findings. A process in a sandbox hands them to the process that started it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Found {
     pub(super) plugins: Vec<Row>,
-    /// Whom the rules that are programs alone come from.
+    /// Owner of the rules that are programs alone.
     pub(super) owner: String,
-    /// Those rules.
+    /// Rules that are programs alone.
     pub(super) rules: Vec<String>,
     /// `None` where nothing was to be compared.
     pub(super) compared: Option<Comparisons>,
@@ -28,21 +28,21 @@ pub(super) struct Row {
     pub(super) sha256: Option<String>,
     pub(super) version: Option<String>,
     pub(super) notes: Vec<String>,
-    /// Not by the config's own wish.
+    /// True if the config itself disables it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub(super) is_disabled: bool,
 }
 
-/// What was compared.
+/// Results of the comparisons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Comparisons {
     pub(super) verdicts: Vec<Told>,
     pub(super) backends: Vec<Compared>,
-    /// What calls left behind.
+    /// Side effects that calls left.
     pub(super) noticed: Vec<String>,
 }
 
-/// What came of a rule.
+/// Result of checking a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Told {
     rule: String,
@@ -52,7 +52,7 @@ pub(super) struct Told {
     reason: String,
 }
 
-/// What came of a device, or of gate kernels in the host's memory.
+/// Result of comparing a device, or gate kernels in the host's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Compared {
     pub(super) name: String,
@@ -113,7 +113,8 @@ impl From<BackendVerdict> for Compared {
 }
 
 impl Found {
-    /// Whether nothing that was compared is wrong, and every plugin is there that should be.
+    /// Returns true if nothing that was compared is wrong, and every plugin is there that should
+    /// be.
     pub(super) fn is_right(&self) -> bool {
         let none = Comparisons::default();
         let compared = self.compared.as_ref().unwrap_or(&none);
@@ -214,7 +215,7 @@ impl Row {
 impl Compared {
     fn json(&self) -> Value {
         let Compared { name, plugin, is_device, agrees, comparisons, said } = self;
-        // A device that declines is one that nobody would be given.
+        // A device that declines is one that no run would be given.
         let agrees = if *is_device { json!(agrees.unwrap_or(true)) } else { json!(agrees) };
         json!({"name": name, "plugin": plugin, "agrees": agrees, "comparisons": comparisons, "reason": said})
     }

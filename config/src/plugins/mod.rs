@@ -23,17 +23,17 @@ use ketgrad_plugin_host::{Fault, Plugins, ProgramFault};
 
 use crate::{diff::faulty, files::read_text, report::Failure, terminal::Terminal};
 
-/// What could not be loaded.
+/// Plugins and rules that could not be loaded.
 #[derive(Default)]
 pub(crate) struct Failures {
-    /// Of plugins that are not optional; their reports say it too.
+    /// Failures of plugins that are not optional; their reports hold them too.
     pub(crate) of_plugins: Vec<Failure>,
-    /// Of rules that are programs alone.
+    /// Failures of rules that are programs alone.
     pub(crate) of_rules: Vec<Failure>,
 }
 
 impl PluginsTable {
-    /// Whether nothing is to be loaded.
+    /// Returns true if nothing is to be loaded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.plugins.is_empty() && self.rules.is_empty()
@@ -67,7 +67,7 @@ impl PluginsTable {
         Ok(plugins)
     }
 
-    /// What is enabled, in the order in which it is loaded.
+    /// Returns the plugins that are enabled, in the order in which they are loaded.
     pub(crate) fn order(&self) -> Vec<&PluginEntry> {
         let mut order: Vec<&PluginEntry> = self.plugins.iter().filter(|p| p.enabled).collect();
         // Stable: of one priority in the order of the file.
@@ -120,7 +120,7 @@ impl PluginsTable {
         }
     }
 
-    /// Whom the rules that are programs alone come from.
+    /// Returns the owner of the rules that are programs alone.
     pub(crate) fn owner(&self) -> String {
         format!("[[rule]] of {}", self.name)
     }

@@ -8,8 +8,8 @@ use crate::{
     report::Failure,
 };
 
-/// The points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all with
-/// these parameters.
+/// Returns the points with the rules that they are for. `erf: z=0` is for one rule, `z=0` for all
+/// with these parameters.
 ///
 /// # Errors
 /// [`Failure`] for a point that fits no rule.
@@ -59,12 +59,13 @@ fn at(
     }
 }
 
-/// Whether a rule is called so: one on complex numbers shares its name with one on real ones.
+/// Returns true if a rule has the name: one on complex numbers shares its name with one on real
+/// ones.
 fn is_of(name: &str, rule: &str) -> bool {
     name == rule || name.strip_suffix(".complex") == Some(rule)
 }
 
-/// Whether every parameter is given.
+/// Returns true if every parameter is given.
 fn has(params: &[Param], values: &str) -> bool {
     let given: Vec<&str> =
         values.split('=').map(|part| part.rsplit(',').next().unwrap_or(part).trim()).collect();

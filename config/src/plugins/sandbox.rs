@@ -2,7 +2,7 @@
 //!
 //! The process that was started loads nothing. For each plugin of the config, in the order of
 //! loading, it starts itself again with a [`Task`]: that process sets its limits, loads the plugin
-//! behind those that were right so far, compares what it brings, and writes what it found as the
+//! after those that were right so far, compares what it brings, and writes what it found as the
 //! last line of its standard output. A process that ends without that line, or not in time, is one
 //! more finding about its plugin. A last process does the same for the rules that are programs
 //! alone.
@@ -43,18 +43,18 @@ const FILE: u64 = 1 << 30;
 #[cfg(unix)]
 const FILES: u64 = 1024;
 
-/// Of its standard output and error the last so many bytes are kept.
+/// Number of bytes of its standard output and error that are kept, the last ones.
 const OUTPUT: usize = 16 << 20;
 const ERRORS: usize = 64 << 10;
 
-/// What its standard output is waited for once it has ended: what it has started may hold that
-/// open.
+/// Time that its standard output is waited for once it has ended: processes that it has started may
+/// hold that open.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a process in the sandbox is to do.
+/// Work of a process in the sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Task {
-    /// What the line with its answer begins with. A plugin's own output does not.
+    /// Prefix of the line with its answer. A plugin's own output does not have it.
     mark: String,
     /// Plugins that are not loaded.
     without: Vec<String>,
@@ -66,7 +66,7 @@ struct Task {
     seconds: u64,
 }
 
-/// What it answers.
+/// Answer of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Said {
     Found(Found),
@@ -115,7 +115,7 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
     Ok(found)
 }
 
-/// What is found about a plugin whose process did not answer.
+/// Returns the findings about a plugin whose process did not answer.
 fn died(entry: &PluginEntry, reason: String) -> Found {
     let path = entry
         .request
@@ -127,7 +127,8 @@ fn died(entry: &PluginEntry, reason: String) -> Found {
     Found { plugins: vec![row], ..Found::default() }
 }
 
-/// Does a task in another process: what it found, or why it did not say.
+/// Runs a task in another process, and returns its findings, or the reason for which there are
+/// none.
 fn run(task: &Task, limit: Duration) -> Result<Result<Found, String>, Failure> {
     let failed = |e: io::Error| {
         Failure::input(format_args!("no process can be started for the sandbox: {e}"))
@@ -162,7 +163,7 @@ fn ended(status: Option<ExitStatus>, limit: Duration, errors: &str) -> String {
     let Some(how) = status else {
         return format!("in a process of its own it did not end within {} s", limit.as_secs_f64());
     };
-    // Who was called when it ended, or else its last words.
+    // The plugin that was called when it ended, or else its last words.
     let named = errors.lines().rev().find_map(|line| line.strip_prefix("ketgrad: "));
     match named.or_else(|| errors.lines().rev().find(|line| !line.trim().is_empty())) {
         Some(line) => format!("in a process of its own it gave no answer ({how}): {line}"),
@@ -194,7 +195,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(None)
 }
 
-/// The last bytes of a stream once it ends, from a thread that reads all of it.
+/// Returns the last bytes of a stream once it ends, from a thread that reads all of it.
 fn tail(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -220,7 +221,7 @@ fn tail(stream: Option<impl Read + Send + 'static>, most: usize) -> Receiver<Vec
 
 // Inside.
 
-/// Does a task in this process.
+/// Runs a task in this process.
 pub(super) fn inside(
     task: &str,
     at: &[String],
@@ -241,8 +242,8 @@ pub(super) fn inside(
     Ok(Box::new(Line { mark: task.mark, said }))
 }
 
-/// What of the config is loaded: the plugins up to the one of the task, or all with the rules that
-/// are programs.
+/// Returns the part of the config that is loaded: the plugins up to the one of the task, or all
+/// with the rules that are programs.
 fn some(table: &PluginsTable, task: &Task) -> PluginsTable {
     let mut some = table.clone();
     let order = table.order();
@@ -285,14 +286,14 @@ fn limits(task: &Task) -> io::Result<()> {
         (Resource::Core, 0),
     ];
     for (resource, most) in all {
-        // What is stricter already stays.
+        // A stricter limit stays.
         let most = getrlimit(resource).maximum.map_or(most, |before| before.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
     #[cfg(target_os = "linux")]
     {
         rustix::thread::set_no_new_privs(true)?;
-        // Who started it may be ended itself.
+        // The process that started it may be ended itself.
         rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     }
     Ok(())

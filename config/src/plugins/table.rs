@@ -49,7 +49,7 @@ use crate::{
 pub struct PluginsTable {
     /// The file.
     pub name: String,
-    /// Its text, to be underlined.
+    /// Text of the file, to be underlined.
     pub text: String,
     /// `[plugins]`
     pub settings: Settings,
@@ -62,24 +62,24 @@ pub struct PluginsTable {
 /// A `[[plugin]]`.
 #[derive(Clone, Debug)]
 pub struct PluginEntry {
-    /// What is asked for.
+    /// Request for the plugin.
     pub request: Request,
     /// `enabled`
     pub enabled: bool,
-    /// Its path in the text.
+    /// Location of its path in the text.
     pub span: Range<usize>,
 }
 
 /// A `[[rule]]`.
 #[derive(Clone, Debug)]
 pub struct RuleEntry {
-    /// Its text.
+    /// Text of the rule.
     pub program: String,
-    /// Or the file that holds it.
+    /// File that holds the text instead.
     pub file: Option<PathBuf>,
     /// `verify`
     pub verify: bool,
-    /// Where it stands.
+    /// Location in the file.
     pub span: Range<usize>,
 }
 
@@ -243,7 +243,7 @@ fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
     Ok(RuleEntry { program: program.unwrap_or_default(), file, verify, span: value.span() })
 }
 
-/// The entries of `[[key]]`.
+/// Returns the entries of `[[key]]`.
 fn list<'a, 'i>(document: &'a DeTable<'i>, key: &'static str) -> Read<&'a [Value<'i>]> {
     let Some(value) = document.get(key) else { return Ok(&[]) };
     let entries = value.get_ref().as_array().filter(|a| a.iter().all(|e| e.get_ref().is_table()));
@@ -280,7 +280,7 @@ fn each(
     Ok(())
 }
 
-/// A time of up to a day.
+/// Returns a time of up to a day.
 fn seconds(value: &DeValue<'_>) -> Result<Duration, String> {
     let number = real(value).ok().filter(|x| *x > 0.0 && *x <= 86400.0);
     let expected = || "expected a number of seconds above 0 and up to 86400, or false".to_owned();
@@ -308,7 +308,7 @@ fn selection(value: &DeValue<'_>) -> Result<Selection, String> {
     }
 }
 
-/// Options as text: what stands between the quotes, or the number or truth value as it is written.
+/// Options as text: the text between the quotes, or the number or truth value as it is written.
 fn options(value: &DeValue<'_>) -> Result<Vec<(String, String)>, String> {
     let table = value.as_table().ok_or("expected a table")?;
     let text = |value: &DeValue<'_>| match value {

@@ -25,7 +25,7 @@ use crate::{
 /// work for one without hardware.
 const DEVICE_QUBITS: usize = 16;
 
-/// What is there, and whether it agrees with itself.
+/// Plugins and rules that are loaded, and the result of their checks.
 pub(super) struct Shown {
     pub(super) text: String,
     pub(super) json: Value,
@@ -46,7 +46,7 @@ impl Answer for Shown {
     }
 }
 
-/// What of a config is looked at.
+/// Part of a config to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     All,
@@ -56,7 +56,7 @@ pub(super) enum Part {
     Rules,
 }
 
-/// Does what `plugins` shall do.
+/// Runs `plugins`.
 ///
 /// # Errors
 /// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot
@@ -90,12 +90,12 @@ fn verified(found: &Found) -> Shown {
     Shown { status, ..shown(found) }
 }
 
-/// What is loaded.
+/// Lists the plugins that are loaded.
 fn list(table: &PluginsTable) -> Result<Found, Failure> {
     Ok(loaded(table, &Part::All)?.1)
 }
 
-/// What is loaded, and whether it agrees.
+/// Lists the plugins that are loaded and verifies them.
 pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result<Found, Failure> {
     // Disagreements are told one by one, not as the reason why nothing was loaded.
     let mut table = table.clone();
@@ -122,8 +122,8 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
     Ok(found)
 }
 
-/// The points that are named. Of a part of the config not all rules are there: what fits none is
-/// for another.
+/// Returns the points that are named. Of a part of the config not all rules are there: what fits
+/// none is for another.
 fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(String, At)>, Failure> {
     if is_whole {
         return points::read(at, plugins);
@@ -139,10 +139,10 @@ fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(Strin
     Ok(all)
 }
 
-/// What is loaded, with a row for each plugin of the part.
+/// Loads the plugins of the part, with a row for each.
 fn loaded(table: &PluginsTable, part: &Part) -> Result<(Plugins, Found), Failure> {
     let (plugins, failures) = table.load_all();
-    // What is wrong with a plugin is in its report; what is wrong with a rule of the config is
+    // An error of a plugin is in its report; an error of a rule of the config is
     // nowhere else.
     if let Some(failure) = failures.of_rules.into_iter().next() {
         return Err(match plugins.reports().iter().find(|r| !r.loaded) {
@@ -159,7 +159,7 @@ fn loaded(table: &PluginsTable, part: &Part) -> Result<(Plugins, Found), Failure
     Ok((plugins, Found { plugins: rows, owner: table.owner(), rules, compared: None }))
 }
 
-/// The plugins that the config itself leaves out.
+/// Returns the plugins that the config itself leaves out.
 pub(super) fn disabled(table: &PluginsTable) -> impl Iterator<Item = Row> {
     table.plugins.iter().filter(|entry| !entry.enabled).map(|entry| Row {
         name: entry.request.name.clone(),

@@ -42,7 +42,7 @@ pub(crate) struct Point<T> {
 }
 
 impl<T> Point<T> {
-    /// Without any result.
+    /// Returns a point without any result.
     pub(crate) fn new() -> Point<T> {
         let (variances, covariances, expectations) = (Vec::new(), Vec::new(), Vec::new());
         let (counts, state, diagonal, error_covariances) = (None, None, None, None);
@@ -57,7 +57,7 @@ pub(crate) struct Results<T> {
     pub(crate) backend: String,
     pub(crate) observables: Vec<String>,
     pub(crate) points: Vec<Point<T>>,
-    /// Whether results are lists over the runs.
+    /// True if results are lists over the runs.
     pub(crate) sweep: bool,
     pub(crate) shots: Option<u64>,
     pub(crate) amplitudes: bool,
@@ -102,7 +102,7 @@ impl<T: Number> Results<T> {
         Ok(())
     }
 
-    /// How many results are infinite or NaN, and a sentence for the first.
+    /// Returns the number of results that are infinite or NaN, and a sentence for the first.
     pub(crate) fn nonfinite(&self) -> Option<(usize, String)> {
         let mut count = 0;
         let mut first = None;
@@ -139,7 +139,7 @@ impl<T: Number> Results<T> {
         first.map(|first| (count, first))
     }
 
-    /// An entry whose value is that of the one run, or the list over all runs.
+    /// Writes an entry whose value is that of the one run, or the list over all runs.
     fn entry<'a, M: SerializeMap, V: Serialize>(
         &'a self,
         map: &mut M,
@@ -221,12 +221,12 @@ impl<T: Number> Serialize for Results<T> {
 }
 
 impl<T: Number> Point<T> {
-    /// All amplitudes that are asked for.
+    /// Returns all amplitudes that are asked for.
     fn all(&self) -> std::slice::Iter<'_, Complex<T>> {
         self.state.as_ref().map_or(&[][..], StateVector::amplitudes).iter()
     }
 
-    /// All probabilities that are asked for.
+    /// Returns all probabilities that are asked for.
     fn probabilities(&self) -> impl Iterator<Item = T> + Clone + '_ {
         let diagonal = self.diagonal.as_deref().unwrap_or_default();
         self.all().map(probability).chain(diagonal.iter().copied())
@@ -291,7 +291,7 @@ impl<T: Number> Point<T> {
     }
 }
 
-/// The shortest text that reads back the same, without a needless `.0`.
+/// Returns the shortest text that reads back the same, without a needless `.0`.
 fn number<T: Number>(x: T) -> String {
     let text = format!("{x:?}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)

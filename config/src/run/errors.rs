@@ -17,7 +17,7 @@ use crate::{
     uncertainty::{Sources, covariance},
 };
 
-/// The sources of error, if an input has an error bar.
+/// Returns the sources of error, if an input has an error bar.
 ///
 /// # Errors
 /// [`Failure`] if something is asked for that does not carry them.

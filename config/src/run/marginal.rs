@@ -13,15 +13,15 @@ use num_complex::Complex;
 
 use crate::{npy::Number, report::Failure};
 
-/// Some qubits in the order that is asked for: bit j of an outcome is that of qubit j of them.
+/// Subset of the qubits in the requested order: bit j of an outcome is that of qubit j of them.
 pub(super) struct Marginal {
     qubits: Vec<usize>,
-    /// Where each of them is in the circuit that is run; idle ones are 0 and nowhere.
+    /// Index of each qubit in the circuit that is run; idle ones are 0 and have none.
     places: Vec<Option<usize>>,
 }
 
 impl Marginal {
-    /// Of qubits of the whole circuit, none of them twice.
+    /// Creates the marginal of qubits of the whole circuit, none of them twice.
     ///
     /// # Errors
     /// [`Failure`] for a qubit that does not exist.
@@ -40,24 +40,24 @@ impl Marginal {
         Ok(Marginal { qubits: qubits.to_vec(), places })
     }
 
-    /// The qubits.
+    /// Returns the qubits.
     pub(super) fn qubits(&self) -> &[usize] {
         &self.qubits
     }
 
-    /// What stands behind the name of a result.
+    /// Returns the text after the name of a result.
     pub(super) fn title(&self) -> String {
         let qubits: Vec<String> = self.qubits.iter().rev().map(usize::to_string).collect();
         let plural = if qubits.len() == 1 { "qubit" } else { "qubits" };
         format!(" of {plural} {}", qubits.join(" "))
     }
 
-    /// The name of an outcome: the first of the qubits rightmost.
+    /// Returns the name of an outcome: the first of the qubits rightmost.
     pub(super) fn name(&self, outcome: usize) -> String {
         bitstring(outcome, self.qubits.len())
     }
 
-    /// The probabilities of the outcomes in a state.
+    /// Returns the probabilities of the outcomes in a state.
     pub(super) fn of_state<T: Number>(
         &self,
         state: &StateVector<Complex<T>>,
@@ -66,7 +66,7 @@ impl Marginal {
         Ok(self.with_idle(&state.probabilities_of(&self.used(), threads)?))
     }
 
-    /// The probabilities of the outcomes in a state with noise.
+    /// Returns the probabilities of the outcomes in a state with noise.
     pub(super) fn of_density<T: Number>(
         &self,
         rho: &DensityMatrix<Complex<T>>,
@@ -74,7 +74,7 @@ impl Marginal {
         Ok(self.with_idle(&rho.probabilities_of(&self.used())?))
     }
 
-    /// The places of those that are used.
+    /// Returns the places of those that are used.
     fn used(&self) -> Vec<usize> {
         self.places.iter().flatten().copied().collect()
     }
@@ -132,8 +132,8 @@ impl Marginal {
         }))
     }
 
-    /// The probabilities of the outcomes, from those of the bits of the register, the last one,
-    /// that they are measured into.
+    /// Returns the probabilities of the outcomes, from those of the bits of the register, the last
+    /// one, that they are measured into.
     pub(super) fn of_bits<T: Number>(
         &self,
         measured: &Circuit,
@@ -164,7 +164,8 @@ impl Marginal {
     }
 }
 
-/// The qubit that each classical bit has from a measurement after which nothing changes either.
+/// Returns the qubit that each classical bit has from a measurement after which nothing changes
+/// either.
 fn reads(circuit: &Circuit) -> BTreeMap<u32, usize> {
     let mut reads: BTreeMap<u32, usize> = BTreeMap::new();
     for instruction in circuit.instructions() {

@@ -43,8 +43,8 @@ use answer::Results;
 use marginal::Marginal;
 use task::Task;
 
-/// Circuits with noise of so many qubits are run on density matrices, unless told otherwise: 16
-/// MiB.
+/// Number of qubits up to which circuits with noise are run on density matrices, unless told
+/// otherwise: 16 MiB.
 const SMALL: usize = 10;
 
 /// The most qubits of a register whose basis states are written, a bit for each.
@@ -63,14 +63,14 @@ const BYTES_PER_INSTRUCTION: u128 = 200;
 /// by doubling.
 const BYTES_PER_OPERATION: u64 = 480;
 
-/// So many operations are read whatever the memory: what they take is compared with the rest of the
-/// work.
+/// Number of operations that are read whatever the memory: their size is compared with the rest of
+/// the work.
 const ALWAYS_READ: u64 = 100_000;
 
 /// Bytes that the results of one run of a sweep take besides its states and counts.
 const BYTES_PER_RUN: u128 = 200;
 
-/// Does what `run` shall do.
+/// Runs `run`.
 ///
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
@@ -320,8 +320,8 @@ fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
     Err(Failure::input(message).help("--method density computes them exactly"))
 }
 
-/// Whether density matrices run the circuit: they are asked for, or it has noise and they are
-/// small.
+/// Returns true if density matrices run the circuit: they are asked for, or it has noise and they
+/// are small.
 fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
     let asks_for_state = args.amplitudes || args.output.is_some();
     match args.noisy {
@@ -336,8 +336,8 @@ fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
     }
 }
 
-/// What the run will allocate; `here` is whether states are computed in the host's memory. Output
-/// is written as it is made and takes nothing.
+/// Returns the memory that the run will allocate; `here` is true if states are computed in the
+/// host's memory. Output is written as it is made and takes nothing.
 fn needs<T: Number>(
     args: &Run,
     compact: &Compact,
@@ -360,7 +360,7 @@ fn needs<T: Number>(
     let inputs =
         usize::from(args.input.is_some() && runs > 1) + split * usize::from(args.input.is_some());
     let mut needs = Needs::default();
-    // What observables make of the state: one of each pair in place, the other beside it.
+    // Results of applying observables to the state: one of each pair in place, the other beside it.
     let applied = if args.covariance { 2 } else { usize::from(args.variance) };
     let states = (kept + inputs + split + applied) as u128;
     // Whatever was asked for, a circuit with one final state is run on that.
@@ -388,10 +388,10 @@ fn needs<T: Number>(
     needs
 }
 
-/// A state to start from.
+/// Returns a state to start from.
 ///
 /// # Errors
-/// [`Failure`] if the file has none of so many qubits.
+/// [`Failure`] if the file has none of this number of qubits.
 pub(crate) fn read_input<T: Number>(
     path: &Path,
     n_qubits: usize,
@@ -409,7 +409,7 @@ pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
     if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
 }
 
-/// The squared modulus, as a result.
+/// Returns the squared modulus, as a result.
 pub(crate) fn probability<T: Number>(amplitude: &Complex<T>) -> T {
     amplitude.abs2()
 }

@@ -48,7 +48,7 @@ pub(super) struct Task<'a> {
     pub(super) observables: &'a [Parametric],
     /// The observables on the qubits that the circuit uses, if they have no parameters.
     pub(super) constant: Option<Vec<Named>>,
-    /// Whether density matrices run the circuit.
+    /// True if density matrices run the circuit.
     pub(super) density: bool,
     /// The qubits that counts and probabilities are of, if not of all.
     pub(super) marginal: Option<&'a Marginal>,
@@ -88,7 +88,7 @@ impl Task<'_> {
         Ok((runs.into_iter().map(|run| run.0).collect(), backend))
     }
 
-    /// The observables of a run, on the qubits that the circuit uses.
+    /// Returns the observables of a run, on the qubits that the circuit uses.
     pub(super) fn observables(
         &self,
         points: &Points,
@@ -207,8 +207,8 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// What is asked of a final state. Shots are reported only where there are no further runs,
-    /// which would go on with gates.
+    /// Reads the requested results from a final state. Shots are reported only where there are no
+    /// further runs, which would go on with gates.
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
@@ -271,7 +271,7 @@ impl Task<'_> {
         Ok(point)
     }
 
-    /// The circuit with the measurements that counts are of, where it has others, or none.
+    /// Returns the circuit with the measurements that counts are of, where it has others, or none.
     fn measured<T: Number>(
         &self,
         circuit: &Circuit,
@@ -353,7 +353,7 @@ impl Task<'_> {
         Ok(counts)
     }
 
-    /// The classical bits of shots that are run one by one.
+    /// Returns the classical bits of shots that are run one by one.
     fn outcomes<T: Number>(
         &self,
         simulator: &Simulator,
@@ -406,7 +406,7 @@ impl Task<'_> {
     }
 }
 
-/// The covariance of each pair of observables: a matrix that is symmetric.
+/// Returns the covariance of each pair of observables: a matrix that is symmetric.
 fn covariances<T: Number>(
     observables: &[Named],
     of: impl Fn(&PauliSum, &PauliSum) -> Result<T, StateError>,
@@ -421,7 +421,7 @@ fn covariances<T: Number>(
     Ok(rows)
 }
 
-/// How often each of some outcomes occurs that have these probabilities.
+/// Draws how often each of some outcomes occurs, given their probabilities.
 fn sample<T: Number>(
     p: Vec<T>,
     shots: usize,

@@ -1,4 +1,4 @@
-//! Lines along an axis: turned round, chosen from, and numbers that follow from those before them.
+//! Operations on lines along an axis: flip, gather, scatter and linear recurrences.
 //!
 //! O(elements).
 
@@ -8,7 +8,7 @@ use crate::scalar::{Real, Ring};
 
 use super::{Array, ArrayError, Shape, arg_extreme, axis_split, checked_axis, reduced};
 
-/// The elements along an axis in the opposite order.
+/// Reverses the elements along an axis.
 ///
 /// # Errors
 /// There is no such axis.
@@ -25,7 +25,8 @@ pub fn flip<T: Clone>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Result<(),
     Ok(())
 }
 
-/// `y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis, which is one longer than those of a and b.
+/// Computes `y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis, which is one longer than those of a
+/// and b.
 ///
 /// # Errors
 /// The shapes differ, or there is no such axis.
@@ -57,8 +58,8 @@ pub fn linear_recurrence<S: Ring>(
     Ok(())
 }
 
-/// The square roots of the sums of squares along an axis, whose length becomes 1; of zeros as
-/// [`norm`](super::norm).
+/// Computes the square roots of the sums of squares along an axis, whose length becomes 1; of zeros
+/// as [`norm`](super::norm).
 ///
 /// # Errors
 /// There is no such axis.
@@ -78,7 +79,7 @@ pub fn norm_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Result
     Ok(())
 }
 
-/// The shape without an axis.
+/// Returns the shape without an axis.
 fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
     let k = checked_axis(op, axis, shape)?;
     if shape.len() < 2 {
@@ -89,8 +90,8 @@ fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape
     Ok((k, rest))
 }
 
-/// The index of the greatest element of each line along an axis, or of the least; the first of
-/// several, and that of a NaN if there is one. The axis is lost.
+/// Computes the index of the greatest element of each line along an axis, or of the least; the
+/// first of several, and that of a NaN if there is one. The axis is lost.
 ///
 /// # Errors
 /// There is no such axis or no other, lines have no elements, or numbers cannot be compared.
@@ -119,7 +120,7 @@ pub fn arg_extreme_axis<T: Real>(
     Ok(())
 }
 
-/// An axis, and the shape without it, which indices have.
+/// Returns an axis, and the shape without it, which indices have.
 fn chosen(
     op: &'static str,
     shape: &[usize],
@@ -134,7 +135,7 @@ fn chosen(
     Ok((axis, rest))
 }
 
-/// The places that indices stand for, one for each line along an axis.
+/// Computes the flat indices that indices denote, one for each line along an axis.
 fn places(
     op: &'static str,
     shape: &[usize],
@@ -152,7 +153,7 @@ fn places(
     indices.iter().enumerate().map(place).collect()
 }
 
-/// The element of each line along an axis at its index; the axis is lost.
+/// Gathers the element of each line along an axis at its index; the axis is lost.
 ///
 /// # Errors
 /// There is no such axis or no other, or the indices do not fit.

@@ -35,8 +35,8 @@ use super::{
     solve::{Factors, pivot},
 };
 
-/// The derivatives of the determinant by the elements: its cofactors, `det A A^-T` where there is
-/// an inverse. O(n^3).
+/// Computes the derivatives of the determinant by the elements: its cofactors, `det A A^-T` where
+/// there is an inverse. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.
@@ -57,7 +57,7 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
     Ok(())
 }
 
-/// The derivative of the cofactors of a square matrix `A` along another one `E`,
+/// Computes the derivative of the cofactors of a square matrix `A` along another one `E`,
 /// `d/dt cofactors(A + t E)` at `t = 0`: the second derivative of the determinant along `E` and
 /// each element, whatever the rank of `A`.
 ///
@@ -71,7 +71,7 @@ pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), Arra
 /// # Ok::<(), ketgrad_core::array::ArrayError>(())
 /// ```
 ///
-/// With `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and
+/// Let `P A Q = [[B, C], [D, F]]`, `G = B^-1`, `N = [-D G, 1]`, `M = [-G C; 1]` and
 /// `T = N P A Q M`, the determinant is `± det B det T`, and its first and second derivatives are
 /// those of the product: `T` changes by `N E M`, and twice by `-(N E)_1 G (E M)_1`, where 1 stands
 /// for the columns and rows of `B`. O(n^3).
@@ -102,7 +102,7 @@ pub(super) struct Split<S> {
     /// Row k of `P A Q` is row `rows[k]` of `A`, and column k column `columns[k]`.
     rows: Vec<usize>,
     columns: Vec<usize>,
-    /// Whether both permutations together are odd.
+    /// True if both permutations together are odd.
     odd: bool,
     /// The order of U.
     rank: usize,
@@ -143,20 +143,20 @@ impl<S: Scalar> Split<S> {
         Ok(s)
     }
 
-    /// The determinant of A.
+    /// Returns the determinant of A.
     pub(super) fn determinant(&self) -> S {
         let det_t = self.rest().0;
         if det_t.is_exact_zero() { S::zero() } else { self.determinant_of_u() * det_t }
     }
 
-    /// With the sign of the permutations.
+    /// Returns the determinant of U with the sign of the permutations.
     fn determinant_of_u(&self) -> S {
         let diagonal: Vec<S> = (0..self.rank).map(|k| self.lu[k * (self.n + 1)].clone()).collect();
         let product = product(&diagonal);
         if self.odd { -product } else { product }
     }
 
-    /// The determinant and the adjugate of T.
+    /// Returns the determinant and the adjugate of T.
     fn rest(&self) -> (S, Vec<S>) {
         let (k, t) = (self.n - self.rank, self.last());
         if k > 1 && t.iter().all(S::is_exact_zero) {
@@ -165,7 +165,7 @@ impl<S: Scalar> Split<S> {
         determinant_and_adjugate(k, &t)
     }
 
-    /// The derivative of the transpose of the adjugate of A along E.
+    /// Returns the derivative of the transpose of the adjugate of A along E.
     fn cofactors_along(&self, e: &[S]) -> Vec<S> {
         let (n, rank, lu) = (self.n, self.rank, &self.lu);
         let rest = n - rank;
@@ -229,11 +229,11 @@ impl<S: Scalar> Split<S> {
         for p in 0..rank * rank {
             y[p / rank * n + p % rank] = &first * &g[p] - &det_t * &g_e_g[p];
         }
-        // Where T changes along E and along the element, or B along E.
+        // Term in which T changes along E and along the element, or B along E.
         let second = adjugate_along(rest, &self.last(), &change);
         let inner: Vec<S> = adj_t.iter().zip(second).map(|(t, x)| &along_b * t + x).collect();
         let mut inner = product_of(&inner, &left, [rest, rest, n]);
-        // Where T changes along both at once.
+        // Term in which T changes along both at once.
         let back: Vec<S> =
             left_e.chunks_exact(n).flat_map(|row| row[..rank].iter().cloned()).collect();
         let back = product_of(&back, &g, [rest, rank, rank]);
@@ -257,7 +257,7 @@ impl<S: Scalar> Split<S> {
         out
     }
 
-    /// The elements of T.
+    /// Returns the elements of T.
     fn last(&self) -> Vec<S> {
         let (n, from) = (self.n, self.rank);
         (from..n).flat_map(|r| self.lu[r * n + from..(r + 1) * n].iter().cloned()).collect()
@@ -267,7 +267,7 @@ impl<S: Scalar> Split<S> {
         self.last().iter().all(S::is_exact_zero)
     }
 
-    /// The transpose of the adjugate of A.
+    /// Returns the transpose of the adjugate of A.
     fn cofactors(&self) -> Vec<S> {
         let (n, rank, lu) = (self.n, self.rank, &self.lu);
         let rest = n - rank;
@@ -316,18 +316,19 @@ impl<S: Scalar> Split<S> {
     }
 }
 
-/// `x y` of matrices `m x k` and `k x n`.
+/// Computes `x y` of matrices `m x k` and `k x n`.
 fn product_of<S: Scalar>(x: &[S], y: &[S], [m, k, n]: [usize; 3]) -> Vec<S> {
     let element = |p: usize| S::sum((0..k).map(|i| &x[p / n * k + i] * &y[i * n + p % n]));
     (0..m * n).map(element).collect()
 }
 
-/// `tr(x y)` of square matrices of order n.
+/// Computes `tr(x y)` of square matrices of order n.
 fn trace_of<S: Scalar>(x: &[S], y: &[S], n: usize) -> S {
     S::sum((0..n * n).map(|p| &x[p] * &y[p % n * n + p / n]))
 }
 
-/// How the adjugate of a matrix `a` of order k changes along `e`, by the same recurrence as itself.
+/// Returns the derivative of the adjugate of a matrix `a` of order k along `e`, by the recurrence
+/// of the adjugate.
 fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
     let mut m: Vec<S> =
         (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();
@@ -347,8 +348,9 @@ fn adjugate_along<S: Scalar>(k: usize, a: &[S], e: &[S]) -> Vec<S> {
     along
 }
 
-/// Of a matrix of order k, in k^4 operations: `M_1 = 1`, `c_j = -tr(A M_j) / j`,
-/// `M_(j+1) = A M_j + c_j`, and `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
+/// Returns the determinant and the adjugate of a matrix of order k, in k^4 operations
+/// (Faddeev-LeVerrier): `M_1 = 1`, `c_j = -tr(A M_j) / j`, `M_(j+1) = A M_j + c_j`, and
+/// `det A = (-1)^k c_k`, `adj A = (-1)^(k-1) M_k`.
 fn determinant_and_adjugate<S: Scalar>(k: usize, a: &[S]) -> (S, Vec<S>) {
     let mut m: Vec<S> =
         (0..k * k).map(|p| if p % k == p / k { S::one() } else { S::zero() }).collect();

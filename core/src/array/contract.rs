@@ -32,11 +32,12 @@ type Labels = SmallVec<[i64; 6]>;
 /// many axes the arrays have; no label.
 pub(crate) const BETWEEN: i64 = i64::MIN;
 
-/// What is wrong if [`lists`] finds none.
+/// Error message if [`lists`] finds none.
 pub(crate) const LISTS: &str =
     "a label for each axis of both factors, then those of the result, none twice at one array";
 
-/// The labels of two arrays of so many axes and those of a third, each list without a label twice.
+/// Splits labels into those of two arrays of the given numbers of axes and of a third, each list
+/// without a label twice.
 pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i64]; 3]> {
     let lists = if labels.contains(&BETWEEN) {
         let mut parts = labels.split(|l| *l == BETWEEN);
@@ -52,7 +53,7 @@ pub(crate) fn lists(labels: &[i64], first: usize, second: usize) -> Option<[&[i6
     lists.into_iter().all(once).then_some(lists)
 }
 
-/// What the operation is called where the labels were written down: `einsum` has three lists.
+/// Returns the name of the operation as the labels were written: `einsum` has three lists.
 pub(crate) fn name(op: &'static str, labels: &[i64]) -> &'static str {
     if labels.contains(&BETWEEN) { "einsum" } else { op }
 }
@@ -64,15 +65,15 @@ pub(super) fn labels_text(labels: &[i64]) -> String {
     parts.join(", ")
 }
 
-/// Which of the three arrays of a contraction is computed from the others.
+/// Array of a contraction that is computed from the other two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contracted {
     /// The result, from both factors.
     Result,
-    /// What the first factor gets from the result and the second factor: repeated along labels that
-    /// only it has.
+    /// Contribution to the first factor, from the result and the second factor: repeated along
+    /// labels that only it has.
     First,
-    /// What the second factor gets from the first factor and the result.
+    /// Contribution to the second factor, from the first factor and the result.
     Second,
 }
 
@@ -86,8 +87,8 @@ impl Contracted {
     }
 }
 
-/// How many products of two elements a contraction of arrays of these shapes adds up, if it can be
-/// at all.
+/// Returns the number of products of two elements that a contraction of arrays of these shapes adds
+/// up, if it can be at all.
 pub(crate) fn contract_work(
     which: Contracted,
     a: &Shape,
@@ -108,11 +109,11 @@ pub(crate) fn contract_work(
     own.chain(others).fold(2, |work: u64, n| work.saturating_mul(n as u64))
 }
 
-/// `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the first factor,
-/// of the second and of the result, one list behind the other. `which` is the array that is
-/// computed: for the result, `a` and `b` are the factors; for the first factor they are the result
-/// and the second factor; for the second factor, the first factor and the result. `like` has the
-/// shape of a factor that is computed. Nothing is conjugated.
+/// Computes `y_o = sum a_p b_q` over the labels that are not in `o`. `labels` are those of the
+/// first factor, of the second and of the result, one list after the other. `which` is the array
+/// that is computed: for the result, `a` and `b` are the factors; for the first factor they are the
+/// result and the second factor; for the second factor, the first factor and the result. `like` has
+/// the shape of a factor that is computed. Nothing is conjugated.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, Contracted, contract};
@@ -189,7 +190,7 @@ pub fn contract<S: Conj>(
     let mut product = Array::default();
     matmul_as([&left, &right], [&[s, m, k], &[s, k, n]], false, false, &mut product)?;
 
-    // What it lacks is repeated.
+    // Labels that it lacks are repeated.
     let order: Labels = [stack, rows, columns].concat().into();
     let lengths: Shape = order.iter().filter_map(|&l| known.of(l)).collect();
     let steps = row_major(&lengths);
@@ -199,7 +200,7 @@ pub fn contract<S: Conj>(
     Ok(())
 }
 
-/// The labels of the first factor, of the second and of the result.
+/// Returns the labels of the first factor, of the second and of the result.
 fn split<'a, S>(
     which: Contracted,
     a: &Array<S>,
@@ -248,7 +249,8 @@ impl Lengths {
     }
 }
 
-/// The axes in the order of the groups, all others summed; the array itself where it is in order.
+/// Returns the axes in the order of the groups, all others summed; the array itself where it is in
+/// order.
 fn sorted<'a, S: Conj>(
     a: &'a Array<S>,
     labels: &[i64],

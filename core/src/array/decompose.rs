@@ -6,7 +6,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError};
 
-/// The order of a square matrix.
+/// Returns the order of a square matrix.
 pub(super) fn size<S>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayError> {
     match a.matrix() {
         Some((m, n)) if m == n && a.rank() == 2 => Ok(n),
@@ -14,8 +14,8 @@ pub(super) fn size<S>(op: &'static str, a: &Array<S>) -> Result<usize, ArrayErro
     }
 }
 
-/// The lower triangular `L` with a positive diagonal and `L L^H = A`, for a positive definite
-/// Hermitian matrix. Only the elements on and below the diagonal are read. O(n^3).
+/// Computes the lower triangular `L` with a positive diagonal and `L L^H = A`, for a positive
+/// definite Hermitian matrix. Only the elements on and below the diagonal are read. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix, or not positive definite.

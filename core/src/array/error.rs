@@ -1,9 +1,9 @@
-//! What can go wrong with arrays.
+//! Errors of array operations.
 
 use super::contract::labels_text;
 use crate::{bytes::bytes_text, scalar::Undecided};
 
-/// What can go wrong with arrays.
+/// Error of an array operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -12,7 +12,7 @@ pub enum ArrayError {
     Shape {
         /// The operation.
         op: &'static str,
-        /// What it takes, in words.
+        /// Shapes that it takes, in words.
         expected: &'static str,
         /// The shapes of its operands.
         given: Vec<Vec<usize>>,
@@ -35,7 +35,7 @@ pub enum ArrayError {
     Range {
         /// The operation.
         op: &'static str,
-        /// Which index or range.
+        /// Index or range that is outside.
         what: String,
         /// The shape.
         shape: Vec<usize>,
@@ -47,15 +47,15 @@ pub enum ArrayError {
         op: &'static str,
         /// The labels.
         labels: Vec<i64>,
-        /// What they should be, in words.
+        /// Labels that are expected, in words.
         expected: &'static str,
-        /// How many axes both arrays have.
+        /// Numbers of axes of both arrays.
         given: [usize; 2],
     },
     /// A number of elements that does not fill a shape.
     #[error("{given} elements cannot have the shape {expected:?}")]
     Count {
-        /// How many elements there are.
+        /// Number of elements given.
         given: usize,
         /// The shape asked for.
         expected: Vec<usize>,
@@ -67,7 +67,7 @@ pub enum ArrayError {
     Lengths {
         /// The shape asked for.
         given: Vec<i64>,
-        /// How many elements an array may have.
+        /// Largest number of elements of an array.
         limit: usize,
     },
     /// An array for which there is no room.
@@ -155,9 +155,9 @@ fn shapes(given: &[Vec<usize>]) -> String {
     given.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(" and ")
 }
 
-/// The axes that an operation may be given.
+/// Returns the axes that an operation may be given.
 fn axes(op: &str, shape: &[usize]) -> String {
-    // A new one may stand behind all.
+    // A new axis may come after all.
     match shape.len() + usize::from(op == "insert_axis") {
         0 => "one of no axes".to_owned(),
         1 => "0".to_owned(),

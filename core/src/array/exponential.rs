@@ -17,12 +17,12 @@ use super::{Array, ArrayError, decompose::size, jacobi::fine_unit, matmul, solve
 
 /// Degrees, and the norms up to which approximation and derivative are right to within 2^-53.
 const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78), (13, 4.74)];
-/// More squarings than a float's exponent asks for.
+/// Bound on the number of squarings, larger than a float's exponent requires.
 const SQUARINGS: f64 = 1100.0;
 
-/// The exponential of a square matrix, on every number type: what numbers carry besides their
-/// values goes through the same operations. The error is about 2^-53 in norm (of numbers with more
-/// bits, the last of them), times what the squarings of an ill-conditioned matrix make of it.
+/// Computes the exponential of a square matrix, on every number type: what numbers carry besides
+/// their values goes through the same operations. The error is about 2^-53 in norm (of numbers with
+/// more bits, the last of them), times what the squarings of an ill-conditioned matrix make of it.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, expm};
@@ -48,7 +48,7 @@ pub fn expm<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// The derivative of the exponential of a square matrix `A` along another one `E`,
+/// Computes the derivative of the exponential of a square matrix `A` along another one `E`,
 /// `d/dt exp(A + t E)` at `t = 0`. Three times the cost of the exponential.
 ///
 /// # Errors
@@ -76,7 +76,7 @@ struct Along<S> {
 }
 
 impl<S: Scalar> Along<S> {
-    /// A function of both, linear in them.
+    /// Returns a function of both, linear in them.
     fn map(&self, f: impl Fn(&Array<S>) -> Array<S>) -> Along<S> {
         Along { of: f(&self.of), along: self.along.as_ref().map(f) }
     }
@@ -95,19 +95,19 @@ impl<S: Scalar> Along<S> {
         Ok(Along { of: product(&self.of, &other.of)?, along })
     }
 
-    /// `self + factor other`
+    /// Computes `self + factor other`
     fn plus(self, other: &Along<S>, factor: &S) -> Along<S> {
         let along = self.along.zip(other.along.as_ref()).map(|(x, y)| plus(x, y, factor));
         Along { of: plus(self.of, &other.of, factor), along }
     }
 
-    /// With a number added to the diagonal.
+    /// Adds a number to the diagonal.
     fn with_diagonal(mut self, n: usize, c: &S) -> Along<S> {
         (0..n).for_each(|k| self.of[k * (n + 1)] += c.clone());
         self
     }
 
-    /// `self^-1 other`
+    /// Computes `self^-1 other`
     fn under(&self, op: &'static str, other: &Along<S>, n: usize) -> Result<Along<S>, ArrayError> {
         let factors = Factors::new(op, n, &self.of)?.regular(op)?;
         let solve = |b: &[S]| {
@@ -128,7 +128,7 @@ impl<S: Scalar> Along<S> {
     }
 }
 
-/// `x + factor y`
+/// Computes `x + factor y`
 fn plus<S: Scalar>(mut x: Array<S>, y: &Array<S>, factor: &S) -> Array<S> {
     x.iter_mut().zip(y.iter()).for_each(|(x, y)| *x += factor * y);
     x
@@ -163,10 +163,10 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
 /// The norm up to which numbers of more bits than 53 are approximated.
 const HALF: f64 = 0.5;
 
-/// The degree for which the approximation of matrices of norm up to 1/2 is right to a distance from
-/// 1 to the next number: the relative error is at most `2^(3-2q) q!^2 / ((2q)! (2q+1)!)` (Golub and
-/// Van Loan, *Matrix Computations*, section 9.3), taken for the derivative, too, with a quarter of
-/// it in hand.
+/// Returns the degree for which the approximation of matrices of norm up to 1/2 is right to a
+/// distance from 1 to the next number: the relative error is at most
+/// `2^(3-2q) q!^2 / ((2q)! (2q+1)!)` (Golub and Van Loan, *Matrix Computations*, section 9.3),
+/// taken for the derivative, too, with a quarter of it in hand.
 fn fine_degree(unit: f64) -> i64 {
     let mut bound = 8.0; // q = 0
     (1..)
@@ -179,7 +179,7 @@ fn fine_degree(unit: f64) -> i64 {
         .max(3)
 }
 
-/// The odd and the even terms of `N`.
+/// Returns the odd and the even terms of `N`.
 fn halves<S: Scalar>(
     x: &Along<S>,
     n: usize,
@@ -224,7 +224,7 @@ fn halves<S: Scalar>(
     Ok((x.times(&sum(1)?)?, sum(0)?))
 }
 
-/// The greatest sum of the moduli in a row, by value.
+/// Returns the greatest sum of the moduli in a row, by value.
 fn norm<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     n: usize,

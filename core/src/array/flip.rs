@@ -1,7 +1,7 @@
 //! Transposes of matrices of 64-bit floats: blocks of 4 x 4 through vector registers.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
-/// How many columns are read at a time, so that the rows that they become stay in the nearest
+/// Number of columns that are read at a time, so that the rows that they become stay in the nearest
 /// cache.
 pub(super) const COLUMNS: usize = 64;
 
@@ -32,7 +32,7 @@ mod x86 {
 
     use super::COLUMNS;
 
-    /// The starts of fours that cover a range; the last one may overlap the one before.
+    /// Returns the starts of fours that cover a range; the last one may overlap the one before.
     #[inline(always)]
     fn fours(first: usize, end: usize) -> impl Iterator<Item = usize> {
         (first..end).step_by(4).map(move |k| k.min(end - 4))
@@ -72,10 +72,10 @@ mod x86 {
         }
     }
 
-    /// The two numbers at an address, and two further on.
+    /// Returns the two numbers at an address, and two further on.
     ///
     /// # Safety
-    /// They are there.
+    /// The caller guarantees that the numbers are in bounds.
     #[target_feature(enable = "avx")]
     #[inline]
     unsafe fn pairs(at: *const f64, step: usize) -> __m256d {

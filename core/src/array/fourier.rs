@@ -24,10 +24,10 @@ impl fmt::Debug for Transforms {
 }
 
 impl Transforms {
-    /// As [`fft`], prepared once for each length.
+    /// Computes [`fft`] with a plan that is prepared once for each length.
     ///
     /// # Errors
-    /// As [`fft`].
+    /// Fails when [`fft`] does.
     pub fn fft<T: Real, S: Scalar<Real = T>>(
         &mut self,
         a: &Array<S>,
@@ -55,9 +55,9 @@ impl Transforms {
     }
 }
 
-/// `y_k = sum_j a_j e^(-2 pi i j k / n)` along the last axis; `back`: with `+`. Neither is divided
-/// by n: going there and back multiplies by n. O(n log n) on floats; on other number types where
-/// the prime factors of n are small, a prime factor p costs p times as much.
+/// Computes `y_k = sum_j a_j e^(-2 pi i j k / n)` along the last axis; `back`: with `+`. Neither is
+/// divided by n: going there and back multiplies by n. O(n log n) on floats; on other number types
+/// where the prime factors of n are small, a prime factor p costs p times as much.
 ///
 /// # Errors
 /// The numbers are real ones: the roots of unity are not among them.
@@ -89,7 +89,8 @@ fn by_decimation<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// `e^(-+2 pi i k / n)`; `None` for a real number type that lacks one. Quarter turns are exact.
+/// Computes `e^(-+2 pi i k / n)`; `None` for a real number type that lacks one. Quarter turns are
+/// exact.
 fn roots<T: Real, S: Scalar<Real = T>>(n: usize, back: bool) -> Option<Vec<S>> {
     let length = i64::try_from(n).ok()?;
     (0..length)

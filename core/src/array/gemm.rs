@@ -15,12 +15,12 @@ pub(super) struct Factor<'a, S> {
     /// The rows and columns of the factor itself.
     pub rows: usize,
     pub columns: usize,
-    /// Whether the transpose of the factor lies in memory.
+    /// True if the transpose of the factor lies in memory.
     pub transposed: bool,
 }
 
 impl<S> Factor<'_, S> {
-    /// From one row to the next, and from one column to the next.
+    /// Returns the strides from one row to the next, and from one column to the next.
     fn steps(&self) -> (isize, isize) {
         let (down, right) = if self.transposed { (1, self.rows) } else { (self.columns, 1) };
         (down.cast_signed(), right.cast_signed())
@@ -29,14 +29,14 @@ impl<S> Factor<'_, S> {
 
 /// Numbers of which there is a product in blocks.
 pub(super) trait Blocked: Sized {
-    /// Whether they are their own conjugates.
+    /// True if the numbers are their own conjugates.
     const REAL: bool;
-    /// `c = a b`, row-major. Nothing is conjugated.
+    /// Computes `c = a b`, row-major. Nothing is conjugated.
     fn multiply(a: Factor<'_, Self>, b: Factor<'_, Self>, c: &mut [Self]);
 }
 
-/// The sizes `m`, `k` and `n` of a product whose factors and result hold as many elements as they
-/// must.
+/// Returns the sizes `m`, `k` and `n` of a product whose factors and result hold as many elements
+/// as they must.
 fn checked<S>(a: Factor<'_, S>, b: Factor<'_, S>, c: &[S]) -> (usize, usize, usize) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(b.rows, k, "the factors fit");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// All shapes around the blocks of the kernels, each factor as it is and transposed. What lies
-    /// behind the result in memory stays as it is.
+    /// after the result in memory stays as it is.
     #[test]
     fn products_are_exact_and_stay_inside() {
         let lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 33];

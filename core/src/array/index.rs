@@ -38,7 +38,7 @@ pub fn transpose<T: Clone + 'static>(a: &Array<T>, out: &mut Array<T>) -> Result
     Ok(())
 }
 
-/// A shape whose last two axes have changed places.
+/// Returns a shape whose last two axes have changed places.
 fn swapped<T>(a: &Array<T>) -> Shape {
     let mut shape = a.shape();
     let rank = shape.len();
@@ -111,7 +111,7 @@ pub fn permute<T: Clone>(
     Ok(())
 }
 
-/// `len` elements along an axis, from `start` on.
+/// Copies `len` elements along an axis, from `start` on.
 ///
 /// # Errors
 /// There is no such axis, or the range leaves it.
@@ -127,10 +127,10 @@ pub fn slice<T: Clone + Zero>(
     Ok(())
 }
 
-/// `part` at its place among zeros, in the given shape: what [`slice()`] undoes.
+/// Places `part` among zeros, in the given shape: what [`slice()`] undoes.
 ///
 /// # Errors
-/// It does not fit there.
+/// The array does not fit there.
 pub fn embed<T: Clone + Zero>(
     part: &Array<T>,
     shape: &[usize],
@@ -143,10 +143,10 @@ pub fn embed<T: Clone + Zero>(
     Ok(())
 }
 
-/// `whole` with `part` in its place.
+/// Overwrites a part of `whole` with `part`.
 ///
 /// # Errors
-/// It does not fit there.
+/// The part does not fit there.
 pub fn paste<T: Clone>(
     part: &Array<T>,
     whole: &mut Array<T>,
@@ -161,7 +161,7 @@ pub fn paste<T: Clone>(
 /// Joins two arrays along an axis.
 ///
 /// # Errors
-/// They differ along another axis.
+/// The arrays differ along another axis.
 pub fn concat<T: Clone>(
     a: &Array<T>,
     b: &Array<T>,
@@ -206,7 +206,7 @@ pub(crate) fn cut_off<T>(a: &mut Array<T>, axis: i64, start: i64, len: i64) -> b
     true
 }
 
-/// [`concat`] into `a` itself, if the elements of `b` come behind all of its own and there is
+/// [`concat`] into `a` itself, if the elements of `b` come after all of its own and there is
 /// memory for them. Says whether that is so; if not, nothing has changed.
 pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> bool {
     let (mut shape, other) = (a.shape(), b.shape());
@@ -223,7 +223,7 @@ pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> boo
     true
 }
 
-/// The elements of `a` in another shape: in the same order, cut off or followed by zeros.
+/// Reshapes `a`: its elements in the same order, cut off or followed by zeros.
 pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     let count = shape.iter().product();
     if a.len() != count {
@@ -232,7 +232,7 @@ pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     a.set_shape(shape);
 }
 
-/// `a[indices[0]], a[indices[1]], …` along the first axis.
+/// Gathers `a[indices[0]], a[indices[1]], …` along the first axis.
 ///
 /// # Errors
 /// An index is out of range.
@@ -287,10 +287,10 @@ pub fn scatter<T: Clone + Zero>(
     Ok(())
 }
 
-/// `a` repeated to another shape.
+/// Broadcasts `a` to another shape.
 ///
 /// # Errors
-/// It does not broadcast to that.
+/// The array does not broadcast to that shape.
 pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Result<(), ArrayError> {
     let from = a.shape();
     if super::broadcast(&from, to).as_deref() != Some(to) {
@@ -306,7 +306,7 @@ pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Resul
     Ok(())
 }
 
-/// The elements on and below the k-th diagonal of each matrix, or on and above it; the others
+/// Keeps the elements on and below the k-th diagonal of each matrix, or on and above it; the others
 /// are 0. The 0-th is the main diagonal, the first the one above it.
 ///
 /// # Errors
@@ -341,7 +341,7 @@ pub fn reshape<T>(a: &mut Array<T>, lengths: &[i64]) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// The shape that [`reshape`] gives an array of another one.
+/// Returns the shape that [`reshape`] gives an array of another one.
 ///
 /// # Errors
 /// The lengths do not multiply to the number of elements.
@@ -362,7 +362,7 @@ pub(crate) fn reshaped(from: &[usize], lengths: &[i64]) -> Result<Shape, ArrayEr
     Ok(lengths.iter().map(|&d| usize::try_from(d).unwrap_or(rest)).collect())
 }
 
-/// A new axis of length 1 before the axis of the given number, or behind all.
+/// Inserts an axis of length 1 before the axis of the given number, or after all.
 ///
 /// # Errors
 /// There are fewer axes.
@@ -379,7 +379,7 @@ pub fn insert_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// Without an axis of length 1.
+/// Removes an axis of length 1.
 ///
 /// # Errors
 /// There is no such axis, it is longer, or it is the only one.
@@ -395,7 +395,7 @@ pub fn drop_axis<T>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
     Ok(())
 }
 
-/// The main diagonal of a matrix.
+/// Copies the main diagonal of a matrix.
 ///
 /// # Errors
 /// It is no matrix.
@@ -409,7 +409,7 @@ pub fn diagonal<T: Clone>(a: &Array<T>, out: &mut Array<T>) -> Result<(), ArrayE
     }
 }
 
-/// The square matrix with the given diagonal.
+/// Creates the square matrix with the given diagonal.
 ///
 /// # Errors
 /// It is no vector.

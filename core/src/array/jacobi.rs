@@ -26,8 +26,8 @@ const SWEEPS: usize = 60;
 /// Bits beyond which numbers count as exact.
 const MOST_BITS: i32 = 1000;
 
-/// The distance from 1 to the next number, if that is less than `f64` has. Those that compute
-/// without rounding have none.
+/// Returns the distance from 1 to the next number, if that is less than `f64` has. Those that
+/// compute without rounding have none.
 pub(super) fn fine_unit<T: Real>() -> Option<f64> {
     let is_seen = |bits: i32| {
         let step = T::lit((-f64::from(bits)).exp2());
@@ -73,7 +73,7 @@ impl<T: Real, S: Scalar<Real = T>> Rotation<S> {
         Rotation { s_phase: s.clone() * &phase, c_phase: c.clone() * &phase, c, s }
     }
 
-    /// Turns two columns: `(c x - s e^{-i phi} y, s x + c e^{-i phi} y)`.
+    /// Rotates two columns: `(c x - s e^{-i phi} y, s x + c e^{-i phi} y)`.
     fn columns<'x>(&self, pairs: impl Iterator<Item = (&'x mut S, &'x mut S)>)
     where
         S: 'x,
@@ -86,14 +86,14 @@ impl<T: Real, S: Scalar<Real = T>> Rotation<S> {
     }
 }
 
-/// Two parts of a list that do not overlap, `length` long, of numbers `p < q`.
+/// Returns two parts of a list that do not overlap, `length` long, of numbers `p < q`.
 fn two<S>(list: &mut [S], length: usize, p: usize, q: usize) -> (&mut [S], &mut [S]) {
     let (low, high) = list.split_at_mut(q * length);
     (&mut low[p * length..(p + 1) * length], &mut high[..length])
 }
 
-/// The eigenvalues of the Hermitian part of a matrix in ascending order, and its eigenvectors, one
-/// behind the other. `None` where it does not converge.
+/// Returns the eigenvalues of the Hermitian part of a matrix in ascending order, and its
+/// eigenvectors, one after the other. `None` where it does not converge.
 pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(
     n: usize,
     a: &[S],
@@ -149,8 +149,8 @@ pub(super) fn eigh<T: Real, S: Scalar<Real = T>>(
     Some((order.into_iter().map(|k| values[k].clone()).collect(), vectors))
 }
 
-/// The singular values of a matrix in descending order, and its singular vectors, of the longer
-/// side so many as asked for. `None` where it does not converge.
+/// Returns the singular values of a matrix in descending order, and its singular vectors, of the
+/// longer side as many as requested. `None` where it does not converge.
 pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     a: &[S],
     (m, n): (usize, usize),
@@ -216,8 +216,8 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     Some(Factors { values, left, right })
 }
 
-/// A unit vector that is orthogonal to some of length m that lie one behind the other, fewer than
-/// m.
+/// Returns a unit vector that is orthogonal to some of length m that lie one after the other, fewer
+/// than m.
 fn beside<T: Real, S: Scalar<Real = T>>(vectors: &[S], m: usize) -> Vec<S> {
     // Of the axes that which is least among them: some part of it is left.
     let within = |k: usize| T::sum(vectors.chunks_exact(m).map(|v| v[k].abs2()));

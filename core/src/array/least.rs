@@ -25,13 +25,14 @@ use super::{
     value::is_carrying,
 };
 
-/// Where an element of the diagonal of the triangle is less than this part of all, the singular
-/// values tell the rank.
+/// Threshold on the diagonal of the triangle: if an element is less than this part of all, the
+/// singular values tell the rank.
 const DOUBTFUL: f64 = 1e-7;
 
-/// The pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with `A A^+ A = A`,
-/// `A^+ A A^+ = A^+` and both products Hermitian. Singular values of at most `max(m, n)` times
-/// 2^-52 of the greatest count as 0, of numbers with more bits that many times the last of them.
+/// Computes the pseudoinverse `A^+` of Moore and Penrose of a matrix `m x n`: `n x m`, with
+/// `A A^+ A = A`, `A^+ A A^+ = A^+` and both products Hermitian. Singular values of at most
+/// `max(m, n)` times 2^-52 of the greatest count as 0, of numbers with more bits that many times
+/// the last of them.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, pinv};
@@ -108,9 +109,9 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     product(&y, &left, true, false)
 }
 
-/// The `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a matrix
-/// `m x n` and a vector of `m`, or for each column of a matrix with as many rows. Singular values
-/// of at most `max(m, n)` times 2^-52 of the greatest count as 0.
+/// Computes the `x` of least norm among those that make the norm of `A x - b` least, `A^+ b`, for a
+/// matrix `m x n` and a vector of `m`, or for each column of a matrix with as many rows. Singular
+/// values of at most `max(m, n)` times 2^-52 of the greatest count as 0.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, lstsq};
@@ -123,7 +124,7 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
 /// ```
 ///
 /// Derivatives are those along which the rank of `A` stays. 2 m n^2 operations where `A` has full
-/// rank, more where that is in doubt, as for [`pinv`].
+/// rank, more where the rank is uncertain, as for [`pinv`].
 ///
 /// # Errors
 /// The shapes do not fit, or `A` is not of full rank and has infinite or undefined elements, or
@@ -159,14 +160,14 @@ pub fn lstsq<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// The solution of a system of full rank; `None` where that is in doubt.
+/// Returns the solution of a system of full rank; `None` where the rank is uncertain.
 fn independent<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
     b: &Array<S>,
     (m, n, count): (usize, usize, usize),
 ) -> Result<Option<Array<S>>, ArrayError> {
-    // A, or A^H if that is higher; its columns one behind the other.
+    // A, or A^H if that is higher; its columns one after the other.
     let is_wide = m < n;
     let columns = match is_wide {
         true => a.iter().map(S::conj).collect(),

@@ -9,7 +9,7 @@ impl<T, const N: usize> From<[T; N]> for Array<T> {
 }
 
 impl<T> Array<T> {
-    /// A matrix from its rows.
+    /// Returns a matrix from its rows.
     ///
     /// ```
     /// use ketgrad_core::array::Array;
@@ -24,7 +24,8 @@ impl<T> Array<T> {
         array
     }
 
-    /// An array of the same shape, from each element, in the same memory where that is possible.
+    /// Returns an array of the same shape, from each element, in the same memory where that is
+    /// possible.
     #[must_use]
     pub fn map_into<U>(self, f: impl FnMut(T) -> U) -> Array<U> {
         Array { items: self.items.into_iter().map(f).collect(), dims: self.dims }

@@ -92,14 +92,14 @@ pub struct Array<T> {
 }
 
 impl<T> Default for Array<T> {
-    /// The vector without elements.
+    /// Returns the vector without elements.
     fn default() -> Array<T> {
         Array { items: Vec::new(), dims: Shape::new() }
     }
 }
 
 impl<T> Array<T> {
-    /// The elements in row-major order, with a length for each axis.
+    /// Returns the elements in row-major order, with a length for each axis.
     ///
     /// # Errors
     /// There are no axes, or the number of elements is not the product of the lengths.
@@ -114,7 +114,7 @@ impl<T> Array<T> {
         Ok(array)
     }
 
-    /// The length along each axis.
+    /// Returns the length along each axis.
     #[must_use]
     pub fn shape(&self) -> Shape {
         if self.dims.is_empty() {
@@ -124,25 +124,25 @@ impl<T> Array<T> {
         }
     }
 
-    /// How many axes it has.
+    /// Returns the number of axes.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dims.len().max(1)
     }
 
-    /// Whether it has one axis.
+    /// Returns true if the array has one axis.
     #[must_use]
     pub fn is_vector(&self) -> bool {
         self.dims.is_empty()
     }
 
-    /// Whether two arrays have the same shape.
+    /// Returns true if two arrays have the same shape.
     #[must_use]
     pub fn same_shape<U>(&self, other: &Array<U>) -> bool {
         self.items.len() == other.items.len() && self.dims == other.dims
     }
 
-    /// Whether it has this shape.
+    /// Returns true if the array has this shape.
     pub(crate) fn is_of(&self, shape: &[usize]) -> bool {
         if self.dims.is_empty() {
             shape == [self.items.len()]
@@ -151,19 +151,19 @@ impl<T> Array<T> {
         }
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     #[must_use]
     pub fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     #[must_use]
     pub fn into_items(self) -> Vec<T> {
         self.items
     }
 
-    /// How many elements it has memory for.
+    /// Returns the number of elements that it has memory for.
     pub(crate) fn capacity(&self) -> usize {
         self.items.capacity()
     }
@@ -176,13 +176,13 @@ impl<T> Array<T> {
         }
     }
 
-    /// An array of the same shape, from each element.
+    /// Returns an array of the same shape, from each element.
     #[must_use]
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Array<U> {
         Array { items: self.items.iter().map(f).collect(), dims: self.dims.clone() }
     }
 
-    /// The same elements in another shape with as many elements.
+    /// Reshapes the array to a shape with as many elements.
     pub(crate) fn set_shape(&mut self, shape: &[usize]) {
         debug_assert_eq!(shape.iter().product::<usize>(), self.items.len());
         self.dims.clear();
@@ -197,13 +197,13 @@ impl<T> Array<T> {
         self.dims.clone_from(&other.dims);
     }
 
-    /// The elements as those of a vector, to be changed in number.
+    /// Returns the elements as those of a vector, to be changed in number.
     pub(crate) fn as_vec(&mut self) -> &mut Vec<T> {
         self.dims.clear();
         &mut self.items
     }
 
-    /// The elements for a shape, of which whoever calls writes each: they are what was there
+    /// Returns the elements for a shape, each of which the caller writes: they keep what was there
     /// before, or `blank`.
     pub(crate) fn overwrite(&mut self, shape: &[usize], blank: &T) -> &mut [T]
     where
@@ -214,13 +214,13 @@ impl<T> Array<T> {
         &mut self.items
     }
 
-    /// A shape without its elements, for who asks for the shape alone.
+    /// Creates a shape without its elements, for code that reads the shape alone.
     pub(crate) fn hollow(&mut self, shape: &[usize]) {
         self.items.clear();
         self.dims = Shape::from_slice(shape);
     }
 
-    /// The elements, to be exchanged for as many as the shape holds.
+    /// Returns the elements, to be exchanged for as many as the shape holds.
     pub(crate) fn elements(&mut self) -> &mut Vec<T> {
         &mut self.items
     }
@@ -234,7 +234,7 @@ impl<T> Array<T> {
         self.dims.clone_from(&other.dims);
     }
 
-    /// The elements, to be filled up to what `shape` holds; whoever calls does so.
+    /// Returns the elements, which the caller fills up to the number that `shape` holds.
     pub(crate) fn start(&mut self, shape: &[usize]) -> &mut Vec<T> {
         self.items.clear();
         self.dims.clear();

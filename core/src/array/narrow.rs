@@ -1,21 +1,20 @@
-//! Products of narrow matrices of floats: a few rows and columns of the result at a time, in
-//! registers.
+//! Microkernel for products of narrow matrices of floats: a few rows and columns of the result at a
+//! time, in registers.
 //!
 //! A product in blocks that fit the caches pays for copying its factors; here only a panel of 16
-//! columns of the second factor is copied. Each number of a result is a sum along `k`, 64 terms at
-//! a time, with products and sums rounded once together (processors that cannot do this at once
-//! take another way).
+//! columns of the second factor is packed. Each number of a result is a sum along `k`, 64 terms at
+//! a time, by fused multiply-add (processors without that use another algorithm).
 
 use crate::scalar::{Loop, fused, wide};
 
 use super::product::Sides;
 
-/// Rows of the result at a time; of wide ones twice as many, where there are so many.
+/// Rows of the result at a time; of wide ones twice as many, if there are enough.
 const ROWS: usize = 4;
 /// Rows of the second factor that are copied at a time.
 const PANEL: usize = 64;
 
-/// Whether a product `m x k` by `k x n` is done here.
+/// Returns true if a product `m x k` by `k x n` is computed here.
 pub(super) fn is_narrow((m, k, n): (usize, usize, usize), sides: Sides) -> bool {
     let few = match sides {
         Sides::First => m <= PANEL && n <= PANEL,
@@ -88,8 +87,8 @@ fn plain<const W: usize>(product: Narrow<'_>) {
     }
 }
 
-/// `G` times `R` rows of the first factor times a panel, or what a panel adds to as many rows of
-/// the result. Arrays of more than four rows would not stay in registers.
+/// Computes `G` times `R` rows of the first factor times a panel, or what a panel adds to as many
+/// rows of the result. Arrays of more than four rows would not stay in registers.
 #[allow(clippy::too_many_arguments, reason = "the places of two matrices")]
 #[inline(always)]
 fn rows<const W: usize, const R: usize, const G: usize>(
@@ -113,7 +112,7 @@ fn rows<const W: usize, const R: usize, const G: usize>(
     // A copy, so that the sums themselves stay in registers.
     let done = sums;
     if !more && count == n && c.len() >= (G * R - 1) * n + W {
-        // What is too much lies where the next row will be.
+        // The surplus lies where the next row will be.
         for r in 0..G * R {
             if let Some(c) = c.get_mut(r * n..).and_then(|c| c.first_chunk_mut::<W>()) {
                 *c = done[r / R][r % R];
@@ -139,8 +138,8 @@ fn first<const W: usize>(product: Narrow<'_>) {
         for j in (0..n).step_by(W) {
             let mut sums = [[0.0; W]; ROWS];
             let (x, y) = (&a[i.min(a.len())..], &b[j.min(b.len())..]);
-            // What is read behind the end of a row is not written; behind the last ones there is
-            // nothing.
+            // Elements that are read after the end of a row are not written; after the last ones
+            // there is nothing.
             let safe = |len: usize, width: usize, step: usize| {
                 len.checked_sub(width).map_or(0, |n| n / step + 1)
             };
@@ -163,7 +162,7 @@ fn first<const W: usize>(product: Narrow<'_>) {
     }
 }
 
-/// The first numbers; zeros where there are none.
+/// Returns the first numbers; zeros where there are none.
 #[inline(always)]
 fn row<const N: usize>(from: &[f64]) -> [f64; N] {
     let mut row = [0.0; N];

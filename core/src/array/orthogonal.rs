@@ -1,8 +1,8 @@
 //! Orthonormal columns and a triangle: reflections, on every number type.
 //!
-//! Which way a column is reflected is decided by its value; what the numbers carry besides
-//! (derivatives, uncertainty) goes through the same operations. Source: Golub and Van Loan, *Matrix
-//! Computations*, section 5.2.
+//! The direction of a reflection is decided by the value of the column; what the numbers carry
+//! besides (derivatives, uncertainty) goes through the same operations. Source: Golub and Van Loan,
+//! *Matrix Computations*, section 5.2.
 
 use std::{array::from_fn, cmp::Ordering};
 
@@ -13,10 +13,10 @@ use super::{Array, ArrayError};
 /// Sums are taken in as many columns, so that none waits for the one before.
 const COLUMNS: usize = 16;
 
-/// The matrix `Q` of orthonormal columns, `m x n`, and below it the upper triangular `R`, `n x n`,
-/// whose diagonal is not negative, with `A = Q R`, for a matrix with at least as many rows as
-/// columns. Both are unique where the columns of `A` are linearly independent; else there are zeros
-/// in the diagonal of `R`, and derivatives are not defined.
+/// Computes the matrix `Q` of orthonormal columns, `m x n`, and below it the upper triangular `R`,
+/// `n x n`, whose diagonal is not negative, with `A = Q R`, for a matrix with at least as many rows
+/// as columns. Both are unique where the columns of `A` are linearly independent; else there are
+/// zeros in the diagonal of `R`, and derivatives are not defined.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, qr};
@@ -70,14 +70,14 @@ pub(super) struct Reflected<T, S> {
     columns: Vec<S>,
     /// The diagonal of `R`.
     elements: Vec<T>,
-    /// Its signs.
+    /// Signs of the reflected columns.
     signs: Vec<S>,
     /// The `t` of each reflection.
     factors: Vec<S>,
 }
 
 impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
-    /// Of columns of `m` elements, one behind the other.
+    /// Reflects columns of `m` elements, one after the other.
     ///
     /// # Errors
     /// Numbers side by side do not agree about a sign.
@@ -115,7 +115,7 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
         Ok(Reflected { m, columns, elements, signs, factors })
     }
 
-    /// An element on or above the diagonal of `R`.
+    /// Returns an element on or above the diagonal of `R`.
     pub(super) fn element(&self, i: usize, j: usize) -> S {
         if i == j {
             S::from_real(self.elements[i].clone())
@@ -124,19 +124,19 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
         }
     }
 
-    /// `H^H x`
+    /// Computes `H^H x`.
     pub(super) fn turn(&self, x: &mut [S]) {
         for (k, t) in self.factors.iter().enumerate() {
             reflect(&self.columns[k * self.m + k..(k + 1) * self.m], &t.conj(), &mut x[k..]);
         }
     }
 
-    /// `H x`
+    /// Computes `H x`.
     pub(super) fn turn_back(&self, x: &mut [S]) {
         self.reflect_back(self.factors.len(), x);
     }
 
-    /// The first so many reflections.
+    /// Applies the first `count` reflections, the last one first.
     fn reflect_back(&self, count: usize, x: &mut [S]) {
         for k in (0..count).rev() {
             reflect(&self.columns[k * self.m + k..(k + 1) * self.m], &self.factors[k], &mut x[k..]);
@@ -144,8 +144,9 @@ impl<T: Real, S: Scalar<Real = T>> Reflected<T, S> {
     }
 }
 
-/// `H = 1 - t v v^H` that leaves `x` its first element alone: that element, its sign, and `t`. The
-/// vector becomes `v`, whose first element is 1; where there is nothing to do `t` is 0.
+/// Computes the reflection `H = 1 - t v v^H` that leaves `x` its first element alone: that element,
+/// its sign, and `t`. The vector becomes `v`, whose first element is 1; where there is nothing to
+/// do `t` is 0.
 pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     x: &mut [S],
@@ -177,7 +178,7 @@ pub(super) fn reflection<T: Real, S: Scalar<Real = T>>(
     Ok((element, -sign, t))
 }
 
-/// `x - t v (v^H x)`
+/// Computes `x - t v (v^H x)`.
 fn reflect<S: Scalar>(v: &[S], t: &S, x: &mut [S]) {
     if !t.is_exact_zero() {
         wide::<S, _>(Reflect { v, t, x });

@@ -14,7 +14,7 @@ use super::{
     sum::COLUMNS,
 };
 
-/// Which factors of a product are taken as their adjoint (the conjugate transpose).
+/// Factors of a product that are taken as their adjoint (the conjugate transpose).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sides {
     Plain,
@@ -24,8 +24,8 @@ pub(crate) enum Sides {
     Second,
 }
 
-/// The product of two matrices, or of stacks of matrices: their leading axes are broadcast.
-/// `first`, `second`: take the adjoint of that factor; not of both.
+/// Computes the product of two matrices, or of stacks of matrices: their leading axes are
+/// broadcast. `first`, `second`: take the adjoint of that factor; not of both.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, matmul};
@@ -51,7 +51,7 @@ pub fn matmul<S: Conj>(
     matmul_as([a, b], [&a.shape(), &b.shape()], first, second, out)
 }
 
-/// The product of two arrays that are read as if they had these shapes.
+/// Computes the product of two arrays that are read as if they had these shapes.
 pub(super) fn matmul_as<S: Conj>(
     [a, b]: [&Array<S>; 2],
     shapes @ [a_shape, b_shape]: [&[usize]; 2],
@@ -91,7 +91,8 @@ pub(super) fn matmul_as<S: Conj>(
     Ok(())
 }
 
-/// How two stacks of matrices fit: the shape of the stack of products `m x n`, of sums of `k` each.
+/// Dimensions of a product of two stacks of matrices: the shape of the stack of products `m x n`,
+/// of sums of `k` each.
 struct Fit {
     sides: Sides,
     stack: Shape,
@@ -119,7 +120,7 @@ fn fit([a, b]: [&[usize]; 2], first: bool, second: bool) -> Result<Fit, ArrayErr
     Ok(Fit { sides, stack, m, k, n })
 }
 
-/// The shape of a product of matrices.
+/// Returns the shape of a product of matrices.
 ///
 /// # Errors
 /// The shapes do not fit.
@@ -134,7 +135,7 @@ pub(crate) fn matmul_shape<S>(
     Ok(stack)
 }
 
-/// From this length on along every axis a product in blocks pays for its packing.
+/// Smallest length of every axis at which a product in blocks pays for its packing.
 const BLOCKED: usize = 8;
 
 /// Multiplies the given pairs of matrices in blocks, if their numbers are of the type `T`.
@@ -196,12 +197,12 @@ fn narrow(
 /// and not as `k`.
 const SUMMED: usize = 512;
 
-/// `c = a b` for zeroed `c`, all row-major.
+/// Computes `c = a b` for zeroed `c`, all row-major.
 fn multiply<S: Conj>(a: &[S], b: &[S], c: &mut [S], size: (usize, usize, usize), sides: Sides) {
     summed(a, b, c, size, sides, 0..size.1);
 }
 
-/// The terms of `a b` along a range of `k`, added to `c`.
+/// Adds the terms of `a b` along a range of `k` to `c`.
 fn summed<S: Conj>(
     a: &[S],
     b: &[S],
@@ -241,7 +242,7 @@ fn summed<S: Conj>(
     }
 }
 
-/// `tr(A B)` without the product. O(m n).
+/// Computes `tr(A B)` without the product. O(m n).
 ///
 /// # Errors
 /// The matrices are not `m x n` and `n x m`.
@@ -270,7 +271,8 @@ pub fn trace_product<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayErro
     Ok(sum(&columns) + rest)
 }
 
-/// The full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`. O(m n).
+/// Computes the full convolution of two vectors, `y_k = sum_i a_i b_(k-i)`, of length `m + n - 1`.
+/// O(m n).
 ///
 /// # Errors
 /// They are no vectors, or one is empty.
@@ -287,8 +289,8 @@ pub fn convolve<S: Ring>(a: &Array<S>, b: &Array<S>, out: &mut Array<S>) -> Resu
     Ok(())
 }
 
-/// Where a kernel fits into a signal: `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m
-/// n).
+/// Computes the cross-correlation where the kernel fits into the signal:
+/// `y_k = sum_i a_(k+i) conj(b_i)`, of length `m - n + 1`. O(m n).
 ///
 /// # Errors
 /// They are no vectors, the kernel is empty, or longer than the signal.

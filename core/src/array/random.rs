@@ -25,7 +25,8 @@ fn normal(key: i64, place: i64) -> f64 {
     (-2.0 * libm::log1p(-u)).sqrt() * libm::cos(TAU * v)
 }
 
-/// An array of the given shape of numbers between 0 and 1, or of normal ones, as constants.
+/// Computes an array of the given shape of numbers between 0 and 1, or of normal ones, as
+/// constants.
 ///
 /// # Errors
 /// There is no such shape, or it has too many elements.
@@ -51,7 +52,7 @@ pub fn random<T: Real>(
     Ok(())
 }
 
-/// The shape that a list says.
+/// Returns the shape that a list says.
 pub(crate) fn random_shape(lengths: &[i64], limit: usize) -> Result<Shape, ArrayError> {
     if lengths.is_empty() || count(lengths, limit).is_err() {
         return Err(ArrayError::Lengths { given: lengths.to_vec(), limit });

@@ -11,7 +11,7 @@ use super::{
     checked_axis, sum,
 };
 
-/// The axis, and the shape with length 1 along it.
+/// Returns the axis, and the shape with length 1 along it.
 pub(crate) fn reduced(
     op: &'static str,
     axis: i64,
@@ -47,7 +47,7 @@ fn sums<S: Ring>(a: &[S], from: &[usize], to: &[usize], out: &mut Array<S>) {
 /// Sums what broadcasting repeated: to another shape, which broadcasts to that of `a`.
 ///
 /// # Errors
-/// It does not.
+/// The shape `to` does not broadcast to that of `a`.
 pub fn sum_like<S: Ring>(a: &Array<S>, to: &[usize], out: &mut Array<S>) -> Result<(), ArrayError> {
     let from = a.shape();
     if broadcast(&from, to).as_ref() != Some(&from) {
@@ -58,7 +58,7 @@ pub fn sum_like<S: Ring>(a: &Array<S>, to: &[usize], out: &mut Array<S>) -> Resu
     Ok(())
 }
 
-/// The sums up to each element along an axis; `back`: from each element on.
+/// Computes the sums up to each element along an axis; `back`: from each element on.
 ///
 /// # Errors
 /// There is no such axis.
@@ -79,8 +79,8 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
     Ok(())
 }
 
-/// The square root of the sum of the squared moduli. Of zeros the derivative is 0, as that of the
-/// absolute value, and there are none of higher order.
+/// Returns the square root of the sum of the squared moduli. Of zeros the derivative is 0, as that
+/// of the absolute value, and there are none of higher order.
 #[must_use]
 pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     let mut total = T::zero();
@@ -99,7 +99,7 @@ pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     }
 }
 
-/// The product of all elements.
+/// Returns the product of all elements.
 #[must_use]
 pub fn product<S: Ring>(a: &[S]) -> S {
     // Four chains, so that one product need not wait for the one before.
@@ -114,8 +114,8 @@ pub fn product<S: Ring>(a: &[S]) -> S {
     (a * &b) * &(c * &d)
 }
 
-/// For each element the product of all others: the gradient of the product, also where elements are
-/// zero.
+/// Computes for each element the product of all others: the gradient of the product, also where
+/// elements are zero.
 pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     let to = out.start(&a.shape());
     let mut before = S::one();
@@ -130,8 +130,8 @@ pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     }
 }
 
-/// `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`products_of_others`] changes along `v`.
-/// Both ways along the array, products of what was passed and their changes are carried. O(n).
+/// Computes `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`products_of_others`] changes along
+/// `v`. Both ways along the array, products of what was passed and their changes are carried. O(n).
 ///
 /// # Errors
 /// The shapes differ.
@@ -163,7 +163,7 @@ pub fn product_pairs<S: Ring>(
     Ok(())
 }
 
-/// The place of the greatest element, or of the least; the first of several.
+/// Returns the place of the greatest element, or of the least; the first of several.
 ///
 /// # Errors
 /// There are no elements, or numbers cannot be compared.
@@ -191,8 +191,8 @@ fn compare<T: Real>(op: &'static str, a: &T, b: &T) -> Result<Option<Ordering>, 
     a.try_cmp(b).map_err(|source| ArrayError::Undecided { op, source })
 }
 
-/// The order that sorts a vector: the place of the least element, of the next, … Equal elements
-/// keep their order, and a NaN counts as greater than all numbers. O(n log n).
+/// Computes the order that sorts a vector: the place of the least element, of the next, … Equal
+/// elements keep their order, and a NaN counts as greater than all numbers. O(n log n).
 ///
 /// # Errors
 /// It is no vector, or numbers cannot be compared.
@@ -214,7 +214,7 @@ pub fn argsort<T: Real>(a: &Array<T>, out: &mut Array<i64>) -> Result<(), ArrayE
     Ok(())
 }
 
-/// How many numbers are worked on at once.
+/// Number of numbers in a chunk.
 const STRETCH: usize = 128;
 
 /// A few numbers on their way.
@@ -245,8 +245,8 @@ fn zip<S: Ring>(numbers: &mut [S], others: &[S], f: impl Fn(&mut S, &S)) {
     wide::<S, _>(Zip { numbers, others, f });
 }
 
-/// The greatest element, by which exponents are lessened so that they do not overflow; 0 for none.
-/// 0 for an infinite one too, which would make NaN of equal elements.
+/// Returns the greatest element, by which exponents are lessened so that they do not overflow; 0
+/// for none. 0 for an infinite one too, which would make NaN of equal elements.
 ///
 /// # Errors
 /// Numbers cannot be compared.
@@ -286,7 +286,7 @@ fn side_by_side<E>(
     Ok(())
 }
 
-/// The greatest element of each line, as a constant.
+/// Computes the greatest element of each line, as a constant.
 fn shifts<T: Real>(
     op: &'static str,
     a: &[T],
@@ -333,7 +333,7 @@ pub fn shift_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Resul
     })
 }
 
-/// `exp a_k / sum_j exp a_j` along an axis, without overflow.
+/// Computes `exp a_k / sum_j exp a_j` along an axis, without overflow.
 ///
 /// # Errors
 /// There is no such axis, or numbers cannot be compared.

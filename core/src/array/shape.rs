@@ -10,8 +10,8 @@ use super::ArrayError;
 /// The length along each axis.
 pub type Shape = SmallVec<[usize; 4]>;
 
-/// The shape that two shapes have in common when each is repeated along axes of length 1; `None`
-/// where they do not fit.
+/// Returns the shape that two shapes have in common when each is repeated along axes of length 1;
+/// `None` where they do not fit.
 #[must_use]
 pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
     let rank = a.len().max(b.len());
@@ -26,16 +26,16 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
         .collect()
 }
 
-/// The axis of the given number.
+/// Returns the axis of the given number.
 ///
 /// # Errors
-/// There is none.
+/// There is no such axis.
 pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usize, ArrayError> {
     let found = usize::try_from(axis).ok().filter(|&k| k < shape.len());
     found.ok_or_else(|| ArrayError::Axis { op, axis, shape: shape.to_vec() })
 }
 
-/// The place in row-major order of the element with the given indices, one for each axis.
+/// Returns the place in row-major order of the element with the given indices, one for each axis.
 ///
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
@@ -51,7 +51,7 @@ pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
     })
 }
 
-/// The indices of the element at the given place in row-major order, as text: `1,0`.
+/// Returns the indices of the element at the given place in row-major order, as text: `1,0`.
 #[must_use]
 pub fn indices_text(shape: &[usize], place: usize) -> String {
     let mut rest = place;
@@ -71,7 +71,7 @@ pub fn indices_text(shape: &[usize], place: usize) -> String {
 /// The most elements of an array that can be counted.
 pub(crate) const MAX_ELEMENTS: usize = isize::MAX as usize;
 
-/// How many elements an array of the given shape has.
+/// Returns the number of elements of an array of the given shape.
 ///
 /// # Errors
 /// A length is negative, or there are more than `limit` elements.
@@ -82,9 +82,9 @@ pub fn count(shape: &[i64], limit: usize) -> Result<i64, ArrayError> {
         .ok_or_else(|| ArrayError::Lengths { given: shape.to_vec(), limit })
 }
 
-/// How many elements an array of the given shape has. What this allows has no axes whose lengths
-/// multiply to more than `limit`, be the array empty along another one, so that products of lengths
-/// need not be checked again.
+/// Returns the number of elements of an array of the given shape. A shape that this allows has no
+/// axes whose lengths multiply to more than `limit`, be the array empty along another one, so that
+/// products of lengths need not be checked again.
 ///
 /// # Errors
 /// There are more than `limit`, or would be with the axes of length 0 left out.
@@ -98,7 +98,7 @@ pub(crate) fn checked_count(shape: &[usize], limit: usize) -> Result<usize, Arra
     })
 }
 
-/// A shape around an axis: how many elements there are before it, along it, and behind it.
+/// Numbers of elements before an axis, along it, and after it.
 #[must_use]
 pub fn axis_split(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     let (outer, rest) = shape.split_at(axis);
@@ -123,7 +123,7 @@ pub struct Strided {
 }
 
 impl Strided {
-    /// Over a shape, with a step for each axis.
+    /// Creates the iterator over a shape, with a stride for each axis.
     #[must_use]
     pub fn new(shape: &[usize], strides: &[usize]) -> Strided {
         Strided {
@@ -135,7 +135,7 @@ impl Strided {
         }
     }
 
-    /// An array of shape `from` read as one of shape `to`, to which it broadcasts.
+    /// Returns an array of shape `from` read as one of shape `to`, to which it broadcasts.
     #[must_use]
     pub fn broadcast(from: &[usize], to: &[usize]) -> Strided {
         Strided::new(to, &repeated_strides(from, to))
@@ -161,7 +161,7 @@ impl Iterator for Strided {
     }
 }
 
-/// How far apart the elements of `from` lie along each axis of `to`, to which it broadcasts; 0
+/// Returns the stride of `from` along each axis of `to`, to which it broadcasts; 0
 /// where they are repeated.
 pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
     let more = to.len().saturating_sub(from.len());
@@ -173,7 +173,7 @@ pub(super) fn repeated_strides(from: &[usize], to: &[usize]) -> Shape {
     (0..to.len()).map(stride).collect()
 }
 
-/// The step of each axis in row-major order.
+/// Returns the step of each axis in row-major order.
 pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut steps: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
     for k in (1..shape.len()).rev() {
@@ -182,8 +182,9 @@ pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 4]> {
     steps
 }
 
-/// The same places with as few axes as can be, at least one: those of length 1 are left out, and
-/// two become one where a step along the first is as far as all steps along the second.
+/// Merges axes, and returns the same places with as few as can be, at least one: those of length 1
+/// are left out, and two become one where a step along the first is as far as all steps along the
+/// second.
 fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
     let (mut lengths, mut steps) = (Shape::new(), Shape::new());
     for (&n, &step) in shape.iter().zip(strides).filter(|(n, _)| **n != 1) {
@@ -201,7 +202,7 @@ fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
     (lengths, steps)
 }
 
-/// An array read as one of a larger shape, stretch by stretch.
+/// Array broadcast to a larger shape, read chunk by chunk.
 ///
 /// Row by row of the larger shape, elements come in *runs*: a run is `length` elements, the same
 /// `period` elements of the array again and again. Axes that lie together in both are one.
@@ -217,8 +218,8 @@ pub(crate) struct Repeated {
     kept: Option<usize>,
 }
 
-/// So many runs of `length` elements, each of which is one number repeated: the first of these is
-/// at `at`, the next `step` further.
+/// Runs of `length` elements, `count` of them, each of which is one number repeated: the first of
+/// these is at `at`, the next `step` further.
 pub(crate) struct Lines {
     pub(crate) length: usize,
     pub(crate) count: usize,
@@ -226,7 +227,7 @@ pub(crate) struct Lines {
     pub(crate) step: usize,
 }
 
-/// Where each run starts.
+/// Start of each run.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     /// Along all axes but the last one with runs.
@@ -253,11 +254,11 @@ impl Iterator for Runs {
     }
 }
 
-/// An array read in pieces from other places, stretch by stretch: a part of each run of elements,
+/// An array read in pieces from other places, chunk by chunk: a part of each run of elements,
 /// or among zeros.
 ///
 /// The result is runs of `run` elements. Each has `body` elements of the array, from its place
-/// `lead` on, and zeros before and behind; those of the k-th run start at `from + k step`.
+/// `lead` on, and zeros before and after; those of the k-th run start at `from + k step`.
 #[derive(Clone, Debug)]
 pub(crate) struct Moved {
     run: usize,
@@ -268,7 +269,7 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// `len` elements along an axis of an array, from `start` on, and their shape.
+    /// Selects `len` elements along an axis of an array, from `start` on, and their shape.
     ///
     /// # Errors
     /// There is no such axis, or the range leaves it.
@@ -287,7 +288,7 @@ impl Moved {
         Ok((part, Moved { run, lead: 0, body: run, from: start * inner, step: along * inner }))
     }
 
-    /// An array of shape `part` at its place among zeros, in the shape `whole`.
+    /// Returns an array of shape `part` at its place among zeros, in the shape `whole`.
     ///
     /// # Errors
     /// It does not fit there.
@@ -312,7 +313,8 @@ impl Moved {
         Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
     }
 
-    /// The elements from the place `start` on. What is not there as it is, is copied to the buffer.
+    /// Returns the elements from the place `start` on. What is not there as it is, is copied to the
+    /// buffer.
     #[inline]
     pub(crate) fn next<T: Clone + Zero>(
         &self,
@@ -330,7 +332,7 @@ impl Moved {
         Window::Buffer(0)
     }
 
-    /// Which run an element is of, and where it is there.
+    /// Returns the run of an element, and the offset of the element within the run.
     #[inline]
     fn place(&self, start: usize) -> (usize, usize) {
         // Most often there is one run, and a division costs as much as many elements.
@@ -367,7 +369,7 @@ impl Moved {
         while !out.is_empty() {
             let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
-            // Where the body begins and ends in this piece.
+            // Bounds of the body within this piece.
             let [first, last] =
                 [self.lead, self.lead + self.body].map(|edge| edge.clamp(at, end) - at);
             run[..first].fill(T::zero());
@@ -382,7 +384,7 @@ impl Moved {
     }
 }
 
-/// A range along an axis of the given length.
+/// Returns a range along an axis of the given length.
 fn checked_range(
     op: &'static str,
     start: i64,
@@ -398,12 +400,12 @@ fn checked_range(
     })
 }
 
-/// Where a stretch begins.
+/// Source of a chunk, with its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Window {
-    /// In the array itself.
+    /// Offset in the array itself.
     Array(usize),
-    /// In the buffer.
+    /// Offset in the buffer.
     Buffer(usize),
 }
 
@@ -436,8 +438,8 @@ impl Repeated {
         (self.at, phase, n)
     }
 
-    /// The next `len` elements, never more than the first time. What is not there as it is, is
-    /// copied to the buffer, which nobody else changes.
+    /// Returns the next `len` elements, never more than the first time. What is not there as it is,
+    /// is copied to the buffer, which no other code changes.
     pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
         self.advance();
         let Some(first) = a.first() else { return Window::Array(0) };
@@ -469,8 +471,8 @@ impl Repeated {
         }
     }
 
-    /// From the start of a run on: whole runs of one number each. What it gives back is shorter
-    /// than a run.
+    /// Fills whole runs of one number each, from the start of a run on. The part that it returns is
+    /// shorter than a run.
     fn fill<'b, T: Clone>(&mut self, a: &[T], out: &'b mut [T]) -> &'b mut [T] {
         let mut lines = out.chunks_exact_mut(self.length);
         for (k, line) in lines.by_ref().enumerate() {

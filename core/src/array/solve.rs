@@ -13,7 +13,7 @@ use super::{Array, ArrayError, cofactors::Split, decompose::size, matmul};
 /// Columns that are eliminated, and rows that are solved, before the others change by a product of
 /// matrices.
 const BLOCK: usize = 48;
-/// From so many columns on that is worth it.
+/// Number of columns from which on that is worth it.
 const FEW: usize = 8;
 
 /// A square matrix, factored: `P A = L U`.
@@ -23,7 +23,7 @@ pub(super) struct Factors<S> {
     lu: Vec<S>,
     /// Row k of `P A` is row `rows[k]` of `A`.
     rows: Vec<usize>,
-    /// Whether the permutation is odd.
+    /// True if the permutation is odd.
     odd: bool,
     /// The first column without a pivot.
     stopped: Option<usize>,
@@ -74,7 +74,7 @@ impl<S: Scalar> Factors<S> {
         Ok(())
     }
 
-    /// What elimination in some columns changes in those behind them.
+    /// Applies elimination in some columns to the columns after them.
     fn spread(&mut self, from: usize, to: usize) -> Result<(), ArrayError> {
         let n = self.n;
         for i in from + 1..to {
@@ -101,7 +101,7 @@ impl<S: Scalar> Factors<S> {
         Array::new(&shape, rows.flat_map(row).cloned().collect())
     }
 
-    /// The determinant, unless the matrix is singular.
+    /// Returns the determinant, unless the matrix is singular.
     pub(super) fn determinant(&self) -> Option<S> {
         if self.stopped.is_some() {
             return None;
@@ -179,7 +179,7 @@ fn times<S: Scalar>(a: &Array<S>, b: &Array<S>) -> Result<Array<S>, ArrayError> 
     matmul(a, b, false, false, &mut out).map(|()| out)
 }
 
-/// The row of greatest modulus; of numbers without values the first that is not zero.
+/// Returns the row of greatest modulus; of numbers without values the first that is not zero.
 ///
 /// # Errors
 /// Numbers side by side do not agree about it.
@@ -210,13 +210,13 @@ pub(super) fn pivot<'a, T: Real, S: Scalar<Real = T>>(
     Ok(best.map(|(r, _)| r))
 }
 
-/// The conjugate transpose of a square matrix.
+/// Returns the conjugate transpose of a square matrix.
 fn adjoint<S: Scalar>(n: usize, a: &[S]) -> Vec<S> {
     (0..n * n).map(|k| a[k % n * n + k / n].conj()).collect()
 }
 
-/// `A^-1 B`, or `(A^H)^-1 B`, for a square matrix and a matrix or vector with as many rows. O(n^3 +
-/// n^2 m).
+/// Computes `A^-1 B`, or `(A^H)^-1 B`, for a square matrix and a matrix or vector with as many
+/// rows. O(n^3 + n^2 m).
 ///
 /// # Errors
 /// The shapes do not fit, or the matrix is singular.
@@ -240,7 +240,7 @@ pub fn solve<S: Scalar>(
     factors.solve(b, m, out.start(&shape))
 }
 
-/// The inverse. O(n^3).
+/// Computes the inverse. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix, or singular.
@@ -252,7 +252,7 @@ pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayE
     factors.solve(&unit, n, out.start(&[n, n]))
 }
 
-/// The determinant; 1 for no rows. O(n^3).
+/// Returns the determinant; 1 for no rows. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.
@@ -261,18 +261,18 @@ pub fn determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, Arra
     match Factors::new("det", n, a)?.determinant() {
         Some(determinant) => Ok(determinant),
         None if a.iter().all(|x| is_plain(&x.re()) && is_plain(&x.im())) => Ok(S::zero()),
-        // What the elements carry besides values goes on.
+        // Derivatives and uncertainty of the elements are propagated.
         None => Ok(Split::new("det", n, a, n)?.determinant()),
     }
 }
 
-/// Whether a number carries nothing besides its value.
+/// Returns true if a number carries nothing besides its value.
 fn is_plain<T: Real>(x: &T) -> bool {
     (x.clone() - x.finite_value()).is_exact_zero()
 }
 
-/// A number times a power of two, so that its square stays in range, and that power; as it is where
-/// there is no value.
+/// Returns a number times a power of two, so that its square stays in range, and that power; as it
+/// is where there is no value.
 fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
     match x.re().inverse_size(&x.im()) {
         Some(scale) => (x * &S::from_real(scale.clone()), Some(scale)),
@@ -280,7 +280,7 @@ fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
     }
 }
 
-/// `det A / |det A|`; 0 for a singular matrix, 1 for no rows. O(n^3).
+/// Computes `det A / |det A|`; 0 for a singular matrix, 1 for no rows. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.
@@ -297,7 +297,7 @@ pub fn sign_of_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result
     Ok(sign)
 }
 
-/// `ln |det A|`; minus infinity for a singular matrix. O(n^3).
+/// Computes `ln |det A|`; minus infinity for a singular matrix. O(n^3).
 ///
 /// # Errors
 /// It is no square matrix.

@@ -4,21 +4,21 @@ use crate::scalar::{Loop, Ring, wide};
 
 use super::{Array, ArrayError, Lines, Repeated};
 
-/// How many elements are summed before the sum is added to the others.
+/// Number of elements that are summed before the sum is added to the others.
 const BLOCK: usize = 512;
 
-/// How many elements go through a loop at once where several follow each other; sums along axes are
-/// taken of as many.
+/// Number of elements that go through a loop at once where several loops follow each other; sums
+/// along axes are taken of as many.
 pub(crate) const AT_ONCE: usize = BLOCK;
 
-/// The sum of numbers: blocks of 512, each in 32 columns. The order depends on the number of
-/// elements alone.
+/// Returns the sum of numbers: blocks of 512, each in 32 columns. The order depends on the number
+/// of elements alone.
 #[must_use]
 pub fn sum<S: Ring>(items: &[S]) -> S {
     sum_on(S::zero(), items)
 }
 
-/// The sum of numbers of which so much is summed already, in whole blocks.
+/// Adds numbers to the sum of the whole blocks before them.
 pub(crate) fn sum_on<S: Ring>(before: S, items: &[S]) -> S {
     wide::<S, _>(Sum(before, items))
 }
@@ -37,10 +37,10 @@ impl<S: Ring> Loop for Sum<'_, S> {
     }
 }
 
-/// In how many columns numbers are summed, so that a sum need not wait for the one before.
+/// Number of columns in which numbers are summed, so that a sum need not wait for the one before.
 pub(crate) const COLUMNS: usize = 32;
 
-/// The sum of a block: eights in columns, then what is left.
+/// Returns the sum of a block: eights in columns, then what is left.
 #[inline(always)]
 fn block_sum<S: Ring>(block: &[S]) -> S {
     let (eights, rest) = block.as_chunks::<8>();
@@ -68,8 +68,8 @@ fn block_sum<S: Ring>(block: &[S]) -> S {
     all_columns(&columns) + rest
 }
 
-/// The sum of all columns: those eight apart, then those. Apart from the loops, so that their
-/// columns stay in the widest registers.
+/// Returns the sum of all columns: those eight apart, then those. Apart from the loops, so that
+/// their columns stay in the widest registers.
 #[inline(never)]
 fn all_columns<S: Ring>(columns: &[S; COLUMNS]) -> S {
     let at = |k: usize| columns[k].clone();
@@ -98,7 +98,7 @@ struct AddRuns<'a, S> {
     sums: &'a mut [S],
 }
 
-/// How many sums of short lines are taken side by side at most, and of how many lines.
+/// Largest number of sums of short lines that are taken side by side, and their number of lines.
 const BESIDE: usize = 256;
 const LINES: usize = 8;
 
@@ -141,8 +141,8 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
     }
 }
 
-/// The sum of the products of the elements of two arrays of one shape, in 32 columns but for the
-/// last few that eight do not divide. Nothing is conjugated.
+/// Returns the sum of the products of the elements of two arrays of one shape, in 32 columns but
+/// for the last few that eight do not divide. Nothing is conjugated.
 ///
 /// # Errors
 /// The shapes differ.
@@ -153,7 +153,7 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
     Ok(dot_of(a, b))
 }
 
-/// The same of as many elements.
+/// Returns the dot product of slices of equal length.
 pub(crate) fn dot_of<S: Ring>(a: &[S], b: &[S]) -> S {
     wide::<S, _>(Dot(a, b))
 }

@@ -6,8 +6,8 @@ use crate::scalar::{Real, Scalar};
 
 use super::{Array, ArrayError, decompose::size};
 
-/// `L^-1 B`, or `U^-1 B` if `upper`, of a square matrix of which only that triangle counts, and a
-/// vector or a matrix with as many rows.
+/// Computes `L^-1 B`, or `U^-1 B` if `upper`, of a square matrix of which only that triangle
+/// counts, and a vector or a matrix with as many rows.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, solve_triangular};

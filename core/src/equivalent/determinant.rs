@@ -1,4 +1,4 @@
-//! How a global phase depends on the parameters, read off determinants.
+//! Dependence of a global phase on the parameters, read off determinants.
 //!
 //! If `A = e^{i phi} B` for matrices of dimension `2^n`, then `det A = e^{i 2^n phi} det B`. The
 //! determinant of a circuit is the product of those of its gates, and that of a gate on k qubits,
@@ -18,7 +18,8 @@ use crate::{
 /// The step by which slopes are taken, far from half a turn.
 const STEP: f64 = 0.01;
 
-/// The slopes of the phase by each parameter; `None` if the pair is not unitary as it stands.
+/// Returns the slopes of the phase by each parameter; `None` if the pair is not unitary as it
+/// stands.
 pub(super) fn slopes(pair: &Pair) -> Option<Vec<f64>> {
     let mut slopes = vec![0.0; pair.circuits[0].params().len()];
     let mut known: Vec<(GateKind, Vec<f64>)> = Vec::new();
@@ -48,7 +49,8 @@ pub(super) fn slopes(pair: &Pair) -> Option<Vec<f64>> {
     Some(slopes)
 }
 
-/// `d arg det / d angle` for each angle of a gate. Determinants are monomials in `e^{i angle}`.
+/// Computes `d arg det / d angle` for each angle of a gate. Determinants are monomials in
+/// `e^{i angle}`.
 fn of_gate(kind: GateKind) -> Option<Vec<f64>> {
     let n = kind.param_names().len();
     let at = |angles: Vec<f64>| -> Option<Complex<f64>> {

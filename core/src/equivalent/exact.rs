@@ -1,4 +1,5 @@
-//! Both circuits on one random vector over the residues modulo a random prime.
+//! Equivalence by simulating both circuits on one random vector over the residues modulo a random
+//! prime.
 
 use rand_chacha::rand_core::Rng;
 
@@ -13,7 +14,7 @@ use crate::{
     state::stream,
 };
 
-/// Trials at most.
+/// Largest number of trials.
 const TRIALS: u64 = 4;
 /// A verdict that is wrong with a greater probability is none.
 const DOUBTFUL: f64 = 1e-3;
@@ -22,7 +23,7 @@ const LARGEST: i128 = 1 << 58;
 /// Twice the matrix of a gate is one over the algebraic integers (a test in `exact` walks the
 /// table).
 const BITS_PER_GATE: f64 = 1.0;
-/// The same for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
+/// Bits for a matrix in numbers: `2^DYADIC`, and a bit for what its entries may be above 1.
 const BITS_PER_MATRIX: f64 = DYADIC as f64 + 1.0;
 /// Tiles of 256 KiB, which a second cache holds, with runs of 16 numbers at least.
 const TILE: TileSize = TileSize { qubits: 15, idle: 4 };
@@ -33,7 +34,7 @@ trait Trial: Vectors {
     const PRIME_BITS: f64;
     /// Modulus in which all primes are 1, where roots of this order are wanted.
     fn step(order: u64) -> Option<u64>;
-    /// The field of a random prime.
+    /// Returns the field of a random prime.
     fn random(order: u64, seed: u64) -> Option<Self::Field>;
 }
 
@@ -57,7 +58,7 @@ impl Trial for Residue {
     }
 }
 
-/// What the point must have, fixed from both circuits.
+/// Requirements of the point, fixed from both circuits.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The order of the root of unity.
@@ -71,29 +72,29 @@ pub(super) struct Plan {
     bits: f64,
 }
 
-/// How the first vector is related to the second.
+/// Relation of the first vector to the second.
 pub(super) enum Factor {
-    /// They are equal.
+    /// The vectors are equal.
     One,
     /// The first is a multiple of the second, at a point.
     Phase {
         /// True if it is `e^{i angle}` times the second there.
         is: Box<dyn Fn(&Angle) -> bool>,
     },
-    /// The same in the exact ring: x is so many times y.
+    /// Ratio in the exact ring: x over y.
     Exact {
         /// An entry of the first.
         x: Box<Exact>,
-        /// The same of the second.
+        /// The same entry of the second.
         y: Box<Exact>,
-        /// What they are numbers over.
+        /// Symbols that they are numbers over.
         symbols: Box<Symbols>,
     },
-    /// They are not proportional.
+    /// The vectors are not proportional.
     None,
 }
 
-/// What the trials said.
+/// Result of the trials.
 pub(super) struct Outcome {
     pub(super) factor: Factor,
     pub(super) method: Means,
@@ -207,7 +208,7 @@ impl Plan {
         Ok(Ok(outcome))
     }
 
-    /// The probability that one trial takes different circuits for equal ones.
+    /// Returns the probability that one trial takes different circuits for equal ones.
     fn error_bound<R: Trial>(&self, start: Start) -> f64 {
         let exponents: f64 = self.slopes.iter().zip(&self.steps).map(|(s, m)| s * *m as f64).sum();
         // A prime is above the least one, and by more than 1.
@@ -221,7 +222,7 @@ impl Plan {
     }
 }
 
-/// The least common denominator so far, if 58 bits hold all numerators over it.
+/// Returns the least common denominator so far, if 58 bits hold all numerators over it.
 fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
     let (d, new) = (u64::try_from(denominator?).ok()?, u64::try_from(*q.denom()).ok()?);
     let both = i64::try_from(lcm(d, new)?).ok()?;
@@ -263,7 +264,7 @@ fn compare<R: Trial>(
     })
 }
 
-/// A vector and a factor, whose product is the circuit's image of the vector given.
+/// Returns a vector and a factor, whose product is the circuit's image of the vector given.
 fn run<R: Trial>(
     circuit: &Circuit,
     point: &Point<R>,
@@ -291,7 +292,8 @@ fn run<R: Trial>(
     Ok((state, factor))
 }
 
-/// The product of residues that are not zero, and the inverse of each: one division for all.
+/// Returns the product of residues that are not zero, and the inverse of each: one division for
+/// all.
 fn product_and_inverses<R: Trial>(field: &R::Field, of: &[R]) -> (R, Vec<R>) {
     let mut product = R::element(field, 1);
     let mut before = Vec::with_capacity(of.len());
@@ -313,7 +315,7 @@ impl Outcome {
         Outcome { factor, method, error_bound: 0.0 }
     }
 
-    /// Whether an angle is the phase, as far as the last trial can tell.
+    /// Returns true if an angle is the phase, as far as the last trial can tell.
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
             Factor::Phase { is } => is(angle),

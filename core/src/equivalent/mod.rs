@@ -1,4 +1,4 @@
-//! Whether two parametrised circuits are equal, decided in a few times the time of simulating both.
+//! Equivalence of two parametrised circuits, decided in a few times the time of simulating both.
 //!
 //! Both circuits run on one random vector over the residues modulo a random prime, at a random
 //! point for the parameters ([`crate::field`]). Residues that differ prove the circuits different.
@@ -93,24 +93,24 @@ use readout::Readout;
 /// The error up to which a verdict is called exact.
 pub const BOUND: f64 = 1e-9;
 
-/// What is compared.
+/// Objects that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum On {
-    /// The unitaries, where the last so many qubits start in |0>.
+    /// Unitaries, where the last `ancillas` qubits start in |0>.
     Unitary {
-        /// How many.
+        /// Number of ancillas.
         ancillas: usize,
     },
     /// The states that |0…0> becomes.
     State,
 }
 
-/// How circuits are compared.
+/// Settings of a comparison of circuits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What is compared.
+    /// Objects that are compared.
     pub on: On,
     /// The distance up to which a numeric verdict is equal.
     pub tolerance: f64,
@@ -147,64 +147,64 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With another [`on`](Settings::on).
+    /// Sets [`on`](Settings::on).
     #[must_use]
     pub fn with_on(self, on: On) -> Settings {
         Settings { on, ..self }
     }
 
-    /// With another [`tolerance`](Settings::tolerance).
+    /// Sets [`tolerance`](Settings::tolerance).
     #[must_use]
     pub fn with_tolerance(self, tolerance: f64) -> Settings {
         Settings { tolerance, ..self }
     }
 
-    /// With another [`snap`](Settings::snap).
+    /// Sets [`snap`](Settings::snap).
     #[must_use]
     pub fn with_snap(self, snap: bool) -> Settings {
         Settings { snap, ..self }
     }
 
-    /// With another [`exact_ring`](Settings::exact_ring).
+    /// Sets [`exact_ring`](Settings::exact_ring).
     #[must_use]
     pub fn with_exact_ring(self, exact_ring: bool) -> Settings {
         Settings { exact_ring, ..self }
     }
 
-    /// With another [`ignore_measurements`](Settings::ignore_measurements).
+    /// Sets [`ignore_measurements`](Settings::ignore_measurements).
     #[must_use]
     pub fn with_ignore_measurements(self, ignore_measurements: bool) -> Settings {
         Settings { ignore_measurements, ..self }
     }
 
-    /// With another [`single`](Settings::single).
+    /// Sets [`single`](Settings::single).
     #[must_use]
     pub fn with_single(self, single: bool) -> Settings {
         Settings { single, ..self }
     }
 
-    /// With another [`seed`](Settings::seed).
+    /// Sets [`seed`](Settings::seed).
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Settings {
         Settings { seed, ..self }
     }
 }
 
-/// What is true of two circuits.
+/// Verdict about two circuits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are equal for all values of the parameters.
+    /// The circuits are equal for all values of the parameters.
     Equal,
-    /// They are equal but for a factor of modulus 1, which is not 1.
+    /// The circuits are equal but for a factor of modulus 1, which is not 1.
     EqualUpToPhase,
-    /// They differ, by more than a phase.
+    /// The circuits differ, by more than a phase.
     Different,
-    /// It could not be decided.
+    /// The question could not be decided.
     Unknown,
 }
 
 impl Verdict {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -216,20 +216,20 @@ impl Verdict {
     }
 }
 
-/// How a verdict was reached.
+/// Method by which a verdict was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Means {
-    /// In the exact ring, entry by entry: a proof.
+    /// Exact ring, entry by entry: a proof.
     ExactRing,
-    /// At random points of finite fields.
+    /// Random points of finite fields.
     FiniteField,
-    /// By numbers at random angles.
+    /// Numbers at random angles.
     Numeric,
 }
 
 impl Means {
-    /// The name on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -245,12 +245,12 @@ impl Means {
 pub struct Phase {
     /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
     pub text: String,
-    /// Its radians in (-pi, pi] if no parameter occurs in it; to the digits that the error bound
-    /// leaves.
+    /// Value in radians in (-pi, pi] if no parameter occurs in it; to the digits that the error
+    /// bound leaves.
     pub value: Option<f64>,
 }
 
-/// Where two circuits differ.
+/// Point at which two circuits differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
     /// The parameters there, by name.
@@ -267,18 +267,18 @@ pub struct Witness {
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// How it was reached.
+    /// Method by which it was reached.
     pub method: Means,
-    /// Whether it holds for real numbers, with an error of at most [`BOUND`].
+    /// True if it holds for real numbers, with an error of at most [`BOUND`].
     pub exact: bool,
-    /// Over a field the probability that the verdict is wrong; in numbers what rounding may have
+    /// Probability that the verdict is wrong, over a field; in numbers what rounding may have
     /// moved the distance by.
     pub error_bound: f64,
     /// The phase of [`Verdict::EqualUpToPhase`], if it was found.
     pub phase: Option<Phase>,
-    /// Where they differ.
+    /// Point at which they differ.
     pub witness: Option<Witness>,
-    /// Whether the distributions of classical bits decided: the gates before them are not equal.
+    /// True if the distributions of classical bits decided: the gates before them are not equal.
     pub by_readout: bool,
     /// The largest norm `|A v - e^{i phase} B v|` at the points tried in numbers, with the best
     /// phase at each: `v` is |0…0> or a random state. Where bits differ it is the total variation
@@ -286,7 +286,7 @@ pub struct Report {
     pub max_difference: Option<f64>,
     /// Why the verdict is not exact or not known.
     pub reason: Option<String>,
-    /// What should be known about the circuits, one sentence each.
+    /// Notes about the circuits, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -321,7 +321,7 @@ pub enum EquivalentError {
         "the {which} circuit measures, resets, branches or has noise before its end, so it is no unitary to compare"
     )]
     Dynamic {
-        /// Which.
+        /// Circuit: first or second.
         which: &'static str,
     },
     /// An angle without any value.
@@ -385,14 +385,14 @@ fn compare(
     }
 }
 
-/// The number of qubits that circuits are compared on: those that either uses.
+/// Returns the number of qubits that circuits are compared on: those that either uses.
 #[must_use]
 pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &Settings) -> usize {
     Compared::new(a, b, settings)
         .map_or(a.n_qubits().max(b.n_qubits()), |compared| compared.gates[0].n_qubits())
 }
 
-/// What of the images of vectors is compared.
+/// Entries of the images of vectors that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     /// All, up to a phase.
@@ -404,9 +404,9 @@ enum Ends {
 /// Two circuits on the qubits that either uses, without what comes after their gates.
 struct Compared {
     gates: [Circuit; 2],
-    /// With the ancillas among the qubits that are used.
+    /// Settings with the ancillas among the qubits that are used.
     settings: Settings,
-    /// What the classical bits are read from, if they are compared.
+    /// Sources of the classical bits, if they are compared.
     readout: Option<Readout>,
     notes: Vec<String>,
 }
@@ -425,7 +425,7 @@ impl Compared {
             false => Readout::new(first, second, &mut notes)?,
         };
         let (left, right) = (a.n_qubits(), b.n_qubits());
-        // What only one of them has is not its input: it is read, or thrown away.
+        // A qubit that only one of them has is not its input: it is read, or thrown away.
         if left != right && readout.is_none() {
             return Err(EquivalentError::Qubits { left, right });
         }
@@ -471,7 +471,7 @@ impl Compared {
     }
 }
 
-/// The report of what the fields said.
+/// Returns the report of what the fields said.
 fn conclude(
     outcome: &Outcome,
     plan: &Plan,

@@ -1,4 +1,5 @@
-//! Both circuits in plain numbers: witnesses, phases, and verdicts where no field can decide.
+//! Simulation of both circuits in plain numbers: witnesses, phases, and verdicts where no field can
+//! decide.
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;
@@ -21,7 +22,7 @@ use crate::{
 
 /// Points tried where parameters are free.
 const POINTS: usize = 3;
-/// Points drawn until there are so many where all angles are finite.
+/// Largest number of draws for points at which all angles are finite.
 const DRAWS: u64 = 64;
 /// Why numbers say nothing.
 const NOWHERE: &str = "and at none of the points tried are all angles finite";
@@ -29,7 +30,7 @@ const NOWHERE: &str = "and at none of the points tried are all angles finite";
 const ANGLES: u64 = 1 << 40;
 const VECTOR: u64 = 1 << 41;
 
-/// The vectors that circuits start from: the first so many entries are random, the rest are 0.
+/// Vectors that circuits start from: the first `2^free` entries are random, the rest are 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     n_qubits: usize,
@@ -47,7 +48,7 @@ impl Start {
         Start { n_qubits, free, ends }
     }
 
-    /// The part of an image that is compared.
+    /// Returns the part of an image that is compared.
     pub(super) fn compared<T>(self, image: &[T]) -> &[T] {
         match self.ends {
             Ends::Vectors => image,
@@ -55,13 +56,14 @@ impl Start {
         }
     }
 
-    /// Whether a phase makes no difference.
+    /// Returns true if a phase makes no difference.
     pub(super) fn is_up_to_phase(self) -> bool {
         self.ends == Ends::Vectors
     }
 
-    /// A random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these decide,
-    /// since every linear map that takes each of them to a multiple of itself is a multiple of 1.
+    /// Returns a random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these
+    /// decide, since every linear map that takes each of them to a multiple of itself is a multiple
+    /// of 1.
     pub(super) fn residues<R: Vectors>(self, field: &R::Field, seed: u64) -> Vec<R::Bare> {
         let mut rng = stream(seed, VECTOR);
         let mut vector = vec![R::bare(field, R::element(field, 0)); 1 << self.n_qubits];
@@ -74,22 +76,22 @@ impl Start {
         vector
     }
 
-    /// Whether every vector counts.
+    /// Returns true if every vector counts.
     pub(super) fn is_all(self) -> bool {
         self.free == self.n_qubits
     }
 
-    /// The columns that count of a circuit's matrix, and the rows.
+    /// Returns the columns that count of a circuit's matrix, and the rows.
     pub(super) fn size(self) -> (usize, usize) {
         (1 << self.free, 1 << self.n_qubits)
     }
 
-    /// The degree of the polynomials that its entries are.
+    /// Returns the degree of the polynomials that its entries are.
     pub(super) fn degree(self) -> f64 {
         self.free as f64
     }
 
-    /// A random state.
+    /// Returns a random state.
     pub(super) fn state(
         self,
         seed: u64,
@@ -103,18 +105,18 @@ impl Start {
     }
 }
 
-/// Where circuits are run: the values of the inputs, and those of all parameters.
+/// Point at which circuits are run: the values of the inputs, and those of all parameters.
 struct Place {
     inputs: Vec<f64>,
     values: Vec<f64>,
 }
 
-/// What two runs at one point say.
+/// Comparison of two runs at one point.
 #[derive(Clone, Copy, Debug)]
 struct Apart {
     /// The norm of the difference, with the best phase.
     distance: f64,
-    /// The same without any phase.
+    /// The norm of the difference without any phase.
     plain: f64,
     /// The phase of the first over the second.
     phase: f64,
@@ -156,12 +158,12 @@ impl<'a> Numeric<'a> {
         Numeric { pair, start, settings, simulator, seen: 0.0, bound: 0.0 }
     }
 
-    /// The largest distance seen so far.
+    /// Returns the largest distance seen so far.
     pub(super) fn max_difference(&self) -> f64 {
         self.seen
     }
 
-    /// What rounding may have moved the distances by that were seen so far.
+    /// Returns a bound on the effect of rounding on the distances so far.
     pub(super) fn error_bound(&self) -> f64 {
         self.bound
     }
@@ -176,7 +178,7 @@ impl<'a> Numeric<'a> {
         (0..count).map(angle).collect()
     }
 
-    /// The values of all parameters; `None` where an angle is not finite there.
+    /// Returns the values of all parameters; `None` where an angle is not finite there.
     fn values(&self, inputs: &[f64]) -> Result<Option<Vec<f64>>, EquivalentError> {
         let values = match self.pair.circuits[0].param_values(inputs) {
             Err(CircuitError::NotFinite { .. }) => return Ok(None),
@@ -185,7 +187,7 @@ impl<'a> Numeric<'a> {
         Ok(self.pair.used_params().all(|id| values[id.index()].is_finite()).then_some(values))
     }
 
-    /// The points where circuits are run: all that is needed, or as many as are found.
+    /// Returns the points where circuits are run: all that is needed, or as many as are found.
     fn places(&self) -> Result<Vec<Place>, EquivalentError> {
         let enough = if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 };
         let mut places = Vec::new();
@@ -215,8 +217,8 @@ impl<'a> Numeric<'a> {
         Ok(Apart { bound, ..apart })
     }
 
-    /// What a circuit makes of the random state, computed on numbers of type T, and the error of
-    /// planning it.
+    /// Returns the image of the random state under a circuit, computed on numbers of type T, and
+    /// the error of planning it.
     fn image<T: Real>(
         &self,
         which: usize,
@@ -259,7 +261,7 @@ impl<'a> Numeric<'a> {
         Ok(apart)
     }
 
-    /// The point of those tried where the circuits are farthest apart.
+    /// Returns the point of those tried where the circuits are farthest apart.
     pub(super) fn witness(&mut self) -> Result<Option<Witness>, EquivalentError> {
         let seen = self.look()?;
         Ok(self.farthest(&seen))
@@ -273,7 +275,7 @@ impl<'a> Numeric<'a> {
         Some(Witness { params, distance: apart.distance, error: apart.bound })
     }
 
-    /// Whether numbers show a difference beyond the tolerance, whatever rounding did.
+    /// Returns true if numbers show a difference beyond the tolerance, whatever the rounding.
     fn shows(&self, seen: &[(Place, Apart)]) -> bool {
         seen.iter().any(|(_, apart)| apart.distance > self.settings.tolerance + apart.bound)
     }
@@ -300,7 +302,7 @@ impl<'a> Numeric<'a> {
         Ok(report)
     }
 
-    /// What is to be said where rounding may do more than the tolerance allows.
+    /// Returns the reason where rounding may exceed the tolerance.
     fn blurred(&self) -> String {
         if self.bound <= self.settings.tolerance {
             return String::new();
@@ -315,7 +317,8 @@ impl<'a> Numeric<'a> {
         format!("; what rounding may do, {bound:.1e}, exceeds the tolerance")
     }
 
-    /// The numeric verdict: *equal* and *different* only where rounding cannot have made them so.
+    /// Returns the numeric verdict: *equal* and *different* only where rounding cannot have made
+    /// them so.
     pub(super) fn decide(&mut self, reason: String) -> Result<Report, EquivalentError> {
         let seen = self.look()?;
         let mut report = self.pair.report(Means::Numeric, self.bound);
@@ -347,9 +350,9 @@ impl<'a> Numeric<'a> {
         Ok(report)
     }
 
-    /// The phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two points
-    /// each, the constant from one point, all rounded to what the ring can hold and confirmed
-    /// there.
+    /// Returns the phase as an angle `c + sum_k a_k theta_k`: slopes from determinants, or from two
+    /// points each, the constant from one point, all rounded to what the ring can hold and
+    /// confirmed there.
     pub(super) fn phase(
         &mut self,
         plan: &Plan,
@@ -380,7 +383,7 @@ impl<'a> Numeric<'a> {
         Ok(found.filter(|a| outcome.is_phase(a)).map(|a| self.named(&a)))
     }
 
-    /// A phase with names, radians as such.
+    /// Returns a phase with names, radians as such.
     fn named(&self, angle: &Angle) -> Phase {
         let radians = |id| if id == RADIAN { Angle::rad(1.0) } else { Angle::theta(id) };
         let angle = angle.substitute(radians);
@@ -389,8 +392,8 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// The phase, if it is the same at all points to the tolerance, with the digits that rounding
-/// leaves.
+/// Returns the phase, if it is the same at all points to the tolerance, with the digits that
+/// rounding leaves.
 fn common_phase(first: f64, seen: &[(Place, Apart)], tolerance: f64) -> Option<Phase> {
     let spread = seen.iter().map(|(_, apart)| Complex::cis(apart.phase - first).arg().abs());
     let spread = spread.fold(0.0, f64::max);
@@ -400,12 +403,12 @@ fn common_phase(first: f64, seen: &[(Place, Apart)], tolerance: f64) -> Option<P
     (spread <= tolerance).then(|| Phase { value: text.parse().ok(), text })
 }
 
-/// The nearest number of single precision.
+/// Returns the nearest number of single precision.
 fn to_single(x: f64) -> f64 {
     x.to_f32().map_or(x, f64::from)
 }
 
-/// The angle with these slopes, rounded to the steps of the plan, that is `base` where the
+/// Returns the angle with these slopes, rounded to the steps of the plan, that is `base` where the
 /// parameters have the values.
 fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angle> {
     let (mut angle, mut rest) = (Angle::zero(), base);
@@ -417,7 +420,7 @@ fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angl
     Some(nearest_turn(rest, plan.order)? + angle)
 }
 
-/// The multiple of `2 pi / order` in (-pi, pi] that is nearest to a phase.
+/// Returns the multiple of `2 pi / order` in (-pi, pi] that is nearest to a phase.
 fn nearest_turn(phase: f64, order: u64) -> Option<Angle> {
     let order = i64::try_from(order).ok()?;
     let turns = (phase / std::f64::consts::TAU * order as f64).round().to_i64()?.rem_euclid(order);

@@ -23,7 +23,7 @@ const LARGEST_DECIMAL: f64 = 1e6;
 const FINEST_DECIMAL: i128 = 10i128.pow(12);
 /// The largest number in the factor of a computed parameter.
 const LARGEST_FACTOR: i64 = 1000;
-/// How much coarser single precision is.
+/// Ratio of the rounding units of single and double precision.
 const SINGLE: f64 = (1u64 << 29) as f64;
 
 /// The parameter that stands for one radian: always the first.
@@ -33,7 +33,7 @@ pub(super) const RADIAN: ParamId = ParamId::new(0);
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) n_qubits: usize,
-    /// Over the same parameters, without measurements.
+    /// Circuits over the same parameters, without measurements.
     pub(super) circuits: [Circuit; 2],
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
@@ -100,7 +100,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// The gates of a circuit over the common parameters.
+    /// Returns the gates of a circuit over the common parameters.
     fn translate(
         &mut self,
         circuit: &Circuit,
@@ -145,7 +145,7 @@ impl Pair {
         }
     }
 
-    /// The sum of multiples of angles, if the factors are small.
+    /// Returns the sum of multiples of angles, if the factors are small.
     fn sum(&self, parts: &Combination) -> Option<Angle> {
         let small = |n: &BigInt| n.to_i64().filter(|n| n.abs() <= LARGEST_FACTOR);
         let mut sum = Angle::zero();
@@ -155,12 +155,12 @@ impl Pair {
         Some(sum)
     }
 
-    /// A computed parameter. Those whose normal forms are rational combinations of others are such
-    /// sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
+    /// Returns a computed parameter. Those whose normal forms are rational combinations of others
+    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
-            // What is rounded is a number of its own.
+            // A rounded number is a number of its own.
             let own = || Expr::symbol(&format!("computed_{}", id.number()));
             let value = param.definition.as_ref().and_then(|e| match e.angles().any(is_vague) {
                 true => Some(own()),
@@ -173,7 +173,7 @@ impl Pair {
             }
             self.values.push(value);
         }
-        // What is rounded is no number to calculate with exactly.
+        // A rounded number is no number to calculate with exactly.
         let vague = expr.angles().any(is_vague);
         let normal = match exact(&expr).evaluate(&self.values).map(|e: Expr| e.normal()) {
             Ok(Err(NormalError::DivisionByZero)) => {
@@ -252,7 +252,7 @@ impl Pair {
         }
     }
 
-    /// The same for the factors of parameters: `3.141593*a` becomes a computed parameter `pi*a`.
+    /// Snaps the factors of parameters: `3.141593*a` becomes a computed parameter `pi*a`.
     fn snapped_factors(
         &mut self,
         angle: Angle,
@@ -309,7 +309,7 @@ impl Pair {
         })
     }
 
-    /// An angle of a gate, or in a computed parameter of one, that is not known exactly.
+    /// Returns an angle of a gate, or in a computed parameter of one, that is not known exactly.
     fn rounded_angle(&self) -> Option<Angle> {
         let params = self.circuits[0].params();
         let mut used = vec![false; params.len()];
@@ -328,9 +328,9 @@ impl Pair {
         angles.find(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned()
     }
 
-    /// By how much the angles of all gates may be off, in sum: what is not known of their decimals,
-    /// and what the precision of numbers leaves of products and sums with parameters of these
-    /// values. The distance is off by no more, since no angle turns a vector faster.
+    /// Bounds the sum of the errors of the angles of all gates: what is not known of their
+    /// decimals, and what the precision of numbers leaves of products and sums with parameters of
+    /// these values. The distance is off by no more, since no angle rotates a vector faster.
     pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
         let params = self.circuits[0].params();
         let mut inputs = inputs.iter().copied();
@@ -387,23 +387,23 @@ impl Pair {
         })
     }
 
-    /// All gates.
+    /// Returns all gates.
     pub(super) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.circuits.iter().flat_map(Circuit::instructions)
     }
 
-    /// The parameters in the angles of gates, as often as they occur.
+    /// Returns the parameters in the angles of gates, as often as they occur.
     pub(super) fn used_params(&self) -> impl Iterator<Item = ParamId> + '_ {
         self.gates().flat_map(Gate::params).flat_map(Angle::terms).map(|t| t.0)
     }
 
-    /// Whether a gate uses a computed parameter.
+    /// Returns true if a gate uses a computed parameter.
     pub(super) fn has_computed(&self) -> bool {
         let params = self.circuits[0].params();
         self.used_params().any(|id| id != RADIAN && params[id.index()].definition.is_some())
     }
 
-    /// A report that says nothing yet.
+    /// Returns a report that says nothing yet.
     pub(super) fn report(&self, method: Means, error_bound: f64) -> Report {
         Report {
             verdict: Verdict::Unknown,
@@ -420,13 +420,14 @@ impl Pair {
     }
 }
 
-/// Whether an angle within a computed parameter is no number to calculate with exactly.
+/// Returns true if an angle within a computed parameter is no number to calculate with exactly.
 fn is_vague(angle: &Angle) -> bool {
     let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.is_short());
     angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
 }
 
-/// An expression whose short decimals are fractions, for normal forms, which know no others.
+/// Returns an expression whose short decimals are fractions, for normal forms, which know no
+/// others.
 fn exact(expr: &ParamExpr) -> ParamExpr {
     expr.map_angles(|angle| exact_angle(angle.clone()))
 }
@@ -442,7 +443,7 @@ fn exact_angle(angle: Angle) -> Angle {
     fraction.map_or_else(|| angle.clone(), |q| angle.without_radians() + Angle::theta(RADIAN) * q)
 }
 
-/// The fraction that a decimal says, if it is short and its parts are small.
+/// Returns the fraction that a decimal says, if it is short and its parts are small.
 fn short_fraction(decimal: &Decimal, value: f64) -> Option<Q> {
     let q = decimal.fraction().filter(|_| decimal.is_short() && value.abs() <= LARGEST_DECIMAL)?;
     let fine = *q.denom() <= FINEST_DECIMAL;

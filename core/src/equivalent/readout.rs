@@ -32,10 +32,10 @@ const SPARE_BITS: usize = 2;
 /// The difference of probabilities of a bit from which on it is told.
 const TOLD_ALONE: f64 = 1e-6;
 
-/// What a classical bit is at the end.
+/// Source of a classical bit at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source {
-    /// What a measurement of this qubit says.
+    /// Outcome of a measurement of this qubit.
     Qubit(usize),
     /// 1.
     One,
@@ -46,7 +46,7 @@ enum Source {
 /// A bit of both circuits.
 #[derive(Clone, Debug)]
 struct Bit {
-    /// Its name in the first circuit, or in the only one that has it.
+    /// Name of the bit in the first circuit, or in the only one that has it.
     name: String,
     sources: [Source; 2],
 }
@@ -62,14 +62,14 @@ pub(super) struct Readout {
 /// A bit that shows.
 struct Shown<'a> {
     register: &'a str,
-    /// Its place in the register, and among all bits that show.
+    /// Index in the register; `place` is the index among all bits that show.
     index: usize,
     place: usize,
     source: Source,
 }
 
 impl Readout {
-    /// `None` unless both circuits write bits; a note says what that leaves out.
+    /// Returns `None` unless both circuits write bits; a note says what that leaves out.
     pub(super) fn new(
         a: &Circuit,
         b: &Circuit,
@@ -110,7 +110,7 @@ impl Readout {
         Ok(Some(Readout { bits, qubits: Vec::new() }))
     }
 
-    /// The qubits that are read, in either circuit.
+    /// Returns the qubits that are read, in either circuit.
     pub(super) fn qubits(&self) -> impl Iterator<Item = usize> {
         self.bits.iter().flat_map(|bit| bit.sources).filter_map(|source| match source {
             Source::Qubit(qubit) => Some(qubit),
@@ -118,7 +118,7 @@ impl Readout {
         })
     }
 
-    /// The same of circuits on some of the qubits.
+    /// Restricts the readout to circuits on some of the qubits.
     pub(super) fn placed(mut self, on: &Compact) -> Readout {
         for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
             if let Source::Qubit(qubit) = source {
@@ -171,8 +171,8 @@ impl Readout {
         Ok(report)
     }
 
-    /// The qubit of the first circuit that is read as each of the second is; `None` if they are not
-    /// read alike. Qubits that are not read keep their places where they can.
+    /// Returns the qubit of the first circuit that is read as each of the second is; `None` if they
+    /// are not read alike. Qubits that are not read keep their places where they can.
     fn outputs(&self, n_qubits: usize) -> Option<Vec<usize>> {
         let mut to = vec![None; n_qubits];
         let mut taken = vec![false; n_qubits];
@@ -200,7 +200,7 @@ impl Readout {
         to.into_iter().map(|to| to.or_else(|| free.next())).collect()
     }
 
-    /// Which bits are read from other qubits, if any.
+    /// Returns a note about the bits that are read from other qubits, if any.
     fn note_of_moved(&self) -> Option<String> {
         let number = |qubit: usize| self.qubits.get(qubit).copied().unwrap_or(qubit);
         let moved = self.bits.iter().filter_map(|bit| match bit.sources {
@@ -227,7 +227,7 @@ impl Readout {
         (0..self.bits.len()).map(&mut name).collect()
     }
 
-    /// The circuit W, whose entries are the characteristic functions of the bits.
+    /// Returns the circuit W, whose entries are the characteristic functions of the bits.
     fn characteristic(
         &self,
         which: usize,
@@ -311,7 +311,7 @@ impl Readout {
     }
 }
 
-/// The probability of each value of some bits, the first of them least significant.
+/// Returns the probability of each value of some bits, the first of them least significant.
 fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) -> Vec<f64> {
     let mut probabilities = vec![0.0; 1 << bits.len()];
     for (index, amplitude) in state.amplitudes().iter().enumerate() {
@@ -327,8 +327,8 @@ fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) 
     probabilities
 }
 
-/// The bit with the most different probabilities, or where all bits alone are alike, the value of
-/// all.
+/// Returns the bit with the most different probabilities, or where all bits alone are alike, the
+/// value of all.
 fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
     let one = |of: &[f64], k: usize| -> f64 {
         of.iter().enumerate().filter(|(outcome, _)| outcome >> k & 1 == 1).map(|(_, p)| p).sum()
@@ -354,8 +354,8 @@ fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
     told(format!("{names} are {outcome:0width$b}"), of)
 }
 
-/// The bits of a circuit that show and may be 1, in order of declaration. O(what is written),
-/// whatever is declared.
+/// Returns the bits of a circuit that show and may be 1, in order of declaration. O(what is
+/// written), whatever is declared.
 fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>, EquivalentError> {
     let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
     let mut sources: BTreeMap<usize, Source> = constants(circuit)
@@ -385,16 +385,16 @@ fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>
     Ok(all)
 }
 
-/// Whether all registers that some bits are of have namesakes in a circuit.
+/// Returns true if all registers that some bits are of have namesakes in a circuit.
 fn has_names(circuit: &Circuit, bits: &[Shown<'_>]) -> bool {
     let is_there = |name: &str| circuit.registers().iter().any(|r| !r.hidden && r.name == name);
     bits.chunk_by(|a, b| a.register == b.register).all(|bits| is_there(bits[0].register))
 }
 
-/// The circuit with its output qubits in other places.
+/// Returns the circuit with its output qubits in other places.
 fn with_outputs(circuit: &Circuit, to: &[usize]) -> Result<Circuit, CircuitError> {
     let mut circuit = circuit.clone();
-    // What is on each qubit now, by where it shall be.
+    // Target of the content of each qubit.
     let mut held = to.to_vec();
     for qubit in 0..held.len() {
         while held[qubit] != qubit {
@@ -406,7 +406,7 @@ fn with_outputs(circuit: &Circuit, to: &[usize]) -> Result<Circuit, CircuitError
     Ok(circuit)
 }
 
-/// The first few of some names.
+/// Returns the first few of some names.
 pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
     let all: Vec<String> = names.collect();
     let first = all.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");

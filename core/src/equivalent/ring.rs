@@ -1,5 +1,5 @@
-//! Both circuits in the exact ring, column by column: a proof without an error, where they are
-//! small.
+//! Simulation of both circuits in the exact ring, column by column: a proof without an error, where
+//! they are small.
 
 use super::{EquivalentError, Pair, exact::Factor, numeric::Start};
 use crate::{
@@ -15,7 +15,7 @@ const WORK: usize = 1 << 14;
 /// The most terms that a column may have after a gate.
 const TERMS: usize = 1 << 8;
 
-/// How the circuits are related; `None` if they are too large, or outside the ring.
+/// Decides how the circuits are related; `None` if they are too large, or outside the ring.
 pub(super) fn decide(
     pair: &Pair,
     start: Start,
@@ -64,7 +64,7 @@ pub(super) fn decide(
     Ok(Some(Factor::Exact { x: Box::new(x0), y: Box::new(y0), symbols: Box::new(symbols) }))
 }
 
-/// What a basis state becomes; `None` if that has too many terms.
+/// Returns the image of a basis state; `None` if that has too many terms.
 fn image(
     operators: &[Operator<Exact>],
     n_qubits: usize,

@@ -1,5 +1,5 @@
-//! What rounding may add to a distance in numbers: a bound that holds for every circuit, gate by
-//! gate.
+//! Bound on what rounding may add to a distance in numbers: a bound that holds for every circuit,
+//! gate by gate.
 //!
 //! Let u be half a unit in the last place of 1, and `m = 2^k` the rows of the matrix M of a gate on
 //! k targets; controls only leave amplitudes alone. A step takes the computed vector x to
@@ -29,8 +29,8 @@ const ENTRY: f64 = 12.0;
 /// Terms that [`sum`] adds from left to right.
 const RUN: usize = 8;
 
-/// Error that a gate on so many targets adds to an image, at most, in units; `None` is a matrix of
-/// numbers.
+/// Error that a gate on this number of targets adds to an image, at most, in units; `None` is a
+/// matrix of numbers.
 pub(super) fn of_gate(kind: Option<GateKind>, n_targets: usize) -> f64 {
     if let Some(GateKind::I | GateKind::X | GateKind::SWAP | GateKind::DCX | GateKind::DCXDG) = kind
     {
@@ -56,7 +56,8 @@ pub(super) fn of_reading(n_qubits: usize) -> f64 {
     (3.0 * roundings + 10.0 + 2.0 * roundings) * crate::param::UNIT
 }
 
-/// The sum of some terms in a balanced tree: each takes part in at most `RUN + log2 n` additions.
+/// Returns the sum of some terms in a balanced tree: each takes part in at most `RUN + log2 n`
+/// additions.
 pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(
     n: usize,
     term: &impl Fn(usize) -> T,
@@ -75,8 +76,8 @@ pub(super) fn sum<T: std::iter::Sum + std::ops::Add<Output = T>>(
     part(0, n, term)
 }
 
-/// The decimals of a number that an error leaves: the last one is not below the error. One that is
-/// not 0 keeps a digit.
+/// Returns the decimals of a number that an error leaves: the last one is not below the error. One
+/// that is not 0 keeps a digit.
 pub(super) fn decimals(x: f64, error: f64) -> String {
     // Sixteen digits are all there are.
     let mut decimals =

@@ -18,9 +18,9 @@ use crate::{
 };
 
 impl Formula {
-    /// The formula as expressions in the parameters' names: real and imaginary part, exactly. From
-    /// there on it can be combined with others, evaluated on any number, differentiated, made a
-    /// program and printed.
+    /// Returns the formula as expressions in the parameters' names: real and imaginary part,
+    /// exactly. From there on it can be combined with others, evaluated on any number,
+    /// differentiated, made a program and printed.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::ClosedForm};
@@ -56,12 +56,12 @@ impl Formula {
     }
 }
 
-/// A fraction of 64-bit integers.
+/// Returns a fraction of 64-bit integers.
 fn fraction(q: Factor) -> Option<Expr> {
     Some(Expr::from_ratio(Q::new(q.numer().to_i64()?, q.denom().to_i64()?)))
 }
 
-/// A Gaussian integer times a fraction.
+/// Returns a Gaussian integer times a fraction.
 fn gauss(c: Gauss, q: Factor) -> Option<Complex<Expr>> {
     let part = |part: i128| fraction(q.checked_mul(&Factor::from_integer(part))?);
     Some(Complex::new(part(c.re)?, part(c.im)?))
@@ -98,7 +98,7 @@ impl Writer<'_> {
                 Letter::Root(Root::Sin(a)) => (fraction(*a)? * Expr::pi()).sin(),
                 Letter::Function(Function::Cos(e)) => self.angle(e)?.cos(),
                 Letter::Function(Function::Sin(e)) => self.angle(e)?.sin(),
-                // Waves have no exponentials.
+                // Sines and cosines have no exponentials.
                 Letter::Function(Function::Exp(..)) => return None,
             };
         }

@@ -49,7 +49,7 @@ pub(super) fn factors(number: &Exact, symbols: &Symbols) -> Vec<Exact> {
     found
 }
 
-/// The coefficients of the powers of variable k, by exponent.
+/// Returns the coefficients of the powers of variable k, by exponent.
 fn slices(number: &Exact, symbols: &Symbols, k: usize) -> Vec<(i64, Exact)> {
     let field = &symbols.fields()[k];
     let mut groups: std::collections::BTreeMap<i64, Vec<(u128, i128)>> =
@@ -91,7 +91,7 @@ fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option
     factor.fault().is_none().then_some((factor, rest))
 }
 
-/// The coefficients of the monomials in the variables.
+/// Returns the coefficients of the monomials in the variables.
 fn leads(slice: &Exact, symbols: &Symbols) -> Vec<(Vec<i64>, Exact)> {
     let mut groups: std::collections::BTreeMap<Vec<i64>, Vec<(u128, i128)>> =
         std::collections::BTreeMap::new();
@@ -106,7 +106,7 @@ fn leads(slice: &Exact, symbols: &Symbols) -> Vec<(Vec<i64>, Exact)> {
     groups.into_iter().map(|(e, terms)| (e, Exact::of_terms(terms, slice.roots()))).collect()
 }
 
-/// One over a root of unity times a power of sqrt 2; `None` for anything else.
+/// Returns one over a root of unity times a power of sqrt 2; `None` for anything else.
 fn inverse(x: &Exact) -> Option<Exact> {
     match x.terms() {
         [(key, c @ (1 | -1))] => {

@@ -30,7 +30,7 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The number as it is; `what` it is stands in an error.
+    /// Number as it is; `what` it is appears in an error.
     pub(super) fn new(
         number: Exact,
         symbols: &Arc<Symbols>,
@@ -53,43 +53,43 @@ impl Formula {
         ExactError::Number { what: what.to_owned(), fault, angles: self.symbols.fields().len() }
     }
 
-    /// The number without the fraction before it, in its one form.
+    /// Returns the number without the fraction before it, in its one form.
     pub(super) fn number(&self) -> &Exact {
         &self.number
     }
 
-    /// The fraction.
+    /// Returns the fraction.
     pub(super) fn factor(&self) -> Factor {
         self.factor
     }
 
-    /// The symbols that occur.
+    /// Returns the symbols that occur.
     #[must_use]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// The number of exponential terms.
+    /// Returns the number of exponential terms.
     #[must_use]
     pub fn n_terms(&self) -> usize {
         self.number.n_terms()
     }
 
-    /// Whether it is zero for all angles.
+    /// Returns true if it is zero for all angles.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.number.is_exact_zero()
     }
 
-    /// The text of the formula, short: factors, and sums of products of shorter sums where that
-    /// takes fewer functions and names than one sum. Equal formulas of a circuit have equal text.
-    /// See [`Form`].
+    /// Returns the text of the formula, short: factors, and sums of products of shorter sums where
+    /// that takes fewer functions and names than one sum. Equal formulas of a circuit have equal
+    /// text. See [`Form`].
     #[must_use]
     pub fn text(&self, form: Form) -> String {
         print::text(self, form, false)
     }
 
-    /// The text of the formula as one sum, everything multiplied out: for [`Form::Exp`] of
+    /// Returns the text of the formula as one sum, everything multiplied out: for [`Form::Exp`] of
     /// exponentials, else of sines and cosines of sums of angles. Up to a summand for each term.
     ///
     /// ```
@@ -108,8 +108,8 @@ impl Formula {
         print::text(self, form, true)
     }
 
-    /// The value at these inputs of the circuit, over any real number type. A sine and a cosine for
-    /// each term.
+    /// Returns the value at these inputs of the circuit, over any real number type. A sine and a
+    /// cosine for each term.
     ///
     /// # Errors
     /// [`ExactError::Simulate`] if the number of inputs is wrong or one of them is not finite.
@@ -117,7 +117,8 @@ impl Formula {
         Ok(self.at(&self.symbols.values(inputs)?))
     }
 
-    /// The value where all parameters of the circuit have these values, computed ones included.
+    /// Returns the value where all parameters of the circuit have these values, computed ones
+    /// included.
     pub(crate) fn at<T: Real>(&self, values: &[T]) -> Complex<T> {
         let fields = self.symbols.fields();
         let one = T::one();
@@ -151,7 +152,7 @@ impl Formula {
         Complex::new(re * &scale, im * scale)
     }
 
-    /// The derivative by an input.
+    /// Returns the derivative by an input.
     ///
     /// # Errors
     /// [`crate::circuit::CircuitError::NoSuchParam`]; [`ExactError::Computed`] if a parameter that
@@ -180,7 +181,7 @@ impl Formula {
         self.derivative_by(ParamId::new(u32::try_from(position).unwrap_or(u32::MAX)))
     }
 
-    /// The derivative by a parameter, those that are computed from it kept fixed.
+    /// Returns the derivative by a parameter, those that are computed from it kept fixed.
     ///
     /// # Errors
     /// [`ExactError::Number`] if a coefficient outgrows the ring.
@@ -202,13 +203,13 @@ impl Formula {
         .checked(WHAT)
     }
 
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     #[must_use]
     pub fn conj(&self) -> Formula {
         Formula { number: self.symbols.reduced(self.number.conj()), ..self.clone() }
     }
 
-    /// The sum.
+    /// Returns the sum.
     ///
     /// # Errors
     /// [`ExactError::Foreign`] for a formula of another circuit; [`ExactError::Number`] if it
@@ -232,7 +233,7 @@ impl Formula {
         Formula { factor, number, symbols: Arc::clone(&self.symbols) }.checked(WHAT)
     }
 
-    /// The formula times a fraction.
+    /// Returns the formula times a fraction.
     pub(super) fn scaled(&self, by: Factor) -> Result<Formula, ExactError> {
         if *by.numer() == 0 {
             return Formula::new(Exact::from(0), &self.symbols, "zero");
@@ -248,7 +249,7 @@ impl Formula {
 }
 
 impl Symbols {
-    /// A number over these symbols as a formula: an entry of a circuit's matrix, say.
+    /// Returns a number over these symbols as a formula: an entry of a circuit's matrix, say.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -18,7 +18,7 @@ impl Gauss {
         self == Gauss::ZERO
     }
 
-    /// Whether it is 1, i, -1 or -i.
+    /// Returns true if it is 1, i, -1 or -i.
     fn is_unit(self) -> bool {
         matches!((self.re, self.im), (1 | -1, 0) | (0, 1 | -1))
     }
@@ -56,7 +56,7 @@ impl Gauss {
         self.re.checked_mul(self.re)?.checked_add(self.im.checked_mul(self.im)?)
     }
 
-    /// The quotient, if it is a Gaussian integer.
+    /// Returns the quotient, if it is a Gaussian integer.
     pub(super) fn over(self, other: Gauss) -> Option<Gauss> {
         // Most are divided by units, and divisions of 128 bits are slow.
         if other.is_unit() {
@@ -67,7 +67,8 @@ impl Gauss {
         whole.then(|| Gauss { re: scaled.re / norm, im: scaled.im / norm })
     }
 
-    /// A greatest common divisor, by Euclid's algorithm with quotients rounded to the nearest.
+    /// Returns a greatest common divisor, by Euclid's algorithm with quotients rounded to the
+    /// nearest.
     fn gcd(self, other: Gauss) -> Option<Gauss> {
         let (mut a, mut b) = (self, other);
         while !b.is_zero() {
@@ -79,8 +80,8 @@ impl Gauss {
         Some(a)
     }
 
-    /// The unit u for which `self / u` has a positive real part and an imaginary part that is not
-    /// negative.
+    /// Returns the unit u for which `self / u` has a positive real part and an imaginary part that
+    /// is not negative.
     fn unit(self) -> Gauss {
         let (re, im) = match (self.re, self.im) {
             (a, b) if a > 0 && b >= 0 => (1, 0),
@@ -91,9 +92,9 @@ impl Gauss {
         Gauss { re, im }
     }
 
-    /// What the numbers have in common, times a unit, so that the first one over it has a positive
-    /// real part and an imaginary part that is not negative. There is at least one, and none is
-    /// zero.
+    /// Returns the greatest common divisor of the numbers, times a unit, so that the first one over
+    /// it has a positive real part and an imaginary part that is not negative. There is at least
+    /// one, and none is zero.
     pub(super) fn content(mut numbers: impl Iterator<Item = Gauss>) -> Option<Gauss> {
         let first = numbers.next()?;
         let mut common = first;

@@ -113,7 +113,7 @@ pub enum ExactError {
          allowed: give some parameters values, or compute with numbers"
     )]
     Budget {
-        /// Which gate, counted from 1.
+        /// Number of the gate, counted from 1.
         number: usize,
         /// The gate.
         gate: String,
@@ -129,9 +129,9 @@ pub enum ExactError {
         "{what} is {fault}, with {angles} free angles: give some parameters values, or compute with numbers"
     )]
     Number {
-        /// What was computed.
+        /// Quantity that was computed.
         what: String,
-        /// What happened.
+        /// Error of the arithmetic.
         fault: Fault,
         /// Parameters that occur.
         angles: usize,
@@ -157,7 +157,7 @@ pub enum ExactError {
     Computed {
         /// The input.
         name: String,
-        /// What is computed from it.
+        /// Parameter that is computed from it.
         computed: String,
     },
     /// Two formulas of different circuits.
@@ -174,7 +174,7 @@ impl ExactError {
         ExactError::Outside { angle: format!("{}{rounded}", circuit.angle_text(angle)) }
     }
 
-    /// What went wrong in a run of this circuit.
+    /// Returns the error of a run of this circuit.
     fn of_run(circuit: &Circuit, error: SimulateError) -> ExactError {
         match error {
             SimulateError::Circuit(CircuitError::Bind(BindError::NotInRing { angle, .. })) => {

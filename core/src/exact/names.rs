@@ -34,8 +34,8 @@ impl Fraction {
     }
 }
 
-/// A parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look like
-/// another's.
+/// Returns a parameter's name in LaTeX; letter by letter where it is [`RESERVED`] or would look
+/// like another's.
 pub(crate) fn latex_name_beside<'a>(
     name: &str,
     mut others: impl Iterator<Item = &'a str>,
@@ -54,12 +54,12 @@ const GREEK: [&str; 22] = [
 ];
 const LETTERS: &str = "αβγδεζηθικλμνξπρστφχψω";
 
-/// The name in LaTeX of a Greek letter that has one.
+/// Returns the name in LaTeX of a Greek letter that has one.
 pub(crate) fn latex_letter(letter: char) -> Option<&'static str> {
     LETTERS.chars().position(|c| c == letter).map(|at| GREEK[at])
 }
 
-/// A parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
+/// Returns a parameter's name in LaTeX: Greek letters by name, numbers as indices, words upright.
 fn latex_name(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_alphanumeric() || "_[]".contains(c));
     if !plain {

@@ -38,7 +38,7 @@ pub(super) enum Letter {
     Function(Function),
 }
 
-/// Factors.
+/// Product of factors.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Product {
     /// Exponents of a phase, none if there is none.
@@ -61,11 +61,12 @@ pub(super) struct Nested {
     pub(super) n_monomials: usize,
 }
 
-/// Up to so many exponentials it is tried whether fewer functions of sums of angles say the same.
+/// Number of exponentials up to which it is tried whether fewer functions of sums of angles give
+/// the same.
 const COLLECTED: usize = 64;
 
 impl Nested {
-    /// `None` if something on the way is beyond 128 bits.
+    /// Returns `None` if something on the way is beyond 128 bits.
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Nested> {
         let waves = Waves::of(number, symbols)?;
         let (coefficient, mut product) =
@@ -74,7 +75,7 @@ impl Nested {
         Some(Nested { coefficient, product, roots: waves.roots, n_monomials: waves.n_monomials })
     }
 
-    /// With exponentials instead of sines and cosines.
+    /// Rewrites sines and cosines as exponentials.
     pub(super) fn exponential(self) -> Option<Nested> {
         let (c, twos, product) = self.product.exponential()?;
         let roots = self.roots.checked_sub(twos.checked_mul(2)?)?;
@@ -83,7 +84,7 @@ impl Nested {
 }
 
 impl Product {
-    /// How long its text is, about: functions and the names in them.
+    /// Returns the approximate length of its text: functions and the names in them.
     pub(super) fn weight(&self) -> usize {
         let names = |exponents: &[i64]| exponents.iter().filter(|e| **e != 0).count();
         let letters = self.letters.iter().map(|letter| match letter {
@@ -99,7 +100,7 @@ impl Product {
         phase + letters.sum::<usize>() + self.sums.iter().map(|sum| weight(sum)).sum::<usize>()
     }
 
-    /// `c 2^twos` times a product without sines and cosines.
+    /// Computes `c 2^twos` times a product without sines and cosines.
     fn exponential(self) -> Option<(Gauss, i32, Product)> {
         let (mut coefficient, mut twos) = (Gauss::ONE, 0i32);
         let mut product = Product { phase: self.phase, ..Product::default() };
@@ -181,7 +182,7 @@ impl Product {
     }
 }
 
-/// Of a sum.
+/// Returns the weight of a sum.
 pub(super) fn weight(sum: &[Summand]) -> usize {
     sum.iter().map(|(_, product)| 1 + product.weight()).sum()
 }
@@ -200,11 +201,11 @@ struct Tree<'a> {
     known: HashMap<Vec<Wave>, Summand>,
 }
 
-/// Sums of up to so many terms are remembered.
+/// Number of terms up to which sums are remembered.
 const REMEMBERED: usize = 64;
 
 impl Tree<'_> {
-    /// A sum over some axes, 0 in all other digits; there is at least one term.
+    /// Returns a sum over some axes, 0 in all other digits; there is at least one term.
     fn nest(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
         let coefficient = primitive(&mut terms)?;
         if terms.len() > REMEMBERED {
@@ -219,7 +220,8 @@ impl Tree<'_> {
         Some((coefficient.times(c)?, product))
     }
 
-    /// The same, as factors of single axes, where they separate, and one of what is left.
+    /// Factors a sum into sums over single axes, where they separate, and one over the remaining
+    /// axes.
     fn factors(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
         let (mut coefficient, mut product) = (Gauss::ONE, Product::default());
         let first = terms.first()?.0;
@@ -243,7 +245,7 @@ impl Tree<'_> {
                 _ => left.push(axis),
             }
         }
-        // What has separated may have left a single monomial of some other axis.
+        // The axes that have separated may have left a single monomial of some other axis.
         if left.is_empty() || terms.len() == 1 {
             for axis in &left {
                 product.times_basis(axis.basis(terms.first()?.0), self.symbols.fields().len());
@@ -290,7 +292,8 @@ impl Tree<'_> {
         Some((content, Product { sums: vec![items], ..Product::default() }))
     }
 
-    /// In sines and cosines of sums of angles with whole coefficients, if there are few.
+    /// Returns the sum in sines and cosines of sums of angles with whole coefficients, if there are
+    /// few.
     fn collected(&self, axes: &[Axis], terms: &[Wave]) -> Option<Vec<Summand>> {
         let few = axes.len() > 1 && axes.len() < 7 && terms.len() << axes.len() <= COLLECTED;
         if !few || !axes.iter().all(Axis::is_wave) {
@@ -385,7 +388,7 @@ fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
     Some((factors, rest))
 }
 
-/// The best cut of two or more axes: its classes in the order of their first rows.
+/// Returns the best cut of two or more axes: its classes in the order of their first rows.
 fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
     let middle = |at: usize| (2 * at).abs_diff(axes.len());
     let cost = |at: usize| Some((size(axes[at - 1].below(), terms)?, middle(at), at));
@@ -394,13 +397,13 @@ fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
     classes(axes[at - 1].below(), terms)
 }
 
-/// The rows for a cut above these bits.
+/// Returns the rows for a cut above these bits.
 fn rows(below: u128, terms: &[Wave]) -> impl Iterator<Item = &[Wave]> {
     terms.chunk_by(move |a, b| a.0 & !below == b.0 & !below)
 }
 
-/// The rows of a cut and the terms of all classes' rows; rows count as multiples if their digests
-/// say so.
+/// Returns the rows of a cut and the terms of all classes' rows; rows count as multiples if their
+/// digests say so.
 fn size(below: u128, terms: &[Wave]) -> Option<usize> {
     let mut known: HashMap<u64, ()> = HashMap::new();
     let mut size = 0;
@@ -417,7 +420,7 @@ fn content(row: &[Wave]) -> Option<Gauss> {
     Gauss::content(row.iter().map(|t| t.1))
 }
 
-/// A number that rows which are multiples of each other have in common.
+/// Returns a number that rows which are multiples of each other have in common.
 fn digest(below: u128, row: &[Wave], content: Gauss) -> Option<u64> {
     let mut digest = 0u64;
     let mut mix = |x: u64| digest = (digest.rotate_left(5) ^ x).wrapping_mul(0x517c_c1b7_2722_0a95);

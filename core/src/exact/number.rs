@@ -73,7 +73,7 @@ impl Exact {
         Exact { terms: vec![(0, 1)], roots: 1, fault: None }
     }
 
-    /// The number of terms.
+    /// Returns the number of terms.
     #[must_use]
     pub fn n_terms(&self) -> usize {
         self.terms.len()
@@ -85,24 +85,24 @@ impl Exact {
         self.fault
     }
 
-    /// `e^{2 pi i key / 2^128}`.
+    /// Computes `e^{2 pi i key / 2^128}`.
     pub(super) fn monomial(key: u128) -> Exact {
         Exact { terms: vec![terms::normal(key, 1)], roots: 0, fault: None }
     }
 
-    /// `n / sqrt(2)^roots`.
+    /// Computes `n / sqrt(2)^roots`.
     pub(super) fn constant(n: i128, roots: i32) -> Exact {
         Exact::canonical(if n == 0 { Vec::new() } else { vec![(0, n)] }, roots)
     }
 
-    /// The sum of terms in any order, each key once, over sqrt(2)^roots.
+    /// Returns the sum of terms in any order, each key once, over sqrt(2)^roots.
     pub(super) fn of_terms(mut sum: Vec<Term>, roots: i32) -> Exact {
         sum.iter_mut().for_each(|t| *t = terms::normal(t.0, t.1));
         sum.sort_unstable_by_key(|t| t.0);
         Exact::canonical(sum, roots)
     }
 
-    /// The terms: keys and coefficients.
+    /// Returns the terms: keys and coefficients.
     pub(super) fn terms(&self) -> &[Term] {
         &self.terms
     }
@@ -112,7 +112,7 @@ impl Exact {
         self.roots
     }
 
-    /// `i` times the sum of the terms, each with a whole factor that depends on its key: a
+    /// Computes `i` times the sum of the terms, each with a whole factor that depends on its key: a
     /// derivative.
     pub(super) fn weighted(&self, weight: impl Fn(u128) -> i64) -> Exact {
         let weigh = |&(key, c): &Term| match weight(key) {
@@ -128,7 +128,7 @@ impl Exact {
         }
     }
 
-    /// What is left of a number that could not be computed.
+    /// Returns a number without terms that carries the fault.
     pub(super) fn beyond(&self, fault: Fault) -> Exact {
         self.faulty(fault)
     }
@@ -164,7 +164,7 @@ impl Exact {
         }
     }
 
-    /// `self + sign other`.
+    /// Computes `self + sign other`.
     fn combined(&self, other: &Exact, sign: i128) -> Exact {
         if let Some(fault) = self.fault.or(other.fault) {
             return self.faulty(fault);
@@ -230,8 +230,8 @@ impl Exact {
     }
 }
 
-/// The terms of the number over sqrt(2)^roots: `Some(None)` if they are its own, `None` if they do
-/// not fit.
+/// Returns the terms of the number over sqrt(2)^roots: `Some(None)` if they are its own, `None` if
+/// they do not fit.
 fn over(x: &Exact, roots: i32) -> Option<Option<Vec<Term>>> {
     let more = u32::try_from(roots.checked_sub(x.roots)?).ok()?;
     if more == 0 {
@@ -245,12 +245,12 @@ fn over(x: &Exact, roots: i32) -> Option<Option<Vec<Term>>> {
     Some(Some(terms))
 }
 
-/// `sqrt 2 = e^{i pi/4} + e^{-i pi/4}`.
+/// Multiplies by `sqrt 2 = e^{i pi/4} + e^{-i pi/4}`.
 fn times_sqrt2(sum: &[Term]) -> Option<Vec<Term>> {
     terms::merged(&terms::times(sum, EIGHTH, 1)?, &terms::times(sum, EIGHTH.wrapping_neg(), 1)?, 1)
 }
 
-/// Whether sqrt 2 divides a sum with an odd coefficient.
+/// Returns true if sqrt 2 divides a sum with an odd coefficient.
 fn is_divisible(sum: &[Term]) -> bool {
     let (low, high) = sum.split_at(sum.partition_point(|t| t.0 & I == 0));
     let odd = |t: &&Term| t.1 & 1 == 1;

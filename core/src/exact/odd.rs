@@ -54,7 +54,7 @@ struct Prime {
 }
 
 impl Prime {
-    /// The digit of an exponent, and what is below it.
+    /// Returns the digit of an exponent, and what is below it.
     fn digit(self, j: u64) -> (u64, u64) {
         let part = (u128::from(j) * u128::from(self.inverse) % u128::from(self.power)) as u64;
         (part / self.unit, part % self.unit)
@@ -62,7 +62,7 @@ impl Prime {
 }
 
 impl OddRoots {
-    /// Of an odd order above 1, in a field of the keys.
+    /// Creates the roots of an odd order above 1, in a field of the keys.
     pub(super) fn new(order: u64, shift: u32, width: u32) -> OddRoots {
         let mut primes = Vec::new();
         let (mut rest, mut p) = (order, 3);
@@ -89,30 +89,30 @@ impl OddRoots {
         self.order
     }
 
-    /// The exponent in a key without other fields, from 0 to below the order, and the key without
-    /// it.
+    /// Returns the exponent in a key without other fields, from 0 to below the order, and the key
+    /// without it.
     pub(super) fn split(&self, root: u128) -> (u64, u128) {
         let (power, rest) = self.take(root);
         (power.rem_euclid(self.order as i64) as u64, rest)
     }
 
-    /// The key of a power.
+    /// Returns the key of a power.
     pub(super) fn key(&self, power: u64) -> u128 {
         u128::from(power) << self.shift
     }
 
-    /// The exponent of a square root of a power.
+    /// Returns the exponent of a square root of a power.
     pub(super) fn half(&self, power: u64) -> u64 {
         if power.is_multiple_of(2) { power / 2 } else { u64::midpoint(power, self.order) }
     }
 
-    /// The key of `e^{2 pi i w}`, if that is one of these roots.
+    /// Returns the key of `e^{2 pi i w}`, if that is one of these roots.
     pub(super) fn key_of(&self, w: num_rational::Ratio<i128>) -> Option<u128> {
         let power = w * i128::from(self.order);
         power.is_integer().then(|| (power.to_integer() as u128) << self.shift)
     }
 
-    /// The exponent in a key, as it is, and the key without it.
+    /// Returns the exponent in a key, as it is, and the key without it.
     fn take(&self, key: u128) -> (i64, u128) {
         let below = (1u128 << self.shift) - 1;
         // Lower fields may have borrowed from this one.
@@ -123,7 +123,7 @@ impl OddRoots {
         (power as i64, key.wrapping_sub((power as u128) << self.shift))
     }
 
-    /// The number in its one form.
+    /// Returns the number in its one form.
     pub(super) fn reduced(&self, number: Exact) -> Exact {
         if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.take(*key).0 == 0)
         {
@@ -144,7 +144,7 @@ impl OddRoots {
         }
     }
 
-    /// The terms by their exponents of variables, as a key.
+    /// Returns the terms by their exponents of variables, as a key.
     fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, Entries>> {
         let mut groups: BTreeMap<u128, Entries> = BTreeMap::new();
         for &(key, c) in number.terms() {
@@ -198,21 +198,21 @@ impl OddRoots {
         Some(out)
     }
 
-    /// The exponent whose digit is higher by `by`.
+    /// Returns the exponent whose digit is higher by `by`.
     fn up(&self, power: u64, prime: Prime, by: u64) -> u64 {
         (power + by * prime.step) % self.order
     }
 }
 
-/// The inverse of an integer modulo another that has no factor in common with it; both are below
-/// 2^20.
+/// Returns the inverse of an integer modulo another that has no factor in common with it; both are
+/// below 2^20.
 fn inverse(of: u64, modulus: u64) -> u64 {
     let (of, modulus) = (of as i64, modulus as i64);
     of.extended_gcd(&modulus).x.rem_euclid(modulus) as u64
 }
 
-/// The coefficient that occurs most often among p, the first of these if there are several; `None`
-/// if that is zero, as are those that are left out.
+/// Returns the coefficient that occurs most often among p, the first of these if there are several;
+/// `None` if that is zero, as are those that are left out.
 fn most_frequent(vector: &BTreeMap<u64, Entries>, p: u64) -> Option<&Entries> {
     let zeros = p - vector.len() as u64;
     let first_zero = (0..p).find(|digit| !vector.contains_key(digit));

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{circuit::Circuit, param::ParamId};
 
-/// How a formula is written. A parameter whose name is [`RESERVED`] gets an underscore at its end;
+/// Notation of a formula. A parameter whose name is [`RESERVED`] gets an underscore at its end;
 /// in LaTeX such a name, and one that would look like another, is written letter by letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -28,7 +28,7 @@ pub enum Form {
     Latex,
 }
 
-/// The text of a formula: short, or as one sum.
+/// Returns the text of a formula: short, or as one sum.
 pub(super) fn text(formula: &Formula, form: Form, expanded: bool) -> String {
     let (symbols, number) = (formula.symbols(), formula.number());
     let writer = Writer { form, circuit: symbols.circuit(), fields: symbols.fields() };
@@ -47,8 +47,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// `factor` times the trees, what is common to all of each before them; `None` if that is
-    /// beyond 128 bits.
+    /// Computes `factor` times the trees, what is common to all of each before them; `None` if that
+    /// is beyond 128 bits.
     fn product(&self, trees: &[Nested], factor: Factor) -> Option<String> {
         let (mut twos, mut odd, mut turns, mut common) = (0i32, 0i32, 0u8, Factor::from_integer(1));
         let mut words = Vec::new();
@@ -93,7 +93,7 @@ impl Writer<'_> {
         Some(self.fraction(&p, &q, front.into_iter().chain(words).collect()))
     }
 
-    /// A fraction times factors.
+    /// Returns a fraction times factors.
     fn fraction(&self, p: &str, q: &str, mut words: Vec<String>) -> String {
         let negative = p.starts_with('-');
         let p = p.trim_start_matches('-');
@@ -140,12 +140,12 @@ impl Writer<'_> {
         text
     }
 
-    /// In parentheses.
+    /// Returns the text in parentheses.
     fn bracket(&self, text: &str) -> String {
         if self.latex() { format!("\\left({text}\\right)") } else { format!("({text})") }
     }
 
-    /// A number that is neither real nor imaginary.
+    /// Returns a number that is neither real nor imaginary.
     fn gauss(&self, c: Gauss) -> String {
         let sign = if c.im < 0 { "-" } else { "+" };
         let i = match (c.im.unsigned_abs(), self.latex()) {
@@ -156,7 +156,7 @@ impl Writer<'_> {
         self.bracket(&format!("{} {sign} {i}", c.re))
     }
 
-    /// The factors of a product; of its letters some.
+    /// Returns the factors of a product; of its letters some.
     fn words(&self, product: &Product, letters: impl Fn(&Letter) -> bool) -> Vec<String> {
         let zero = Factor::from_integer(0);
         let mut words = Vec::new();
@@ -218,7 +218,7 @@ impl Writer<'_> {
         }
     }
 
-    /// `unit` times the angle: names times fractions, and a multiple of pi.
+    /// Computes `unit` times the angle: names times fractions, and a multiple of pi.
     fn argument(&self, exponents: &[i64], turns: Factor, unit: &str) -> String {
         let pi = if self.latex() { "\\pi" } else { "pi" };
         let zero = Factor::from_integer(0);
@@ -249,7 +249,7 @@ impl Writer<'_> {
         if alone || unit.is_empty() { text } else { format!("{unit}({text})") }
     }
 
-    /// The name of a parameter, which nothing else has.
+    /// Returns the name of a parameter, which nothing else has.
     fn name(&self, id: ParamId) -> String {
         let name = self.circuit.param_name(id);
         let others = self.fields.iter().filter_map(|f| f.variable).filter(|other| *other != id);
@@ -267,7 +267,7 @@ impl Writer<'_> {
         free
     }
 
-    /// A positive fraction times a name; without a name, the fraction.
+    /// Returns a positive fraction times a name; without a name, the fraction.
     fn multiple(&self, q: Factor, name: &str) -> String {
         let (n, d) = (*q.numer(), *q.denom());
         let upper = match (n, name) {
@@ -284,7 +284,7 @@ impl Writer<'_> {
     }
 }
 
-/// A real number with a sign, whether times i, and what is left if it is neither real nor
+/// Returns a real number with a sign, whether times i, and what is left if it is neither real nor
 /// imaginary.
 fn parts(c: Gauss) -> (i128, bool, Option<Gauss>) {
     match (c.re, c.im) {

@@ -1,7 +1,7 @@
-//! How far a gate moves the exponents of its angles: read off its own matrix over fresh symbols,
-//! and off the exponentials that the matrix is computed from.
+//! Range of the exponents that a gate brings for its angles: read off its own matrix over fresh
+//! symbols, and off the exponentials that the matrix is computed from.
 //!
-//! So nothing about single gates is written down here, and a new line in the gate table needs
+//! Nothing about single gates is written down here, and a new line in the gate table needs
 //! nothing.
 
 use std::{
@@ -23,7 +23,8 @@ const STEPS: i64 = 1 << 10;
 /// Bits of an exponent there.
 const WIDTH: u32 = 24;
 
-/// Of one angle of a gate: the entries of its matrix are sums of `e^{i e angle}`.
+/// Range of the exponents of one angle of a gate: the entries of its matrix are sums of
+/// `e^{i e angle}`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reach {
     /// The largest |e| in the matrix and on the way to it, in steps of `1 / STEPS`.
@@ -33,7 +34,8 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// The largest |e| and what every e is a multiple of, as fractions over the same denominator.
+    /// Returns the largest |e| and what every e is a multiple of, as fractions over the same
+    /// denominator.
     pub(super) fn of(self) -> (i64, i64, i64) {
         (self.most, self.step, STEPS)
     }
@@ -44,7 +46,7 @@ impl Reach {
 pub(super) struct Reaches(BTreeMap<GateKind, Vec<Reach>>);
 
 impl Reaches {
-    /// One for each angle of the gate.
+    /// Returns one for each angle of the gate.
     pub(super) fn get(&mut self, kind: GateKind) -> Result<&[Reach], ExactError> {
         Ok(match self.0.entry(kind) {
             Entry::Occupied(known) => known.into_mut(),
@@ -112,7 +114,7 @@ impl Binding<Exact> for Watch<'_> {
 mod tests {
     use super::*;
 
-    /// What `equivalent` counts on where it bounds its error.
+    /// Bound on exponents that `equivalent` uses for its error bound.
     #[test]
     fn gates_move_exponents_by_their_angles_at_most_and_halve_once() {
         for &kind in GateKind::ALL {

@@ -15,7 +15,7 @@ use crate::{
     state::StateVector,
 };
 
-/// How far a run may grow.
+/// Limits on the size of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// The most terms of all amplitudes together after a gate, usually 2^21; while a gate of the
@@ -38,15 +38,15 @@ pub struct ClosedForm {
 }
 
 impl ClosedForm {
-    /// Of a circuit, within the usual budget.
+    /// Computes the closed form of a circuit, within the usual budget.
     ///
     /// # Errors
-    /// As [`ClosedForm::within`].
+    /// Fails when [`ClosedForm::within`] does.
     pub fn of(circuit: &Circuit) -> Result<ClosedForm, ExactError> {
         ClosedForm::within(circuit, &Simulator::new(), Budget::default())
     }
 
-    /// Of a circuit, with these executors, threads and limits.
+    /// Computes the closed form of a circuit, with these executors, threads and limits.
     ///
     /// # Errors
     /// [`ExactError::Outside`], [`ExactError::TooManyAngles`] before anything is computed;
@@ -77,37 +77,37 @@ impl ClosedForm {
         Ok(ClosedForm { state, symbols: Arc::new(symbols) })
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.state.n_qubits()
     }
 
-    /// The amplitudes as numbers of the ring.
+    /// Returns the amplitudes as numbers of the ring.
     #[must_use]
     pub fn state(&self) -> &StateVector<Exact> {
         &self.state
     }
 
-    /// The symbols that they are numbers over.
+    /// Returns the symbols that they are numbers over.
     #[must_use]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// The terms of all amplitudes.
+    /// Returns the terms of all amplitudes.
     #[must_use]
     pub fn n_terms(&self) -> usize {
         self.state.amplitudes().iter().map(Exact::n_terms).sum()
     }
 
-    /// The basis states whose amplitude is not zero for all angles, in order.
+    /// Returns the basis states whose amplitude is not zero for all angles, in order.
     pub fn support(&self) -> impl Iterator<Item = usize> + '_ {
         let amplitudes = self.state.amplitudes().iter().enumerate();
         amplitudes.filter(|(_, a)| !a.is_exact_zero()).map(|(index, _)| index)
     }
 
-    /// The amplitude of a basis state; qubit 0 is bit 0.
+    /// Returns the amplitude of a basis state; qubit 0 is bit 0.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`].
@@ -117,7 +117,7 @@ impl ClosedForm {
         Formula::new(amplitudes.get(index).ok_or(outside)?.clone(), &self.symbols, "the amplitude")
     }
 
-    /// The probability of a basis state.
+    /// Returns the probability of a basis state.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`]; [`ExactError::Number`] if it has too many terms.
@@ -155,7 +155,7 @@ impl ClosedForm {
         Ok(total)
     }
 
-    /// The pairs of terms that the products of a string's expectation value form.
+    /// Returns the pairs of terms that the products of a string's expectation value form.
     fn pairs(&self, string: &PauliString) -> usize {
         let (a, x) = (self.state.amplitudes(), string.x_mask());
         let products = (0..a.len()).filter(|i| *i <= *i ^ x);
@@ -163,8 +163,8 @@ impl ClosedForm {
         pairs.fold(0, usize::saturating_add)
     }
 
-    /// `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i ^ x give
-    /// complex conjugates.
+    /// Computes `sum_i conj(a_{i ^ x}) i^{#Y} (-1)^{|i & z|} a_i`; where bits are flipped, i and i
+    /// ^ x give complex conjugates.
     fn pauli(&self, string: &PauliString) -> Exact {
         let (x, z) = (string.x_mask(), string.z_mask());
         let a = self.state.amplitudes();

@@ -13,7 +13,7 @@ use super::{
     sums::{Function, Root, Sum, content, exponentials, waves},
 };
 
-/// What sums are made of.
+/// Functions that sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Functions {
     Exponentials,
@@ -21,7 +21,7 @@ pub(super) enum Functions {
     Waves,
 }
 
-/// Numbers of up to so many terms are split into factors first.
+/// Number of terms up to which numbers are split into factors first.
 const FACTORED: usize = 64;
 
 /// Trees whose product is the number; `None` if they are beyond 128 bits.
@@ -56,7 +56,7 @@ fn shorter(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Ne
     Some(if nested.product.weight() < flat.product.weight() { nested } else { flat })
 }
 
-/// One sum.
+/// Returns one sum.
 pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Nested> {
     let Sum { mut items, mut roots } = match functions {
         Functions::Exponentials => exponentials(number, symbols),

@@ -50,7 +50,7 @@ pub(super) struct Sum {
     pub(super) roots: i32,
 }
 
-/// `cos(pi a)` as a fraction of a root, for a from 0 to 1.
+/// Computes `cos(pi a)` as a fraction of a root, for a from 0 to 1.
 fn cosine(a: Factor) -> (Factor, Root) {
     let q = |n: i128, d: i128| Factor::new(n, d);
     let (sign, a) = if a > q(1, 2) { (q(-1, 1), q(1, 1) - a) } else { (q(1, 1), a) };
@@ -71,7 +71,7 @@ fn cosine(a: Factor) -> (Factor, Root) {
     }
 }
 
-/// `e^{i pi a} = re + i im`, for a from 0 to below 2.
+/// Computes `e^{i pi a} = re + i im`, for a from 0 to below 2.
 pub(super) fn cosine_and_sine(a: Factor) -> [(Factor, Root); 2] {
     let one = Factor::from_integer(1);
     if a > one {
@@ -106,7 +106,7 @@ pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> Sum {
     Sum { items, roots: number.roots() }
 }
 
-/// In sines and cosines.
+/// Returns the number in sines and cosines.
 pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
     let mut sums: BTreeMap<(bool, Function, Root), Factor> = BTreeMap::new();
     for (key, c) in number.terms() {
@@ -145,7 +145,7 @@ pub(super) fn waves(number: &Exact, symbols: &Symbols) -> Sum {
     Sum { items: items.collect(), roots: number.roots() }
 }
 
-/// The largest fraction that divides every coefficient; negative if all of them are.
+/// Returns the largest fraction that divides every coefficient; negative if all of them are.
 pub(super) fn content(items: &[Item]) -> Factor {
     let (mut n, mut d) = (0i128, 1i128);
     for item in items {

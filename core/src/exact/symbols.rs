@@ -13,7 +13,7 @@
 //! sign (clear)   e^{i pi j / 2^m}                zeta^w                exponents, two's complement, borrowing upwards
 //! ```
 //!
-//! Where angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the
+//! If angles are multiples of pi with an odd factor below, zeta is `e^{2 pi i / M}` for the
 //! least common multiple M of those factors ([`OddRoots`]): a root of unity of any order is one of
 //! an order `2^m` times a power of zeta.
 
@@ -43,7 +43,7 @@ const MAX_HALVINGS: i32 = 20;
 /// Exact fractions on the way to whole exponents.
 type Wide = Ratio<i128>;
 
-/// Where the exponents of one variable lie.
+/// Position of the exponents of one variable within a key.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     /// The parameter; `None` is one radian.
@@ -72,14 +72,14 @@ pub struct Symbols {
     circuit: Arc<Circuit>,
     /// Sorted by variable, one radian last.
     fields: Vec<Field>,
-    /// Roots of unity stand above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
+    /// Roots of unity are above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
     roots: u32,
-    /// Those of odd order.
+    /// Roots of odd order.
     odd: Option<OddRoots>,
 }
 
 impl Symbols {
-    /// Of the gates of a circuit.
+    /// Collects the symbols of the gates of a circuit.
     ///
     /// # Errors
     /// [`ExactError::Outside`] for an angle that the ring does not hold,
@@ -88,8 +88,8 @@ impl Symbols {
         Symbols::of_circuits(&[circuit])
     }
 
-    /// Of the gates of several circuits over the same parameters, so that their numbers can be
-    /// compared. There is at least one.
+    /// Collects the symbols of the gates of several circuits over the same parameters, so that
+    /// their numbers can be compared. There is at least one.
     pub(crate) fn of_circuits(circuits: &[&Circuit]) -> Result<Symbols, ExactError> {
         let mut plan = Plan::default();
         let mut reaches = Reaches::default();
@@ -113,23 +113,23 @@ impl Symbols {
         plan.symbols(circuit)
     }
 
-    /// Of fields that are known to fit.
+    /// Creates symbols from fields that are known to fit.
     pub(super) fn of_fields(fields: Vec<Field>) -> Symbols {
         Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE, odd: None }
     }
 
-    /// The circuit, whose parameters these are.
+    /// Returns the circuit, whose parameters these are.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The parameters that occur in gates, by id.
+    /// Returns the parameters that occur in gates, by id.
     pub fn params(&self) -> impl Iterator<Item = ParamId> + '_ {
         self.fields.iter().filter_map(|f| f.variable)
     }
 
-    /// The values of all parameters, given those of the inputs.
+    /// Returns the values of all parameters, given those of the inputs.
     ///
     /// # Errors
     /// [`CircuitError`] if their number is wrong or one of them is not finite.
@@ -148,9 +148,9 @@ impl Symbols {
         &self.fields
     }
 
-    /// The one form of a number: without roots of unity of odd order it has no other, with them
-    /// what is computed has many. So two numbers are equal if and only if their reduced ones are
-    /// the same. O(terms) without such roots.
+    /// Returns the one form of a number: without roots of unity of odd order it has no other, with
+    /// them what is computed has many. So two numbers are equal if and only if their reduced ones
+    /// are the same. O(terms) without such roots.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, exact::Symbols, param::PI, simulate::Simulator};
@@ -170,8 +170,8 @@ impl Symbols {
         }
     }
 
-    /// A key as the angle, in turns of pi below 2, of its root of unity, and the exponents of the
-    /// variables.
+    /// Returns a key as the angle, in turns of pi below 2, of its root of unity, and the exponents
+    /// of the variables.
     pub(super) fn split(&self, key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
         let mut exponents = vec![0; self.fields.len()];
         let root = self.exponents(key, &mut exponents);
@@ -188,7 +188,7 @@ impl Symbols {
         key
     }
 
-    /// The angle of a root of unity, in turns of pi.
+    /// Returns the angle of a root of unity, in turns of pi.
     pub(super) fn turns(&self, root: u128) -> Wide {
         let (root, odd) = self.odd.as_ref().map_or((root, None), |odd| {
             let (power, rest) = odd.split(root);
@@ -200,7 +200,7 @@ impl Symbols {
         turns - (turns / whole).floor() * whole
     }
 
-    /// The key of a square root of a root of unity, if it has one.
+    /// Returns the key of a square root of a root of unity, if it has one.
     pub(super) fn half_turn(&self, root: &Exact) -> Option<u128> {
         let ([(key, c @ (1 | -1))], 0) = (root.terms(), root.roots()) else { return None };
         let whole = if *c < 0 { key | 1 << 127 } else { *key };
@@ -214,7 +214,7 @@ impl Symbols {
         (whole >> 1 & ((1 << self.roots) - 1) == 0).then_some(whole >> 1)
     }
 
-    /// The key of `e^{i angle}`, if it has one.
+    /// Returns the key of `e^{i angle}`, if it has one.
     fn key(&self, angle: &Angle) -> Option<u128> {
         let parts = parts(angle)?;
         let (dyadic, odd) = separated(parts.pi)?;
@@ -241,14 +241,14 @@ impl Symbols {
 }
 
 impl Field {
-    /// The exponent in a key whose lower fields are 0.
+    /// Returns the exponent in a key whose lower fields are 0.
     fn value(&self, key: u128) -> i64 {
         let up = 128 - self.width;
         // Two's complement of `width` bits, at most 64.
         ((key >> self.shift << up) as i128 >> up) as i64
     }
 
-    /// What an exponent adds to a key.
+    /// Returns the summand that an exponent adds to a key.
     pub(super) fn key(&self, exponent: i64) -> u128 {
         (i128::from(exponent) as u128) << self.shift
     }
@@ -293,8 +293,8 @@ fn parts(angle: &Angle) -> Option<Parts> {
     Some(Parts { pi: angle.pi_part(), variables })
 }
 
-/// `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as it can
-/// be.
+/// Splits `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as
+/// it can be.
 fn separated(a: Q) -> Option<(Wide, Wide)> {
     let (n, d) = (i128::from(*a.numer()), i128::from(*a.denom()));
     let fine = d.trailing_zeros();
@@ -310,13 +310,13 @@ fn separated(a: Q) -> Option<(Wide, Wide)> {
     Some((Wide::new(u, 1 << fine), Wide::new(w, m)))
 }
 
-/// The key of `e^{i pi a}` with roots from this bit on, for a with a power of two below.
+/// Returns the key of `e^{i pi a}` with roots from this bit on, for a with a power of two below.
 fn root_key(a: Wide, roots: u32) -> Option<u128> {
     let fine = a.denom().trailing_zeros();
     (fine <= 127 - roots).then(|| (*a.numer() as u128) << (127 - fine))
 }
 
-/// What a circuit needs, found in two passes: first the units, then how far the exponents go.
+/// Requirements of a circuit, found in two passes: first the units, then how far the exponents go.
 #[derive(Default)]
 struct Plan {
     /// Variable, unit, and the largest exponent in units.

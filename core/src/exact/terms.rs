@@ -17,27 +17,27 @@ pub(super) const I: u128 = 1 << 126;
 /// The key of `e^{i pi/4}`.
 pub(super) const EIGHTH: u128 = 1 << 125;
 
-/// Up to so many rows a product is merged row by row.
+/// Number of rows up to which a product is merged row by row.
 const FEW: usize = 8;
-/// So many pairs are sorted at once: 32 MiB.
+/// Number of pairs that are sorted at once: 32 MiB.
 const BLOCK: usize = 1 << 20;
 
-/// `a b`; the least number of 128 bits, which has no negative, does not count as fitting.
+/// Computes `a b`; the least number of 128 bits, which has no negative, does not count as fitting.
 pub(super) fn mul(a: i128, b: i128) -> Option<i128> {
     a.checked_mul(b).filter(|c| *c != i128::MIN)
 }
 
-/// `a + b`, likewise.
+/// Computes `a + b`, likewise.
 pub(super) fn add(a: i128, b: i128) -> Option<i128> {
     a.checked_add(b).filter(|c| *c != i128::MIN)
 }
 
-/// A term whose key may have its top bit set.
+/// Returns a term whose key may have its top bit set.
 pub(super) fn normal(key: u128, c: i128) -> Term {
     if key & MINUS_ONE == 0 { (key, c) } else { (key & !MINUS_ONE, -c) }
 }
 
-/// The sum times `c e^{2 pi i key / 2^128}`.
+/// Returns the sum times `c e^{2 pi i key / 2^128}`.
 pub(super) fn times(sum: &[Term], key: u128, c: i128) -> Option<Vec<Term>> {
     let (key, c) = normal(key, c);
     let wraps = sum.partition_point(|t| t.0 < MINUS_ONE - key);
@@ -51,7 +51,7 @@ pub(super) fn times(sum: &[Term], key: u128, c: i128) -> Option<Vec<Term>> {
     Some(out)
 }
 
-/// `a + sign b`.
+/// Computes `a + sign b`.
 pub(super) fn merged(a: &[Term], b: &[Term], sign: i128) -> Option<Vec<Term>> {
     let mut out = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
@@ -75,7 +75,7 @@ pub(super) fn merged(a: &[Term], b: &[Term], sign: i128) -> Option<Vec<Term>> {
     Some(out)
 }
 
-/// The product of two sums, the shorter one first, if it has at most `limit` terms.
+/// Returns the product of two sums, the shorter one first, if it has at most `limit` terms.
 pub(super) fn product(short: &[Term], long: &[Term], limit: usize) -> Result<Vec<Term>, Fault> {
     let rows = if short.len() <= FEW { 1 } else { (BLOCK / long.len().max(1)).max(1) };
     let mut product: Vec<Term> = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn product(short: &[Term], long: &[Term], limit: usize) -> Result<Vec
     Ok(product)
 }
 
-/// All pairs, sorted by key.
+/// Returns all pairs, sorted by key.
 fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
     let mut pairs = Vec::with_capacity(rows.len() * long.len());
     for &(key, c) in rows {
@@ -120,7 +120,7 @@ fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
     Some(out)
 }
 
-/// The complex conjugate: `k` becomes `-k`, which is `2^127 - k` with a sign.
+/// Returns the complex conjugate: `k` becomes `-k`, which is `2^127 - k` with a sign.
 pub(super) fn conjugate(sum: &[Term]) -> Vec<Term> {
     let (one, rest) = sum.split_at(sum.partition_point(|t| t.0 == 0));
     one.iter().copied().chain(rest.iter().rev().map(|t| (MINUS_ONE - t.0, -t.1))).collect()

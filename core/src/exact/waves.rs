@@ -1,10 +1,11 @@
-//! Numbers as sums of products with one sine or cosine for each variable.
+//! Trigonometric polynomials: numbers as sums of products with one sine or cosine for each
+//! variable.
 //!
 //! Where a sum of exponentials has `x z^e + y z^-e`, this one has
 //! `(x + y) cos(e theta) + i (x - y) sin(e theta)`. In these functions the coefficients of a
 //! circuit of rotations and Clifford gates are units, and products such as
 //! `cos(a/2) cos(b/2) cos(c/2)` are one term instead of eight. A variable for which it is the other
-//! way round, as for one that only turns phases, has its exponentials back.
+//! way round, as for one that only shifts phases, is written in exponentials again.
 //!
 //! A term's key has a digit for each variable that occurs with different exponents, the first in
 //! the highest bits, and one for the real root that its coefficient stands before. Digit 0 stands
@@ -21,9 +22,9 @@ use super::{
 };
 use crate::scalar::Conj;
 
-/// Terms may grow by so much while variables are turned one by one.
+/// Factor by which terms may grow while variables are rewritten one by one.
 const GROWTH: usize = 4;
-/// And small numbers by so many.
+/// Number of terms that small numbers may grow to.
 const ROOM: usize = 256;
 
 /// A key and a coefficient.
@@ -39,13 +40,13 @@ pub(super) struct Axis {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Which real root.
+    /// Real roots.
     Roots(Vec<Root>),
-    /// Which function of a variable: sizes of exponents, and whether they are in sines and cosines.
+    /// Function of a variable: sizes of exponents, and true if they are in sines and cosines.
     Field { index: usize, sizes: Vec<i64>, waves: bool },
 }
 
-/// What a digit stands for; variables by the index of their field.
+/// Basis function of a digit; variables by the index of their field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     One,
@@ -59,14 +60,14 @@ pub(super) enum Basis {
 /// A number. See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Waves {
-    /// From the highest digit to the lowest.
+    /// Axes from the highest digit to the lowest.
     pub(super) axes: Vec<Axis>,
     pub(super) terms: Vec<Wave>,
     /// Exponents that all terms have in common, one for each field.
     pub(super) phase: Vec<i64>,
     /// The number is the sum of the terms, times the phase, over sqrt(2)^roots.
     pub(super) roots: i32,
-    /// How many different monomials the exponentials had.
+    /// Number of different monomials that the exponentials had.
     pub(super) n_monomials: usize,
 }
 
@@ -75,12 +76,12 @@ impl Axis {
         ((1 << self.width) - 1) << self.shift
     }
 
-    /// The bits below this digit.
+    /// Returns the bits below this digit.
     pub(super) fn below(&self) -> u128 {
         (1 << self.shift) - 1
     }
 
-    /// What the digit in this key stands for.
+    /// Returns the basis function of the digit in this key.
     pub(super) fn basis(&self, key: u128) -> Basis {
         // A digit has as many bits as its list of meanings needs.
         let digit = ((key & self.mask()) >> self.shift) as usize;
@@ -98,13 +99,13 @@ impl Axis {
         }
     }
 
-    /// Whether all that its digits stand for are sines and cosines.
+    /// Returns true if all digits denote sines and cosines.
     pub(super) fn is_wave(&self) -> bool {
         matches!(self.kind, Kind::Field { waves: true, .. })
     }
 }
 
-/// What is seen in the exponents of one field.
+/// Exponents that occur in one field.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     /// Exponents without sign, ascending, zero left out.
@@ -131,7 +132,7 @@ struct Roots {
 }
 
 impl Roots {
-    /// `2 e^{i pi a}` as a sum of real roots with Gaussian coefficients.
+    /// Computes `2 e^{i pi a}` as a sum of real roots with Gaussian coefficients.
     fn parts(&mut self, bits: u128, angle: impl FnOnce() -> Factor) -> &[(usize, Gauss)] {
         if let Some(at) = self.known.iter().position(|(known, _)| *known == bits) {
             return &self.known[at].1;
@@ -159,7 +160,7 @@ impl Roots {
 }
 
 impl Waves {
-    /// `None` if a key or a coefficient is beyond 128 bits.
+    /// Returns `None` if a key or a coefficient is beyond 128 bits.
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Waves> {
         let exponentials = Waves::exponentials(number, symbols)?;
         let before = exponentials.terms.len();
@@ -177,7 +178,7 @@ impl Waves {
         let most = GROWTH * before + ROOM;
         // All but the roots, which are last.
         for k in 0..waves.axes.len().saturating_sub(1) {
-            // A turn doubles them at most.
+            // Rewriting doubles them at most.
             if 2 * waves.terms.len() <= most || waves.count(k) <= most {
                 waves.turn(k)?;
             } else if real {
@@ -269,7 +270,7 @@ impl Waves {
         }))
     }
 
-    /// How many terms there are with axis k in the other kind of functions.
+    /// Returns the number of terms with axis k in the other kind of functions.
     fn count(&self, k: usize) -> usize {
         let waves = self.axes[k].is_wave();
         let Some(pairs) = self.pairs(k) else { return usize::MAX };
@@ -278,8 +279,8 @@ impl Waves {
         for (even, odd, moves) in pairs {
             if moves {
                 merge(even, odd, bit, |_, x, y| {
-                    // One of the two is left out where x = y or x = -y; for waves, where x = iy or
-                    // x = -iy.
+                    // One of the two is left out where x = y or x = -y; for sines and cosines,
+                    // where x = iy or x = -iy.
                     let y = if waves { y.times_i()? } else { y };
                     count += 2 - usize::from(x == y) - usize::from(Some(x) == Gauss::ZERO.minus(y));
                     Some(())
@@ -335,7 +336,7 @@ impl Waves {
 }
 
 impl Axis {
-    /// The digit of these exponents.
+    /// Returns the digit of these exponents.
     fn digit(&self, exponents: &[i64]) -> u128 {
         let Kind::Field { index, sizes, .. } = &self.kind else { return 0 };
         let e = exponents[*index];
@@ -346,7 +347,7 @@ impl Axis {
     }
 }
 
-/// The bits of numbers below n.
+/// Returns the bits of numbers below n.
 fn width(n: usize) -> u32 {
     n.saturating_sub(1).checked_ilog2().map_or(0, |log| log + 1)
 }

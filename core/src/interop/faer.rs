@@ -9,7 +9,7 @@ use crate::{
     state::{StateError, StateVector},
 };
 
-/// The elements row by row.
+/// Returns the elements row by row.
 fn rows<T: Clone>(matrix: MatRef<'_, T>) -> impl Iterator<Item = T> {
     (0..matrix.nrows()).flat_map(move |i| (0..matrix.ncols()).map(move |j| matrix[(i, j)].clone()))
 }
@@ -30,7 +30,7 @@ impl<T: Clone> From<Col<T>> for Array<T> {
 
 impl<T: Clone> TryFrom<&Array<T>> for Mat<T> {
     type Error = ArrayError;
-    /// An array of two axes.
+    /// Converts an array of two axes.
     fn try_from(array: &Array<T>) -> Result<Mat<T>, ArrayError> {
         match array.shape()[..] {
             [m, n] => Ok(Mat::from_fn(m, n, |i, j| array.items()[i * n + j].clone())),
@@ -41,7 +41,7 @@ impl<T: Clone> TryFrom<&Array<T>> for Mat<T> {
 
 impl<T: Clone> TryFrom<&Array<T>> for Col<T> {
     type Error = ArrayError;
-    /// An array of one axis.
+    /// Converts an array of one axis.
     fn try_from(array: &Array<T>) -> Result<Col<T>, ArrayError> {
         match array.shape()[..] {
             [n] => Ok(Col::from_fn(n, |i| array.items()[i].clone())),
@@ -58,7 +58,7 @@ impl<R: Ring> From<&Matrix<R>> for Mat<R> {
 
 impl<R: Ring> TryFrom<MatRef<'_, R>> for Matrix<R> {
     type Error = MatrixError;
-    /// A matrix of 2^k rows and columns.
+    /// Converts a matrix of 2^k rows and columns.
     fn try_from(matrix: MatRef<'_, R>) -> Result<Matrix<R>, MatrixError> {
         let row = |i| (0..matrix.ncols()).map(|j| matrix[(i, j)].clone()).collect();
         Matrix::from_rows((0..matrix.nrows()).map(row).collect())

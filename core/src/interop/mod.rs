@@ -1,4 +1,4 @@
-//! Conversions to and from what other crates have, each behind the feature of its name.
+//! Conversions to and from the types of other crates, each under the feature of its name.
 //!
 //! | feature | is |
 //! |---|---|

@@ -26,7 +26,7 @@ impl<T: Element> From<DVector<T>> for Array<T> {
 
 impl<T: Element> TryFrom<&Array<T>> for DMatrix<T> {
     type Error = ArrayError;
-    /// An array of two axes.
+    /// Converts an array of two axes.
     fn try_from(array: &Array<T>) -> Result<DMatrix<T>, ArrayError> {
         match array.shape()[..] {
             [m, n] => Ok(DMatrix::from_row_iterator(m, n, array.iter().cloned())),
@@ -39,7 +39,7 @@ impl<T: Element> TryFrom<&Array<T>> for DMatrix<T> {
 
 impl<T: Element> TryFrom<Array<T>> for DVector<T> {
     type Error = ArrayError;
-    /// An array of one axis.
+    /// Converts an array of one axis.
     fn try_from(array: Array<T>) -> Result<DVector<T>, ArrayError> {
         match array.shape()[..] {
             [_] => Ok(DVector::from_vec(array.into_items())),
@@ -58,7 +58,7 @@ impl<R: Ring + Element> From<&Matrix<R>> for DMatrix<R> {
 
 impl<R: Ring + Element> TryFrom<&DMatrix<R>> for Matrix<R> {
     type Error = MatrixError;
-    /// A matrix of 2^k rows and columns.
+    /// Converts a matrix of 2^k rows and columns.
     fn try_from(matrix: &DMatrix<R>) -> Result<Matrix<R>, MatrixError> {
         Matrix::from_rows(matrix.row_iter().map(|row| row.iter().cloned().collect()).collect())
     }

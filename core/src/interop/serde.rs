@@ -39,7 +39,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Array<T> {
 }
 
 impl<R: Ring + Serialize> Serialize for Matrix<R> {
-    /// The rows.
+    /// Serializes the rows.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.entries().chunks(self.dim()))
     }
@@ -52,7 +52,7 @@ impl<'de, R: Ring + Deserialize<'de>> Deserialize<'de> for Matrix<R> {
 }
 
 impl<R: Ring + Serialize> Serialize for StateVector<R> {
-    /// The amplitudes.
+    /// Serializes the amplitudes.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.amplitudes().serialize(serializer)
     }
@@ -64,7 +64,7 @@ impl<'de, T: Real, R: Scalar<Real = T> + Deserialize<'de>> Deserialize<'de> for 
     }
 }
 
-/// What is written as its text and read back from it.
+/// Implements serialization as text.
 macro_rules! by_text {
     ($($Type:ty)*) => {$(
         impl Serialize for $Type {
@@ -84,7 +84,7 @@ by_text! { PauliString PauliSum }
 
 #[cfg(feature = "qasm")]
 impl Serialize for crate::circuit::Circuit {
-    /// As OpenQASM 3.
+    /// Serializes as OpenQASM 3.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = crate::print::to_qasm3(self).map_err(serde::ser::Error::custom)?;
         serializer.serialize_str(&text)
@@ -93,7 +93,7 @@ impl Serialize for crate::circuit::Circuit {
 
 #[cfg(feature = "qasm")]
 impl<'de> Deserialize<'de> for crate::circuit::Circuit {
-    /// From OpenQASM 2 or 3.
+    /// Parses OpenQASM 2 or 3.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
         let parsed = crate::qasm::parse(&text, &crate::qasm::Options::default());

@@ -1,4 +1,4 @@
-//! What products are made of.
+//! Atoms, trigonometric factors, and products of them.
 
 use super::sum::Sum;
 
@@ -9,7 +9,8 @@ pub(super) enum Atom {
     Symbol(String),
     /// A function of normal forms, by its name in programs.
     Call(&'static str, Vec<Sum>),
-    /// `1 / sum`, where the sum has several terms or a wave; its first coefficient is 1.
+    /// `1 / sum`, where the sum has several terms or a trigonometric factor; its first coefficient
+    /// is 1.
     Inverse(Sum),
     /// The circle constant.
     Pi,
@@ -20,7 +21,7 @@ pub(super) enum Atom {
 }
 
 impl Atom {
-    /// Whether it is the same number for all inputs.
+    /// Returns true if it is the same number for all inputs.
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Atom::Symbol(_) => false,
@@ -43,10 +44,10 @@ pub(super) enum Wave {
     Sin(Sum),
 }
 
-/// A product of powers and a wave.
+/// Product of powers and a trigonometric factor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Product {
-    /// In the order of the atoms, no exponent 0.
+    /// Powers in the order of the atoms, no exponent 0.
     pub(super) powers: Vec<(Atom, i32)>,
     pub(super) wave: Wave,
 }
@@ -58,12 +59,12 @@ impl Product {
         Product { powers: vec![(atom, 1)], wave: Wave::None }
     }
 
-    /// The exponent of an atom.
+    /// Returns the exponent of an atom.
     pub(super) fn exponent(&self, atom: &Atom) -> i32 {
         self.powers.iter().find(|p| p.0 == *atom).map_or(0, |p| p.1)
     }
 
-    /// The same without an atom.
+    /// Returns the product without an atom.
     pub(super) fn without(&self, atom: &Atom) -> Product {
         let powers = self.powers.iter().filter(|p| p.0 != *atom).cloned().collect();
         Product { powers, wave: self.wave.clone() }
@@ -77,7 +78,7 @@ impl Product {
         wave && self.powers.iter().all(|p| p.0.is_constant())
     }
 
-    /// The sum of the exponents of what is not constant.
+    /// Returns the sum of the exponents of what is not constant.
     pub(super) fn degree(&self) -> i64 {
         self.powers.iter().filter(|p| !p.0.is_constant()).map(|p| i64::from(p.1)).sum()
     }

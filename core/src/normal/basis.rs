@@ -24,25 +24,25 @@ pub(crate) struct Basis {
     rows: Vec<Row>,
 }
 
-/// What is left of a form once the rows before it are taken off.
+/// Remainder of a form after the rows before it are subtracted.
 #[derive(Debug)]
 struct Row {
     rest: Sum,
     /// A product in it, which no later row has.
     pivot: Product,
-    /// How the rest is made of the forms.
+    /// Combination of the forms that gives the rest.
     of: Combination,
 }
 
 /// Coefficients by the numbers of forms.
 pub(crate) type Combination = BTreeMap<usize, Q>;
 
-/// What a form is to a basis.
+/// Relation of a form to a basis.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// A combination of its forms.
     Sum(Combination),
-    /// Its next form from now on.
+    /// The form becomes the next form of the basis.
     New,
 }
 

@@ -13,7 +13,7 @@ use super::{
 type Result<T> = std::result::Result<T, NormalError>;
 
 impl Algebra {
-    /// The product of two waves as a sum of waves.
+    /// Returns the product of two trigonometric factors as a sum of such.
     pub(super) fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
         let both =
             |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {
@@ -41,7 +41,7 @@ impl Algebra {
         self.wave(x, 3)
     }
 
-    /// `cos(x + quarters pi/2)`.
+    /// Computes `cos(x + quarters pi/2)`.
     fn wave(self, x: &Sum, quarters: i64) -> Result<Sum> {
         let pi = Product::of(Atom::Pi);
         let turns = x.terms().get(&pi).cloned().unwrap_or_else(Q::zero);
@@ -61,7 +61,7 @@ impl Algebra {
         self.times(&shifted(0)?, &c)?.plus(&self.times(&shifted(1)?, &s)?)
     }
 
-    /// `cos(x + quarters pi/2)` for an x without multiples of pi.
+    /// Computes `cos(x + quarters pi/2)` for an x without multiples of pi.
     fn plain(self, x: &Sum, quarters: i64) -> Result<Sum> {
         if x.is_zero() {
             return Ok(Sum::constant(whole([1, 0, -1, 0][quarters as usize])));

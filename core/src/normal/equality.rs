@@ -1,4 +1,5 @@
-//! Whether two expressions are equal, decided at random points of prime fields.
+//! Equality of two expressions by polynomial identity testing (Schwartz-Zippel) at random points of
+//! prime fields.
 //!
 //! The difference is computed gate by gate, so to speak: every instruction of its function is
 //! carried out once modulo a random prime, with random residues for the inputs. Sines, cosines and
@@ -39,7 +40,7 @@ use crate::{
 
 /// The error up to which expressions are called equal.
 const BOUND: f64 = 1e-9;
-/// Trials, each with a prime of its own.
+/// Number of sample points, each with a prime of its own.
 const TRIALS: u64 = 4;
 /// Primes drawn until one has all roots.
 const DRAWS: u64 = 64;
@@ -48,22 +49,22 @@ const TERMS: usize = 256;
 /// Points tried in numbers, and the relative difference that counts there.
 const POINTS: usize = 24;
 const TELLING: f64 = 1e-9;
-/// What is true of two expressions.
+/// Verdict about two expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equality {
-    /// They are equal wherever both are defined.
+    /// The expressions are equal wherever both are defined.
     Equal {
         /// The probability that they are not.
         error_bound: f64,
     },
-    /// They differ.
+    /// The expressions differ.
     Different {
         /// Inputs by name where they do.
         at: Vec<(String, f64)>,
-        /// By how much there.
+        /// Difference there.
         difference: f64,
     },
-    /// It could not be decided.
+    /// The question could not be decided.
     Unknown {
         /// Why.
         reason: String,
@@ -71,8 +72,8 @@ pub enum Equality {
 }
 
 impl Expr {
-    /// Whether two expressions are equal as functions of their inputs. O(size) for each of at most
-    /// four trials, however large they would be multiplied out.
+    /// Decides whether two expressions are equal as functions of their inputs. O(size) for each of
+    /// at most four sample points, however large they would be multiplied out.
     ///
     /// ```
     /// use ketgrad_core::{normal::Equality, scalar::Scalar, trace::Expr};
@@ -147,7 +148,7 @@ fn confirm(
     Ok(Equality::Unknown { reason: format!("{reason}, but numbers show no difference") })
 }
 
-/// What the field must have, and the normal forms of what is not arithmetic.
+/// Requirements of the field, and the normal forms of what is not arithmetic.
 pub(super) struct Plan {
     pub(super) forms: HashMap<Value, Sum>,
     /// The common denominators of the coefficients of the products in arguments.
@@ -156,7 +157,7 @@ pub(super) struct Plan {
     roots: Vec<i128>,
 }
 
-/// The function of an instruction that is no arithmetic.
+/// Returns true if an instruction is a function, not arithmetic.
 fn is_function(op: Op) -> bool {
     use Number1 as F;
     match op {
@@ -167,7 +168,7 @@ fn is_function(op: Op) -> bool {
     }
 }
 
-/// Of a coefficient of an argument.
+/// Returns the error of a coefficient of an argument.
 fn too_fine() -> NormalError {
     NormalError::Coefficient { bits: 40 }
 }
@@ -245,7 +246,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether the line is zero at one random point, and the probability that it is only there.
+    /// Returns true if the line is zero at one random point, and the probability that it is only
+    /// there.
     fn trial(&self, line: &Line, seed: u64) -> Result<(bool, f64), String> {
         let order = i128::from(self.order);
         let (cyclotomic, others): (Vec<i128>, Vec<i128>) =
@@ -266,7 +268,7 @@ impl Plan {
         let mut run = Run::new(self, point, roots, stream(seed, 1 << 33));
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
-        // As for circuits; each root that roots of unity do not give halves the primes that will
+        // As for circuits, each root that roots of unity do not give halves the primes that will
         // do.
         let roots = (others.len() as f64).exp2();
         let primes = 61f64.exp2() / (step / 2.0) / (62.0 * std::f64::consts::LN_2) / roots;

@@ -1,11 +1,11 @@
 //! Sums as products.
 //!
-//! What all terms share goes first. A sum without waves then is a polynomial in its atoms. One in a
-//! single atom is factored completely, one in several by Kronecker's substitution where its degrees
-//! allow that. Else repeated factors are found by Yun's algorithm, factors that lack an atom are
-//! greatest common divisors of coefficients, and linear ones `d x - c` are tried, where d divides
-//! the coefficient of the highest power of x and c that of the lowest, both single products. What
-//! is left then is not claimed to be irreducible.
+//! The content, which all terms share, is split off first. A sum without trigonometric factors then
+//! is a polynomial in its atoms. One in a single atom is factored completely, one in several by
+//! Kronecker's substitution where its degrees allow that. Else repeated factors are found by Yun's
+//! algorithm, factors that lack an atom are greatest common divisors of coefficients, and linear
+//! ones `d x - c` are tried, where d divides the coefficient of the highest power of x and c that
+//! of the lowest, both single products. What is left then is not claimed to be irreducible.
 //!
 //! Source: D. Y. Y. Yun, On square-free decomposition algorithms, SYMSAC (1976).
 
@@ -30,21 +30,21 @@ const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
 pub struct Factored {
     /// One term.
     front: Sum,
-    /// With their exponents.
+    /// Factors with their exponents.
     factors: Vec<(Sum, i32)>,
     is_complete: bool,
 }
 
 impl Factored {
-    /// The number of factors of several terms, each counted once.
+    /// Returns the number of factors of several terms, each counted once.
     #[must_use]
     pub fn n_factors(&self) -> usize {
         self.factors.len()
     }
 
-    /// Whether every factor is known to be irreducible, as a polynomial over the rational numbers
-    /// in what it is written in. Otherwise the product is right all the same, and some factor may
-    /// be a product of others.
+    /// Returns true if every factor is known to be irreducible, as a polynomial over the rational
+    /// numbers in what it is written in. Otherwise the product is right all the same, and some
+    /// factor may be a product of others.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -60,24 +60,26 @@ impl Factored {
         self.is_complete
     }
 
-    /// The single term before the factors: a number, and powers of what all terms have in common.
+    /// Returns the single term before the factors: a number, and powers of what all terms have in
+    /// common.
     #[must_use]
     pub fn front(&self) -> Normal {
         Normal(self.front.clone())
     }
 
-    /// The factors of several terms with their exponents, which are negative below the line.
+    /// Returns the factors of several terms with their exponents, which are negative below the
+    /// line.
     pub fn factors(&self) -> impl Iterator<Item = (Normal, i32)> {
         self.factors.iter().map(|(sum, e)| (Normal(sum.clone()), *e))
     }
 
-    /// The text in LaTeX's mathematics.
+    /// Returns the text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::factored(self, true)
     }
 
-    /// A fraction that is not taken apart.
+    /// Returns a fraction that is not taken apart.
     pub(super) fn fraction(above: &Sum, below: &Sum) -> Factored {
         let single = |sum: &Sum| match sum.terms().len() {
             0 | 1 => (sum.clone(), None),
@@ -97,7 +99,7 @@ impl Factored {
         }
     }
 
-    /// One product over another; `None` where numbers grow too large.
+    /// Returns one product over another; `None` where numbers grow too large.
     pub(super) fn quotient(above: Factored, below: Factored) -> Option<Factored> {
         let front = ALGEBRA.times(&above.front, &ALGEBRA.inverse(&below.front).ok()?).ok()?;
         let turned = below.factors.into_iter().map(|(sum, e)| (sum, -e));
@@ -130,7 +132,7 @@ pub(super) fn factored(sum: &Sum) -> Factored {
     Factored { front, factors, is_complete }
 }
 
-/// The factors of a sum whose terms share nothing, and whether they are irreducible.
+/// Returns the factors of a sum whose terms share nothing, and whether they are irreducible.
 pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
     if !is_polynomial(sum) {
         return (vec![(sum.clone(), 1)], false);
@@ -150,14 +152,14 @@ pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
     (factors, is_complete)
 }
 
-/// The product of factors, unless it is too long.
+/// Returns the product of factors, unless it is too long.
 fn multiplied(factors: &[(Sum, i32)]) -> Option<Sum> {
     factors.iter().try_fold(Sum::one(), |product, (f, e)| {
         (0..*e).try_fold(product, |product, _| ALGEBRA.times(&product, f).ok())
     })
 }
 
-/// What simpler means find of a polynomial to a power.
+/// Returns the factors that simpler means find of a polynomial to a power.
 fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
     let mut factors = Vec::new();
     // Factors are primitive with a positive leading coefficient, so their product is the whole.
@@ -167,14 +169,14 @@ fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
     factors
 }
 
-/// Whether it is a polynomial in atoms that are independent of each other.
+/// Returns true if it is a polynomial in atoms that are independent of each other.
 pub(super) fn is_polynomial(sum: &Sum) -> bool {
     let plain =
         |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
     sum.terms().keys().all(plain)
 }
 
-/// Whether powers of an atom are independent.
+/// Returns true if powers of an atom are independent.
 pub(super) fn is_free(atom: &Atom) -> bool {
     match atom {
         Atom::Symbol(_) | Atom::Pi | Atom::Float(_) => true,
@@ -183,7 +185,7 @@ pub(super) fn is_free(atom: &Atom) -> bool {
     }
 }
 
-/// The factors of a primitive polynomial to a power; `None` if numbers grow too large.
+/// Finds the factors of a primitive polynomial to a power; `None` if numbers grow too large.
 fn split(p: &Sum, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
     let Some(x) = main(p) else { return Some(()) };
     let content = content(p, &x)?;
@@ -241,7 +243,7 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
     None
 }
 
-/// The divisors of a single product with a small whole coefficient.
+/// Returns the divisors of a single product with a small whole coefficient.
 fn divisors(term: &Sum) -> Option<Vec<Sum>> {
     let (product, q) = term.terms().first_key_value().filter(|_| term.terms().len() == 1)?;
     let n = q.is_integer().then(|| q.numer().abs().to_i64()).flatten().filter(|n| *n < 10_000)?;
@@ -264,7 +266,7 @@ fn divisors(term: &Sum) -> Option<Vec<Sum>> {
     Some(out)
 }
 
-/// The first atom of a polynomial.
+/// Returns the first atom of a polynomial.
 fn main(p: &Sum) -> Option<Atom> {
     p.terms().keys().flat_map(|product| product.powers.iter().map(|x| &x.0)).min().cloned()
 }
@@ -273,7 +275,7 @@ fn degree(p: &Sum, x: &Atom) -> i32 {
     p.terms().keys().map(|product| product.exponent(x)).max().unwrap_or(0)
 }
 
-/// The coefficients of the powers of x from 0 on.
+/// Returns the coefficients of the powers of x from 0 on.
 fn coefficients(p: &Sum, x: &Atom) -> Vec<Sum> {
     let mut out = vec![Sum::zero(); usize::try_from(degree(p, x)).unwrap_or(0) + 1];
     for (product, q) in p.terms() {
@@ -301,12 +303,12 @@ fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
     Some(out)
 }
 
-/// Without its numeric content, the leading coefficient positive.
+/// Returns the primitive part, the leading coefficient positive.
 fn primitive(p: &Sum) -> Option<Sum> {
     p.times_fraction(&p.content().recip()).ok()
 }
 
-/// The greatest common divisor of the coefficients of powers of x.
+/// Returns the greatest common divisor of the coefficients of powers of x.
 fn content(p: &Sum, x: &Atom) -> Option<Sum> {
     let mut out = Sum::zero();
     for c in coefficients(p, x).iter().filter(|c| !c.is_zero()) {
@@ -318,7 +320,7 @@ fn content(p: &Sum, x: &Atom) -> Option<Sum> {
     Some(out)
 }
 
-/// The greatest common divisor, primitive, by remainders of primitive parts.
+/// Returns the greatest common divisor, primitive, by remainders of primitive parts.
 pub(super) fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
     if a.is_zero() {
         return primitive(b);
@@ -347,7 +349,7 @@ pub(super) fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
     primitive(&ALGEBRA.times(&primitive(&f)?, &common).ok()?)
 }
 
-/// The remainder of `c^k f` by g in x, where c is the leading coefficient of g.
+/// Returns the remainder of `c^k f` by g in x, where c is the leading coefficient of g.
 fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
     let (low, lead) = (degree(g, x), coefficients(g, x).pop()?);
     let mut r = f.clone();

@@ -68,7 +68,7 @@ impl Algebra {
         }
     }
 
-    /// At numbers of which the value is known.
+    /// Evaluates a function at numbers of which the value is known.
     fn special_value(self, f: Number1, x: &Sum) -> Option<Result<Sum>> {
         use Number1 as F;
         let Some(q) = x.fraction() else { return special_angle(f, x).map(|q| pi(&q)) };
@@ -95,7 +95,8 @@ impl Algebra {
         })
     }
 
-    /// A sine or a cosine; with the sign of the argument taken out of the first if it is odd.
+    /// Returns a sine or a cosine; with the sign of the argument taken out of the first if it is
+    /// odd.
     fn circular(self, x: &Sum, f: fn(Algebra, &Sum) -> Result<Sum>, even: bool) -> Result<Sum> {
         let negative = is_negative(x);
         let x = if negative { x.negated() } else { x.clone() };
@@ -120,12 +121,12 @@ impl Algebra {
         self.times(&s, &self.inverse(&c)?)
     }
 
-    /// `sqrt(1 - u^2)`.
+    /// Computes `sqrt(1 - u^2)`.
     fn leg(self, u: &Sum) -> Result<Sum> {
         self.root(&Sum::one().minus(&self.times(u, u)?)?)
     }
 
-    /// `sqrt(1 + u^2)`.
+    /// Computes `sqrt(1 + u^2)`.
     fn hypotenuse(self, u: &Sum) -> Result<Sum> {
         self.root(&Sum::one().plus(&self.times(u, u)?)?)
     }
@@ -148,7 +149,7 @@ impl Algebra {
         Ok(if negative && !even { value.negated() } else { value })
     }
 
-    /// `e^x`, where terms `n ln u` and `n/2 ln u` of x leave powers.
+    /// Computes `e^x`, where terms `n ln u` and `n/2 ln u` of x leave powers.
     pub(super) fn exp(self, x: &Sum) -> Result<Sum> {
         let (mut rest, mut factors) = (Vec::new(), Vec::new());
         for (product, q) in x.terms() {
@@ -162,7 +163,8 @@ impl Algebra {
         factors.iter().try_fold(start, |all, factor| self.times(&all, factor))
     }
 
-    /// `u^q` for a u that is positive, as far as it is a product of powers and square roots.
+    /// Computes `u^q` for a u that is positive, as far as it is a product of powers and square
+    /// roots.
     fn real_power(self, u: &Sum, q: &Q) -> Option<Result<Sum>> {
         let twice = q * whole(2);
         let n = twice.is_integer().then(|| twice.numer().to_i32()).flatten()?;
@@ -176,7 +178,7 @@ impl Algebra {
         })
     }
 
-    /// `pow(x, y)` where y is no whole number.
+    /// Computes `pow(x, y)` where y is no whole number.
     pub(super) fn general_power(self, x: &Sum, y: &Sum) -> Result<Sum> {
         if let Some(a) = inner(x, "exp") {
             return self.exp(&self.times(&a, y)?);
@@ -239,7 +241,7 @@ impl Algebra {
         }
     }
 
-    /// The absolute value: of a product, the product of those of its factors.
+    /// Returns the absolute value: of a product, the product of those of its factors.
     pub(super) fn abs(self, x: &Sum) -> Result<Sum> {
         let q = x.content();
         let rest = x.times_fraction(&q.recip())?;
@@ -267,8 +269,8 @@ impl Algebra {
         Ok(out)
     }
 
-    /// `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root by their
-    /// absolute values.
+    /// Computes `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root
+    /// by their absolute values.
     pub(super) fn root(self, x: &Sum) -> Result<Sum> {
         if x.is_zero() {
             return Ok(Sum::zero());
@@ -320,13 +322,13 @@ fn pi(by: &Q) -> Result<Sum> {
     Sum::atom(Atom::Pi).times_fraction(by)
 }
 
-/// Whether the first coefficient is below 0: the argument of an odd or even function is turned
-/// then.
+/// Returns true if the first coefficient is below 0: the argument of an odd or even function is
+/// turned then.
 pub(super) fn is_negative(x: &Sum) -> bool {
     x.lead().is_some_and(|(_, q)| q.is_negative())
 }
 
-/// The u of a form that is `name(u)`.
+/// Returns the u of a form that is `name(u)`.
 fn inner(x: &Sum, name: &str) -> Option<Sum> {
     let (product, q) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
     match product.powers.as_slice() {
@@ -337,7 +339,7 @@ fn inner(x: &Sum, name: &str) -> Option<Sum> {
     }
 }
 
-/// The u of a product that is `ln u`.
+/// Returns the u of a product that is `ln u`.
 fn logarithm(product: &Product) -> Option<&Sum> {
     match product.powers.as_slice() {
         [(Atom::Call("ln", args), 1)] if product.wave == Wave::None => args.first(),
@@ -345,12 +347,12 @@ fn logarithm(product: &Product) -> Option<&Sum> {
     }
 }
 
-/// Whether an exponent has a term that [`Algebra::exp`] turns into a power.
+/// Returns true if an exponent has a term that [`Algebra::exp`] turns into a power.
 pub(super) fn has_logarithm(x: &Sum) -> bool {
     x.terms().iter().any(|(product, q)| (q * whole(2)).is_integer() && logarithm(product).is_some())
 }
 
-/// The a of a form that is `sinh a` or `cosh a`.
+/// Returns the a of a form that is `sinh a` or `cosh a`.
 fn as_hyperbolic(x: &Sum, even: bool) -> Option<Sum> {
     let exponent = |(product, q): (&Product, &Q)| {
         let e = inner(&Sum::term(product.clone(), Q::one()), "exp")?;
@@ -373,7 +375,8 @@ fn as_hyperbolic(x: &Sum, even: bool) -> Option<Sum> {
     }
 }
 
-/// The q of `asin(sin q)` or `acos(cos q)`, where it is a number in the range of the inverse.
+/// Returns the q of `asin(sin q)` or `acos(cos q)`, where it is a number in the range of the
+/// inverse.
 fn within_range(f: Number1, x: &Sum) -> Option<Sum> {
     let (product, sign) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
     let (argument, from, to) = match (&product.wave, f) {
@@ -385,7 +388,7 @@ fn within_range(f: Number1, x: &Sum) -> Option<Sum> {
     (product.powers.is_empty() && sign.is_one()).then(|| Sum::constant(q))
 }
 
-/// The multiple of pi that an inverse function is at some algebraic numbers.
+/// Returns the multiple of pi that an inverse function is at some algebraic numbers.
 fn special_angle(f: Number1, x: &Sum) -> Option<Q> {
     let square = Algebra { limit: 16 }.times(x, x).ok()?.fraction()?;
     let positive = !is_negative(x);
@@ -409,7 +412,7 @@ fn special_angle(f: Number1, x: &Sum) -> Option<Q> {
     }
 }
 
-/// The whole number n with `base^n = q`.
+/// Returns the whole number n with `base^n = q`.
 fn exact_logarithm(q: &Q, base: u32) -> Option<i64> {
     let count = |n: &BigInt| {
         let (mut rest, mut e) = (n.clone(), 0);
@@ -426,7 +429,7 @@ fn exact_logarithm(q: &Q, base: u32) -> Option<i64> {
     }
 }
 
-/// The logarithm of a positive fraction by those of primes, if they are found.
+/// Returns the logarithm of a positive fraction by those of primes, if they are found.
 fn rational_logarithm(q: &Q) -> Result<Sum> {
     let mut out = Sum::zero();
     for (n, sign) in [(q.numer(), 1), (q.denom(), -1)] {
@@ -450,7 +453,8 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
     Ok(out)
 }
 
-/// Whether it is positive for all inputs for which it is defined, which is seen from its signs.
+/// Returns true if it is positive for all inputs for which it is defined, which is seen from its
+/// signs.
 pub(super) fn is_positive(x: &Sum) -> bool {
     let positive =
         |p: &Product| p.wave == Wave::None && p.powers.iter().all(|(a, _)| is_positive_atom(a));
@@ -476,7 +480,7 @@ fn is_positive_atom(atom: &Atom) -> bool {
     }
 }
 
-/// `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.
+/// Computes `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.
 fn root_of(q: &Q) -> Option<Sum> {
     let (mut outside, mut powers) = (BigInt::one(), Vec::new());
     for (p, e) in prime_powers((q.numer() * q.denom()).to_i128()?)? {
@@ -489,7 +493,7 @@ fn root_of(q: &Q) -> Option<Sum> {
     Some(Sum::term(product, Ratio::new(outside, q.denom().clone())))
 }
 
-/// The prime factors of a number that is not too large.
+/// Returns the prime factors of a number that is not too large.
 fn prime_powers(n: i128) -> Option<Vec<(i128, u32)>> {
     let mut left = Some(n).filter(|n| (1..=MAX_RADICAND).contains(n))?;
     let (mut out, mut d) = (Vec::new(), 2);

@@ -11,8 +11,8 @@ use super::{
     sum::{Q, Sum, whole},
 };
 
-/// The same with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also in
-/// denominators, but not in the arguments of functions.
+/// Rewrites a sum with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also
+/// in denominators, but not in the arguments of functions.
 pub(super) fn collected(sum: &Sum) -> Sum {
     type Pair = (Option<Q>, Option<Q>);
     let mut pairs: BTreeMap<(Product, Sum), Pair> = BTreeMap::new();
@@ -44,7 +44,7 @@ pub(super) fn collected(sum: &Sum) -> Sum {
     Sum::of(out.into_iter())
 }
 
-/// A product without its exponential, and the exponent of that.
+/// Returns a product without its exponential, and the exponent of that.
 fn exponent(product: &Product) -> Option<(Product, Sum)> {
     let (atom, a) = product.powers.iter().find_map(|(atom, e)| match atom {
         Atom::Call("exp", args) if *e == 1 => Some((atom, args.first()?)),

@@ -28,7 +28,8 @@ pub(super) struct Split {
     pub(super) is_complete: bool,
 }
 
-/// The factors of a polynomial with whole coefficients; `None` if its image has too high a degree.
+/// Returns the factors of a polynomial with whole coefficients; `None` if its image has too high a
+/// degree.
 pub(super) fn split(p: &Sum) -> Option<Split> {
     let digits = Digits::new(p)?;
     let image = digits.image(p)?;
@@ -52,7 +53,7 @@ pub(super) fn split(p: &Sum) -> Option<Split> {
     Some(Split { factors: found.into_iter().collect(), is_complete })
 }
 
-/// The greatest common divisor, primitive, of two polynomials in the same single atom.
+/// Returns the greatest common divisor, primitive, of two polynomials in the same single atom.
 pub(super) fn gcd_in_one_atom(a: &Sum, b: &Sum) -> Option<Sum> {
     let (in_a, in_b) = (Digits::new(a)?, Digits::new(b)?);
     let ([(x, ..)], [(y, ..)]) = (in_a.places.as_slice(), in_b.places.as_slice()) else {
@@ -116,7 +117,7 @@ impl Digits {
         if sum.lead().is_some_and(|(_, q)| *q < Q::zero()) { sum.negated() } else { sum }
     }
 
-    /// The degrees in each atom.
+    /// Returns the degrees in each atom.
     fn degrees(&self, f: &Poly) -> Vec<usize> {
         let exponents = || f.iter().enumerate().filter(|x| !x.1.is_zero()).map(|x| x.0);
         (0..self.places.len())
@@ -124,7 +125,7 @@ impl Digits {
             .collect()
     }
 
-    /// Whether each digit of one exponent is at most that of the other.
+    /// Returns true if each digit of one exponent is at most that of the other.
     fn divides(&self, one: usize, other: usize) -> bool {
         (0..self.places.len()).all(|k| self.digit(one, k) <= self.digit(other, k))
     }
@@ -165,7 +166,8 @@ impl Recombination<'_> {
         (out, true)
     }
 
-    /// A factor, its cofactor and the parts that it consists of; `None` where too many were tried.
+    /// Returns a factor, its cofactor and the parts that it consists of; `None` where too many were
+    /// tried.
     #[expect(clippy::option_option, reason = "found, not there, or given up")]
     fn find(&mut self, size: usize) -> Option<Option<(Poly, Poly, Vec<usize>)>> {
         let mut subset: Vec<usize> = (0..size).collect();

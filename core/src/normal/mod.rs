@@ -99,7 +99,7 @@ pub const MAX_TERMS: usize = 1 << 12;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NormalError {
-    /// It grows too long.
+    /// The normal form grows too long.
     #[error(
         "the normal form has more than {limit} terms: evaluate the expression, or compare it as it is"
     )]
@@ -107,7 +107,7 @@ pub enum NormalError {
         /// The most terms allowed.
         limit: usize,
     },
-    /// It grows too long inside of functions.
+    /// The normal form grows too long inside of functions.
     #[error(
         "the normal form has more than {limit} terms, those inside of functions counted: evaluate the expression, or \
          compare it as it is"
@@ -139,7 +139,7 @@ pub enum NormalError {
     /// Something that is no function of real numbers, or a branch.
     #[error("the expression holds {what}, which has no normal form")]
     Unsupported {
-        /// What.
+        /// Construct without a normal form.
         what: String,
     },
     /// The expression is no function of its inputs.
@@ -152,7 +152,7 @@ pub enum NormalError {
 pub struct Normal(Sum);
 
 impl Expr {
-    /// The normal form. See [the module](crate::normal).
+    /// Returns the normal form. See [the module](crate::normal).
     ///
     /// # Errors
     /// [`NormalError`].
@@ -162,20 +162,20 @@ impl Expr {
 }
 
 impl Normal {
-    /// Whether it is zero, and so is every expression that it is the normal form of, wherever that
-    /// is defined.
+    /// Returns true if it is zero, and so is every expression that it is the normal form of,
+    /// wherever that is defined.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }
 
-    /// The number of terms.
+    /// Returns the number of terms.
     #[must_use]
     pub fn n_terms(&self) -> usize {
         self.0.terms().len()
     }
 
-    /// The same as an expression.
+    /// Converts the normal form to an expression.
     ///
     /// # Errors
     /// [`NormalError::Unsupported`] for a function that expressions lack.
@@ -183,13 +183,13 @@ impl Normal {
         write::expression(&self.0)
     }
 
-    /// The text in LaTeX's mathematics.
+    /// Returns the text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::latex(&self.0)
     }
 
-    /// The same as a product: a polynomial in inputs, pi and functions is split into irreducible
+    /// Factors the normal form: a polynomial in inputs, pi and functions is split into irreducible
     /// factors over the rational numbers. Where that takes too long, or the form holds sines,
     /// cosines, exponentials, roots or denominators, factors may be left unsplit;
     /// [`Factored::is_complete`] says so.

@@ -32,7 +32,8 @@ pub(super) fn latex(sum: &Sum) -> String {
     Writer { latex: true, names }.sum(sum)
 }
 
-/// The factors are written as a term whose factors of several terms are below the line twice.
+/// Writes the text; the factors are written as a term whose factors of several terms are below the
+/// line twice.
 pub(super) fn factored(of: &Factored, latex: bool) -> String {
     let mut names = BTreeSet::new();
     note_symbols(of.leading_term(), &mut names);
@@ -73,7 +74,7 @@ fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
 
 struct Writer<'a> {
     latex: bool,
-    /// Of all inputs.
+    /// Names of all inputs.
     names: BTreeSet<&'a str>,
 }
 
@@ -99,7 +100,7 @@ impl Writer<'_> {
         if text.is_empty() { "0".to_owned() } else { text }
     }
 
-    /// A term without its sign.
+    /// Returns a term without its sign.
     fn term(&self, product: &Product, q: &Q) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let root: i128 = product
@@ -149,7 +150,7 @@ impl Writer<'_> {
             }
             Atom::Symbol(name) => name.clone(),
             Atom::Pi if self.is_latex() => "\\pi".to_owned(),
-            // Where an input has that name.
+            // An input has that name: pi is spelled out.
             Atom::Pi if self.names.contains("pi") => "acos(-1)".to_owned(),
             Atom::Pi => "pi".to_owned(),
             Atom::Float(bits) => format!("{:?}", f64::from_bits(*bits)),

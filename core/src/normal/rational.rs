@@ -3,7 +3,7 @@
 //! Everything that is no number becomes a variable: atoms, sines and cosines, and for each product
 //! m in an exponent one power `e^(m/d)` that all exponentials of its multiples are powers of.
 //! Fractions of polynomials in these are joined and relieved of their greatest common divisor, and
-//! the variables become what they stand for again.
+//! the variables become the sums that they denote again.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -34,7 +34,8 @@ pub struct RationalFunction {
 }
 
 impl Normal {
-    /// The same as one fraction, with what numerator and denominator have in common cancelled.
+    /// Converts the normal form to one fraction, with common factors of numerator and denominator
+    /// cancelled.
     ///
     /// ```
     /// use ketgrad_core::{scalar::Scalar, trace::Expr};
@@ -68,48 +69,49 @@ impl Normal {
 }
 
 impl RationalFunction {
-    /// What is above the line.
+    /// Returns the numerator.
     #[must_use]
     pub fn numerator(&self) -> Normal {
         Normal(self.numerator.clone())
     }
 
-    /// What is below the line: not 0, and with a positive leading coefficient.
+    /// Returns the denominator: not 0, and with a positive leading coefficient.
     #[must_use]
     pub fn denominator(&self) -> Normal {
         Normal(self.denominator.clone())
     }
 
-    /// Whether numerator and denominator are known to be coprime. They may have something in common
-    /// where they hold sines, cosines or roots, or are so long that the search for it is given up;
-    /// the value is right all the same.
+    /// Returns true if numerator and denominator are known to be coprime. They may have something
+    /// in common where they hold sines, cosines or roots, or are so long that the search for it is
+    /// given up; the value is right all the same.
     #[must_use]
     pub fn is_reduced(&self) -> bool {
         self.is_reduced
     }
 
-    /// Whether it is zero.
+    /// Returns true if it is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.numerator.is_zero()
     }
 
-    /// The factors of both, those below the line with negative exponents. See [`Normal::factored`].
+    /// Returns the factors of both, those below the line with negative exponents. See
+    /// [`Normal::factored`].
     #[must_use]
     pub fn factored(&self) -> Factored {
         let [above, below] = [&self.numerator, &self.denominator].map(super::factor::factored);
         Factored::quotient(above, below).unwrap_or_else(|| self.unfactored())
     }
 
-    /// The same as an expression.
+    /// Converts the fraction to an expression.
     ///
     /// # Errors
-    /// As [`Normal::expression`].
+    /// Fails when [`Normal::expression`] does.
     pub fn expression(&self) -> Result<Expr> {
         Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
     }
 
-    /// The text in LaTeX's mathematics.
+    /// Returns the text in LaTeX's mathematics.
     #[must_use]
     pub fn latex(&self) -> String {
         print::factored(&self.unfactored(), true)
@@ -172,7 +174,7 @@ impl Fraction {
         (0..e).try_fold(Fraction::whole(Sum::one()), |power, _| power.times(self))
     }
 
-    /// Without the greatest common divisor, and whether that was found.
+    /// Cancels the greatest common divisor; also returns true if that was found.
     fn reduced(self) -> Result<(Fraction, bool)> {
         if self.numerator.is_zero() {
             return Ok((Fraction::whole(Sum::zero()), true));
@@ -191,14 +193,14 @@ impl Fraction {
     }
 }
 
-/// What stands for what.
+/// Variables that stand for sums.
 struct Variables {
-    /// What each variable is, by its number.
+    /// Meaning of each variable, by its number.
     meanings: Vec<Sum>,
     numbers: BTreeMap<Sum, usize>,
     /// The common denominators of the coefficients of products in exponents.
     steps: BTreeMap<Product, BigInt>,
-    /// Whether no relation between the variables is known.
+    /// True if no relation between the variables is known.
     are_independent: bool,
 }
 
@@ -280,7 +282,7 @@ impl Variables {
         }
     }
 
-    /// `e^a` in powers of variables.
+    /// Computes `e^a` in powers of variables.
     fn exponential(&mut self, a: &Sum) -> Result<Fraction> {
         let mut out = Fraction::whole(Sum::one());
         for (product, q) in a.terms() {
@@ -298,7 +300,7 @@ impl Variables {
         Ok(out)
     }
 
-    /// A polynomial in variables as a normal form.
+    /// Returns a polynomial in variables as a normal form.
     fn form(&self, polynomial: &Sum) -> Result<Sum> {
         let mut out = Sum::zero();
         for (product, q) in polynomial.terms() {

@@ -18,7 +18,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, NormalError>;
 
-/// Floats with at most so many binary places are fractions, as in expressions.
+/// Number of binary places up to which floats are fractions, as in expressions.
 const PLACES: i32 = 30;
 
 pub(super) fn normal(expr: &Expr, limit: usize) -> Result<Sum> {
@@ -31,7 +31,7 @@ pub(super) fn unsupported(what: impl Into<String>) -> NormalError {
     NormalError::Unsupported { what: what.into() }
 }
 
-/// An expression as a straight line of instructions.
+/// Expression as a straight-line program.
 pub(super) struct Line {
     program: Program,
     function: FuncId,
@@ -58,7 +58,7 @@ impl Line {
         &self.program.functions[self.function]
     }
 
-    /// The parameters with their names.
+    /// Returns the parameters with their names.
     pub(super) fn params(&self) -> impl Iterator<Item = (Value, &String)> {
         self.function().param_values().iter().copied().zip(&self.names)
     }
@@ -73,7 +73,7 @@ impl Line {
         })
     }
 
-    /// All that the wanted values are computed from, themselves included.
+    /// Returns all that the wanted values are computed from, themselves included.
     pub(super) fn needed(&self, wanted: &HashSet<Value>) -> HashSet<Value> {
         let mut needed = wanted.clone();
         for (value, inst) in self.instructions().rev() {
@@ -84,14 +84,14 @@ impl Line {
         needed
     }
 
-    /// The normal forms of the values that are kept, by way of those that are wanted.
+    /// Returns the normal forms of the values that are kept, by way of those that are wanted.
     pub(super) fn read(
         &self,
         algebra: Algebra,
         wanted: impl Fn(Value) -> bool,
         kept: impl Fn(Value) -> bool,
     ) -> HashMap<Value, Result<Sum>> {
-        // Where a form is used for the last time it is moved.
+        // A form is moved at its last use.
         let mut uses: HashMap<Value, usize> = HashMap::new();
         for arg in self.instructions().filter(|i| wanted(i.0)).flat_map(|(_, inst)| &inst.args) {
             *uses.entry(*arg).or_default() += 1;
@@ -115,7 +115,7 @@ impl Line {
 }
 
 impl Algebra {
-    /// An operation on normal forms.
+    /// Applies an operation to normal forms.
     fn apply(self, op: Op, mut args: Vec<Sum>) -> Result<Sum> {
         if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice())
         {
@@ -155,7 +155,7 @@ impl Algebra {
     }
 }
 
-/// A float: a fraction if it has few binary places.
+/// Returns a float: a fraction if it has few binary places.
 pub(super) fn float(x: f64) -> Result<Sum> {
     if !x.is_finite() {
         return Err(unsupported(format!("the number {x}")));

@@ -1,4 +1,5 @@
-//! How far rounding may have moved the value of an expression: a running bound of the first order.
+//! Running error analysis of first order: a bound on the rounding error of the value of an
+//! expression.
 //!
 //! Each operation adds a few units in the last place of its result, and passes on the errors of its
 //! operands, times its partial derivatives there, which dual numbers give. So a cancellation shows:
@@ -27,8 +28,8 @@ pub(super) struct Bounded {
     pub(super) error: f64,
 }
 
-/// The value where the inputs have these values by name; `None` where it is not finite on the way,
-/// or an operation has no value in numbers.
+/// Returns the value where the inputs have these values by name; `None` where it is not finite on
+/// the way, or an operation has no value in numbers.
 pub(super) fn bounded(line: &Line, at: &[(&str, f64)]) -> Option<Bounded> {
     let mut known: HashMap<Value, Bounded> = HashMap::new();
     for (parameter, name) in line.params() {

@@ -35,27 +35,27 @@ pub enum SeriesError {
         "there is {what} at the point: no series in whole powers; ask for a limit from one side"
     )]
     Branch {
-        /// What is there.
+        /// Kind of singularity.
         what: String,
     },
     /// The limits from both sides differ.
     #[error("the limit from the left is {left}, from the right it is {right}")]
     Sides {
-        /// From the left.
+        /// Limit from the left.
         left: String,
-        /// From the right.
+        /// Limit from the right.
         right: String,
     },
     /// No real values near the point.
     #[error("near the point the expression holds {what}")]
     Undefined {
-        /// What has no value.
+        /// Subexpression without a value.
         what: String,
     },
     /// Beyond what is done here.
     #[error("it is not known here what {what} is near the point")]
     Unknown {
-        /// Of what.
+        /// Subexpression that is not known.
         what: String,
     },
     /// It depends on inputs, or is a zero that is not seen to be one.
@@ -69,7 +69,7 @@ pub enum SeriesError {
     /// Too many coefficients cancel.
     #[error("the first {coefficients} coefficients decide nothing, and more are too costly")]
     Costly {
-        /// How many were looked at.
+        /// Number of coefficients examined.
         coefficients: usize,
     },
     /// The point depends on the variable, or on what is not real.
@@ -85,7 +85,7 @@ pub enum SeriesError {
     Normal(#[from] NormalError),
 }
 
-/// How a variable approaches its limit.
+/// Direction from which a variable approaches its limit.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Approach {
@@ -134,19 +134,19 @@ pub struct Series {
 }
 
 impl Series {
-    /// The least exponent; that of the error where all coefficients are zero.
+    /// Returns the least exponent; that of the error where all coefficients are zero.
     #[must_use]
     pub fn start(&self) -> i32 {
         self.start
     }
 
-    /// The exponent of the error.
+    /// Returns the exponent of the error.
     #[must_use]
     pub fn order(&self) -> i32 {
         self.order
     }
 
-    /// The coefficient of a power of the distance to the point; `None` from the order on.
+    /// Returns the coefficient of a power of the distance to the point; `None` from the order on.
     #[must_use]
     pub fn coefficient(&self, exponent: i32) -> Option<Normal> {
         if exponent >= self.order {
@@ -156,10 +156,10 @@ impl Series {
         Some(Normal(k.and_then(|k| self.coefficients.get(k)).cloned().unwrap_or_default()))
     }
 
-    /// The sum without the error.
+    /// Returns the sum without the error.
     ///
     /// # Errors
-    /// As [`Normal::expression`].
+    /// Fails when [`Normal::expression`] does.
     pub fn polynomial(&self) -> Result<Expr, NormalError> {
         let distance = Expr::symbol(&self.variable) - write::expression(&self.point)?;
         let mut sum = Expr::int(0);
@@ -211,7 +211,7 @@ impl fmt::Display for Series {
 }
 
 impl Expr {
-    /// The Laurent series in a variable at a point, up to an error of
+    /// Returns the Laurent series in a variable at a point, up to an error of
     /// `O((variable - point)^order)`.
     ///
     /// ```
@@ -248,7 +248,7 @@ impl Expr {
         Err(SeriesError::Costly { coefficients: MAX_COEFFICIENTS })
     }
 
-    /// The limit as a variable approaches a point or infinity.
+    /// Returns the limit as a variable approaches a point or infinity.
     ///
     /// ```
     /// use ketgrad_core::{normal::Approach, scalar::Scalar, trace::Expr};
@@ -302,7 +302,7 @@ fn error(problem: Problem) -> SeriesError {
     }
 }
 
-/// The point plus or minus a power of t.
+/// Returns the point plus or minus a power of t.
 fn near(point: &Sum, sign: i32, root: i32) -> Result<Germ, SeriesError> {
     let mut coefficients = vec![point.clone()];
     coefficients.resize(usize::try_from(root).unwrap_or(1), Sum::zero());
@@ -323,7 +323,7 @@ fn truncated(g: Germ, variable: &str, point: Sum, order: i32) -> Series {
     Series { variable: variable.to_owned(), point, start, coefficients, order }
 }
 
-/// The limit for small positive t.
+/// Returns the limit for small positive t.
 fn one_sided(
     line: &Line,
     variable: &str,

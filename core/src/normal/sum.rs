@@ -25,17 +25,18 @@ pub(super) struct Sum(BTreeMap<Product, Q>);
 
 type Result<T> = std::result::Result<T, NormalError>;
 
-/// The fraction n / d.
+/// Returns the fraction n / d.
 pub(super) fn ratio(n: i64, d: i64) -> Q {
     Q::new(n.into(), d.into())
 }
 
-/// The whole number n.
+/// Returns the whole number n.
 pub(super) fn whole(n: impl Into<BigInt>) -> Q {
     Q::from_integer(n.into())
 }
 
-/// `a + b`. Whole numbers need no greatest common divisor, and most coefficients are whole.
+/// Computes `a + b`. Whole numbers need no greatest common divisor, and most coefficients are
+/// whole.
 pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
     if a.is_integer() && b.is_integer() {
         return bounded(Q::from_integer(a.numer() + b.numer()));
@@ -43,7 +44,7 @@ pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
     bounded(a + b)
 }
 
-/// `a b`.
+/// Computes `a b`.
 pub(super) fn q_product(a: &Q, b: &Q) -> Result<Q> {
     if a.is_integer() && b.is_integer() {
         return bounded(Q::from_integer(a.numer() * b.numer()));
@@ -60,9 +61,9 @@ fn bounded(q: Q) -> Result<Q> {
 
 /// Powers by which sums are multiplied out at most.
 const MAX_POWER: u32 = 64;
-/// How deep functions may be nested.
+/// Largest depth of nested functions.
 const MAX_DEPTH: usize = 512;
-/// How many times the terms of a sum all terms may be, those in functions included.
+/// Largest ratio of all terms, those in functions included, to the terms of a sum.
 const INNER: usize = 8;
 
 impl Sum {
@@ -103,12 +104,12 @@ impl Sum {
         self.0.is_empty()
     }
 
-    /// Whether it is the same number for all inputs.
+    /// Returns true if it is the same number for all inputs.
     pub(super) fn is_constant(&self) -> bool {
         self.0.keys().all(Product::is_constant)
     }
 
-    /// The fraction that it is.
+    /// Returns the fraction that it is.
     pub(super) fn fraction(&self) -> Option<Q> {
         match self.0.first_key_value() {
             None => Some(Q::zero()),
@@ -122,8 +123,8 @@ impl Sum {
         self.0.keys().any(|p| p.wave != Wave::None)
     }
 
-    /// Whether its terms, those in functions included, are no more than there is room for, and its
-    /// functions no deeper; the room that is left. Without room nothing fits.
+    /// Returns true if its terms, those in functions included, are no more than there is room for,
+    /// and its functions no deeper; the room that is left. Without room nothing fits.
     fn fits(&self, room: &mut usize, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         self.0.keys().all(|product| {
@@ -188,8 +189,8 @@ impl Sum {
         self.plus(&other.negated())
     }
 
-    /// The greatest fraction that all coefficients are whole multiples of, with the sign of the
-    /// leading one.
+    /// Returns the greatest fraction that all coefficients are whole multiples of, with the sign of
+    /// the leading one.
     pub(super) fn content(&self) -> Q {
         let (mut n, mut d) = (BigInt::zero(), BigInt::one());
         for q in self.0.values() {
@@ -204,13 +205,13 @@ impl Sum {
         }
     }
 
-    /// The term that is first in the order of division and of printing.
+    /// Returns the term that is first in the order of division and of printing.
     pub(super) fn lead(&self) -> Option<(&Product, &Q)> {
         self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
-    /// The exponents that all terms have at least, of atoms but roots and exponentials; waves do
-    /// not count.
+    /// Returns the exponents that all terms have at least, of atoms but roots and exponentials;
+    /// trigonometric factors do not count.
     pub(super) fn common(&self) -> Vec<(Atom, i32)> {
         let mut out: Option<Vec<(Atom, i32)>> = None;
         for product in self.0.keys() {
@@ -225,7 +226,7 @@ impl Sum {
             for power in common.iter_mut() {
                 power.1 = power.1.min(own(&power.0));
             }
-            // What this one has below the line, the others have not.
+            // The other terms lack this one's denominators.
             let below = product
                 .powers
                 .iter()
@@ -240,7 +241,7 @@ impl Sum {
     }
 }
 
-/// The order of terms: of a higher degree first, then by the inputs; waves last.
+/// Order of terms: of a higher degree first, then by the inputs; trigonometric factors last.
 pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
     let waves = (b.wave != Wave::None).cmp(&(a.wave != Wave::None));
     a.degree()
@@ -250,7 +251,7 @@ pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
         .then_with(|| b.wave.cmp(&a.wave))
 }
 
-/// Whoever has more of the first atom where they differ is greater.
+/// Orders products: the greater has more of the first atom in which they differ.
 fn lexicographic(a: &[(Atom, i32)], b: &[(Atom, i32)]) -> Ordering {
     for (x, y) in a.iter().zip(b) {
         let order = match x.0.cmp(&y.0) {
@@ -293,7 +294,7 @@ impl Algebra {
         self.cancelled(out)
     }
 
-    /// The sum of two, with what cancels cancelled.
+    /// Returns the sum of two, with what cancels cancelled.
     pub(super) fn sum(self, a: Sum, b: Sum) -> Result<Sum> {
         let (mut sum, less) = if a.0.len() < b.0.len() { (b, a) } else { (a, b) };
         for (product, q) in less.0 {
@@ -303,7 +304,7 @@ impl Algebra {
         self.cancelled(sum)
     }
 
-    /// A sum, unless what stands in its functions is too long or too deep.
+    /// Returns a sum, unless the arguments of its functions are too long or too deep.
     pub(super) fn fitting(self, sum: Sum) -> Result<Sum> {
         let mut room = self.limit.saturating_mul(INNER);
         if !sum.fits(&mut room, MAX_DEPTH) {
@@ -345,15 +346,15 @@ impl Algebra {
         Ok(out)
     }
 
-    /// The product of two products.
+    /// Returns the product of two products.
     fn product(self, a: &Product, b: &Product) -> Result<Sum> {
         let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Exponent)?;
         let waves = self.waves(&a.wave, &b.wave)?;
         self.times_powers(&waves, powers)
     }
 
-    /// What a power of a root, an absolute value or a denominator is times a lower one, and the
-    /// exponent of that.
+    /// Splits a power of a root, an absolute value or a denominator into a factor and a lower
+    /// power, and returns the factor and the exponent of that.
     fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
         Ok(match atom {
             Atom::Call("sqrt", args) if e != 1 => {
@@ -373,7 +374,7 @@ impl Algebra {
         })
     }
 
-    /// A sum of waves times powers of any exponents.
+    /// Multiplies a sum of trigonometric factors by powers of any exponents.
     fn times_powers(self, waves: &Sum, powers: Vec<(Atom, i32)>) -> Result<Sum> {
         let (mut q, mut kept, mut more) = (Q::one(), Vec::new(), Vec::new());
         let mut exponent: Option<(Sum, bool)> = None;
@@ -419,7 +420,7 @@ impl Algebra {
             let powers = joined(&product.powers, &kept).ok_or(NormalError::Exponent)?;
             let c = q_product(c, &q)?;
             let whole = Product { powers, wave: product.wave.clone() };
-            // The constants of waves hold roots, which may meet others.
+            // The constants of trigonometric factors hold roots, which may meet others.
             if product.powers.is_empty() || kept.is_empty() {
                 out.put(whole, c)?;
             } else {
@@ -459,7 +460,7 @@ impl Algebra {
         })
     }
 
-    /// Cancels denominators that divide what stands above them.
+    /// Cancels denominators that divide the numerator.
     fn cancelled(self, mut sum: Sum) -> Result<Sum> {
         loop {
             let found = sum.terms().keys().flat_map(|p| &p.powers).find_map(|(atom, _)| {
@@ -481,13 +482,13 @@ impl Algebra {
         }
     }
 
-    /// `a / b`, if that has no denominator of several terms.
+    /// Computes `a / b`, if that has no denominator of several terms.
     pub(super) fn quotient(self, a: &Sum, b: &Sum) -> Option<Sum> {
         let (lead, unit) = b.lead()?;
         let mut rest = a.clone();
         let mut out = Sum::zero();
-        // Each step removes the leading term; with waves, or with exponents below 0, it might not
-        // end.
+        // Each step removes the leading term; with trigonometric factors, or with exponents below
+        // 0, it might not end.
         for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
             let Some((top, q)) = rest.lead() else { return Some(out) };
             let (wave, powers) = match (&top.wave, &lead.wave) {

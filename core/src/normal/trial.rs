@@ -1,4 +1,4 @@
-//! One evaluation of an expression modulo a prime, at a random point.
+//! Evaluation of an expression modulo a prime, at a random sample point.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// What gets a residue of its own.
+/// Independent quantity that gets a residue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Free {
     Atom(Atom),
@@ -71,7 +71,7 @@ impl Number {
     }
 }
 
-/// One trial.
+/// Random sample point modulo a prime.
 pub(super) struct Run<'a> {
     plan: &'a Plan,
     field: PrimeField,
@@ -84,7 +84,7 @@ pub(super) struct Run<'a> {
 pub(super) type Tried<T> = Result<T, String>;
 
 impl<'a> Run<'a> {
-    /// At a point of a field, with the roots that occur.
+    /// Creates a sample point of a field, with the roots that occur.
     pub(super) fn new(
         plan: &'a Plan,
         point: Point<Residue>,
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
         Run { plan, field: *point.field(), roots, point, rng, drawn: BTreeMap::new() }
     }
 
-    /// The value of an expression.
+    /// Returns the value of an expression.
     pub(super) fn line(&mut self, line: &Line) -> Tried<Number> {
         let mut values: HashMap<Value, Number> = HashMap::new();
         let mut exponents: HashMap<Value, i64> = HashMap::new();
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         self.integer(&n.into())
     }
 
-    /// A float is a whole number times a power of 2.
+    /// Evaluates a float: a whole number times a power of 2.
     fn float(&self, x: f64) -> Tried<Number> {
         if !x.is_finite() {
             return Err(format!("the number {x} is in no field"));
@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
         Number::new(residue, 1.0, 0.0)
     }
 
-    /// A normal form.
+    /// Returns a normal form.
     fn form(&mut self, form: &Sum) -> Tried<Number> {
         let mut out = self.small(0);
         for (product, q) in form.terms() {
@@ -282,8 +282,8 @@ fn powered(x: Number, e: u64) -> Number {
     Number { residue: x.residue.power(e), degrees: scaled(x.degrees), bits: scaled(x.bits) }
 }
 
-/// The positive square root of a prime n, which is 2 or divides the order of the point's root of
-/// unity: Gauss's sum `sum_a e^{2 pi i a^2 / n}` is `sqrt n` or `i sqrt n`. O(n).
+/// Returns the positive square root of a prime n, which is 2 or divides the order of the point's
+/// root of unity: Gauss's sum `sum_a e^{2 pi i a^2 / n}` is `sqrt n` or `i sqrt n`. O(n).
 pub(super) fn root_by_unity(point: &Point<Residue>, n: i128) -> Option<Residue> {
     if n == 2 {
         return Some(point.sqrt_half() + point.sqrt_half());
@@ -301,7 +301,7 @@ pub(super) fn root_by_unity(point: &Point<Residue>, n: i128) -> Option<Residue> 
     Some(if n % 4 == 1 { sum } else { sum * point.cis(&Angle::pi(-1, 2)).ok()? })
 }
 
-/// A square root modulo the prime, if there is one: Tonelli and Shanks.
+/// Returns a square root modulo the prime, if there is one: Tonelli and Shanks.
 pub(super) fn square_root(field: &PrimeField, n: i128) -> Option<Residue> {
     let p = Residue::characteristic(field);
     let element = |x| Residue::element(field, x);

@@ -59,7 +59,7 @@ fn fraction(q: &Q) -> Expr {
     }
 }
 
-/// A whole number, by Horner's rule to the base 2^62 where it is beyond 64 bits.
+/// Returns a whole number, by Horner's rule to the base 2^62 where it is beyond 64 bits.
 fn integer(n: &BigInt) -> Expr {
     let base = BigInt::from(1i64 << 62);
     let (mut digits, mut rest) = (Vec::new(), n.clone());

@@ -13,16 +13,16 @@
 //! last place of `sin` and `cos`. Largest errors found against 400 digits, in such units: `sin` .8,
 //! `cos` .8, `tan` .9.
 //!
-//! As for [`elementary`](super::elementary) a number has one value on every machine, wherever it
+//! As in [`elementary`](super::elementary), a number has one value on every machine, wherever it
 //! stands in an array.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
 use super::elementary::{ROUND, TINY, exact_sum, join, polynomial};
 
-/// What is left of pi/2.
+/// Remainder of pi/2.
 const REST: f64 = 6.123_233_995_736_766e-17;
-/// What is left then.
+/// Remainder after `REST`.
 const REST_OF_REST: f64 = -1.497_384_904_859_169_8e-33;
 
 /// Numbers up to here are reduced by floats.
@@ -48,7 +48,7 @@ const COS: [f64; 6] = [
     -1.135_853_630_582_798_2e-11,
 ];
 
-/// The first 1280 binary digits of 2/pi behind the point, after 64 zeros.
+/// First 1280 binary digits of 2/pi after the point, after 64 zeros.
 const DIGITS: [u64; 21] = [
     0,
     0xa2f9_836e_4e44_1529,
@@ -80,7 +80,7 @@ struct Angle {
     rest: [f64; 2],
 }
 
-/// The angle of a number up to [`NEAR`].
+/// Returns the angle of a number up to [`NEAR`].
 #[inline(always)]
 fn near(x: f64) -> Angle {
     let marked = x.mul_add(FRAC_2_PI, ROUND);
@@ -93,7 +93,7 @@ fn near(x: f64) -> Angle {
     Angle { quarters: marked.to_bits(), rest }
 }
 
-/// The angle of a number beyond [`NEAR`].
+/// Returns the angle of a number beyond [`NEAR`].
 #[cold]
 fn far(x: f64) -> Angle {
     if !x.is_finite() {
@@ -140,14 +140,14 @@ fn far(x: f64) -> Angle {
     Angle { quarters: if x.is_sign_negative() { quarters.wrapping_neg() } else { quarters }, rest }
 }
 
-/// The sine of the rest of an angle as a sum, the second number small.
+/// Returns the sine of the rest of an angle as a sum, the second number small.
 #[inline(always)]
 fn sine([r, s]: [f64; 2]) -> [f64; 2] {
     let z = r * r;
     [r, (z * r).mul_add(polynomial(&SIN, z), (-0.5 * z).mul_add(s, s))]
 }
 
-/// The cosine.
+/// Returns the cosine.
 #[inline(always)]
 fn cosine([r, s]: [f64; 2]) -> [f64; 2] {
     let z = r * r;
@@ -156,7 +156,7 @@ fn cosine([r, s]: [f64; 2]) -> [f64; 2] {
     [w, (1.0 - w) - half + (z * z).mul_add(polynomial(&COS, z), -r * s)]
 }
 
-/// The sine of an angle and some quarters more.
+/// Returns the sine of an angle and some quarters more.
 #[inline(always)]
 fn sine_of(angle: Angle, more: u64) -> f64 {
     let n = angle.quarters.wrapping_add(more);
@@ -178,7 +178,7 @@ fn tangent_of(angle: Angle) -> f64 {
     f64::from_bits(y.to_bits() ^ u64::from(odd) << 63)
 }
 
-/// For each function what it is up to [`NEAR`], and everywhere.
+/// Lists for each function its version up to [`NEAR`], and the one for all numbers.
 macro_rules! functions {
     ($($doc:literal $name:ident $near:ident ($x:ident, $angle:ident) $value:expr;)*) => {$(
         #[doc = $doc]

@@ -14,13 +14,13 @@
 
 use std::any::Any;
 
-/// The function, if it is of the type asked for: decided where this is compiled.
+/// Returns the function, if it is of the type asked for: decided where this is compiled.
 #[inline(always)]
 pub(crate) fn same<F: Copy + 'static>(f: &'static dyn Any) -> Option<F> {
     f.downcast_ref::<F>().copied()
 }
 
-/// What stands for a function that a table lacks.
+/// Stands in for a function that a table lacks.
 ///
 /// # Panics
 /// Always: [`Ring::COMPILED`](super::Ring::COMPILED) is true of a type that a table lacks.

@@ -77,7 +77,8 @@ impl<T: Real> Scalar for Complex<T> {
         Self::from_real(T::ratio(n, d))
     }
 
-    /// `conj(z) / |z|^2`; where the square leaves the range of the floats, divided twice by `|z|`.
+    /// Computes `conj(z) / |z|^2`; where the square leaves the range of the floats, divided twice
+    /// by `|z|`.
     fn recip(&self) -> Self {
         let square = self.abs2();
         let r = modulus(self);
@@ -135,7 +136,7 @@ impl<T: Real> Scalar for Complex<T> {
         polar(&modulus(self).cbrt(), &(self.im.atan2(&self.re) * T::ratio(1, 3)))
     }
 
-    /// `e^x (cos y + i sin y)`.
+    /// Computes `e^x (cos y + i sin y)`.
     fn exp(&self) -> Self {
         polar(&self.re.exp(), &self.im)
     }
@@ -150,7 +151,7 @@ impl<T: Real> Scalar for Complex<T> {
         Complex::new(x.exp_m1() * y.cos() - &s * &s * T::int(2), damp(&y.sin(), &x.exp()))
     }
 
-    /// `ln |z| + i arg z`; near the unit circle `ln |z|` is `ln(1 + (|z|^2 - 1)) / 2`.
+    /// Computes `ln |z| + i arg z`; near the unit circle `ln |z|` is `ln(1 + (|z|^2 - 1)) / 2`.
     fn ln(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
         let (r, arg) = (modulus(self), y.atan2(x));
@@ -167,7 +168,7 @@ impl<T: Real> Scalar for Complex<T> {
         Complex::new(ln_r, arg)
     }
 
-    /// `ln(1 + x(2 + x) + y^2) / 2 + i arg(1 + z)` near 0, else `ln(1 + z)`.
+    /// Computes `ln(1 + x(2 + x) + y^2) / 2 + i arg(1 + z)` near 0, else `ln(1 + z)`.
     fn ln_1p(&self) -> Self {
         let (x, y) = (&self.re, &self.im);
         let shifted = Complex::new(T::one() + x, y.clone());
@@ -187,12 +188,12 @@ impl<T: Real> Scalar for Complex<T> {
         Scalar::ln(self) / T::int(10).ln()
     }
 
-    /// `sin x cosh y + i cos x sinh y`.
+    /// Computes `sin x cosh y + i cos x sinh y`.
     fn sin(&self) -> Self {
         let (s, c) = self.re.sin_cos();
         Complex::new(damp(&s, &self.im.cosh()), c * self.im.sinh())
     }
-    /// `cos x cosh y - i sin x sinh y`.
+    /// Computes `cos x cosh y - i sin x sinh y`.
     fn cos(&self) -> Self {
         let (s, c) = self.re.sin_cos();
         Complex::new(c * self.im.cosh(), -damp(&s, &self.im.sinh()))
@@ -220,12 +221,12 @@ impl<T: Real> Scalar for Complex<T> {
         over_i(Scalar::atanh(&times_i(self)))
     }
 
-    /// `sinh x cos y + i cosh x sin y`.
+    /// Computes `sinh x cos y + i cosh x sin y`.
     fn sinh(&self) -> Self {
         let (s, c) = self.im.sin_cos();
         Complex::new(self.re.sinh() * c, damp(&s, &self.re.cosh()))
     }
-    /// `cosh x cos y + i sinh x sin y`.
+    /// Computes `cosh x cos y + i sinh x sin y`.
     fn cosh(&self) -> Self {
         let (s, c) = self.im.sin_cos();
         Complex::new(self.re.cosh() * c, damp(&s, &self.re.sinh()))
@@ -254,6 +255,7 @@ impl<T: Real> Scalar for Complex<T> {
         let q = sqrt_one_plus(self);
         Complex::new((&p.re * &q.re + &p.im * &q.im).asinh(), p.im.atan2(&q.re) * T::int(2))
     }
+    /// Computes
     /// `sgn(x) ln(1 + 4|x| / ((1 - |x|)^2 + y^2)) / 4 + i atan2(2y, (1 - x)(1 + x) - y^2) / 2`; the
     /// first part holds with either sign, the right one does not cancel.
     fn atanh(&self) -> Self {
@@ -281,8 +283,8 @@ impl<T: Real> Scalar for Complex<T> {
         }
     }
 
-    /// `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`, and
-    /// `0^w = 0` for `Re w > 0`.
+    /// Computes `exp(w ln z)`; by repeated squaring where `w` is an integer constant. `0^0 = 1`,
+    /// and `0^w = 0` for `Re w > 0`.
     fn pow(&self, w: &Self) -> Self {
         if let Some(n) = integer_constant(w) {
             return Scalar::powi(self, n);
@@ -300,7 +302,7 @@ impl<T: Real> Scalar for Complex<T> {
 /// The moduli where `ln |z|` is computed from `|z|^2 - 1`.
 const NEAR_CIRCLE: std::ops::Range<f64> = 0.5..2.0;
 
-/// The product of so many factors; of one it is that, infinite parts and signs of zeros too.
+/// Computes `z^n`; if `n` is 1 that is `z` itself, with infinite parts and signs of zeros.
 fn product<T: Real>(z: &Complex<T>, mut n: u64) -> Complex<T> {
     let (mut power, mut square) = (None, z.clone());
     while n > 0 {
@@ -323,19 +325,19 @@ fn modulus<T: Real>(z: &Complex<T>) -> T {
     z.re.hypot(&z.im)
 }
 
-/// `r (cos angle + i sin angle)`.
+/// Computes `r (cos angle + i sin angle)`.
 fn polar<T: Real>(r: &T, angle: &T) -> Complex<T> {
     let (s, c) = angle.sin_cos();
     Complex::new(r * c, damp(&s, r))
 }
 
-/// `s h`, and a zero where `s` is exactly zero, even if `h` overflowed: on the real axis the
-/// imaginary part of a function that is real there stays a zero with its sign.
+/// Computes `s h`, and a zero where `s` is exactly zero, even if `h` overflowed: on the real axis
+/// the imaginary part of a function that is real there stays a zero with its sign.
 fn damp<T: Real>(s: &T, h: &T) -> T {
     if s.is_exact_zero() { s * sign_of(h) } else { s * h }
 }
 
-/// `i z`, which keeps the signs of zeros, as a product does not.
+/// Computes `i z`, which keeps the signs of zeros, as a product does not.
 fn times_i<T: Real>(z: &Complex<T>) -> Complex<T> {
     Complex::new(-&z.im, z.re.clone())
 }
@@ -345,22 +347,22 @@ fn over_i<T: Real>(z: Complex<T>) -> Complex<T> {
     Complex::new(z.im, -z.re)
 }
 
-/// `sqrt(1 - z)`; the imaginary part is `-y`, not `0 - y`, for the sign of a zero.
+/// Computes `sqrt(1 - z)`; the imaginary part is `-y`, not `0 - y`, for the sign of a zero.
 fn sqrt_one_minus<T: Real>(z: &Complex<T>) -> Complex<T> {
     Scalar::sqrt(&Complex::new(T::one() - &z.re, -&z.im))
 }
 
-/// `sqrt(1 + z)`; the imaginary part is `y`, not `0 + y`, for the sign of a zero.
+/// Computes `sqrt(1 + z)`; the imaginary part is `y`, not `0 + y`, for the sign of a zero.
 fn sqrt_one_plus<T: Real>(z: &Complex<T>) -> Complex<T> {
     Scalar::sqrt(&Complex::new(T::one() + &z.re, z.im.clone()))
 }
 
-/// The constant 1 or -1 with the sign of `x`; 1 where it is not known.
+/// Returns the constant 1 or -1 with the sign of `x`; 1 where it is not known.
 fn sign_of<T: Real>(x: &T) -> T {
     T::int(if x.primal().is_some_and(f64::is_sign_negative) { -1 } else { 1 })
 }
 
-/// The integer that `w` is, if it is one, carries no derivative and fits.
+/// Returns the integer that `w` is, if it is one, carries no derivative and fits.
 fn integer_constant<T: Real>(w: &Complex<T>) -> Option<i64> {
     let p = w.re.primal()?;
     let n = num_traits::cast::<f64, i32>(p).map(i64::from)?;
@@ -462,7 +464,7 @@ mod tests {
         }
     }
 
-    /// What the formulas without decisions lose by cancellation at these points.
+    /// Relative error of the formulas without decisions by cancellation at these points.
     const UNDECIDED: f64 = 1e-13;
 
     macro_rules! compare {

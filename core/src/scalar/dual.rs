@@ -33,7 +33,7 @@
 //! Where `d` is zero the product is zero, whatever the slope: a constant stays a constant, also at
 //! 0 under a root.
 //!
-//! So a derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0
+//! A derivative that is computed to be zero counts as none: on all of these `sqrt(x * x)` at 0
 //! has the derivative 0, which does not exist. A `DualVec` with one entry alone tells the two
 //! apart, since a constant has no entry at all: on it that derivative is NaN, as from the engines
 //! that differentiate programs.
@@ -82,30 +82,30 @@ trait Jet: Sized {
     /// Forgets the direction.
     fn lower(&self) -> Self::Lower;
 
-    /// The number with the given lower part whose direction is the sum of `slope * direction of x`
-    /// over the arguments `(x, slope)`.
+    /// Returns the number with the given lower part whose direction is the sum of
+    /// `slope * direction of x` over the arguments `(x, slope)`.
     fn chain(lower: Self::Lower, arguments: &[(&Self, &Self::Lower)]) -> Self;
 
-    /// Whether all derivatives are zero.
+    /// Returns true if all derivatives are zero.
     fn is_constant(&self) -> bool;
 
-    /// The first derivatives, one for each direction.
+    /// Returns the first derivatives, one for each direction.
     fn first(&self) -> Vec<f64>;
 }
 
-/// The plain number; NaN if there is none.
+/// Returns the plain number; NaN if there is none.
 fn plain<T: Real>(x: &T) -> f64 {
     x.primal().unwrap_or(f64::NAN)
 }
 
-/// `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a constant
-/// has no derivative, whatever function it goes through.
+/// Computes `slope * d`, and zero where `d` is zero even if the slope is infinite or undefined: a
+/// constant has no derivative, whatever function it goes through.
 #[inline]
 fn along<T: Real>(slope: &T, d: &T) -> T {
     if d.is_exact_zero() { T::zero() } else { slope * d }
 }
 
-/// The sum of `slope * d(x)` over the arguments.
+/// Returns the sum of `slope * d(x)` over the arguments.
 #[inline]
 fn total<X, T: Real>(arguments: &[(&X, &T)], d: impl Fn(&X) -> T) -> T {
     T::sum(arguments.iter().map(|(x, slope)| along(*slope, &d(x))))
@@ -218,7 +218,7 @@ where
     fn chain(re: T, arguments: &[(&Self, &T)]) -> Self {
         let d = arguments.iter().fold(Derivative::none(), |sum, (x, slope)| {
             let moved = |d: &OMatrix<T, D, U1>| match d.len() {
-                // What is there was computed.
+                // A derivative of one entry was computed.
                 1 => d.map(|d| (*slope).clone() * d),
                 _ => d.map(|d| along(*slope, &d)),
             };

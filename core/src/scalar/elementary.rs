@@ -26,16 +26,16 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// What is left of ln 2.
+/// Remainder of ln 2.
 pub(super) const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
 /// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
-/// Beyond these `e^x` overflows or vanishes.
+/// Largest exponent: beyond it `e^x` overflows or vanishes.
 const LARGEST_EXPONENT: f64 = 710.0;
 const LEAST_EXPONENT: f64 = -746.0;
-/// Beyond this hyperbolic sines and cosines overflow.
+/// Largest argument: beyond it hyperbolic sines and cosines overflow.
 const LARGEST: f64 = 710.6;
-/// Below this `e^x - 1`, `tanh x` and the like are `x`.
+/// Threshold below which `e^x - 1`, `tanh x` and the like are `x`.
 pub(super) const TINY: f64 = 1e-300;
 
 /// `(e^r - 1 - r) / r^2`
@@ -72,7 +72,7 @@ pub(super) fn polynomial<const N: usize>(c: &[f64; N], x: f64) -> f64 {
     p
 }
 
-/// A sum, and what rounding takes of it.
+/// Returns a sum, and what rounding takes of it.
 #[inline(always)]
 pub(super) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
@@ -80,7 +80,7 @@ pub(super) fn exact_sum(a: f64, b: f64) -> [f64; 2] {
     [sum, (a - (sum - part)) + (b - part)]
 }
 
-/// The same where `b` is small beside `a`.
+/// Adds two numbers of which `b` is small beside `a`.
 #[inline(always)]
 pub(super) fn join(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
@@ -94,28 +94,28 @@ fn within(x: f64, low: f64, high: f64) -> f64 {
     if x < low { low } else { x }
 }
 
-/// `2^n`, of the last digits of `n`.
+/// Computes `2^n`, of the last digits of `n`.
 #[inline(always)]
 pub(super) fn power(n: u64) -> f64 {
     f64::from_bits(n.wrapping_add(1023) << 52)
 }
 
-/// The nearest integer to `x / ln 2` as the last digits of a float, and as one.
+/// Returns the nearest integer to `x / ln 2` as the last digits of a float, and as one.
 #[inline(always)]
 fn powers_of_two(x: f64) -> (u64, f64) {
     let marked = x.mul_add(LOG2_E, ROUND);
     (marked.to_bits().wrapping_sub(ROUND.to_bits()), marked - ROUND)
 }
 
-/// `x 2^n`, of `n` as the last digits of a float, and as one: by two factors, so that results near
-/// the ends of the range come out right.
+/// Computes `x 2^n`, of `n` as the last digits of a float, and as one: by two factors, so that
+/// results near the ends of the range come out right.
 #[inline(always)]
 fn scaled(x: f64, (n, float): (u64, f64)) -> f64 {
     let half = float.mul_add(0.5, ROUND).to_bits().wrapping_sub(ROUND.to_bits());
     x * power(half) * power(n.wrapping_sub(half))
 }
 
-/// `e^x`
+/// Computes `e^x`
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
     let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
@@ -125,8 +125,8 @@ pub(super) fn exp(x: f64) -> f64 {
     scaled(1.0 + p, n)
 }
 
-/// `e^(x + more)`, with `more` small, and with what rounding takes of `r` and of `1 + r` given
-/// back.
+/// Computes `e^(x + more)`, with `more` small, and with what rounding takes of `r` and of `1 + r`
+/// given back.
 #[inline(always)]
 pub(super) fn exp_of_sum(x: f64, more: f64) -> f64 {
     let x = within(x, LEAST_EXPONENT, LARGEST_EXPONENT);
@@ -136,7 +136,8 @@ pub(super) fn exp_of_sum(x: f64, more: f64) -> f64 {
     scaled(sum + (lost + (r * r).mul_add(polynomial(&EXP, r), rest)), n)
 }
 
-/// A fourth of `e^x - 1` as a sum of which the first is much greater: the whole may be infinite.
+/// Returns a fourth of `e^x - 1` as a sum of which the first is much greater: the whole may be
+/// infinite.
 #[inline(always)]
 fn minus_one(x: f64) -> [f64; 2] {
     let (n, float) = powers_of_two(x);
@@ -150,14 +151,14 @@ fn minus_one(x: f64) -> [f64; 2] {
     [sum, scale.mul_add(u, scale.mul_add(r, whole - sum))]
 }
 
-/// `e^x - 1`
+/// Computes `e^x - 1`
 #[inline(always)]
 pub(super) fn exp_m1(x: f64) -> f64 {
     let [sum, rest] = minus_one(within(x, -60.0, 710.0));
     if x.abs() < TINY { x } else { 4.0 * (sum + rest) }
 }
 
-/// The hyperbolic sine.
+/// Returns the hyperbolic sine.
 #[inline(always)]
 pub(super) fn sinh(x: f64) -> f64 {
     let [sum, rest] = minus_one(within(x.abs(), 0.0, LARGEST));
@@ -166,7 +167,7 @@ pub(super) fn sinh(x: f64) -> f64 {
     if x.abs() < TINY { x } else { y.copysign(x) }
 }
 
-/// The hyperbolic cosine.
+/// Returns the hyperbolic cosine.
 #[inline(always)]
 pub(super) fn cosh(x: f64) -> f64 {
     let [sum, rest] = minus_one(within(x.abs(), 0.0, LARGEST));
@@ -175,7 +176,7 @@ pub(super) fn cosh(x: f64) -> f64 {
     2.0 * (e + (0.0625 / e + (e_rest + t_rest)))
 }
 
-/// The hyperbolic tangent.
+/// Returns the hyperbolic tangent.
 #[inline(always)]
 pub(super) fn tanh(x: f64) -> f64 {
     let [sum, rest] = minus_one(within(-2.0 * x.abs(), -60.0, 0.0)).map(|part| 4.0 * part);
@@ -190,13 +191,13 @@ pub(super) fn tanh(x: f64) -> f64 {
     if x.abs() < TINY { x } else { y.copysign(x) }
 }
 
-/// The natural logarithm.
+/// Returns the natural logarithm.
 #[inline(always)]
 pub(super) fn ln(x: f64) -> f64 {
     ln_of(x, 0.0)
 }
 
-/// The natural logarithm of `1 + x`.
+/// Returns the natural logarithm of `1 + x`.
 #[inline(always)]
 pub(super) fn ln_1p(x: f64) -> f64 {
     let [sum, rest] = exact_sum(1.0, x);
@@ -204,10 +205,10 @@ pub(super) fn ln_1p(x: f64) -> f64 {
     if x.abs() < TINY { x } else { y }
 }
 
-/// Of this and more the inverse hyperbolic sine and cosine are `ln 2x`.
+/// Threshold from which the inverse hyperbolic sine and cosine are `ln 2x`.
 const NO_ROOT: f64 = 268_435_456.0;
 
-/// The natural logarithm of `1 + a + b`.
+/// Returns the natural logarithm of `1 + a + b`.
 #[inline(always)]
 fn ln_1p_of_sum(a: f64, b: f64) -> f64 {
     let [t, t_rest] = exact_sum(a, b);
@@ -215,7 +216,7 @@ fn ln_1p_of_sum(a: f64, b: f64) -> f64 {
     ln_of(sum, (rest + t_rest) / sum)
 }
 
-/// The inverse hyperbolic sine.
+/// Returns the inverse hyperbolic sine.
 #[inline(always)]
 pub(super) fn asinh(x: f64) -> f64 {
     let a = x.abs();
@@ -226,7 +227,7 @@ pub(super) fn asinh(x: f64) -> f64 {
     if a < TINY { x } else { y.copysign(x) }
 }
 
-/// The inverse hyperbolic cosine.
+/// Returns the inverse hyperbolic cosine.
 #[inline(always)]
 pub(super) fn acosh(x: f64) -> f64 {
     let t = if x < NO_ROOT { x - 1.0 } else { 0.0 };
@@ -235,7 +236,7 @@ pub(super) fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { y }
 }
 
-/// The inverse hyperbolic tangent.
+/// Returns the inverse hyperbolic tangent.
 #[inline(always)]
 pub(super) fn atanh(x: f64) -> f64 {
     let a = x.abs();
@@ -243,7 +244,7 @@ pub(super) fn atanh(x: f64) -> f64 {
     if a < TINY { x } else { y.copysign(x) }
 }
 
-/// `sqrt(x^2 + y^2)`, of numbers that are brought near 1 first.
+/// Computes `sqrt(x^2 + y^2)`, of numbers that are brought near 1 first.
 #[inline(always)]
 pub(super) fn hypot(x: f64, y: f64) -> f64 {
     let (x, y) = (x.abs(), y.abs());
@@ -292,7 +293,7 @@ pub(super) mod alone {
     }
 }
 
-/// A positive finite number as `2^n (1 + f)` between `sqrt(1/2)` and `sqrt 2` times `2^n`.
+/// Returns a positive finite number as `2^n (1 + f)` between `sqrt(1/2)` and `sqrt 2` times `2^n`.
 #[inline(always)]
 pub(super) fn split(x: f64) -> (f64, f64) {
     let small = x < f64::MIN_POSITIVE;
@@ -303,7 +304,8 @@ pub(super) fn split(x: f64) -> (f64, f64) {
     (if small { n - 54.0 } else { n }, f)
 }
 
-/// The natural logarithm of `x (1 + more)`, with `more` no larger than what rounding leaves.
+/// Returns the natural logarithm of `x (1 + more)`, with `more` no larger than what rounding
+/// leaves.
 #[inline(always)]
 fn ln_of(x: f64, more: f64) -> f64 {
     let (n, f) = split(x);
@@ -323,7 +325,7 @@ pub(super) mod tests {
     use super::*;
     use crate::scalar::Scalar;
 
-    /// How many floats lie between two.
+    /// Returns the number of floats between two floats.
     pub(in crate::scalar) fn apart(a: f64, b: f64) -> u64 {
         let place = |x: f64| {
             let n = x.to_bits().cast_signed();

@@ -60,7 +60,7 @@ macro_rules! together {
     )*};
 }
 
-/// The same for functions of two, of which the second may be one for all.
+/// Defines functions of two slices, of which the second may be one number for all.
 macro_rules! beside {
     ($F:ident: $all:ident = $f:path) => {
         at_once! { $F $all(numbers, others) {
@@ -80,7 +80,7 @@ macro_rules! beside {
     };
 }
 
-/// The same for functions that take another way for large numbers: these are done again.
+/// Defines functions that use another algorithm for large numbers: these are computed again.
 macro_rules! periodic {
     ($F:ident: $($all:ident = $near:ident, $f:ident;)*) => {$(
         at_once! { $F $all(numbers) {

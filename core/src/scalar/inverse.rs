@@ -20,16 +20,16 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LOG2_E, LOG10_2, LOG10_E, PI};
 
 use super::elementary::{LN, ROUND, exact_sum, join, polynomial, power, split};
 
-/// What is left of pi/2.
+/// Remainder of pi/2.
 const FRAC_PI_2_REST: f64 = 6.123_233_995_736_766e-17;
-/// What is left of `1 / ln 2`, `1 / ln 10` and `ln 2 / ln 10`.
+/// Remainder of `1 / ln 2`, `1 / ln 10` and `ln 2 / ln 10`.
 const LOG2_E_REST: f64 = 2.035_527_374_093_103_3e-17;
 const LOG10_E_REST: f64 = 1.098_319_650_216_765e-17;
 const LOG10_2_REST: f64 = -2.803_728_127_785_170_3e-18;
 /// `tan(pi/8)` and `tan(3 pi/8)`
 const TAN_PI_8: f64 = std::f64::consts::SQRT_2 - 1.0;
 const TAN_3_PI_8: f64 = std::f64::consts::SQRT_2 + 1.0;
-/// Of this and more the inverse tangent is pi/2.
+/// Threshold from which the inverse tangent is pi/2.
 const STEEP: f64 = 1e20;
 
 /// `(atan t - t) / t^3` in `t^2`
@@ -75,8 +75,8 @@ const INVERSE_CUBE_ROOT: [f64; 7] = [
     0.024_619_084_116_715_692,
 ];
 
-/// The angle of `(d, n)` between 0 and pi/2 as two floats, where one of them is near 1 and none is
-/// negative.
+/// Returns the angle of `(d, n)` between 0 and pi/2 as two floats, where one of them is near 1 and
+/// none is negative.
 #[inline(always)]
 fn angle(n: f64, d: f64) -> [f64; 2] {
     let (low, high) = (n < TAN_PI_8 * d, n > TAN_3_PI_8 * d);
@@ -102,7 +102,7 @@ fn angle(n: f64, d: f64) -> [f64; 2] {
     [sum, lost + rest]
 }
 
-/// The inverse tangent.
+/// Returns the inverse tangent.
 #[inline(always)]
 pub(super) fn atan(x: f64) -> f64 {
     let a = x.abs();
@@ -111,7 +111,7 @@ pub(super) fn atan(x: f64) -> f64 {
     (y + rest).copysign(x)
 }
 
-/// The angle of the point `(x, y)` in (-pi, pi].
+/// Returns the angle of the point `(x, y)` in (-pi, pi].
 #[inline(always)]
 pub(super) fn atan2(y: f64, x: f64) -> f64 {
     let (a, b) = (y.abs(), x.abs());
@@ -145,7 +145,7 @@ fn half_angle(a: f64) -> [f64; 2] {
     [s, (s * square).mul_add(polynomial(&ASIN, square), lacks)]
 }
 
-/// The inverse sine.
+/// Returns the inverse sine.
 #[inline(always)]
 pub(super) fn asin(x: f64) -> f64 {
     let a = x.abs();
@@ -158,7 +158,7 @@ pub(super) fn asin(x: f64) -> f64 {
     y.copysign(x)
 }
 
-/// The inverse cosine.
+/// Returns the inverse cosine.
 #[inline(always)]
 pub(super) fn acos(x: f64) -> f64 {
     let a = x.abs();
@@ -174,7 +174,7 @@ pub(super) fn acos(x: f64) -> f64 {
     if a <= 0.5 { near } else { far }
 }
 
-/// The cube root.
+/// Returns the cube root.
 #[inline(always)]
 pub(super) fn cbrt(x: f64) -> f64 {
     const THIRD: f64 = 1.0 / 3.0;
@@ -199,7 +199,7 @@ pub(super) fn cbrt(x: f64) -> f64 {
     if ends { x } else { y.copysign(x) }
 }
 
-/// `n whole + ln(x / 2^n) unit`, both constants as two floats, for the `n` of [`split`].
+/// Computes `n whole + ln(x / 2^n) unit`, both constants as two floats, for the `n` of [`split`].
 #[inline(always)]
 fn logarithm(x: f64, whole: [f64; 2], unit: [f64; 2]) -> f64 {
     let (n, f) = split(x);
@@ -221,13 +221,13 @@ fn logarithm(x: f64, whole: [f64; 2], unit: [f64; 2]) -> f64 {
     if x < 0.0 { f64::NAN } else { y }
 }
 
-/// The logarithm to base 2; exact for powers of 2.
+/// Returns the logarithm to base 2; exact for powers of 2.
 #[inline(always)]
 pub(super) fn log2(x: f64) -> f64 {
     logarithm(x, [1.0, 0.0], [LOG2_E, LOG2_E_REST])
 }
 
-/// The logarithm to base 10; exact for powers of 10.
+/// Returns the logarithm to base 10; exact for powers of 10.
 #[inline(always)]
 pub(super) fn log10(x: f64) -> f64 {
     logarithm(x, [LOG10_2, LOG10_2_REST], [LOG10_E, LOG10_E_REST])

@@ -2,7 +2,7 @@
 //!
 //! `Lanes<f64, 8>` is eight numbers. Every operation is done lane by lane and gives the bits that
 //! each lane alone would give. A comparison has an answer only where all lanes have the same;
-//! [`Undecided::agreeing`] tells which do as the first, so that whoever runs the program can part
+//! [`Undecided::agreeing`] tells which do as the first, so that the caller can part
 //! them ([`exec::Batch`](crate::exec::Batch) does).
 //!
 //! ```
@@ -152,7 +152,7 @@ macro_rules! all_lanes {
     )*};
 }
 
-/// Does something to the numbers of each lane.
+/// Applies a function to the numbers of each lane.
 fn each_lane<T: Real, const N: usize>(numbers: &mut [Lanes<T, N>], f: impl Fn(usize, &mut [T])) {
     for k in 0..N {
         let mut lane: Vec<T> = numbers.iter().map(|x| x.0[k].clone()).collect();
@@ -161,7 +161,7 @@ fn each_lane<T: Real, const N: usize>(numbers: &mut [Lanes<T, N>], f: impl Fn(us
     }
 }
 
-/// The same with numbers beside them.
+/// Applies a function lane by lane to numbers and others beside them.
 fn beside<T: Real, const N: usize>(
     numbers: &mut [Lanes<T, N>],
     others: &[Lanes<T, N>],

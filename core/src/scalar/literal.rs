@@ -50,13 +50,13 @@ use super::{Real, Scalar};
 #[repr(transparent)]
 pub struct N<S>(pub S);
 
-/// What may stand on the right of an operator of [`N<S>`]: another `N<S>`, a reference to one, or a
+/// Right operand of an operator of [`N<S>`]: another `N<S>`, a reference to one, or a
 /// literal.
 ///
 /// One implementation of each operator for all of them, so that the type of `x + 1` is known before
 /// that of the literal, and `(x + 1).sqrt()` needs no annotation.
 pub trait Operand<S> {
-    /// The scalar that it is.
+    /// Returns the scalar that it is.
     fn scalar(self) -> S;
 }
 
@@ -175,13 +175,13 @@ macro_rules! methods {
 unary_functions!(methods);
 
 impl<S: Scalar> N<S> {
-    /// As [`Scalar::powi`].
+    /// Computes [`Scalar::powi`].
     #[inline]
     #[must_use]
     pub fn powi(&self, n: i64) -> N<S> {
         N(self.0.powi(n))
     }
-    /// As [`Scalar::pow`].
+    /// Computes [`Scalar::pow`].
     #[inline]
     #[must_use]
     pub fn pow(&self, y: &N<S>) -> N<S> {
@@ -204,25 +204,25 @@ macro_rules! special_methods {
 special_functions!(special_methods);
 
 impl<S: Real> N<S> {
-    /// As [`Real::polygamma`].
+    /// Computes [`Real::polygamma`].
     #[inline]
     #[must_use]
     pub fn polygamma(&self, n: i64) -> N<S> {
         N(self.0.polygamma(n))
     }
-    /// As [`Real::logaddexp`].
+    /// Computes [`Real::logaddexp`].
     #[inline]
     #[must_use]
     pub fn logaddexp(&self, y: &N<S>) -> N<S> {
         N(self.0.logaddexp(&y.0))
     }
-    /// As [`Real::atan2`].
+    /// Computes [`Real::atan2`].
     #[inline]
     #[must_use]
     pub fn atan2(&self, x: &N<S>) -> N<S> {
         N(self.0.atan2(&x.0))
     }
-    /// As [`Real::hypot`].
+    /// Computes [`Real::hypot`].
     #[inline]
     #[must_use]
     pub fn hypot(&self, y: &N<S>) -> N<S> {

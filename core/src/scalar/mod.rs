@@ -87,7 +87,7 @@ pub(crate) use wide::{Loop, fused, one, two, wide};
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///
 /// A plain `where &'a Self: Bound` on a trait would have to be repeated by each of its users. The
-/// one implementation is blanket; nobody names this trait elsewhere.
+/// one implementation is blanket; this trait is not named elsewhere.
 pub trait Implies<U>: ImpliesInner<U, Is = U> {}
 impl<T: ?Sized, U> Implies<U> for T {}
 
@@ -126,7 +126,7 @@ impl<'a, R: 'a> RefOps<'a, R> for &'a R where
 pub trait RefDiv<'a, R: 'a>: Sized + Div<Output = R> + Div<R, Output = R> {}
 impl<'a, R: 'a> RefDiv<'a, R> for &'a R where &'a R: Div<Output = R> + Div<R, Output = R> {}
 
-/// What a kernel needs: sums, differences and products that commute and distribute.
+/// Arithmetic that a kernel needs: sums, differences and products that commute and distribute.
 pub trait Ring:
     Clone
     + Debug
@@ -145,11 +145,11 @@ pub trait Ring:
     + for<'a> Mul<&'a Self, Output = Self>
     + for<'a> Implies<&'a Self, Is: RefOps<'a, Self>>
 {
-    /// Whether kernels may split work over threads.
+    /// True if kernels may split work over threads.
     const PARALLEL: bool = true;
-    /// Whether loops over these numbers gain from the vector instructions of the processor.
+    /// True if loops over these numbers gain from the vector instructions of the processor.
     const WIDE: bool = false;
-    /// Whether ketgrad's crates hold functions over these numbers that are compiled with them.
+    /// True if ketgrad's crates hold functions over these numbers that are compiled with them.
     #[doc(hidden)]
     const COMPILED: bool = false;
 
@@ -161,31 +161,31 @@ pub trait Ring:
         (Self::one() - self).is_exact_zero()
     }
 
-    /// `a x + b y`, the inner step of a 2x2 gate.
+    /// Computes `a x + b y`, the inner step of a 2x2 gate.
     #[inline]
     fn dot2(a: &Self, x: &Self, b: &Self, y: &Self) -> Self {
         a * x + b * y
     }
 
-    /// `self += a x`.
+    /// Computes `self += a x`.
     #[inline]
     fn mul_add_assign(&mut self, a: &Self, x: &Self) {
         *self += a * x;
     }
 
-    /// `a b`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
+    /// Computes `a b`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
     #[inline]
     fn scale(a: &Self, b: &Self) -> Self {
         if b.is_exact_zero() { Self::zero() } else { a * b }
     }
 
-    /// `a`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
+    /// Returns `a`, but zero where `b` is exactly zero, even if `a` is infinite or undefined.
     #[inline]
     fn guard(a: &Self, b: &Self) -> Self {
         if b.is_exact_zero() { Self::zero() } else { a.clone() }
     }
 
-    /// The sum of many terms, from left to right.
+    /// Returns the sum of many terms, from left to right.
     fn sum(terms: impl IntoIterator<Item = Self>) -> Self {
         terms.into_iter().fold(Self::zero(), |s, t| s + t)
     }
@@ -193,7 +193,7 @@ pub trait Ring:
 
 /// A ring with complex conjugation. On real numbers it does nothing.
 pub trait Conj: Ring {
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     #[must_use]
     fn conj(&self) -> Self;
 }
@@ -215,11 +215,11 @@ pub trait Scalar:
     /// The real numbers of this type: `T` for `Complex<T>`, the type itself for a real one.
     type Real: Real;
 
-    /// The number `re + 0 i`.
+    /// Returns the number `re + 0 i`.
     fn from_real(re: Self::Real) -> Self;
-    /// The number `re + im i`. A real type has it only where `im` is exactly zero, derivatives
-    /// included; otherwise `None`. So `from_parts(z.re(), z.im())` is `z` for every number, and
-    /// `from_parts(x, 0)` is [`from_real`](Scalar::from_real) `(x)`.
+    /// Returns the number `re + im i`. A real type has it only where `im` is exactly zero,
+    /// derivatives included; otherwise `None`. So `from_parts(z.re(), z.im())` is `z` for every
+    /// number, and `from_parts(x, 0)` is [`from_real`](Scalar::from_real) `(x)`.
     ///
     /// ```
     /// use ketgrad_core::scalar::Scalar;
@@ -231,88 +231,89 @@ pub trait Scalar:
     fn from_parts(re: Self::Real, im: Self::Real) -> Option<Self> {
         vanishes(&im).then(|| Self::from_real(re))
     }
-    /// The real part.
+    /// Returns the real part.
     fn re(&self) -> Self::Real;
-    /// The imaginary part; zero for a real type.
+    /// Returns the imaginary part; zero for a real type.
     fn im(&self) -> Self::Real;
-    /// The squared modulus `re^2 + im^2`.
+    /// Returns the squared modulus `re^2 + im^2`.
     fn abs2(&self) -> Self::Real;
-    /// The nearest number to `x`. Use [`Scalar::ratio`] for anything rational.
+    /// Returns the nearest number to `x`. Use [`Scalar::ratio`] for anything rational.
     fn lit(x: f64) -> Self;
-    /// A literal of a program: the number that the shortest decimal which reads as `x` is. A type
-    /// of more digits than `f64` reads that decimal, so that `0.1` is a tenth; for all others it is
-    /// `x`.
+    /// Returns a literal of a program: the number that the shortest decimal which reads as `x` is.
+    /// A type of more digits than `f64` reads that decimal, so that `0.1` is a tenth; for all
+    /// others it is `x`.
     fn literal(x: f64) -> Self {
         Self::lit(x)
     }
-    /// `n / d`, exact where the type can be.
+    /// Computes `n / d`, exact where the type can be.
     fn ratio(n: i64, d: i64) -> Self;
-    /// `n`, exact where the type can be.
+    /// Returns `n`, exact where the type can be.
     fn int(n: i64) -> Self {
         Self::ratio(n, 1)
     }
 
-    /// `1 / x`.
+    /// Computes `1 / x`.
     #[must_use]
     fn recip(&self) -> Self;
-    /// The principal square root.
+    /// Returns the principal square root.
     #[must_use]
     fn sqrt(&self) -> Self;
-    /// The cube root: real for a real number of either sign, the principal value for a complex one.
+    /// Returns the cube root: real for a real number of either sign, the principal value for a
+    /// complex one.
     #[must_use]
     fn cbrt(&self) -> Self;
-    /// `e^x`.
+    /// Computes `e^x`.
     #[must_use]
     fn exp(&self) -> Self;
-    /// `e^x - 1` without cancellation near 0.
+    /// Computes `e^x - 1` without cancellation near 0.
     #[must_use]
     fn exp_m1(&self) -> Self;
-    /// The natural logarithm.
+    /// Returns the natural logarithm.
     #[must_use]
     fn ln(&self) -> Self;
-    /// `ln(1 + x)` without cancellation near 0.
+    /// Computes `ln(1 + x)` without cancellation near 0.
     #[must_use]
     fn ln_1p(&self) -> Self;
-    /// The logarithm to base 2.
+    /// Returns the logarithm to base 2.
     #[must_use]
     fn log2(&self) -> Self;
-    /// The logarithm to base 10.
+    /// Returns the logarithm to base 10.
     #[must_use]
     fn log10(&self) -> Self;
-    /// The sine; the argument is in radians.
+    /// Returns the sine; the argument is in radians.
     #[must_use]
     fn sin(&self) -> Self;
-    /// The cosine; the argument is in radians.
+    /// Returns the cosine; the argument is in radians.
     #[must_use]
     fn cos(&self) -> Self;
-    /// The tangent; the argument is in radians.
+    /// Returns the tangent; the argument is in radians.
     #[must_use]
     fn tan(&self) -> Self;
-    /// The inverse sine.
+    /// Returns the inverse sine.
     #[must_use]
     fn asin(&self) -> Self;
-    /// The inverse cosine.
+    /// Returns the inverse cosine.
     #[must_use]
     fn acos(&self) -> Self;
-    /// The inverse tangent.
+    /// Returns the inverse tangent.
     #[must_use]
     fn atan(&self) -> Self;
-    /// The hyperbolic sine.
+    /// Returns the hyperbolic sine.
     #[must_use]
     fn sinh(&self) -> Self;
-    /// The hyperbolic cosine.
+    /// Returns the hyperbolic cosine.
     #[must_use]
     fn cosh(&self) -> Self;
-    /// The hyperbolic tangent.
+    /// Returns the hyperbolic tangent.
     #[must_use]
     fn tanh(&self) -> Self;
-    /// The inverse hyperbolic sine.
+    /// Returns the inverse hyperbolic sine.
     #[must_use]
     fn asinh(&self) -> Self;
-    /// The inverse hyperbolic cosine.
+    /// Returns the inverse hyperbolic cosine.
     #[must_use]
     fn acosh(&self) -> Self;
-    /// The inverse hyperbolic tangent.
+    /// Returns the inverse hyperbolic tangent.
     #[must_use]
     fn atanh(&self) -> Self;
     /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right
@@ -404,20 +405,21 @@ pub trait Scalar:
         }
     }
 
-    /// `a / b`; on complex types also where the square of `b` leaves the range of the floats.
+    /// Computes `a / b`; on complex types also where the square of `b` leaves the range of the
+    /// floats.
     #[must_use]
     fn quotient(&self, other: &Self) -> Self {
         self / other
     }
-    /// `x^n` by an integer; `x^0 = 1` also at 0.
+    /// Computes `x^n` by an integer; `x^0 = 1` also at 0.
     #[must_use]
     fn powi(&self, n: i64) -> Self;
-    /// `x^y`: on real types as `f64::powf`, on complex ones `exp(y ln x)` with `0^0 = 1`.
+    /// Computes `x^y`: on real types as `f64::powf`, on complex ones `exp(y ln x)` with `0^0 = 1`.
     #[must_use]
     fn pow(&self, y: &Self) -> Self;
 }
 
-/// Whether numbers have single precision.
+/// Returns true if numbers have single precision.
 pub(crate) fn is_single<T: Real>() -> bool {
     T::lit(1.0 + f64::EPSILON).is_exact_one()
 }
@@ -432,15 +434,15 @@ fn vanishes<T: Real>(x: &T) -> bool {
 #[error("cannot compare a {kind} while the program runs: its value is not known")]
 #[non_exhaustive]
 pub struct Undecided {
-    /// What kind of number was asked.
+    /// Kind of the number that was compared.
     pub kind: &'static str,
-    /// Of a number with several [`Lanes`]: those that answer as the first does, bit k for lane k. 0
-    /// where nobody knows.
+    /// Lanes that answer as the first does, of a number with several [`Lanes`], bit k for lane k. 0
+    /// if that is not known.
     pub agreeing: u64,
 }
 
 impl Undecided {
-    /// An answer for numbers of the given kind, such as "symbolic expression".
+    /// Returns an answer for numbers of the given kind, such as "symbolic expression".
     #[must_use]
     pub fn new(kind: &'static str) -> Undecided {
         Undecided { kind, agreeing: 0 }
@@ -449,60 +451,60 @@ impl Undecided {
 
 /// The real scalars.
 ///
-/// The supertrait `NumAssign` is there for num_complex alone: its operators ask for it.
+/// The supertrait `NumAssign` exists for num_complex alone: its operators ask for it.
 pub trait Real: Scalar<Real = Self> + NumAssign {
     /// The order of the derivatives that it carries: products of more of what it has
     /// [beyond](Real::beyond) its value are zero.
     const ORDER: usize = 0;
-    /// The circle constant.
+    /// Returns the circle constant.
     fn pi() -> Self;
-    /// The angle of the point (x, self) in (-pi, pi].
+    /// Returns the angle of the point (x, self) in (-pi, pi].
     #[must_use]
     fn atan2(&self, x: &Self) -> Self;
-    /// `sqrt(self^2 + y^2)` without overflow in between.
+    /// Computes `sqrt(self^2 + y^2)` without overflow in between.
     #[must_use]
     fn hypot(&self, y: &Self) -> Self;
-    /// `self / y`, but 0 where both are 0. What the numbers carry besides has no quotient there: it
-    /// is infinite or NaN, unless it is zero.
+    /// Computes `self / y`, but 0 where both are 0. What the numbers carry besides has no quotient
+    /// there: it is infinite or NaN, unless it is zero.
     #[must_use]
     fn over(&self, y: &Self) -> Self {
         slope::over(self, y)
     }
-    /// The error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to x. This and the
-    /// other special functions of a type that does not say otherwise are those of its plain number,
-    /// and NaN where it carries more.
+    /// Returns the error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to x. This
+    /// and the other special functions of a type that does not say otherwise are those of its plain
+    /// number, and NaN where it carries more.
     #[must_use]
     fn erf(&self) -> Self {
         special::plain::erf(self)
     }
-    /// `1 - erf(x)`, accurate where that is small.
+    /// Computes `1 - erf(x)`, accurate where that is small.
     #[must_use]
     fn erfc(&self) -> Self {
         special::plain::erfc(self)
     }
-    /// `ln |Gamma(x)|`
+    /// Computes `ln |Gamma(x)|`
     #[must_use]
     fn lgamma(&self) -> Self {
         special::plain::lgamma(self)
     }
-    /// The n-th derivative of `digamma(x)`, which is the derivative of `ln |Gamma(x)|`; NaN for
-    /// orders below 0 and beyond 2048. At a pole the infinity of both sides, at 0 that of its side,
-    /// else NaN.
+    /// Returns the n-th derivative of `digamma(x)`, which is the derivative of `ln |Gamma(x)|`; NaN
+    /// for orders below 0 and beyond 2048. At a pole the infinity of both sides, at 0 that of its
+    /// side, else NaN.
     #[must_use]
     fn polygamma(&self, n: i64) -> Self {
         special::plain::polygamma(self, n)
     }
-    /// The logistic function `1 / (1 + e^-x)`.
+    /// Returns the logistic function `1 / (1 + e^-x)`.
     #[must_use]
     fn sigmoid(&self) -> Self {
         special::plain::sigmoid(self)
     }
-    /// `ln(1 + e^x)` without overflow.
+    /// Computes `ln(1 + e^x)` without overflow.
     #[must_use]
     fn softplus(&self) -> Self {
         special::plain::softplus(self)
     }
-    /// `ln(e^x + e^y)` without overflow.
+    /// Computes `ln(e^x + e^y)` without overflow.
     #[must_use]
     fn logaddexp(&self, y: &Self) -> Self {
         special::plain::logaddexp(self, y)
@@ -511,17 +513,17 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
     fn sin_cos(&self) -> (Self, Self) {
         (self.sin(), self.cos())
     }
-    /// The plain number behind a dual or an uncertain one; `None` for a symbol.
+    /// Returns the plain number of a dual or an uncertain one; `None` for a symbol.
     fn primal(&self) -> Option<f64>;
-    /// A power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros and what
-    /// is not finite; `None` for symbols.
+    /// Returns a power of two near `1 / max(|x|, |y|)`, by which products are exact: 1 for zeros
+    /// and what is not finite; `None` for symbols.
     fn inverse_size(&self, other: &Self) -> Option<Self> {
         let size = self.primal()?.abs().max(other.primal()?.abs());
         Some(Self::lit(power::inverse_power_of_two(size)))
     }
-    /// What the number has besides its plain number: `self` less its [`primal`](Real::primal), so
-    /// all of a symbol. Derivatives and errors are left of an infinite number too, where a
-    /// difference would be NaN.
+    /// Returns what the number has besides its plain number: `self` less its
+    /// [`primal`](Real::primal), so all of a symbol. Derivatives and errors are left of an infinite
+    /// number too, where a difference would be NaN.
     #[must_use]
     fn beyond(&self) -> Self {
         match self.primal() {
@@ -529,14 +531,14 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
             None => self.clone(),
         }
     }
-    /// The first derivatives along the directions that the number carries derivatives along, as
-    /// plain numbers; NaN for one without a value. Those at the end may be missing if they are
-    /// zero.
+    /// Returns the first derivatives along the directions that the number carries derivatives
+    /// along, as plain numbers; NaN for one without a value. Those at the end may be missing if
+    /// they are zero.
     fn first_derivatives(&self) -> Vec<f64> {
         Vec::new()
     }
-    /// The value as a constant, without what is carried beside it; zero where it is infinite,
-    /// undefined or not known. A number type of more digits than `f64` overrides this and
+    /// Returns the value as a constant, without what is carried beside it; zero where it is
+    /// infinite, undefined or not known. A number type of more digits than `f64` overrides this and
     /// [`beyond`](Real::beyond), so that they are not lost.
     #[must_use]
     fn finite_value(&self) -> Self {
@@ -575,20 +577,20 @@ pub trait Real: Scalar<Real = Self> + NumAssign {
         }
         Ok(())
     }
-    /// Two operations one after the other for each number of `out`, on those in its place in three
-    /// lists; a list of one number gives the same for all. Each is rounded by itself.
+    /// Computes two operations one after the other for each number of `out`, on those in its place
+    /// in three lists; a list of one number gives the same for all. Each is rounded by itself.
     fn twice_all(twice: Twice, x: [&[Self]; 3], out: &mut [Self]) {
         twice::plain(twice, x, out);
     }
-    /// A function made of pieces for each number of `out`, of those in its place in two lists; a
-    /// list of one number gives the same for all.
+    /// Computes a function made of pieces for each number of `out`, of those in its place in two
+    /// lists; a list of one number gives the same for all.
     ///
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
     fn piece_all(f: Piece, x: [&[Self]; 2], out: &mut [Self]) -> Result<(), Undecided> {
         pieces::plain(f, x, out)
     }
-    /// An exact fraction.
+    /// Returns an exact fraction.
     fn from_ratio(q: Ratio<i64>) -> Self {
         Self::ratio(*q.numer(), *q.denom())
     }
@@ -603,17 +605,17 @@ pub trait Ordered: Real {
     /// Compares by value; `None` where one is NaN.
     fn cmp_primal(&self, other: &Self) -> Option<Ordering>;
 
-    /// `yes` if the condition holds, else `no`.
+    /// Returns `yes` if the condition holds, else `no`.
     #[must_use]
     fn select(condition: bool, yes: &Self, no: &Self) -> Self {
         if condition { yes.clone() } else { no.clone() }
     }
-    /// The greater one; `self` at a tie.
+    /// Returns the greater one; `self` at a tie.
     #[must_use]
     fn max(&self, other: &Self) -> Self {
         Self::select(self.cmp_primal(other) != Some(Ordering::Less), self, other)
     }
-    /// The lesser one; `self` at a tie.
+    /// Returns the lesser one; `self` at a tie.
     #[must_use]
     fn min(&self, other: &Self) -> Self {
         Self::select(self.cmp_primal(other) != Some(Ordering::Greater), self, other)

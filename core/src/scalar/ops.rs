@@ -101,7 +101,7 @@ pub enum ParseScalarError {
     Float(#[from] std::num::ParseFloatError),
 }
 
-/// The value of a decimal floating-point literal.
+/// Returns the value of a decimal floating-point literal.
 #[doc(hidden)]
 pub fn parse_decimal(s: &str, radix: u32) -> Result<f64, ParseScalarError> {
     if radix == 10 { Ok(s.parse()?) } else { Err(ParseScalarError::Radix { radix }) }

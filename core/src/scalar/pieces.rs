@@ -38,7 +38,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// Its value; functions of one argument do not look at `y`.
+    /// Returns the value of the function; functions of one argument ignore `y`.
     ///
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
@@ -83,12 +83,12 @@ impl Piece {
     }
 }
 
-/// The number behind one that carries more.
+/// Returns the plain number of one that carries more.
 pub(crate) fn primal<T: Real>(x: &T) -> Result<f64, Undecided> {
     x.primal().ok_or_else(|| Undecided::new("number without a value"))
 }
 
-/// For each number of `out` those in its place in `x` and `y`; of one number the same for all.
+/// Computes each number of `out` from those at its index in `x` and `y`; one number stands for all.
 pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Result<(), Undecided> {
     let at = |x: &[T], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {
@@ -97,7 +97,7 @@ pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Resu
     Ok(())
 }
 
-/// As [`plain`], for floats: no branch, one loop for each function.
+/// Computes [`plain`] for floats: no branch, one loop for each function.
 pub(super) fn floats<T: Real + Float>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) {
     let (zero, unit) = (T::zero(), T::one());
     match f {

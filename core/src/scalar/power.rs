@@ -9,7 +9,7 @@
 //! by Remez's exchange in numbers of 70 digits. The largest error found against 60 digits is .7
 //! units in the last place.
 //!
-//! As for [`elementary`](super::elementary) a power has one value on every machine, wherever it
+//! As in [`elementary`](super::elementary), a power has one value on every machine, wherever it
 //! stands in an array.
 
 use std::f64::consts::LN_2;
@@ -29,13 +29,13 @@ const LN: [f64; 8] = [
 ];
 
 const TWO_THIRDS: f64 = 2.0 / 3.0;
-/// What is left of 2/3.
+/// Remainder of 2/3.
 const TWO_THIRDS_REST: f64 = 3.700_743_415_417_188e-17;
 
-/// Beyond this the result is 0 or infinite whatever is added.
+/// Threshold beyond which the result is 0 or infinite whatever is added.
 const FAR: f64 = 1e4;
 
-/// The natural logarithm of a positive finite number as a sum, the second number small.
+/// Returns the natural logarithm of a positive finite number as a sum, the second number small.
 #[inline(always)]
 fn ln(x: f64) -> [f64; 2] {
     let (n, f) = split(x);
@@ -57,12 +57,12 @@ fn ln(x: f64) -> [f64; 2] {
     join(sum, lost + (n.mul_add(LN_2_REST, whole_rest) + near_rest))
 }
 
-/// Whether a number is an integer, and whether an odd one.
+/// Returns two flags: true if a number is an integer, and true if it is odd.
 #[inline(always)]
 fn parity(y: f64) -> (bool, bool) {
     let bits = y.to_bits();
     let digits = bits & ((1 << 52) - 1) | 1 << 52;
-    // How many of the digits stand behind the point.
+    // Number of digits after the point.
     let behind = 1075u64.wrapping_sub(bits >> 52 & 0x7ff);
     let (fraction, even) = (behind.cast_signed() > 0, behind.cast_signed() < 0);
     let small = behind.cast_signed() > 52;
@@ -72,7 +72,7 @@ fn parity(y: f64) -> (bool, bool) {
     (integer || y == 0.0, odd && !small)
 }
 
-/// `x^y`, in all its cases what the standard library's `powf` is.
+/// Computes `x^y`, in all its cases what the standard library's `powf` is.
 #[inline(always)]
 pub(super) fn pow(x: f64, y: f64) -> f64 {
     let size = x.abs();
@@ -92,17 +92,17 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { power }
 }
 
-/// Whether [`powi`] is the product of its factors, which is rounded less often than there are
-/// factors.
+/// Returns true if [`powi`] is the product of its factors, which is rounded less often than there
+/// are factors.
 pub(crate) fn is_product(n: i64) -> bool {
     (0..=FEW).contains(&n)
 }
 
 const FEW: i64 = 16;
 
-/// `x^n`: a product for few factors, else a power of floats, whose error does not grow with `n` and
-/// which is not lost where `x^-n` leaves the range of the floats before `1 / x^-n` does. The
-/// exponent is never rounded.
+/// Computes `x^n`: a product for few factors, else a power of floats, whose error does not grow
+/// with `n` and which is not lost where `x^-n` leaves the range of the floats before `1 / x^-n`
+/// does. The exponent is never rounded.
 pub(super) fn powi(x: f64, n: i64) -> f64 {
     if (-FEW..=FEW).contains(&n) {
         let product = x.powi(n.unsigned_abs() as i32);
@@ -117,8 +117,8 @@ pub(super) fn powi(x: f64, n: i64) -> f64 {
     x.powf((n - low) as f64) * x.powf(low as f64)
 }
 
-/// `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a float of
-/// 32 bits may have get a power that is a normal number of these, too.
+/// Computes `2^-e` for `x = 2^e m`, `1 <= m < 2`, and 1 for 0 and what is not finite. Sizes that a
+/// float of 32 bits may have get a power that is a normal number of these, too.
 pub(super) fn inverse_power_of_two(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 1.0;

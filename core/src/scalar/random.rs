@@ -4,8 +4,8 @@
 
 include!("../emit/support/random.rs");
 
-/// The block of a counter under a key, 64 bits each; the first word is the upper half. It stands
-/// where emitted Rust has it from.
+/// Returns the block of a counter under a key, 64 bits each; the first word is the upper half. It
+/// is defined where emitted Rust has it from.
 #[must_use]
 pub fn threefry(key: i64, counter: i64) -> i64 {
     fold_in(key, counter)

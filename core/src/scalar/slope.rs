@@ -10,7 +10,7 @@
 //! sqrt(x, y) = 1 / 2y        exp(x, y) = y        tan(x, y) = 1 + y^2
 //! ```
 //!
-//! Where a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says
+//! If a slope is infinite (`sqrt` at 0) or not defined (`atan2` at the origin) the formula says
 //! so with an infinity or a NaN; the readers multiply it by what the argument really carries, so
 //! that a constant stays a constant there.
 
@@ -28,7 +28,7 @@ macro_rules! unary_functions {
     };
 }
 
-/// The same of the special functions of one real number.
+/// Lists the special functions of one real number.
 macro_rules! special_functions {
     ($reader:ident) => {
         $reader! { erf erfc lgamma sigmoid softplus }
@@ -73,14 +73,14 @@ slopes! {
     softplus(x, _y) = x.sigmoid();
 }
 
-/// `1 - x^2`, accurate near `x = 1` and `x = -1`.
+/// Computes `1 - x^2`, accurate near `x = 1` and `x = -1`.
 fn one_minus_square<T: Real>(x: &T) -> T {
     (T::one() - x) * (T::one() + x)
 }
 
-/// `1 / cosh(x)^2 = 4e / (1 + e)^2` with `e = exp(-2|x|)`: it neither overflows nor cancels, as
-/// `1 - tanh(x)^2` would. The formula holds for `e = exp(2|x|)` too, so nothing depends on the sign
-/// being known.
+/// Computes `1 / cosh(x)^2 = 4e / (1 + e)^2` with `e = exp(-2|x|)`: it neither overflows nor
+/// cancels, as `1 - tanh(x)^2` would. The formula holds for `e = exp(2|x|)` too, so nothing depends
+/// on the sign being known.
 fn sech_squared<T: Real>(x: &T) -> T {
     let twice = T::int(if x.primal().is_some_and(|p| p < 0.0) { 2 } else { -2 });
     let e = (x * twice).exp();
@@ -88,7 +88,7 @@ fn sech_squared<T: Real>(x: &T) -> T {
     e * T::int(4) / (&root * &root)
 }
 
-/// The slope of `x^n`: `n x^(n-1)`, which is 0 for `n = 0` everywhere, also at `x = 0`.
+/// Returns the slope of `x^n`: `n x^(n-1)`, which is 0 for `n = 0` everywhere, also at `x = 0`.
 pub(super) fn powi<T: Real>(x: &T, y: &T, n: i64) -> T {
     match n {
         0 => T::zero(),
@@ -98,7 +98,7 @@ pub(super) fn powi<T: Real>(x: &T, y: &T, n: i64) -> T {
     }
 }
 
-/// The slopes of `z = x^y` along `x` and `y`: `y x^(y-1)` and `z ln x`.
+/// Returns the slopes of `z = x^y` along `x` and `y`: `y x^(y-1)` and `z ln x`.
 ///
 /// At `x = 0` the second is the limit for `y > 0`, in every order: see [`power_at_zero`].
 pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
@@ -110,26 +110,26 @@ pub(super) fn pow<T: Real>(x: &T, y: &T, z: &T) -> (T, T) {
     (along_x, along_y)
 }
 
-/// For `p > 0` an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at `x = 0`,
-/// the derivatives included: those of an order below `p` vanish, the others are infinite. Any `q`
-/// between the greatest integer below `p` and `p` will do. `-x^q` can then stand for `x^p ln x`,
-/// whose own formula is `0 * inf`, and the sign of the infinities is right as well.
+/// Returns, for `p > 0`, an exponent `q < p` such that `x^q` and `x^p ln x` have the same limits at
+/// `x = 0`, the derivatives included: those of an order below `p` vanish, the others are infinite.
+/// Any `q` between the greatest integer below `p` and `p` will do. `-x^q` can then stand for
+/// `x^p ln x`, whose own formula is `0 * inf`, and the sign of the infinities is right as well.
 pub(super) fn power_at_zero(p: f64) -> f64 {
     0.5 * (p + p.ceil() - 1.0)
 }
 
-/// The slope of `polygamma(n, x)`.
+/// Returns the slope of `polygamma(n, x)`.
 pub(super) fn polygamma<T: Real>(x: &T, n: i64) -> T {
     x.polygamma(n.saturating_add(1))
 }
 
-/// The slopes of `ln(e^x + e^y)`.
+/// Returns the slopes of `ln(e^x + e^y)`.
 pub(super) fn logaddexp<T: Real>(x: &T, y: &T, _z: &T) -> (T, T) {
     ((x - y).sigmoid(), (y - x).sigmoid())
 }
 
-/// The slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there are none
-/// of higher order.
+/// Returns the slopes of `h = sqrt(x^2 + y^2)`: `x/h` and `y/h`, and 0 at the origin, where there
+/// are none of higher order.
 pub(super) fn hypot<T: Real>(x: &T, y: &T, h: &T) -> (T, T) {
     (x.over(h), y.over(h))
 }
@@ -147,9 +147,9 @@ pub(super) fn over<T: Real>(a: &T, b: &T) -> T {
     }
 }
 
-/// The slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the arguments
-/// of `y.atan2(x)`: `x/h^2` and `-y/h^2`, divided twice by `h = hypot(x, y)` so that nothing
-/// overflows.
+/// Returns the slopes of the angle of the point `(x, y)` along `y` and `x`, in the order of the
+/// arguments of `y.atan2(x)`: `x/h^2` and `-y/h^2`, divided twice by `h = hypot(x, y)` so that
+/// nothing overflows.
 pub(super) fn atan2<T: Real>(y: &T, x: &T, _angle: &T) -> (T, T) {
     let h = x.hypot(y);
     (x / &h / &h, -(y / &h / &h))

@@ -23,7 +23,7 @@ use super::Real;
 
 include!("../emit/support/special.rs");
 
-/// A function of a number that carries nothing but its value; NaN of others.
+/// Evaluates a function of a number that carries nothing but its value; NaN of others.
 fn alone<T: Real>(x: &T, f: impl FnOnce(f64) -> f64) -> T {
     match x.primal() {
         Some(value) if x.beyond().is_exact_zero() => T::lit(f(value)),

@@ -17,7 +17,7 @@ pub enum Basic {
 }
 
 impl Basic {
-    /// Its value.
+    /// Returns the value of the operation.
     #[must_use]
     pub fn of<S: Ring>(self, x: &S, y: &S) -> S {
         match self {
@@ -31,15 +31,16 @@ impl Basic {
 /// `(a first b) second c`, or `c second (a first b)`: which numbers are read, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Twice {
-    /// What is done first.
+    /// Operation that is applied first.
     pub first: Basic,
-    /// What is done with its result.
+    /// Operation that is applied to its result.
     pub second: Basic,
-    /// Whether that stands second.
+    /// True if the result of the first is the right operand of the second.
     pub back: bool,
 }
 
-/// For each number of `out` those in its place in `a`, `b`, `c`; of one number the same for all.
+/// Computes each number of `out` from those at its index in `a`, `b`, `c`; one number stands for
+/// all.
 pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) {
     let at = |x: &[S], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {
@@ -49,8 +50,8 @@ pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) 
     }
 }
 
-/// As [`plain`], for numbers whose sums and products are the same in either order, one loop for
-/// each kind.
+/// Computes [`plain`] for numbers whose sums and products are the same in either order, one loop
+/// for each kind.
 pub(super) fn many<S: Ring + Copy>(twice: Twice, x: [&[S]; 3], out: &mut [S]) {
     use Basic::{Add, Mul, Sub};
     match (twice.first, twice.second, twice.back) {

@@ -2,8 +2,8 @@
 //!
 //! Each measurement is a source of error of its own. A number computed from measurements carries
 //! its value and, for each source, by how much it moves when that source moves by one standard
-//! deviation; a function multiplies these contributions by its slope. What shares a source is
-//! correlated, and stays so:
+//! deviation; a function multiplies these contributions by its slope. Numbers that share a source
+//! are correlated, and stay so:
 //!
 //! ```
 //! use ketgrad_core::scalar::{Scalar, Uncertain};
@@ -48,12 +48,12 @@ pub struct Uncertain {
 }
 
 /// The next source of error. Two measurements never share one, in whatever thread they are made.
-/// Only that the numbers differ matters, so no result depends on who counts first.
+/// Only that the numbers differ matters, so no result depends on the order of counting.
 static NEXT_SOURCE: AtomicU64 = AtomicU64::new(0);
 
 impl Uncertain {
-    /// A measurement `value ± sigma`, independent of every other. The sign of `sigma` does not
-    /// matter; with `sigma = 0` the number is [exact](Uncertain::exact).
+    /// Returns a measurement `value ± sigma`, independent of every other. The sign of `sigma` does
+    /// not matter; with `sigma = 0` the number is [exact](Uncertain::exact).
     #[must_use]
     pub fn new(value: f64, sigma: f64) -> Uncertain {
         if sigma == 0.0 {
@@ -63,14 +63,14 @@ impl Uncertain {
         Uncertain { value, parts: vec![(source, sigma.abs())] }
     }
 
-    /// A number without error.
+    /// Returns a number without error.
     #[must_use]
     pub fn exact(value: f64) -> Uncertain {
         Uncertain { value, parts: Vec::new() }
     }
 
-    /// A number that was computed elsewhere from others, by its value and its slope along each of
-    /// them.
+    /// Returns a number that was computed elsewhere from others, by its value and its slope along
+    /// each of them.
     ///
     /// ```
     /// use ketgrad_core::scalar::Uncertain;
@@ -87,20 +87,20 @@ impl Uncertain {
         Uncertain { value, ..Uncertain::sum(terms) }
     }
 
-    /// The best value.
+    /// Returns the best value.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// The standard deviation, never negative.
+    /// Returns the standard deviation, never negative.
     #[must_use]
     pub fn sigma(&self) -> f64 {
         self.parts.iter().fold(0.0, |h: f64, (_, s)| h.hypot(*s))
     }
 
-    /// The covariance with another number: the sum of the products of their contributions over the
-    /// sources they share. `x.covariance(&x)` is the variance of `x`.
+    /// Returns the covariance with another number: the sum of the products of their contributions
+    /// over the sources they share. `x.covariance(&x)` is the variance of `x`.
     #[must_use]
     pub fn covariance(&self, other: &Uncertain) -> f64 {
         let mut sum = 0.0;
@@ -108,7 +108,7 @@ impl Uncertain {
         sum
     }
 
-    /// The correlation with another number, in [-1, 1]; NaN where one of them is exact.
+    /// Returns the correlation with another number, in [-1, 1]; NaN where one of them is exact.
     #[must_use]
     pub fn correlation(&self, other: &Uncertain) -> f64 {
         let (s, t) = (self.sigma(), other.sigma());
@@ -117,14 +117,14 @@ impl Uncertain {
         if s == 0.0 || t == 0.0 { f64::NAN } else { sum.clamp(-1.0, 1.0) }
     }
 
-    /// A function of this number alone: its value and its slope.
+    /// Returns a function of this number alone: its value and its slope.
     fn map(&self, value: f64, slope: f64) -> Uncertain {
         let parts =
             self.parts.iter().map(|&(k, s)| (k, slope * s)).filter(|p| p.1 != 0.0).collect();
         Uncertain { value, parts }
     }
 
-    /// A function of two numbers: its value and its slopes along both.
+    /// Returns a function of two numbers: its value and its slopes along both.
     fn join(value: f64, a: f64, x: &Uncertain, b: f64, y: &Uncertain) -> Uncertain {
         // An exact number takes no part, even where its slope is infinite.
         if x.parts.is_empty() {
@@ -135,7 +135,7 @@ impl Uncertain {
         }
         let mut parts = Vec::with_capacity(x.parts.len() + y.parts.len());
         merge(&x.parts, &y.parts, |k, s, t| {
-            // Only what is there is multiplied: an infinite slope times an absent source is
+            // Only present sources are multiplied: an infinite slope times an absent source is
             // nothing.
             let part = if s == 0.0 {
                 b * t
@@ -348,8 +348,8 @@ impl fmt::Display for Uncertain {
     }
 }
 
-/// How many decimals show two significant digits of `sigma`, without a zero at the end. `None`
-/// where there is nothing to round: zero, infinite, NaN.
+/// Returns the number of decimals that show two significant digits of `sigma`, without a zero at
+/// the end. `None` where there is nothing to round: zero, infinite, NaN.
 fn decimals(sigma: f64) -> Option<usize> {
     if sigma == 0.0 || !sigma.is_finite() {
         return None;

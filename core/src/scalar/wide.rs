@@ -10,9 +10,9 @@ use super::Ring;
 /// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in
 /// its loops.
 pub(crate) trait Loop {
-    /// What it gives.
+    /// Result of the loop.
     type Output;
-    /// Does it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
-/// A number of each in its place; of one number the same for all.
+/// Maps each number to the one at its index; one number stands for all.
 #[inline]
 pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     match a {
@@ -43,7 +43,7 @@ pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     }
 }
 
-/// A number of each two in their place; a list of one number gives the same for all.
+/// Maps each two numbers at an index to one; a list of one number stands for all.
 #[inline]
 pub(crate) fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
     match (a, b) {
@@ -89,7 +89,7 @@ impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
     }
 }
 
-/// Whether the processor adds a product to a number at once, with one rounding.
+/// Returns true if the processor adds a product to a number at once, with one rounding (FMA).
 pub(crate) fn fused() -> bool {
     #[cfg(target_arch = "x86_64")]
     return has_avx2();
@@ -167,7 +167,7 @@ mod tests {
         tan_has_one_value tan_near;
     }
 
-    /// Every length, every place in an array.
+    /// Returns every length, every place in an array.
     fn check(f: fn(f64) -> f64, run: impl Fn(&mut [f64])) {
         let numbers: Vec<f64> = (0..150).map(|k| 0.37 * f64::from(k) - 20.0).collect();
         let alone: Vec<u64> = numbers.iter().map(|&x| f(x).to_bits()).collect();

@@ -1,4 +1,4 @@
-//! From the body of [`circuit!`](crate::circuit!) to its statements, in pieces.
+//! Splitting of the body of [`circuit!`](crate::circuit!) into its statements.
 
 /// Cuts the body of [`circuit!`] into pieces.
 #[doc(hidden)]

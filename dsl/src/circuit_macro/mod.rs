@@ -1,7 +1,7 @@
 //! `circuit!`: circuits as one writes them down.
 //!
-//! The forms stand at [`circuit!`](crate::circuit!). Its body is read in three steps, each a hidden
-//! macro that writes plain statements side by side:
+//! The forms are listed at [`circuit!`](crate::circuit!). Its body is read in three steps, each a
+//! hidden macro that writes plain statements side by side:
 //!
 //! 1. `__body!` (`cut.rs`) cuts the body at the next `;` after every 48 tokens. The pieces are
 //!    expanded one beside the other, so the depth of macro calls, which rustc limits to 128, grows

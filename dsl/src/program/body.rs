@@ -3,7 +3,7 @@
 //! Both bodies are read by the same rules; `$m` is the world (`native` or `staged`), `$tl` what
 //! happens to the value at the end: `[ret]` returns it, `[give slot]` and `[fit slot]` hand it to
 //! an `if` with a value, `[bars]` makes cotangents of it, `[none]` drops it. What a statement
-//! becomes stands in `write`, what has blocks in `blocks`.
+//! becomes is in `write`, what has blocks in `blocks`.
 //!
 //! A body is cut at the next `;` after every 48 tokens, and the pieces are expanded one beside the
 //! other, so the depth of macro calls, which rustc limits to 128, does not grow with every
@@ -80,7 +80,7 @@ macro_rules! __program_statement {
     ($m:ident $tl:tt {$($t:tt)*}) => { { $crate::__program_body! { $m $tl $($t)* } } };
     ($m:ident $tl:tt for $i:tt in $($r:tt)*) => { $crate::__program_head! { ($m $tl for $i) $($r)* } };
 
-    // `let`. Names are `tt`: an `ident` would stand at the macro, and so would errors about it.
+    // `let`. Names are `tt`: an `ident` would point to the macro, and so would errors about it.
     ($m:ident $tl:tt let ($($pattern:tt)*) = $e:expr; $($r:tt)*) => {
         $crate::__program_tuple! { $m [] ($e) $($pattern)* , }
         $crate::__program_statement! { $m $tl $($r)* }
@@ -166,7 +166,7 @@ macro_rules! __program_statement {
         $crate::__program_statement! { $m $tl $($r)* }
     };
 
-    // What the language has not: told once.
+    // Constructs that the language lacks: reported once.
     (staged $tl:tt match $e:tt $($r:tt)*) => { $crate::__program_write! { staged no_match ($e) } };
     (native $tl:tt match $($r:tt)*) => { loop {} };
     (native $tl:tt loop $($r:tt)*) => { loop {} };

@@ -1,4 +1,4 @@
-//! From the functions of a `program!` to a [`Program`].
+//! Definition of a [`Program`] by the functions of a `program!`.
 //!
 //! Each function is a [`Definition`]; the functions of one `program!` are a [`Block`], which names
 //! the blocks that it uses. A program holds all of them: those used first, then the block's own in
@@ -15,7 +15,7 @@ use ketgrad_core::{
 
 use super::staged::{Callee, Module, build};
 
-/// A name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
+/// Returns a name as it is without Rust's mark for one that is a keyword: `r#type` is `type`.
 #[must_use]
 pub fn plain(name: &'static str) -> &'static str {
     name.strip_prefix("r#").unwrap_or(name)
@@ -24,15 +24,15 @@ pub fn plain(name: &'static str) -> &'static str {
 /// A function, a rule or a primitive.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// Where it is defined: its identity.
+    /// Path of the definition: its identity.
     pub path: &'static str,
-    /// Its name in the program.
+    /// Name of the function in the program.
     pub name: &'static str,
-    /// Its parameters.
+    /// Parameters of the function.
     pub params: Vec<Param>,
-    /// What it returns.
+    /// Kind of the result.
     pub result: Kind,
-    /// Its body; none for a primitive.
+    /// Body of the function; none for a primitive.
     pub body: Option<fn()>,
     /// The rule's pullback.
     pub pullback: Option<Part>,
@@ -45,20 +45,20 @@ pub struct Definition {
 pub struct Part {
     /// The names of its parameters.
     pub params: &'static [&'static str],
-    /// Its body.
+    /// Body of the part.
     pub body: fn(),
 }
 
 /// The functions of one `program!`.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its own, in order.
+    /// Definitions of the block itself, in order.
     pub own: Vec<Definition>,
     /// The blocks of what it uses.
     pub uses: Vec<fn() -> Block>,
 }
 
-/// All definitions of a block and of what it uses, each once.
+/// Collects all definitions of a block and of what it uses, each once.
 fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>) {
     let Some(first) = block.own.first() else { return };
     if seen.contains(&first.path) {
@@ -74,13 +74,13 @@ fn collect(block: Block, seen: &mut Vec<&'static str>, all: &mut Vec<Definition>
 /// A function, from outside of its `program!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
-    /// Its path.
+    /// Path of the function.
     pub path: &'static str,
-    /// Its block.
+    /// Block of the function.
     pub block: fn() -> Block,
 }
 
-/// The program of a block.
+/// Returns the program of a block.
 ///
 /// # Panics
 /// A derivative that a body takes cannot be made.
@@ -97,7 +97,7 @@ pub fn program(block: Block) -> Program {
     }
 }
 
-/// The program of a block.
+/// Returns the program of a block.
 ///
 /// # Errors
 /// A primitive is registered with other operands or another result; a derivative that a body takes
@@ -113,7 +113,7 @@ pub fn assemble(block: Block, rules: &Rules) -> Result<Program, RuleError> {
     }
 }
 
-/// A transform of a function, in the program of its block.
+/// Returns a transform of a function, in the program of its block.
 pub(super) fn transformed(
     origin: &Origin,
     transform: Transform,
@@ -125,7 +125,7 @@ pub(super) fn transformed(
     Ok((module.program, id))
 }
 
-/// The program of a block, but for the bodies of transforms.
+/// Returns the program of a block, but for the bodies of transforms.
 fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     let mut all = Vec::new();
     collect(block, &mut Vec::new(), &mut all);
@@ -155,8 +155,8 @@ fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
     Ok(module)
 }
 
-/// What is registered under that name, a function of those kinds or a primitive; or a new primitive
-/// without a rule.
+/// Returns the callee registered under that name, a function of those kinds or a primitive; or a
+/// new primitive without a rule.
 fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Callee, RuleError> {
     let params: Vec<Kind> = d.params.iter().map(|p| p.kind.clone()).collect();
     let registered = rules.program();
@@ -190,7 +190,7 @@ fn primitive(d: &Definition, rules: &Rules, program: &mut Program) -> Result<Cal
     })
 }
 
-/// A registered function of numbers, over arrays where the primitive takes them.
+/// Returns a registered function of numbers, over arrays where the primitive takes them.
 fn over_arrays_of(d: &Definition, params: &[Kind], program: &mut Program) -> Option<FuncId> {
     [d.name.to_owned(), format!("{}.complex", d.name)].iter().find_map(|name| {
         let f = program.lookup(name)?;

@@ -9,18 +9,18 @@ use super::staged::{Bind, Ex, Fit, Handle, fitted, value_of, with};
 pub struct Logic(Option<Short>);
 
 impl Logic {
-    /// The first operand.
+    /// Begins a condition with its first operand.
     pub fn begin(first: Ex<bool>) -> Logic {
         let first = fitted::<Ex<bool>>(first);
         Logic(with(|b| b.stage.begin_short(first).ok()))
     }
-    /// Before the next operand.
+    /// Begins the next operand.
     pub fn next(&mut self, and: bool) {
         if let Some(short) = &self.0 {
             with(|b| b.stage.next_short(short, and));
         }
     }
-    /// The next operand.
+    /// Adds the next operand.
     pub fn give(&mut self, operand: Ex<bool>) {
         let operand = fitted::<Ex<bool>>(operand);
         if let Some(short) = &mut self.0 {
@@ -28,7 +28,7 @@ impl Logic {
             let _ = with(|b| b.stage.give_short(short, operand));
         }
     }
-    /// The whole.
+    /// Ends the condition and returns its value.
     pub fn end(self) -> Ex<bool> {
         value_of(with(|b| self.0.map_or(Given::Nothing, |s| b.stage.end_short(s))))
     }
@@ -43,20 +43,20 @@ pub struct If<T> {
 }
 
 impl<T> If<T> {
-    /// Before the first condition.
+    /// Begins an `if`, before the first condition.
     #[expect(clippy::new_without_default, reason = "it opens a block")]
     pub fn new() -> If<T> {
         let branches = Some(with(|b| b.stage.begin_if()));
         If { branches, last: None, of: std::marker::PhantomData }
     }
-    /// After a condition.
+    /// Begins an arm, after a condition.
     pub fn arm(&mut self, condition: Ex<bool>) {
         let condition = fitted::<Ex<bool>>(condition);
         if let Some(branches) = &mut self.branches {
             let _ = with(|b| b.stage.arm(branches, condition));
         }
     }
-    /// After the block of an arm.
+    /// Ends the block of an arm.
     pub fn end_arm(&mut self) {
         let given = self.last.take().unwrap_or(Given::Nothing);
         if let Some(branches) = &mut self.branches {
@@ -75,26 +75,26 @@ impl<T> If<T> {
 }
 
 impl If<()> {
-    /// After the last block of a statement.
+    /// Ends a statement, after its last block.
     pub fn done(mut self) {
         self.end(None);
     }
 }
 
 impl<T: Handle> If<T> {
-    /// With values as that variable holds.
+    /// Begins an `if` with values as that variable holds.
     pub fn like(_: &T) -> If<T> {
         If::new()
     }
-    /// The value of a block.
+    /// Sets the value of a block.
     pub fn give(&mut self, x: impl Bind<Out = T>) {
         self.last = Some(x.given(None));
     }
-    /// The value of a block, of a kind that is known.
+    /// Sets the value of a block, of a kind that is known.
     pub fn give_as(&mut self, x: impl Fit<T>) {
         self.last = Some(x.given(Some(&T::kind())));
     }
-    /// After the last block: the value of the whole.
+    /// Returns the value of the `if`, after the last block.
     pub fn value(mut self) -> T {
         let given = self.end(Some(&T::kind()));
         T::of(super::staged::node(given))
@@ -106,16 +106,16 @@ impl<T: Handle> If<T> {
 pub struct Last<T>(Given, std::marker::PhantomData<fn() -> T>);
 
 impl<T: Handle> Last<T> {
-    /// Before the block.
+    /// Begins a block with a value.
     #[expect(clippy::new_without_default, reason = "it opens a block")]
     pub fn new() -> Last<T> {
         Last(Given::Nothing, std::marker::PhantomData)
     }
-    /// Its last expression.
+    /// Sets the value, the last expression of the block.
     pub fn give(&mut self, x: impl Bind<Out = T>) {
         self.0 = x.given(None);
     }
-    /// After it.
+    /// Returns the value, after the block.
     pub fn value(self) -> T {
         T::of(super::staged::node(self.0))
     }
@@ -150,7 +150,7 @@ pub struct While {
 
 /// The condition of a loop. `true` is none.
 pub trait Condition {
-    /// Its value.
+    /// Returns the value of the condition.
     fn condition(self) -> Option<Given>;
 }
 impl Condition for Ex<bool> {
@@ -168,18 +168,18 @@ impl Condition for Always {
 }
 
 impl While {
-    /// Before the condition.
+    /// Begins a loop, before the condition.
     pub fn begin() -> While {
         While { head: Some(with(|b| b.stage.begin_loop())), inside: None }
     }
-    /// After it.
+    /// Enters the loop, after the condition.
     pub fn enter(&mut self, condition: impl Condition) {
         let condition = condition.condition();
         if let Some(head) = self.head.take() {
             self.inside = with(|b| b.stage.enter_loop(head, condition).ok());
         }
     }
-    /// After the block.
+    /// Ends the loop, after the block.
     pub fn end(self) {
         if let Some(inside) = self.inside {
             with(|b| b.stage.end_loop(inside));
@@ -192,17 +192,17 @@ impl While {
 pub struct For(Option<Counter>);
 
 impl For {
-    /// Before the block: the bounds, and whether the second belongs to the range.
+    /// Begins a loop over a range; `inclusive` is true if the second bound belongs to it.
     pub fn begin(from: impl Fit<Ex<i64>>, to: impl Fit<Ex<i64>>, inclusive: bool) -> For {
         let (from, to) = (from.given(None), to.given(None));
         For(with(|b| b.stage.begin_for(from, to, inclusive).ok()))
     }
-    /// The variable of the loop.
+    /// Returns the variable of the loop.
     pub fn variable(&self) -> Ex<i64> {
         let given = self.0.as_ref().map_or(Given::Nothing, |c| Given::Value(c.value));
         super::staged::declare(value_of::<i64>(given))
     }
-    /// After the block.
+    /// Ends the loop, after the block.
     pub fn end(self) {
         if let Some(counter) = self.0 {
             with(|b| b.stage.end_for(counter));
@@ -210,7 +210,8 @@ impl For {
     }
 }
 
-/// `break;` and `continue;`. Outside of a loop rustc complains about them in the native body.
+/// Writes `break;` and `continue;`. Outside of a loop rustc complains about them in the native
+/// body.
 pub fn leave(again: bool) {
     with(|b| if again { b.stage.next_round() } else { b.stage.leave_loop() });
 }

@@ -23,7 +23,7 @@ macro_rules! __program_function {
             use __p::kinds::{array, complex, handle, int, real};
             $crate::__program_structs! { $structs }
 
-            /// The function on numbers of type `S`.
+            /// Evaluates the function on numbers of type `S`.
             pub fn __run<S: __p::Number>(
                 $($p: <$crate::__program_kind!([$($kind)?]) as __p::Shape>::Public<S>),*
             ) -> <$crate::__program_kind!($result) as __p::Shape>::Public<S> {
@@ -45,7 +45,8 @@ macro_rules! __program_function {
             #[doc(hidden)]
             pub const __ORIGIN: __p::define::Origin =
                 __p::define::Origin { path: ::core::module_path!(), block: __block };
-            /// The program: this function, all others of its `program!`, and all that they use.
+            /// Returns the program: this function, all others of its `program!`, and all that they
+            /// use.
             ///
             /// # Panics
             /// A body takes a derivative that needs rules of primitives: [`ir_with`] gives it, or
@@ -55,7 +56,7 @@ macro_rules! __program_function {
             pub fn ir() -> __p::Program {
                 __p::define::program(__block())
             }
-            /// The program, with the rules of the primitives that are registered.
+            /// Returns the program, with the rules of the primitives that are registered.
             ///
             /// # Errors
             /// A primitive is registered with other operands or another result; a body takes a
@@ -126,7 +127,7 @@ macro_rules! __program_import {
     };
 }
 
-/// What is particular to functions, rules and primitives.
+/// Parts that differ between functions, rules and primitives.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_bodies {
@@ -228,7 +229,7 @@ macro_rules! __program_params {
     };
 }
 
-/// What gives the value of a pullback.
+/// Call that gives the value of a pullback.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_bars {

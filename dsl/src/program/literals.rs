@@ -1,4 +1,5 @@
-//! What Rust reads differently from the language, found in the text of a body while it compiles.
+//! Literals that Rust reads differently from the language, found in the text of a body while it
+//! compiles.
 //!
 //! # Quotients of int literals
 //! In the language `1 / 2` is a half; in the Rust that the macro pastes it is 0. So an inexact
@@ -17,7 +18,7 @@
 //! expression, `f({ let mut t = x; t += 1.0; t })`: there `t` would be another name of `x`. So
 //! these are errors, too.
 
-/// Fails to compile if a block stands inside an expression.
+/// Fails to compile if a block is inside an expression.
 pub const fn no_blocks_in_expressions(body: &str) {
     let text = body.as_bytes();
     let mut i = 0;
@@ -30,7 +31,7 @@ pub const fn no_blocks_in_expressions(body: &str) {
     }
 }
 
-/// Whether what stands before a `{` makes it an operand.
+/// Returns true if the text before a `{` makes it an operand.
 const fn is_inside(text: &[u8], at: usize) -> bool {
     let before = back(text, at);
     before > 0
@@ -54,7 +55,7 @@ pub const fn no_inexact_quotients(body: &str) {
     }
 }
 
-/// Whether the `/` at `at` stands between literals and leaves a remainder.
+/// Returns true if the `/` at `at` is between literals and leaves a remainder.
 const fn is_inexact(text: &[u8], at: usize) -> bool {
     let (left, single) = left_of(text, at);
     let right = right_of(text, at + 1);
@@ -64,8 +65,8 @@ const fn is_inexact(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// The product of literals that ends before `end`: the last literal, and whether it is the only
-/// one. A group of literals is never the only one.
+/// Returns the product of literals that ends before `end`: the last literal, and whether it is the
+/// only one. A group of literals is never the only one.
 const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     let (mut last, mut n, mut at) = (0, 0, end);
     loop {
@@ -74,7 +75,7 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
         let value = if at > 0 && text[at - 1] == b')' {
             at = opening(text, at - 1);
             n += 1;
-            // What is called with a group is no group.
+            // A group that follows a callee is no group.
             let before = back(text, at);
             let called = before > 0
                 && (is_word(text[before - 1])
@@ -99,8 +100,8 @@ const fn left_of(text: &[u8], end: usize) -> (Option<u64>, bool) {
     }
 }
 
-/// The literal that begins after `start`; 0 for a group of literals, which no quotient by it is
-/// taken for exact.
+/// Returns the literal that begins after `start`; 0 for a group of literals, which no quotient by
+/// it is taken for exact.
 const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     let mut at = start;
     while at < text.len() && (is_space(text[at]) || text[at] == b'-') {
@@ -116,7 +117,7 @@ const fn right_of(text: &[u8], start: usize) -> Option<u64> {
     literal(text, from, at)
 }
 
-/// Whether nothing but int literals and their operators stands there.
+/// Returns true if the text holds nothing but int literals and their operators.
 const fn is_of_literals(text: &[u8], from: usize, to: usize) -> bool {
     let mut at = from;
     while at < to {
@@ -130,7 +131,7 @@ const fn is_of_literals(text: &[u8], from: usize, to: usize) -> bool {
     true
 }
 
-/// Where the group begins that ends at `at`.
+/// Returns the start of the group that ends at `at`.
 const fn opening(text: &[u8], mut at: usize) -> usize {
     let mut depth = 0;
     loop {
@@ -146,7 +147,7 @@ const fn opening(text: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Where the group ends that begins at `at`.
+/// Returns the end of the group that begins at `at`.
 const fn closing(text: &[u8], mut at: usize) -> usize {
     let mut depth = 0;
     loop {
@@ -162,7 +163,7 @@ const fn closing(text: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// The int literal that stands there, if one does.
+/// Returns the int literal at this position, if there is one.
 const fn literal(text: &[u8], from: usize, to: usize) -> Option<u64> {
     if from >= to {
         return None;

@@ -1,4 +1,4 @@
-//! What `program!` writes its calls to. The macro is in `syntax`; the forms stand at
+//! Targets of the calls that `program!` writes. The macro is in `syntax`; the forms are listed at
 //! [`program!`](crate::program!).
 //!
 //! | file | holds |

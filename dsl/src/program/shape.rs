@@ -42,29 +42,29 @@ pub mod kinds {
     pub type array<E = f64> = ketgrad_core::array::Array<E>;
 }
 
-/// What a type of the language is in the three worlds.
+/// Representations of a type of the language in the three worlds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no kind of a program",
     label = "expected `real`, `complex`, `int`, `bool`, `array`, `array<complex>`, `array<int>`, a tuple or a struct"
 )]
 pub trait Shape {
-    /// In the signature of the native function on `S`.
+    /// Type in the signature of the native function on `S`.
     type Public<S: Number>;
     /// Inside the native function.
     type Native<S: Number>;
-    /// While the IR is written.
+    /// Type while the IR is written.
     type Staged: Handle;
     /// The cotangent of it, in the value of a pullback.
     type Bar;
-    /// The kind in the IR.
+    /// Returns the kind in the IR.
     fn kind() -> Kind;
-    /// Into the native function.
+    /// Converts an argument for the native function.
     fn wrap<S: Number>(x: Self::Public<S>) -> Self::Native<S>;
     /// Out of it.
     fn unwrap<S: Number>(x: Self::Native<S>) -> Self::Public<S>;
-    /// From the native function to the executor.
+    /// Converts a native value for the executor.
     fn datum<S: Number>(x: Self::Native<S>) -> Value<S>;
-    /// And back.
+    /// Converts a value of the executor to a native one.
     fn native<S: Number>(value: Value<S>) -> Self::Native<S>;
 }
 
@@ -117,7 +117,7 @@ pub trait IsReal {}
 impl IsReal for f64 {}
 impl<W, K: IsReal> Real for Of<W, K> {}
 
-/// What second derivatives are by, at a call.
+/// Kinds that second derivatives are taken by, at a call.
 pub trait RealOrArray {}
 /// [`RealOrArray`], of a kind.
 #[diagnostic::on_unimplemented(
@@ -272,7 +272,7 @@ impl HasTangent for Array<Complex<f64>> {}
 #[derive(Debug)]
 pub struct Fields<S: Number>(std::vec::IntoIter<Value<S>>);
 
-/// Those of a value of the executor.
+/// Returns the fields of a value of the executor.
 #[must_use]
 pub fn fields<S: Number>(value: Value<S>) -> Fields<S> {
     Fields(match value {
@@ -282,7 +282,7 @@ pub fn fields<S: Number>(value: Value<S>) -> Fields<S> {
 }
 
 impl<S: Number> Fields<S> {
-    /// The next one. The kinds say how many there are.
+    /// Returns the next one. The kinds say how many there are.
     pub fn next(&mut self) -> Value<S> {
         self.0.next().unwrap_or(Datum::Tuple(vec![]))
     }

@@ -81,7 +81,7 @@ mod tests {
         };
     }
 
-    /// What stands in the modules themselves.
+    /// Names that are written in the modules themselves.
     const BY_HAND: [&str; 10] =
         ["shape", "dim", "place", "count", "full", "eye", "spread", "step", "rand", "randn"];
 

@@ -1,11 +1,11 @@
 //! `program!`: `f::grad(x)`, `f::jvp(x, v)` and the other transforms of a function.
 //!
-//! Beside the two bodies of a function stand two modules, one for each world, with a function for
+//! Each function has, beside its two bodies, two modules, one for each world, with a function for
 //! each transform. In the scope of a body the one of its world has the name of the function, where
 //! Rust looks for modules: `f(x)` is a call of the function, and `f::grad(x)` one of a function in
 //! the module.
 //!
-//! Whether a function has a transform is seen where it is used, not where it is defined: the bounds
+//! That a function has a transform is checked where it is used, not where it is defined: the bounds
 //! mention a type parameter ([`Of`](super::shape::Of)), so that rustc looks at them at calls alone.
 
 /// The parameters that have tangents, by the words of their kinds: `[(d kind)…]`, for the macro
@@ -82,7 +82,7 @@ macro_rules! __program_each_transform {
     };
 }
 
-/// Those along all parameters that have tangents.
+/// Defines the products along all parameters that have tangents.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_products {

@@ -1,6 +1,6 @@
 //! `program!`: what a statement becomes, in either world.
 
-/// What a statement becomes.
+/// Expansion of a statement.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __program_write {
@@ -70,7 +70,7 @@ macro_rules! __program_write {
     (staged rows ($e:expr) ($n:expr) ($m:expr)) => { __p::staged::Rows(__p::staged::Fill($e, $n), $m) };
     (staged item ($e:expr)) => { __p::staged::bind($e) };
     (staged no_match ($e:expr)) => { __p::staged::there_is_no_match($e); };
-    // The place as an expression: so an error about it stands at the user's.
+    // The place as an expression: so an error about it points to the user's code.
     (staged set [$($x:tt)*] $e:tt) => { $crate::__program_write! { staged @set ($($x)*) $e } };
     (staged @set ($x:expr) ($e:expr)) => {
         {

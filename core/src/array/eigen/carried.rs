@@ -1,6 +1,6 @@
-//! What numbers carry besides their values, through eigenvalues and eigenvectors.
+//! Propagation of derivatives and uncertainty through eigenvalues and eigenvectors.
 //!
-//! With `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none,
+//! Let `A = A_0 + B`, where `A_0 = V_0 diag(w_0) V_0^H` holds the values and `B` has none,
 //! `M = V_0^H A V_0` is `diag(w_0)` but for what is carried. Its eigenvectors `Y` are found from 1
 //! on:
 //!
@@ -26,7 +26,7 @@ const ORDERS: usize = 63;
 /// Adds what `a` carries to the eigenvalues `w`, ascending, and eigenvectors of its values.
 ///
 /// # Errors
-/// None: the shapes fit.
+/// Never fails, since the shapes fit.
 pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     w: &[f64],
@@ -40,7 +40,7 @@ pub(in crate::array) fn follow<T: Real, S: Scalar<Real = T>>(
 /// equal.
 ///
 /// # Errors
-/// None: the shapes fit.
+/// Never fails, since the shapes fit.
 pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
     b: Vec<S>,
     values: &mut Array<T>,
@@ -110,8 +110,8 @@ pub(in crate::array) fn perturb<T: Real, S: Scalar<Real = T>>(
     Ok(())
 }
 
-/// How many of these numbers can be multiplied, each of them any number of times, before all that
-/// is left is zero: the order of derivatives that they carry.
+/// Returns how many of these numbers can be multiplied, each of them any number of times, before
+/// all that is left is zero: the order of derivatives that they carry.
 fn order<T: Real, S: Scalar<Real = T>>(b: &[S]) -> usize {
     // No two with the same weight, so that nothing cancels.
     let weighed = b.iter().enumerate().map(|(k, x)| {

@@ -1,4 +1,4 @@
-//! Which basis the eigenvectors of equal eigenvalues are.
+//! Choice of the basis of eigenvectors of equal eigenvalues (degenerate perturbation theory).
 //!
 //! The eigenvectors of `A + t E` for small `t > 0` turn, as `t` falls to 0, into those of `A`
 //! between which `E` is diagonal: its elements there are the derivatives of the eigenvalues, and
@@ -57,7 +57,7 @@ pub(super) fn merge_rounded(
     }
 }
 
-/// The runs of more than one equal number.
+/// Returns the runs of more than one equal number.
 pub(in crate::array) fn degenerate_ranges(w: &[f64]) -> Vec<Range<usize>> {
     ranges_where(w.len(), |k| w[k] == w[k - 1])
 }
@@ -76,8 +76,8 @@ fn ranges_where(n: usize, is_as_before: impl Fn(usize) -> bool) -> Vec<Range<usi
     runs
 }
 
-/// The matrices along which derivatives are looked for, by value: the one that is given, and those
-/// that numbers carry. Without those that are zero or not finite.
+/// Returns the matrices along which derivatives are looked for, by value: the one that is given,
+/// and those that numbers carry. Without those that are zero or not finite.
 ///
 /// # Errors
 /// One that has no values, as numbers of several points have none.
@@ -107,7 +107,7 @@ pub(in crate::array) fn tangent_matrices<T: Real, S: Scalar<Real = T>>(
     Ok(all)
 }
 
-/// Turns the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between
+/// Rotates the eigenvectors of equal eigenvalues, columns of a matrix `n x n`, into those between
 /// which the first of some matrices is diagonal; of those whose elements there are equal, the
 /// second, and so on. Only the Hermitian part of a matrix counts.
 pub(super) fn rotate(n: usize, w: &[f64], v: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
@@ -131,7 +131,7 @@ fn split(n: usize, vectors: &mut [Complex<f64>], along: &[Vec<Complex<f64>>]) {
     }
 }
 
-/// `u_i^H E v_j` of vectors that lie one behind the other.
+/// Computes `u_i^H E v_j` of vectors that lie one after the other.
 pub(in crate::array) fn matrix_elements(
     n: usize,
     e: &[Complex<f64>],
@@ -149,8 +149,8 @@ pub(in crate::array) fn matrix_elements(
     u.iter().flat_map(|u| moved.iter().map(|v| dot(u, v))).collect()
 }
 
-/// The eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None` where it
-/// is zero.
+/// Returns the eigenvalues, ascending, and eigenvectors of the Hermitian part of a matrix; `None`
+/// where it is zero.
 pub(in crate::array) fn diagonal(
     n: usize,
     b: &[Complex<f64>],
@@ -166,7 +166,7 @@ pub(in crate::array) fn diagonal(
     decompose(n, b)
 }
 
-/// Replaces vectors that lie one behind the other by sums of them, whose factors are the columns of
+/// Replaces vectors that lie one after the other by sums of them, whose factors are the columns of
 /// a matrix.
 pub(in crate::array) fn linear_combinations(
     n: usize,

@@ -11,14 +11,14 @@ use super::{
     to_complex,
 };
 
-/// What is carried between eigenvectors of equal eigenvalues counts if it is above this part of the
-/// greatest.
+/// Threshold above which derivatives between eigenvectors of equal eigenvalues count, as a part of
+/// the greatest.
 const COUNTS: f64 = 1e-10;
 
-/// The order of a matrix, of the shapes of what [`spectral`] takes.
+/// Returns the order of a matrix, of the shapes of what [`spectral`] takes.
 ///
 /// # Errors
-/// They do not fit.
+/// The shapes do not fit.
 pub(crate) fn spectral_order(shapes: [&[usize]; 5]) -> Result<usize, ArrayError> {
     match shapes {
         [&[n, n1], &[n2, n3], &[k, n4], &[n5], &[n6]]
@@ -33,12 +33,12 @@ pub(crate) fn spectral_order(shapes: [&[usize]; 5]) -> Result<usize, ArrayError>
     }
 }
 
-/// A function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues and
-/// eigenvectors, d is what the function makes of the eigenvalues and `slope` what its derivative
-/// makes of them. What the numbers of the matrix carry between eigenvectors of equal eigenvalues is
-/// added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second order along
-/// one direction; where two directions have derivatives of which each mixes what the other tells
-/// apart, the result is NaN.
+/// Computes a function `V diag(d) V^H` of a Hermitian matrix, where `both` holds its eigenvalues
+/// and eigenvectors, d is what the function makes of the eigenvalues and `slope` what its
+/// derivative makes of them. What the numbers of the matrix carry between eigenvectors of equal
+/// eigenvalues is added: `V (S . V^H A V) V^H` there. That is all of first order, and all of second
+/// order along one direction; where two directions have derivatives of which each mixes what the
+/// other tells apart, the result is NaN.
 ///
 /// # Errors
 /// The shapes do not fit.
@@ -77,7 +77,7 @@ pub fn spectral<T: Real, S: Scalar<Real = T>>(
     let slopes: Vec<Vec<f64>> = inside.iter().map(slopes_of).collect();
     let greatest = a.iter().flat_map(slopes_of).fold(0.0, f64::max);
     let counts = |k: usize, p: usize| slopes[k].get(p).is_some_and(|x| *x > COUNTS * greatest);
-    // Whether each of two elements has a derivative along a direction of its own.
+    // True if each of two elements has a derivative along a direction of its own.
     let are_mixed = |x: usize, y: usize| {
         let two = |p: usize| counts(x, p) && (0..slopes[y].len()).any(|q| q != p && counts(y, q));
         (0..slopes[x].len()).any(two) && !(beyond(&inside[x]) * beyond(&inside[y])).is_exact_zero()

@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
-//! not zero: reflections make the matrix tridiagonal (`reduce`), turns make that diagonal
+//! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! not zero: reflections make the matrix tridiagonal (`reduce`), rotations make that diagonal
 //! (`tridiagonal`). What they carry besides (derivatives, uncertainty) follows from the
 //! perturbation series of the eigenvectors, order by order (`carried`); numbers that carry nothing
 //! do not pay for it.
@@ -37,8 +37,9 @@ pub(super) use turns::{Turn, Turned, rotation};
 /// part of the greatest: then rounding does not choose among equal ones.
 pub(super) const NEAR_GREATEST: f64 = 0.81;
 
-/// The eigenvalues of a Hermitian matrix in ascending order and, as columns in the same order, its
-/// eigenvectors, each of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the matrix counts.
+/// Computes the eigenvalues of a Hermitian matrix in ascending order and, as columns in the same
+/// order, its eigenvectors, each of norm 1: `A = V diag(w) V^H`. Only the Hermitian part of the
+/// matrix counts.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh};
@@ -61,7 +62,7 @@ pub(super) const NEAR_GREATEST: f64 = 0.81;
 /// Jacobi's rotations: some ten times the operations. The result does not depend on the number of
 /// threads.
 ///
-/// What the numbers carry besides their values (derivatives, uncertainty) follows, of every order.
+/// Derivatives and uncertainty that the numbers carry are propagated, of every order.
 /// Where eigenvalues are equal, their eigenvectors are some basis of a space that alone is defined.
 /// Where the numbers carry derivatives it is the one in which these are diagonal, the first ones if
 /// there are several: so what has a derivative along one direction has it, to second order as far
@@ -81,9 +82,9 @@ pub fn eigh<T: Real, S: Scalar<Real = T>>(
     spectrum("eigen", a, None, values, vectors)
 }
 
-/// The eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`eigh`]
-/// gives them: of equal eigenvalues the eigenvectors between which E is diagonal, in the order of
-/// its elements there.
+/// Computes the eigenvalues and eigenvectors of `A + t E` for small `t > 0`, as `t` falls to 0, as
+/// [`eigh`] gives them: of equal eigenvalues the eigenvectors between which E is diagonal, in the
+/// order of its elements there.
 ///
 /// ```
 /// use ketgrad_core::array::{Array, eigh_along};
@@ -163,7 +164,7 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(
     follow(a, &w, values, vectors)
 }
 
-/// The same for numbers of more digits than `f64`.
+/// Computes the spectrum of numbers of more digits than `f64`.
 fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
@@ -191,8 +192,8 @@ fn fine_spectrum<T: Real, S: Scalar<Real = T>>(
     perturb(carried, values, vectors, &|i, j| i == j)
 }
 
-/// The ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower triangle is
-/// given and whose elements are of size 1 or so. `None` where it does not converge.
+/// Returns the ascending eigenvalues and the matrix of eigenvectors of a matrix, whose lower
+/// triangle is given and whose elements are of size 1 or so. `None` where it does not converge.
 fn decompose<F: Scalar<Real = f64> + Copy>(n: usize, lower: Vec<F>) -> Option<(Vec<f64>, Vec<F>)> {
     let mut reduced = Reduced::new(n, lower);
     let mut values = std::mem::take(&mut reduced.diagonal);
@@ -220,13 +221,13 @@ fn fix_phase<F: Scalar<Real = f64> + Copy>(vector: &mut [F]) {
     }
 }
 
-/// Where the first of the greatest elements stands.
+/// Returns the index of the first of the greatest elements.
 pub(super) fn first_of_greatest<F: Scalar<Real = f64>>(vector: &[F]) -> Option<usize> {
     let greatest = vector.iter().fold(0.0, |m: f64, x| m.max(x.abs2()));
     vector.iter().position(|x| x.abs2() >= NEAR_GREATEST * greatest)
 }
 
-/// The number of modulus 1 that makes another one real and positive.
+/// Returns the number of modulus 1 that makes another one real and positive.
 pub(super) fn against<F: Scalar<Real = f64>>(x: F) -> F {
     if x.im() == 0.0 {
         F::from_real(1f64.copysign(x.re()))

@@ -20,7 +20,7 @@ const TOGETHER: usize = 4;
 pub(super) struct Reduced<F> {
     /// The diagonal.
     pub(super) diagonal: Vec<f64>,
-    /// What stands beside it: element `k` between `k` and `k + 1`; the last one is 0.
+    /// Subdiagonal: element `k` between `k` and `k + 1`; the last one is 0.
     pub(super) beside: Vec<f64>,
     /// Row `i` begins with the `i` elements of `u`.
     rows: Vec<F>,
@@ -29,7 +29,7 @@ pub(super) struct Reduced<F> {
 }
 
 impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
-    /// Of a matrix of order `n` whose elements are of size 1 or less. 4/3 n^3 operations.
+    /// Reduces a matrix of order `n` whose elements are of size 1 or less. 4/3 n^3 operations.
     pub(super) fn new(n: usize, rows: Vec<F>) -> Reduced<F> {
         let mut reduced = Reduced {
             diagonal: vec![0.0; n],
@@ -41,7 +41,7 @@ impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
         reduced
     }
 
-    /// Replaces vectors, one behind the other, by `Q` times them. 2 n^2 operations each.
+    /// Replaces vectors, one after the other, by `Q` times them. 2 n^2 operations each.
     pub(super) fn back(&self, vectors: &mut [F]) {
         wide::<f64, _>(Back(self, vectors));
     }
@@ -55,7 +55,7 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Reduce<'_, F> {
     fn run(self) {
         let Reduced { diagonal, beside, rows, factors } = self.0;
         let n = diagonal.len();
-        // What the last reflection has not yet changed: `w`, and whether there was one.
+        // Pending update of the last reflection: `w`, and whether there was one.
         let (mut w, mut next) = (vec![F::zero(); n], vec![F::zero(); n]);
         let mut is_late = false;
         let none = vec![F::zero(); n];
@@ -101,9 +101,9 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Reduce<'_, F> {
     }
 }
 
-/// The elements left of the diagonal in a row change by the last reflection, then count in `A u`:
-/// the sum of the row times `u` is given back, and what its conjugates add to the places above goes
-/// to `head`.
+/// Changes the elements left of the diagonal in a row by the last reflection, then counts them in
+/// `A u`: the sum of the row times `u` is given back, and what its conjugates add to the places
+/// above goes to `head`.
 #[inline(always)]
 fn step<F: Scalar<Real = f64> + Copy>(
     row: &mut [F],
@@ -131,8 +131,8 @@ fn step<F: Scalar<Real = f64> + Copy>(
     total(sums)
 }
 
-/// The reflection that leaves a row `x` its last element alone: that element, real, and `t`. The
-/// row becomes `u`, whose last element is 1; where there is nothing to do `t` is 0.
+/// Returns the reflection that leaves a row `x` its last element alone: that element, real, and
+/// `t`. The row becomes `u`, whose last element is 1; where there is nothing to do `t` is 0.
 #[inline(always)]
 fn reflection<F: Scalar<Real = f64> + Copy>(x: &mut [F]) -> (f64, F) {
     let size = x.iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()));
@@ -178,7 +178,7 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Back<'_, F> {
     }
 }
 
-/// `u^H x`
+/// Computes `u^H x`
 #[inline(always)]
 pub(in crate::array) fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F {
     let mut sums = [F::zero(); COLUMNS];
@@ -194,7 +194,7 @@ pub(in crate::array) fn dot<F: Scalar<Real = f64> + Copy>(u: &[F], x: &[F]) -> F
     total(sums)
 }
 
-/// The sum of all columns, by halves.
+/// Returns the sum of all columns, by halves.
 #[inline(always)]
 pub(in crate::array) fn total<F: Scalar<Real = f64> + Copy>(mut sums: [F; COLUMNS]) -> F {
     let mut half = COLUMNS / 2;

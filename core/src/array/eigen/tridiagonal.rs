@@ -1,7 +1,7 @@
 //! The eigenvalues and eigenvectors of a real symmetric tridiagonal matrix: implicit QL with
 //! shifts.
 //!
-//! The matrix falls into blocks where what stands beside the diagonal is negligible. A block is
+//! The matrix falls into blocks where the subdiagonal is negligible. A block is
 //! worked on from its end with the smaller element of the diagonal on, so that blocks which are
 //! graded either way keep what is small. About 1.7 steps an eigenvalue, 5 n^3 operations. Source:
 //! Golub and Van Loan, *Matrix Computations*, section 8.3; Dubrulle, Martin and Wilkinson, *The
@@ -15,7 +15,7 @@ const STEPS: usize = 60;
 const NEGLIGIBLE: f64 = 1.5e-154;
 
 /// Puts the eigenvalues in the place of the diagonal, in no order, and gives the eigenvectors in
-/// the same. `beside[k]` stands between `k` and `k + 1`. `None` where it does not converge.
+/// the same. `beside[k]` is between `k` and `k + 1`. `None` where it does not converge.
 pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Turned> {
     let n = diagonal.len();
     let mut vectors = Turned::unit(n);
@@ -47,7 +47,7 @@ pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Tu
     Some(vectors)
 }
 
-/// The end of the block that begins at `from`.
+/// Returns the end of the block that begins at `from`.
 fn block(d: &[f64], e: &[f64], from: usize) -> usize {
     let is_apart = |k: &usize| {
         let size = d[*k].abs().sqrt() * d[*k + 1].abs().sqrt();

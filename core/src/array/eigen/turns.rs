@@ -1,17 +1,17 @@
-//! Turns of pairs of neighbouring vectors, collected and then done together.
+//! Givens rotations of pairs of neighbouring vectors, collected and then applied together.
 //!
-//! The turns of many steps are collected before the vectors are turned, 32 places of all vectors at
-//! a time: those stay in the second cache. Of a run of turns that goes from neighbour to neighbour
-//! the vector that two turns share stays in registers.
+//! The rotations of many steps are collected before they are applied, to 32 places of all vectors
+//! at a time: those stay in the second cache. Of a run of rotations that goes from neighbour to
+//! neighbour the vector that two rotations share stays in registers.
 
 use crate::scalar::{Loop, Real, wide};
 
-/// Places of all vectors that are turned together.
+/// Number of places of all vectors that are rotated together.
 const PLACES: usize = 32;
-/// Turns for each vector that are collected at most.
+/// Largest number of rotations for each vector that are collected.
 const COLLECTED: usize = 32;
 
-/// A turn of the vectors `k` and `k + 1`: `cos x - sin y` and `sin x + cos y`.
+/// Givens rotation of the vectors `k` and `k + 1`: `cos x - sin y` and `sin x + cos y`.
 #[derive(Clone, Copy)]
 pub(in crate::array) struct Turn {
     pub(in crate::array) k: usize,
@@ -19,29 +19,29 @@ pub(in crate::array) struct Turn {
     pub(in crate::array) sin: f64,
 }
 
-/// Vectors as they are turned.
+/// Vectors with their pending rotations.
 pub(in crate::array) struct Turned {
     n: usize,
-    /// For each 32 places one behind the other those of all vectors.
+    /// Elements of all vectors, in blocks of 32 places, one after the other.
     places: Vec<[f64; PLACES]>,
     turns: Vec<Turn>,
 }
 
 impl Turned {
-    /// The `n` unit vectors.
+    /// Returns the `n` unit vectors.
     pub(in crate::array) fn unit(n: usize) -> Turned {
         let mut places = vec![[0.0; PLACES]; n.div_ceil(PLACES) * n];
         (0..n).for_each(|k| places[k / PLACES * n + k][k % PLACES] = 1.0);
         Turned { n, places, turns: Vec::new() }
     }
 
-    /// The elements of the k-th vector, after [`settle`](Turned::settle).
+    /// Returns the elements of the k-th vector, after [`settle`](Turned::settle).
     pub(in crate::array) fn vector(&self, k: usize) -> impl Iterator<Item = f64> {
         let places = self.places.iter().skip(k).step_by(self.n.max(1));
         places.flatten().copied().take(self.n)
     }
 
-    /// Turns two vectors after all that were turned before.
+    /// Adds a rotation, which is applied after all those before it.
     pub(in crate::array) fn turn(&mut self, turn: Turn) {
         self.turns.push(turn);
         if self.turns.len() >= COLLECTED * self.n {
@@ -49,7 +49,7 @@ impl Turned {
         }
     }
 
-    /// Does what was collected.
+    /// Applies the rotations that were collected.
     pub(in crate::array) fn settle(&mut self) {
         wide::<f64, _>(Settle(self));
         self.turns.clear();
@@ -83,7 +83,7 @@ impl Loop for Settle<'_> {
     }
 }
 
-/// Turns the first and the second, the second and the third, and so on.
+/// Rotates the first and the second, the second and the third, and so on.
 #[inline(always)]
 fn up(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
     let mut held = vectors[0];
@@ -98,7 +98,7 @@ fn up(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
     vectors[run.len()] = held;
 }
 
-/// Turns the last two, the two before the last, and so on.
+/// Rotates the last two, the two before the last, and so on.
 #[inline(always)]
 fn down(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
     let mut held = vectors[run.len()];
@@ -113,7 +113,7 @@ fn down(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
     vectors[0] = held;
 }
 
-/// `(x / r, y / r, r)` with `r^2 = x^2 + y^2`; of zeros the turn by no angle.
+/// `(x / r, y / r, r)` with `r^2 = x^2 + y^2`; of zeros the identity rotation.
 pub(in crate::array) fn rotation(x: f64, y: f64) -> (f64, f64, f64) {
     if y == 0.0 {
         return (1.0, 0.0, x);

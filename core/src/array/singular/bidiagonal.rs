@@ -4,7 +4,7 @@
 //! A = U B V^H,  U = G_0 G_1 …,  V = H_0 H_1 …,  each of them 1 - t u u^H
 //! ```
 //!
-//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` behind its second element. Each
+//! `G_k` makes column `k` zero below the diagonal, `H_k` row `k` after its second element. Each
 //! step goes twice over what is left of the matrix: once for `u^H A`, and once row by row, where
 //! the first reflection, the product with the second vector and the second reflection find the row
 //! in the first cache. A matrix much higher than wide becomes a triangle first. Source: Golub and
@@ -26,7 +26,7 @@ const ROWS: usize = 4;
 
 /// A product of reflections of vectors.
 pub(super) struct Reflections<F> {
-    /// Of each reflection where its first element stands, `u` from there on, and `t`.
+    /// Index of the first element, `u` from there on, and `t` of each reflection.
     all: Vec<(usize, Vec<F>, F)>,
 }
 
@@ -35,7 +35,7 @@ impl<F: Scalar<Real = f64> + Copy> Reflections<F> {
         Reflections { all: Vec::new() }
     }
 
-    /// Replaces vectors of `len` elements, one behind the other, by the product times them; it may
+    /// Replaces vectors of `len` elements, one after the other, by the product times them; it may
     /// be one of the first elements alone.
     pub(super) fn apply(&self, len: usize, vectors: &mut [F]) {
         wide::<f64, _>(Apply(self, len, vectors));
@@ -65,14 +65,14 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Apply<'_, F> {
 /// A matrix, reduced.
 pub(super) struct Bidiagonal<F> {
     pub(super) diagonal: Vec<f64>,
-    /// What stands above the diagonal: element `k` beside `k` and above `k + 1`.
+    /// Superdiagonal: element `k` beside `k` and above `k + 1`.
     pub(super) above: Vec<f64>,
     pub(super) left: Reflections<F>,
     pub(super) right: Reflections<F>,
 }
 
-/// A matrix of `n` columns and at least as many rows, whose elements are of size 1 or less. 8/3 n^3
-/// operations where it is square.
+/// Returns a matrix of `n` columns and at least as many rows, whose elements are of size 1 or less.
+/// 8/3 n^3 operations where it is square.
 pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(
     n: usize,
     mut rows: Vec<F>,
@@ -126,12 +126,12 @@ pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(
     left
 }
 
-/// The reflection of column `k` of rows of `n`.
+/// Returns the reflection of column `k` of rows of `n`.
 fn column<F: Scalar<Real = f64> + Copy>(rows: &[F], n: usize, k: usize) -> (f64, Vec<F>, F) {
     reflected(rows.iter().skip(k).step_by(n).copied().collect())
 }
 
-/// The element that a vector is reflected to, `u` and `t`.
+/// Returns the element that a vector is reflected to, `u` and `t`.
 fn reflected<F: Scalar<Real = f64> + Copy>(mut x: Vec<F>) -> (f64, Vec<F>, F) {
     // Floats are decided.
     let (element, _, t) = reflection("svd", &mut x).unwrap_or((0.0, 1.0, F::zero()));

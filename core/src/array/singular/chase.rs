@@ -1,6 +1,6 @@
 //! The singular values and vectors of a real upper bidiagonal matrix: implicit QR.
 //!
-//! The matrix falls into blocks where what stands above the diagonal is negligible beside the least
+//! The matrix falls into blocks where the superdiagonal is negligible beside the least
 //! singular value that the block may have. A block is worked on towards its end with the smaller
 //! element of the diagonal, in the mirror if that is the first one. Where a shift would cost small
 //! singular values their digits, the step is done without, in products and quotients alone; so each
@@ -15,14 +15,14 @@ const STEPS: usize = 200;
 /// Elements above the diagonal so small beside what they could change are zero: a few rounding
 /// errors.
 const SMALL: f64 = 4.0 * f64::EPSILON;
-/// A shift costs the least singular value as many rounding errors as it is smaller than the
-/// greatest: at most so many for each row.
+/// Bound on the loss by a shift: it costs the least singular value as many rounding errors as it is
+/// smaller than the greatest: this many at most for each row.
 const LOST: f64 = 64.0;
 /// Elements so small beside those of size 1 are zero.
 const NEGLIGIBLE: f64 = 1e-250;
 
 /// Puts the singular values in the place of the diagonal `d`, in no order, and gives the left and
-/// the right singular vectors in the same; a value may be negative. `e[k]` stands above `k + 1`.
+/// the right singular vectors in the same; a value may be negative. `e[k]` is above `k + 1`.
 /// `None` where it does not converge.
 pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
     let n = d.len();
@@ -55,7 +55,7 @@ pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
             let len = block.len();
             step(block, beside, shift, |k, l, r| {
                 if is_mirrored {
-                    // Transposed and turned about: what was right is left.
+                    // Transposed and reversed: the right vectors become the left ones.
                     let turn = |(cos, sin)| Turn { k: first + len - 2 - k, cos, sin };
                     left.turn(turn(r));
                     right.turn(turn(l));
@@ -72,7 +72,8 @@ pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
     Some([left, right])
 }
 
-/// The shift for the next step; `None` where some element is negligible, which then becomes zero.
+/// Returns the shift for the next step; `None` where some element is negligible, which then becomes
+/// zero.
 fn shift(d: &[f64], e: &mut [f64]) -> Option<f64> {
     let last = d.len() - 1;
     let greatest = d.iter().chain(e.iter()).fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -97,7 +98,7 @@ fn shift(d: &[f64], e: &mut [f64]) -> Option<f64> {
     Some(if is_lost || ratio * ratio <= f64::EPSILON { 0.0 } else { shift })
 }
 
-/// The lesser singular value of `[[f, g], [0, h]]`.
+/// Returns the lesser singular value of `[[f, g], [0, h]]`.
 fn least_of_two(f: f64, g: f64, h: f64) -> f64 {
     let (f, g, h) = (f.abs(), g.abs(), h.abs());
     let (low, high) = (f.min(h), f.max(h));
@@ -115,8 +116,8 @@ fn least_of_two(f: f64, g: f64, h: f64) -> f64 {
     }
 }
 
-/// A step of implicit QR on a block, from its first element on. `turn` is given where, and the
-/// cosines and sines of the turns on the left and on the right.
+/// Performs a step of implicit QR on a block, from its first element on. `turn` is given where, and
+/// the cosines and sines of the rotations on the left and on the right.
 fn step(
     d: &mut [f64],
     e: &mut [f64],

@@ -1,7 +1,7 @@
 //! Singular values and vectors, on every number type.
 //!
-//! What numbers are by value is decomposed in `f64`, or `Complex<f64>` where an imaginary part is
-//! not zero: reflections make the matrix bidiagonal (`bidiagonal`), turns make that diagonal
+//! The values of the numbers are decomposed in `f64`, or `Complex<f64>` where an imaginary part is
+//! not zero: reflections make the matrix bidiagonal (`bidiagonal`), rotations make that diagonal
 //! (`chase`). What numbers carry besides (derivatives, uncertainty) follows as for the eigenvectors
 //! of `[[0, A], [A^H, 0]]`, which are `(u, v)` and `(u, -v)`.
 
@@ -25,7 +25,7 @@ use super::{
 };
 use bidiagonal::{bidiagonal, triangular};
 
-/// A matrix that is so many times as high as wide becomes a triangle first.
+/// Ratio of height to width from which on a matrix becomes a triangle first.
 const MUCH: usize = 2;
 
 /// Singular values in descending order as the first row, and below them as columns in the same
@@ -52,10 +52,10 @@ const MUCH: usize = 2;
 /// columns (of a wide matrix rows) are short keep their digits. Numbers of more bits than 53 are
 /// computed with as they are, by Jacobi's rotations, and get all their digits.
 ///
-/// What the numbers carry besides their values follows, of every order. Where singular values are
-/// equal or 0, their vectors are some basis of spaces that alone are defined, and carry nothing of
-/// each other. Where the numbers carry derivatives it is the one in which these are diagonal, the
-/// first ones if there are several.
+/// Derivatives and uncertainty that the numbers carry are propagated, of every order. Where
+/// singular values are equal or 0, their vectors are some basis of spaces that alone are defined,
+/// and carry nothing of each other. Where the numbers carry derivatives it is the one in which
+/// these are diagonal, the first ones if there are several.
 ///
 /// About 20 n^3 operations for a square matrix, 4 m n^2 more for a high one; of complex numbers
 /// four times all but half of the former.
@@ -69,9 +69,10 @@ pub fn svd<T: Real, S: Scalar<Real = T>>(
     decompose("svd", a, None, out)
 }
 
-/// The singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as [`svd`]
-/// gives them: of equal singular values the vectors between which the Hermitian part of `U^H E V`
-/// is diagonal, and of singular values 0 those between which `E` has its own singular values.
+/// Computes the singular values and vectors of `A + t E` for small `t > 0`, as `t` falls to 0, as
+/// [`svd`] gives them: of equal singular values the vectors between which the Hermitian part of
+/// `U^H E V` is diagonal, and of singular values 0 those between which `E` has its own singular
+/// values.
 ///
 /// # Errors
 /// They are no matrices of one shape, A has infinite or undefined elements, or there are numbers
@@ -192,8 +193,8 @@ fn merge_rounded(part: f64, s: &mut [f64]) {
     }
 }
 
-/// Turns vectors of equal singular values into those that a matrix does not mix. Those of 0 are
-/// turned each by itself.
+/// Rotates vectors of equal singular values into those that a matrix does not mix. Those of 0 are
+/// rotated each by itself.
 fn rotate<T: Real, S: Scalar<Real = T>>(
     factors: &mut Factors<f64, S>,
     (m, n): (usize, usize),
@@ -241,8 +242,8 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
     factors.right = v.into_iter().map(lift).collect();
 }
 
-/// The singular values and vectors of a matrix by value, which carry nothing, and the distance from
-/// 1 to the next number. `None` where there are no values, or none that are finite.
+/// Returns the singular values and vectors of a matrix by value, which carry nothing, and the
+/// distance from 1 to the next number. `None` where there are no values, or none that are finite.
 pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
@@ -269,7 +270,7 @@ fn factored<T: Real, S: Scalar<Real = T>>(
     }
 }
 
-/// What numbers carry, a matrix without values, added to singular values and vectors, of whose
+/// Adds what numbers carry, a matrix without values, to singular values and vectors, of whose
 /// longer side all vectors are given; some singular values are equal.
 fn carried<T: Real, S: Scalar<Real = T>>(
     a: Array<S>,
@@ -296,7 +297,7 @@ fn carried<T: Real, S: Scalar<Real = T>>(
             j => s[order - 1 - j].clone(),
         })
         .collect();
-    // Whether two of them are equal: those of one sign that belong to equal singular values, and
+    // True if two of them are equal: those of one sign that belong to equal singular values, and
     // all that are zero.
     let is_zero = |j: usize| (k..behind).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
     let is_equal = |i: usize, j: usize| match (is_zero(i), is_zero(j)) {
@@ -327,7 +328,7 @@ fn carried<T: Real, S: Scalar<Real = T>>(
     Ok(Factors { values, left, right })
 }
 
-/// Singular values, and singular vectors one behind the other; more of one side than there are
+/// Singular values, and singular vectors one after the other; more of one side than there are
 /// values, where asked for.
 pub(super) struct Factors<T, F> {
     pub(super) values: Vec<T>,
@@ -346,7 +347,8 @@ impl<T, F> Factors<T, F> {
     }
 }
 
-/// Of a matrix, with so many vectors of its longer side. `None` where it does not converge.
+/// Decomposes a matrix, with a given number of vectors of its longer side. `None` where it does not
+/// converge.
 fn factor<F: Scalar<Real = f64> + Copy>(
     (m, n): (usize, usize),
     mut a: Vec<F>,
@@ -405,7 +407,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     Some(Factors { values, left, right })
 }
 
-/// The places of numbers in descending order.
+/// Returns the places of numbers in descending order.
 fn descending(numbers: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by(|&i, &j| numbers[j].partial_cmp(&numbers[i]).unwrap_or(Ordering::Equal));

@@ -17,7 +17,7 @@ impl Context {
         self.times(x, &Germ::constant(by.clone()))
     }
 
-    /// Without leading zeros and with no more coefficients than are kept.
+    /// Removes leading zeros and coefficients beyond those that are kept.
     pub(in crate::normal) fn tidied(self, mut x: Germ) -> Step<Germ> {
         let mut zeros = 0;
         for c in &x.coefficients {
@@ -63,7 +63,7 @@ impl Context {
         self.tidied(Germ { growth: x.growth.clone(), start, coefficients, end })
     }
 
-    /// The one that grows faster: beside it the other is less than any power of t.
+    /// Returns the one that grows faster: beside it the other is less than any power of t.
     fn dominant(self, x: &Germ, y: &Germ) -> Step<Germ> {
         let difference = joined(&x.growth, &y.growth, -1)?;
         let (large, small) = if self.grows(&difference)? { (x, y) } else { (y, x) };
@@ -131,7 +131,7 @@ impl Context {
         self.tidied(Germ { growth: negative(&x.growth), start, coefficients: out, end })
     }
 
-    /// How many coefficients are known, up to those that are kept.
+    /// Returns the number of known coefficients, up to those that are kept.
     pub(super) fn known(self, x: &Germ) -> usize {
         let known = x.end.map(|end| usize::try_from(end.saturating_sub(x.start)).unwrap_or(0));
         known.unwrap_or(self.terms).min(self.terms)
@@ -152,7 +152,7 @@ impl Context {
         Ok(out)
     }
 
-    /// By t.
+    /// Differentiates with respect to t.
     pub(super) fn derivative(self, x: &Germ) -> Step<Germ> {
         let scale = |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k)?))?);
         let coefficients =
@@ -161,7 +161,7 @@ impl Context {
         self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })
     }
 
-    /// The integral from 0; `None` if it has a logarithm or is infinite there.
+    /// Returns the integral from 0; `None` if it has a logarithm or is infinite there.
     pub(super) fn integral(self, x: &Germ) -> Step<Option<Germ>> {
         if x.end.is_some_and(|end| end < 0) {
             return Err(Problem::Terms);
@@ -191,7 +191,7 @@ fn negative(growth: &BTreeMap<i32, Sum>) -> BTreeMap<i32, Sum> {
     growth.iter().map(|(e, c)| (*e, c.negated())).collect()
 }
 
-/// The sum or the difference of growths.
+/// Returns the sum or the difference of growths.
 fn joined(a: &BTreeMap<i32, Sum>, b: &BTreeMap<i32, Sum>, sign: i32) -> Step<BTreeMap<i32, Sum>> {
     let mut out = a.clone();
     for (e, c) in b {

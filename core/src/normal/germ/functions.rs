@@ -68,7 +68,7 @@ impl Context {
         self.scaled(&self.ln(x)?, &self.algebra.inverse(&scale)?)
     }
 
-    /// What does not go to infinity, without what is smaller than any power.
+    /// Returns the part that does not go to infinity, without what is smaller than any power.
     fn finite(self, x: &Germ, what: &str) -> Step<Germ> {
         if x.growth.is_empty() {
             if x.end.is_some_and(|end| end <= 0) {
@@ -93,7 +93,7 @@ impl Context {
         Ok(Germ::flat(self))
     }
 
-    /// The constant coefficient, and the others from the first on.
+    /// Returns the constant coefficient, and the others from the first on.
     fn split(self, x: &Germ) -> Step<(Sum, Vec<Sum>, Option<usize>)> {
         let constant = x.coefficient(0).ok_or(Problem::Terms)?;
         let known = x.end.map(|end| usize::try_from(end).unwrap_or(0));
@@ -132,7 +132,7 @@ impl Context {
         self.scaled(&series, &self.algebra.exp(&constant)?)
     }
 
-    /// `sum_j weight(j) u_j b_(k-j) / k`, for j from 1 to k.
+    /// Computes `sum_j weight(j) u_j b_(k-j) / k`, for j from 1 to k.
     fn recursion(self, k: usize, weight: impl Fn(usize) -> Q, u: &[Sum], b: &[Sum]) -> Step<Sum> {
         let mut sum = Sum::zero();
         for j in 1..=k {
@@ -145,7 +145,7 @@ impl Context {
         Ok(sum.times_fraction(&ratio(1, k as i64))?)
     }
 
-    /// The n and the c of `n ln t + c`.
+    /// Returns the n and the c of `n ln t + c`.
     fn power_of_t(self, c: &Sum) -> Step<(i32, Sum)> {
         let log = Product::of(logarithm_of_t());
         let n = c.terms().get(&log).cloned().unwrap_or_else(Q::zero);
@@ -158,7 +158,7 @@ impl Context {
         Ok((self.whole_exponent(&n)?, rest))
     }
 
-    /// An exponent of t.
+    /// Returns an exponent of t.
     fn whole_exponent(self, n: &Q) -> Step<i32> {
         if n.is_integer() {
             return Ok(n.numer().to_i32().ok_or(NormalError::Exponent)?);
@@ -189,8 +189,8 @@ impl Context {
         self.tidied(series)
     }
 
-    /// The c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of w are
-    /// known.
+    /// Returns the c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of
+    /// w are known.
     fn leading(self, x: &Germ) -> Step<(Sum, i32, Vec<Sum>, Option<usize>)> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first().cloned() else {
@@ -213,8 +213,8 @@ impl Context {
         Ok((lead, x.start, w, if exact { None } else { Some(n) }))
     }
 
-    /// An error if a coefficient is not positive. One of inputs is taken to be where the series
-    /// holds on both sides: what is found is right wherever it is defined.
+    /// Returns an error if a coefficient is not positive. One of inputs is taken to be where the
+    /// series holds on both sides: what is found is right wherever it is defined.
     fn require_positive(self, c: &Sum, what: &str) -> Step<()> {
         if mentions(c, super::LOGARITHM) {
             return Err(unknown(format!("{what} of a logarithm")).into());
@@ -229,7 +229,7 @@ impl Context {
         }
     }
 
-    /// `x^p` for a p that is no whole number.
+    /// Computes `x^p` for a p that is no whole number.
     pub(super) fn fractional_power(self, x: &Germ, p: &Q) -> Step<Germ> {
         if x.coefficients.is_empty() && x.end.is_none() && *p > Q::zero() {
             return Ok(Germ::constant(Sum::zero()));
@@ -371,7 +371,7 @@ impl Context {
         Ok(if sign < 0 { self.negated(&value) } else { value })
     }
 
-    /// `2/sqrt(pi)` times the integral of `e^(-x^2)`.
+    /// Computes `2/sqrt(pi)` times the integral of `e^(-x^2)`.
     pub(super) fn erf(self, x: &Germ) -> Step<Germ> {
         let is_infinite = x.start < 0 && !x.coefficients.is_empty();
         if is_infinite && x.growth.is_empty() {

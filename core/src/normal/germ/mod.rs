@@ -1,5 +1,6 @@
-//! What a function is near a point: `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the
-//! coefficients are normal forms that may hold `ln t`.
+//! Germ of a function at a point (a generalized Puiseux expansion):
+//! `e^P(1/t) (c_v t^v + … + O(t^end))` for a small t, where the coefficients are normal forms that
+//! may hold `ln t`.
 //!
 //! On one side of the point, where t is positive, growths e^P are compared, and what is smaller
 //! than any power of t is left out. A series that holds on both sides has neither growths nor
@@ -25,13 +26,13 @@ use crate::{
 /// The name of `ln t`, which no input has.
 const LOGARITHM: &str = "\u{0}ln t";
 
-/// Where coefficients are computed, and how.
+/// Settings of the computation of coefficients.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) algebra: Algebra,
     /// Coefficients that are kept.
     pub(super) terms: usize,
-    /// Whether t has both signs.
+    /// True if t has both signs.
     pub(super) two_sided: bool,
 }
 
@@ -78,7 +79,7 @@ impl Germ {
         Germ::term(0, c)
     }
 
-    /// `c t^e`.
+    /// Computes `c t^e`.
     pub(super) fn term(e: i32, c: Sum) -> Germ {
         let coefficients = if c.is_zero() { Vec::new() } else { vec![c] };
         Germ { growth: BTreeMap::new(), start: e, coefficients, end: None }
@@ -90,7 +91,7 @@ impl Germ {
         Germ { growth: BTreeMap::new(), start: 0, coefficients: Vec::new(), end }
     }
 
-    /// The coefficient of a power; `None` where it is not known.
+    /// Returns the coefficient of a power; `None` where it is not known.
     pub(super) fn coefficient(&self, e: i32) -> Option<Sum> {
         if self.end.is_some_and(|end| e >= end) {
             return None;
@@ -100,7 +101,7 @@ impl Germ {
     }
 }
 
-/// The germ of an expression, where one of its inputs has the given germ.
+/// Returns the germ of an expression, where one of its inputs has the given germ.
 pub(super) fn germ(line: &Line, variable: &str, at: &Germ, context: Context) -> Step<Germ> {
     let mut known: HashMap<Value, Germ> = HashMap::new();
     let mut integers: HashMap<Value, i64> = HashMap::new();
@@ -184,7 +185,7 @@ impl Context {
     }
 }
 
-/// The product that is a power of `ln t`, or `None`.
+/// Returns true if a product has a power of `ln t`.
 fn is_logarithm(product: &Product) -> bool {
     product.powers.iter().any(|(atom, _)| *atom == logarithm_of_t())
 }

@@ -1,4 +1,4 @@
-//! Which coefficients are zero, and what signs they have: proved, or an error.
+//! Zero test and signs of coefficients: proved, or an error.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use crate::normal::{
 const POINTS: u32 = 12;
 
 impl Context {
-    /// Whether a coefficient is zero for all inputs. That it is not is seen in numbers.
+    /// Returns true if a coefficient is zero for all inputs. That it is not zero is found
+    /// numerically.
     pub(super) fn vanishes(self, c: &Sum) -> Step<bool> {
         if c.is_zero() || c.fraction().is_some() {
             return Ok(c.is_zero());
@@ -37,7 +38,7 @@ impl Context {
         Err(SeriesError::Undecided { what: readable(c) }.into())
     }
 
-    /// The sign near the point: -1, 0 or 1.
+    /// Returns the sign near the point: -1, 0 or 1.
     pub(super) fn sign_of(self, x: &Germ) -> Step<i32> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first() else {
@@ -49,7 +50,7 @@ impl Context {
         self.sign(lead)
     }
 
-    /// The sign of a coefficient for small t.
+    /// Returns the sign of a coefficient for small t.
     pub(in crate::normal) fn sign(self, c: &Sum) -> Step<i32> {
         if let Some(q) = c.fraction() {
             return Ok(if q.is_positive() { 1 } else { -i32::from(q.is_negative()) });
@@ -73,7 +74,7 @@ impl Context {
         Err(SeriesError::Undecided { what: readable(c) }.into())
     }
 
-    /// Whether `e^P` grows beyond all powers; else it vanishes faster than all.
+    /// Returns true if `e^P` grows beyond all powers; else it vanishes faster than all.
     pub(in crate::normal) fn grows(self, growth: &BTreeMap<i32, Sum>) -> Step<bool> {
         if self.two_sided {
             return Err(SeriesError::Essential.into());
@@ -89,8 +90,8 @@ fn is_plain((atom, _): &(crate::normal::atoms::Atom, i32)) -> bool {
     matches!(atom, crate::normal::atoms::Atom::Symbol(_) | crate::normal::atoms::Atom::Pi)
 }
 
-/// The coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is within other
-/// things too.
+/// Returns the coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is
+/// within other things too.
 pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     let log = logarithm_of_t();
     let top = c.terms().keys().map(|p| p.exponent(&log)).max()?;
@@ -108,12 +109,12 @@ pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     Some((Sum::of(top_terms), top))
 }
 
-/// Whether an input occurs.
+/// Returns true if an input occurs.
 pub(in crate::normal) fn mentions(c: &Sum, name: &str) -> bool {
     write::expression(c).is_ok_and(|e| e.symbols().iter().any(|s| s == name))
 }
 
-/// The value at one of a few points, and a bound of its error.
+/// Returns the value at one of a few points, and a bound of its error.
 fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     let expression = write::expression(c).ok()?;
     let line = Line::new(&expression).ok()?;
@@ -129,13 +130,14 @@ fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
     bounded(&line, &values).map(|b| (b.value, b.error))
 }
 
-/// A coefficient for people.
+/// Returns a coefficient for people.
 fn readable(c: &Sum) -> String {
     Normal(c.clone()).to_string().replace('\u{0}', "")
 }
 
 impl Germ {
-    /// The limit of the coefficient of t^0 as t goes to 0: a form, or the sign of an infinite one.
+    /// Returns the limit of the coefficient of t^0 as t goes to 0: a form, or the sign of an
+    /// infinite one.
     pub(in crate::normal) fn limit_of(context: Context, c: &Sum) -> Step<Result<Sum, i32>> {
         if !mentions(c, super::LOGARITHM) {
             return Ok(Ok(c.clone()));

@@ -9,8 +9,8 @@ use super::{
     polynomial::{Poly, difference, product, trimmed},
 };
 
-/// The factors of f modulo the least `p^(2^k)` above a bound, and that modulus. f and its factors
-/// modulo p have leading coefficient 1 there, the factors no common ones.
+/// Returns the factors of f modulo the least `p^(2^k)` above a bound, and that modulus. f and its
+/// factors modulo p have leading coefficient 1 there, the factors no common ones.
 pub(super) fn lifted(
     f: &Poly,
     factors: &[Residues],
@@ -42,7 +42,7 @@ fn tree(f: Poly, factors: &[Residues], p: u64, modulus: &BigInt, out: &mut Vec<P
     tree(h, right, p, modulus, out);
 }
 
-/// `f = g h` modulo p lifted to a power of p by steps that square the modulus.
+/// Lifts `f = g h` modulo p to a power of p by steps that square the modulus.
 fn pair(f: &Poly, g: &Residues, h: &Residues, p: u64, modulus: &BigInt) -> (Poly, Poly) {
     let (s, t) = modular::cofactors(g, h, p);
     let big = |list: &Residues| list.iter().map(|c| BigInt::from(*c)).collect::<Poly>();

@@ -24,11 +24,11 @@ use polynomial::{derivative, difference, is_square_free_modulo};
 /// those that are numbers.
 pub(super) struct Factorization {
     pub(super) factors: Vec<(Poly, usize)>,
-    /// Whether every factor is known to be irreducible.
+    /// True if every factor is known to be irreducible.
     pub(super) is_complete: bool,
 }
 
-/// The factors of a polynomial that is not 0, but for its content.
+/// Returns the factors of a polynomial that is not 0, but for its content.
 pub(super) fn factorization(f: &Poly) -> Factorization {
     let mut f = primitive(f);
     let mut out = Factorization { factors: Vec::new(), is_complete: true };

@@ -32,7 +32,7 @@ fn trimmed(mut f: Residues) -> Residues {
     f
 }
 
-/// `a^e`.
+/// Computes `a^e`.
 fn power(mut a: u64, mut e: u64, p: u64) -> u64 {
     let mut out = 1;
     while e > 0 {
@@ -95,7 +95,7 @@ pub(super) fn divided(f: &Residues, g: &Residues, p: u64) -> (Residues, Residues
     (out, trimmed(rest))
 }
 
-/// The greatest common divisor, with leading coefficient 1.
+/// Returns the greatest common divisor, with leading coefficient 1.
 pub(super) fn gcd(f: &Residues, g: &Residues, p: u64) -> Residues {
     let (mut f, mut g) = (f.clone(), g.clone());
     while !g.is_empty() {
@@ -166,7 +166,8 @@ pub(super) fn by_degree(f: &Residues, p: u64) -> Vec<(Residues, usize)> {
     out
 }
 
-/// The irreducible factors of a product of such of one degree d: Cantor and Zassenhaus, for odd p.
+/// Returns the irreducible factors of a product of such of one degree d: Cantor and Zassenhaus, for
+/// odd p.
 pub(super) fn equal_degree(
     f: &Residues,
     d: usize,
@@ -197,7 +198,7 @@ pub(super) fn equal_degree(
     out
 }
 
-/// `a^((p^d - 1)/2) = (a^(1 + p + … + p^(d-1)))^((p - 1)/2)`.
+/// Computes `a^((p^d - 1)/2) = (a^(1 + p + … + p^(d-1)))^((p - 1)/2)`.
 fn half_power(a: &Residues, d: usize, modulus: &Residues, p: u64) -> Residues {
     let (mut conjugate, mut norm) = (a.clone(), a.clone());
     for _ in 1..d {

@@ -9,7 +9,7 @@ use super::modular::{self, PRIMES};
 /// Coefficients from the constant one on; the last is not 0. Zero has none.
 pub(in crate::normal) type Poly = Vec<BigInt>;
 
-/// The degree; 0 for zero.
+/// Returns the degree; 0 for zero.
 pub(in crate::normal) fn degree(f: &Poly) -> usize {
     f.len().saturating_sub(1)
 }
@@ -47,7 +47,8 @@ pub(super) fn derivative(f: &Poly) -> Poly {
     f.iter().enumerate().skip(1).map(|(k, c)| c * k).collect()
 }
 
-/// Without the greatest common divisor of its coefficients, the leading one positive.
+/// Returns the primitive part: without the greatest common divisor of its coefficients, the leading
+/// one positive.
 pub(in crate::normal) fn primitive(f: &Poly) -> Poly {
     let content = f.iter().fold(BigInt::zero(), |d, c| d.gcd(c));
     match f.last() {
@@ -59,7 +60,7 @@ pub(in crate::normal) fn primitive(f: &Poly) -> Poly {
     }
 }
 
-/// `f / g` if the quotient is a polynomial over the integers.
+/// Computes `f / g` if the quotient is a polynomial over the integers.
 pub(in crate::normal) fn exact_quotient(f: &Poly, g: &Poly) -> Option<Poly> {
     let lead = g.last()?;
     let mut rest = f.clone();
@@ -81,8 +82,8 @@ pub(in crate::normal) fn exact_quotient(f: &Poly, g: &Poly) -> Option<Poly> {
     rest.iter().all(Zero::is_zero).then_some(out)
 }
 
-/// The greatest common divisor, primitive, from those modulo primes by the Chinese remainder
-/// theorem.
+/// Returns the greatest common divisor, primitive, from those modulo primes by the Chinese
+/// remainder theorem.
 pub(in crate::normal) fn gcd(f: &Poly, g: &Poly) -> Poly {
     let (f, g) = (primitive(f), primitive(g));
     let (Some(a), Some(b)) = (f.last(), g.last()) else { return if f.is_empty() { g } else { f } };
@@ -135,7 +136,7 @@ fn combined(all: &mut Poly, modulus: &mut BigInt, image: &[u64], p: u64) -> bool
     same
 }
 
-/// The residue between plus and minus half of the modulus.
+/// Returns the residue between plus and minus half of the modulus.
 pub(super) fn centred(c: &BigInt, modulus: &BigInt) -> BigInt {
     let c = c.mod_floor(modulus);
     if &c * 2 > *modulus { c - modulus } else { c }

@@ -17,7 +17,7 @@ const POINTS: [i64; 4] = [0, 1, -1, 2];
 /// Primes whose factors are counted.
 const TRIED: usize = 6;
 
-/// The factors of a primitive f without repeated ones, and whether all are irreducible.
+/// Returns the factors of a primitive f without repeated ones, and whether all are irreducible.
 pub(super) fn factors(f: &Poly) -> (Vec<Poly>, bool) {
     if degree(f) < 2 {
         return (vec![f.clone()], true);
@@ -41,8 +41,8 @@ pub(super) fn factors(f: &Poly) -> (Vec<Poly>, bool) {
 /// Products of the factors of one degree, with that degree.
 type ByDegree = Vec<(Residues, usize)>;
 
-/// The prime with the fewest factors, the products of those of one degree, and which degrees
-/// factors over the integers may have.
+/// Returns the prime with the fewest factors, the products of those of one degree, and which
+/// degrees factors over the integers may have.
 fn best_prime(f: &Poly) -> Option<(u64, ByDegree, Vec<bool>)> {
     let mut degrees = vec![true; f.len()];
     let mut best: Option<(usize, u64, ByDegree)> = None;
@@ -66,7 +66,8 @@ fn best_prime(f: &Poly) -> Option<(u64, ByDegree, Vec<bool>)> {
     best.map(|(_, p, parts)| (p, parts, degrees))
 }
 
-/// At least the coefficients of `lead(f) g / lead(g)` for each factor g: Mignotte.
+/// Returns the Mignotte bound: at least the coefficients of `lead(f) g / lead(g)` for each factor
+/// g.
 fn coefficient_bound(f: &Poly) -> BigInt {
     let squares: BigInt = f.iter().map(|c| c * c).sum();
     let lead = f.last().map_or_else(BigInt::one, Signed::abs);
@@ -128,7 +129,7 @@ impl Recombination {
         self.values = values.filter(|(value, _)| !value.is_zero()).collect();
     }
 
-    /// Whether the values of the product of a subset divide those of f.
+    /// Returns true if the values of the product of a subset divide those of f.
     fn values_divide(&self, subset: &[usize], lead: &BigInt) -> bool {
         self.values.iter().all(|(whole, parts)| {
             let value =
@@ -163,7 +164,7 @@ impl Recombination {
         (out, true)
     }
 
-    /// A factor that is the product of so many lifted ones.
+    /// Finds a factor that is the product of a given number of lifted ones.
     fn find(&mut self, size: usize) -> Search {
         let n = self.lifted.len();
         let mut subset: Vec<usize> = (0..size).collect();
@@ -209,7 +210,7 @@ enum Search {
     Spent,
 }
 
-/// The next subset of the numbers below n in lexicographic order.
+/// Advances to the next subset of the numbers below n in lexicographic order.
 pub(in crate::normal) fn advance(subset: &mut [usize], n: usize) -> bool {
     let size = subset.len();
     let Some(k) = (0..size).rev().find(|k| subset[*k] + size - k < n) else { return false };

@@ -17,11 +17,11 @@ use ketgrad_core::{
 pub trait Element: Copy {
     /// The numbers that it is made of.
     type Number: Number;
-    /// The array as a value of the executor.
+    /// Returns the array as a value of the executor.
     fn datum(array: Array<Self>) -> Value<Self::Number>;
-    /// And back.
+    /// Converts a value of the executor to an array.
     fn array(value: Value<Self::Number>) -> Arr<Self>;
-    /// The number that a value of the executor is.
+    /// Returns the number that a value of the executor is.
     fn number(value: Value<Self::Number>) -> Self;
 }
 
@@ -82,7 +82,7 @@ fn list<S: Number>(list: Arr<i64>) -> Value<S> {
     Datum::Ints(Arc::new(list.0))
 }
 
-/// Arrays of one shape, one behind the other along a new first axis.
+/// Stacks arrays of one shape along a new first axis.
 #[track_caller]
 pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
     let mut all: Option<Value<E::Number>> = None;
@@ -96,7 +96,7 @@ pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
     all.map_or_else(Arr::default, E::array)
 }
 
-/// `n` times the row, one behind the other along a new first axis.
+/// Repeats the row `n` times along a new first axis.
 #[track_caller]
 pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
     let row = call("insert_axis", &[E::datum(row.0), Datum::Int(0)]);
@@ -106,9 +106,9 @@ pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
 /// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or
 /// written out.
 pub trait Numbers<S: Number> {
-    /// Its elements.
+    /// Element of the array.
     type Element: Element<Number = S>;
-    /// As a value of the executor.
+    /// Converts to a value of the executor.
     fn value(self) -> Value<S>;
 }
 impl<S: Number, E: Element<Number = S>> Numbers<S> for Arr<E> {
@@ -130,12 +130,12 @@ impl<S: Number, X: Entry<S>, const M: usize> Numbers<S> for [X; M] {
     }
 }
 
-/// What an array of numbers of the kind `S` is written out of, where one is asked for: int literals
+/// Entry of a literal array of numbers of the kind `S`, where one is asked for: int literals
 /// are real there.
 pub trait Entry<S: Number>: Sized {
-    /// What the array is of.
+    /// Element of the array.
     type Element: Element<Number = S>;
-    /// The array.
+    /// Returns the array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
 }
 macro_rules! entries {
@@ -182,11 +182,11 @@ macro_rules! refused {
 }
 refused! { f64 i64 N<S> Z<S> }
 
-/// What stands beside an array of `E`: another one, or a number.
+/// Operand beside an array of `E`: another one, or a number.
 pub trait Beside<E: Element> {
-    /// What they make together.
+    /// Element of the result.
     type Out: Element<Number = E::Number>;
-    /// As a value of the executor.
+    /// Converts to a value of the executor.
     fn operand(self) -> Value<E::Number>;
 }
 macro_rules! beside {
@@ -228,7 +228,7 @@ where
     }
 }
 
-/// What an operand is in Rust.
+/// Type of an operand in Rust.
 macro_rules! operand {
     (Int) => { i64 };
     (Ints) => { Arr<i64> };
@@ -242,7 +242,7 @@ macro_rules! given {
         list($x.fit())
     };
 }
-/// What a function gives, of elements `E`.
+/// Type of the result of a function, of elements `E`.
 macro_rules! result {
     (Array $S:ty, $E:ty) => { Arr<$E> };
     (Number $S:ty, $E:ty) => { $E };
@@ -360,7 +360,7 @@ macro_rules! functions {
             pub fn fold_in(key: impl Fit<i64>, n: impl Fit<i64>) -> i64 {
                 threefry(key.fit(), n.fit())
             }
-            /// Two keys of one.
+            /// Returns two keys of one.
             pub fn split(key: impl Fit<i64>) -> (i64, i64) {
                 let key = key.fit();
                 (threefry(key, 0), threefry(key, 1))
@@ -375,7 +375,7 @@ macro_rules! functions {
             pub fn randn<S: Number>(key: impl Fit<i64>, lengths: impl Fit<Arr<i64>>) -> Arr<N<S>> {
                 N::array(call::<S>("randn", &[Datum::Int(key.fit()), list(lengths.fit())]))
             }
-            /// An array of one number.
+            /// Returns an array of one number.
             #[track_caller]
             pub fn full<S: Number, X: Bind<S, Out: Element<Number = S>>>(
                 x: X,
@@ -472,7 +472,7 @@ pub(super) fn length(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// What there is, or a panic at the caller.
+/// Returns the result, or panics at the caller.
 #[track_caller]
 pub(super) fn sure<T>(result: Result<T, ArrayError>) -> T {
     match result {

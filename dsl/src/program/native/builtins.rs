@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// What `real(n)` takes.
+/// Argument of `real(n)`.
 pub trait Whole<S> {
-    /// What it gives.
+    /// Type of the result.
     type Out;
-    /// It as a real number.
+    /// Converts to a real number.
     fn whole(self) -> Self::Out;
 }
 macro_rules! whole {
@@ -32,7 +32,7 @@ whole! {
 
 /// An int or an array of such, where `cmp` takes one.
 pub trait Ordinal {
-    /// It for the executor.
+    /// Converts to a value of the executor.
     fn ordinal<S: Number>(self) -> Value<S>;
 }
 impl Ordinal for i64 {
@@ -50,7 +50,7 @@ impl Ordinal for &Arr<i64> {
         self.clone().ordinal()
     }
 }
-/// What `cmp(n, m)` takes and gives.
+/// Arguments and result of `cmp(n, m)`.
 pub trait Compared<S, Y> {
     /// A number of two ints, else an array.
     type Out;
@@ -77,11 +77,11 @@ compared! {
 
 /// An array, looked at.
 pub trait Items {
-    /// Its elements.
+    /// Element of the list.
     type Item;
-    /// All of them.
+    /// Returns all of them.
     fn items(&self) -> &[Self::Item];
-    /// The length along each axis.
+    /// Returns the length along each axis.
     fn shape(&self) -> ketgrad_core::array::Shape;
 }
 impl<T> Items for Arr<T> {
@@ -116,14 +116,14 @@ macro_rules! written {
     )*};
 }
 written! { [S,] N<S>; [S,] Z<S>; [] f64; [] i64; }
-/// The sum in the order of the executor.
+/// Returns the sum in the order of the executor.
 fn summed<S: Ring>(items: impl Iterator<Item = S>) -> S {
     ketgrad_core::array::sum(&items.collect::<Vec<_>>())
 }
 
 /// Numbers that can be summed.
 pub trait Sum: Copy {
-    /// The sum.
+    /// Returns the sum.
     fn total(items: &[Self]) -> Self;
 }
 impl<S: Number> Sum for N<S> {
@@ -137,28 +137,28 @@ impl<S: Number> Sum for Z<S> {
     }
 }
 impl<T> Arr<T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> i64 {
         length(self.0.len())
     }
-    /// The length along each axis.
+    /// Returns the length along each axis.
     #[must_use]
     pub fn shape(&self) -> Arr<i64> {
         array_functions::shape(self)
     }
-    /// The length along an axis.
+    /// Returns the length along an axis.
     #[must_use]
     #[track_caller]
     pub fn dim(&self, axis: impl Fit<i64>) -> i64 {
         array_functions::dim(self, axis)
     }
-    /// Whether there are none.
+    /// Returns true if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// The sum of the elements.
+    /// Returns the sum of the elements.
     #[must_use]
     pub fn sum(&self) -> T
     where

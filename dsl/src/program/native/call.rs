@@ -30,8 +30,8 @@ thread_local! {
     static COMPILED: RefCell<Compiled> = RefCell::default();
 }
 
-/// The function of the language with that name. Where it has no value, for shapes that do not fit
-/// as a rule, it panics at the caller, as an index beyond the end does.
+/// Calls the function of the language with that name. Where it has no value, for shapes that do
+/// not fit as a rule, it panics at the caller, as an index beyond the end does.
 #[track_caller]
 pub(super) fn call<S: Number>(name: &'static str, args: &[Value<S>]) -> Value<S> {
     match run(name, args) {
@@ -84,8 +84,8 @@ thread_local! {
     static TRANSFORMED: RefCell<Transformed> = RefCell::default();
 }
 
-/// A transform of a function of a `program!`, which gives a `K`: made by the engines of the IR for
-/// the first call.
+/// Runs a transform of a function of a `program!`, which gives a `K`: made by the engines of the
+/// IR for the first call.
 #[track_caller]
 pub fn transform<S: Number, K: Shape>(
     origin: &Origin,
@@ -119,7 +119,7 @@ fn run_transform<S: Number>(
     code.call(&mut Machine::new(), &NoHost, &Limits::default(), args).map_err(|e| e.to_string())
 }
 
-/// What functions of arrays take.
+/// Returns the kind of the argument of functions of arrays.
 fn kind<S: Number>(value: &Value<S>) -> Kind {
     match value {
         Datum::Real(_) => Kind::Real,

@@ -61,15 +61,15 @@ operators! {
     Div div DivAssign div_assign;
 }
 
-/// What `step` takes: an array, and an array or a number.
+/// Arguments of `step`: an array, and an array or a number.
 pub trait Stepped<R> {
-    /// What it gives.
+    /// Type of the result.
     type Out;
     /// 1 where the first is at least the second, else 0.
     fn stepped(self, other: R) -> Self::Out;
 }
 
-/// What holds for arrays by value and by reference.
+/// Implementations for arrays by value and by reference.
 macro_rules! both {
     ($($A:ty: |$x:ident| $value:expr;)*) => {$(
         impl<E: Element> Neg for $A {
@@ -136,7 +136,7 @@ both! {
     &Arr<E>: |x| E::datum(x.0.clone());
 }
 
-/// What holds for arrays of real numbers by value and by reference.
+/// Implementations for arrays of real numbers by value and by reference.
 macro_rules! both_real {
     ($($A:ty: |$x:ident| $value:expr;)*) => {$(
         impl<S: Number> RealNumeric for $A {

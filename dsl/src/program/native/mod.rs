@@ -60,30 +60,30 @@ impl<T> Default for Arr<T> {
     }
 }
 
-// What becomes what.
+// Conversions.
 
-/// What can be used as a value: a variable that is initialised with it owns an `Out`.
+/// Type that can be used as a value: a variable that is initialised with it owns an `Out`.
 pub trait Bind<S> {
     /// The value.
     type Out;
-    /// The value.
+    /// Returns the value.
     fn bind(self) -> Self::Out;
 }
 
-/// What can stand where a `T` is expected.
+/// Type that is accepted where a `T` is expected.
 pub trait Fit<T> {
-    /// The value.
+    /// Returns the value.
     fn fit(self) -> T;
 }
 
-/// `x` as a `T`.
+/// Converts `x` to a `T`.
 pub fn fit<T, X: Fit<T>>(x: X) -> T {
     x.fit()
 }
 
-/// What an immutable variable holds: numbers as they are, arrays by reference.
+/// Type that an immutable variable holds: numbers as they are, arrays by reference.
 pub trait Hold {
-    /// It.
+    /// Held value.
     type Held<'a>
     where
         Self: 'a;
@@ -180,13 +180,13 @@ impl<S, X: Bind<S, Out: Item>, const M: usize> Bind<S> for [X; M] {
     }
 }
 
-/// What an array is written out of: numbers, and arrays, which are stacked.
+/// Entry of a literal array: numbers, and arrays, which are stacked.
 pub trait Item: Sized {
-    /// What the array is of.
+    /// Element of the array.
     type Element;
-    /// The array.
+    /// Returns the array.
     fn together(items: Vec<Self>) -> Arr<Self::Element>;
-    /// `n` times itself.
+    /// Returns an array of `n` times itself.
     fn repeated(self, n: i64) -> Arr<Self::Element>;
 }
 macro_rules! items {
@@ -235,7 +235,7 @@ pub struct Fill<X>(pub X, pub i64);
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<X>(pub X, pub i64);
 
-/// `n` times `x`; a negative length is none.
+/// Returns an array of `n` times `x`; a negative length is none.
 fn fill<T: Clone>(x: T, n: i64) -> Arr<T> {
     Arr(vec![x; usize::try_from(n).unwrap_or(0)].into())
 }

@@ -1,4 +1,4 @@
-//! What the functions of the language take and do on native values: one trait for each sort of
+//! Functions of the language on native values: one trait for each sort of
 //! function.
 
 use super::*;
@@ -7,14 +7,14 @@ use super::*;
 pub trait Numeric: Sized {
     /// A number of the same kind; on literals an `f64`, which rustc computes with.
     type Out;
-    /// An operation on it.
+    /// Applies an operation.
     fn number1(self, op: Number1) -> Self::Out;
 }
 /// Two numbers and what they make together.
 pub trait Common<R>: Sized {
-    /// It.
+    /// Common result.
     type Out;
-    /// An operation on them.
+    /// Applies an operation to both.
     fn number2(self, op: Number2, other: R) -> Self::Out;
 }
 impl<S: Number> Numeric for N<S> {
@@ -73,23 +73,23 @@ macro_rules! common_literals {
 }
 common_literals! { f64, f64; f64, i64; i64, f64; i64, i64; }
 
-/// What every kind of number can do, besides the functions of one number.
+/// Operations of every kind of number, besides the functions of one number.
 pub trait Parts {
-    /// Its real numbers.
+    /// Real counterpart.
     type Real;
-    /// Its complex numbers.
+    /// Complex counterpart.
     type Complex;
-    /// The modulus.
+    /// Returns the modulus.
     fn abs_(self) -> Self::Real;
-    /// Its square.
+    /// Returns the squared modulus.
     fn abs2_(self) -> Self::Real;
-    /// The real part.
+    /// Returns the real part.
     fn re_(self) -> Self::Real;
-    /// The imaginary part.
+    /// Returns the imaginary part.
     fn im_(self) -> Self::Real;
-    /// The angle.
+    /// Returns the angle.
     fn arg_(self) -> Self::Real;
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     fn conj_(self) -> Self::Complex;
 }
 impl<S: Number> Parts for N<S> {
@@ -171,9 +171,9 @@ pub(super) fn on_reals<S: Number>(op: Real2, x: N<S>, y: N<S>) -> N<S> {
 pub trait RealNumeric {
     /// A real number; on literals an `f64`.
     type Out;
-    /// An operation on it.
+    /// Applies an operation.
     fn real1(self, op: Real1) -> Self::Out;
-    /// The n-th derivative of digamma.
+    /// Returns the n-th derivative of digamma.
     fn polygamma_(self, n: i64) -> Self::Out;
 }
 impl<S: Number> RealNumeric for N<S> {
@@ -215,16 +215,16 @@ impl RealNumeric for i64 {
 
 /// Two real numbers.
 pub trait RealCommon<R> {
-    /// What they make together.
+    /// Type of the result.
     type Out;
-    /// An operation on them.
+    /// Applies an operation to both.
     fn real2(self, op: Real2, other: R) -> Self::Out;
 }
-/// What `complex` takes.
+/// Arguments of `complex`.
 pub trait Assembled<S, R> {
-    /// What it gives.
+    /// Type of the result.
     type Out;
-    /// The complex number of a real and an imaginary part.
+    /// Returns the complex number of a real and an imaginary part.
     fn assembled(self, other: R) -> Self::Out;
 }
 macro_rules! real_common {
@@ -263,9 +263,9 @@ real_common! { @literals f64, f64; f64, i64; i64, f64; i64, i64; }
 
 /// `x^n`
 pub trait Power {
-    /// What it gives.
+    /// Type of the result.
     type Out;
-    /// The power.
+    /// Returns the power.
     fn power(self, n: i64) -> Self::Out;
 }
 impl<S: Number> Power for N<S> {
@@ -291,9 +291,9 @@ impl Power for f64 {
 pub trait MinMax<R> {
     /// One of them.
     type Out;
-    /// The lesser one.
+    /// Returns the lesser one.
     fn min_(self, other: R) -> Self::Out;
-    /// The greater one.
+    /// Returns the greater one.
     fn max_(self, other: R) -> Self::Out;
 }
 macro_rules! min_max {
@@ -324,7 +324,7 @@ impl MinMax<i64> for i64 {
 pub trait Either<R> {
     /// One of them.
     type Out;
-    /// The first if the condition holds, else the second.
+    /// Returns the first if the condition holds, else the second.
     fn either(condition: bool, a: Self, b: R) -> Self::Out;
 }
 macro_rules! either {
@@ -352,7 +352,7 @@ impl Either<f64> for f64 {
     }
 }
 
-/// `a + b i`, computed as the executor of the IR does.
+/// Computes `a + b i` as the executor of the IR does.
 fn from_parts<S: Number>(re: S, im: S) -> Complex<S> {
     let real = complex(re);
     if im.is_exact_zero() {

@@ -7,9 +7,9 @@ use std::{
 
 use super::*;
 
-/// What may stand beside a real number: another one, or a literal.
+/// Right operand beside a real number: another one, or a literal.
 pub trait RealOperand<S> {
-    /// It.
+    /// Returns the real number.
     fn real(self) -> S;
 }
 impl<S> RealOperand<S> for N<S> {
@@ -131,21 +131,21 @@ macro_rules! indices {
 }
 indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
 
-/// The place of the element with these indices, one for each axis.
+/// Returns the place of the element with these indices, one for each axis.
 #[track_caller]
 fn at(shape: &[usize], indices: &[i64]) -> usize {
     place(sure(ketgrad_core::array::place(shape, indices)))
 }
 
-/// An index; a negative one is outside of every array.
+/// Converts an index; a negative one is outside of every array.
 #[inline]
 fn place(i: i64) -> usize {
     usize::try_from(i).unwrap_or(usize::MAX)
 }
 
-/// What can be compared with what.
+/// Pairs of types that can be compared.
 pub trait Alike<R> {
-    /// The order of the two; `None` where one is NaN.
+    /// Returns the order of the two; `None` where one is NaN.
     fn order(self, other: R) -> Option<Ordering>;
 }
 macro_rules! alike {
@@ -169,7 +169,7 @@ alike! {
     [] f64, f64: |a, b| a.partial_cmp(&b);
     [] f64, i64: |a, b| a.partial_cmp(&(b as f64));
     [] i64, f64: |a, b| (a as f64).partial_cmp(&b);
-    // As above: only the staged body says that complex numbers have no order.
+    // As above, only the staged body reports that complex numbers have no order.
     [S: Number] Z<S>, Z<S>: |_a, _b| None;
     [S: Number] Z<S>, f64: |_a, _b| None;
     [S: Number] Z<S>, N<S>: |_a, _b| None;
@@ -194,13 +194,13 @@ impl<S: Number, R> std::ops::BitXor<R> for N<S> {
     }
 }
 
-/// A comparison in a condition.
+/// Returns a comparison in a condition.
 #[inline]
 pub fn compare<A: Alike<B>, B>(op: Compare, a: A, b: B) -> bool {
     op.holds(a.order(b))
 }
 
-/// A truth value in a condition.
+/// Returns a truth value in a condition.
 #[inline]
 pub fn truth(x: impl Fit<bool>) -> bool {
     x.fit()

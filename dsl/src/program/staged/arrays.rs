@@ -11,10 +11,10 @@ use ketgrad_core::{ir::Int2, staging::Composed};
     label = "expected an array of real or complex numbers"
 )]
 pub trait NumberArray: Operand {
-    /// What it is of.
+    /// Kind of the element.
     type Element: Single;
 }
-/// What arrays of numbers are of.
+/// Kinds of the elements of arrays of numbers.
 pub trait Single: NumberKind {
     /// The kind of the array.
     type Array: Numbers;
@@ -41,10 +41,10 @@ impl<X: Entry, const M: usize> NumberArray for [X; M] {
     type Element = X::Element;
 }
 
-/// What an array of real or complex numbers is written out of, where one is asked for: int literals
+/// Entry of a literal array of real or complex numbers, where one is asked for: int literals
 /// are real there.
 pub trait Entry: Operand {
-    /// What the array is of.
+    /// Kind of the element of the array.
     type Element: Single;
 }
 macro_rules! entries {
@@ -142,7 +142,7 @@ negative! {
     Ex<Array<C>> => Array<C>; &Ex<Array<C>> => Array<C>;
 }
 
-/// A function of the language by its name.
+/// Writes a call of a function of the language by its name.
 #[track_caller]
 fn named<K: Shape<Staged = Ex<K>>>(name: &str, args: &[Given]) -> Ex<K> {
     match Builtin::by_name(name) {
@@ -165,7 +165,7 @@ macro_rules! given {
         $x.given(Some(&<Array<i64> as Shape>::kind()))
     };
 }
-/// What a function gives, of elements `E`.
+/// Kind of the result of a function, of elements `E`.
 macro_rules! result {
     (Array $E:ty) => { Ex<<$E as Single>::Array> };
     (Number $E:ty) => { Ex<$E> };
@@ -261,7 +261,7 @@ macro_rules! functions {
             pub fn fold_in(key: impl Fit<Ex<i64>>, n: impl Fit<Ex<i64>>) -> Ex<i64> {
                 builtin(Builtin::Int2(Int2::FoldIn), &[key.given(None), n.given(None)])
             }
-            /// Two keys of one.
+            /// Returns two keys of one.
             #[track_caller]
             pub fn split(key: impl Fit<Ex<i64>>) -> (Ex<i64>, Ex<i64>) {
                 let key: Ex<i64> = builtin(Builtin::Key, &[key.given(None)]);
@@ -277,7 +277,7 @@ macro_rules! functions {
             pub fn randn(key: impl Fit<Ex<i64>>, lengths: impl Fit<Ex<Array<i64>>>) -> Ex<Array<f64>> {
                 named("randn", &[key.given(None), given!(Ints lengths)])
             }
-            /// An array of one number.
+            /// Returns an array of one number.
             #[track_caller]
             pub fn full<X: Numeric<Kind: Single>>(
                 x: X,

@@ -9,7 +9,7 @@ use super::*;
     note = "an int becomes a real number by `real(n)`"
 )]
 pub trait Numeric: Operand {
-    /// Its kind.
+    /// Kind of the value.
     type Kind: Numbers;
 }
 macro_rules! numeric {
@@ -64,9 +64,9 @@ pub trait NumberKind: Numbers {}
 impl NumberKind for f64 {}
 impl NumberKind for C {}
 
-/// What two kinds make together: complex if one is, an array if one is.
+/// Common kind of two kinds: complex if one is, an array if one is.
 pub trait Join<K>: Numbers {
-    /// It.
+    /// Common kind.
     type Out: Numbers;
 }
 macro_rules! joins {
@@ -113,7 +113,7 @@ extremes! { alike Ex<Array<f64>>, Ex<Array<f64>>; &Ex<Array<f64>>, &Ex<Array<f64
 /// Two values of which `select` chooses one.
 #[diagnostic::on_unimplemented(message = "`select` cannot choose between `{Self}` and `{R}`")]
 pub trait Either<R>: Operand {
-    /// What it gives.
+    /// Kind of the result.
     type Kind: Shape<Staged = Ex<Self::Kind>>;
 }
 macro_rules! either {
@@ -374,10 +374,10 @@ where
         builtin(Builtin::Sum, &[self.given(None)])
     }
 }
-/// What `real(n)` takes: an int, or a number that is real already; or an array of such.
+/// Argument of `real(n)`: an int, or a number that is real already; or an array of such.
 #[diagnostic::on_unimplemented(message = "`real` takes an int or a real number, not `{Self}`")]
 pub trait Whole: Operand {
-    /// What it gives.
+    /// Kind of the result.
     type Kind: Shape<Staged = Ex<Self::Kind>>;
 }
 macro_rules! whole {
@@ -388,10 +388,10 @@ whole! {
     Ex<Array<f64>> => Array<f64>; &Ex<Array<f64>> => Array<f64>;
 }
 
-/// What `cmp` takes: an int or an array of such.
+/// Argument of `cmp`: an int or an array of such.
 #[diagnostic::on_unimplemented(message = "`cmp` takes ints or arrays of ints, not `{Self}`")]
 pub trait Ordinal: Operand {
-    /// What it gives alone.
+    /// Kind of the result for a single argument.
     type Kind: Shape<Staged = Ex<Self::Kind>>;
 }
 macro_rules! ordinal {

@@ -6,9 +6,9 @@
 //! and names what it stands for: a variable, a field of another handle, or a value. It is read when
 //! an operator uses it, so that a variable gives what it holds at that moment.
 //!
-//! What the language means is decided by [`Stage`], as for program text; the types here only let
-//! rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number, `Ex<i64>` an
-//! int.
+//! The meaning of the language is decided by [`Stage`], as for program text; the types here only
+//! let rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number,
+//! `Ex<i64>` an int.
 //!
 //! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression
 //! begins. What the macro itself writes (a comparison, a new element, a loop's counter, a constant)
@@ -56,7 +56,7 @@ impl<K> Clone for Ex<K> {
 }
 impl<K> Copy for Ex<K> {}
 
-/// What a handle stands for.
+/// Node that a handle refers to.
 #[derive(Clone, Copy, Debug)]
 enum Node {
     Given(Given),
@@ -65,7 +65,7 @@ enum Node {
     Field(u32, usize),
 }
 
-/// What a call by name becomes.
+/// Target of a call by name.
 #[derive(Clone, Copy, Debug)]
 pub enum Callee {
     /// A function of the program.
@@ -77,9 +77,9 @@ pub enum Callee {
 /// The program on its way.
 #[derive(Debug, Default)]
 pub struct Module {
-    /// Its functions.
+    /// Program that holds the functions.
     pub program: Program,
-    /// What can be called, by the path of its definition.
+    /// Functions that can be called, by the path of their definition.
     pub callees: HashMap<&'static str, Callee>,
     /// The transforms of functions that bodies call.
     pub transforms: Transforms,
@@ -88,7 +88,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// A transform of the function with that path.
+    /// Returns a transform of the function with that path.
     pub fn transformed(
         &mut self,
         path: &str,
@@ -150,7 +150,7 @@ impl Building {
         self.nodes.push(node);
         u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
     }
-    /// The value that a handle stands for, here and now.
+    /// Returns the current value of a handle.
     fn read(&mut self, node: u32) -> Given {
         match self.nodes.get(node as usize) {
             Some(Node::Given(given)) => *given,
@@ -193,7 +193,7 @@ impl Building {
     }
 }
 
-/// What stands for a value that is missing.
+/// Placeholder for a value that is missing.
 pub(super) trait Missing {
     fn missing() -> Self;
 }
@@ -214,25 +214,25 @@ pub(super) fn sure<T: Missing>(result: Result<T, Misfit>) -> T {
     })
 }
 
-/// Says that what follows stands at the caller's.
+/// Sets the location of what follows to that of the caller.
 #[track_caller]
 pub(super) fn here() {
     let at = Location::caller();
     with(|b| b.stage.b.set_position(Position::new(at.line(), at.column())));
 }
 
-/// What can be used as a value: handles, literals, and tuples, arrays and structs of them.
+/// Type that can be used as a value: handles, literals, and tuples, arrays and structs of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value of a program",
     label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
 )]
 pub trait Operand {
-    /// Its value; `hint` is the kind it should have, for the literals in it.
+    /// Returns the value; `hint` is the kind that it should have, for the literals in it.
     fn given(self, hint: Option<&Kind>) -> Given;
-    /// The handle that it is.
+    /// Returns the handle that it is.
     fn handle(&self) -> Option<u32>;
-    /// The elements of what is written out, in row-major order, each of the kind `hint`, and their
-    /// shape; itself, and no shape, if it is not.
+    /// Returns the elements of what is written out, in row-major order, each of the kind `hint`,
+    /// and their shape; itself, and no shape, if it is not.
     fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>)
     where
         Self: Sized,
@@ -241,15 +241,15 @@ pub trait Operand {
     }
 }
 
-/// What variables hold: a handle, or a tuple or a struct of them.
+/// Type that variables hold: a handle, or a tuple or a struct of them.
 pub trait Handle: Operand + Copy {
-    /// The handle to a node.
+    /// Returns the handle to a node.
     fn of(node: u32) -> Self;
-    /// Its kind.
+    /// Returns the kind of the value.
     fn kind() -> Kind;
 }
 
-/// What a variable that is initialised with it holds.
+/// Type that a variable initialised with it holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value of a program",
     label = "expected a number, an int, a bool, an array, a tuple or a struct of the program"
@@ -259,7 +259,7 @@ pub trait Bind: Operand {
     type Out: Handle;
 }
 
-/// What can stand where a value of kind `T` is expected.
+/// Type that is accepted where a value of kind `T` is expected.
 #[diagnostic::on_unimplemented(
     message = "expected a value of kind `{T}`, given `{Self}`",
     label = "this is `{Self}`",
@@ -362,7 +362,7 @@ impl<X: Bind<Out: Item>, const M: usize> Bind for [X; M] {
     type Out = <X::Out as Item>::Array;
 }
 
-/// What an array is written out of: numbers, and arrays, which are stacked.
+/// Entry of a literal array: numbers, and arrays, which are stacked.
 pub trait Item: Handle {
     /// The array.
     type Array: Handle;
@@ -434,7 +434,7 @@ where
 }
 impl<E: Single, X: Fit<Ex<Array<E>>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Rows<X, M> {}
 
-/// The whole whose fields these handles are, in order and all of them.
+/// Returns the whole whose fields these handles are, in order and all of them.
 pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
     with(|b| {
         let mut of = None;
@@ -450,18 +450,18 @@ pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
     })
 }
 
-/// The value of a handle.
+/// Returns the value of a handle.
 pub fn read(node: u32) -> Given {
     with(|b| b.read(node))
 }
 
-/// The handle to a field.
+/// Returns the handle to a field.
 #[must_use]
 pub fn field(node: u32, k: usize) -> u32 {
     with(|b| b.node(Node::Field(node, k)))
 }
 
-/// A struct of its fields, in the order of its kind.
+/// Returns a struct of its fields, in the order of its kind.
 pub fn structure(kind: &Kind, fields: &[Given]) -> Given {
     with(|b| sure(b.stage.structure(kind, fields)))
 }
@@ -501,12 +501,12 @@ tuples! {
     (A T 0 B U 1 C V 2 D W 3 E X 4 F Y 5 G Z 6 H S 7)
 }
 
-/// The node of a value.
+/// Returns the node of a value.
 pub(super) fn node(given: Given) -> u32 {
     with(|b| b.node(Node::Given(given)))
 }
 
-/// The handle to a value.
+/// Returns the handle to a value.
 pub(super) fn value_of<K: Shape<Staged = Ex<K>>>(given: Given) -> Ex<K> {
     Ex::of(node(given))
 }

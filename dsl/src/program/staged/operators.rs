@@ -127,7 +127,8 @@ pairs! {
     (f64, f64) f64; (f64, i64) f64; (i64, f64) f64; (i64, i64) i64;
 }
 
-/// What a comparison outside of a condition would need: there it would have to be a `bool` of Rust.
+/// Bound that a comparison outside of a condition fails: there it would have to be a `bool` of
+/// Rust.
 #[diagnostic::on_unimplemented(
     message = "program!: a comparison stands only in the condition of an `if` or a `while`",
     label = "compared outside of a condition",
@@ -145,20 +146,20 @@ impl<K, R: ComparisonsStandOnlyInConditions> PartialOrd<R> for Ex<K> {
     }
 }
 
-/// A comparison in a condition.
+/// Writes a comparison in a condition.
 pub fn compare<A: Alike<B>, B: Operand>(op: ketgrad_core::ir::Compare, a: A, b: B) -> Ex<bool> {
     let (x, y) = (a.given(None), b.given(None));
     value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
 }
 
-/// `!c` in a condition. It stands where the instruction before it does: as an operator of the macro
-/// it would stand at the `program!`.
+/// `!c` in a condition. It has the location of the instruction before it: as an operator of
+/// the macro it would be at the `program!`.
 pub fn not(c: Ex<bool>) -> Ex<bool> {
     let c = c.given(None);
     value_of(with(|b| sure(b.stage.not(c))))
 }
 
-/// A truth value in a condition.
+/// Returns a truth value in a condition.
 pub fn truth(x: impl Fit<Ex<bool>>) -> Ex<bool> {
     value_of(x.given(None))
 }
@@ -175,7 +176,7 @@ fn leaked<K: Shape<Staged = Ex<K>>>(
     table.borrow_mut().entry(node).or_insert_with(|| Box::leak(Box::new(Ex::of(node))))
 }
 
-/// An element.
+/// Returns an element.
 fn element<E: Shape<Staged = Ex<E>>>(
     table: &RefCell<HashMap<u32, &'static Ex<E>>>,
     xs: &Ex<Array<E>>,
@@ -196,7 +197,7 @@ where
 
 /// The indices of an element: one in row-major order, or one for each axis.
 pub trait Indices {
-    /// All of them.
+    /// Returns all of them.
     fn indices(self) -> Vec<Given>;
 }
 impl<I: Fit<Ex<i64>>> Indices for I {

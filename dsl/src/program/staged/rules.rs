@@ -18,7 +18,7 @@ pub struct NoCotangent;
     note = "an input that has no cotangent (an int, a bool, a handle) gets `none`"
 )]
 pub trait Cotangent<B> {
-    /// Its value; nothing where there is none.
+    /// Appends the value; nothing if there is none.
     fn push(self, to: &mut Vec<Given>);
 }
 impl Cotangent<NoCotangent> for none {

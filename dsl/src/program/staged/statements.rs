@@ -1,8 +1,8 @@
-//! What the macro makes of statements: variables, assignment, parameters, `return`, calls.
+//! Expansion of statements: variables, assignment, parameters, `return`, calls.
 
 use super::*;
 
-/// The value of an expression as a handle that no assignment changes.
+/// Returns the value of an expression as a handle that no assignment changes.
 pub fn bind<X: Bind>(x: X) -> X::Out {
     let given = x.given(None);
     X::Out::of(with(|b| {
@@ -11,13 +11,13 @@ pub fn bind<X: Bind>(x: X) -> X::Out {
     }))
 }
 
-/// `let x = e;`
+/// Writes `let x = e;`.
 pub fn declare<X: Bind>(x: X) -> X::Out {
     let given = x.given(None);
     variable(given)
 }
 
-/// `let x: T = e;`
+/// Writes `let x: T = e;`.
 pub fn declare_as<T: Handle, X: Fit<T>>(x: X) -> T {
     let given = fitted::<T>(x);
     variable(given)
@@ -30,7 +30,7 @@ fn variable<T: Handle>(given: Given) -> T {
     }))
 }
 
-/// A value as one of kind `T`.
+/// Returns a value as one of kind `T`.
 pub(in crate::program) fn fitted<T: Handle>(x: impl Fit<T>) -> Given {
     let kind = T::kind();
     let given = x.given(Some(&kind));
@@ -49,7 +49,7 @@ pub fn new<T: Handle>(x: impl Fit<T>) -> New<T> {
 /// Assignment to a variable or a field. It borrows mutably, so that rustc asks for `let mut` where
 /// that is missing.
 pub trait Assign: Handle {
-    /// `x = new`
+    /// Writes `x = new`.
     fn __assign(&mut self, new: New<Self>) {
         if let Some(node) = self.handle() {
             with(|b| b.assign(node, &[], None, new.0));
@@ -59,7 +59,7 @@ pub trait Assign: Handle {
 impl<T: Handle> Assign for T {}
 
 impl<E: Shape<Staged = Ex<E>>> Ex<Array<E>> {
-    /// `xs[i] = new`, `xs[i] op= new`; `xs[(i, j)]` is meant by indices.
+    /// Writes `xs[i] = new` or `xs[i] op= new`; `xs[(i, j)]` is meant by indices.
     pub fn __assign_element(&mut self, i: impl Indices, op: Option<Operator>, new: New<Ex<E>>) {
         let i = i.indices();
         with(|b| b.assign(self.node, &i, op, new.0));
@@ -75,22 +75,22 @@ impl<K: PowersAreWrittenAsPowOrPowi, R> std::ops::BitXor<R> for Ex<K> {
     }
 }
 
-/// What `match` would need.
+/// Bound that a `match` fails.
 #[diagnostic::on_unimplemented(
     message = "program!: there is no `match`: write `if … {{ … }} else if … {{ … }} else {{ … }}`",
     label = "no `match` over this"
 )]
 pub trait Matched {}
-/// Where a `match` stands.
+/// Marks the location of a `match`.
 pub fn there_is_no_match(_: impl Matched) {}
 
-/// A parameter of the function under construction.
+/// Returns a parameter of the function under construction.
 pub fn param<K: Shape>(k: usize) -> K::Staged {
     let value = with(|b| b.stage.b.param(k));
     variable(Given::Value(value))
 }
 
-/// `return e;`, and the value of the body.
+/// Writes `return e;`, and the value of the body.
 pub fn give<T: Handle>(x: impl Fit<T>) {
     let given = fitted::<T>(x);
     with(|b| {
@@ -100,7 +100,7 @@ pub fn give<T: Handle>(x: impl Fit<T>) {
     });
 }
 
-/// A call of a function or a primitive of the program.
+/// Writes a call of a function or a primitive of the program.
 #[track_caller]
 pub fn call<T: Handle>(path: &'static str, args: &[Given]) -> T {
     here();
@@ -114,7 +114,7 @@ pub fn call<T: Handle>(path: &'static str, args: &[Given]) -> T {
     }))
 }
 
-/// A call of a transform of a function, which gives a `K`.
+/// Writes a call of a transform of a function, which gives a `K`.
 #[track_caller]
 pub fn transform<K: Shape>(path: &'static str, transform: Transform, args: &[Given]) -> K::Staged {
     here();
@@ -142,13 +142,13 @@ fn called(b: &mut Building, op: Op, args: &[Given], result: &Kind) -> Given {
 #[derive(Debug)]
 pub struct Argument(Given, Kind);
 
-/// An argument for a parameter of kind `T`.
+/// Returns an argument for a parameter of kind `T`.
 pub fn argument<T: Handle>(x: impl Fit<T>) -> Argument {
     let kind = T::kind();
     Argument(x.given(Some(&kind)), kind)
 }
 
-/// All arguments, each of the kind of its parameter.
+/// Returns all arguments, each of the kind of its parameter.
 #[track_caller]
 pub fn arguments(all: &[Argument]) -> Vec<Given> {
     here();
