@@ -12,12 +12,12 @@
 //! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to
 //!   it.
 //!
-//! Read [`reverse`](reverse()) first: it says which part of the transform stands in which file.
+//! Read [`reverse`](reverse()) first: it says which file implements which part of the transform.
 //!
 //! Both engines take any well-formed function, so they nest in any order and to any depth: the
-//! result of one is an input of the other. A tape is named by a number, its level. [`reverse`]
-//! takes a level above all that the function uses, and for the cotangents of what the function
-//! itself keeps on a tape it uses *that* tape again, in the other direction.
+//! result of one is an input of the other. A tape is identified by a number, its level. [`reverse`]
+//! takes a level above all that the function uses, and for the cotangents of the values that the
+//! function itself pushes to a tape it uses *that* tape again, in the other direction.
 
 mod activity;
 mod compose;
