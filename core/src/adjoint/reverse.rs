@@ -19,14 +19,16 @@
 //!
 //! The steps, one file for each:
 //!
-//! 1. [`normal`](super::normal): one return; every loop has one way in, one way back and a counter.
+//! 1. [`normal`](super::normal): canonical form: one return; every loop has one entry edge, one
+//!    latch and an induction variable.
 //! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a
-//!    cotangent, and where it may differ from zero.
-//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of
-//!    instructions, and [`values`](super::values), how it gets at primal values. A first draft
-//!    shows what is needed.
-//! 4. [`record`](super::record): what of that is recorded, where, and what is computed again.
-//! 5. The walk once more, and here: the primal with its pushes.
+//!    cotangent, and where it may differ from zero (liveness).
+//! 3. [`sweep`](super::sweep): the reverse sweep, with the [`pullbacks`](super::pullbacks) of
+//!    instructions, and [`values`](super::values), how it gets primal values. A first draft shows
+//!    which values are needed.
+//! 4. [`record`](super::record): which of them are recorded, at which blocks, and which are
+//!    recomputed.
+//! 5. The sweep once more, and here: the primal with its pushes.
 //!
 //! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion
 //! is not a special case.

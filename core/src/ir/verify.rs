@@ -4,7 +4,7 @@
 //! **Functions**
 //! 1. The entry block's parameters are the function's, in number and kind.
 //! 2. No edge leads to the entry block.
-//! 3. Every block ends; what it returns has the result kind.
+//! 3. Every block has a terminator; a returned value has the result kind.
 //!
 //! **Values**
 //!
@@ -16,9 +16,9 @@
 //! 6. Operands and result have the kinds of the op ([`Op::result`]); a call's those of the function
 //!    called.
 //! 7. A tuple's operands are the fields of its kind. An array without operands has an array kind.
-//! 8. An instruction has a result exactly if its op gives one.
+//! 8. An instruction has a result exactly if its op has one.
 //!
-//! These hold of instructions that stand in no block, too.
+//! These hold for instructions that are in no block, too.
 //!
 //! **Edges**
 //!
@@ -28,9 +28,9 @@
 //! **Programs**
 //!
 //! 11. Functions, primitives and rules that are named exist, and every function has a body.
-//! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the
+//! 12. A pullback takes the inputs, the result and its cotangent, and returns a tuple of the
 //!     cotangents of the inputs that have one. A pushforward takes the inputs and their tangents
-//!     and gives the result's.
+//!     and returns the result's.
 //!
 //! **Limits**
 //!
