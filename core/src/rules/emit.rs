@@ -1,4 +1,4 @@
-//! `Ex`: a number that is still an instruction.
+//! `Ex`: a number that is the result of an instruction.
 //!
 //! Its operators and functions append instructions to a function under construction. It mixes with
 //! float literals as [`N<S>`](crate::scalar::N) does, so the same formula serves both.
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A product with the constant 1 is the other factor, with -1 its negative: exact for every number,
-//! and derivatives are full of both.
+//! and both are common in derivatives.
 
 use std::{
     cell::RefCell,
@@ -40,7 +40,7 @@ pub struct Emitter<'b> {
     builder: RefCell<&'b mut FunctionBuilder>,
 }
 
-/// A number that is still an instruction. Cloning copies the name of the value, not the
+/// A number that is the result of an instruction. Cloning copies the id of the value, not the
 /// computation.
 #[derive(Clone, Debug)]
 pub struct Ex<'e, 'b> {
@@ -65,7 +65,7 @@ impl<'b> Emitter<'b> {
 }
 
 impl Ex<'_, '_> {
-    /// The value of the function that it stands for.
+    /// Returns the value of the function that it represents.
     #[must_use]
     pub fn value(&self) -> Value {
         self.value
@@ -81,13 +81,13 @@ impl Ex<'_, '_> {
         }
     }
 
-    /// Whether it is real or complex, or an array of such.
+    /// Returns its kind, which is real or complex, or an array of such.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.emitter.with(|b| b.kind(self.value).clone())
     }
 
-    /// An op between kinds, with this as first operand.
+    /// Appends an op between kinds, with this as first operand.
     #[must_use]
     pub fn mixed(&self, op: Mixed, more: &[Value]) -> Self {
         let args: Vec<Value> = std::iter::once(self.value).chain(more.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! What a formula for a partial may use besides operators and elementary functions.
+//! Functions that a formula for a partial may use besides operators and elementary functions.
 
 use crate::scalar::{N, Piece, Real, Scalar};
 
@@ -7,10 +7,10 @@ pub trait Piecewise: Sized {
     /// A constant of the same kind of number.
     #[must_use]
     fn lit(&self, x: f64) -> Self;
-    /// 1, -1, or 0 at 0.
+    /// The sign: 1, -1, or 0 at 0.
     #[must_use]
     fn sign(&self) -> Self;
-    /// `sign` as the derivative of the absolute value, which has none itself at 0.
+    /// `sign` as the derivative of the absolute value; it has no derivative itself at 0.
     #[must_use]
     fn abs_slope(&self) -> Self;
     /// The integer part.
@@ -36,8 +36,8 @@ pub trait Piecewise: Sized {
     fn polygamma(&self, n: i64) -> Self;
 }
 
-/// Of a complex number the real part decides; none of the formulas asks that. Of a number without a
-/// value yet the answer is NaN: no side is chosen silently.
+/// For a complex number the real part decides; no formula relies on that. For a number that is
+/// undecided the result is NaN: no branch is chosen silently.
 impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     fn lit(&self, x: f64) -> Self {
         N(S::lit(x))

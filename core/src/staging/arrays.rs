@@ -454,7 +454,7 @@ impl Stage {
             Composed::InverseFft => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Complex))?;
                 let y = on(self, ArrayOp::FftBack, &[x]);
-                // The length of the last axis, which is known to the executor alone.
+                // The length of the last axis, whose index is the rank minus 1.
                 let shape = on(self, ArrayOp::Shape, &[x]);
                 let rank = self.b.inst(Op::Len, &[shape], Kind::Int);
                 let one = self.b.int(1);

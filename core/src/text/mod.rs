@@ -1,4 +1,4 @@
-//! The program language: text in, IR out.
+//! The program language: text to IR.
 //!
 //! ```
 //! use ketgrad_core::text::parse_program;
@@ -93,9 +93,9 @@
 //!   [`Derivatives`](crate::exec::Derivatives) of numbers that carry derivatives themselves
 //!   ([duals](crate::scalar)) go by it too.
 //!
-//! No input makes the parser panic or exhaust the stack: nesting is limited, chains like
-//! `a + b + …` are not nested. Nor does one fill the memory or take for ever: [`TextLimits`] bound
-//! the text and what it becomes.
+//! No input makes the parser panic or exhaust the stack: nesting is limited, and chains like
+//! `a + b + …` are not nested. Nor does any input exhaust the memory or run forever: [`TextLimits`]
+//! bound the text and the program that is built.
 
 mod ast;
 mod error;
@@ -119,27 +119,26 @@ use crate::{
     rules::Rules,
 };
 
-/// Reads a program.
+/// Parses a program.
 ///
 /// # Errors
-/// All that is wrong with it, with line and column.
+/// All errors in it, with line and column.
 pub fn parse_program(source: &str) -> Result<Program, Errors<TextError>> {
     parse_program_with(source, &Rules::new())
 }
 
-/// Reads a program that may call what is registered.
+/// Parses a program that may call registered functions.
 ///
 /// # Errors
-/// As [`parse_program`].
+/// See [`parse_program`].
 pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Errors<TextError>> {
     parse_program_within(source, rules, &TextLimits::new())
 }
 
-/// Reads a program that may call what is registered, and that may be and make no more than the
-/// limits say.
+/// Parses a program that may call registered functions, within limits of its size.
 ///
 /// # Errors
-/// As [`parse_program`], and where a limit is exceeded.
+/// See [`parse_program`]; also if a limit is exceeded.
 pub fn parse_program_within(
     source: &str,
     rules: &Rules,
@@ -151,8 +150,8 @@ pub fn parse_program_within(
     Errors::none_in(misfits).map(|()| program)
 }
 
-/// Shapes of the text that do not fit. Those of what is registered were looked at when that was
-/// read.
+/// Returns the shapes in the text that do not fit. Those of registered functions were checked at
+/// their registration.
 fn misfits(
     source: &str,
     program: &Program,
@@ -178,7 +177,8 @@ fn misfits(
     Ok(errors)
 }
 
-/// The bytes of the token that begins at a line and column, such as the place of an error in a run.
+/// Returns the byte range of the token that begins at a line and column, such as the position of a
+/// run-time error.
 ///
 /// ```
 /// use ketgrad_core::{ir::Position, text::token_at};
@@ -197,7 +197,7 @@ fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
     Some(span.start..span.end)
 }
 
-/// The name of a file's entry: its last function.
+/// Returns the name of a file's entry: its last function.
 #[must_use]
 pub fn entry(source: &str) -> Option<String> {
     let items = parser::parse(source, &TextLimits::new()).ok()?;
