@@ -83,7 +83,7 @@ pub struct Table<K, V> {
 }
 
 impl<K: Entity, V> Table<K, V> {
-    /// An empty table.
+    /// Returns an empty table.
     #[must_use]
     pub fn new() -> Table<K, V> {
         Table { items: Vec::new(), keys: PhantomData }
@@ -97,7 +97,7 @@ impl<K: Entity, V> Table<K, V> {
     pub(crate) fn remove(&mut self, key: K) -> V {
         self.items.remove(key.index())
     }
-    /// The id that the next [`push`](Table::push) will return.
+    /// Returns the id that the next [`push`](Table::push) will return.
     #[must_use]
     pub fn next_key(&self) -> K {
         K::new(self.items.len())

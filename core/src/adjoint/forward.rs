@@ -216,7 +216,7 @@ impl Writer<'_> {
         self.values.get(&v).copied().unwrap_or(v)
     }
 
-    /// The leaves of a value's tangent, zeros if it has none.
+    /// Returns the leaves of a value's tangent, zeros if it has none.
     fn leaves(&mut self, v: Value) -> Vec<Value> {
         match self.dots.get(&v) {
             Some(leaves) => leaves.clone(),
@@ -259,7 +259,7 @@ impl Writer<'_> {
         dots.into_iter().enumerate().map(|(k, dot)| reach(k).value(&mut self.b, dot)).collect()
     }
 
-    /// The tangent of a value, if its kind has one.
+    /// Returns the tangent of a value, if its kind has one.
     fn tangent(&mut self, v: Value) -> Option<Value> {
         let kind = self.f.kinds[v].tangent()?;
         let leaves = self.leaves(v);

@@ -104,7 +104,7 @@ pub(super) fn make_whole(b: &mut FunctionBuilder, x: Value, leaves: &mut [Value]
     }
 }
 
-/// The sum of two (co)tangent leaves.
+/// Returns the sum of two (co)tangent leaves.
 pub(super) fn sum(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     match b.kind(x) {
         Kind::Array(_) => {

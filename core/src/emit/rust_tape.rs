@@ -30,7 +30,7 @@ pub(super) struct Room {
 }
 
 impl Writer<'_, '_> {
-    /// A `for` loop.
+    /// Emits a `for` loop.
     pub(super) fn counted(&mut self, label: Label, c: &Counter, body: &[Stmt]) {
         let read = body.iter().any(|s| mentions(s, c.var));
         let dots = if c.inclusive { "..=" } else { ".." };

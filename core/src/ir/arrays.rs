@@ -147,13 +147,13 @@ macro_rules! array_ops {
         impl ArrayOp {
             /// All of them, in the order of the table.
             pub const ALL: &'static [ArrayOp] = &[$(ArrayOp::$op),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $(ArrayOp::$op => $name,)* } }
             /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(ArrayOp::$op => $doc,)* } }
-            /// The operation of the given name.
+            /// Returns the operation of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<ArrayOp> {
                 match name { $($name => Some(ArrayOp::$op),)* _ => None }
@@ -233,7 +233,7 @@ impl ArrayOp {
             )
     }
 
-    /// The kind of its result for operands of the given kinds.
+    /// Returns the kind of the result for operands of the given kinds.
     ///
     /// # Errors
     /// The operands that are expected, in words, if the given ones do not fit.

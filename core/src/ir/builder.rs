@@ -121,25 +121,25 @@ impl FunctionBuilder {
         b.finish()
     }
 
-    /// The value of the k-th parameter.
+    /// Returns the value of the k-th parameter.
     #[must_use]
     pub fn param(&self, k: usize) -> Value {
         self.function.param_values()[k]
     }
 
-    /// The values of all parameters.
+    /// Returns the values of all parameters.
     #[must_use]
     pub fn params(&self) -> &[Value] {
         self.function.param_values()
     }
 
-    /// The kind of a value.
+    /// Returns the kind of a value.
     #[must_use]
     pub fn kind(&self, value: Value) -> &Kind {
         &self.function.kinds[value]
     }
 
-    /// The function so far.
+    /// Returns the function so far.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
@@ -166,13 +166,13 @@ impl FunctionBuilder {
         self.function.result = kind;
     }
 
-    /// The op that defines a value, if an instruction does. O(1).
+    /// Returns the op that defines a value, if an instruction does. O(1).
     #[must_use]
     pub fn op_of(&self, value: Value) -> Option<Op> {
         self.defined_by[value].map(|i| self.function.insts[i].op)
     }
 
-    /// The number that a value is, if it is a constant (also a promoted one).
+    /// Returns the number that a value is, if it is a constant (also a promoted one).
     #[must_use]
     pub fn constant(&self, value: Value) -> Option<f64> {
         let inst = &self.function.insts[self.defined_by[value]?];
@@ -194,12 +194,12 @@ impl FunctionBuilder {
 
     // Blocks.
 
-    /// A new block, empty and not sealed.
+    /// Creates a block, empty and not sealed.
     pub fn create_block(&mut self) -> Block {
         self.function.blocks.push(BlockData::default())
     }
 
-    /// The block that instructions go to.
+    /// Returns the block to which instructions are appended.
     #[must_use]
     pub fn current(&self) -> Block {
         self.current
@@ -284,22 +284,22 @@ impl FunctionBuilder {
         v
     }
 
-    /// A real constant.
+    /// Appends a real constant.
     pub fn real(&mut self, x: f64) -> Value {
         self.inst(Op::Real(Literal(x)), &[], Kind::Real)
     }
 
-    /// An integer constant.
+    /// Appends an integer constant.
     pub fn int(&mut self, n: i64) -> Value {
         self.inst(Op::Int(n), &[], Kind::Int)
     }
 
-    /// A truth value.
+    /// Appends a truth value.
     pub fn boolean(&mut self, b: bool) -> Value {
         self.inst(Op::Bool(b), &[], Kind::Bool)
     }
 
-    /// A constant of kind real or complex; for an array, of the kind of its elements.
+    /// Appends a constant of kind real or complex; for an array, of the kind of its elements.
     pub fn number(&mut self, x: f64, kind: &Kind) -> Value {
         let v = self.real(x);
         if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
@@ -309,7 +309,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// The zero of a kind: 0, false, the empty array, a tuple of zeros.
+    /// Appends the zero of a kind: 0, false, the empty array, a tuple of zeros.
     pub fn zero(&mut self, kind: &Kind) -> Value {
         match kind {
             Kind::Real | Kind::Complex => self.number(0.0, kind),
@@ -323,20 +323,20 @@ impl FunctionBuilder {
         }
     }
 
-    /// An op on one number, or on an array element by element, of the kind of its operand.
+    /// Appends an op on one number, or on an array element by element, of the kind of its operand.
     pub fn number1(&mut self, op: Number1, a: Value) -> Value {
         let kind = self.kind(a).clone();
         self.inst(Op::Number1(op), &[a], kind)
     }
 
-    /// An op on two numbers, or on arrays element by element, of the kind of its operands.
+    /// Appends an op on two numbers, or on arrays element by element, of the kind of its operands.
     pub fn number2(&mut self, op: Number2, a: Value, b: Value) -> Value {
         let array = matches!(self.kind(b), Kind::Array(_));
         let kind = self.kind(if array { b } else { a }).clone();
         self.inst(Op::Number2(op), &[a, b], kind)
     }
 
-    /// An op between kinds, or on arrays element by element.
+    /// Appends an op between kinds, or on arrays element by element.
     pub fn mixed(&mut self, op: Mixed, args: &[Value]) -> Value {
         self.lifted(Op::Mixed(op), args, op.signature().1)
     }
@@ -349,14 +349,15 @@ impl FunctionBuilder {
         self.inst(op, args, kind)
     }
 
-    /// An op on whole arrays. Operands of wrong kinds are found by [`verify`](super::verify()).
+    /// Appends an op on whole arrays. Operands of wrong kinds are found by
+    /// [`verify`](super::verify()).
     pub fn on_arrays(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         let kinds: Vec<Kind> = args.iter().map(|&v| self.kind(v).clone()).collect();
         let kind = op.result(&kinds).unwrap_or(Kind::Array(Element::Real));
         self.inst(Op::OnArrays(op), args, kind)
     }
 
-    /// The k-th field of a tuple. Of a tuple just made, its operand.
+    /// Appends the k-th field of a tuple. If the tuple was just made, returns its operand.
     pub fn field(&mut self, tuple: Value, k: usize) -> Value {
         if let Some(inst) = self.defined_by[tuple]
             && let InstData { op: Op::Tuple, args, .. } = &self.function.insts[inst]
@@ -368,18 +369,18 @@ impl FunctionBuilder {
         self.inst(Op::Field(k as u32), &[tuple], kind)
     }
 
-    /// A tuple of the given kind.
+    /// Appends a tuple of the given kind.
     pub fn tuple(&mut self, fields: &[Value], kind: Kind) -> Value {
         self.inst(Op::Tuple, fields, kind)
     }
 
-    /// A tuple without names.
+    /// Appends a tuple without names.
     pub fn plain_tuple(&mut self, fields: &[Value]) -> Value {
         let kind = Kind::tuple(fields.iter().map(|&v| self.kind(v).clone()));
         self.tuple(fields, kind)
     }
 
-    /// The element at an index.
+    /// Appends the element at an index.
     pub fn get(&mut self, array: Value, index: Value) -> Value {
         let kind = self.element(array).kind();
         self.inst(Op::Get, &[array, index], kind)
@@ -393,7 +394,7 @@ impl FunctionBuilder {
         insts.filter(|inst| inst.op == op && inst.args[..] == *args).find_map(|inst| inst.result)
     }
 
-    /// The op that made a value; `None` of a parameter.
+    /// Returns the op that defines a value and its operands; `None` for a parameter.
     #[must_use]
     pub(crate) fn maker(&self, v: Value) -> Option<(Op, &[Value])> {
         self.defined_by[v]
@@ -461,7 +462,7 @@ impl FunctionBuilder {
 
     // Variables.
 
-    /// A new variable.
+    /// Declares a variable.
     pub fn declare(&mut self, kind: Kind) -> Variable {
         self.variables.push(kind)
     }
@@ -475,7 +476,7 @@ impl FunctionBuilder {
         variable
     }
 
-    /// The kind of a variable.
+    /// Returns the kind of a variable.
     #[must_use]
     pub fn variable_kind(&self, variable: Variable) -> &Kind {
         &self.variables[variable]
@@ -488,7 +489,7 @@ impl FunctionBuilder {
         self.definitions.insert((self.current, variable), value);
     }
 
-    /// The value of a variable here. A variable that no path has defined is zero.
+    /// Returns the current value of a variable. A variable that no path has defined is zero.
     pub fn use_variable(&mut self, variable: Variable) -> Value {
         self.reopen();
         if let Some(&value) = self.constant.get(&variable) {
@@ -568,7 +569,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// The zero of a kind, before everything else in the current block.
+    /// Inserts the zero of a kind, before everything else in the current block.
     fn zero_at_front(&mut self, kind: &Kind) -> Value {
         let insts = std::mem::take(&mut self.function.blocks[self.current].insts);
         let end = std::mem::take(&mut self.function.blocks[self.current].end);

@@ -187,13 +187,13 @@ impl<'p> Editor<'p> {
         }
     }
 
-    /// The function as it is now.
+    /// Returns the function in its current state.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.program.functions[self.f]
     }
 
-    /// The program as it is now.
+    /// Returns the program in its current state.
     #[must_use]
     pub fn program(&self) -> &Program {
         self.program
@@ -201,7 +201,7 @@ impl<'p> Editor<'p> {
 
     // Looking.
 
-    /// An instruction.
+    /// Returns an instruction.
     ///
     /// # Errors
     /// If the instruction is in no block.

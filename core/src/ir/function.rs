@@ -161,7 +161,7 @@ pub enum Terminator {
 }
 
 impl Terminator {
-    /// The targets in order.
+    /// Returns the targets in order.
     #[must_use]
     pub fn targets(&self) -> SmallVec<[&Target; 2]> {
         match self {
@@ -535,19 +535,19 @@ impl Program {
         self.names.insert(name.to_owned(), f);
     }
 
-    /// The function of the given name.
+    /// Returns the function of the given name.
     #[must_use]
     pub fn lookup(&self, name: &str) -> Option<FuncId> {
         self.names.get(name).copied()
     }
 
-    /// The function of the given name whose parameters have the given kinds.
+    /// Returns the function of the given name whose parameters have the given kinds.
     #[must_use]
     pub fn lookup_signature(&self, name: &str, params: &[Kind]) -> Option<FuncId> {
         self.lookup(name).filter(|&f| self.functions[f].params.iter().map(|p| &p.kind).eq(params))
     }
 
-    /// The primitive of the given name.
+    /// Returns the primitive of the given name.
     #[must_use]
     pub fn lookup_primitive(&self, name: &str) -> Option<PrimitiveId> {
         self.primitives.iter().find(|(_, p)| p.name == name).map(|(id, _)| id)
@@ -581,7 +581,7 @@ impl Program {
         self.rules.remove(&f)
     }
 
-    /// The functions that `root` reaches by calls and by their rules, `root` first.
+    /// Returns the functions that `root` reaches by calls and by their rules, `root` first.
     #[must_use]
     pub fn reachable(&self, root: FuncId) -> Vec<FuncId> {
         let (mut reached, mut seen) = (vec![root], HashSet::from([root]));
@@ -593,7 +593,7 @@ impl Program {
         reached
     }
 
-    /// The functions that a function calls, and those of its rule.
+    /// Returns the functions that a function calls, and those of its rule.
     pub(crate) fn calls(&self, f: FuncId) -> Vec<FuncId> {
         let mut calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
         let rule = self.rules.get(&f).into_iter();

@@ -70,7 +70,7 @@ pub struct Field {
 }
 
 impl Element {
-    /// The kind of one element.
+    /// Returns the kind of one element.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
@@ -79,7 +79,7 @@ impl Element {
             Element::Int => Kind::Int,
         }
     }
-    /// The element of the given kind.
+    /// Returns the element of the given kind.
     #[must_use]
     pub fn of(kind: &Kind) -> Option<Element> {
         match kind {
@@ -122,7 +122,7 @@ impl Kind {
         }
     }
 
-    /// The kind of its tangents and cotangents; `None` if it has none.
+    /// Returns the kind of its tangents and cotangents; `None` if it has none.
     #[must_use]
     pub fn tangent(&self) -> Option<Kind> {
         match self {

@@ -56,12 +56,12 @@ macro_rules! op_enums {
             pub fn is_singular(self) -> bool { match self { $(Real2::$r2 => op_enums!(@singular $r2_s),)* } }
         }
         impl Compare {
-            /// The name of the comparison of integers.
+            /// Returns the name of the comparison of integers.
             #[must_use]
             pub fn int_name(self) -> &'static str { match self { $(Compare::$c => $c_int,)* } }
         }
         impl Mixed {
-            /// The kinds of the operands and of the result.
+            /// Returns the kinds of the operands and of the result.
             #[must_use]
             pub fn signature(self) -> (&'static [Kind], Kind) {
                 match self { $(Mixed::$m => (&[$(Kind::$m_a),*], Kind::$m_r),)* }
@@ -78,13 +78,13 @@ macro_rules! op_enums {
         impl $Name {
             /// All of them, in the order of the table.
             pub const ALL: &'static [$Name] = &[$($Name::$variant),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $($Name::$variant => $name,)* } }
             /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $($Name::$variant => $doc,)* } }
-            /// The operation of the given name.
+            /// Returns the operation of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<$Name> {
                 match name { $($name => Some($Name::$variant),)* _ => None }
@@ -196,7 +196,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// The op on numbers or integers that has the given name in text.
+    /// Returns the op on numbers or integers that has the given name in text.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Op> {
         let compare_int = || Compare::ALL.iter().copied().find(|c| c.int_name() == name);
@@ -434,7 +434,7 @@ pub(crate) fn order_sign(order: Option<Ordering>) -> &'static str {
     }
 }
 
-/// `(real, int)`.
+/// Formats kinds: `(real, int)`.
 pub(super) fn join(kinds: &[Kind]) -> String {
     let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
     format!("({})", kinds.join(", "))

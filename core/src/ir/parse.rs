@@ -237,7 +237,7 @@ impl Parser {
         self.count = [functions, primitives];
     }
 
-    /// `@name`, or `fn2`.
+    /// Parses `@name`, or `fn2`.
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
         if let Ok(number) = line.tagged("fn") {
             let id = FuncId::new(number);
@@ -252,7 +252,7 @@ impl Parser {
         self.functions.get(name).copied().ok_or_else(|| "a function".into())
     }
 
-    /// `@name`, or `primitive2`.
+    /// Parses `@name`, or `primitive2`.
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
         if let Ok(number) = line.tagged("primitive") {
             let id = PrimitiveId::new(number);
@@ -503,14 +503,14 @@ impl Open {
     }
 }
 
-/// `v3: real`.
+/// Parses `v3: real`.
 fn definition(line: &mut Line<'_>) -> Parsed<(usize, Kind)> {
     let v = line.tagged("v")?;
     line.expect(":")?;
     Ok((v, line.kind(0)?))
 }
 
-/// `(v1, v2)`.
+/// Parses `(v1, v2)`.
 fn operands(line: &mut Line<'_>) -> Parsed<Vec<usize>> {
     line.expect("(")?;
     if line.eat(")") {

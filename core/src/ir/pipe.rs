@@ -85,7 +85,7 @@ impl Pipe {
         self.names.get(&v).copied().unwrap_or(v)
     }
 
-    /// The kind of a value of the new function.
+    /// Returns the kind of a value of the new function.
     #[must_use]
     pub fn kind(&self, v: Value) -> &Kind {
         &self.to.kinds[v]

@@ -54,7 +54,7 @@ impl fmt::Display for Function {
 }
 
 impl Program {
-    /// The text of one function, with the names of the functions it calls.
+    /// Returns the text of one function, with the names of the functions it calls.
     #[must_use]
     pub fn print(&self, id: FuncId) -> String {
         struct Named<'a>(&'a Program, &'a Function);

@@ -646,7 +646,7 @@ mod tests {
         f
     }
 
-    /// The blocks that the entry reaches without passing `without`.
+    /// Returns the blocks that the entry reaches without passing `without`.
     fn reached(f: &Function, without: Option<Block>) -> Vec<bool> {
         let mut reached = vec![false; f.blocks.len()];
         let mut work = vec![ENTRY];

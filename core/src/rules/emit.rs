@@ -53,7 +53,7 @@ impl<'b> Emitter<'b> {
     pub fn new(builder: &'b mut FunctionBuilder) -> Emitter<'b> {
         Emitter { builder: RefCell::new(builder) }
     }
-    /// A value of the function as an expression.
+    /// Returns a value of the function as an expression.
     #[must_use]
     pub fn ex<'e>(&'e self, value: Value) -> Ex<'e, 'b> {
         Ex { emitter: self, value }
@@ -71,7 +71,7 @@ impl Ex<'_, '_> {
         self.value
     }
 
-    /// The complex conjugate; of a real number itself.
+    /// Appends the complex conjugate; a real number is returned unchanged.
     #[must_use]
     pub fn conj(&self) -> Self {
         if matches!(self.kind(), Kind::Complex | Kind::Array(Element::Complex)) {
@@ -115,17 +115,17 @@ impl Ex<'_, '_> {
     fn real1(&self, op: Real1) -> Self {
         self.same(|b| b.lifted(Op::Real1(op), &[self.value], Kind::Real))
     }
-    /// The angle of the point `(x, self)`.
+    /// Appends the angle of the point `(x, self)`.
     #[must_use]
     pub fn atan2(&self, x: &Self) -> Self {
         self.same(|b| b.lifted(Op::Real2(Real2::Atan2), &[self.value, x.value], Kind::Real))
     }
-    /// `sqrt(self^2 + y^2)`.
+    /// Appends `sqrt(self^2 + y^2)`.
     #[must_use]
     pub fn hypot(&self, y: &Self) -> Self {
         self.same(|b| b.lifted(Op::Real2(Real2::Hypot), &[self.value, y.value], Kind::Real))
     }
-    /// `self^y`.
+    /// Appends `self^y`.
     #[must_use]
     pub fn pow(&self, y: &Self) -> Self {
         self.number2(Number2::Pow, y.value)

@@ -59,7 +59,7 @@ impl Operator {
 }
 
 impl Stage {
-    /// `a op b`.
+    /// Appends `a op b`.
     ///
     /// # Errors
     /// If the operator is not defined for these kinds.
@@ -152,7 +152,7 @@ impl Stage {
         })
     }
 
-    /// `-a`.
+    /// Appends `-a`.
     ///
     /// # Errors
     /// If the operand is not a number.
@@ -184,7 +184,7 @@ impl Stage {
         }))
     }
 
-    /// `!a`.
+    /// Appends `!a`.
     ///
     /// # Errors
     /// If the operand is not a truth value.

@@ -17,13 +17,13 @@ macro_rules! composed {
         impl Composed {
             /// All of them.
             pub const ALL: &'static [Composed] = &[$(Composed::$f),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $(Composed::$f => $name,)* } }
             /// Returns a sentence that says what the function computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(Composed::$f => $doc,)* } }
-            /// The function of the given name.
+            /// Returns the function of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Composed> {
                 match name { $($name => Some(Composed::$f),)* _ => None }

@@ -85,7 +85,7 @@ impl Builtin {
         )
     }
 
-    /// The function of the given name. `log` is `ln`.
+    /// Returns the function of the given name. `log` is `ln`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Builtin> {
         Some(match name {
@@ -297,7 +297,7 @@ impl Stage {
         Ok(Given::Value(value))
     }
 
-    /// An op on operands of one kind.
+    /// Appends an op on operands of one kind.
     fn uniform(
         &mut self,
         op: Op,
