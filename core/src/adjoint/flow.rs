@@ -1,10 +1,10 @@
 //! Static analysis of tangents that are zero because no data flow leads there, before a pushforward
 //! is written.
 //!
-//! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero under every
-//! operation, but a tangent that is 0 because of a slope of 0 is a number. An instruction that only
-//! moves the tangents of parameters keeps their zeros. Elsewhere a reach is carried along with the
-//! tangent, if slopes that may be infinite need it ([`values`]).
+//! Like in the analysis of cotangents ([`reach`](super::reach)), the tangent of a constant stays
+//! zero under every operation, but a tangent that is 0 because of a slope of 0 is a number. An
+//! instruction that only moves the tangents of parameters keeps their zeros. Elsewhere a reach is
+//! carried along with the tangent, if slopes that may be infinite need it ([`values`]).
 //!
 //! ```text
 //! sqrt(y)         the tangent of y is given: 0 is the one of a constant

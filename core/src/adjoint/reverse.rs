@@ -33,7 +33,7 @@
 //! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion
 //! is not a special case.
 //!
-//! # What a turn of a loop costs
+//! # Cost of an iteration
 //! Instructions per iteration, primal and adjoint together, after optimization; in brackets the
 //! pushes and pops among them. "Tags" is a transform that records every edge into a block and every
 //! value where it is needed.

@@ -19,7 +19,7 @@
 //! | `Array`, `Number`, `Either` | an array, a number, or any of both: all of one element kind, real or complex |
 //! | `Reals`, `Real`, `EitherReal` | the same, real |
 //! | `Complexes` | an array of complex numbers |
-//! | `Form` | an array beside an array, or its shape as an array of ints: only the shape counts |
+//! | `Form` | an array next to an array, or its shape as an array of ints: only the shape counts |
 //! | `Any` | an array, of ints too |
 //! | `Ints`, `Int` | an array of ints, an int |
 //!

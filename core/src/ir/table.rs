@@ -19,7 +19,7 @@
 //! | section | operands -> result | value is generic over |
 //! |---|---|---|
 //! | `number1`, `number2` | real or complex, all the same -> that | `S: Scalar` |
-//! | `real1`, `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
+//! | `real1`, `real2` | real -> real; may need an order | `T: Real`, returns `Result<_, Undecided>` |
 //! | `int1`, `int2` | int -> int; `None` on overflow and division by zero | |
 //! | `mixed` | as written | (the executor's one match) |
 //!

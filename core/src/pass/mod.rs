@@ -2,20 +2,20 @@
 //!
 //! | pass | does |
 //! |---|---|
-//! | [`fold`] | computes what is constant |
-//! | [`simplify`](simplify()) | applies a table of equations |
-//! | [`cse`](cse()) | computes once what is written twice |
-//! | [`shapes`](shapes()) | leaves out what equal shapes make needless |
-//! | [`forward_tape`] | hands a pushed value to its pop where both stand in one block |
-//! | [`inline`](inline()) | puts small functions in place of their calls |
-//! | [`merge`] | joins blocks that always follow each other, and drops branches already decided |
-//! | [`licm`](licm()) | computes before a loop what is the same each time round |
+//! | [`fold`] | folds constants |
+//! | [`simplify`](simplify()) | applies a table of rewrite rules |
+//! | [`cse`](cse()) | eliminates common subexpressions |
+//! | [`shapes`](shapes()) | removes operations that equal shapes make unnecessary |
+//! | [`forward_tape`] | forwards a pushed value to its pop if both are in one block |
+//! | [`inline`](inline()) | inlines small functions |
+//! | [`merge`] | merges blocks that always follow each other, and drops branches already decided |
+//! | [`licm`](licm()) | moves loop-invariant code before the loop |
 //! | [`params`](params()) | drops block parameters that always have the same value |
-//! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
+//! | [`dce`](dce()) | eliminates dead code, dead block parameters too |
 //!
-//! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known
-//! shapes is then specialised. Before the first and after each the verifier runs in debug builds,
-//! so what breaks an invariant is named at once.
+//! [`optimize`] repeats them in order until nothing changes; a function that is run on arrays of
+//! known shapes is then specialized. Before the first and after each the verifier runs in debug
+//! builds, so a pass that breaks an invariant is named at once.
 
 mod cse;
 mod dce;

@@ -70,7 +70,7 @@ impl Parser {
             self.end_statement()?;
             StatementKind::Return(value)
         } else if self.is_word("if") || self.is("{") {
-            // As a statement it ends with its block: a `-` after it starts a new expression.
+            // A statement ends with its block: a `-` after it starts a new expression.
             let value = self.nested(Parser::atom)?;
             if self.is("}") {
                 block.tail = Some(Box::new(value));
