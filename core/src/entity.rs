@@ -1,7 +1,7 @@
 //! Typed numbers for the parts of a program, and tables indexed by them.
 //!
-//! A [`Value`] is not a [`Block`], so neither can index the other's table. An id prints as it
-//! stands in the text of a program:
+//! A [`Value`] is not a [`Block`], so neither can index the other's table. An id prints as it does
+//! in the text of a program:
 //!
 //! ```
 //! use ketgrad_core::entity::{Block, Value, Table};
@@ -12,10 +12,10 @@
 //! assert_eq!((entry.to_string().as_str(), names[entry]), ("block0", "entry"));
 //! ```
 //!
-//! A property that only one algorithm needs is no field of the thing it describes but a
+//! A property that only one algorithm needs is not a field of the entity but is stored in a
 //! [`SideTable`] of that algorithm.
 //!
-//! Invariant: ids are dense. The first thing pushed has index 0, the next 1.
+//! Invariant: ids are dense. The first item pushed has index 0, the next 1.
 
 use std::{
     fmt,
@@ -24,11 +24,11 @@ use std::{
     ops::{Index, IndexMut},
 };
 
-/// A number that stands for a thing in a table.
+/// Id of an entity in a table.
 pub trait Entity: Copy + Eq + Hash + Ord + fmt::Display {
-    /// The id with the given index.
+    /// Creates the id with the given index.
     fn new(index: usize) -> Self;
-    /// Its index.
+    /// Returns the index.
     fn index(self) -> usize;
 }
 
@@ -39,10 +39,11 @@ macro_rules! entities {
         pub struct $Name(u32);
 
         impl $Name {
-            /// The id with the given index. Indices from 2^32 on are never made: tables end before.
+            /// Creates the id with the given index. Indices from 2^32 on never occur: tables are
+            /// smaller.
             #[must_use]
             pub const fn new(index: usize) -> $Name { $Name(index as u32) }
-            /// Its index.
+            /// Returns the index.
             #[must_use]
             pub const fn index(self) -> usize { self.0 as usize }
         }
@@ -60,7 +61,7 @@ macro_rules! entities {
 }
 
 entities! {
-    /// A value: what an instruction or a block parameter defines.
+    /// Value: it is defined by an instruction or is a block parameter.
     Value "v";
     /// A basic block.
     Block "block";
@@ -82,53 +83,53 @@ pub struct Table<K, V> {
 }
 
 impl<K: Entity, V> Table<K, V> {
-    /// An empty table.
+    /// Returns an empty table.
     #[must_use]
     pub fn new() -> Table<K, V> {
         Table { items: Vec::new(), keys: PhantomData }
     }
-    /// Adds a thing and returns its id.
+    /// Adds an item and returns its id.
     pub fn push(&mut self, item: V) -> K {
         self.items.push(item);
         K::new(self.items.len() - 1)
     }
-    /// Takes a thing out. Those behind it have ids one less from then on.
+    /// Removes an item. The ids of the items after it decrease by one.
     pub(crate) fn remove(&mut self, key: K) -> V {
         self.items.remove(key.index())
     }
-    /// The id that the next [`push`](Table::push) will return.
+    /// Returns the id that the next [`push`](Table::push) will return.
     #[must_use]
     pub fn next_key(&self) -> K {
         K::new(self.items.len())
     }
-    /// How many things it holds.
+    /// Returns the number of items.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()
     }
-    /// Whether it holds nothing.
+    /// Returns true if the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
-    /// The thing, if the id belongs to this table.
+    /// Returns the item, if the id belongs to this table.
     #[must_use]
     pub fn get(&self, key: K) -> Option<&V> {
         self.items.get(key.index())
     }
-    /// All ids in order.
+    /// Returns all ids in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + use<K, V> {
         (0..self.items.len()).map(K::new)
     }
-    /// All things in order.
+    /// Returns all items in order.
     pub fn values(&self) -> std::slice::Iter<'_, V> {
         self.items.iter()
     }
-    /// All things in order, to be changed.
+    /// Returns all items in order, mutably.
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
         self.items.iter_mut()
     }
-    /// All ids and things in order.
+    /// Returns all ids and items in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> {
         self.items.iter().enumerate().map(|(k, v)| (K::new(k), v))
     }
@@ -161,7 +162,7 @@ impl<K: Entity + fmt::Debug, V: fmt::Debug> fmt::Debug for Table<K, V> {
     }
 }
 
-/// A property of things that live in another table. What was never set has the default value.
+/// Property of entities of another table. An entry that was never set has the default value.
 #[derive(Clone, Debug)]
 pub struct SideTable<K, V> {
     items: Vec<V>,
@@ -170,7 +171,7 @@ pub struct SideTable<K, V> {
 }
 
 impl<K: Entity, V: Clone> SideTable<K, V> {
-    /// A table in which everything has the value `default`.
+    /// Creates a table in which every entry has the value `default`.
     #[must_use]
     pub fn new(default: V) -> SideTable<K, V> {
         SideTable { items: Vec::new(), default, keys: PhantomData }

@@ -1,10 +1,10 @@
-//! Which values need a derivative.
+//! Activity analysis: which values need a derivative.
 //!
 //! A value is *varied* if it depends on a parameter through differentiable ops, *useful* if the
-//! result (or something kept on a tape) depends on it. It is *active* if it is both; nothing else
+//! result (or a value pushed to a tape) depends on it. It is *active* if it is both; no other value
 //! gets a tangent or a cotangent, and constants cost nothing. Both are fixed points over the graph
-//! of values, found by passing over the instructions in the order in which they run, or against it,
-//! until nothing changes: O(size x depth of nested loops).
+//! of values, found by passing over the instructions forwards, or backwards, until nothing changes:
+//! O(size x depth of nested loops).
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,14 +14,14 @@ use crate::{
     pass::order,
 };
 
-/// For each value whether it is active.
+/// Computes for each value whether it is active.
 pub(super) fn active(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let varied = varied(program, f, touching);
     let useful = useful(program, f, touching);
     varied.iter().zip(useful).map(|(a, b)| *a && b).collect()
 }
 
-/// Whether derivatives pass through the instruction at all.
+/// Returns true if derivatives pass through the instruction at all.
 pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
     match inst.op {
         Op::Call(g) => !program.rule(g).is_some_and(|r| r.non_differentiable),
@@ -30,7 +30,7 @@ pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
     }
 }
 
-/// For each value whether it depends on a parameter, or on what a tape holds.
+/// Computes for each value whether it depends on a parameter, or on a value popped from a tape.
 pub(super) fn varied(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let differentiable: Vec<bool> =
         f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
@@ -40,8 +40,9 @@ pub(super) fn varied(program: &Program, f: &Function, touching: &Touching) -> Ve
     dependent(f, params, gives, |v| differentiable[v.index()])
 }
 
-/// For each value whether it depends on one of some. Whether an instruction `gives` that on, if any
-/// of its operands does, and which values may depend at all, is for the caller to say.
+/// Computes for each value whether it depends on one of the given values. The caller says whether
+/// an instruction `gives` the dependence on, if any of its operands has it, and which values may
+/// depend at all.
 pub(super) fn dependent(
     f: &Function,
     from: impl Iterator<Item = Value>,
@@ -78,10 +79,10 @@ pub(super) fn dependent(
     }
 }
 
-/// For each value whether the result depends on it, or whether it goes to a tape.
+/// Computes for each value whether the result depends on it, or whether it is pushed to a tape.
 fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     let mut useful = vec![false; f.kinds.len()];
-    // A call may keep its arguments on a tape, whatever becomes of its result.
+    // A call may push its arguments to a tape, even if its result is unused.
     let kept = on_tape(f, touching, |op| matches!(op, Op::Push { .. }));
     let order = order(f);
     loop {
@@ -113,18 +114,19 @@ fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
     }
 }
 
-/// For each instruction whether it is such an op itself or calls what uses a tape.
+/// Computes for each instruction whether it is such an op itself or calls a function that uses a
+/// tape.
 fn on_tape(f: &Function, touching: &Touching, is: impl Fn(Op) -> bool) -> Vec<bool> {
     f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.holds(g))).collect()
 }
 
-/// The functions a call of which may push or pop: those that use a tape, and whatever reaches them.
+/// Functions that may push or pop when called: those that use a tape, and all their callers.
 /// O(size).
 #[derive(Debug, Default)]
 pub(super) struct Touching(HashSet<FuncId>);
 
 impl Touching {
-    /// Of the functions that `root` reaches.
+    /// Analyzes the functions that `root` reaches.
     pub(super) fn of(program: &Program, root: FuncId) -> Touching {
         let reachable = program.reachable(root);
         let mut touching: HashSet<FuncId> = HashSet::new();
@@ -150,7 +152,7 @@ impl Touching {
     }
 }
 
-/// The tapes that a function uses itself.
+/// Returns the tapes that a function uses itself.
 pub(super) fn tapes(f: &Function) -> Vec<u32> {
     let insts = f.blocks.values().flat_map(|b| &b.insts);
     insts

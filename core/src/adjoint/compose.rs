@@ -1,4 +1,4 @@
-//! The usual compositions of the engines, as functions of the program.
+//! Common compositions of the engines, as functions of the program.
 //!
 //! | function | is |
 //! |---|---|
@@ -20,7 +20,8 @@ use super::{DiffError, error::check, forward, reverse};
 /// Adds `(x…) -> (value, gradient by each differentiable parameter…)`.
 ///
 /// # Errors
-/// The result is no real number, nothing to differentiate by, or an op without a rule.
+/// If the result is not a real number, there is no parameter to differentiate by, or an op has no
+/// rule.
 pub fn gradient(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     check(program, f)?;
     let function = &program.functions[f];
@@ -35,7 +36,8 @@ pub fn gradient(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
 /// Adds `(x…, cotangent of the result) -> (value, cotangent of each differentiable parameter…)`.
 ///
 /// # Errors
-/// The result is nothing differentiable, nothing to differentiate by, or an op without a rule.
+/// If the result is not differentiable, there is no parameter to differentiate by, or an op has no
+/// rule.
 pub fn value_and_pullback(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     compose(program, f, "pullback", false)
 }
@@ -93,31 +95,32 @@ fn compose(program: &mut Program, f: FuncId, suffix: &str, one: bool) -> Result<
     Ok(program.add(b.finish()))
 }
 
-/// Adds `(x…, x_dot…) -> ((value, gradients…), (value_dot, gradients' change…))`: the pushforward
-/// of the gradient.
+/// Adds `(x…, x_dot…) -> ((value, gradients…), (value_dot, gradients' change…))`, the pushforward
+/// of the gradient: a Hessian-vector product, forward over reverse.
 ///
 /// # Errors
-/// As [`gradient`].
+/// See [`gradient`].
 pub fn hessian_vector(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     let g = gradient(program, f)?;
     forward(program, g)
 }
 
-/// Adds `(x…, weights of (value, gradients…)) -> (…, cotangents…)`: the pullback of the gradient.
+/// Adds `(x…, weights of (value, gradients…)) -> (…, cotangents…)`: the pullback of the gradient,
+/// reverse over reverse.
 ///
 /// # Errors
-/// As [`gradient`].
+/// See [`gradient`].
 pub fn second(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     let g = gradient(program, f)?;
     value_and_pullback(program, g)
 }
 
-/// Adds `(x…, x_dot…) -> (value, J^H J x_dot)` with the Jacobian `J` of `f`: half the Hessian of
-/// `|f|^2` times `x_dot`, but for the part with second derivatives of `f`. Nothing is
-/// differentiated twice.
+/// Adds `(x…, x_dot…) -> (value, J^H J x_dot)` with the Jacobian `J` of `f`, a Gauss-Newton
+/// product: half the Hessian of `|f|^2` times `x_dot`, without the term with second derivatives of
+/// `f`. Nothing is differentiated twice.
 ///
 /// # Errors
-/// As [`value_and_pullback`].
+/// See [`value_and_pullback`].
 pub fn gauss_newton(program: &mut Program, f: FuncId) -> Result<FuncId, DiffError> {
     let back = value_and_pullback(program, f)?;
     let along = forward(program, f)?;

@@ -1,11 +1,11 @@
-//! The cotangents of primal values while the adjoint is written.
+//! Cotangents of primal values while the adjoint is written.
 //!
-//! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; where
-//! the value is defined it is taken. Whether something may have been added already is known
-//! beforehand: backwards, a cotangent is *pending* exactly where the primal value is live.
-//! Elsewhere it is zero, needs no variable and no addition, and a loop does not carry it. Where a
-//! block adds nothing to one that is pending from there on, as of `floor x`, it is a zero to add to
-//! ([`Cotangents::leave`]).
+//! Every active value has one variable for each leaf of its cotangent. Pullbacks add to it; at the
+//! definition of the value it is read. Whether anything may have been added already is known
+//! statically: backwards, a cotangent is *pending* exactly where the primal value is live.
+//! Elsewhere it is zero, needs no variable and no addition, and is not carried by a loop. If a
+//! block adds nothing to a cotangent that is pending from there on, as for `floor x`, it is set to
+//! zero there ([`Cotangents::leave`]).
 //!
 //! ```text
 //! v2 = sin v1        v1 is live here          v1_bar += cos(v1) v2_bar     v1_bar is pending
@@ -25,18 +25,19 @@ use super::{
     normal::Normal,
 };
 
-/// Where cotangents may differ from zero: the values that something active still uses.
+/// Liveness of cotangents, which are zero elsewhere: a cotangent is live if an active instruction
+/// still uses the value.
 #[derive(Debug)]
 pub(super) struct Live {
-    /// At the start of each block, its parameters left out.
+    /// Live values at the start of each block, without its parameters.
     pub into: Vec<HashSet<Value>>,
-    /// At the end of each block.
+    /// Live values at the end of each block.
     pub out: Vec<HashSet<Value>>,
 }
 
 impl Live {
-    /// Finds them. `passes` says for each instruction whether cotangents flow back through it.
-    /// O(uses x blocks between definition and use).
+    /// Runs the liveness analysis. `passes` says for each instruction whether cotangents flow back
+    /// through it. O(uses x blocks between definition and use).
     pub(super) fn of(n: &Normal, active: &[bool], passes: &[bool]) -> Live {
         let f = &n.f;
         let mut live = Live {
@@ -68,7 +69,7 @@ impl Live {
         live
     }
 
-    /// A use in a block: the value is live on every way from its definition.
+    /// Marks a use in a block: the value is live on every path from its definition.
     fn used(&mut self, n: &Normal, v: Value, b: Block) {
         let mut work = vec![b];
         while let Some(b) = work.pop() {
@@ -83,27 +84,26 @@ impl Live {
     }
 }
 
-/// The cotangents at the place where the adjoint is being written.
+/// Cotangents at the point at which the adjoint is being written.
 #[derive(Debug)]
 pub(super) struct Cotangents<'a> {
     n: &'a Normal,
     f: &'a Function,
     active: &'a [bool],
     variables: HashMap<Value, Vec<Variable>>,
-    /// What a variable was given, as long as that happened once.
+    /// Value of each variable that was defined once.
     given: HashMap<Variable, Option<Value>>,
     pending: HashSet<Value>,
-    /// The zero of each kind of leaf, made at the start: ways that set the same to zero stay the
-    /// same.
+    /// Zero of each kind of leaf, made at the start: paths that set the same variable to zero pass
+    /// the same value.
     zeros: HashMap<Kind, Value>,
-    /// The zeros that are as long as the arrays whose cotangents they are, and which values these
-    /// are.
+    /// Zeros that are as long as the arrays whose cotangents they are, by the primal value.
     sized: HashMap<Value, Value>,
     sizes: HashSet<Value>,
 }
 
 impl<'a> Cotangents<'a> {
-    /// All zero. The builder stands at the start of the adjoint.
+    /// Creates cotangents that are all zero. The builder must be at the start of the adjoint.
     pub(super) fn new(
         b: &mut FunctionBuilder,
         n: &'a Normal,
@@ -119,7 +119,7 @@ impl<'a> Cotangents<'a> {
         Cotangents { n, f, active, variables, given, pending, zeros, sized, sizes }
     }
 
-    /// Lets the cotangent of an array start with `n` zeros, so that it need not grow with each
+    /// Initializes the cotangent of an array with `n` zeros, so that it need not grow with each
     /// element that is added to.
     pub(super) fn size(&mut self, b: &mut FunctionBuilder, v: Value, n: Value) {
         let kind = &self.f.kinds[v];
@@ -131,12 +131,12 @@ impl<'a> Cotangents<'a> {
         }
     }
 
-    /// What the leaf of a value's cotangent starts with.
+    /// Returns the initial value of a leaf of a value's cotangent.
     fn zero_of(&self, b: &mut FunctionBuilder, v: Value, kind: &Kind) -> Value {
         self.sized.get(&v).copied().unwrap_or_else(|| self.zero(b, kind))
     }
 
-    /// Whether a cotangent is the zero that it started as.
+    /// Returns true if a cotangent still is the zero that it was initialized with.
     fn is_zero(&self, b: &FunctionBuilder, v: Value) -> bool {
         b.constant(v) == Some(0.0) || b.is_empty_array(v) || self.sizes.contains(&v)
     }
@@ -145,12 +145,13 @@ impl<'a> Cotangents<'a> {
         self.zeros.get(kind).copied().unwrap_or_else(|| b.zero(kind))
     }
 
-    /// Goes to a place where these are pending.
+    /// Moves to a point at which the cotangents of these values are pending.
     pub(super) fn enter(&mut self, live: &HashSet<Value>) {
         self.pending = live.iter().copied().filter(|v| self.active[v.index()]).collect();
     }
 
-    /// Goes on to a place where these are pending: what is not yet, becomes a zero to add to.
+    /// Moves on to a point at which these are pending: cotangents that are not yet pending are set
+    /// to zero.
     pub(super) fn leave(&mut self, b: &mut FunctionBuilder, live: &HashSet<Value>) {
         let fresh = live.difference(&self.pending).copied().filter(|v| self.active[v.index()]);
         let mut fresh: Vec<Value> = fresh.collect();
@@ -158,12 +159,12 @@ impl<'a> Cotangents<'a> {
         fresh.into_iter().for_each(|v| self.start(b, v));
     }
 
-    /// The cotangent of a value, leaf by leaf. Afterwards it is zero.
+    /// Returns the cotangent of a value, leaf by leaf, and resets it to zero.
     pub(super) fn take(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
         if self.pending.remove(&v) {
-            // It was given a value on every way that leads here. Whatever adds to it has done so:
-            // uses come after the definition and are walked over before, but for the way back of a
-            // loop. So if it was given one value, nothing need be passed along.
+            // It was defined on every path that leads here. All additions are done: uses come after
+            // the definition and are visited before it, except over the back edge of a loop. So if
+            // it was defined once, no block parameter is needed.
             let variables = self.variables(b, v).to_vec();
             let done = self.n.is_once(self.n.home[v.index()]);
             let one = |variable| self.given.get(&variable).copied().flatten().filter(|_| done);

@@ -1,9 +1,9 @@
-//! Rules on numbers that carry derivatives themselves: dual numbers, of any order, and numbers with
+//! Rules on numbers that carry derivatives: dual numbers, of any order, and numbers with
 //! uncertainty.
 //!
-//! Run on a dual number, the body of a function gives the derivative of the body. Where a function
-//! has a rule, that is not what its derivative is. A dual number is `x = v + b` with a plain `v`
-//! and a nilpotent `b`: products of more than n of what it carries are zero, n being its order. So
+//! On a dual number, the body of a function computes the derivative of the body. If a function has
+//! a rule, its derivative is another. A dual number is `x = v + b` with a plain `v` and a nilpotent
+//! `b`: products of more than n infinitesimals are zero, n being its order. So
 //!
 //! ```text
 //! f(v + b) = f(v) + integral of f'(v + t b) b  dt,  t from 0 to 1
@@ -11,9 +11,9 @@
 //!
 //! where the integrand is a polynomial in t of degree n - 1, which Gauss's rule of `ceil(n/2)`
 //! nodes integrates exactly, and where `f'(v + t b)` is needed to order n - 1 alone, since `b` is
-//! one order itself. So each function with a rule, and each that calls one, has a version for every
-//! order: that of order 0 is its body, on plain numbers. Of dual numbers of order 1 this is
-//! `f(v) + f'(v) b`, which costs what the pushforward does.
+//! of order one itself. So each function with a rule, and each that calls one, has a version for
+//! every order: that of order 0 is its body, on plain numbers. For dual numbers of order 1 this is
+//! `f(v) + f'(v) b`, which costs as much as the pushforward.
 
 use std::{collections::HashMap, f64::consts::PI};
 
@@ -30,10 +30,10 @@ use super::{
     leaves::{close, make_whole, open},
 };
 
-/// A program with the function as it is on numbers that carry derivatives up to an order
-/// ([`Real::ORDER`](crate::scalar::Real::ORDER)): what has a rule goes by it. `None` where that is
-/// the function itself, because nothing that it reaches has a rule. It is for running: its
-/// derivatives are those that the numbers carry.
+/// Returns a program with a version of the function for numbers that carry derivatives up to an
+/// order ([`Real::ORDER`](crate::scalar::Real::ORDER)), in which rules are applied. `None` if that
+/// is the function itself, because no function that it reaches has a rule. It is only for running:
+/// its derivatives are those that the numbers carry.
 ///
 /// ```
 /// use ketgrad_core::{adjoint::on_duals, exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, text::parse_program};
@@ -52,7 +52,7 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// A rule gives one direction alone, and cannot be transposed.
+/// If a rule has one direction only, and cannot be transposed.
 pub fn on_duals(
     program: &Program,
     f: FuncId,
@@ -68,7 +68,8 @@ pub fn on_duals(
     Ok(Some((versions.program, f)))
 }
 
-/// Whether a function has a rule, or something that it calls: rules may call others in turn.
+/// Returns true if the function has a rule, or reaches one by calls; rules may call other
+/// functions.
 fn reaches_rules(program: &Program, f: FuncId) -> bool {
     program.reachable(f).into_iter().any(|g| program.rule(g).is_some_and(|r| !r.is_empty()))
 }
@@ -81,7 +82,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// A function for numbers of an order.
+    /// Returns the version of a function for numbers of an order.
     fn version(&mut self, f: FuncId, order: usize) -> Result<FuncId, DiffError> {
         if order == 0 || !reaches_rules(&self.program, f) {
             return Ok(f);
@@ -103,7 +104,7 @@ impl Versions {
         Ok(id)
     }
 
-    /// The same with versions of what it calls.
+    /// Copies a body with the versions of its callees.
     fn by_body(&mut self, mut function: Function, order: usize) -> Result<Function, DiffError> {
         for g in function.callees() {
             let version = self.version(g, order)?;
@@ -136,7 +137,7 @@ impl Versions {
         let result = self.program.functions[step].result.clone();
         let mut change: Option<Vec<Value>> = None;
         for (t, weight) in gauss(order.div_ceil(2)) {
-            // At order 1 what is beyond the value makes no difference.
+            // At order 1 the infinitesimal part does not matter.
             let at = |b: &mut FunctionBuilder, k: usize| match order {
                 1 => plain[k],
                 _ => between(b, plain[k], xs[k], t),
@@ -161,7 +162,7 @@ impl Versions {
         let moved = count_moved(&mut b, &dots);
         let mut change = change.unwrap_or_default();
         for leaf in &mut change {
-            // Of constants it is a constant, whatever the slope is.
+            // The result of constants is a constant, whatever the slope is.
             let is_complex = matches!(b.kind(*leaf), Kind::Complex | Kind::Array(Element::Complex));
             let there = if is_complex { b.mixed(Mixed::Promote, &[moved]) } else { moved };
             let change = b.number2(Number2::Guard, *leaf, there);
@@ -172,7 +173,7 @@ impl Versions {
         Ok(b.finish())
     }
 
-    /// The pushforward of a function with a rule, by that.
+    /// Computes the pushforward of a function with a rule, by that rule.
     fn step(&mut self, f: FuncId, function: &Function) -> Result<FuncId, DiffError> {
         if let Some(&step) = self.steps.get(&f) {
             return Ok(step);
@@ -191,12 +192,12 @@ impl Versions {
     }
 }
 
-/// Nodes and weights of Gauss's rule on [0, 1].
+/// Computes the nodes and weights of Gauss's rule on [0, 1].
 fn gauss(n: usize) -> Vec<(f64, f64)> {
     let size = n as f64;
     (0..n)
         .map(|k| {
-            // Newton's method for the roots of Legendre's polynomials, from near each.
+            // Newton's method for the roots of the Legendre polynomials, from an estimate of each.
             let mut x = (PI * (k as f64 + 0.75) / (size + 0.5)).cos();
             let mut slope = 1.0;
             for _ in 0..50 {
@@ -213,7 +214,7 @@ fn gauss(n: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// `op` of every number in a value; integers and truth values stay.
+/// Applies `op` to every number in a value; integers and truth values stay.
 fn part(b: &mut FunctionBuilder, op: Real1, x: Value) -> Value {
     match b.kind(x).clone() {
         Kind::Tuple(t) => {
@@ -237,7 +238,7 @@ fn part(b: &mut FunctionBuilder, op: Real1, x: Value) -> Value {
     }
 }
 
-/// What is beyond the values of a parameter, as its tangent.
+/// Returns the infinitesimal part of a parameter, as its tangent.
 fn tangent(b: &mut FunctionBuilder, x: Value) -> Option<Value> {
     let kind = b.kind(x).tangent()?;
     let beyond = part(b, Real1::Beyond, x);
@@ -250,14 +251,14 @@ fn tangent(b: &mut FunctionBuilder, x: Value) -> Option<Value> {
     Some(close(b, &kind, &mut leaves))
 }
 
-/// `v + t (x - v)`, where `v` is the value of `x`.
+/// Computes `v + t (x - v)`, where `v` is the value of `x`.
 fn between(b: &mut FunctionBuilder, v: Value, x: Value, t: f64) -> Value {
     let Some(beyond) = tangent(b, x) else { return x };
     let leaves = open(b, beyond).into_iter().map(|leaf| times(b, leaf, t)).collect::<Vec<_>>();
     plus(b, v, &mut leaves.into_iter())
 }
 
-/// A value and a change of it, by its leaves.
+/// Adds a change to a value, leaf by leaf.
 fn plus(b: &mut FunctionBuilder, x: Value, change: &mut impl Iterator<Item = Value>) -> Value {
     match b.kind(x).clone() {
         Kind::Tuple(t) => {
@@ -277,7 +278,7 @@ fn plus(b: &mut FunctionBuilder, x: Value, change: &mut impl Iterator<Item = Val
     }
 }
 
-/// A number, or every element of an array, times a constant.
+/// Multiplies a number, or every element of an array, by a constant.
 fn times(b: &mut FunctionBuilder, x: Value, factor: f64) -> Value {
     if factor == 1.0 {
         return x;
@@ -287,8 +288,8 @@ fn times(b: &mut FunctionBuilder, x: Value, factor: f64) -> Value {
     b.number2(Number2::Mul, factor, x)
 }
 
-/// 0 where all that the parameters have beyond their values is exactly zero, else how many numbers
-/// have more.
+/// Returns 0 if the infinitesimal parts of all parameters are exactly zero, else the number of
+/// parts that are not.
 fn count_moved(b: &mut FunctionBuilder, dots: &[Value]) -> Value {
     let mut count = b.real(0.0);
     for &dot in dots {

@@ -1,7 +1,7 @@
-//! A function with a rule of its own, where differentiation starts.
+//! Entry of differentiation for a function with a rule of its own.
 //!
-//! The engines look at rules where a function is *called*. The function that they start at is
-//! called by nobody, so one that has a rule is given a caller, which the engines start at instead:
+//! The engines apply rules where a function is *called*. The root has no caller, so a root with a
+//! rule is wrapped in a function that calls it, and the engines start there:
 //!
 //! ```text
 //! fn f.call(x)
@@ -13,7 +13,7 @@ use crate::{
     ir::{CustomRule, FunctionBuilder, Op, Program},
 };
 
-/// The function to start at: `f`, or a function that only calls it if calls go by a rule of its
+/// Returns the function to start at: `f`, or a function that only calls it if `f` has a rule of its
 /// own.
 pub(super) fn entry(program: &mut Program, f: FuncId) -> FuncId {
     if program.rule(f).is_none_or(CustomRule::is_empty) {

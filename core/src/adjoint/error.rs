@@ -1,16 +1,16 @@
-//! Why a program cannot be differentiated.
+//! Errors of differentiation.
 
 use crate::{
     entity::FuncId,
     ir::{Kind, Position, Program, Violation, verify_reachable},
 };
 
-/// Which way derivatives travel.
+/// Mode of differentiation: the direction in which derivatives are propagated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Cotangents, from the result back.
+    /// Cotangents, from the result to the inputs.
     Reverse,
-    /// Tangents, from the inputs on.
+    /// Tangents, from the inputs to the result.
     Forward,
 }
 
@@ -24,7 +24,7 @@ impl std::fmt::Display for Mode {
 }
 
 impl Mode {
-    /// What the rule of an op takes and gives, in words: `(real, int, real, real) -> (real,)`.
+    /// Returns the signature of a rule of an op, in words: `(real, int, real, real) -> (real,)`.
     pub(super) fn signature(self, inputs: &[Kind], result: &Kind) -> String {
         let tangents = inputs.iter().filter_map(Kind::tangent);
         let (takes, gives): (Vec<Kind>, Kind) = match self {
@@ -42,7 +42,7 @@ impl Mode {
     }
 }
 
-/// Why a program cannot be differentiated.
+/// Error of a program that cannot be differentiated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiffError {
@@ -54,16 +54,16 @@ pub enum DiffError {
     MissingRule {
         /// The op.
         op: String,
-        /// What the rule takes and gives.
+        /// Signature that the rule should have.
         signature: String,
         /// The function that uses it.
         function: String,
-        /// Where.
+        /// Position in the source.
         at: Position,
-        /// Which rule.
+        /// Rule that is missing.
         mode: Mode,
     },
-    /// A rule in one direction, from which the other cannot be made.
+    /// A rule in one direction, from which the other cannot be derived.
     #[error(
         "`{rule}` has no {mode}, and none can be made from its rule for the other direction: {source}. Give it a {mode}, too"
     )]
@@ -72,7 +72,7 @@ pub enum DiffError {
         rule: String,
         /// The direction that is missing.
         mode: Mode,
-        /// Why the rule that there is cannot be run backwards.
+        /// Reason why the existing rule cannot be transposed.
         source: Box<DiffError>,
     },
     /// A rule that needs its own transpose to be transposed.
@@ -81,29 +81,29 @@ pub enum DiffError {
         /// The function or primitive.
         rule: String,
     },
-    /// The result is no number.
+    /// The result is not a number.
     #[error("`{function}` gives {kind}: expected {expected}")]
     Result {
         /// The function.
         function: String,
-        /// What it gives.
+        /// Kind of the result.
         kind: Kind,
-        /// What it should.
+        /// Kind that is expected.
         expected: &'static str,
     },
-    /// A solution and its equation that do not belong together.
+    /// A solution and its equation that do not fit together.
     #[error(
         "`{residual}` takes and gives {given}, `{root}` {of_root}: expected a solution that is a real number or an \
          array of them, and an equation that takes the solution and then all parameters, and gives what the solution is"
     )]
     Equation {
-        /// What solves the equation.
+        /// Function that solves the equation.
         root: String,
-        /// What it takes and gives.
+        /// Signature of the solver.
         of_root: String,
         /// The equation.
         residual: String,
-        /// What it takes and gives.
+        /// Signature of the equation.
         given: String,
     },
     /// No parameter has a derivative.
@@ -115,7 +115,7 @@ pub enum DiffError {
     /// A program that breaks a rule of the intermediate representation.
     #[error(transparent)]
     Program(#[from] Box<Violation>),
-    /// A function that leaves values on a tape, which another one takes from there.
+    /// A function that leaves values on a tape, which another function pops.
     #[error(
         "`{function}` leaves values on a tape for another function to take: differentiate the function that calls both"
     )]
@@ -131,13 +131,14 @@ pub enum DiffError {
     },
 }
 
-/// That a function and all it reaches is well formed, before anything is made of it.
+/// Checks that a function and all it reaches is well formed, before it is transformed.
 pub(super) fn check(program: &Program, f: FuncId) -> Result<(), DiffError> {
     Ok(verify_reachable(program, f).map_err(Box::new)?)
 }
 
 impl DiffError {
-    /// The same of the function that one was copied from, which is the one that a user knows.
+    /// Replaces the name of a copy by that of the original function, which is the one that the user
+    /// knows.
     pub(super) fn of_original(mut self, copy: &str, original: &str) -> DiffError {
         if let DiffError::MissingRule { function, .. }
         | DiffError::Result { function, .. }

@@ -1,9 +1,10 @@
-//! Where tangents are zero because nothing flows there, before a pushforward is written.
+//! Static analysis of tangents that are zero because no data flow leads there, before a pushforward
+//! is written.
 //!
-//! As for cotangents ([`reach`](super::reach)): the tangent of a constant stays zero whatever it
-//! meets, but a tangent that is 0 by a slope of 0 is a number. What only moves the tangents of
-//! parameters keeps them as they are, and there the zeros are those that were given. Elsewhere a
-//! reach is carried beside the tangent, where slopes that may be infinite ask for it ([`values`]).
+//! Like in the analysis of cotangents ([`reach`](super::reach)), the tangent of a constant stays
+//! zero under every operation, but a tangent that is 0 because of a slope of 0 is a number. An
+//! instruction that only moves the tangents of parameters keeps their zeros. Elsewhere a reach is
+//! carried along with the tangent, if slopes that may be infinite need it ([`values`]).
 //!
 //! ```text
 //! sqrt(y)         the tangent of y is given: 0 is the one of a constant
@@ -23,20 +24,21 @@ use super::{
     reach::{callees_first, is_steep},
 };
 
-/// Of functions called which parameters want a reach.
+/// Parameters that need a reach, for each function that is called.
 pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
 
-/// The slots of tapes that keep a reach beside a tangent, by their tape and number.
+/// Slots of tapes that hold a reach next to a tangent, by their tape and number.
 pub(super) type Slots = HashSet<(u32, u32)>;
 
-/// The slots from which slopes that may be infinite take tangents, in all that a function reaches.
+/// Returns the slots from which slopes that may be infinite pop tangents, in all functions that
+/// `root` reaches.
 pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slots {
     let mut slots = Slots::new();
     let all = program.reachable(root);
     let pops = |f: &Function| f.insts.values().any(|inst| matches!(inst.op, Op::Pop { .. }));
     let functions = all.into_iter().map(|id| (id, &program.functions[id]));
     let functions: Vec<_> = functions.filter(|(_, f)| f.is_defined() && pops(f)).collect();
-    // What is popped may be pushed elsewhere.
+    // A popped value may be pushed by another function.
     loop {
         let before = slots.len();
         let mut params = Wanted::new();
@@ -57,8 +59,8 @@ pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slo
     }
 }
 
-/// Finds out which parameters of a function and of those that it calls want a reach. Those of
-/// functions that call themselves all do.
+/// Computes which parameters of a function and of its callees need a reach. All parameters of
+/// recursive functions do.
 pub(super) fn wanted(
     program: &Program,
     root: FuncId,
@@ -69,7 +71,7 @@ pub(super) fn wanted(
     let order = callees_first(program, root, &|f| wanted.contains_key(&f));
     for id in order {
         let f = &program.functions[id];
-        // Those called come first, unless they call this one.
+        // Callees come first, unless they call this function.
         for g in f.callees().into_iter().filter(|&g| program.functions[g].is_defined()) {
             wanted.entry(g).or_insert_with(|| all(&program.functions[g]));
         }
@@ -84,8 +86,8 @@ fn all(f: &Function) -> Vec<bool> {
     f.params.iter().map(|p| p.kind.is_differentiable()).collect()
 }
 
-/// The values whose tangents have a reach beside them. `is_root` says whether the tangents of the
-/// parameters are those that were given; else they have reaches.
+/// Computes the values whose tangents have a reach next to them. `is_root` says whether the
+/// tangents of the parameters are inputs of the user; else they have reaches.
 pub(super) fn values(
     program: &Program,
     f: &Function,
@@ -98,7 +100,7 @@ pub(super) fn values(
     wants(program, f, varied, &given, params, slots)
 }
 
-/// Everything but what comes of what is no mere move.
+/// Returns all values but those that depend on an instruction that does not only move.
 fn given(f: &Function, varied: &[bool], is_root: bool) -> Vec<bool> {
     let made = f.definitions();
     let computed = |i: Inst, any: bool| {
@@ -109,7 +111,7 @@ fn given(f: &Function, varied: &[bool], is_root: bool) -> Vec<bool> {
     dependent(f, from, computed, |v| varied[v.index()]).into_iter().map(|x| !x).collect()
 }
 
-/// Whether the tangent of the result is zero exactly where those of the operands are.
+/// Returns true if the tangent of the result is zero exactly where those of the operands are.
 fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) -> bool {
     let alone = inst.args.iter().filter(|a| varied[a.index()]).count() == 1;
     match inst.op {
@@ -134,7 +136,7 @@ fn moves(f: &Function, made: &[Option<Inst>], inst: &InstData, varied: &[bool]) 
     }
 }
 
-/// Whether tangents go by a rule of its own, whose slopes may be infinite.
+/// Returns true if the op has a rule of its own, whose slopes may be infinite.
 fn has_rule(program: &Program, op: Op) -> bool {
     match op {
         Op::Call(g) => program.rule(g).is_some_and(|rule| !rule.is_empty()),
@@ -143,7 +145,7 @@ fn has_rule(program: &Program, op: Op) -> bool {
     }
 }
 
-/// The least fixed point, from the slopes backwards.
+/// Computes the least fixed point, from the slopes backwards.
 fn wants(
     program: &Program,
     f: &Function,

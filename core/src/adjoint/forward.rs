@@ -10,10 +10,10 @@
 //!     return v1                  return (v2, v4)
 //! ```
 //!
-//! It takes the parameters and then a tangent for each parameter that has one, and gives
-//! `(value, tangent)`. Block parameters, calls and tapes carry the tangent along beside the value;
-//! what is not active has none. Tangents of tuples are kept leaf by leaf. Cost: what the primal
-//! costs, times about 2 to 3.
+//! It takes the parameters and then a tangent for each parameter that has one, and returns
+//! `(value, tangent)`. Block parameters, calls and tapes carry the tangent next to the value;
+//! inactive values have none. Tangents of tuples are kept leaf by leaf. Cost: that of the primal,
+//! times about 2 to 3.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -35,13 +35,13 @@ use super::{
     transpose::{Half, Rule, name_of, paired, rule},
 };
 
-/// Adds the pushforward of a function, and of all it calls, to the program. A function with a rule
-/// of its own goes by that, as where it is called: by its pushforward, or by the transpose of its
+/// Adds the pushforward of a function, and of all its callees, to the program. For a function with
+/// a rule of its own the rule is used, as in calls of it: its pushforward, or the transpose of its
 /// pullback.
 ///
 /// # Errors
-/// An op without a rule; a pullback that cannot be transposed; a function without a body. The
-/// program is then as it was.
+/// If an op has no rule, a pullback cannot be transposed, or a function has no body. The program is
+/// then unchanged.
 pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError> {
     check(program, root)?;
     let (done, work, wanted, transposed) = Default::default();
@@ -63,16 +63,16 @@ struct Engine {
     touching: Touching,
     /// The slots of tapes with reaches.
     slots: flow::Slots,
-    /// The pushforwards, with reaches of parameters or, at the root, without.
+    /// Pushforwards, with reaches of the parameters or, for the root, without.
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
     wanted: Wanted,
-    /// Pushforwards made of pullbacks, by what has them.
+    /// Pushforwards derived from pullbacks, by the name of the function or primitive.
     transposed: HashMap<String, FuncId>,
 }
 
 impl Engine {
-    /// Which parameters of a function that is called have reaches.
+    /// Returns which parameters of a called function have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
         flow::wanted(&self.program, f, &self.touching, &self.slots, &mut self.wanted);
         self.wanted.get(&f).cloned().unwrap_or_default()
@@ -80,7 +80,7 @@ impl Engine {
 
     fn id(&mut self, f: FuncId, is_root: bool) -> FuncId {
         let wanted = self.wanted(f);
-        // Where no parameter has a reach both are the same.
+        // If no parameter has a reach both are the same.
         let is_root = is_root || !wanted.contains(&true);
         if let Some(&id) = self.done.get(&(f, is_root)) {
             return id;
@@ -122,7 +122,7 @@ impl Engine {
         let mut wanted =
             flow::values(&self.program, &f, &varied, is_root, &self.wanted, &self.slots);
         if !is_root {
-            // Those that the caller hands over.
+            // Reaches that the caller passes.
             for (p, handed) in f.param_values().iter().zip(self.wanted(id)) {
                 wanted[p.index()] = handed;
             }
@@ -143,14 +143,14 @@ struct Writer<'a> {
     f: &'a Function,
     b: FunctionBuilder,
     varied: Vec<bool>,
-    /// The values whose tangents have a reach beside them.
+    /// True for the values whose tangents have a reach next to them.
     wanted: Vec<bool>,
     fields: FieldRanges,
     /// The values of `f` in the pushforward.
     values: HashMap<Value, Value>,
-    /// The leaves of their tangents.
+    /// Leaves of their tangents.
     dots: HashMap<Value, Vec<Value>>,
-    /// Where these come from somewhere, of those that are asked.
+    /// Reaches of the tangents, for the values that have one.
     there: HashMap<Value, Vec<Value>>,
     blocks: Vec<Block>,
 }
@@ -216,7 +216,7 @@ impl Writer<'_> {
         self.values.get(&v).copied().unwrap_or(v)
     }
 
-    /// The leaves of a value's tangent, zeros if it has none.
+    /// Returns the leaves of a value's tangent, zeros if it has none.
     fn leaves(&mut self, v: Value) -> Vec<Value> {
         match self.dots.get(&v) {
             Some(leaves) => leaves.clone(),
@@ -224,7 +224,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where the leaves of a value's tangent come from somewhere.
+    /// Returns the reach of each leaf of a value's tangent.
     fn reach(&self, v: Value) -> Vec<Reach> {
         match self.there.get(&v) {
             Some(there) => there.iter().map(|&there| Reach::Where(there)).collect(),
@@ -232,14 +232,14 @@ impl Writer<'_> {
         }
     }
 
-    /// The same as values; zeros where there is no tangent.
+    /// Returns the reaches of a value's tangent as values; zeros if it has no tangent.
     fn reaches(&mut self, v: Value) -> Vec<Value> {
         let count = tangent_leaves(&self.f.kinds[v]).len();
         self.reaches_at(v, 0..count)
     }
 
-    /// Some of the leaves of a value's tangent, in time that does not depend on how many there are
-    /// beside them.
+    /// Returns a range of the leaves of a value's tangent, in time that does not depend on the
+    /// number of the others.
     fn leaves_at(&mut self, v: Value, range: Range<usize>) -> Vec<Value> {
         match self.dots.get(&v) {
             Some(leaves) => leaves[range].to_vec(),
@@ -247,7 +247,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where they come from, as values.
+    /// Returns the reaches of a range of leaves, as values.
     fn reaches_at(&mut self, v: Value, range: Range<usize>) -> Vec<Value> {
         let dots = self.leaves_at(v, range.clone());
         if !self.dots.contains_key(&v) {
@@ -259,7 +259,7 @@ impl Writer<'_> {
         dots.into_iter().enumerate().map(|(k, dot)| reach(k).value(&mut self.b, dot)).collect()
     }
 
-    /// The tangent of a value, if its kind has one.
+    /// Returns the tangent of a value, if its kind has one.
     fn tangent(&mut self, v: Value) -> Option<Value> {
         let kind = self.f.kinds[v].tangent()?;
         let leaves = self.leaves(v);
@@ -295,8 +295,8 @@ impl Writer<'_> {
         self.b.end_with(end);
     }
 
-    /// A decomposition; the vectors of equal values are those that have derivatives along the
-    /// tangent.
+    /// Appends a decomposition; the vectors of equal values are chosen such that they have
+    /// derivatives along the tangent.
     fn decomposed(&mut self, op: ArrayOp, inst: &InstData, x: Value) -> Value {
         let along = if op == ArrayOp::Eigen { ArrayOp::EigenAlong } else { ArrayOp::SvdAlong };
         let dot = self.leaves(inst.args[0])[0];
@@ -307,7 +307,7 @@ impl Writer<'_> {
     fn instruction(&mut self, inst: &InstData) -> Result<(), DiffError> {
         let f = self.f;
         let args: Vec<Value> = inst.args.iter().map(|&a| self.value(a)).collect();
-        // Tapes carry tangents beside values, always, and reaches where they are asked for.
+        // Tapes always carry tangents next to values, and reaches if they are needed.
         match inst.op {
             Op::Expect(_) => {
                 self.b.effect(inst.op, &args);
@@ -353,7 +353,7 @@ impl Writer<'_> {
         let through = match inst.op {
             Op::Call(g) => match self.engine.program.rule(g) {
                 Some(rule) if rule.non_differentiable => false,
-                // A call that keeps something on a tape must do so with tangents, whatever flows
+                // A call that pushes to a tape must do so with tangents, even if no tangent flows
                 // through it.
                 _ => self.varied[y.index()] || self.engine.touching.holds(g),
             },
@@ -420,7 +420,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Where the tangent of a result comes from somewhere, leaf by leaf.
+    /// Returns the reach of the tangent of a result, leaf by leaf.
     fn result_reach(&mut self, inst: &InstData, args: &[Value], y: Value) -> Option<Vec<Value>> {
         Some(match inst.op {
             Op::Tuple => inst.args.iter().flat_map(|&a| self.reaches(a)).collect(),
@@ -459,12 +459,12 @@ impl Writer<'_> {
         })
     }
 
-    /// The reaches of a value that has a tangent.
+    /// Returns the reaches of a value that has a tangent.
     fn varying(&mut self, v: Value) -> Vec<Value> {
         if self.dots.contains_key(&v) { self.reaches(v) } else { Vec::new() }
     }
 
-    /// A reach of all of `x`, if there is any.
+    /// Returns a reach of all of `x`, if there is any.
     fn any(&mut self, from: &[Value], x: Value) -> Value {
         let parts: Vec<Value> =
             from.iter().map(|&there| everywhere(&mut self.b, there, x)).collect();
@@ -473,7 +473,8 @@ impl Writer<'_> {
         sum.unwrap_or_else(|| self.b.zero(&kind))
     }
 
-    /// `y = call g(…)`: by a rule of its own if it has one, else by the pushforward of its body.
+    /// Translates `y = call g(…)`: by the rule of `g` if it has one, else by the pushforward of its
+    /// body.
     fn call(
         &mut self,
         inst: &InstData,
@@ -514,7 +515,7 @@ impl Writer<'_> {
             let leaves = open(&mut self.b, dot);
             if self.wanted[y.index()] {
                 let there = if self.engine.touching.holds(g) {
-                    // Something may come by a tape.
+                    // A tangent may come from a tape.
                     Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
                 } else {
                     self.result_reach(inst, &[], v)
@@ -526,7 +527,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The tangent of the result `v` of what has a rule of its own.
+    /// Computes the tangent of the result `v` of a function or primitive with a rule of its own.
     fn by_rule(
         &mut self,
         inst: &InstData,
@@ -556,7 +557,8 @@ impl Writer<'_> {
         Ok(self.by_pushforward(inst, args, Op::Call(id), result))
     }
 
-    /// The tangent of a result that is one real number from a pullback: that of 1 is the gradient.
+    /// Computes the tangent of a result that is one real number from a pullback: the cotangent of 1
+    /// is the gradient.
     fn by_gradient(&mut self, inst: &InstData, args: &[Value], v: Value, rule: Rule) -> Value {
         let one = self.b.real(1.0);
         let given: Vec<Value> = args.iter().copied().chain([v, one]).collect();
@@ -582,8 +584,8 @@ impl Writer<'_> {
         sum.unwrap_or_else(|| self.b.real(0.0))
     }
 
-    /// Calls a pushforward with the inputs and their tangents, of which no elements are missing.
-    /// Where nothing flows to any of them, nothing flows on.
+    /// Calls a pushforward with the inputs and their full-length tangents. If no tangent flows to
+    /// any of them, none flows on.
     fn by_pushforward(
         &mut self,
         inst: &InstData,

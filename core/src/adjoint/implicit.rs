@@ -1,16 +1,16 @@
-//! Derivatives of a solution by the equation that it solves.
+//! Implicit differentiation: derivatives of a solution by the equation that it solves.
 //!
 //! A function `x = root(p…)` that iterates until `residual(x, p…) = 0` need not be differentiated
-//! through its iterations. Where the Jacobian `A = d residual / d x` is regular, the implicit
-//! function theorem gives
+//! through its iterations. If the Jacobian `A = d residual / d x` is regular, the implicit function
+//! theorem yields
 //!
 //! ```text
 //! pushforward:  x_dot = - A^-1 (d residual / d p) p_dot
 //! pullback:     p_bar = - (d residual / d p)^T A^-T x_bar
 //! ```
 //!
-//! at the solution, whatever way led there: no tape of the iterations, and no error of a last step
-//! that was cut off. Both are functions of the program again, so derivatives of any order follow.
+//! at the solution, independently of the iterations: no tape of them, and no truncation error of
+//! the last step. Both are functions of the program again, so derivatives of any order follow.
 
 use crate::{
     entity::{FuncId, Value},
@@ -23,8 +23,8 @@ use super::{DiffError, error::check, forward, value_and_pullback};
 /// Makes `root` a function whose calls are differentiated by the equation
 /// `residual(root(p…), p…) = 0`, instead of through its body.
 ///
-/// `residual` takes the solution and then the parameters of `root`, and gives as many numbers as
-/// the solution has. The solution is a real number or an array of real numbers; of an array of `n`
+/// `residual` takes the solution and then the parameters of `root`, and returns as many numbers as
+/// the solution has. The solution is a real number or an array of real numbers; for an array of `n`
 /// numbers the Jacobian takes `n` pullbacks of the residual, and a system of `n` equations is
 /// solved.
 ///
@@ -56,8 +56,8 @@ use super::{DiffError, error::check, forward, value_and_pullback};
 /// ```
 ///
 /// # Errors
-/// The signatures do not fit together, the solution is neither a real number nor an array of real
-/// numbers, or the residual cannot be differentiated. The program is then as it was.
+/// If the signatures do not fit together, the solution is neither a real number nor an array of
+/// real numbers, or the residual cannot be differentiated. The program is then unchanged.
 pub fn implicit(program: &mut Program, root: FuncId, residual: FuncId) -> Result<(), DiffError> {
     check(program, root)?;
     check(program, residual)?;
@@ -114,7 +114,7 @@ impl Equation {
         self.params.iter().filter_map(|p| Some((p, p.kind.tangent()?)))
     }
 
-    /// `(p…, x, x_bar) -> p_bar…`
+    /// Builds `(p…, x, x_bar) -> p_bar…`.
     fn pullback(&self, program: &mut Program) -> FuncId {
         let name = program.fresh_name(&format!("{}.pullback", program.functions[self.root].name));
         let n = self.params.len();
@@ -133,7 +133,7 @@ impl Equation {
         program.add(s.finish())
     }
 
-    /// `(p…, p_dot…) -> x_dot`
+    /// Builds `(p…, p_dot…) -> x_dot`.
     fn pushforward(&self, program: &mut Program) -> FuncId {
         let name =
             program.fresh_name(&format!("{}.pushforward", program.functions[self.root].name));
@@ -158,7 +158,7 @@ impl Equation {
         program.add(s.finish())
     }
 
-    /// What flows back from the residual: `(r, x_bar, p_bar…)`.
+    /// Calls the pullback of the residual: `(r, x_bar, p_bar…)`.
     fn pulled(
         &self,
         program: &Program,
@@ -172,7 +172,7 @@ impl Equation {
         s.b.inst(Op::Call(self.back), &all, program.functions[self.back].result.clone())
     }
 
-    /// `- A^-1 y`, or `- A^-T y`.
+    /// Computes `- A^-1 y`, or `- A^-T y`.
     fn solved(
         &self,
         program: &Program,
@@ -195,7 +195,7 @@ impl Equation {
         let rows = s.b.declare(kind.clone());
         s.b.define(rows, empty);
         let n = s.b.inst(Op::Len, &[x], Kind::Int);
-        // Two ints make a counter.
+        // Two ints bound a counted loop.
         if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
             let one = s.b.real(1.0);
             let unit = s.b.inst(Op::AddAt, &[empty, counter.value, one], kind);
@@ -221,7 +221,7 @@ impl Equation {
     }
 }
 
-/// The elements in another shape.
+/// Reshapes the elements.
 fn flat(s: &mut Stage, x: Value, lengths: &[Value]) -> Value {
     let shape = s.b.inst(Op::Array, lengths, Kind::Array(Element::Int));
     s.b.on_arrays(ArrayOp::Reshape, &[x, shape])

@@ -1,4 +1,4 @@
-//! Tuples opened: a (co)tangent is handled leaf by leaf.
+//! Flattened tuples: a (co)tangent is handled leaf by leaf.
 //!
 //! The kind `(real, int, Point{x: real, y: real})` has the tangent leaves `real, real, real`.
 //! Engines keep one value per leaf, so making and opening tuples moves leaves and costs nothing.
@@ -11,13 +11,13 @@ use crate::{
     rules::whole,
 };
 
-/// The kinds of the leaves of a (co)tangent of the given kind.
+/// Returns the kinds of the leaves of a (co)tangent of the given kind.
 pub(super) fn tangent_leaves(kind: &Kind) -> Vec<Kind> {
     kind.tangent().map(|k| k.leaves()).unwrap_or_default()
 }
 
-/// Where the tangent leaves of fields stand among those of their tuple: for each tuple of which a
-/// field is read, found once for all of its fields.
+/// Ranges of the tangent leaves of fields among those of their tuple: for each tuple of which a
+/// field is read, computed once for all of its fields.
 #[derive(Debug, Default)]
 pub(super) struct FieldRanges(HashMap<Value, Vec<usize>>);
 
@@ -40,14 +40,14 @@ impl FieldRanges {
         FieldRanges(starts)
     }
 
-    /// Where those of the k-th field stand.
+    /// Returns the range of the leaves of the k-th field.
     pub(super) fn range(&self, tuple: Value, k: usize) -> Range<usize> {
         let start =
             |k: usize| self.0.get(&tuple).and_then(|starts| starts.get(k)).copied().unwrap_or(0);
         start(k)..start(k + 1)
     }
 
-    /// How many leaves the tuple has.
+    /// Returns the number of leaves of the tuple.
     pub(super) fn count(&self, tuple: Value) -> usize {
         self.0.get(&tuple).and_then(|starts| starts.last()).copied().unwrap_or(0)
     }
@@ -67,7 +67,7 @@ pub(super) fn open(b: &mut FunctionBuilder, value: Value) -> Vec<Value> {
     leaves
 }
 
-/// Puts leaves together to a value of the given kind.
+/// Builds a value of the given kind from its leaves.
 pub(super) fn close(
     b: &mut FunctionBuilder,
     kind: &Kind,
@@ -85,8 +85,8 @@ pub(super) fn close(
     }
 }
 
-/// Gives the leaves of a (co)tangent of `x` the shapes and all elements of the arrays in it, for
-/// rules that do not know that some may be missing.
+/// Extends the leaves of a (co)tangent of `x` to the shapes of the arrays in it, for rules that do
+/// not expect missing elements.
 pub(super) fn make_whole(b: &mut FunctionBuilder, x: Value, leaves: &mut [Value]) {
     match b.kind(x).clone() {
         Kind::Tuple(t) => {
@@ -104,7 +104,7 @@ pub(super) fn make_whole(b: &mut FunctionBuilder, x: Value, leaves: &mut [Value]
     }
 }
 
-/// The sum of two (co)tangent leaves.
+/// Returns the sum of two (co)tangent leaves.
 pub(super) fn sum(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     match b.kind(x) {
         Kind::Array(_) => {

@@ -1,5 +1,5 @@
-//! A pushforward in two parts: what the value needs, once, and what is linear in the tangents, as
-//! often as there are such.
+//! Splitting of a pushforward into two parts: a primal part that runs once, and a part that is
+//! linear in the tangents, which runs for each of them.
 //!
 //! ```text
 //! fn f.pushforward(x, x_dot)      fn f.recorded(x)       fn f.linear(x_dot)
@@ -9,11 +9,11 @@
 //!     return (v2, v4)                 return v2              return v4
 //! ```
 //!
-//! Both parts are the pushforward itself, with the instructions that depend on tangents and with
-//! those that do not. They take the same way: what a branch looks at is recorded too. A value is
-//! recorded where it is defined, at the end of its block, and taken at the start of that block. So
-//! what is recorded first is taken first: whoever runs the second part turns the tapes round
-//! before.
+//! Both parts are the pushforward itself, one without the instructions that depend on tangents, one
+//! with those alone. They take the same path: the values that branches read are recorded too. A
+//! value is recorded where it is defined, at the end of its block, and popped at the start of that
+//! block. So the value recorded first is popped first: the caller reverses the tapes before the
+//! second part.
 //!
 //! Cost: O(size x depth of loops).
 
@@ -28,7 +28,7 @@ use crate::{
 
 use super::activity::{dependent, tapes};
 
-/// The parts of a pushforward.
+/// Parts of a pushforward.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Linear {
     /// `x… -> value`.
@@ -37,8 +37,8 @@ pub(crate) struct Linear {
     pub tangent: FuncId,
 }
 
-/// Adds the parts of a pushforward whose first `n` parameters are no tangents. `None` if it cannot
-/// be parted: it uses tapes, calls functions on tangents, or is no pushforward.
+/// Adds the parts of a pushforward whose first `n` parameters are not tangents. `None` if it cannot
+/// be split: it uses tapes, calls functions on tangents, or is not a pushforward.
 pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Linear> {
     let f = &program.functions[id];
     let used = program.reachable(id).into_iter().flat_map(|g| tapes(&program.functions[g]));
@@ -46,7 +46,7 @@ pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Line
     if !f.is_defined() || !tapes(f).is_empty() {
         return None;
     }
-    // Whether each value depends on a tangent.
+    // True for the values that depend on a tangent.
     let along = dependent(f, f.param_values()[n..].iter().copied(), |_, any| any, |_| true);
     let results = results(f)?;
     let pairs: HashSet<Value> = results.iter().map(|r| r.pair).collect();
@@ -88,14 +88,14 @@ pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Line
     Some(Linear { primal: add("recorded", &primal), tangent: add("linear", &tangent) })
 }
 
-/// A value and its tangent, as they are returned together.
+/// Value and its tangent, which are returned together.
 struct Pair {
     pair: Value,
     value: Value,
     dot: Value,
 }
 
-/// What is returned, if it is pairs that nobody else reads.
+/// Returns the pairs that are returned, if they have no other uses.
 fn results(f: &Function) -> Option<Vec<Pair>> {
     let definitions = f.definitions();
     let mut all = Vec::new();
@@ -122,7 +122,8 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// What is defined in a block and recorded there, in order. Constants are written anew.
+    /// Returns the values that are defined in a block and recorded there, in order. Constants are
+    /// not recorded but recomputed.
     fn recorded(&self, params: &[Value], insts: &[Inst]) -> Vec<Value> {
         let made = insts.iter().map(|&i| &self.f.insts[i]).filter(|i| !i.op.is_constant());
         let all = params.iter().copied().chain(made.filter_map(|i| i.result));
@@ -169,8 +170,8 @@ impl Parts<'_> {
         self.finish(f, |k| k >= n, true, |r| r.dot)
     }
 
-    /// Keeps the parameters of blocks that depend on tangents, or the others, and of the entry
-    /// those that are asked for; and returns one of each pair.
+    /// Keeps the block parameters that depend on tangents, or the others, and those parameters of
+    /// the entry that are asked for; and returns one component of each pair.
     fn finish(
         &self,
         mut f: Function,

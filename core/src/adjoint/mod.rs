@@ -1,23 +1,23 @@
 //! Differentiation: functions in, functions out.
 //!
-//! - [`reverse`]: `f -> (f.primal, f.adjoint)`. The primal computes `f` and records on a tape what
-//!   the adjoint will need; the adjoint takes the cotangent of the result and gives those of the
-//!   parameters.
-//! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and gives both.
+//! - [`reverse`]: `f -> (f.primal, f.adjoint)`. The primal computes `f` and records on a tape the
+//!   values that the adjoint will need; the adjoint takes the cotangent of the result and returns
+//!   those of the parameters.
+//! - [`forward`]: `f -> f.pushforward`, which takes values and tangents and returns both.
 //! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
-//! - [`gradient`], [`value_and_pullback`]: the usual compositions of these, as functions of the
+//! - [`gradient`], [`value_and_pullback`]: common compositions of these, as functions of the
 //!   program.
 //! - [`Transforms`]: derivatives as functions that the functions of a program call, `grad(f)(x)`.
-//! - [`on_duals`]: a function as numbers run it that carry derivatives themselves.
-//! - [`implicit`]: a solution, differentiated by the equation that it solves instead of the way to
-//!   it.
+//! - [`on_duals`]: a version of a function for dual numbers.
+//! - [`implicit`]: implicit differentiation of a solution by the equation that it solves, instead
+//!   of through the iterations.
 //!
-//! Read [`reverse`](reverse()) first: it says which part of the transform stands in which file.
+//! Read [`reverse`](reverse()) first: it says which file implements which part of the transform.
 //!
 //! Both engines take any well-formed function, so they nest in any order and to any depth: the
-//! result of one is an input of the other. A tape is named by a number, its level. [`reverse`]
-//! takes a level above all that the function uses, and for the cotangents of what the function
-//! itself keeps on a tape it uses *that* tape again, in the other direction.
+//! result of one is an input of the other. A tape is identified by a number, its level. [`reverse`]
+//! takes a level above all that the function uses, and for the cotangents of the values that the
+//! function itself pushes to a tape it uses *that* tape again, in the other direction.
 
 mod activity;
 mod compose;

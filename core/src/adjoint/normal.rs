@@ -1,4 +1,5 @@
-//! The form in which a function is reversed: one return, tidy loops, every loop counted.
+//! Canonical (loop-simplified) form in which a function is reversed: one return, simplified loops,
+//! an induction variable in every loop.
 //!
 //! ```text
 //!       ┌──────────┐   one way in
@@ -9,18 +10,18 @@
 //! ```
 //!
 //! - All returns jump to one block that returns.
-//! - A loop's header has two ways in: from before the loop, and from its one latch.
-//! - A block to which a loop leaves is reached from that loop only, so whatever is recorded once
-//!   for a whole loop is recorded there.
-//! - A loop has at least one [`Counter`], an integer that changes by a constant each time round.
-//!   The counter of `for i in a..b` is `i`; a loop without one gets one that starts at 0. A counter
-//!   runs backwards, so the adjoint of a loop is a counted loop, and no tag is recorded to say when
-//!   it ends.
-//! - The end takes the length of every array parameter that a loop reads element by element: its
-//!   cotangent is made that long at once.
+//! - A loop's header has two predecessors: one from before the loop, and its one latch.
+//! - An exit block of a loop is reached from that loop only (a dedicated exit), so values that are
+//!   recorded once for a whole loop are recorded there.
+//! - A loop has at least one induction variable ([`Counter`]), an integer that changes by a
+//!   constant in each iteration. That of `for i in a..b` is `i`; a loop without one gets one that
+//!   starts at 0. An induction variable runs backwards in the adjoint, so the adjoint of a loop is
+//!   a counted loop, and no tag is recorded to say when it ends.
+//! - The end computes the length of every array parameter that a loop reads element by element:
+//!   its cotangent is made that long at once.
 //!
-//! A function with cycles that are no natural loops keeps them as they are, and has no loops in
-//! this sense. Cost: O(size), a few times.
+//! A function with cycles that are not natural loops (irreducible control flow) keeps them, and has
+//! no loops in this sense. Cost: O(size), a few times.
 
 use std::collections::HashSet;
 
@@ -34,52 +35,53 @@ use crate::{
 
 use super::leaves::FieldRanges;
 
-/// An integer of a loop's header that changes by a constant each time round.
+/// Induction variable: an integer parameter of a loop's header that changes by a constant in each
+/// iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counter {
-    /// The header's parameter.
+    /// Parameter of the header.
     pub value: Value,
-    /// What it is the first time.
+    /// Initial value.
     pub start: Value,
-    /// By how much it changes.
+    /// Change per iteration.
     pub step: i64,
-    /// What it is at the end, where the header alone leaves the loop.
+    /// Final value, if only the header leaves the loop.
     pub last: Option<Last>,
 }
 
-/// What a counter is when its loop has ended.
+/// Final value of an induction variable, after its loop has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Last {
     /// The bound, as in `i != bound`.
     Bound(Value),
-    /// The bound, or the start if that is further on: `i < bound`. An inclusive bound is passed by
-    /// one step.
+    /// The bound, or the start if that is past it: `i < bound`. An inclusive bound is passed by one
+    /// step.
     Beyond(Value, bool),
 }
 
-/// A function ready to be reversed.
+/// Function in canonical form.
 #[derive(Debug)]
 pub(super) struct Normal {
     pub f: Function,
     pub loops: Loops,
-    /// The counters of each loop; the first decides when the reversed loop ends.
+    /// Induction variables of each loop; the first decides when the reversed loop ends.
     pub counters: Vec<Vec<Counter>>,
-    /// For each value the instruction that defines it.
+    /// Instruction that defines each value.
     pub defined: Vec<Option<Inst>>,
-    /// The block that defines each value.
+    /// Block that defines each value.
     pub home: Vec<Block>,
-    /// The ways into each block.
+    /// Edges into each block, its predecessors.
     pub edges: Vec<Vec<Edge>>,
-    /// The block that returns; none if the function never does.
+    /// Block that returns; `None` if the function never does.
     pub end: Option<Block>,
-    /// The array parameters that loops read element by element, each with its length.
+    /// Array parameters that loops read element by element, each with its length.
     pub lengths: Vec<(Value, Value)>,
-    /// Where the cotangents of fields stand in those of tuples.
+    /// Ranges of the cotangents of fields in those of tuples.
     pub fields: FieldRanges,
 }
 
 impl Normal {
-    /// Puts a function into this form.
+    /// Brings a function into canonical form.
     pub(super) fn new(f: &Function) -> Normal {
         let mut f = compact(f);
         one_return(&mut f);
@@ -99,12 +101,12 @@ impl Normal {
         Normal { f, loops, counters, defined, home, edges, end, lengths, fields }
     }
 
-    /// Whether a block runs once in a call at most: it is in no loop.
+    /// Returns true if a block runs at most once in a call: it is in no loop.
     pub(super) fn is_once(&self, b: Block) -> bool {
         b.index() == 0 || self.loops.reducible && self.loops.at(b).is_none()
     }
 
-    /// The loops, inner ones first, that are left on the way into a block.
+    /// Returns the loops, inner ones first, that are left on entry to a block.
     pub(super) fn left(&self, b: Block) -> Vec<usize> {
         let Some(edge) = self.edges[b.index()].first() else { return vec![] };
         let mut left = Vec::new();
@@ -116,13 +118,13 @@ impl Normal {
         left
     }
 
-    /// The loop that a block is the header of.
+    /// Returns the loop of which a block is the header.
     pub(super) fn headed(&self, b: Block) -> Option<usize> {
         self.loops.at(b).filter(|&l| self.loops.list[l].header == b)
     }
 }
 
-/// Takes, at the end, the lengths of the parameters that loops read.
+/// Appends, at the end, the lengths of the parameters that loops read.
 fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
     let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
     let insts = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]);
@@ -139,7 +141,7 @@ fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
     params.into_iter().filter_map(&mut length).collect()
 }
 
-/// The block that defines each value.
+/// Returns the block that defines each value.
 fn home(f: &Function) -> Vec<Block> {
     let mut home = vec![Block::new(0); f.kinds.len()];
     for (b, block) in f.blocks.iter() {
@@ -167,7 +169,8 @@ fn one_return(f: &mut Function) {
     }
 }
 
-/// Adds blocks until every loop has one way in, one way back and exits of its own.
+/// Adds blocks until every loop has one entry edge, one latch and dedicated exits (loop-simplify
+/// form).
 fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
     loop {
         let mut edges = f.predecessors();
@@ -204,7 +207,8 @@ fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
     }
 }
 
-/// Leads some of the edges into a block through a new one; `edges` are the ways into each block.
+/// Redirects some of the edges into a block through a new block; `edges` holds the predecessors of
+/// each block.
 fn join(f: &mut Function, edges: &mut Vec<Vec<Edge>>, ways: &[Edge], to: Block) {
     let kinds: Vec<Kind> = f.blocks[to].params.iter().map(|&p| f.kinds[p].clone()).collect();
     let params: Vec<Value> = kinds.into_iter().map(|k| f.new_value(k)).collect();
@@ -228,14 +232,14 @@ fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
     }
 }
 
-/// The counters of all loops.
+/// Finds the induction variables of all loops.
 fn counters(f: &mut Function, loops: &Loops) -> Vec<Vec<Counter>> {
-    // New counters change neither the ways between blocks nor what was defined before.
+    // New induction variables change neither the edges between blocks nor earlier definitions.
     let known = Known { loops, defined: f.definitions(), home: home(f), edges: f.predecessors() };
     (0..loops.list.len()).map(|l| count(f, &known, l)).collect()
 }
 
-/// What is known of a function whose loops are tidy.
+/// Context of the search: a function whose loops are simplified.
 struct Known<'a> {
     loops: &'a Loops,
     defined: Vec<Option<Inst>>,
@@ -243,7 +247,8 @@ struct Known<'a> {
     edges: Vec<Vec<Edge>>,
 }
 
-/// The counters of a loop, one that starts at a constant first; a new one if there is none.
+/// Returns the induction variables of a loop, one with a constant start first; inserts one if there
+/// is none.
 fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
     let header = known.loops.list[l].header;
     let (mut before, mut latch) = (Block::new(0), Block::new(0));
@@ -286,7 +291,7 @@ fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
     vec![Counter { value, start, step: 1, last: None }]
 }
 
-/// The constant by which `next` differs from `value`.
+/// Returns the constant by which `next` differs from `value`.
 fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Option<i64> {
     let inst = &f.insts[defined[next.index()]?];
     let step = match (inst.op, inst.args.as_slice()) {
@@ -295,12 +300,12 @@ fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Op
         (Op::Int2(Int2::Sub), &[a, b]) if a == value => int(f, defined, b)?.checked_neg()?,
         _ => return None,
     };
-    // -step is the way back.
+    // The reversed loop steps by -step.
     (step != 0 && step != i64::MIN).then_some(step)
 }
 
-/// What a counter is at the end, if only the header leaves the loop and compares it with what the
-/// loop leaves alone.
+/// Returns the final value of an induction variable, if only the header leaves the loop and
+/// compares it with a loop-invariant bound.
 fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> Option<Last> {
     let Known { loops, defined, home, .. } = known;
     let header = &loops.list[l].header;
@@ -317,7 +322,7 @@ fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> O
     if a != value || exit.from != *header || varies && int(f, defined, bound).is_none() {
         return None;
     }
-    // The condition to stay.
+    // Condition to stay in the loop.
     let stay = if exit.index == 1 { compare } else { negated(compare) };
     match (stay, step) {
         (Compare::Ne, _) => Some(Last::Bound(bound)),
@@ -327,7 +332,7 @@ fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> O
     }
 }
 
-/// The comparison of the operands the other way round.
+/// Returns the comparison with its operands swapped.
 fn swapped(compare: Compare) -> Compare {
     match compare {
         Compare::Lt => Compare::Gt,
@@ -338,7 +343,7 @@ fn swapped(compare: Compare) -> Compare {
     }
 }
 
-/// The comparison of integers that holds where this one does not.
+/// Returns the negated comparison of integers.
 fn negated(compare: Compare) -> Compare {
     match compare {
         Compare::Lt => Compare::Ge,

@@ -1,4 +1,4 @@
-//! A long loop, taken out of the function that it stands in.
+//! Outlining of a long loop: it is moved to a function of its own.
 //!
 //! ```text
 //! fn f(x, p, n: int) {                  before(x, p, n) -> (from, to, state…, params…, rest…)
@@ -8,13 +8,13 @@
 //! }                                     f = before, then (to - from) times step, then after
 //! ```
 //!
-//! The state is what a round hands to the next one, params are the values from before the loop that
-//! a round reads, and rest those that what follows reads. Constants are written anew. So the loop
-//! can be differentiated with few of its states kept, by [`Steps`](crate::exec::Steps).
+//! The state holds the values that an iteration passes to the next one, params are the values from
+//! before the loop that an iteration reads, and rest those that the code after the loop reads.
+//! Constants are recomputed. So the loop can be differentiated while few of its states are stored
+//! (checkpointing), by [`Steps`](crate::exec::Steps).
 //!
-//! The loop is the first of the outermost ones; it counts upwards over a range and every way
-//! through the function passes it. Calls are put in place first, so it may stand in a function that
-//! is called.
+//! The loop is the first of the outermost ones; it counts upwards over a range and is on every path
+//! through the function. Calls are inlined first, so the loop may be in a callee.
 //!
 //! Cost: O(size).
 
@@ -29,7 +29,7 @@ use crate::{
     pass::{Loops, inline},
 };
 
-/// The parts of a function with a loop.
+/// Parts of a function with a loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlined {
     /// `args -> (from, to, state…, params…, rest…)`.
@@ -38,25 +38,25 @@ pub(crate) struct Outlined {
     pub step: FuncId,
     /// `(state, last, rest…) -> result`.
     pub after: FuncId,
-    /// How many values the state has.
+    /// Number of values of the state.
     pub state: usize,
-    /// How many parameters the step has.
+    /// Number of parameters of the step.
     pub params: usize,
 }
 
-/// Why a loop stays where it is.
+/// Reason why a loop is not outlined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
-    /// Where its condition is.
+    /// Source position of its condition.
     pub at: Position,
-    /// Why, in words.
+    /// Reason, in words.
     pub why: &'static str,
 }
 
-/// Functions of at most so many instructions are put in place of their calls.
+/// Size up to which functions are inlined, in instructions.
 const SMALL: usize = 2_000;
 
-/// Takes the first loop out of a function; `None` if there is none.
+/// Outlines the first loop of a function; `None` if there is none.
 pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outlined>, Kept> {
     let name = program.functions[f].name.clone();
     let whole = program.fresh_name(&format!("{name}.whole"));
@@ -81,17 +81,17 @@ pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outline
     }))
 }
 
-/// A loop, and the values that go into it and past it.
+/// Loop that can be outlined, with its live-in values and the values that are live across it.
 struct Found {
     header: Block,
-    /// For each block of the function whether it is in the loop.
+    /// True for the blocks of the loop.
     holds: Vec<bool>,
-    /// Which parameter of the header counts.
+    /// Index of the header's parameter that is the induction variable.
     counter: usize,
-    /// The bound, which is not reached.
+    /// Bound, which is not reached.
     to: Value,
     inclusive: bool,
-    /// Where a round begins, and where the loop ends.
+    /// Targets of the header's branch: the start of an iteration, and the exit.
     inside: Target,
     exit: Target,
     params: Vec<Value>,
@@ -187,7 +187,7 @@ impl Found {
         self.holds.get(b.index()).copied().unwrap_or(false)
     }
 
-    /// The parameters of the header but for the counter.
+    /// Returns the parameters of the header without the counter.
     fn carried(&self, f: &Function) -> Vec<Value> {
         let params = f.blocks[self.header].params.iter().enumerate();
         params.filter(|(k, _)| *k != self.counter).map(|(_, p)| *p).collect()
@@ -241,7 +241,7 @@ impl Found {
         let state = entry.params[1];
         self.enter(f, &mut g, entry, state, counter);
         g.blocks[self.header].end = Terminator::Jump(self.replaced(&g, true));
-        // The way back to the header ends the round.
+        // The back edge to the header ends the iteration.
         let params: Vec<Value> =
             f.blocks[self.header].params.iter().map(|p| g.new_value(f.kinds[*p].clone())).collect();
         let mut last = BlockData { params: params.clone(), ..BlockData::default() };
@@ -278,7 +278,7 @@ impl Found {
         g
     }
 
-    /// The parameters of a part, `outer` the values that those from the given one on stand for; and
+    /// Adds the parameters of a part, of which those from the given one on stand for `outer`; and
     /// the constants.
     fn entry(
         &self,
@@ -303,7 +303,7 @@ impl Found {
         entry
     }
 
-    /// From the entry to the header, with the fields of a state and the counter.
+    /// Adds the edge from the entry to the header, with the fields of a state and the counter.
     fn enter(
         &self,
         f: &Function,
@@ -327,7 +327,7 @@ impl Found {
         g.blocks[Block::new(0)] = entry;
     }
 
-    /// The target of the header's branch, as it is now.
+    /// Returns the target of the header's branch, with renamed values.
     fn replaced(&self, g: &Function, inside: bool) -> Target {
         let wanted = if inside { &self.inside } else { &self.exit };
         match &g.blocks[self.header].end {
@@ -357,7 +357,7 @@ fn defined_in(f: &Function, wanted: &impl Fn(Block) -> bool) -> BTreeSet<Value> 
     blocks.flat_map(of).collect()
 }
 
-/// What blocks read; of the header not where the loop goes on.
+/// Returns the values that blocks read; for the header without the branch into the loop.
 fn used_in(f: &Function, wanted: &impl Fn(Block) -> bool, header: Block) -> BTreeSet<Value> {
     let mut used = BTreeSet::new();
     for (b, block) in f.blocks.iter().filter(|(b, _)| wanted(*b)) {

@@ -1,4 +1,4 @@
-//! The pullbacks of instructions, as the walk over a function writes them.
+//! Pullbacks of instructions, written while the function is walked backwards.
 //!
 //! ```text
 //! v2 = mul v0, v1        v0_bar += v1 v2_bar;  v1_bar += v0 v2_bar
@@ -8,7 +8,8 @@
 //! v0 = pop.0             push.0 v0_bar
 //! ```
 //!
-//! Ops that compute have their rule in [`rules`](crate::rules); what moves values only has it here.
+//! Ops that compute have their rule in [`rules`](crate::rules); only ops that move values have it
+//! here.
 
 use crate::{
     entity::{FuncId, Inst, Value},
@@ -25,12 +26,12 @@ use super::{
 };
 
 impl Sweep<'_> {
-    /// The pullback of one instruction.
+    /// Writes the pullback of one instruction.
     pub(super) fn instruction(&mut self, id: Inst) -> Result<(), DiffError> {
         let f = self.f;
         let inst = &f.insts[id];
         match inst.op {
-            // Tapes of `f` itself: always in step, active or not.
+            // Tapes of `f` itself: always popped and pushed in step, active or not.
             Op::Push { tape, slot } => {
                 let v = inst.args[0];
                 let leaves = tangent_leaves(&f.kinds[v]);
@@ -115,7 +116,7 @@ impl Sweep<'_> {
                 let saved = self.need(y);
                 let (mut bars, reach) = self.take_both(y);
                 if self.loose && op == Op::Fill {
-                    // Its rule adds all elements.
+                    // The rule of `sum` adds all elements.
                     make_whole(&mut self.b, saved, &mut bars);
                 }
                 let asked = if self.s.reached.asks[id.index()] { reach[0] } else { Reach::Always };
@@ -148,7 +149,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// `x` if the `k`-th operand of a choice is taken, else zero.
+    /// Returns `x` if the `k`-th operand of a select is taken, else zero.
     fn chosen(&mut self, c: Value, k: usize, x: Value) -> Value {
         let kind = self.b.kind(x).clone();
         let zero = self.b.zero(&kind);
@@ -165,7 +166,7 @@ impl Sweep<'_> {
         DiffError::MissingRule { op, signature, function, at: inst.at, mode }
     }
 
-    /// `y = call g(…)`: call g's adjoint.
+    /// Translates `y = call g(…)`: calls the adjoint of `g`.
     fn call(&mut self, inst: &InstData, g: FuncId) {
         let pair = self.pair(g);
         let callee = &self.engine.program.functions[pair.adjoint];
@@ -191,7 +192,7 @@ impl Sweep<'_> {
         self.distribute(inst, bars, reach, &called.covered);
     }
 
-    /// The cotangents of the operands of what has a rule of its own.
+    /// Adds the cotangents of the operands of a function or primitive with a rule of its own.
     fn by_rule(&mut self, inst: &InstData, y: Value, rule: Rule) -> Result<(), DiffError> {
         if rule.is_given {
             self.by_pullback(inst, y, rule.call, rule.result);
@@ -199,7 +200,7 @@ impl Sweep<'_> {
         }
         let params: Vec<Kind> = inst.args.iter().map(|&a| self.f.kinds[a].clone()).collect();
         let numbers: Vec<&Kind> = params.iter().filter(|kind| kind.is_differentiable()).collect();
-        // A primitive cannot be run backwards, but a few times forwards.
+        // A primitive cannot be reversed, but it can be run forwards a few times.
         let few = numbers.len() == 1 || matches!(rule.call, Op::Primitive(_));
         if few && numbers.iter().all(|kind| **kind == Kind::Real) {
             self.by_units(inst, y, numbers.len(), rule);
@@ -226,8 +227,8 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// The cotangents of real operands from a pushforward: that of 1 is the derivative by one of
-    /// them.
+    /// Adds the cotangents of real operands from a pushforward: the tangent for 1 is the derivative
+    /// by one of them.
     fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: Rule) {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let (mut bars, reach) = self.take_both(y);
@@ -256,8 +257,7 @@ impl Sweep<'_> {
         self.distribute(inst, all, Reach::Always, &[]);
     }
 
-    /// Calls a pullback with the inputs, the result and its cotangent, of which no elements are
-    /// missing.
+    /// Calls a pullback with the inputs, the result and its full-length cotangent.
     fn by_pullback(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
         let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let value = self.need(y);
@@ -275,9 +275,9 @@ impl Sweep<'_> {
         self.distribute(inst, bars, reach, &[]);
     }
 
-    /// Adds a tuple of cotangents to those of the operands that have one. Nothing comes of a result
-    /// to which nothing leads back, and to the operands that are `covered` something does if it
-    /// does to the result.
+    /// Adds a tuple of cotangents to those of the operands that have one. If the result is
+    /// unreachable from the output, nothing is added; the operands that are `covered` are reached
+    /// in full if the result is.
     fn distribute(&mut self, inst: &InstData, bars: Value, reach: Reach, covered: &[bool]) {
         let mut next = 0;
         for (k, &arg) in inst.args.iter().enumerate() {
@@ -307,8 +307,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// The cotangent of a value, leaf by leaf, and where it comes from somewhere. Afterwards it is
-    /// zero.
+    /// Returns the cotangent of a value, leaf by leaf, and its reach, and resets both to zero.
     pub(super) fn take_both(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
         let bars = self.bars.take(&mut self.b, v);
         let reach = if self.s.reached.wanted[v.index()] {
@@ -319,8 +318,8 @@ impl Sweep<'_> {
         (bars, reach)
     }
 
-    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if they
-    /// are wanted.
+    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if it has
+    /// reaches.
     pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
         if self.s.reached.wanted[v.index()] {
             let b = &mut self.b;

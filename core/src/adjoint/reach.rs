@@ -1,18 +1,19 @@
-//! Where cotangents are zero because nothing leads back there, before the adjoint is written.
+//! Static analysis of cotangents that are zero because no data flow leads back there, before the
+//! adjoint is written.
 //!
-//! A cotangent can be zero for two reasons: the result does not depend on the value on the way that
-//! was taken, or it does and its slope is 0. The first zero stays zero whatever it meets; the
-//! second is a number, and 0 times an infinite slope is NaN.
+//! A cotangent can be zero for two reasons: the result does not depend on the value on the path
+//! that was taken, or it does and its slope is 0. The first zero stays zero under every operation;
+//! the second is a number, and 0 times an infinite slope is NaN.
 //!
 //! ```text
 //! r = cbrt x                              r = sqrt x
 //! y = r * r      at 0: r_bar is a number  y = if x > 0 { r * r } else { 0 }      at 0: nothing leads back to r
 //! ```
 //!
-//! Of most values it is known beforehand that something leads back to all of them whatever way is
-//! taken: [`Reached::always`]. Of the others that meet slopes which may be infinite,
-//! [`Reached::wanted`], the adjoint carries a reach beside the cotangent ([`rules`](crate::rules));
-//! the rest needs to know nothing.
+//! For most values it is known statically that all of their elements are reached from the result on
+//! every path: [`Reached::always`]. For the others that meet slopes which may be infinite,
+//! [`Reached::wanted`], the adjoint carries a reach along with the cotangent
+//! ([`rules`](crate::rules)); the remaining ones need none.
 //!
 //! Cost: O(size), a few times.
 
@@ -28,37 +29,37 @@ use crate::{
 
 use super::{activity::dependent, cotangents::Live, leaves::tangent_leaves, normal::Normal};
 
-/// What is known about the zeros among the cotangents of a function.
+/// Result of the analysis of zeros among the cotangents of a function.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
-    /// The values to all of which something leads back from the result, on every way.
+    /// True for the values of which all elements are reached from the result, on every path.
     pub always: Vec<bool>,
-    /// The values whose cotangents have a reach beside them.
+    /// True for the values whose cotangents have a reach next to them.
     pub wanted: Vec<bool>,
-    /// For each instruction whether its pullback asks for the reach of its result.
+    /// True for the instructions whose pullback needs the reach of its result.
     pub asks: Vec<bool>,
 }
 
-/// What is known about a function that is called.
+/// Result of the analysis of a function that is called.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Called {
-    /// The parameters to all of which something leads back, if it does to the result.
+    /// True for the parameters of which all elements are reached if the result is.
     pub covered: Vec<bool>,
-    /// Whether whoever calls the adjoint answers for the result: something leads back to it, or
-    /// what the adjoint gives is not used. So it is for one number, where nothing comes back by a
+    /// True if the caller of the adjoint guarantees that the result is reached, or does not use
+    /// what the adjoint returns. This holds for a single number, if no cotangent comes back by a
     /// tape.
     pub answered: bool,
 }
 
-/// The functions called.
+/// Results for the functions called.
 pub(super) type Calls = HashMap<FuncId, Called>;
 
-/// Whether the result is one number.
+/// Returns true if the result is one number.
 pub(super) fn is_number(result: &Kind) -> bool {
     matches!(tangent_leaves(result).as_slice(), [leaf] if !matches!(leaf, Kind::Array(_)))
 }
 
-/// Whether a partial of the op may be infinite or undefined where the value is not.
+/// Returns true if a partial of the op may be infinite or undefined where the value is not.
 pub(crate) fn is_steep(op: Op) -> bool {
     use Mixed as M;
     matches!(op, Op::Mixed(M::PowiReal | M::PowiComplex | M::Polygamma | M::Arg | M::Modulus))
@@ -66,8 +67,7 @@ pub(crate) fn is_steep(op: Op) -> bool {
         || is_singular(op)
 }
 
-/// Whether an op may give what is infinite or undefined of numbers that are not; but for what is
-/// too large.
+/// Returns true if an op may map finite numbers to infinite or undefined ones, except by overflow.
 fn may_leave_reals(op: Op) -> bool {
     match op {
         Op::Real(Literal(x)) => !x.is_finite(),
@@ -76,8 +76,8 @@ fn may_leave_reals(op: Op) -> bool {
     }
 }
 
-/// Whether the partials of an op on numbers depend on its operands, so that they are undefined
-/// where these are.
+/// Returns true if the partials of an op on numbers depend on its operands, so that they are
+/// undefined where these are.
 fn is_curved(op: Op) -> bool {
     match op {
         Op::Number1(op) => op != Number1::Neg,
@@ -87,14 +87,14 @@ fn is_curved(op: Op) -> bool {
     }
 }
 
-/// What the analysis goes by.
+/// Input of the analysis.
 pub(super) struct Reaching<'a> {
     pub n: &'a Normal,
     pub active: &'a [bool],
     pub passes: &'a [bool],
     pub through: &'a [bool],
     pub live: &'a Live,
-    /// Whether something leads back to all of the result.
+    /// True if all elements of the result are reached.
     pub answered: bool,
     pub calls: &'a Calls,
 }
@@ -107,12 +107,12 @@ impl Reaching<'_> {
         Reached { always, wanted, asks }
     }
 
-    /// The greatest fixed point: a value is used in full where it is defined, or on every way from
-    /// there.
+    /// Computes the greatest fixed point: a value is used in full where it is defined, or on every
+    /// path from there.
     fn always(&self) -> Vec<bool> {
         let f = &self.n.f;
         let mut always = self.active.to_vec();
-        // The values that are live into each block and used in full on every way from its start.
+        // Values that are live into each block and used in full on every path from its start.
         let mut busy: Vec<HashSet<Value>> = self.live.into.clone();
         let mut order = crate::pass::order(f);
         order.reverse();
@@ -165,15 +165,15 @@ impl Reaching<'_> {
         }
     }
 
-    /// Whether something leads back to all of the `k`-th operand of an instruction if it does to
-    /// all of its result.
+    /// Returns true if all elements of the `k`-th operand of an instruction are reached if all of
+    /// its result are.
     fn covers(&self, i: Inst, inst: &InstData, k: usize) -> bool {
         use ArrayOp as A;
         match inst.op {
             Op::Number2(Number2::Scale | Number2::Guard) | Op::Real2(Real2::Min | Real2::Max) => {
                 inst.op == Op::Number2(Number2::Scale) && k == 1
             }
-            // A constant factor of 0 lets nothing through.
+            // A constant factor of 0 blocks the flow.
             Op::Number2(Number2::Mul) => !self.is_zero(inst.args[1 - k]),
             Op::Number1(_) | Op::Number2(_) | Op::Real2(_) => true,
             Op::Real1(op) => !op.is_constant(),
@@ -219,8 +219,8 @@ impl Reaching<'_> {
         })
     }
 
-    /// For each instruction whether its slopes may be infinite or undefined and its result may be
-    /// left out.
+    /// Computes for each instruction whether its slopes may be infinite or undefined while its
+    /// result may be unreached.
     fn asks(&self, always: &[bool]) -> Vec<bool> {
         let f = &self.n.f;
         let is_one = |y: Option<Value>| y.is_some_and(|y| is_number(&f.kinds[y]));
@@ -238,7 +238,7 @@ impl Reaching<'_> {
                     }
                     // A rule of its own may have any slope.
                     Op::Call(_) | Op::Primitive(_) => is_one(inst.result),
-                    // Of values and vectors together where values are equal.
+                    // The reaches of values and vectors are needed together if values are equal.
                     Op::OnArrays(ArrayOp::Eigen | ArrayOp::Svd | ArrayOp::Simple) => true,
                     op => {
                         is_steep(op)
@@ -249,7 +249,8 @@ impl Reaching<'_> {
         f.insts.iter().map(asks).collect()
     }
 
-    /// The least fixed point: a reach is wanted where it is asked for, and of all that leads there.
+    /// Computes the least fixed point: a reach is needed by an instruction that reads it, and by
+    /// everything that flows there.
     fn wanted(&self, always: &[bool], asks: &[bool]) -> Vec<bool> {
         let f = &self.n.f;
         if !asks.contains(&true) {
@@ -260,13 +261,13 @@ impl Reaching<'_> {
     }
 }
 
-/// The parameters to which something leads back.
+/// Returns which parameters are reached.
 pub(super) fn covered(n: &Normal, reached: &Reached) -> Vec<bool> {
     n.f.param_values().iter().map(|p| reached.always[p.index()]).collect()
 }
 
-/// The functions that a function reaches by calls that are reversed through bodies, those called
-/// before those that call.
+/// Returns the functions that a function reaches by calls that are reversed through bodies, callees
+/// before callers.
 pub(super) fn callees_first(
     program: &Program,
     root: FuncId,

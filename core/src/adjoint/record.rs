@@ -1,33 +1,34 @@
-//! What the primal records, where, and how the adjoint gets the values it asks for.
+//! Tape planning: which primal values are recorded, at which blocks, and how the adjoint gets the
+//! values that it needs.
 //!
-//! A pullback in the adjoint of block B asks for the primal value `v` as B saw it. In order of
+//! A pullback in the adjoint of block B needs the primal value `v` as B saw it. In order of
 //! preference it is
 //!
-//! 1. a constant, written again;
-//! 2. a counter of a loop around B, which the adjoint runs backwards; or what a counter was when
-//!    its loop had ended, if start and bound tell;
-//! 3. computed again by a few cheap instructions, from what is at hand in any of these ways;
-//! 4. recorded: pushed by the primal and popped by the adjoint, once for all that ask.
+//! 1. a constant, rematerialized;
+//! 2. an induction variable of a loop around B, which the adjoint runs backwards; or the final
+//!    value of one after its loop has ended, if it follows from start and bound;
+//! 3. recomputed by a few cheap instructions, from values that are available in any of these ways;
+//! 4. recorded: pushed by the primal and popped by the adjoint, once for all that need it.
 //!
 //! ```text
 //! for i in 0..n { s = sin(s) * xs[2 * i]; }        recorded: n and xs once; s and sin(s) each time round
 //! ```
 //!
 //! # Where a value is recorded
-//! Its *level* is the smallest loop that holds both its definition and B: it is recorded once each
-//! time round that loop. If B stands in a loop inside the level, that is at the exits of this inner
-//! loop, else in B. Where several ask, it is in the first block that all of them lead to, if it is
-//! on that level too. What is defined on every way through the function is recorded at its end:
-//! there the adjoint begins, and once both are one function nothing is left of that push and its
-//! pop.
+//! Its *level* is the smallest loop that holds both its definition and B: it is recorded once per
+//! iteration of that loop. If B is in a loop inside the level, it is recorded at the exits of this
+//! inner loop, else in B. If several blocks need it, it is recorded in their nearest common
+//! post-dominator, if that is on the same level. A value that is defined on every path through the
+//! function is recorded at its end: there the adjoint begins, and after both are inlined into one
+//! function that push and its pop cancel.
 //!
-//! In a function with cycles that are no loops everything is recorded where it is asked for.
+//! In a function with irreducible control flow every value is recorded in the block that needs it.
 //!
 //! # Why it is the right value
-//! A value that dominates B and is at hand in B was computed in the same turn of its level. The
-//! recording block comes after B in that turn, or is B, and its adjoint before that of B.
+//! A value that dominates B and is available in B was computed in the same iteration of its level.
+//! The recording block comes after B in that iteration, or is B, and its adjoint before that of B.
 //!
-//! Cost: O(what is asked for x blocks) at most.
+//! Cost: O(values needed x blocks) at most.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -39,42 +40,42 @@ use crate::{
 
 use super::normal::{Last, Normal};
 
-/// How many cheap instructions may stand for a push and its pop, which go through memory and check
-/// its bounds.
+/// Maximum number of cheap instructions that are recomputed in place of a push and its pop, which
+/// access memory and check bounds.
 const BUDGET: u32 = 3;
 
-/// Where the adjoint of a block gets a primal value from.
+/// Source of a primal value in the adjoint of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// The instruction that defines it, once more.
+    /// Recomputation by the instruction that defines it.
     Computed,
-    /// The k-th counter of a loop, here and now.
+    /// The k-th induction variable of a loop, in the current iteration.
     Counter(usize, usize),
-    /// The k-th counter of a loop that has ended.
+    /// The k-th induction variable of a loop that has ended.
     Last(usize, usize),
-    /// The record of this number.
+    /// Record of this number.
     Record(usize),
 }
 
-/// A value and the loop whose every turn gives another.
+/// Value and its level: the innermost loop in which it differs from iteration to iteration.
 type Levelled = (Value, Option<usize>);
 
-/// The plan for one function.
+/// Plan of the tape of one function.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// The values recorded.
+    /// Values recorded.
     pub records: Vec<Value>,
-    /// For each block the records pushed at its end, in order.
+    /// Records that are pushed at the end of each block, in order.
     pub at: Vec<Vec<usize>>,
-    /// For each record whether one block alone pushes it.
+    /// True for the records that one block alone pushes.
     pub once: Vec<bool>,
-    /// The counters that run backwards: loop and number.
+    /// Induction variables that run backwards: loop and number.
     pub counters: HashSet<(usize, usize)>,
     sources: HashMap<(Value, Block), Source>,
 }
 
 impl Plan {
-    /// Plans for all that is asked for: a value and the block whose adjoint asks.
+    /// Plans the tape for all requests: a value and the block whose adjoint needs it.
     pub(super) fn new(n: &Normal, asked: &[(Value, Block)]) -> Plan {
         let mut planner = Planner::new(n);
         for &(v, b) in asked {
@@ -84,7 +85,7 @@ impl Plan {
         planner.place()
     }
 
-    /// Where the adjoint of a block gets a value from.
+    /// Returns the source of a value in the adjoint of a block.
     pub(super) fn source(&self, v: Value, b: Block) -> Option<Source> {
         self.sources.get(&(v, b)).copied()
     }
@@ -93,13 +94,13 @@ impl Plan {
 struct Planner<'a> {
     n: &'a Normal,
     plan: Plan,
-    /// What is to be decided, by the depth of its level; then in order of definition.
+    /// Open requests, by the depth of their level; then in order of definition.
     open: BTreeMap<(usize, usize), Vec<(Value, Block)>>,
-    /// The number and the askers of each record.
+    /// Number of each record and the blocks that need it.
     kept: HashMap<Levelled, (usize, Vec<Block>)>,
-    /// The place of each value in an order in which definitions come before uses.
+    /// Position of each value in an order in which definitions come before uses.
     rank: Vec<usize>,
-    /// The blocks that each loop leaves to.
+    /// Blocks to which each loop exits.
     exits: Vec<Vec<Block>>,
 }
 
@@ -137,20 +138,21 @@ impl<'a> Planner<'a> {
         self.n.defined[v.index()].is_some_and(|i| self.n.f.insts[i].op.is_constant())
     }
 
-    /// The counter that a value is: its loop, its number, and whether that loop holds the block.
+    /// Returns the induction variable that a value is: its loop, its number, and whether that loop
+    /// holds the block.
     fn counter(&self, v: Value, b: Block) -> Option<(usize, usize, bool)> {
         let l = self.n.headed(self.n.home[v.index()])?;
         let k = self.n.counters.get(l)?.iter().position(|c| c.value == v)?;
         Some((l, k, self.n.loops.holds(Some(l), b)))
     }
 
-    /// Whether a value is defined once in a call, on every way through the function.
+    /// Returns true if a value is defined once in a call, on every path through the function.
     fn is_early(&self, v: Value) -> bool {
         let home = self.n.home[v.index()];
         self.n.is_once(home) && self.n.end.is_some_and(|end| self.n.loops.dominates(home, end))
     }
 
-    /// Asks for a value. What has only one answer gets it at once.
+    /// Requests a value. If it has only one possible source, that is stored at once.
     fn ask(&mut self, v: Value, b: Block) {
         if self.plan.sources.contains_key(&(v, b)) {
             return;
@@ -188,8 +190,8 @@ impl<'a> Planner<'a> {
         self.open.entry((inner_first, self.rank[v.index()])).or_default().push((v, b));
     }
 
-    /// Decides between computing and recording, from the innermost level out: what is computed on
-    /// one level may ask for more, on that level before it or on an outer one.
+    /// Decides between recomputation and recording, from the innermost level out: a recomputed
+    /// value may request others, on the same level or on an outer one.
     fn decide(&mut self) {
         while let Some((_, asked)) = self.open.pop_first() {
             for (v, b) in asked {
@@ -215,7 +217,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Writes down that a value is computed, and asks for its operands.
+    /// Stores that a value is recomputed, and requests its operands.
     fn computed(&mut self, v: Value, b: Block) {
         let Some(inst) = self.n.defined[v.index()] else { return };
         self.plan.sources.insert((v, b), Source::Computed);
@@ -232,8 +234,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// How many instructions compute a value anew, if they are cheap and few. `first`: the value
-    /// itself may not be looked up.
+    /// Returns the number of instructions that recompute a value, if they are cheap and few.
+    /// `first`: the value itself may not be looked up.
     fn cost(&self, v: Value, b: Block, budget: u32, first: bool) -> Option<u32> {
         if !first {
             let level = self.level(v, b);
@@ -246,8 +248,8 @@ impl<'a> Planner<'a> {
             }
         }
         let inst = &self.n.f.insts[self.n.defined[v.index()]?];
-        // An element of an array that a loop hands on is recorded itself: else each turn would keep
-        // the array.
+        // An element of an array that a loop carries is recorded itself: else each iteration would
+        // record the array.
         if matches!(inst.op, Op::Get | Op::Peek)
             && self.n.defined[inst.args[0].index()].is_none()
             && self.level(v, b).is_some()
@@ -265,7 +267,7 @@ impl<'a> Planner<'a> {
         (cost <= budget).then_some(cost)
     }
 
-    /// Finds the blocks that record.
+    /// Chooses the blocks that record.
     fn place(mut self) -> Plan {
         let after = self.n.loops.reducible.then(|| After::new(self.n, &self.exits));
         let mut kept: Vec<(Levelled, (usize, Vec<Block>))> = self.kept.drain().collect();
@@ -306,7 +308,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The blocks that a loop leaves to.
+/// Returns the blocks to which a loop exits.
 fn exits(n: &Normal, l: usize) -> Vec<Block> {
     let exits = n.loops.exits(&n.f, l).into_iter();
     let mut exits: Vec<Block> =
@@ -316,8 +318,9 @@ fn exits(n: &Normal, l: usize) -> Vec<Block> {
     exits
 }
 
-/// Which blocks come after others for certain, in the same turn of every loop around both:
-/// dominance from the end of the graph in which the way back of a loop leads out of it.
+/// Post-dominator tree within one iteration: dominance in the reversed graph in which the back edge
+/// of a loop leads to its exits. It tells which blocks come after others on every path, in the same
+/// iteration of every loop around both.
 struct After {
     parents: Vec<Option<Block>>,
     depth: Vec<usize>,
@@ -348,7 +351,7 @@ impl After {
         after
     }
 
-    /// The first block that all of these lead to.
+    /// Returns the nearest common post-dominator of blocks.
     fn all(&self, blocks: &[Block]) -> Option<Block> {
         let (&first, rest) = blocks.split_first()?;
         rest.iter().try_fold(first, |mut a, &b| {
@@ -363,8 +366,8 @@ impl After {
     }
 }
 
-/// The price of an instruction that may be run again: it cannot fail where it has been run before
-/// with the same operands. None of a dear one.
+/// Returns the cost of recomputing an instruction, which cannot fail if it has been run before with
+/// the same operands. `None` if it is expensive.
 fn cost(op: Op, result: &Kind) -> Option<u32> {
     if matches!(result, Kind::Array(_)) {
         return None;

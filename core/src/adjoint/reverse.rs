@@ -2,8 +2,9 @@
 //!
 //! # Idea
 //! The adjoint runs the primal's blocks backwards: one block for each block of the primal; where
-//! the primal had several ways *into* a block, the adjoint has several ways *out*. The primal is
-//! the function itself, which also records on a tape what the adjoint cannot know otherwise.
+//! the primal has several edges *into* a block, the adjoint has several edges *out*. The primal is
+//! the function itself, which also records on a tape the values that the adjoint cannot get
+//! otherwise.
 //!
 //! ```text
 //! fn f(x, y)                          fn f.adjoint(s_bar)
@@ -16,24 +17,26 @@
 //!                                         return (x_bar + s_bar, y_bar)
 //! ```
 //!
-//! The steps, one file each:
+//! The steps, one file for each:
 //!
-//! 1. [`normal`](super::normal): one return; every loop has one way in, one way back and a counter.
+//! 1. [`normal`](super::normal): canonical form: one return; every loop has one entry edge, one
+//!    latch and an induction variable.
 //! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a
-//!    cotangent, and where it may differ from zero.
-//! 3. [`sweep`](super::sweep): the walk backwards, with the [`pullbacks`](super::pullbacks) of
-//!    instructions, and [`values`](super::values), how it gets at primal values. A first draft
-//!    shows what is needed.
-//! 4. [`record`](super::record): what of that is recorded, where, and what is computed again.
-//! 5. The walk once more, and here: the primal with its pushes.
+//!    cotangent, and where it may differ from zero (liveness).
+//! 3. [`sweep`](super::sweep): the reverse sweep, with the [`pullbacks`](super::pullbacks) of
+//!    instructions, and [`values`](super::values), how it gets primal values. A first draft shows
+//!    which values are needed.
+//! 4. [`record`](super::record): which of them are recorded, at which blocks, and which are
+//!    recomputed.
+//! 5. The sweep once more, and here: the primal with its pushes.
 //!
 //! `f(g(x))` becomes a call of `g.primal` and a call of `g.adjoint`, on the same tape, so recursion
-//! is no special case.
+//! is not a special case.
 //!
-//! # What a turn of a loop costs
-//! Instructions each time round, primal and adjoint together, after optimisation; in brackets the
-//! pushes and pops among them. "Tags" is a transform that records every way into a block and every
-//! value where it is asked for.
+//! # Cost of an iteration
+//! Instructions per iteration, primal and adjoint together, after optimization; in brackets the
+//! pushes and pops among them. "Tags" is a transform that records every edge into a block and every
+//! value where it is needed.
 //!
 //! | loop | tags | counted |
 //! |---|---|---|
@@ -42,16 +45,16 @@
 //! | `s = sin(s) * y + x` | 19 (6) | 17 (4) |
 //!
 //! # Reversing a reversed function
-//! Inside `f`, a push hands a value to a later pop. Backwards the cotangent goes from the pop to
+//! Inside `f`, a push passes a value to a later pop. Backwards the cotangent goes from the pop to
 //! the push: a `pop` becomes a push of its cotangent and a `push` a pop, on the same tape, which is
 //! empty then.
 //!
 //! # Invariants
-//! Primal then adjoint leave the tape as it was. The adjoint gives a tuple with one cotangent for
+//! Primal then adjoint leave the tape as it was. The adjoint returns a tuple with one cotangent for
 //! each parameter that has one, in order.
 //!
-//! Source of the scheme of blocks: M. Innes, "Don't unroll adjoint: differentiating SSA-form
-//! programs", arXiv 1810.07951.
+//! Source of the block scheme: M. Innes, "Don't unroll adjoint: differentiating SSA-form programs",
+//! arXiv 1810.07951.
 
 use std::collections::{HashMap, HashSet};
 
@@ -75,28 +78,28 @@ use super::{
     sweep::{Guide, Popped, Subject, Sweep},
 };
 
-/// What [`reverse`] adds to a program.
+/// Functions that [`reverse`] adds to a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reverse {
-    /// Computes the function and records.
+    /// Primal: computes the function and records.
     pub primal: FuncId,
-    /// `cotangent of the result -> (cotangents of the parameters…)`.
+    /// Adjoint: `cotangent of the result -> (cotangents of the parameters…)`.
     pub adjoint: FuncId,
 }
 
-/// Adds the primal and the adjoint of a function, and of all it calls, to the program. A function
-/// with a rule of its own goes by that, as where it is called: by its pullback, or by the transpose
-/// of its pushforward.
+/// Adds the primal and the adjoint of a function, and of all its callees, to the program. For a
+/// function with a rule of its own the rule is used, as in calls of it: its pullback, or the
+/// transpose of its pushforward.
 ///
 /// # Errors
-/// An op without a rule; a pushforward that cannot be transposed; a function without a body. The
-/// program is then as it was.
+/// If an op has no rule, a pushforward cannot be transposed, or a function has no body. The program
+/// is then unchanged.
 pub fn reverse(program: &mut Program, root: FuncId) -> Result<Reverse, DiffError> {
     check(program, root)?;
     reverse_within(program, root, Vec::new())
 }
 
-/// The same while rules of these names are being transposed.
+/// Reverses a function while the rules of these names are being transposed.
 pub(super) fn reverse_within(
     program: &mut Program,
     root: FuncId,
@@ -118,24 +121,24 @@ pub(super) fn reverse_within(
     Ok(pair)
 }
 
-/// The functions under way.
+/// Engine of reverse mode: the functions that are being reversed.
 pub(super) struct Engine {
     pub program: Program,
     pub tape: u32,
     touching: Touching,
     done: HashMap<FuncId, Reverse>,
     work: Vec<FuncId>,
-    /// The functions that are known already, and not yet reversed.
+    /// Functions that are analyzed already, and not yet reversed.
     subjects: HashMap<FuncId, Subject>,
     pub calls: Calls,
-    /// Pullbacks made of pushforwards, by what has them.
+    /// Pullbacks derived from pushforwards, by the name of the function or primitive.
     pub transposed: HashMap<String, FuncId>,
-    /// The rules that are being transposed meanwhile.
+    /// Rules that are being transposed meanwhile.
     pub pending: Vec<String>,
 }
 
 impl Engine {
-    /// The ids of a function's primal and adjoint, which are written later if they are new.
+    /// Returns the ids of a function's primal and adjoint, which are written later if they are new.
     pub(super) fn pair(&mut self, f: FuncId) -> Reverse {
         if let Some(&pair) = self.done.get(&f) {
             return pair;
@@ -193,11 +196,11 @@ impl Engine {
         Ok(())
     }
 
-    /// What is known about a function. The functions that it calls come first: of these it is asked
-    /// what leads back through them.
+    /// Analyzes a function. Its callees are analyzed first: their results say which cotangents flow
+    /// back through them.
     fn subject(&mut self, id: FuncId) -> Subject {
         let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
-        // Of those that call themselves nothing more is known.
+        // Recursive functions are analyzed without their own results.
         for &f in &order {
             let answered = is_number(&self.program.functions[f].result) && !self.touching.holds(f);
             self.calls.insert(f, Called { covered: Vec::new(), answered });
@@ -218,7 +221,7 @@ impl Engine {
         subject(&self.program, f, &self.touching, &self.calls, answered)
     }
 
-    /// A finished adjoint without what it does not need, pops of its own tape too.
+    /// Removes dead code from a finished adjoint, pops of its own tape too.
     fn tidied(&self, b: FunctionBuilder) -> Function {
         let mut f = b.finish();
         loop {
@@ -232,7 +235,7 @@ impl Engine {
         }
     }
 
-    /// The function itself, with pushes for the pops that are alive.
+    /// Copies the function, with pushes for the pops that are alive.
     fn primal(
         &mut self,
         s: &Subject,
@@ -279,7 +282,8 @@ impl Engine {
         compact(&p)
     }
 
-    /// The way into a block, as one more argument of each edge, which the block pushes first.
+    /// Adds the tag of the incoming edge as one more argument of each edge, which the block pushes
+    /// first.
     fn tag(&self, p: &mut Function, s: &Subject, b: Block, slot: u32) {
         let edges = &s.n.edges[b.index()];
         let two = edges.len() == 2;
@@ -304,14 +308,14 @@ impl Engine {
     }
 }
 
-/// Of the parameters of a function that calls none: whether something leads back to all of each if
-/// it does to all of the result.
+/// Returns, for each parameter of a function without calls, whether all of its elements are reached
+/// if all of the result are.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
     let s = subject(program, &program.functions[f], &Touching::of(program, f), &Calls::new(), true);
     reach::covered(&s.n, &s.reached)
 }
 
-/// What is known about a function before it is reversed.
+/// Analyzes a function before it is reversed.
 fn subject(
     program: &Program,
     f: &Function,
@@ -339,7 +343,7 @@ fn subject(
     Subject { active, passes, through, live, reached, idle, n }
 }
 
-/// Whether nothing flows back through a loop, nor into the blocks that it leaves to.
+/// Returns true if nothing flows back through a loop, nor into the blocks to which it exits.
 fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
     let f = &n.f;
     let still = |b: Block| f.blocks[b].params.iter().all(|p| !active[p.index()]);
@@ -351,16 +355,15 @@ fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
         && n.loops.exits(f, l).iter().all(|e| still(f.blocks[e.from].end.targets()[e.index].block))
 }
 
-/// Whether the instruction is a call that is reversed through the body of the function called:
-/// something flows back through it, or it keeps something on a tape, which must be undone in any
-/// case.
+/// Returns true if the instruction is a call that is reversed through the body of the callee:
+/// cotangents flow back through it, or it pushes to a tape, which must be undone in any case.
 fn is_recorded(program: &Program, touching: &Touching, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
     program.rule(g).is_none_or(CustomRule::is_empty)
         && (inst.result.is_some_and(|y| active[y.index()]) || touching.holds(g))
 }
 
-/// The slots that a function pops from a tape.
+/// Returns the slots that a function pops from a tape.
 fn pops(f: &Function, level: u32) -> HashSet<u32> {
     let insts = f.blocks.values().flat_map(|b| &b.insts);
     let slot = |op| match op {

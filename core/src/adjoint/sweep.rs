@@ -1,4 +1,4 @@
-//! The walk that writes an adjoint: blocks backwards, and the ways between them.
+//! The sweep that writes an adjoint: blocks in reverse, and the edges between them.
 //!
 //! ```text
 //! primal                             adjoint
@@ -6,19 +6,20 @@
 //!             jump block2(x)                   then back to where the primal came from
 //! ```
 //!
-//! Where the primal came from, the adjoint knows in one of four ways:
+//! The adjoint knows the predecessor from which the primal came in one of four ways:
 //!
-//! - there is one way only;
-//! - the block is a loop's header: the first time round the counter is at its start;
-//! - the block is where the two sides of a branch meet: by the branch's condition, a primal value
-//!   like others;
-//! - else by a tag that the primal pushes as it enters the block.
+//! - the block has one predecessor only;
+//! - the block is a loop's header: in the first iteration the induction variable is at its start;
+//! - the block joins the two sides of a branch: by the branch's condition, an ordinary primal
+//!   value;
+//! - else by a tag that the primal pushes on entry to the block.
 //!
-//! A loop through which nothing flows back is passed over.
+//! A loop through which nothing flows back is skipped.
 //!
-//! The walk is made twice. The first one, the draft, pops whatever it asks for; what is left of
-//! these pops once dead code is gone is what the adjoint really needs. The second one follows the
-//! [`Plan`] made for that. How it gets at primal values is in [`values`](super::values).
+//! The sweep is made twice. The first one, the draft, pops every value it needs; the pops that are
+//! left after dead code elimination are the values that the adjoint really needs. The second one
+//! follows the [`Plan`] made for them. How it gets primal values is described in
+//! [`values`](super::values).
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,73 +39,74 @@ use super::{
     reverse::Engine,
 };
 
-/// What a pop of the adjoint takes from the tape.
+/// Entry that a pop of the adjoint takes from the tape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Popped {
     /// A value that the primal pushes at the end of a block.
     Value(Value, Block),
-    /// The tag that the primal pushes as it enters a block.
+    /// The tag of the incoming edge, which the primal pushes on entry to a block.
     Tag(Block),
 }
 
-/// What the second walk goes by.
+/// Plan of the second sweep.
 #[derive(Debug)]
 pub(super) struct Guide {
     pub plan: Plan,
-    /// The blocks whose adjoint must know where the primal came from.
+    /// Blocks whose adjoint must know the predecessor from which the primal came.
     pub forks: HashSet<Block>,
 }
 
-/// What is known about a function before it is reversed.
+/// Analysis of a function before it is reversed.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub n: Normal,
-    /// Which values have a cotangent.
+    /// True for the values that have a cotangent.
     pub active: Vec<bool>,
-    /// For each instruction whether cotangents flow back through it.
+    /// True for the instructions through which cotangents flow back.
     pub passes: Vec<bool>,
-    /// For each instruction whether it is a call reversed through the body of the function called.
+    /// True for the calls that are reversed through the body of the callee.
     pub through: Vec<bool>,
     pub live: Live,
     pub reached: Reached,
-    /// The loops through which nothing flows back.
+    /// True for the loops through which nothing flows back.
     pub idle: Vec<bool>,
 }
 
-/// Writes one adjoint.
+/// Writer of one adjoint.
 pub(super) struct Sweep<'a> {
     pub engine: &'a mut Engine,
     pub s: &'a Subject,
     pub f: &'a Function,
     pub b: FunctionBuilder,
     pub bars: Cotangents<'a>,
-    /// Where cotangents come from somewhere, of those that are asked.
+    /// Reaches of the cotangents, for the values that have one.
     pub there: Cotangents<'a>,
-    /// Whether cotangents may be longer than their arrays: nothing else than what reads or writes
-    /// beyond the end makes them so.
+    /// True if cotangents may be longer than their arrays: only ops that read or write beyond the
+    /// end make them so.
     pub loose: bool,
-    /// The primal block at hand.
+    /// Current primal block.
     pub at: Block,
-    /// None: this is the draft.
+    /// Plan of the second sweep; `None` in the draft.
     pub guide: Option<&'a Guide>,
-    /// What each slot holds.
+    /// Entry of each slot.
     pub popped: Vec<Popped>,
-    /// The slots of the values that the adjoint of each block pops, in the order of the pushes.
+    /// Slots of the values that the adjoint of each block pops, in the order of the pushes.
     pub pops: Vec<Vec<u32>>,
-    /// The slot by which each fork decides; none where it pops nothing.
+    /// Slot by which each fork decides; `None` if it pops nothing.
     pub forks: HashMap<Block, Option<u32>>,
-    /// Primal values at hand in a block of the adjoint.
+    /// Primal values that are available in a block of the adjoint.
     pub known: HashMap<(Block, Value), Value>,
     pub records: Vec<Variable>,
-    /// Records that one block alone pops, once they are: it comes before all that ask.
+    /// Records that one block alone pops, after they are popped: that block comes before all that
+    /// need them.
     pub fixed: Vec<Option<Value>>,
     pub counters: HashMap<(usize, usize), Variable>,
-    /// The adjoint of each block.
+    /// Adjoint of each block.
     blocks: Vec<Block>,
 }
 
 impl<'a> Sweep<'a> {
-    /// Walks over the function and writes its adjoint into the builder.
+    /// Sweeps over the function and writes its adjoint into the builder.
     pub(super) fn run(
         engine: &'a mut Engine,
         s: &'a Subject,
@@ -153,7 +155,7 @@ impl<'a> Sweep<'a> {
                 self.b.jump(self.blocks[end.index()], &[]);
             }
             None => {
-                // The function never returns, and neither will its adjoint be asked for.
+                // The function never returns, so its adjoint is never called.
                 let result = self.b.function().result.clone();
                 let zero = self.b.zero(&result);
                 self.b.ret(zero);
@@ -170,8 +172,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Cotangents of arrays that loops read are as long as those from the start. The primal pushes
-    /// the lengths last.
+    /// Initializes the cotangents of arrays that loops read at full length. The primal pushes the
+    /// lengths last.
     fn size_arrays(&mut self, end: Block) {
         let s = self.s;
         for &(p, n) in s.n.lengths.iter().filter(|(p, _)| s.active[p.index()]) {
@@ -182,7 +184,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// The adjoint of one block.
+    /// Writes the adjoint of one block.
     fn block(&mut self, block: Block) -> Result<(), DiffError> {
         let f = self.f;
         self.at = block;
@@ -212,7 +214,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// The entry's adjoint gives the cotangents of the parameters, which are no longer than these.
+    /// Ends the adjoint of the entry, which returns the cotangents of the parameters, truncated to
+    /// their lengths.
     fn finish(&mut self) {
         let f = self.f;
         let mut leaves = Vec::new();
@@ -232,8 +235,8 @@ impl<'a> Sweep<'a> {
         self.b.ret(bars);
     }
 
-    /// From the adjoint of a block back to those of the blocks that lead to it. The cotangents of
-    /// its parameters go to the arguments of the way that was taken.
+    /// Jumps from the adjoint of a block to those of its predecessors. The cotangents of its
+    /// parameters are added to those of the arguments of the edge that was taken.
     fn back(&mut self, block: Block) {
         let (f, n, active) = (self.f, &self.s.n, &self.s.active);
         // A use that adds nothing, as that of `floor x`, leaves a zero.
@@ -247,7 +250,7 @@ impl<'a> Sweep<'a> {
             self.start_counters(l);
         }
         if let Some(&l) = left.iter().rev().find(|&&l| self.s.idle[l]) {
-            // Over the loop to the block before it.
+            // Skips the loop, to the block before it.
             let mut into = n.edges[n.loops.list[l].header.index()].iter();
             if let Some(edge) = into.find(|e| !n.loops.holds(Some(l), e.from)) {
                 self.go(block, *edge, &[]);
@@ -270,7 +273,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Along one edge back.
+    /// Reverses one edge.
     fn go(&mut self, block: Block, edge: Edge, params: &[(Vec<Value>, Vec<Reach>)]) {
         let f = self.f;
         self.enter(&self.s.live.into[block.index()]);
@@ -284,7 +287,7 @@ impl<'a> Sweep<'a> {
         self.b.jump(self.blocks[edge.from.index()], &[]);
     }
 
-    /// Decides between the ways back.
+    /// Branches to one of several predecessors.
     fn fork(&mut self, block: Block, ways: &[Block]) {
         let n = &self.s.n;
         if let Some(l) = n.headed(block)
@@ -302,7 +305,7 @@ impl<'a> Sweep<'a> {
             return self.b.branch(done, ways[first], ways[again]);
         }
         if self.guide.is_some_and(|g| !g.forks.contains(&block)) {
-            // All ways are the same.
+            // All predecessors are the same.
             return self.b.jump(ways[0], &[]);
         }
         if let Some((condition, yes)) = condition(n, block) {
@@ -339,14 +342,15 @@ impl<'a> Sweep<'a> {
         self.there.leave(&mut self.b, live);
     }
 
-    /// The function's pair, for pullbacks of calls.
+    /// Returns the primal and the adjoint of a function, for pullbacks of calls.
     pub(super) fn pair(&mut self, g: FuncId) -> super::Reverse {
         self.engine.pair(g)
     }
 }
 
-/// The condition that tells by which of two ways the primal came into a block, and which way that
-/// is if it holds: each way comes from another side of the branch that ends the block's dominator.
+/// Returns the condition that tells from which of two predecessors the primal came into a block,
+/// and which one that is if it holds: the two edges come from different sides of the branch that
+/// ends the block's immediate dominator.
 fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
     let [first, second] = n.edges[block.index()].as_slice() else { return None };
     let branching = n.loops.tree.parent(block)?;

@@ -1,9 +1,9 @@
-//! Transforms: what can be made of a function within a program, such as `grad(f)`.
+//! Transforms of functions within a program, such as `grad(f)`.
 
 use super::DiffError;
 use crate::ir::{Element, Kind};
 
-/// What can be made of a function within a program.
+/// Transform of a function within a program.
 ///
 /// | | takes | gives |
 /// |---|---|---|
@@ -14,7 +14,7 @@ use crate::ir::{Element, Kind};
 /// | `hessian` | what `f` takes | second derivatives by the first parameter, a real number or an array: a number or a matrix |
 /// | `matrix_function` | what `f` takes, a matrix for the real number that is the first | `V diag(f(w)) V^T` of the eigenvalues and eigenvectors of its symmetric part |
 ///
-/// Cotangents that are handed on have all elements of the arrays that they belong to.
+/// Cotangents that are returned have all elements of the arrays that they belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Transform {
     /// `grad(f)`
@@ -42,7 +42,7 @@ impl Transform {
         Transform::MatrixFunction,
     ];
 
-    /// Its name in programs.
+    /// Returns the name in programs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,16 +55,17 @@ impl Transform {
         }
     }
 
-    /// The one with that name.
+    /// Returns the transform of that name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Transform> {
         Transform::ALL.into_iter().find(|t| t.name() == name)
     }
 
-    /// What it takes and gives, of a function that takes `params` and gives `result`.
+    /// Returns the parameters and the result of the transform of a function with parameters
+    /// `params` and result `result`.
     ///
     /// # Errors
-    /// Such a function has no such transform.
+    /// If a function of that signature has no such transform.
     pub fn signature(
         self,
         params: &[Kind],
@@ -133,18 +134,18 @@ impl Transform {
     }
 }
 
-/// Why there is no such transform of a function.
+/// Error of a function that has no such transform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransformError {
-    /// Functions like it have none.
+    /// The signature of the function does not fit.
     #[error("expected {expected} in `{}`, given {given}", transform.name())]
     Signature {
         /// The transform.
         transform: Transform,
-        /// What it is asked of.
+        /// Signature that was given.
         given: String,
-        /// What it is there for.
+        /// Signature that is expected.
         expected: &'static str,
     },
     /// It cannot be differentiated.
@@ -152,16 +153,16 @@ pub enum TransformError {
     Diff {
         /// The function.
         function: String,
-        /// Why not.
+        /// Reason.
         source: DiffError,
     },
-    /// It needs its own derivative to be computed.
+    /// The derivative is needed to compute itself.
     #[error("`{function}` cannot be differentiated: it asks for this derivative itself")]
     Circular {
         /// The function.
         function: String,
     },
-    /// Derivatives of derivatives that grow too long.
+    /// Derivatives of derivatives that become too long.
     #[error("the instructions of derivatives are more than {limit}")]
     TooLarge {
         /// The limit.

@@ -1,10 +1,10 @@
 //! Transforms as functions of a program, to be called like others.
 //!
-//! `grad(f)` is a function `f.grad` beside `f`, under a name that no text can write, and
-//! `grad(grad(f))` is `f.grad.grad`. It is [declared](Transforms::declare) when it is called for
-//! the first time, so calls of it are calls like others. Its body is made when all functions are
+//! `grad(f)` is a function `f.grad` next to `f`, under a name that no text can contain, and
+//! `grad(grad(f))` is `f.grad.grad`. It is [declared](Transforms::declare) at its first call, so
+//! calls of it are ordinary calls. Its body is built when all functions are
 //! [complete](Transforms::define), after those transforms that the function uses itself:
-//! differentiation takes functions, and gives functions that can be differentiated.
+//! differentiation maps functions to functions that can be differentiated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,21 +18,21 @@ use crate::{
     staging::{Builtin, Composed, Given, Stage},
 };
 
-/// The most instructions of all functions together while transforms are made: those of derivatives
-/// multiply.
+/// Maximum number of instructions of all functions together while transforms are built: those of
+/// derivatives multiply.
 const MOST: usize = 200_000;
 
-/// A function that has no body yet.
+/// Declared function that has no body yet.
 #[derive(Debug)]
 struct Request {
     transform: Transform,
-    /// The function, or what a Hessian is made of.
+    /// The function, or for a Hessian the function that it is built from.
     of: FuncId,
     at: Position,
     started: bool,
 }
 
-/// The transforms that the functions of a program call.
+/// Transforms that the functions of a program call.
 ///
 /// ```
 /// use ketgrad_core::{adjoint::{Transform, Transforms}, exec::{Datum, Derivatives}, ir::Position, text::parse_program};
@@ -53,17 +53,17 @@ struct Request {
 #[derive(Debug, Default)]
 pub struct Transforms {
     all: HashMap<FuncId, Request>,
-    /// In the order in which they were asked for.
+    /// Functions in the order in which they were declared.
     order: Vec<FuncId>,
     made: HashMap<(FuncId, Transform), FuncId>,
 }
 
 impl Transforms {
-    /// Declares a transform of a function that is declared; what is asked for twice is the same
-    /// function. `at`: where it is asked for, which is the place of its instructions.
+    /// Declares a transform of a declared function; two requests for the same transform yield the
+    /// same function. `at`: position of the request, which is the position of its instructions.
     ///
     /// # Errors
-    /// Functions with such parameters and such a result have none.
+    /// If functions of that signature have no such transform.
     pub fn declare(
         &mut self,
         program: &mut Program,
@@ -101,19 +101,19 @@ impl Transforms {
         Ok(id)
     }
 
-    /// Makes the bodies of all that are declared, once those of the functions that they are made of
-    /// are there.
+    /// Builds the bodies of all declared transforms, after those of the functions that they are
+    /// built from are complete.
     ///
     /// # Errors
-    /// The first that cannot be made, with the place where it is asked for.
+    /// The first transform that cannot be built, with the position where it is requested.
     pub fn define(&mut self, program: &mut Program) -> Result<(), (Position, TransformError)> {
         std::mem::take(&mut self.order).into_iter().try_for_each(|id| self.define_one(program, id))
     }
 
-    /// Makes the body of one, and those of what it calls.
+    /// Builds the body of one transform, and those of its callees.
     ///
     /// # Errors
-    /// As [`define`](Transforms::define).
+    /// See [`define`](Transforms::define).
     pub fn define_one(
         &mut self,
         program: &mut Program,
@@ -128,7 +128,7 @@ impl Transforms {
         if std::mem::replace(&mut request.started, true) {
             return Err((at, TransformError::Circular { function }));
         }
-        // What these are made of is called, what others are made of is differentiated.
+        // These call the functions that they are built from; the others differentiate them.
         let needed = match transform {
             Transform::Hessian | Transform::MatrixFunction => vec![of],
             _ => self.reached(program, of),
@@ -143,7 +143,7 @@ impl Transforms {
         if size > MOST { Err((at, TransformError::TooLarge { limit: MOST })) } else { Ok(()) }
     }
 
-    /// The transforms without a body that a function comes to.
+    /// Returns the transforms without a body that a function reaches.
     fn reached(&self, program: &Program, from: FuncId) -> Vec<FuncId> {
         let (mut seen, mut work, mut found) = (HashSet::from([from]), vec![from], Vec::new());
         while let Some(f) = work.pop() {
@@ -161,7 +161,7 @@ impl Transforms {
     }
 }
 
-/// What is declared of a transform, and where it is asked for.
+/// Declaration of a transform, and the position of the request.
 struct Declared {
     name: String,
     params: Vec<Param>,
@@ -169,7 +169,7 @@ struct Declared {
     at: Position,
 }
 
-/// The body of a declared transform.
+/// Builds the body of a declared transform.
 fn define(
     program: &mut Program,
     id: FuncId,
@@ -230,7 +230,7 @@ fn define(
     Ok(b.finish())
 }
 
-/// A (co)tangent with all elements of the arrays in `x`.
+/// Extends a (co)tangent to all elements of the arrays in `x`.
 fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     match b.kind(x).clone() {
         Kind::Array(_) => b.on_arrays(ArrayOp::Like, &[bar, x]),
@@ -247,8 +247,8 @@ fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     }
 }
 
-/// Second derivatives: of one number the gradient of the gradient, of an array how the gradient
-/// moves along each element.
+/// Builds second derivatives: for one number the gradient of the gradient, for an array the change
+/// of the gradient along each element.
 fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     let Declared { name, params, result, at } = declared;
     let twice = &program.functions[of];
@@ -269,7 +269,7 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     let rows = s.b.declare(result.clone());
     s.b.define(rows, matrix);
     let length = s.b.inst(Op::Array, &[n], ints);
-    // Neither end is anything but an int.
+    // Both bounds are ints.
     if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
         let k = counter.value;
         let zeros = s.b.on_arrays(ArrayOp::Spread, &[zero, x]);
@@ -293,7 +293,8 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     s.finish()
 }
 
-/// A function of a symmetric matrix, from the function of its eigenvalues with its derivative.
+/// Builds a function of a symmetric matrix, from the function of its eigenvalues with its
+/// derivative.
 fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> Function {
     let Declared { name, params, result, at } = declared;
     let with_slope = program.functions[of].result.clone();
@@ -309,7 +310,7 @@ fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> Functio
     let zeros = s.b.on_arrays(ArrayOp::Spread, &[blank, w]);
     let lists = [s.b.declare(result.clone()), s.b.declare(result.clone())];
     lists.iter().for_each(|list| s.b.define(*list, zeros));
-    // Neither end is anything but an int.
+    // Both bounds are ints.
     if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
         let k = counter.value;
         let mut all = args.clone();

@@ -1,17 +1,17 @@
-//! The direction that a rule leaves out, from the one that it gives.
+//! Transposition of rules: the missing direction of a rule, from the given one.
 //!
-//! Both are linear in what they are given, and each is the other's transpose in the pairing of
+//! Both are linear in their (co)tangents, and each is the other's transpose in the pairing of
 //! [cotangents with tangents](crate::rules#complex-numbers):
 //!
 //! ```text
 //! <y_bar, pushforward(x…, x_dot…)> = <pullback(x…, y, y_bar), x_dot…>
 //! ```
 //!
-//! Of a result that is one real number the pullback of 1 is the gradient, so the pushforward is its
-//! product with the tangents; of one real parameter the pushforward of 1 is the derivative.
-//! Elsewhere the rule is run backwards: reverse mode of a linear function is its transpose. A rule
-//! that is not linear in what it is given is taken as what it is near zero, or, on one number, by
-//! its value for 1.
+//! For a result that is one real number the pullback of 1 is the gradient, so the pushforward is
+//! its product with the tangents; for one real parameter the pushforward of 1 is the derivative.
+//! Otherwise the rule is reversed: reverse mode of a linear function is its transpose. A rule that
+//! is not linear in its (co)tangents is linearized at zero, or, on one number, replaced by its
+//! value for 1.
 
 use smallvec::SmallVec;
 
@@ -29,18 +29,18 @@ use super::{
     reverse::{Reverse, reverse_within},
 };
 
-/// The rule of what is called.
+/// Rule of a callee.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
-    /// A call of it.
+    /// Op that calls the rule.
     pub call: Op,
-    /// What it gives.
+    /// Kind of the result.
     pub result: Kind,
-    /// Whether it is one in the direction that is asked for, or in the other.
+    /// True if the rule is one in the direction that is asked for; false if it is one in the other.
     pub is_given: bool,
 }
 
-/// The rule of a function or a primitive, if it has one, for a direction.
+/// Returns the rule of a function or a primitive for a direction, if it has one.
 pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<Rule> {
     fn in_order<T>(mode: Mode, pullback: T, pushforward: T) -> [T; 2] {
         match mode {
@@ -66,7 +66,7 @@ pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<Rule> {
     Some(Rule { call, result, is_given })
 }
 
-/// What is called by this op.
+/// Returns the name of the callee of an op.
 pub(super) fn name_of(program: &Program, callee: Op) -> String {
     match callee {
         Op::Call(g) => program.functions[g].name.clone(),
@@ -75,15 +75,15 @@ pub(super) fn name_of(program: &Program, callee: Op) -> String {
     }
 }
 
-/// What has a rule in one direction, of which the other is made.
+/// Callee with a rule in one direction, from which the other is derived.
 pub(super) struct Half<'a> {
     pub name: &'a str,
     pub params: &'a [Kind],
     pub result: &'a Kind,
-    /// A call of the rule that there is.
+    /// Op that calls the existing rule.
     pub rule: Op,
-    /// The rules that are being transposed while this one is: one of them that asks for its own
-    /// transpose has none.
+    /// Rules that are being transposed at the same time: one of them that needs its own transpose
+    /// has none.
     pub pending: &'a [String],
 }
 
@@ -129,7 +129,7 @@ impl Half<'_> {
         let seed = given.get(self.params.len() + 1).copied();
         let seed = seed.unwrap_or_else(|| b.plain_tuple(&[]));
         let all = back.run(&mut b, program, &args, seed);
-        // First those of the parameters, then those of their tangents.
+        // First the parameters, then their tangents.
         let parts: Vec<Value> = (numbers.iter().zip(numbers.len()..))
             .map(|(&x, k)| {
                 let bar = b.field(all, k);
@@ -143,8 +143,8 @@ impl Half<'_> {
         Ok(program.add(b.finish()))
     }
 
-    /// The rule, run backwards. What it takes first, the parameters and perhaps the result, is
-    /// held: it is linear in the rest.
+    /// Reverses the rule. Its first operands, the parameters and perhaps the result, are held
+    /// constant: it is linear in the rest.
     fn reversed(&self, program: &mut Program, mode: Mode) -> Result<Back, DiffError> {
         let failed = |source| DiffError::Transpose {
             rule: self.name.to_owned(),
@@ -157,7 +157,7 @@ impl Half<'_> {
         let held = self.params.len() + usize::from(mode == Mode::Forward);
         let mut holds = Vec::new();
         let (f, original) = match self.rule {
-            // Its body, in which what is held is a constant from the start.
+            // The body of the rule, in which the held parameters are constants.
             Op::Call(f) => {
                 let mut body = program.functions[f].clone();
                 if !body.is_defined() {
@@ -183,7 +183,7 @@ impl Half<'_> {
             self.pending.iter().cloned().chain([self.name.to_owned()]).collect();
         let pair = reverse_within(program, f, pending)
             .map_err(|e| failed(e.of_original(&copy, &original)))?;
-        // Whoever differentiates the transpose does so by all that it takes.
+        // The transpose itself is differentiated by all its operands.
         for g in holds {
             program.remove_rule(g);
         }
@@ -191,8 +191,8 @@ impl Half<'_> {
     }
 }
 
-/// Makes a parameter of a function a constant from its start on: what uses it uses it through a
-/// function that no derivative passes, which is returned.
+/// Makes a parameter of a function a constant: its uses are replaced by uses of a call that no
+/// derivative passes through. Returns the function that is called.
 fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
     let p = *f.param_values().get(k)?;
     let kind = f.kinds[p].clone();
@@ -213,14 +213,14 @@ fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
     Some(g)
 }
 
-/// A rule and its transpose.
+/// Rule and its transpose.
 struct Back {
     pair: Reverse,
     result: Kind,
 }
 
 impl Back {
-    /// The cotangents of all that the rule takes.
+    /// Appends calls that compute the cotangents of all operands of the rule.
     fn run(
         &self,
         b: &mut FunctionBuilder,
@@ -252,7 +252,7 @@ fn named(kinds: impl IntoIterator<Item = Kind>) -> Vec<Param> {
     kinds.into_iter().enumerate().map(|(k, kind)| Param::new(format!("p{k}"), kind)).collect()
 }
 
-/// A (co)tangent of a value that is zero everywhere.
+/// Appends a (co)tangent of a value that is zero everywhere.
 fn zeros(b: &mut FunctionBuilder, x: Value) -> Value {
     let kinds = tangent_leaves(&b.kind(x).clone());
     let mut leaves: Vec<Value> = kinds.iter().map(|kind| b.zero(kind)).collect();
@@ -261,7 +261,7 @@ fn zeros(b: &mut FunctionBuilder, x: Value) -> Value {
     close(b, &kind, &mut leaves.into_iter())
 }
 
-/// The pairing of a leaf of a cotangent with one of a tangent, a real number: `re(conj(bar) dot)`,
+/// Pairs a leaf of a cotangent with one of a tangent, which is a real number: `re(conj(bar) dot)`,
 /// summed over arrays. It is zero where `there` is, whatever the factors are.
 pub(super) fn paired(b: &mut FunctionBuilder, bar: Value, dot: Value, there: Value) -> Value {
     let is_complex = matches!(b.kind(bar), Kind::Complex | Kind::Array(Element::Complex));

@@ -1,4 +1,4 @@
-//! Primal values in the adjoint, as the walk asks for them.
+//! Primal values in the adjoint, on request of the sweep.
 //!
 //! ```text
 //! the plan says     the adjoint does
@@ -28,14 +28,14 @@ impl Sweep<'_> {
         *self.counters.entry((l, k)).or_insert_with(|| b.declare(Kind::Int))
     }
 
-    /// The counters of a loop that run backwards, the first always.
+    /// Returns the induction variables of a loop that run backwards, the first always.
     fn running(&self, l: usize) -> Vec<usize> {
         let wanted =
             |k: usize| k == 0 || self.guide.is_some_and(|g| g.plan.counters.contains(&(l, k)));
         (0..self.s.n.counters[l].len()).filter(|&k| wanted(k)).collect()
     }
 
-    /// Where a loop was left: what its counters were then.
+    /// Sets the induction variables to their final values, at the exit of a loop.
     pub(super) fn start_counters(&mut self, l: usize) {
         for k in self.running(l) {
             let last = self.need(self.s.n.counters[l][k].value);
@@ -44,7 +44,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Once round backwards.
+    /// Steps the induction variables back by one iteration.
     pub(super) fn step_counters(&mut self, l: usize) {
         for k in self.running(l) {
             let step = self.s.n.counters[l][k].step;
@@ -64,7 +64,7 @@ impl Sweep<'_> {
         self.popped.len() as u32 - 1
     }
 
-    /// At the start of a block's adjoint: takes what the block recorded, the last first.
+    /// Pops the records of a block in reverse order, at the start of its adjoint.
     pub(super) fn pop_records(&mut self) {
         let Some(guide) = self.guide else { return };
         let mut slots = Vec::new();
@@ -80,7 +80,7 @@ impl Sweep<'_> {
         self.pops[self.at.index()].splice(0..0, slots.into_iter().rev());
     }
 
-    /// The primal value `v`, in the adjoint.
+    /// Returns the primal value `v`, in the adjoint.
     pub(super) fn need(&mut self, v: Value) -> Value {
         let Some(guide) = self.guide else { return self.ask(v) };
         let n = &self.s.n;
@@ -95,12 +95,12 @@ impl Sweep<'_> {
             }
             Some(Source::Last(l, k)) => self.last(n.counters[l][k]),
             Some(Source::Computed) => self.compute(v),
-            // Nothing alive asks for it.
+            // No live instruction needs it.
             None => self.ask(v),
         }
     }
 
-    /// A pop of its own: in the draft, in place of whatever it will be.
+    /// Pops the value, in the draft, in place of its eventual source.
     fn ask(&mut self, v: Value) -> Value {
         if self.s.n.defined[v.index()].is_some_and(|i| self.f.insts[i].op.is_constant()) {
             return self.compute(v);
@@ -117,7 +117,7 @@ impl Sweep<'_> {
         value
     }
 
-    /// The instruction that defines a value, once more.
+    /// Recomputes a value by the instruction that defines it.
     fn compute(&mut self, v: Value) -> Value {
         let place = (self.b.current(), v);
         if let Some(&value) = self.known.get(&place) {
@@ -133,7 +133,7 @@ impl Sweep<'_> {
         value
     }
 
-    /// What a counter was when its loop had ended.
+    /// Returns the final value of an induction variable, after its loop has ended.
     fn last(&mut self, counter: Counter) -> Value {
         let (Some(Last::Bound(bound)) | Some(Last::Beyond(bound, _))) = counter.last else {
             return self.compute(counter.value);

@@ -1,19 +1,19 @@
-//! Structured programs: what the emitters print.
+//! Structured programs, which the emitters print.
 //!
 //! A function as a tree of statements with `if`, loops and labels. Rust, the program language and
-//! LaTeX differ in how they spell it, not in what it is.
+//! LaTeX differ in their syntax, not in the tree.
 //!
-//! A [`Var`] is a variable of the output; one variable may stand for several values of the
-//! function, such as an array before and after an element was replaced. A value that is a number
-//! and is used once has no variable: its expression stands where it is used.
+//! A [`Var`] is a variable of the output; one variable may hold several values of the function,
+//! such as an array before and after an element was replaced. A value that is a number and is used
+//! once has no variable: its expression is inlined where it is used.
 
 use crate::ir::{Kind, Op};
 
-/// A variable: a place in [`Body::vars`].
+/// A variable: an index into [`Body::vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Var(pub(super) usize);
 
-/// The name of a loop or block: a place in [`Body::labels`].
+/// The name of a loop or block: an index into [`Body::labels`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Label(pub(super) usize);
 
@@ -22,7 +22,7 @@ pub(super) enum Expr {
     Real(f64),
     Int(i64),
     Bool(bool),
-    /// Read, borrowed, or given away for good.
+    /// Read, borrowed, or moved.
     Var(Var),
     /// A copy of an array or of a tuple with one, which is used again.
     Clone(Var),
@@ -42,7 +42,7 @@ impl Expr {
         }
     }
 
-    /// How many operations and leaves it has.
+    /// Returns the number of operations and leaves.
     pub(super) fn size(&self) -> usize {
         match self {
             Expr::Op(_, args, _) => 1 + args.iter().map(Expr::size).sum::<usize>(),
@@ -80,7 +80,8 @@ impl Expr {
     }
 }
 
-/// Of integers, which are ordered; `!(a < b)` of numbers is not `a >= b` where one is NaN.
+/// Returns the negated comparison of integers, which are ordered; `!(a < b)` of numbers is not
+/// `a >= b` where one is NaN.
 fn opposite(c: crate::ir::Compare) -> crate::ir::Compare {
     use crate::ir::Compare::{Eq, Ge, Gt, Le, Lt, Ne};
     match c {
@@ -93,13 +94,13 @@ fn opposite(c: crate::ir::Compare) -> crate::ir::Compare {
     }
 }
 
-/// How an array is changed in place.
+/// In-place update of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
     Set,
     Put,
     AddAt,
-    /// As `AddAt`, to an element that is there.
+    /// Like `AddAt`, to an element that exists.
     Add,
 }
 
@@ -109,16 +110,17 @@ pub(super) enum Stmt {
     Declare(Var),
     /// A new variable.
     Let(Var, Expr),
-    /// New values for variables, all at once.
+    /// New values for variables, all at once (a parallel move).
     Assign(Vec<(Var, Expr)>),
-    /// The fields of a tuple as variables, `None` where nobody asks; whether the variables are new.
+    /// The fields of a tuple as variables, `None` for unused ones; with true if the variables are
+    /// new.
     Open(bool, Vec<Option<Var>>, Expr),
     Change(Change, Var, Expr, Expr),
     /// A call for its effect.
     Effect(Expr),
     Push(u32, Expr),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// The arm of the integer's value.
+    /// A switch to the arm of the integer's value.
     Switch(Expr, Vec<Vec<Stmt>>),
     Loop(Label, Vec<Stmt>),
     While(Label, Expr, Vec<Stmt>),
@@ -140,7 +142,7 @@ pub(super) struct Counter {
 }
 
 impl Stmt {
-    /// The lists of statements inside.
+    /// Returns the nested lists of statements.
     pub(super) fn parts(&self) -> Vec<&Vec<Stmt>> {
         match self {
             Stmt::If(_, a, b) => vec![a, b],
@@ -163,7 +165,7 @@ impl Stmt {
         }
     }
 
-    /// The expressions of this statement alone.
+    /// Returns the expressions of this statement alone.
     pub(super) fn exprs(&self) -> Vec<&Expr> {
         match self {
             Stmt::Let(_, e)
@@ -181,7 +183,7 @@ impl Stmt {
         }
     }
 
-    /// The variables that this statement alone gives a value.
+    /// Returns the variables that this statement alone assigns.
     pub(super) fn writes(&self) -> Vec<Var> {
         match self {
             Stmt::Let(v, _) | Stmt::Declare(v) | Stmt::Change(_, v, ..) => vec![*v],
@@ -192,7 +194,7 @@ impl Stmt {
         }
     }
 
-    /// The variables that this statement alone reads or writes, to be changed.
+    /// Calls `f` for the variables that this statement alone reads or writes, mutably.
     pub(super) fn each_var_mut(&mut self, f: &mut impl FnMut(&mut Var)) {
         match self {
             Stmt::Let(v, e) => {
@@ -228,7 +230,7 @@ impl Stmt {
         }
     }
 
-    /// Whether what follows it is never reached.
+    /// Returns true if the code after the statement is unreachable.
     pub(super) fn diverges(&self) -> bool {
         match self {
             Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return(_) => true,
@@ -241,30 +243,30 @@ impl Stmt {
     }
 }
 
-/// Whether the end of a list is never reached.
+/// Returns true if the end of a list is unreachable.
 pub(super) fn diverge(list: &[Stmt]) -> bool {
     list.last().is_some_and(Stmt::diverges)
 }
 
-/// Whether a list holds a way out of what the label names.
+/// Returns true if a list holds a jump out of the labelled statement.
 pub(super) fn leaves(list: &[Stmt], label: Label) -> bool {
     list.iter().any(|s| *s == Stmt::Break(label) || s.parts().iter().any(|p| leaves(p, label)))
 }
 
-/// Whether a statement reads a variable.
+/// Returns true if a statement reads a variable.
 pub(super) fn mentions(s: &Stmt, v: Var) -> bool {
     s.exprs().iter().any(|e| e.reads(v))
         || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }
 
-/// What is known of a variable.
+/// Properties of a variable.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct VarData {
     pub(super) kind: Kind,
     pub(super) name: String,
-    /// An array that belongs to the caller.
+    /// True for an array that belongs to the caller.
     pub(super) borrowed: bool,
-    /// It gets a value more than once.
+    /// True if it is assigned more than once.
     pub(super) mutable: bool,
 }
 
@@ -278,7 +280,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// The kind of a value.
+    /// Returns the kind of a value.
     pub(super) fn kind(&self, e: &Expr) -> Kind {
         match e {
             Expr::Real(_) => Kind::Real,
@@ -289,7 +291,7 @@ impl Body {
         }
     }
 
-    /// Looks at every statement.
+    /// Visits every statement.
     pub(super) fn each(&self, f: &mut impl FnMut(&Stmt)) {
         fn walk(list: &[Stmt], f: &mut impl FnMut(&Stmt)) {
             for s in list {
@@ -301,7 +303,7 @@ impl Body {
     }
 }
 
-/// Whether copying a value of the kind copies an array.
+/// Returns true if copying a value of the kind copies an array.
 pub(super) fn holds_array(kind: &Kind) -> bool {
     match kind {
         Kind::Array(_) => true,

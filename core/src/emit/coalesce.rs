@@ -1,16 +1,15 @@
-//! One variable in place of two that hand a value to each other.
+//! Copy coalescing: one variable in place of two of which one is assigned to the other.
 //!
 //! ```text
 //! t = e; v = t                          ->  v = e                     if nobody else reads t
 //! x = y; …x…; y = x                     ->  …y…                       if nobody else reads x, nor … y
 //! ```
 //!
-//! The first is what a loop does at its end, the second what a loop in a loop does around itself.
-//! Both are left over from block parameters. Without them arrays stay where they are, and
-//! `y = y + x` can be `y += x`.
+//! The first is written by a loop at its end, the second by a loop in a loop around itself. Both
+//! come from block parameters. Without them arrays are not moved, and `y = y + x` can be `y += x`.
 //!
-//! Invariant: no jump leads out of what stands between the two assignments of the second form, so
-//! nobody sees `y` change early. Cost: O(size x pairs of such assignments).
+//! Invariant: no jump leads out of the statements between the two assignments of the second form,
+//! so the early change of `y` is not observed. Cost: O(size x pairs of such assignments).
 
 use std::collections::HashSet;
 
@@ -25,7 +24,7 @@ pub(super) fn coalesce(body: &mut Body) {
     body.statements = list;
 }
 
-/// Looks at each variable that is read or written, as often as it is.
+/// Visits each variable that is read or written, once per use.
 fn each_use(list: &[Stmt], each: &mut impl FnMut(Var)) {
     for s in list {
         s.writes().into_iter().for_each(&mut *each);
@@ -49,8 +48,8 @@ fn merge(list: &mut Vec<Stmt>, uses: &mut [u32]) {
     list.retain(|s| !is_gone(s));
 }
 
-/// The assignments of variables to variables in a list, and perhaps some that were there before:
-/// what is not among them need not be searched for.
+/// Assignments of variables to variables in a list, and perhaps some that were removed: pairs that
+/// are not among them need not be searched for.
 #[derive(Default)]
 struct Copies {
     pairs: HashSet<(Var, Var)>,
@@ -66,7 +65,7 @@ impl Copies {
     }
 }
 
-/// A statement that was taken out: no others move for that.
+/// Returns true for a statement that was removed: no others move for that.
 fn is_gone(s: &Stmt) -> bool {
     matches!(s, Stmt::Assign(pairs) if pairs.is_empty())
 }
@@ -75,7 +74,7 @@ fn take_out(s: &mut Stmt) {
     *s = Stmt::Assign(Vec::new());
 }
 
-/// `t = e; …; v = t`, where nothing but plain assignments stands between.
+/// Coalesces `t = e; …; v = t`, with only plain assignments in between.
 fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
     let Some((t, _)) =
         assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2 && copies.from.contains(t))
@@ -96,7 +95,7 @@ fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies)
     true
 }
 
-/// `x = y; …; y = x`.
+/// Coalesces `x = y; …; y = x`.
 fn around(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
     let Some((x, Expr::Var(y))) = assignment(&list[k]) else { return false };
     let (x, y) = (x, *y);
@@ -138,7 +137,7 @@ fn touches(s: &Stmt, v: Var) -> bool {
     s.writes().contains(&v) || mentions(s, v)
 }
 
-/// Whether a jump leaves a list; `inner` are the labels in it.
+/// Returns true if a jump leaves a list; `inner` are the labels in it.
 fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
     list.iter().any(|s| match s {
         Stmt::Break(l) | Stmt::Continue(l) => !inner.contains(l),

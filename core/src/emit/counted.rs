@@ -1,4 +1,4 @@
-//! Which loops are `while` and `for` loops.
+//! Recognition of `while` and `for` loops.
 
 use crate::{
     entity::Block,
@@ -10,8 +10,8 @@ use super::{
     structure::Writer,
 };
 
-/// The statement for a loop whose head is `header`, and what it does as it is left; the start of a
-/// counter is taken out of `before`.
+/// Returns the statement for a loop whose head is `header`, and the statements that run as it is
+/// left; the start of a counter is taken out of `before`.
 pub(super) fn counted(
     w: &Writer<'_>,
     header: Block,
@@ -38,7 +38,7 @@ pub(super) fn counted(
     (statement, last)
 }
 
-/// Takes out what a loop that is left at its head only does then:
+/// Takes out the statements that a loop which is left at its head only runs then:
 ///
 /// ```text
 /// loop { if c { x = y; break } … }        loop { if c { break } … } x = y
@@ -59,7 +59,7 @@ fn leaving(body: &mut [Stmt], label: Label) -> Vec<Stmt> {
     arm.drain(..end).collect()
 }
 
-/// The counter of a loop `while i < n { …; i += 1 }` whose `i` nobody asks for afterwards.
+/// Returns the range of a loop `while i < n { …; i += 1 }` whose `i` is not used afterwards.
 fn counter(
     w: &Writer<'_>,
     header: Block,
@@ -92,12 +92,12 @@ fn counter(
     if !fixed || !steps.clone().all(|(_, e)| is_step(e.as_ref(), *i)) || steps.count() == 0 {
         return None;
     }
-    // Nobody reads it after the loop.
+    // It is not read after the loop.
     let inside = |b: &Block| w.flow.loops.get(&header).is_some_and(|l| l.contains(b));
     if w.readers[param.index()].iter().any(|b| !inside(b) && w.comes_after(after, *b)) {
         return None;
     }
-    // Its start is among the assignments right before the loop.
+    // Its start is among the assignments directly before the loop.
     let at = before.iter().rposition(|s| s.writes() == [*i])?;
     let Stmt::Assign(pairs) = &before[at] else { return None };
     let from = pairs[0].1.clone();
@@ -115,8 +115,8 @@ fn counter(
     Some(Counter { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
 }
 
-/// The counter of a loop `while k != 0 { …; k -= 1 }` of which nobody reads `k`, as the adjoint of
-/// a counted loop has it. It must start at no negative number.
+/// Returns the range of a loop `while k != 0 { …; k -= 1 }` in which `k` is not read, like the
+/// adjoint of a counted loop. It must start at a non-negative number.
 fn countdown(
     w: &Writer<'_>,
     header: Block,
@@ -170,7 +170,7 @@ fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {
     }
 }
 
-/// Whether a number is read from an array, as its length.
+/// Returns true if a number is read from an array, like its length.
 fn of_array(e: &Expr) -> bool {
     match e {
         Expr::Op(op, args, _) => matches!(op, Op::Len | Op::Get) || args.iter().any(of_array),
@@ -178,7 +178,7 @@ fn of_array(e: &Expr) -> bool {
     }
 }
 
-/// Whether it is `i + 1`.
+/// Returns true if it is `i + 1`.
 fn is_step(e: Option<&Expr>, i: Var) -> bool {
     matches!(e, Some(Expr::Op(Op::Int2(Int2::Add), args, _))
         if args.as_slice() == [Expr::Var(i), Expr::Int(1)] || args.as_slice() == [Expr::Int(1), Expr::Var(i)])

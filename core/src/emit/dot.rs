@@ -1,4 +1,4 @@
-//! The graph of a function, for Graphviz.
+//! Graph of a function, for Graphviz.
 //!
 //! One box for each block, with its instructions; dashed arrows are control, with the condition
 //! that takes them, solid arrows are values that go from where they are computed to where they are
@@ -11,8 +11,8 @@ use crate::{
     ir::{Function, Op, Program, Terminator, verify_reachable},
 };
 
-/// The control-flow and data-flow graph of a function as a `digraph`; of a program that is not well
-/// formed one box that says what is wrong.
+/// Returns the control-flow and data-flow graph of a function as a `digraph`; for a program that is
+/// not well formed one box with the violation.
 ///
 /// ```
 /// use ketgrad_core::{emit::emit_dot, text::parse_program};

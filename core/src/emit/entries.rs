@@ -1,8 +1,8 @@
-//! Loops with several entries get one.
+//! Transformation of irreducible loops: a loop with several entries gets a single one.
 //!
-//! A loop that a `break` leaves in the middle is, run backwards, entered in the middle: the adjoint
-//! of Newton's iteration has a loop with two entries, which no `while` can say. Such a loop gets a
-//! new head that a number tells where to go on:
+//! A loop that a `break` leaves in the middle is entered in the middle by its adjoint: the adjoint
+//! of Newton's iteration has a loop with two entries, which no `while` can express. Such a loop
+//! gets a new header, which dispatches on a number:
 //!
 //! ```text
 //! … jump a(x)            … jump head(0, x, 0)
@@ -12,9 +12,9 @@
 //!                        b(q): … jump head(0, r, q')
 //! ```
 //!
-//! Only ways in and ways back pass the head, so a round costs one branch more. What dominates the
-//! entries dominates the head: a value that an entry reads and does not get as a parameter is
-//! defined before both.
+//! Only entry edges and back edges pass the header, so an iteration costs one branch more. A block
+//! that dominates the entries dominates the header: a value that an entry reads and does not get as
+//! a parameter is defined before both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::{
     ir::{BlockData, Function, Kind, Op, Target, Terminator, compact, remove_trivial_params},
 };
 
-/// The function, compact, every loop with one entry.
+/// Returns the function, compacted, with one entry to every loop.
 pub(super) fn with_single_entries(f: &Function) -> Function {
     let mut f = compact(f);
     let mut changed = false;
@@ -38,12 +38,12 @@ pub(super) fn with_single_entries(f: &Function) -> Function {
     f
 }
 
-/// A set of blocks that reach each other and have several entries, with these.
+/// Returns a strongly connected component with several entries, and these.
 fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
     let edges: Vec<Vec<Block>> =
         f.predecessors().into_iter().map(|into| into.iter().map(|e| e.from).collect()).collect();
-    // Regions as lists and as numbers of blocks: a small one takes no longer because the function
-    // is large.
+    // Regions as lists and as numbers of blocks: the time for a small one does not depend on the
+    // size of the function.
     let mut inside = vec![0; f.blocks.len()];
     let mut work: Vec<Vec<Block>> = vec![f.blocks.keys().collect()];
     let mut last = 0;
@@ -70,8 +70,9 @@ fn entangled(f: &Function) -> Option<(Vec<bool>, Vec<Block>)> {
     None
 }
 
-/// The sets of several blocks of a region that all reach each other. `inside` has the region's
-/// number at its blocks, and afterwards a number of its own, beyond `last`, for each set.
+/// Returns the strongly connected components of a region with more than one block. `inside` has the
+/// region's number at its blocks, and afterwards a number of its own, greater than `last`, for each
+/// component.
 ///
 /// Source: S. R. Kosaraju's algorithm: the order in which a search leaves the blocks, then searches
 /// backwards.
@@ -109,8 +110,7 @@ fn components(
     parts
 }
 
-/// The blocks of a region in the order in which a search in depth from the given blocks leaves
-/// them.
+/// Returns the blocks of a region in the postorder of a depth-first search from the given blocks.
 fn leaving_order(
     f: &Function,
     inside: impl Fn(Block) -> bool,
@@ -140,7 +140,7 @@ fn leaving_order(
 
 /// Gives the blocks of `part` one entry.
 fn dispatch(f: &mut Function, part: &[bool], entries: &[Block]) {
-    // Ways back: edges to a block that the search has not left yet.
+    // Back edges: edges to a block that the search has not left yet.
     let order = leaving_order(f, |b| part[b.index()], entries.iter().copied());
     let mut left = vec![usize::MAX; part.len()];
     order.iter().enumerate().for_each(|(k, b)| left[b.index()] = k);
@@ -198,7 +198,7 @@ fn instruction(f: &mut Function, block: Block, op: Op, args: &[Value], kind: Kin
     v
 }
 
-/// A value that nobody reads.
+/// Appends a value that is never read.
 fn zero(f: &mut Function, block: Block, kind: &Kind) -> Value {
     let real = |f: &mut Function| constant(f, block, Op::Real(crate::ir::Literal(0.0)), Kind::Real);
     match kind {

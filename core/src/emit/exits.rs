@@ -1,7 +1,7 @@
-//! What a derivative gives: which fields are cotangents, and these with all their elements.
+//! Results of derivatives: the fields that are cotangents, extended to full length.
 //!
-//! While they are collected, cotangents of arrays may be shorter than these, or rows of elements
-//! without their shape. What is given away is neither:
+//! While they are accumulated, cotangents of arrays may be shorter than these, or rows of elements
+//! without their shape. In a returned result they are neither:
 //!
 //! ```text
 //! return (v1, v7)        ->        v8: array<real> = like v7, v0
@@ -17,18 +17,18 @@ use crate::{
 
 use super::ast::holds_array;
 
-/// A field of a field of …
+/// Path to a nested field.
 pub(super) type FieldPath = Vec<usize>;
 
-/// The fields of the result of a derivative that are cotangents, and the parameters they are of:
-/// all behind a value, in the pushforward of a gradient twice.
+/// Returns the fields of the result of a derivative that are cotangents, and the parameters they
+/// belong to: all after a value, in the pushforward of a gradient twice.
 pub(super) fn cotangents(f: &Function) -> Vec<(FieldPath, usize)> {
-    // Names that were taken have a number behind: `f.gradient2`.
+    // Names that were taken have a number appended: `f.gradient2`.
     let mut parts =
         f.name.rsplit('.').map(|part| part.trim_end_matches(|c: char| c.is_ascii_digit()));
     let (last, before, n) = (parts.next(), parts.next(), f.params.len());
-    // The last parameter of a pullback is the cotangent of the value, of a pushforward there are
-    // the tangents behind.
+    // The last parameter of a pullback is the cotangent of the value, the last ones of a
+    // pushforward are the tangents.
     let (by, parts) = match (before, last) {
         (Some(_), Some("gradient")) => (n, 1),
         (Some(_), Some("pullback")) => (n.saturating_sub(1), 1),
@@ -55,7 +55,7 @@ pub(super) fn cotangents(f: &Function) -> Vec<(FieldPath, usize)> {
     }
 }
 
-/// The function with its cotangents as long as the arrays they are of, and in their shapes.
+/// Extends the cotangents that a function returns to the lengths and shapes of their arrays.
 pub(super) fn at_full_length(f: &Function) -> Cow<'_, Function> {
     let mut found = cotangents(f);
     found.retain(|(_, of)| holds_array(&f.params[*of].kind));
@@ -75,7 +75,7 @@ pub(super) fn at_full_length(f: &Function) -> Cow<'_, Function> {
     Cow::Owned(g)
 }
 
-/// A tuple whose fields at the given places are at full length.
+/// Returns the tuple with the fields at the given paths extended to full length.
 fn replaced(f: &mut Function, b: Block, v: Value, places: &[(&[usize], Value)]) -> Value {
     if let Some((_, of)) = places.iter().find(|(path, _)| path.is_empty()) {
         return whole(f, b, v, *of);
@@ -91,7 +91,7 @@ fn replaced(f: &mut Function, b: Block, v: Value, places: &[(&[usize], Value)]) 
     })
 }
 
-/// A cotangent of `x` at full length.
+/// Extends a cotangent of `x` to full length.
 fn whole(f: &mut Function, b: Block, bar: Value, x: Value) -> Value {
     let kind = f.kinds[x].clone();
     match &kind {
@@ -112,7 +112,7 @@ fn whole(f: &mut Function, b: Block, bar: Value, x: Value) -> Value {
     }
 }
 
-/// The tuple of what is made of each field.
+/// Rebuilds a tuple, with each field mapped by a closure.
 fn rebuilt(
     f: &mut Function,
     b: Block,
@@ -133,10 +133,10 @@ fn rebuilt(
     push(f, b, Op::Tuple, &fields, kind)
 }
 
-/// An instruction at the end of a block.
+/// Appends an instruction to the end of a block.
 fn push(f: &mut Function, b: Block, op: Op, args: &[Value], kind: Kind) -> Value {
     let (inst, v) = f.new_inst(op, args, Some(kind), Position::default());
     f.blocks[b].insts.push(inst);
-    // One that is given a kind has a result.
+    // An instruction with a kind has a result.
     v.unwrap_or(args[0])
 }

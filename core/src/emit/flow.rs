@@ -1,5 +1,5 @@
-//! What the structure of a function's control flow is: order, dominator tree, loops, and which
-//! arrays live.
+//! Control-flow analysis of a function: reverse postorder, dominator tree, loops, and liveness of
+//! arrays.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,23 +11,23 @@ use crate::{
 use super::{EmitError, ast::holds_array};
 
 pub(super) struct Flow {
-    /// The place of each block in reverse postorder.
+    /// Index of each block in reverse postorder.
     pub(super) number: Vec<usize>,
     pub(super) tree: DominatorTree,
-    /// The blocks that each block dominates immediately, in reverse postorder.
+    /// Children of each block in the dominator tree, in reverse postorder.
     pub(super) children: Vec<Vec<Block>>,
-    /// How many edges lead forward into each block.
+    /// Number of forward edges into each block.
     pub(super) joins: Vec<usize>,
-    /// The blocks of the loop of each header.
+    /// Blocks of the loop of each header.
     pub(super) loops: HashMap<Block, HashSet<Block>>,
-    /// How many blocks each block dominates.
+    /// Number of blocks that each block dominates.
     pub(super) weight: Vec<usize>,
-    /// The values with arrays that are still needed where a block starts.
+    /// Values with arrays that are live into each block.
     pub(super) live: Vec<HashSet<Value>>,
 }
 
 impl Flow {
-    /// Of a function without unreachable blocks.
+    /// Analyzes a function without unreachable blocks.
     pub(super) fn new(f: &Function) -> Result<Flow, EmitError> {
         let n = f.blocks.len();
         let order = reverse_postorder(f);
@@ -69,7 +69,7 @@ impl Flow {
         Ok(flow)
     }
 
-    /// Adds to the loop of `header` all that leads to the end `latch` of its body.
+    /// Adds all blocks that lead to the latch `latch` to the loop of `header`.
     fn grow_loop(&mut self, edges: &[Vec<Edge>], header: Block, latch: Block) {
         let body = self.loops.entry(header).or_insert_with(|| HashSet::from([header]));
         let mut work = vec![latch];
@@ -80,9 +80,9 @@ impl Flow {
         }
     }
 
-    /// The block that comes after a loop: the one outside it, reached only through it, that most
-    /// depends on. No other one may be reached from it: that would stand in the loop, where nothing
-    /// after the loop can jump to.
+    /// Returns the block that is placed after a loop: of the blocks outside it that the loop
+    /// dominates, the one that dominates most blocks. No other one may be reached from it: that
+    /// would be placed in the loop, where the code after the loop cannot jump to.
     pub(super) fn after(
         &self,
         f: &Function,
@@ -123,7 +123,7 @@ fn reverse_postorder(f: &Function) -> Vec<Block> {
     let mut stack = vec![(entry, 0)];
     while let Some((b, k)) = stack.pop() {
         let targets = f.blocks[b].end.targets();
-        // Last target first: the first one's blocks then come first in the order.
+        // Targets in reverse: the blocks of the first one then come first in the order.
         match targets.len().checked_sub(k + 1).map(|k| targets[k].block) {
             Some(to) => {
                 stack.push((b, k + 1));
@@ -138,7 +138,7 @@ fn reverse_postorder(f: &Function) -> Vec<Block> {
     order
 }
 
-/// By passing backwards over the blocks until nothing changes.
+/// Computes liveness of arrays, by passing backwards over the blocks until nothing changes.
 fn live_arrays(f: &Function, order: &[Block]) -> Vec<HashSet<Value>> {
     let tracked: Vec<bool> = f.kinds.values().map(holds_array).collect();
     let mut live: Vec<HashSet<Value>> = vec![HashSet::new(); f.blocks.len()];
@@ -170,7 +170,8 @@ fn live_arrays(f: &Function, order: &[Block]) -> Vec<HashSet<Value>> {
     }
 }
 
-/// What the edges out of a block hand over, and what is live behind them.
+/// Returns the arguments of the edges out of a block, and the values that are live into its
+/// successors.
 fn live_after(f: &Function, live: &[HashSet<Value>], b: Block, tracked: &[bool]) -> HashSet<Value> {
     let mut now = HashSet::new();
     for target in f.blocks[b].end.targets() {

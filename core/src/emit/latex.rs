@@ -1,8 +1,8 @@
-//! LaTeX out: formulas and algorithms.
+//! LaTeX emitter: formulas and algorithms.
 //!
 //! A function that is one expression becomes one equation, others an algorithm, line by line, in an
-//! `align*`: nothing but `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names
-//! are letters, and `x_bar` is `\bar{x}`.
+//! `align*`: only `amsmath` is needed. Division is a fraction, `x^y` a power, Greek names are
+//! letters, and `x_bar` is `\bar{x}`.
 
 use std::{cmp::Ordering, collections::HashSet, fmt::Write};
 
@@ -19,7 +19,7 @@ use super::{
     structure::structured,
 };
 
-/// The function as an `align*`.
+/// Emits a function as an `align*`.
 ///
 /// ```
 /// use ketgrad_core::{emit::emit_latex, text::parse_program};
@@ -32,7 +32,7 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// As [`emit_rust`](super::emit_rust).
+/// See [`emit_rust`](super::emit_rust).
 pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitError> {
     check(program, function)?;
     let f = at_full_length(&program.functions[function]);
@@ -61,7 +61,7 @@ struct Writer<'a> {
     depth: usize,
 }
 
-/// How tightly operators bind.
+/// Precedence of operators.
 const LOGIC: u8 = 1;
 const COMPARE: u8 = 2;
 const ADD: u8 = 3;
@@ -167,7 +167,7 @@ impl Writer<'_> {
         self.line(&text);
     }
 
-    /// A jump, with the number of the block it leaves, if it is one.
+    /// Formats a jump, with the number of the block it leaves, if it is one.
     fn jump(&self, word: &str, label: usize) -> String {
         let mut block = false;
         self.body.each(&mut |s| block |= matches!(s, Stmt::Block(l, _) if l.0 == label));
@@ -202,7 +202,7 @@ impl Writer<'_> {
         (format!("{name}\\left({}\\right)", args.join(", ")), ATOM)
     }
 
-    /// The right side of an operator: a sign at its beginning would be read as the operator.
+    /// Formats the right operand of an operator: a leading sign would be read as the operator.
     fn right(&self, e: &Expr, least: u8) -> String {
         let text = self.at(e, least);
         if text.starts_with('-') { format!("\\left({text}\\right)") } else { text }
@@ -214,7 +214,7 @@ impl Writer<'_> {
 
     fn product(&self, args: &[Expr]) -> (String, u8) {
         let (a, b) = (self.at(&args[0], MUL), self.right(&args[1], MUL + 1));
-        // Two numbers side by side would read as one.
+        // Two adjacent numbers would read as one.
         let digit = b.starts_with(|c: char| c.is_ascii_digit());
         (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
     }
@@ -378,13 +378,14 @@ fn number(x: f64) -> (String, u8) {
     }
 }
 
-/// A name of several letters, upright.
+/// Formats a name of several letters, upright.
 fn word(name: &str) -> String {
     let text = name.replace('_', "\\_");
     if name.chars().count() == 1 { text } else { format!("\\operatorname{{{text}}}") }
 }
 
-/// A variable: Greek letters, a bar for a cotangent, a dot for a tangent, numbers as an index.
+/// Formats a variable: Greek letters, a bar for a cotangent, a dot for a tangent, numbers as an
+/// index.
 fn name(text: &str) -> String {
     let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
     let index = &text[base.len()..];

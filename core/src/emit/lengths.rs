@@ -1,6 +1,6 @@
-//! Which elements of growing arrays are there already.
+//! Bounds analysis: elements of growing arrays that exist already.
 //!
-//! A cotangent that starts as long as its array needs no room for an element that was read from
+//! A cotangent that starts as long as its array need not grow for an element that was read from
 //! that array:
 //!
 //! ```text
@@ -19,7 +19,7 @@ use crate::{
     pass::order,
 };
 
-/// The `add_at`s whose element is there.
+/// Returns the `add_at`s whose element exists.
 pub(super) fn elements_there(f: &Function, tree: &DominatorTree) -> HashSet<Inst> {
     let insts = || f.blocks.iter().flat_map(|(b, block)| block.insts.iter().map(move |&i| (b, i)));
     let mut there = HashSet::new();
@@ -43,18 +43,19 @@ pub(super) fn elements_there(f: &Function, tree: &DominatorTree) -> HashSet<Inst
     there
 }
 
-/// What is known of an array.
+/// Lattice element of an array's length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing yet.
+    /// Not visited yet.
     Unknown,
-    /// It is at least as long as this one.
+    /// At least the length of this array.
     Like(Value),
-    /// It may have any length.
+    /// Any length.
     Any,
 }
 
-/// Optimistic: a block's parameter is as long as what the ways seen so far hand over.
+/// Computes the lattice elements. Optimistic: a block's parameter is as long as the arguments of
+/// the edges seen so far.
 fn like(f: &Function) -> Vec<State> {
     let defined = f.definitions();
     let mut state = vec![State::Unknown; f.kinds.len()];

@@ -1,5 +1,5 @@
-//! Source out: programs and their derivatives as Rust, as text of the program language, as LaTeX,
-//! as a graph.
+//! Emitters: programs and their derivatives as Rust, as text of the program language, as LaTeX, as
+//! a graph.
 //!
 //! ```
 //! use ketgrad_core::{adjoint, emit, pass::{Level, optimize_all}, text::parse_program};
@@ -23,8 +23,7 @@
 //! | [`emit_latex`] | a formula, or an algorithm in an `align*` |
 //! | [`emit_dot`] | the graph of blocks and values, for Graphviz |
 //!
-//! All but the graph go through one tree of structured statements (`structure`), so they say the
-//! same.
+//! All but the graph use one tree of structured statements (`structure`), so they agree.
 
 mod ast;
 mod coalesce;
@@ -59,7 +58,7 @@ use crate::{
     ir::{Program, Violation, verify_reachable},
 };
 
-/// Why a program cannot be written in a language.
+/// Error of a program that cannot be written in a language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitError {
@@ -72,8 +71,8 @@ pub enum EmitError {
         /// The function.
         function: String,
     },
-    /// A loop with several entries. Such loops are given one first, so this names a mistake of the
-    /// emitter.
+    /// A loop with several entries. Such loops are given a single one first, so this is a bug of
+    /// the emitter.
     #[error(
         "`{function}` has a loop with several entries, one at {block}: such jumps have no structured form"
     )]
@@ -83,25 +82,25 @@ pub enum EmitError {
         /// One of the entries.
         block: Block,
     },
-    /// Loops and branches in each other, too many.
+    /// Too deep nesting of loops and branches.
     #[error("`{function}` nests loops and branches more than {limit} deep")]
     TooDeep {
         /// The function.
         function: String,
-        /// How deep is possible.
+        /// Maximum depth.
         limit: usize,
     },
-    /// The language cannot say something.
+    /// A construct that the language cannot express.
     #[error("`{function}` cannot be written in the program language: {what}")]
     Unspeakable {
         /// The function.
         function: String,
-        /// What, and the remedy if there is one.
+        /// Construct, and the remedy if there is one.
         what: String,
     },
 }
 
-/// That a function and all it reaches is well formed.
+/// Checks that a function and all it reaches is well formed.
 fn check(program: &Program, f: FuncId) -> Result<(), EmitError> {
     Ok(verify_reachable(program, f).map_err(Box::new)?)
 }

@@ -1,9 +1,9 @@
-//! Names for people.
+//! Names of variables, for people.
 //!
-//! Parameters keep theirs. The cotangent of a parameter `x` that a gradient gives is `x_bar`, and
-//! so are the variables that it is collected in. Counters are `i`, `j`, `k`; the rest is named
-//! after its kind, `a` for numbers, `n` for integers, `z` for complex numbers, `xs` for arrays, and
-//! counted where needed.
+//! Parameters keep their names. The cotangent of a parameter `x` that a gradient returns is
+//! `x_bar`, and so are the variables in which it is accumulated. Counters are `i`, `j`, `k`; the
+//! others are named after their kind, `a` for numbers, `n` for integers, `z` for complex numbers,
+//! `xs` for arrays, and numbered where needed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::ir::{Function, Kind, Op, Terminator};
 
 use super::ast::{Body, Stmt, Var};
 
-/// Words that no variable of any output language may be.
+/// Words that are reserved in one of the output languages.
 const WORDS: &[&str] = &[
     "abstract",
     "array",
@@ -144,7 +144,7 @@ const WORDS: &[&str] = &[
     "Err",
 ];
 
-/// A name made of letters, digits and underscores that is no word of a language.
+/// Returns a name made of letters, digits and underscores that is not a word of a language.
 pub(super) fn identifier(name: &str) -> String {
     let mut out: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
@@ -208,11 +208,11 @@ const TYPES: &[&str] = &[
     "FromIterator",
 ];
 
-/// A name for a struct: an identifier that is no type, trait or crate of Rust, and none in the
-/// texts that a file may hold.
+/// Returns a name for a struct: an identifier that is not a type, trait or crate of Rust, and not
+/// in the texts that a file may hold.
 pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
     let mut out = identifier(name);
-    // Single letters are parameters of types, which hide what has their name.
+    // Single letters are type parameters, which shadow items of that name.
     let may_be_word = out.len() > 1 && out.starts_with(char::is_uppercase);
     let code = texts
         .iter()
@@ -225,18 +225,18 @@ pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
     out
 }
 
-/// The names that are taken.
+/// Allocator of names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names<'r> {
-    /// Those that are so from the start, shared by all functions of a file.
+    /// Names that are reserved from the start, shared by all functions of a file.
     reserved: Option<&'r HashSet<String>>,
     taken: HashSet<String>,
-    /// The number from which on a base may be free.
+    /// Number from which on a suffix of a base may be free.
     next: HashMap<String, usize>,
 }
 
 impl<'r> Names<'r> {
-    /// With these.
+    /// Creates an allocator with reserved names.
     pub(super) fn beside(reserved: &'r HashSet<String>) -> Names<'r> {
         Names { reserved: Some(reserved), ..Names::default() }
     }
@@ -249,7 +249,7 @@ impl<'r> Names<'r> {
         self.is_free(name) && self.taken.insert(name.to_owned())
     }
 
-    /// A name that is not taken, and is from now on: `base`, or `base2`, `base3`, …
+    /// Allocates a name that is not taken: `base`, or `base2`, `base3`, …
     pub(super) fn fresh(&mut self, base: &str) -> String {
         if self.take(base) {
             return base.to_owned();
@@ -310,7 +310,7 @@ pub(super) fn name(
         };
         body.vars[var.0].name = name;
     }
-    // What is read and never written is a value of a path that is never taken.
+    // A variable that is read and never written is a value of a path that is never taken.
     for v in body.vars.iter_mut().filter(|v| v.name.is_empty()) {
         v.name = taken.fresh(letter(&v.kind));
     }
@@ -328,7 +328,7 @@ fn letter(kind: &Kind) -> &'static str {
     }
 }
 
-/// The cotangents that a gradient gives, and what is collected in them.
+/// Names the cotangents that a gradient returns, and the variables in which they are accumulated.
 fn bars(f: &Function, names: &mut [Option<String>]) {
     let derivative = [".gradient", ".pullback"].iter().any(|s| f.name.contains(s));
     if !derivative || f.name.contains("pushforward") {
@@ -352,7 +352,7 @@ fn bars(f: &Function, names: &mut [Option<String>]) {
             names[v.index()].get_or_insert(format!("{name}_bar"));
         }
     }
-    // Against the edges, a few times: cotangents go round loops in loops.
+    // Backwards along the edges, a few times: cotangents flow around nested loops.
     for _ in 0..4 {
         for target in f.blocks.values().rev().flat_map(|b| b.end.targets()) {
             for (&arg, param) in target.args.iter().zip(&f.blocks[target.block].params) {

@@ -1,4 +1,4 @@
-//! How tightly operators bind, in Rust and in the program language alike: a higher number binds
+//! Precedence of operators, in Rust and in the program language alike: a higher number binds
 //! tighter.
 
 pub(super) const LOWEST: u8 = 0;

@@ -1,10 +1,11 @@
-//! Rust out.
+//! Rust emitter.
 //!
-//! The file stands alone, or in a module by `include!`: no dependencies, edition 2021 or later. Its
-//! functions compute, to the last bit, what the executor computes over `f64`, and panic where it
-//! gives an error; limits are not checked. (A library function of a constant argument may be
-//! computed by the compiler, which can differ in the last bit; operations on whole arrays add in
-//! another order and compute functions element by element, which can differ in the last bits.)
+//! The file is self-contained, or part of a module by `include!`: no dependencies, edition 2021 or
+//! later. Its functions compute, to the last bit, the results of the executor over `f64`, and panic
+//! where it returns an error; limits are not checked. (A library function of a constant argument
+//! may be computed by the compiler, which can differ in the last bit; operations on whole arrays
+//! add in another order and compute functions element by element, which can differ in the last
+//! bits.)
 //!
 //! | kind | Rust |
 //! |---|---|
@@ -13,12 +14,12 @@
 //! | array | `Vec<f64>`; as a parameter `&[f64]`; where a function of the file does something with arrays as wholes, `Array<f64>`, defined in the file, with a shape |
 //! | tuple, struct | tuple, struct; the tangent of a struct with fewer fields is a struct of its own |
 //!
-//! **Tapes.** What a primal records goes to a `Tape`, a struct of vectors. A function that was
+//! **Tapes.** The records of a primal go to a `Tape`, a struct of vectors. A function that was
 //! asked for, and both records and reads, makes its own. Others take `tape: &mut Tape`: call
 //! `f_primal(&mut tape, …)`, then `f_adjoint(&mut tape, y_bar)`, which leaves the tape as it was.
 //!
-//! **Primitives** become methods of a trait, `Primitives`, that you implement; functions that need
-//! them take `host: &impl Primitives`. **Rules** are functions like others.
+//! **Primitives** become methods of a trait, `Primitives`, that the user implements; functions that
+//! need them take `host: &impl Primitives`. **Rules** are ordinary functions.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -42,11 +43,11 @@ use super::{
     structure::structured,
 };
 
-/// What the compiler would remark on.
+/// Lints of the compiler that emitted code may trigger.
 const ALLOWED: &str =
     "#[allow(unused_assignments, unused_mut, unused_parens, unused_variables, nonstandard_style)]";
 
-/// The small functions that an emitted file may need, each with its name.
+/// Support functions that an emitted file may need, each with its name.
 const NUMBERS: &str = concat!(
     include_str!("support/numbers.rs"),
     "//-\n",
@@ -59,7 +60,7 @@ const NUMBERS: &str = concat!(
 /// Complex numbers.
 const COMPLEX: &str = include_str!("support/complex.rs");
 
-/// Rust for the given functions and all they call.
+/// Emits Rust for the given functions and all they call.
 ///
 /// ```
 /// use ketgrad_core::{emit::emit_rust, text::parse_program};
@@ -71,7 +72,7 @@ const COMPLEX: &str = include_str!("support/complex.rs");
 /// ```
 ///
 /// # Errors
-/// A function without a body, and control flow that has no structured form.
+/// If a function has no body, or its control flow has no structured form.
 pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitError> {
     roots.iter().try_for_each(|&f| check(program, f))?;
     let mut file = File::new(program, roots);
@@ -84,7 +85,7 @@ pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitErro
     Ok(file.finish(&functions))
 }
 
-/// What a function needs besides its arguments.
+/// Extra parameters of a function besides its arguments.
 #[derive(Clone, Default, PartialEq)]
 struct Needs {
     pushes: BTreeSet<u32>,
@@ -92,14 +93,14 @@ struct Needs {
     host: bool,
 }
 
-/// How a tuple or a struct is written.
+/// Layout of a tuple or a struct in Rust.
 #[derive(Clone)]
 pub(super) struct WrittenTuple {
-    /// What holds its address.
+    /// Owner of the kind, which keeps its address valid.
     _kind: Arc<TupleKind>,
     /// The name of a struct.
     name: Option<String>,
-    /// What its fields are called.
+    /// Names of its fields.
     pub(super) fields: Rc<[String]>,
 }
 
@@ -112,7 +113,8 @@ pub(super) struct File<'a> {
     called: HashSet<FuncId>,
     pub(super) structs: HashMap<Arc<TupleKind>, String>,
     struct_names: HashSet<String>,
-    /// Tuples seen, by their addresses: to compare two takes as long as they have fields.
+    /// Layouts of tuples seen so far, by their addresses: comparing two takes time proportional to
+    /// their fields.
     layouts: HashMap<*const TupleKind, WrittenTuple>,
     reserved: HashSet<String>,
     many_tapes: bool,
@@ -120,7 +122,7 @@ pub(super) struct File<'a> {
     /// The fields of the tape.
     pub(super) tape: BTreeSet<&'static str>,
     pub(super) complex: bool,
-    /// Arrays have shapes.
+    /// True if arrays have shapes.
     pub(super) shaped: bool,
 }
 
@@ -245,12 +247,12 @@ impl<'a> File<'a> {
         out
     }
 
-    /// What a function is called in the file.
+    /// Returns the name of a function in the file.
     pub(super) fn name(&self, f: FuncId) -> &str {
         self.names.get(&f).map_or("", String::as_str)
     }
 
-    /// The tapes and the host that a call of `f` hands over.
+    /// Returns the tapes and the host that a call of `f` passes.
     pub(super) fn extras(&self, f: FuncId) -> Vec<String> {
         let Some(needs) = self.needs.get(&f) else { return vec![] };
         let owned = self.owned(f);
@@ -260,7 +262,7 @@ impl<'a> File<'a> {
         extras
     }
 
-    /// The tapes that a function makes itself.
+    /// Returns the tapes that a function makes itself.
     fn owned(&self, f: FuncId) -> BTreeSet<u32> {
         match self.needs.get(&f) {
             Some(n) if self.roots.contains(&f) && !self.called.contains(&f) => {
@@ -274,7 +276,7 @@ impl<'a> File<'a> {
         if self.many_tapes { format!("tape{level}") } else { "tape".to_owned() }
     }
 
-    /// What a loop calls its part of a vector of a tape.
+    /// Returns the name of a loop's slice of a vector of a tape.
     pub(super) fn room_name(&self, level: u32, field: &str) -> String {
         if self.many_tapes { format!("kept_{field}{level}") } else { format!("kept_{field}") }
     }
@@ -324,7 +326,7 @@ impl<'a> File<'a> {
         w.out
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     pub(super) fn kind(&mut self, kind: &Kind) -> String {
         match kind {
             Kind::Real => "f64".into(),
@@ -348,17 +350,17 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The type of arrays.
+    /// Returns the type of arrays.
     fn array(&self) -> &'static str {
         if self.shaped { "Array" } else { "Vec" }
     }
 
-    /// What the names of the functions that change arrays begin with.
+    /// Returns the prefix of the names of the functions that change arrays.
     pub(super) fn prefix(&self) -> &'static str {
         if self.shaped { "array_" } else { "" }
     }
 
-    /// The type of a vector of the tape.
+    /// Returns the type of a vector of the tape.
     fn tape_type(&self, field: &str) -> String {
         match field.strip_suffix("_arrays") {
             Some("complex") => format!("Vec<{}<Complex>>", self.array()),
@@ -383,14 +385,14 @@ impl<'a> File<'a> {
         }
     }
 
-    /// How a tuple or a struct is written.
+    /// Returns the layout of a tuple or a struct.
     pub(super) fn layout(&mut self, t: &Arc<TupleKind>) -> &WrittenTuple {
         let fields = || field_names(&t.fields).into();
         let layout = || WrittenTuple { _kind: t.clone(), name: None, fields: fields() };
         self.layouts.entry(Arc::as_ptr(t)).or_insert_with(layout)
     }
 
-    /// What the fields of a tuple or a struct are called.
+    /// Returns the names of the fields of a tuple or a struct.
     pub(super) fn fields(&mut self, kind: &Kind) -> Rc<[String]> {
         match kind {
             Kind::Tuple(t) => self.layout(t).fields.clone(),
@@ -398,8 +400,8 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The name of a struct. Structs of one name may differ: a tangent lacks the fields that have
-    /// none.
+    /// Returns the name of a struct. Structs of one name may differ: a tangent lacks the fields
+    /// that have none.
     pub(super) fn structure(&mut self, t: &Arc<TupleKind>) -> String {
         if let Some(name) = &self.layout(t).name {
             return name.clone();
@@ -432,7 +434,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// Whether a text calls a function.
+/// Returns true if a text calls a function.
 pub(super) fn calls(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(k, _)| {
         let before = text[..k].chars().next_back();
@@ -441,7 +443,7 @@ pub(super) fn calls(text: &str, name: &str) -> bool {
     })
 }
 
-/// What the fields of a tuple or a struct are called.
+/// Returns the names of the fields of a tuple or a struct.
 pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
     let mut taken = Names::default();
     let one = |(k, f): (usize, &Field)| match &f.name {
@@ -451,15 +453,15 @@ pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
     fields.iter().enumerate().map(one).collect()
 }
 
-/// The fields of the result that are cotangents, as they are written, and the parameters they are
-/// of.
+/// Returns the fields of the result that are cotangents, as they are written, and the parameters
+/// they belong to.
 fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
     let text =
         |path: exits::FieldPath| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
     exits::cotangents(f).into_iter().map(|(path, of)| (text(path), body.params[of])).collect()
 }
 
-/// What functions need, with all that they call.
+/// Computes the extra parameters of functions, those of all their callees included.
 fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
     let mut all: HashMap<FuncId, Needs> = HashMap::new();
     for &f in order {
@@ -479,7 +481,7 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
         }
         all.insert(f, n);
     }
-    // From the functions called to those that call them.
+    // From callees to callers.
     let mut callers: HashMap<FuncId, Vec<FuncId>> = HashMap::new();
     for &f in order {
         program.functions[f]
@@ -504,7 +506,7 @@ fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
     all
 }
 
-/// The vectors of a tape.
+/// Vectors of a tape.
 const TAPE_FIELDS: [&str; 8] = [
     "reals",
     "complexes",
@@ -516,7 +518,7 @@ const TAPE_FIELDS: [&str; 8] = [
     "int_arrays",
 ];
 
-/// The vector of the tape that keeps a kind.
+/// Returns the vector of the tape that stores a kind.
 pub(super) fn tape_field(kind: &Kind) -> &'static str {
     match kind {
         Kind::Real | Kind::Tuple(_) => "reals",

@@ -1,4 +1,5 @@
-//! Operations on whole arrays in Rust: calls of small functions that are written along.
+//! Operations on whole arrays in Rust: calls of support functions that are emitted along with the
+//! code.
 //!
 //! ```text
 //! tanh(matmul(x, w) + b)      let xs = array_matmul(x, w);
@@ -6,8 +7,8 @@
 //!                             array_map(&xs, |a| a.tanh())
 //! ```
 //!
-//! A file in which a function does such a thing holds a type of its own, `Array`, and all its
-//! arrays are of that type.
+//! A file in which a function uses such an operation defines a type of its own, `Array`, and all
+//! its arrays are of that type.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +24,7 @@ use super::{
     rust_stmt::Writer,
 };
 
-/// The small functions, each with its name; first what all of them need.
+/// Support functions, each with its name; first the part that all of them need.
 pub(super) const ARRAYS: &str = concat!(
     include_str!("support/arrays.rs"),
     include_str!("support/reductions.rs"),
@@ -32,14 +33,14 @@ pub(super) const ARRAYS: &str = concat!(
     include_str!("support/spectra.rs"),
     include_str!("support/transforms.rs"),
 );
-/// That complex numbers are such numbers.
+/// Implementation of the number trait for complex numbers.
 const COMPLEX: &str = include_str!("support/complex_arrays.rs");
 
-/// All that may be written along.
+/// All texts that may be emitted along with the code.
 pub(super) const TEXTS: [&str; 2] = [ARRAYS, COMPLEX];
 
-/// Whether a function does anything with arrays as wholes, but for giving them the length of
-/// another one.
+/// Returns true if a function uses operations on whole arrays, other than extending one to the
+/// length of another.
 pub(super) fn is_shaped(f: &Function) -> bool {
     f.insts.values().any(|inst| {
         let array = |v: &crate::entity::Value| matches!(f.kinds[*v], Kind::Array(_));
@@ -48,7 +49,7 @@ pub(super) fn is_shaped(f: &Function) -> bool {
     })
 }
 
-/// The type, and the functions that a text calls, with those that they call.
+/// Returns the type, and the functions that a text calls, with their callees.
 pub(super) fn support(text: &str, complex: bool) -> String {
     let helpers: Vec<&str> = ARRAYS.split("//-\n").collect();
     let name =
@@ -77,7 +78,7 @@ impl Writer<'_, '_> {
         matches!(self.body.kind(e), Kind::Array(_))
     }
 
-    /// An operation element by element, where an operand is an array.
+    /// Emits an operation element by element, where an operand is an array.
     pub(super) fn elementwise(&mut self, op: Op, args: &[Expr]) -> Option<String> {
         let arrays: Vec<bool> = args.iter().map(|a| self.is_array(a)).collect();
         if !op.is_elementwise() || !arrays.contains(&true) {
@@ -127,7 +128,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// `array_map(array, |a| a op one)`, or with the number first.
+    /// Emits `array_map(array, |a| a op one)`, or with the number first.
     fn beside(
         &self,
         op: Op,
@@ -141,7 +142,7 @@ impl Writer<'_, '_> {
         format!("array_map({array}, |{given}| {})", on_elements(op, a, b, element))
     }
 
-    /// An operation on whole arrays.
+    /// Emits an operation on whole arrays.
     pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Expr]) -> String {
         if op == ArrayOp::Step {
             let element = Kind::Real;
@@ -183,10 +184,10 @@ impl Writer<'_, '_> {
     }
 }
 
-/// An operation on elements, or on one and a number beside it.
+/// Emits an operation on elements, or on an element and a number.
 fn on_elements(op: Op, a: &str, b: &str, element: &Kind) -> String {
     let real = *element == Kind::Real;
-    // A literal before the point would be read otherwise.
+    // A literal before the dot would be parsed otherwise.
     let of = |x: &str| {
         if x.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
             format!("f64::from({x})")

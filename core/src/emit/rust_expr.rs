@@ -12,7 +12,7 @@ use super::{
     rust_stmt::Writer,
 };
 
-/// A literal.
+/// Formats a literal.
 pub(super) fn number(x: f64) -> String {
     if x.is_nan() {
         "f64::NAN".into()
@@ -23,7 +23,7 @@ pub(super) fn number(x: f64) -> String {
     }
 }
 
-/// An integer; it says its type where the compiler could take it for one of 32 bits.
+/// Formats an integer, with its type where the compiler could infer a type of 32 bits.
 pub(super) fn integer(n: i64) -> String {
     if i32::try_from(n).is_ok() { n.to_string() } else { format!("{n}_i64") }
 }
@@ -33,12 +33,12 @@ impl Writer<'_, '_> {
         self.at(e, LOWEST)
     }
 
-    /// As an operand of `..`.
+    /// Formats an operand of `..`.
     pub(super) fn operand(&mut self, e: &Expr) -> String {
         self.at(e, ADD)
     }
 
-    /// As an index.
+    /// Formats an index.
     pub(super) fn index(&mut self, e: &Expr) -> String {
         match e {
             Expr::Int(n) if *n >= 0 => n.to_string(),
@@ -47,7 +47,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// In parentheses if it binds less tightly than asked.
+    /// Formats an expression, in parentheses if its precedence is lower than `least`.
     fn at(&mut self, e: &Expr, least: u8) -> String {
         let (text, rank) = self.ranked(e);
         if rank < least { format!("({text})") } else { text }
@@ -67,7 +67,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Whether it is made of literals, by what says nothing about their types.
+    /// Returns true if it consists of literals and of operations that do not determine their types.
     pub(super) fn is_untyped(&self, e: &Expr) -> bool {
         let all = |args: &[Expr]| args.iter().all(|a| self.is_untyped(a));
         match e {
@@ -79,7 +79,7 @@ impl Writer<'_, '_> {
                 | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => {
                     all(args)
                 }
-                // Arrays with shapes say it.
+                // Arrays with shapes have a type.
                 Op::Array => !self.file.shaped && !args.is_empty() && all(args),
                 Op::Fill => !self.file.shaped && self.is_untyped(&args[0]),
                 Op::Get | Op::Field(_) | Op::Sum | Op::Peek => self.is_untyped(&args[0]),
@@ -92,7 +92,7 @@ impl Writer<'_, '_> {
     }
 
     fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
-        // Comparisons do not chain; the others group to the left.
+        // Comparisons do not chain; the others are left-associative.
         let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
         let right = self.at(&args[1], rank + 1);
         (format!("{left} {sign} {right}"), rank)
@@ -100,7 +100,7 @@ impl Writer<'_, '_> {
 
     fn method(&mut self, args: &[Expr], name: &str) -> (String, u8) {
         let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
-        // Literals alone do not know that they are `f64`s.
+        // Literals alone are not inferred to be `f64`s.
         if self.is_untyped(&args[0]) && self.body.kind(&args[0]) == Kind::Real {
             let first = self.expr(&args[0]);
             let all: Vec<String> = std::iter::once(first).chain(rest).collect();
@@ -114,7 +114,7 @@ impl Writer<'_, '_> {
         (format!("{name}({})", args.join(", ")), POSTFIX)
     }
 
-    /// An array that is only looked at.
+    /// Formats an array that is only read.
     pub(super) fn borrow(&mut self, e: &Expr) -> String {
         match e {
             Expr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
@@ -122,7 +122,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Arguments of a function: arrays are borrowed.
+    /// Formats the arguments of a function: arrays are borrowed.
     fn arguments(&mut self, args: &[Expr]) -> Vec<String> {
         let one = |w: &mut Self, e: &Expr| match w.body.kind(e) {
             Kind::Array(_) => w.borrow(e),
@@ -133,7 +133,7 @@ impl Writer<'_, '_> {
 
     fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
         if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
-            // Its definition comes along.
+            // The support code is emitted along with it.
             self.file.kind(kind);
         }
         if let Some(text) = self.elementwise(op, args) {
@@ -178,7 +178,7 @@ impl Writer<'_, '_> {
                 Int2::Mul => self.call("int_mul", args),
                 Int2::Div if divides_all(&args[1]) => self.binary(args, "/", MUL),
                 Int2::Rem if divides_all(&args[1]) => self.binary(args, "%", MUL),
-                // The compiler refuses what it knows to panic, be it never run.
+                // The compiler rejects code that always panics, even if it never runs.
                 Int2::Div => self.call("int_div", args),
                 Int2::Rem => self.call("int_rem", args),
                 Int2::Min => self.call("i64::min", args),
@@ -282,7 +282,7 @@ impl Writer<'_, '_> {
         (text, POSTFIX)
     }
 
-    /// An array of what is written out.
+    /// Formats an array with the given elements.
     fn vector(&mut self, items: &str, of: &[Expr], kind: &Kind) -> String {
         if !self.file.shaped {
             return format!("vec![{items}]");
@@ -311,7 +311,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Reads a value from a tape, the last leaf first.
+    /// Formats the pop of a value from a tape, the last leaf first.
     fn pop(&mut self, tape: &str, kind: &Kind) -> String {
         let Kind::Tuple(t) = kind else {
             let field = tape_field(kind);
@@ -338,7 +338,7 @@ impl Writer<'_, '_> {
         format!("{{ {lets}{value} }}")
     }
 
-    /// The leaves of a value that goes to a tape, each with its vector.
+    /// Returns the leaves of a value that is pushed to a tape, each with its vector.
     pub(super) fn leaves(&mut self, e: &Expr) -> Vec<(&'static str, String)> {
         let kind = self.body.kind(e);
         match (e, &kind) {
@@ -371,7 +371,7 @@ impl Writer<'_, '_> {
         vec![(field, if copied { format!("{path}.clone()") } else { path.to_owned() })]
     }
 
-    /// `v = e`, or `v += e`.
+    /// Formats `v = e`, or `v += e`.
     pub(super) fn assignment(&mut self, v: Var, e: &Expr) -> String {
         let name = self.var(v).to_owned();
         if let Expr::Op(Op::Number2(n), args, _) = e
@@ -393,7 +393,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Whether every integer can be divided by this.
+/// Returns true if every integer can be divided by this.
 fn divides_all(e: &Expr) -> bool {
     matches!(e, Expr::Int(n) if !matches!(n, -1 | 0))
 }
@@ -409,13 +409,12 @@ pub(super) fn comparison(c: Compare) -> &'static str {
     }
 }
 
-/// The function among the support that emitted code brings along: of floats the slope of `abs` is
-/// the sign.
+/// Returns the name of the support function: for floats the slope of `abs` is the sign.
 pub(super) fn function(op: Real1) -> &'static str {
     if op == Real1::AbsSlope { Real1::Sign.name() } else { op.name() }
 }
 
-/// Whether floats have the function as a method of its name.
+/// Returns true if floats have the function as a method of its name.
 pub(super) fn is_method(op: Real1) -> bool {
     matches!(op, Real1::Abs | Real1::Floor | Real1::Ceil | Real1::Round | Real1::Trunc)
 }

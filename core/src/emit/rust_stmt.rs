@@ -11,15 +11,15 @@ use super::{
     tidy::is_named,
 };
 
-/// What the index and the value of a change are called where they are computed before it.
+/// Names of the index and the value of an update, where they are computed before it.
 const CHANGED_AT: &str = "changed_at";
 const CHANGED_BY: &str = "changed_by";
-/// What the result of a gradient is called whose arrays are lengthened.
+/// Name of the result of a gradient whose arrays are extended.
 const RESULT: &str = "derivatives";
-/// The lengths of arrays in fields of parameters, which may be given away before the result is
+/// Name of the lengths of arrays in fields of parameters, which may be moved before the result is
 /// made.
 const LENGTHS: &str = "lengths";
-/// What no variable of a function may be called.
+/// Names that are not allowed for variables of a function.
 pub(super) const OWN_NAMES: [&str; 4] = [CHANGED_AT, CHANGED_BY, RESULT, LENGTHS];
 
 pub(super) struct Writer<'w, 'a> {
@@ -27,17 +27,17 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) body: &'w Body,
     pub(super) out: String,
     pub(super) depth: usize,
-    /// The loops and blocks around, innermost last, and which are blocks.
+    /// Enclosing loops and blocks, innermost last; true for blocks.
     pub(super) breakable: Vec<(Label, bool)>,
-    /// The vectors of tapes that loops around have made room in.
+    /// Vectors of tapes that enclosing loops have preallocated.
     pub(super) rooms: Vec<Room>,
-    /// The variables whose values do not say what type their numbers have.
+    /// Variables whose values do not determine the type of their numbers.
     pub(super) untyped: HashSet<Var>,
-    /// The fields of the result that are cotangents, and the parameters they are of, if this is a
-    /// gradient for all to call.
+    /// Fields of the result that are cotangents, and the parameters they belong to, if this is a
+    /// public gradient.
     pub(super) cotangents: Vec<(String, Var)>,
-    /// The arrays in fields of these parameters, as they are written: their lengths are in
-    /// [`LENGTHS`], in this order.
+    /// Arrays in fields of these parameters, as they are written: their lengths are in [`LENGTHS`],
+    /// in this order.
     pub(super) lengths: Vec<String>,
 }
 
@@ -181,8 +181,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What a function gives. Cotangents of arrays may be shorter than these while they are
-    /// collected.
+    /// Formats the result of a function. Cotangents of arrays may be shorter than these while they
+    /// are accumulated.
     pub(super) fn result(&mut self, e: &Expr) -> String {
         let kind = |v: &Var| &self.body.vars[v.0].kind;
         if !self.cotangents.iter().any(|(_, of)| holds_array(kind(of))) {
@@ -209,7 +209,7 @@ impl Writer<'_, '_> {
         RESULT.to_owned()
     }
 
-    /// Takes down how long the arrays in fields of parameters are.
+    /// Emits the lengths of the arrays in fields of parameters.
     pub(super) fn remember_lengths(&mut self) {
         let mut arrays: Vec<String> = Vec::new();
         for (_, of) in &self.cotangents {
@@ -223,7 +223,7 @@ impl Writer<'_, '_> {
             }
         }
         let one = |of: &String| match self.file.shaped {
-            // Its shape, without elements.
+            // The shape, without elements.
             true => format!("array_map(&{of}, |_| ()), "),
             false => format!("{of}.len(), "),
         };
@@ -237,7 +237,7 @@ impl Writer<'_, '_> {
         self.lengths = arrays;
     }
 
-    /// Makes all arrays in a cotangent as long as those in what it is of.
+    /// Extends all arrays in a cotangent to the lengths of those in its primal value.
     fn lengthen(&mut self, bar: &str, of: &str, kind: &Kind) {
         let mut pairs = Vec::new();
         array_fields(bar, of, kind, &mut |of, bar| pairs.push((bar.to_owned(), of.to_owned())));
@@ -257,8 +257,9 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Changes an element. Rust lets nothing read the array once it is borrowed to be changed: an
-    /// index that does, and a value that is computed after the borrow, are taken before.
+    /// Emits an update of an element. In Rust the array cannot be read while it is mutably
+    /// borrowed: an index that reads it, and a value that would be computed after the borrow, are
+    /// computed before.
     fn change(&mut self, how: Change, v: Var, i: &Expr, x: &Expr) {
         let in_place = matches!(how, Change::Set | Change::Add);
         let mut index = if in_place { self.index(i) } else { self.expr(i) };
@@ -269,7 +270,7 @@ impl Writer<'_, '_> {
         let mut value = self.expr(x);
         let value_is_first = match how {
             Change::Set => true,
-            // `+=` of numbers that are not Rust's own is a function that borrows.
+            // `+=` of numbers that are not built into Rust is a function that borrows.
             Change::Add => self.body.vars[v.0].kind != Kind::Array(Element::Complex),
             Change::Put | Change::AddAt => false,
         };
@@ -296,7 +297,7 @@ impl Writer<'_, '_> {
         self.line("}");
     }
 
-    /// The label of a jump, unless it is that of the innermost loop.
+    /// Returns the label of a jump, unless it is that of the innermost loop.
     fn label(&self, l: Label) -> String {
         if self.breakable.last() == Some(&(l, false)) {
             String::new()
@@ -306,7 +307,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The arrays in something that have cotangents, and these.
+/// Visits the arrays in a value that have cotangents, together with these.
 fn array_fields(bar: &str, of: &str, kind: &Kind, each: &mut impl FnMut(&str, &str)) {
     match kind {
         Kind::Array(_) => each(of, bar),

@@ -1,6 +1,6 @@
 //! Records of counted loops in Rust.
 //!
-//! A loop that records in each of a known number of rounds makes room for all of them before it
+//! A loop that records in each of a known number of iterations preallocates all of them before it
 //! starts:
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //! for (i, kept_reals) in (0..n).zip(room(&mut tape.reals, 0..n, 1)) { …; kept_reals[0] = y; … }
 //! ```
 //!
-//! Nothing is called within the loop then, so its numbers stay in registers: on x86-64 a call, even
-//! one that is hardly ever made, sends every number of the loop through memory.
+//! No function is called within the loop then, so its numbers stay in registers: on x86-64 a call,
+//! even one that is rarely made, spills every number of the loop to memory.
 
 use crate::ir::{Kind, Op};
 
@@ -19,18 +19,18 @@ use super::{
     rust_stmt::Writer,
 };
 
-/// A vector of a tape that has room for all rounds of a loop around.
+/// Vector of a tape that is preallocated for all iterations of an enclosing loop.
 pub(super) struct Room {
     level: u32,
     field: &'static str,
-    /// What the loop calls the part of a round.
+    /// Name of the slice of one iteration.
     name: String,
-    /// How many values of this round are written.
+    /// Number of values of this iteration that are written.
     written: usize,
 }
 
 impl Writer<'_, '_> {
-    /// A `for` loop.
+    /// Emits a `for` loop.
     pub(super) fn counted(&mut self, label: Label, c: &Counter, body: &[Stmt]) {
         let read = body.iter().any(|s| mentions(s, c.var));
         let dots = if c.inclusive { "..=" } else { ".." };
@@ -77,8 +77,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The vectors to which each round of a loop adds the same number of values, and nobody else
-    /// does anything.
+    /// Returns the vectors to which each iteration of a loop adds the same number of values, and
+    /// which have no other use in it.
     fn rooms(&self, c: &Counter, body: &[Stmt]) -> Vec<(u32, &'static str, usize)> {
         let known = |e: &Expr| matches!(e, Expr::Int(_) | Expr::Var(_));
         if c.inclusive || !known(&c.from) || !known(&c.to) || leads_out(body, &mut Vec::new()) {
@@ -103,7 +103,7 @@ impl Writer<'_, '_> {
         rooms
     }
 
-    /// Whether a statement records to a vector.
+    /// Returns true if a statement records to a vector.
     fn pushes(&self, s: &Stmt, level: u32, field: &str) -> bool {
         let mut found = false;
         if let Stmt::Push(l, value) = s {
@@ -112,7 +112,7 @@ impl Writer<'_, '_> {
         found || s.parts().into_iter().flatten().any(|s| self.pushes(s, level, field))
     }
 
-    /// Whether a statement reads from a vector, or calls what is handed the tape.
+    /// Returns true if a statement reads from a vector, or calls a function that takes the tape.
     fn uses(&self, s: &Stmt, level: u32, field: &str) -> bool {
         let mut found = false;
         let tape = self.file.tape_name(level);
@@ -128,7 +128,7 @@ impl Writer<'_, '_> {
         found || s.parts().into_iter().flatten().any(|s| self.uses(s, level, field))
     }
 
-    /// The vectors of the leaves of a kind.
+    /// Calls `f` with the vectors of the leaves of a kind.
     fn fields(&self, kind: &Kind, f: &mut impl FnMut(&'static str)) {
         match kind {
             Kind::Tuple(t) => t.fields.iter().for_each(|field| self.fields(&field.kind, f)),
@@ -137,7 +137,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Whether a round may end before its last statement; `inner` are the labels in it.
+/// Returns true if an iteration may end before its last statement; `inner` are the labels in it.
 fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
     list.iter().any(|s| match s {
         Stmt::Return(_) => true,

@@ -1,25 +1,25 @@
-//! Where variables begin.
+//! Placement of variable declarations.
 //!
-//! A variable is declared in the innermost list of statements that holds all that mention it, right
-//! before the first of them, or by it. It is `mut` if it is changed in place, or gets a value
-//! inside a loop that stands after its declaration.
+//! A variable is declared in the innermost list of statements that holds all its mentions, directly
+//! before the first of them, or by it. It is `mut` if it is updated in place, or is assigned inside
+//! a loop after its declaration.
 
 use super::ast::{Body, Label, Stmt, Var};
 
-/// A way to a list of statements: the place of each statement, and which of its parts.
+/// Path to a list of statements: the index of each statement, and of its part.
 type Path = Vec<(usize, usize)>;
 
 #[derive(Clone, Default)]
 struct Place {
-    /// The way to the first mention.
+    /// Path to the first mention.
     first: Path,
-    /// The statement that mentions it first, in the list there.
+    /// Index of the statement that mentions it first, in that list.
     index: usize,
-    /// How much of the way all mentions share.
+    /// Length of the common prefix of the paths of all mentions.
     shared: usize,
     seen: bool,
-    /// It belongs to the function, or to a `for` that is being visited: outside of that another
-    /// variable has its name.
+    /// True if it belongs to the function, or to a `for` that is being visited: outside of that
+    /// another variable has its name.
     given: bool,
 }
 
@@ -85,8 +85,9 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
     }
 }
 
-/// `around`: the loops and blocks around, with the depths of the bodies of the innermost loops;
-/// `again`: how many of them may come back to a list after its end.
+/// Finds the variables that are assigned in a loop after their declaration. `around`: enclosing
+/// loops and blocks, with the depths of the bodies of the innermost loops; `again`: number of them
+/// that may return to a list after its end.
 fn changes(
     list: &[Stmt],
     here: usize,
@@ -118,8 +119,9 @@ fn changes(
     }
 }
 
-/// How many of those around a jump may come back to: to a loop that it begins again, and to those
-/// around one that it leaves. `None` of what is no jump, or one to a label further in.
+/// Returns the number of enclosing statements to which a jump may return: to a loop that it
+/// continues, and to those around one that it leaves. `None` if it is not a jump, or jumps to a
+/// label further in.
 fn back(s: &Stmt, around: &[(Label, usize)]) -> Option<usize> {
     let place = |l: &Label| around.iter().position(|a| a.0 == *l);
     match s {
@@ -130,7 +132,7 @@ fn back(s: &Stmt, around: &[(Label, usize)]) -> Option<usize> {
     }
 }
 
-/// The most that a jump in a statement may come back to.
+/// Returns the maximum of [`back`] over the jumps in a statement.
 fn farthest(s: &Stmt, around: &[(Label, usize)]) -> usize {
     let inner = s.parts().into_iter().flatten().map(|s| farthest(s, around)).max();
     back(s, around).max(inner).unwrap_or(0)

@@ -1,10 +1,10 @@
-//! From blocks and jumps to loops and branches.
+//! Structuring of control flow: from blocks and jumps to loops and branches.
 //!
 //! # Idea
-//! The tree of dominators is the tree of the text. A block is written where its only way in comes
-//! from; one with several ways in is written after a labelled block from which all of them `break`;
-//! the head of a loop opens a `loop`, a way back is `continue`. A jump to what comes next anyway is
-//! not written. So no dispatch over blocks is needed, but for a loop with several entries (see
+//! The dominator tree determines the nesting of the text. A block with one predecessor is written
+//! there; one with several is written after a labelled block that all of them leave by `break`; the
+//! header of a loop opens a `loop`, a back edge is `continue`. A jump to the next statement is not
+//! written. So no dispatch over blocks is needed, except for a loop with several entries (see
 //! `entries`).
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! Block parameters become variables, the arguments of an edge assignments.
 //!
 //! Source: N. Ramsey, "Beyond Relooper: recursive translation of unstructured control flow to
-//! structured control flow" (2022). What follows a loop is placed after it, not inside.
+//! structured control flow" (2022). The code after a loop is placed after it, not inside.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,10 +37,10 @@ use super::{
     lengths, scope, tidy,
 };
 
-/// How deep loops and branches may stand in each other.
+/// Maximum nesting of loops and branches.
 const MAX_DEPTH: usize = 200;
 
-/// A function as structured statements.
+/// Translates a function to structured statements.
 pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Body, EmitError> {
     if !f.is_defined() {
         return Err(EmitError::Undefined { function: f.name.clone() });
@@ -60,12 +60,12 @@ pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Bod
     Ok(body)
 }
 
-/// A block that a jump can name where it stands.
+/// Enclosing block or loop that a jump can name.
 #[derive(Clone, Copy)]
 struct Frame {
     target: Block,
     label: Label,
-    /// Whether the jump goes back.
+    /// True if the jump is a back edge.
     again: bool,
 }
 
@@ -73,26 +73,27 @@ pub(super) struct Writer<'a> {
     pub(super) f: &'a Function,
     pub(super) flow: &'a Flow,
     pub(super) vars: Vec<VarData>,
-    /// The variable of each value that has one.
+    /// Variable of each value that has one.
     pub(super) var_of: Vec<Option<Var>>,
     pub(super) uses: Vec<u32>,
-    /// The blocks that use each value.
+    /// Blocks that use each value.
     pub(super) readers: Vec<Vec<Block>>,
-    /// The block that uses a value used once.
+    /// Block that uses a value used once.
     pub(super) used_in: Vec<Option<Block>>,
-    /// For each value whether it is or holds an array.
+    /// True for the values that are or hold an array.
     pub(super) holds: Vec<bool>,
-    /// The fields that are read of a tuple, and their values.
+    /// Fields that are read of a tuple, and their values.
     pub(super) fields_of: HashMap<Value, Vec<(u32, Value)>>,
     /// The constants.
     pub(super) constants: Vec<Option<Expr>>,
-    /// Expressions that wait for their one use, in the order in which they were computed.
+    /// Expressions that are pending until their single use, in the order in which they were
+    /// computed.
     pub(super) pending: Vec<(Value, Expr)>,
-    /// The `add_at`s whose element is there for certain.
+    /// `add_at`s whose element is known to exist.
     pub(super) there: HashSet<Inst>,
     frames: Vec<Frame>,
     labels: Vec<bool>,
-    /// What stands after a loop.
+    /// Blocks that are placed after a loop.
     after: HashSet<Block>,
     depth: usize,
 }
@@ -126,7 +127,7 @@ impl<'a> Writer<'a> {
         w
     }
 
-    /// The variable of a value.
+    /// Returns the variable of a value.
     pub(super) fn var(&mut self, v: Value) -> Var {
         if let Some(var) = self.var_of[v.index()] {
             return var;
@@ -138,7 +139,7 @@ impl<'a> Writer<'a> {
         var
     }
 
-    /// Writes a block and all that it dominates; afterwards `next` follows.
+    /// Writes a block and all that it dominates; `next` follows afterwards.
     fn tree(
         &mut self,
         start: Block,
@@ -161,7 +162,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the loop of a header. Gives what follows it, if that is not `next`.
+    /// Writes the loop of a header. Returns the block that follows it, if that is not `next`.
     fn a_loop(
         &mut self,
         x: Block,
@@ -187,8 +188,8 @@ impl<'a> Writer<'a> {
         Ok(after)
     }
 
-    /// Writes a block, its end, and what it dominates but the last join, or the only block that
-    /// follows, which is given back.
+    /// Writes a block, its terminator, and the blocks it dominates except for the last join, or the
+    /// only block that follows, which is returned.
     fn inside(
         &mut self,
         x: Block,
@@ -208,7 +209,7 @@ impl<'a> Writer<'a> {
             && next != Some(t.block)
             && self.frames.iter().all(|frame| frame.target != t.block)
         {
-            // It stands here, too: no deeper for all that come one after the other.
+            // It is written here, too: a sequence does not nest deeper.
             let moves = self.edge(t);
             out.extend(moves);
             return Ok(Some(t.block));
@@ -284,7 +285,7 @@ impl<'a> Writer<'a> {
         Ok(arms)
     }
 
-    /// Goes on at a block.
+    /// Continues at a block.
     fn go(&mut self, to: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
         if next == Some(to) {
             return Ok(());
@@ -299,8 +300,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a block is written after a loop, which has just been written, and after all that
-    /// belongs to it: behind the block `after`, or where what is around is left.
+    /// Returns true if a block is written after a loop, which has just been written, and after all
+    /// that belongs to it: after the block `after`, or after an enclosing statement.
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
         let behind = |b: Block| self.flow.tree.dominates(b, block);
         after.is_none_or(behind)

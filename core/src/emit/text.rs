@@ -1,17 +1,17 @@
-//! The program language out: source in, derivative source out, and that source runs.
+//! Emitter of the program language: from source to derivative source, which can be run.
 //!
-//! The function comes last, so it is the entry of the text; what it calls stands before it. What
-//! the language has no words for is written with what it has:
+//! The function comes last, so it is the entry of the text; its callees precede it. Constructs that
+//! the language lacks are expressed by others:
 //!
-//! - The tape of a gradient becomes an array with a counter, where one function both records and
-//!   reads. A tape that goes from function to function (a recursion that was too large to put in
-//!   place) is an error.
-//! - Arrays that grow (cotangents) go through small functions that are written along; what a
-//!   gradient gives has the shapes of its parameters.
+//! - The tape of a gradient becomes an array with a counter, if one function both records and
+//!   reads. A tape that is passed from function to function (a recursion that was too large to
+//!   inline) is an error.
+//! - Arrays that grow (cotangents) use helper functions that are emitted along with the code; the
+//!   results of a gradient have the shapes of its parameters.
 //! - A jump out of several loops at once, and one out of the middle of a branch, are errors: emit
 //!   Rust.
 //!
-//! Rules are written out: the text holds the derivative that the rule gave.
+//! Rules are inlined: the text holds the derivative that the rule emitted.
 
 use std::{
     borrow::Cow,
@@ -34,7 +34,7 @@ use super::{
     tidy::is_named,
 };
 
-/// The function and all it calls as program text.
+/// Emits the function and all it calls as program text.
 ///
 /// ```
 /// use ketgrad_core::{adjoint, emit::emit_text, exec::{Datum, Derivatives}, pass::{Level, optimize_all}, text::parse_program};
@@ -54,7 +54,7 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// As [`emit_rust`](super::emit_rust), and what the language cannot say.
+/// See [`emit_rust`](super::emit_rust); also if the language cannot express a construct.
 pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
     check(program, root)?;
     let mut order = vec![root];
@@ -65,7 +65,7 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
         order.extend(program.functions[f].callees().into_iter().filter(|g| seen.insert(*g)));
     }
     let on_tape: HashSet<FuncId> = order.iter().copied().filter(|&f| tapes(program, f)).collect();
-    // Two names may be one without their points: `f.gradient`, `f_gradient`.
+    // Two names may be equal without their dots: `f.gradient`, `f_gradient`.
     let mut taken = Names::default();
     let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
     let names: HashMap<FuncId, String> = names.collect();
@@ -132,7 +132,7 @@ pub(super) struct File<'a> {
 }
 
 impl File<'_> {
-    /// What a function is called in the text.
+    /// Returns the name of a function in the text.
     pub(super) fn name(&self, f: FuncId) -> &str {
         self.names.get(&f).map_or("", String::as_str)
     }

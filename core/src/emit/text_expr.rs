@@ -11,7 +11,7 @@ use super::{
 };
 
 impl Writer<'_, '_> {
-    /// A function for arrays that grow.
+    /// Adds a helper function for arrays that grow, and returns its name.
     pub(super) fn helper(&mut self, what: &str, kind: &Kind) -> String {
         let (suffix, array, item, zero) = match kind {
             Kind::Array(Element::Complex) => {
@@ -32,7 +32,7 @@ impl Writer<'_, '_> {
         name
     }
 
-    /// An expression; what it takes from a tape is taken first.
+    /// Formats an expression; values that it pops from a tape are popped first.
     pub(super) fn settled(&mut self, e: &Expr) -> Said {
         self.at(e, 0)
     }
@@ -67,9 +67,9 @@ impl Writer<'_, '_> {
         Ok((format!("{left} {sign} {right}"), rank))
     }
 
-    /// An operation on ints. Between literals the language takes a quotient with a rest, and what
-    /// overflows, for real numbers: the quotient is written as what it is, the rest with an operand
-    /// that is no literal.
+    /// Formats an operation on ints. For literals the language takes an inexact quotient, and an
+    /// overflow, for real numbers: the quotient is written as its value, the remainder with an
+    /// operand that is not a literal.
     fn on_ints(
         &mut self,
         op: Int2,
@@ -183,12 +183,12 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The value of an expression that the language takes for a literal.
+/// Returns the value of an expression that the language takes for a literal.
 fn literal(e: &Expr) -> Option<i64> {
     match e {
         Expr::Int(n) => Some(*n),
         Expr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
-        // What a function gives is no literal.
+        // The result of a function is not a literal.
         Expr::Op(Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn), ..) => None,
         Expr::Op(Op::Int2(op), args, _) => op.value(literal(&args[0])?, literal(&args[1])?),
         _ => None,

@@ -18,7 +18,7 @@ pub(super) fn tidy(list: &mut Vec<Stmt>) {
             *s = Stmt::If(condition, std::mem::take(no), vec![]);
         }
     }
-    // What follows an arm that does not come back needs no `else`.
+    // The code after an arm that diverges needs no `else`.
     let mut k = 0;
     while k < list.len() {
         if let Stmt::If(c, yes, no) = &mut list[k]
@@ -47,7 +47,7 @@ pub(super) fn tidy(list: &mut Vec<Stmt>) {
     }
 }
 
-/// Whether a jump to the label stands inside another loop or block, so that it has to be named.
+/// Returns true if a jump to the label is inside another loop or block, so that it has to be named.
 pub(super) fn is_named(body: &[Stmt], label: Label) -> bool {
     fn walk(list: &[Stmt], label: Label, inner: bool) -> bool {
         list.iter().any(|s| match s {

@@ -1,10 +1,10 @@
-//! From instructions to expressions and assignments.
+//! Translation of instructions to expressions and assignments.
 //!
-//! - A number used once, in the block that computes it, has no variable: its expression waits and
-//!   stands where it is used. Nothing it reads can change in between; where an array would, it is
-//!   computed first.
-//! - An array is changed in place if nobody needs the old one: both then share a variable.
-//! - Else an array that is given away is copied, unless it is not needed any more.
+//! - A number used once, in the block that computes it, has no variable: its expression is pending
+//!   and is inlined at its use. Nothing it reads can change in between; before an array that it
+//!   reads is changed, it is computed.
+//! - An array is updated in place if the old one is dead: both then share a variable.
+//! - Else an array that is moved is copied, unless it is dead afterwards.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use super::{
     structure::Writer,
 };
 
-/// The largest expression that stands where it is used.
+/// Size of the largest expression that is inlined at its use.
 const MAX_SIZE: usize = 16;
 
 impl Writer<'_> {
@@ -53,12 +53,12 @@ impl Writer<'_> {
         }
     }
 
-    /// The instructions of a block.
+    /// Translates the instructions of a block.
     pub(super) fn instructions(&mut self, b: Block, out: &mut Vec<Stmt>) {
         let f = self.f;
         let insts = &f.blocks[b].insts;
         let mut needed = self.needed_at_the_end(b);
-        // From the last to the first: which arrays does each instruction see for the last time?
+        // From the last to the first: which arrays does each instruction use for the last time?
         let mut last: Vec<HashSet<Value>> = vec![HashSet::new(); insts.len()];
         for (k, &i) in insts.iter().enumerate().rev() {
             for &v in f.insts[i].args.iter().filter(|v| self.holds[v.index()]) {
@@ -121,7 +121,7 @@ impl Writer<'_> {
         if here && waits && value.size() <= MAX_SIZE {
             self.pending.push((v, value));
         } else if self.uses[v.index()] == 0 {
-            // Without a use only what it does counts.
+            // Without a use only its effect counts.
             if !inst.op.is_pure() {
                 out.push(Stmt::Effect(value));
             }
@@ -131,7 +131,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A tuple that a call gives and of which only fields are used becomes variables at once.
+    /// Translates a tuple that a call returns and of which only fields are used to variables at
+    /// once.
     fn opened(&mut self, inst: &InstData, v: Value, value: &Expr, out: &mut Vec<Stmt>) -> bool {
         let Kind::Tuple(tuple) = &self.f.kinds[v] else { return false };
         if tuple.name.is_some() || !matches!(inst.op, Op::Call(_) | Op::Primitive(_)) {
@@ -186,7 +187,7 @@ impl Writer<'_> {
         args
     }
 
-    /// `set`, `put`, `add_at`.
+    /// Translates `set`, `put`, `add_at`.
     fn change(&mut self, i: Inst, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
         let inst = &self.f.insts[i];
         let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else {
@@ -219,7 +220,7 @@ impl Writer<'_> {
         out.push(Stmt::Change(how, var, i, x));
     }
 
-    /// A value that is only looked at.
+    /// Returns the expression of a value that is only read.
     pub(super) fn read(&mut self, v: Value) -> Expr {
         if let Some(c) = &self.constants[v.index()] {
             return c.clone();
@@ -230,7 +231,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A value that is given away: an array is copied unless it is seen for the last time.
+    /// Returns the expression of a value that is moved: an array is copied unless this is its last
+    /// use.
     pub(super) fn consume(&mut self, v: Value, last: bool) -> Expr {
         let copied = self.holds[v.index()];
         match self.read(v) {
@@ -239,7 +241,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Computes what waits and reads the array `v`, which is about to change.
+    /// Computes the pending expressions that read the array `v`, which is about to change.
     fn settle(&mut self, v: Value, out: &mut Vec<Stmt>) {
         let Some(var) = self.var_of[v.index()] else { return };
         while let Some(k) = self.pending.iter().position(|p| p.1.reads(var)) {
@@ -249,8 +251,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Computes what waits and reads an element, before an array grows: an index that is too large
-    /// is told where it is read, not by an array of that length.
+    /// Computes the pending expressions that read an element, before an array grows: an index that
+    /// is too large is reported where it is read, not by an array of that length.
     fn settle_reads(&mut self, how: Change, out: &mut Vec<Stmt>) {
         if !matches!(how, Change::Put | Change::AddAt) {
             return;
@@ -274,7 +276,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether the expression that a value waits as may fail.
+    /// Returns true if the pending expression of a value may fail.
     fn may_fail(&self, v: Value) -> bool {
         let Some((_, expr)) = self.pending.iter().find(|p| p.0 == v) else { return false };
         let mut found = false;
@@ -292,7 +294,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The assignments of an edge.
+    /// Returns the assignments of an edge (phi lowering).
     pub(super) fn edge(&mut self, target: &Target) -> Vec<Stmt> {
         let f = self.f;
         let params = f.blocks[target.block].params.clone();
@@ -311,9 +313,9 @@ impl Writer<'_> {
     }
 }
 
-/// Assignments that happen all at once, one after the other where that is the same.
+/// Orders a parallel move into single assignments where that is equivalent.
 fn in_turn(mut moves: Vec<(Var, Expr)>) -> Vec<Stmt> {
-    // An array given away must not be read afterwards.
+    // An array that is moved must not be read afterwards.
     let gives = |e: &Expr| match e {
         Expr::Var(v) => Some(*v),
         _ => None,

@@ -19,12 +19,12 @@
 //! | `Array`, `Number`, `Either` | an array, a number, or any of both: all of one element kind, real or complex |
 //! | `Reals`, `Real`, `EitherReal` | the same, real |
 //! | `Complexes` | an array of complex numbers |
-//! | `Form` | an array beside an array, or its shape as an array of ints: only the shape counts |
+//! | `Form` | an array next to an array, or its shape as an array of ints: only the shape counts |
 //! | `Any` | an array, of ints too |
 //! | `Ints`, `Int` | an array of ints, an int |
 //!
-//! Shapes are known when a program runs; what does not fit is an error that names the operation,
-//! the shapes and the place in the source. Axes are counted from 0.
+//! Shapes are known when a program runs. Shapes that do not fit are an error, which names the
+//! operation, the shapes and the position in the source. Axes are counted from 0.
 
 use super::kind::{Element, Kind};
 
@@ -122,7 +122,7 @@ macro_rules! for_each_array_op {
     };
 }
 
-/// What an operand or a result of an array operation is: see [the table](self).
+/// Kind of an operand or a result of an array operation: see [the table](self).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sort {
     Any,
@@ -147,13 +147,13 @@ macro_rules! array_ops {
         impl ArrayOp {
             /// All of them, in the order of the table.
             pub const ALL: &'static [ArrayOp] = &[$(ArrayOp::$op),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $(ArrayOp::$op => $name,)* } }
-            /// What it computes, in a sentence.
+            /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(ArrayOp::$op => $doc,)* } }
-            /// The operation of the given name.
+            /// Returns the operation of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<ArrayOp> {
                 match name { $($name => Some(ArrayOp::$op),)* _ => None }
@@ -167,7 +167,8 @@ macro_rules! array_ops {
 for_each_array_op!(array_ops);
 
 impl ArrayOp {
-    /// Whether each element of the result is one of an operand, or 0.
+    /// Returns true if each element of the result is an element of an operand, or 0 (a gather or a
+    /// scatter).
     pub(crate) fn moves(self) -> bool {
         use ArrayOp as A;
         matches!(
@@ -195,18 +196,18 @@ impl ArrayOp {
         )
     }
 
-    /// Whether its second operand only says a shape, and may be a list of lengths.
+    /// Returns true if the second operand only gives a shape, and may be a list of lengths.
     pub(crate) fn takes_shape(self) -> bool {
         self.signature().0.get(1) == Some(&Sort::Form)
     }
 
-    /// How many operands it takes.
+    /// Returns the number of operands.
     #[must_use]
     pub fn arity(self) -> usize {
         self.signature().0.len()
     }
 
-    /// What the k-th operand should be, where that does not depend on the others.
+    /// Returns the expected kind of the k-th operand, where that does not depend on the others.
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         Some(match self.signature().0.get(k)? {
@@ -218,7 +219,7 @@ impl ArrayOp {
         })
     }
 
-    /// Whether a cotangent can flow through it.
+    /// Returns true if a cotangent can flow through the operation.
     #[must_use]
     pub fn is_differentiable(self) -> bool {
         !matches!(self.signature().1, Sort::Int | Sort::Ints)
@@ -232,10 +233,10 @@ impl ArrayOp {
             )
     }
 
-    /// The kind of its result for operands of the given kinds.
+    /// Returns the kind of the result for operands of the given kinds.
     ///
     /// # Errors
-    /// What the operands should have been, in words.
+    /// The operands that are expected, in words, if the given ones do not fit.
     pub fn result(self, operands: &[Kind]) -> Result<Kind, String> {
         let (sorts, result) = self.signature();
         let mut common = None;

@@ -69,14 +69,14 @@ pub struct FunctionBuilder {
     definitions: HashMap<(Block, Variable), Value>,
     predecessors: SideTable<Block, SmallVec<[Edge; 2]>>,
     sealed: SideTable<Block, bool>,
-    /// Parameters of blocks not sealed whose arguments are still to be found.
+    /// Parameters of unsealed blocks whose arguments are not known yet.
     incomplete: SideTable<Block, Vec<(Variable, Value)>>,
     constants: HashMap<(Block, Op), Value>,
     /// The instruction that defines each value, if one does.
     defined_by: SideTable<Value, Option<Inst>>,
-    /// What stands at the front of each block once the function is finished, the last first.
+    /// Instructions at the front of each block of the finished function, in reverse order.
     fronts: SideTable<Block, Vec<Inst>>,
-    /// What was made so far, as [`FunctionBuilder::size`] says, and the most of it.
+    /// Size so far, as returned by [`FunctionBuilder::size`], and its maximum.
     size: usize,
     most: usize,
 }
@@ -110,8 +110,8 @@ impl FunctionBuilder {
         b
     }
 
-    /// A function that does nothing but what an instruction does with all its parameters: a call of
-    /// a function or a primitive.
+    /// Builds a function that only applies one instruction to all its parameters: a call of a
+    /// function or a primitive.
     #[must_use]
     pub fn caller(name: impl Into<String>, params: Vec<Param>, result: Kind, op: Op) -> Function {
         let mut b = FunctionBuilder::new(name, params, result.clone());
@@ -121,39 +121,38 @@ impl FunctionBuilder {
         b.finish()
     }
 
-    /// The value of the k-th parameter.
+    /// Returns the value of the k-th parameter.
     #[must_use]
     pub fn param(&self, k: usize) -> Value {
         self.function.param_values()[k]
     }
 
-    /// The values of all parameters.
+    /// Returns the values of all parameters.
     #[must_use]
     pub fn params(&self) -> &[Value] {
         self.function.param_values()
     }
 
-    /// The kind of a value.
+    /// Returns the kind of a value.
     #[must_use]
     pub fn kind(&self, value: Value) -> &Kind {
         &self.function.kinds[value]
     }
 
-    /// The function so far.
+    /// Returns the function so far.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.function
     }
 
-    /// Size of what was made so far: instructions, operands, parameters of blocks and what is
-    /// handed to them, and each block that the value of a variable was looked for in; a tuple
-    /// counts as its leaves.
+    /// Returns the size so far: instructions, operands, block parameters and their arguments, and
+    /// each block that was searched for the value of a variable; a tuple counts as its leaves.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Above this [size](FunctionBuilder::size) values of variables are no longer handed to blocks:
-    /// the function is of no use then, and whoever builds it has to look at its size.
+    /// Sets the [size](FunctionBuilder::size) above which the values of variables are no longer
+    /// passed to blocks. A function of that size is useless, so the caller has to check its size.
     pub(crate) fn set_most(&mut self, size: usize) {
         self.most = size;
     }
@@ -162,18 +161,18 @@ impl FunctionBuilder {
         self.size += 1 + operands + if let Kind::Tuple(_) = kind { kind.extent() } else { 0 };
     }
 
-    /// Says what the function returns, where that was not known at the start.
+    /// Sets the kind of the result, where it was not known at the start.
     pub fn set_result(&mut self, kind: Kind) {
         self.function.result = kind;
     }
 
-    /// The op that defines a value, if an instruction does. O(1).
+    /// Returns the op that defines a value, if an instruction does. O(1).
     #[must_use]
     pub fn op_of(&self, value: Value) -> Option<Op> {
         self.defined_by[value].map(|i| self.function.insts[i].op)
     }
 
-    /// The number that a value is, if it is a constant (also a promoted one).
+    /// Returns the number that a value is, if it is a constant (also a promoted one).
     #[must_use]
     pub fn constant(&self, value: Value) -> Option<f64> {
         let inst = &self.function.insts[self.defined_by[value]?];
@@ -184,7 +183,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// Whether a value is an array literal without elements.
+    /// Returns true if a value is an array literal without elements.
     #[must_use]
     pub fn is_empty_array(&self, value: Value) -> bool {
         self.defined_by[value].is_some_and(|i| {
@@ -195,29 +194,29 @@ impl FunctionBuilder {
 
     // Blocks.
 
-    /// A new block, empty and not sealed.
+    /// Creates a block, empty and not sealed.
     pub fn create_block(&mut self) -> Block {
         self.function.blocks.push(BlockData::default())
     }
 
-    /// The block that instructions go to.
+    /// Returns the block to which instructions are appended.
     #[must_use]
     pub fn current(&self) -> Block {
         self.current
     }
 
-    /// Makes a block the one that instructions go to.
+    /// Makes a block the current one, to which instructions are appended.
     pub fn switch_to(&mut self, block: Block) {
         self.current = block;
     }
 
-    /// Whether the current block has its end.
+    /// Returns true if the current block has its terminator.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.function.blocks[self.current].end != Terminator::Open
     }
 
-    /// Adds a parameter to a block. Whoever jumps there passes its value.
+    /// Adds a parameter to a block. Every jump to the block passes its value.
     pub fn block_param(&mut self, block: Block, kind: Kind) -> Value {
         self.grow(&kind, 0);
         let v = self.function.new_value(kind);
@@ -225,7 +224,7 @@ impl FunctionBuilder {
         v
     }
 
-    /// Says that no further edge will lead into a block.
+    /// Seals a block: no further edge will lead into it.
     pub fn seal(&mut self, block: Block) {
         self.sealed[block] = true;
         for (variable, param) in std::mem::take(&mut self.incomplete[block]) {
@@ -235,12 +234,12 @@ impl FunctionBuilder {
 
     // Instructions.
 
-    /// Says where the following instructions come from.
+    /// Sets the source position of the following instructions.
     pub fn set_position(&mut self, at: Position) {
         self.at = at;
     }
 
-    /// Where the following instructions come from.
+    /// Returns the source position of the following instructions.
     #[must_use]
     pub fn position(&self) -> Position {
         self.at
@@ -275,8 +274,7 @@ impl FunctionBuilder {
         self.function.blocks[self.current].insts.push(inst);
     }
 
-    /// Puts an instruction with a result at the front of a block, where it stands once the function
-    /// is finished. O(1).
+    /// Puts an instruction with a result at the front of a block of the finished function. O(1).
     pub fn inst_at_front(&mut self, block: Block, op: Op, kind: Kind) -> Value {
         let v = self.function.new_value(kind);
         let (inst, _) = self.function.new_inst(op, &[], None, self.at);
@@ -286,22 +284,22 @@ impl FunctionBuilder {
         v
     }
 
-    /// A real constant.
+    /// Appends a real constant.
     pub fn real(&mut self, x: f64) -> Value {
         self.inst(Op::Real(Literal(x)), &[], Kind::Real)
     }
 
-    /// An integer constant.
+    /// Appends an integer constant.
     pub fn int(&mut self, n: i64) -> Value {
         self.inst(Op::Int(n), &[], Kind::Int)
     }
 
-    /// A truth value.
+    /// Appends a truth value.
     pub fn boolean(&mut self, b: bool) -> Value {
         self.inst(Op::Bool(b), &[], Kind::Bool)
     }
 
-    /// A constant of kind real or complex; for an array, of the kind of its elements.
+    /// Appends a constant of kind real or complex; for an array, of the kind of its elements.
     pub fn number(&mut self, x: f64, kind: &Kind) -> Value {
         let v = self.real(x);
         if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
@@ -311,7 +309,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// The zero of a kind: 0, false, the empty array, a tuple of zeros.
+    /// Appends the zero of a kind: 0, false, the empty array, a tuple of zeros.
     pub fn zero(&mut self, kind: &Kind) -> Value {
         match kind {
             Kind::Real | Kind::Complex => self.number(0.0, kind),
@@ -325,40 +323,41 @@ impl FunctionBuilder {
         }
     }
 
-    /// An op on one number, or on an array element by element, of the kind of its operand.
+    /// Appends an op on one number, or on an array element by element, of the kind of its operand.
     pub fn number1(&mut self, op: Number1, a: Value) -> Value {
         let kind = self.kind(a).clone();
         self.inst(Op::Number1(op), &[a], kind)
     }
 
-    /// An op on two numbers, or on arrays element by element, of the kind of its operands.
+    /// Appends an op on two numbers, or on arrays element by element, of the kind of its operands.
     pub fn number2(&mut self, op: Number2, a: Value, b: Value) -> Value {
         let array = matches!(self.kind(b), Kind::Array(_));
         let kind = self.kind(if array { b } else { a }).clone();
         self.inst(Op::Number2(op), &[a, b], kind)
     }
 
-    /// An op between kinds, or on arrays element by element.
+    /// Appends an op between kinds, or on arrays element by element.
     pub fn mixed(&mut self, op: Mixed, args: &[Value]) -> Value {
         self.lifted(Op::Mixed(op), args, op.signature().1)
     }
 
-    /// An op that gives one number of the given kind: or an array of them, if an operand is an
-    /// array.
+    /// Appends an op whose result is one number of the given kind, or an array of them if an
+    /// operand is an array.
     pub fn lifted(&mut self, op: Op, args: &[Value], kind: Kind) -> Value {
         let array = args.iter().any(|&v| matches!(self.kind(v), Kind::Array(_)));
         let kind = Element::of(&kind).filter(|_| array).map_or(kind, Kind::Array);
         self.inst(op, args, kind)
     }
 
-    /// An op on whole arrays. Operands of wrong kinds are found by [`verify`](super::verify()).
+    /// Appends an op on whole arrays. Operands of wrong kinds are found by
+    /// [`verify`](super::verify()).
     pub fn on_arrays(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         let kinds: Vec<Kind> = args.iter().map(|&v| self.kind(v).clone()).collect();
         let kind = op.result(&kinds).unwrap_or(Kind::Array(Element::Real));
         self.inst(Op::OnArrays(op), args, kind)
     }
 
-    /// The k-th field of a tuple. Of a tuple just made, its operand.
+    /// Appends the k-th field of a tuple. If the tuple was just made, returns its operand.
     pub fn field(&mut self, tuple: Value, k: usize) -> Value {
         if let Some(inst) = self.defined_by[tuple]
             && let InstData { op: Op::Tuple, args, .. } = &self.function.insts[inst]
@@ -370,31 +369,32 @@ impl FunctionBuilder {
         self.inst(Op::Field(k as u32), &[tuple], kind)
     }
 
-    /// A tuple of the given kind.
+    /// Appends a tuple of the given kind.
     pub fn tuple(&mut self, fields: &[Value], kind: Kind) -> Value {
         self.inst(Op::Tuple, fields, kind)
     }
 
-    /// A tuple without names.
+    /// Appends a tuple without names.
     pub fn plain_tuple(&mut self, fields: &[Value]) -> Value {
         let kind = Kind::tuple(fields.iter().map(|&v| self.kind(v).clone()));
         self.tuple(fields, kind)
     }
 
-    /// The element at an index.
+    /// Appends the element at an index.
     pub fn get(&mut self, array: Value, index: Value) -> Value {
         let kind = self.element(array).kind();
         self.inst(Op::Get, &[array, index], kind)
     }
 
-    /// What the current block already has of an operation on the same operands.
+    /// Returns the result of the same operation on the same operands, if the current block has one
+    /// already.
     pub(crate) fn made(&self, op: Op, args: &[Value]) -> Option<Value> {
         let (f, block) = (&self.function, &self.function.blocks[self.current]);
         let insts = block.insts.iter().rev().map(|&i| &f.insts[i]);
         insts.filter(|inst| inst.op == op && inst.args[..] == *args).find_map(|inst| inst.result)
     }
 
-    /// The op that made a value; `None` of a parameter.
+    /// Returns the op that defines a value and its operands; `None` for a parameter.
     #[must_use]
     pub(crate) fn maker(&self, v: Value) -> Option<(Op, &[Value])> {
         self.defined_by[v]
@@ -410,12 +410,12 @@ impl FunctionBuilder {
 
     // Ends of blocks.
 
-    /// Ends the block: goes on there, with the values of its parameters.
+    /// Ends the block with a jump that passes the values of the target's parameters.
     pub fn jump(&mut self, block: Block, args: &[Value]) {
         self.close(Terminator::Jump(Target::new(block, args.to_vec())));
     }
 
-    /// Ends the block: to `yes` if the condition holds, else to `no`.
+    /// Ends the block with a branch: to `yes` if the condition holds, else to `no`.
     pub fn branch(&mut self, condition: Value, yes: Block, no: Block) {
         self.close(Terminator::Branch(
             condition,
@@ -424,18 +424,18 @@ impl FunctionBuilder {
         ));
     }
 
-    /// Ends the block: to the block of the given index.
+    /// Ends the block with a jump to the block of the given index.
     pub fn switch(&mut self, index: Value, blocks: &[Block]) {
         let targets = blocks.iter().map(|&b| Target::new(b, vec![])).collect();
         self.close(Terminator::Switch(index, targets));
     }
 
-    /// Ends the block and the call.
+    /// Ends the block with a return.
     pub fn ret(&mut self, value: Value) {
         self.close(Terminator::Return(value));
     }
 
-    /// Ends the block as given, with the arguments of all edges.
+    /// Ends the block with the given terminator, which has the arguments of all edges.
     pub fn end_with(&mut self, end: Terminator) {
         self.close(end);
     }
@@ -451,7 +451,7 @@ impl FunctionBuilder {
         block.end_at = self.at;
     }
 
-    /// After the end of a block: a new one that nothing reaches.
+    /// Starts a new, unreachable block after the end of a block.
     fn reopen(&mut self) {
         if self.is_closed() {
             let dead = self.create_block();
@@ -462,13 +462,13 @@ impl FunctionBuilder {
 
     // Variables.
 
-    /// A new variable.
+    /// Declares a variable.
     pub fn declare(&mut self, kind: Kind) -> Variable {
         self.variables.push(kind)
     }
 
-    /// A new variable with a value for good, which comes before all uses on every way: it is never
-    /// defined again, and costs nothing on the way to where it is used.
+    /// Declares a variable with a final value, which is defined before all uses on every path: it
+    /// is never defined again and needs no block parameters.
     pub fn bind(&mut self, value: Value) -> Variable {
         let kind = self.kind(value).clone();
         let variable = self.declare(kind);
@@ -476,7 +476,7 @@ impl FunctionBuilder {
         variable
     }
 
-    /// The kind of a variable.
+    /// Returns the kind of a variable.
     #[must_use]
     pub fn variable_kind(&self, variable: Variable) -> &Kind {
         &self.variables[variable]
@@ -489,7 +489,7 @@ impl FunctionBuilder {
         self.definitions.insert((self.current, variable), value);
     }
 
-    /// The value of a variable here. A variable that no path has defined is zero.
+    /// Returns the current value of a variable. A variable that no path has defined is zero.
     pub fn use_variable(&mut self, variable: Variable) -> Value {
         self.reopen();
         if let Some(&value) = self.constant.get(&variable) {
@@ -501,8 +501,8 @@ impl FunctionBuilder {
         value
     }
 
-    /// The value of a variable at the end of a block. New parameters whose arguments are still to
-    /// be found are added to `work`.
+    /// Returns the reaching definition of a variable at the end of a block. New parameters whose
+    /// arguments are not known yet are added to `work`.
     fn reaching(
         &mut self,
         block: Block,
@@ -569,7 +569,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// The zero of a kind, before everything else in the current block.
+    /// Inserts the zero of a kind, before everything else in the current block.
     fn zero_at_front(&mut self, kind: &Kind) -> Value {
         let insts = std::mem::take(&mut self.function.blocks[self.current].insts);
         let end = std::mem::take(&mut self.function.blocks[self.current].end);
@@ -582,8 +582,8 @@ impl FunctionBuilder {
         zero
     }
 
-    /// The finished function: without blocks that nothing reaches and without trivial parameters,
-    /// its values numbered in the order of their definition.
+    /// Returns the finished function, without unreachable blocks and without trivial parameters;
+    /// its values are numbered in the order of their definition.
     #[must_use]
     pub fn finish(mut self) -> Function {
         for block in self.function.blocks.keys().collect::<Vec<_>>() {

@@ -1,8 +1,8 @@
-//! Puts a function in order: what passes leave behind is dropped and ids are given anew.
+//! Compaction: drops unreachable blocks and dead instructions, and numbers ids densely.
 //!
-//! [`compact`] keeps the blocks that the entry reaches, in their order, and numbers values and
-//! instructions as they stand in the text. [`remove_trivial_params`] drops a block parameter to
-//! which every edge hands the same value (or the parameter itself):
+//! [`compact`] keeps the reachable blocks, in their order, and numbers values and instructions in
+//! the order of the text. [`remove_trivial_params`] drops a block parameter to which every edge
+//! passes the same value (or the parameter itself):
 //!
 //! ```text
 //! jump block1(v0)                          jump block1
@@ -16,7 +16,7 @@ use crate::entity::{Block, SideTable, Table, Value};
 
 use super::function::{BlockData, ENTRY, Function, InstData};
 
-/// The same function with dense ids and without unreachable blocks.
+/// Returns the same function with dense ids and without unreachable blocks.
 #[must_use]
 pub fn compact(f: &Function) -> Function {
     if !f.is_defined() {
@@ -62,7 +62,7 @@ pub fn compact(f: &Function) -> Function {
     new
 }
 
-/// Drops the block parameters that always have the value of another.
+/// Drops the block parameters that always equal another value.
 pub fn remove_trivial_params(f: &mut Function) {
     let edges = f.predecessors();
     let mut same: Table<Value, Value> = Table::new();
@@ -104,7 +104,7 @@ pub fn remove_trivial_params(f: &mut Function) {
     f.map_uses(|v| if v.index() < same.len() { find(&mut same, v) } else { v });
 }
 
-/// Keeps of each block's parameters, and of the arguments of every edge, those that `keep` marks.
+/// Keeps those parameters of each block, and those arguments of every edge, that `keep` marks.
 pub(crate) fn retain_params(f: &mut Function, keep: &[Vec<bool>]) {
     fn retain(list: &mut Vec<Value>, keep: &[bool]) {
         let mut k = 0;
@@ -121,7 +121,7 @@ pub(crate) fn retain_params(f: &mut Function, keep: &[Vec<bool>]) {
     }
 }
 
-/// The value that a chain of replacements ends in; shortens the chain.
+/// Returns the last value of a chain of replacements; shortens the chain (path compression).
 fn find(same: &mut Table<Value, Value>, v: Value) -> Value {
     let mut root = v;
     while same[root] != root {

@@ -1,10 +1,10 @@
 //! Editing: changes of a function that leave it well formed, or leave it alone.
 //!
-//! Everything is addressed by its id, which stays what it is while others come and go (but for
-//! those of blocks behind one that is removed). Each change is all or nothing: it is
-//! [verified](super::verify()), and what would break the function is an error that names the
-//! instruction and leaves everything as it was. So after each change the program is read back as it
-//! is printed.
+//! Everything is addressed by its id, which is stable while others are added and removed (except
+//! that removing a block renumbers the blocks after it). Each change is all or nothing: it is
+//! [verified](super::verify()), and a change that would break the function is an error that names
+//! the instruction and leaves everything as it was. So after each change the printed program parses
+//! to the same program.
 //!
 //! ```
 //! use ketgrad_core::{exec::{Datum, Derivatives}, ir::{Editor, Number1, Op, Place}, text::parse_program};
@@ -35,30 +35,30 @@ use super::{
     verify::{Violation, verify_function},
 };
 
-/// Why a change was not made. The function is as it was.
+/// Error of a change that was not made. The function is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The function would not be well formed; or it was not when the editor came.
+    /// The function would not be well formed, or was not when the editor was created.
     #[error(transparent)]
     Breaks(#[from] Box<Violation>),
-    /// There is no such function.
+    /// The function does not exist.
     #[error("{id} does not exist")]
     NoFunction {
         /// The id.
         id: FuncId,
     },
-    /// There is no such block.
+    /// The block does not exist.
     #[error("`{function}` has no {block}: expected one below {}", Block::new(*blocks))]
     NoBlock {
         /// The function.
         function: String,
         /// The id.
         block: Block,
-        /// How many there are.
+        /// Number of blocks.
         blocks: usize,
     },
-    /// The instruction stands in no block.
+    /// The instruction is in no block.
     #[error("{inst} stands nowhere in `{function}`")]
     NoInst {
         /// The function.
@@ -66,7 +66,7 @@ pub enum EditError {
         /// The id.
         inst: Inst,
     },
-    /// Nothing defines the value.
+    /// The value has no definition.
     #[error("{value} is defined nowhere in `{function}`")]
     NoValue {
         /// The function.
@@ -79,11 +79,11 @@ pub enum EditError {
     NoPart {
         /// `operands` or `parameters`.
         what: &'static str,
-        /// What has them.
+        /// Instruction or block that has them.
         of: String,
-        /// How many.
+        /// Number of them.
         len: usize,
-        /// The number asked for.
+        /// Index that was asked for.
         index: usize,
     },
     /// The kind of the result does not follow from the operands.
@@ -94,17 +94,17 @@ pub enum EditError {
         /// The operation.
         op: String,
     },
-    /// The operands are none for the operation.
+    /// The operands do not fit the operation.
     #[error("`{op}` takes {expected}, given {given}")]
     Operands {
         /// The operation.
         op: String,
-        /// What it takes.
+        /// Operands that are expected.
         expected: String,
-        /// What was given.
+        /// Operands that were given.
         given: String,
     },
-    /// The entry and its parameters are those of the function.
+    /// The block is the entry, whose parameters are those of the function.
     #[error("{block} is the entry of `{function}`: its parameters are those of the function")]
     Entry {
         /// The function.
@@ -112,7 +112,7 @@ pub enum EditError {
         /// The block.
         block: Block,
     },
-    /// A block that an edge leads to cannot go.
+    /// A block that is the target of an edge cannot be removed.
     #[error("{from} leads to {block}: let it end otherwise first")]
     Reached {
         /// The block.
@@ -120,50 +120,50 @@ pub enum EditError {
         /// A block with an edge to it.
         from: Block,
     },
-    /// There is one argument for each edge into a block.
+    /// The number of arguments differs from the number of edges into the block.
     #[error("{block} has {expected} edges into it, given {given} arguments")]
     Arguments {
         /// The block.
         block: Block,
-        /// How many edges there are.
+        /// Number of edges.
         expected: usize,
-        /// How many arguments were given.
+        /// Number of arguments given.
         given: usize,
     },
 }
 
-/// Where an instruction is put.
+/// Position in a function at which an instruction is inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
-    /// Before another one.
+    /// Before the given instruction.
     Before(Inst),
-    /// After another one.
+    /// After the given instruction.
     After(Inst),
-    /// Before all of a block.
+    /// At the start of a block.
     Start(Block),
-    /// After all of a block, before its end.
+    /// At the end of a block, before its terminator.
     End(Block),
 }
 
-/// What defines a value.
+/// Definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Definition {
     /// An instruction.
     Inst(Inst),
-    /// The parameter of this number of a block.
+    /// Parameter of a block, by its index.
     Param(Block, usize),
 }
 
-/// What uses a value.
+/// Use of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Use {
-    /// The operand of this number of an instruction.
+    /// Operand of an instruction, by its index.
     Operand(Inst, usize),
-    /// The end of a block: its condition, index or result, or an argument of an edge.
+    /// Terminator of a block: its condition, index or result, or an argument of an edge.
     End(Block),
 }
 
-/// A function of a program that is being edited.
+/// Editor of one function of a program.
 #[derive(Debug)]
 pub struct Editor<'p> {
     program: &'p mut Program,
@@ -173,10 +173,10 @@ pub struct Editor<'p> {
 type Edited<T> = Result<T, EditError>;
 
 impl<'p> Editor<'p> {
-    /// Of a function.
+    /// Creates the editor of a function.
     ///
     /// # Errors
-    /// There is none, or it is not well formed.
+    /// If the function does not exist or is not well formed.
     pub fn new(program: &'p mut Program, f: FuncId) -> Edited<Editor<'p>> {
         if program.functions.get(f).is_none() {
             return Err(EditError::NoFunction { id: f });
@@ -187,13 +187,13 @@ impl<'p> Editor<'p> {
         }
     }
 
-    /// The function as it is now.
+    /// Returns the function in its current state.
     #[must_use]
     pub fn function(&self) -> &Function {
         &self.program.functions[self.f]
     }
 
-    /// The program as it is now.
+    /// Returns the program in its current state.
     #[must_use]
     pub fn program(&self) -> &Program {
         self.program
@@ -201,26 +201,26 @@ impl<'p> Editor<'p> {
 
     // Looking.
 
-    /// An instruction.
+    /// Returns an instruction.
     ///
     /// # Errors
-    /// It stands nowhere.
+    /// If the instruction is in no block.
     pub fn inst(&self, inst: Inst) -> Edited<&InstData> {
         self.place(inst).map(|_| &self.function().insts[inst])
     }
 
-    /// The block that an instruction stands in, and where in it.
+    /// Returns the block that holds an instruction, and its index there.
     ///
     /// # Errors
-    /// It stands nowhere.
+    /// If the instruction is in no block.
     pub fn place(&self, inst: Inst) -> Edited<(Block, usize)> {
         place(self.function(), inst)
     }
 
-    /// What defines a value.
+    /// Returns the definition of a value.
     ///
     /// # Errors
-    /// Nothing does.
+    /// If the value has none.
     pub fn definition(&self, value: Value) -> Edited<Definition> {
         let f = self.function();
         for (b, block) in f.blocks.iter() {
@@ -234,7 +234,7 @@ impl<'p> Editor<'p> {
         Err(EditError::NoValue { function: f.name.clone(), value })
     }
 
-    /// The first instruction with a result that a question says yes to, with that result.
+    /// Finds the first instruction with a result that satisfies a predicate, and returns both.
     #[must_use]
     pub fn find(&self, mut is: impl FnMut(&InstData) -> bool) -> Option<(Value, Inst)> {
         let f = self.function();
@@ -242,7 +242,7 @@ impl<'p> Editor<'p> {
         insts.find_map(|&i| Some((f.insts[i].result.filter(|_| is(&f.insts[i]))?, i)))
     }
 
-    /// What uses a value, in the order of the text. One end counts once.
+    /// Returns the uses of a value, in the order of the text. A terminator counts once.
     #[must_use]
     pub fn uses(&self, value: Value) -> Vec<Use> {
         let f = self.function();
@@ -260,22 +260,22 @@ impl<'p> Editor<'p> {
 
     // Instructions.
 
-    /// Puts an instruction somewhere and gives its result, whose kind follows from the operands; of
-    /// a tuple that of a plain one.
+    /// Inserts an instruction and returns its result, whose kind follows from the operands; the
+    /// result of `tuple` is a tuple without names.
     ///
     /// # Errors
-    /// The operands do not fit or are not defined there, or the operation gives nothing.
+    /// If the operands do not fit or are not defined there, or the operation has no result.
     pub fn insert(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Value> {
         let kind =
             self.kind(op, args)?.ok_or_else(|| EditError::Undecided { op: op.to_string() })?;
         self.insert_as(place, op, args, kind)
     }
 
-    /// The same with a result of the given kind: of a struct, an empty array, or what comes from a
-    /// tape.
+    /// Inserts an instruction whose result has the given kind: a struct, an empty array, or a value
+    /// popped from a tape.
     ///
     /// # Errors
-    /// As [`insert`](Editor::insert).
+    /// See [`insert`](Editor::insert).
     pub fn insert_as(&mut self, place: Place, op: Op, args: &[Value], kind: Kind) -> Edited<Value> {
         self.apply(|f| {
             let (inst, v) = put(f, place, op, args, Some(kind))?;
@@ -283,18 +283,19 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Puts an instruction without a result somewhere.
+    /// Inserts an instruction without a result.
     ///
     /// # Errors
-    /// As [`insert`](Editor::insert).
+    /// See [`insert`](Editor::insert).
     pub fn effect(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Inst> {
         self.apply(|f| Ok(put(f, place, op, args, None)?.0))
     }
 
-    /// Makes an instruction another one. Its result stays, so it is of the same kind.
+    /// Replaces the operation and the operands of an instruction. Its result remains, so the kind
+    /// must be the same.
     ///
     /// # Errors
-    /// The operands do not fit or are not defined there, or the result would be of another kind.
+    /// If the operands do not fit or are not defined there, or the result would be of another kind.
     pub fn replace(&mut self, inst: Inst, op: Op, args: &[Value]) -> Edited<()> {
         self.place(inst)?;
         self.apply(|f| {
@@ -303,10 +304,10 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Gives an instruction another operand.
+    /// Replaces one operand of an instruction.
     ///
     /// # Errors
-    /// There is none of that number, or the value does not fit or is not defined there.
+    /// If the operand does not exist, or the value does not fit or is not defined there.
     pub fn set_operand(&mut self, inst: Inst, index: usize, value: Value) -> Edited<()> {
         self.place(inst)?;
         self.apply(|f| {
@@ -323,10 +324,10 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Takes an instruction out.
+    /// Removes an instruction.
     ///
     /// # Errors
-    /// Something uses its result: see [`replace_uses`](Editor::replace_uses).
+    /// If its result is used: see [`replace_uses`](Editor::replace_uses).
     pub fn remove(&mut self, inst: Inst) -> Edited<()> {
         let (block, place) = self.place(inst)?;
         self.apply(|f| {
@@ -338,7 +339,7 @@ impl<'p> Editor<'p> {
     /// Moves an instruction.
     ///
     /// # Errors
-    /// Its operands are not defined there, or its result not where it is used.
+    /// If its operands are not defined there, or its result is not defined where it is used.
     pub fn move_to(&mut self, inst: Inst, to: Place) -> Edited<()> {
         let (block, place) = self.place(inst)?;
         if matches!(to, Place::Before(i) | Place::After(i) if i == inst) {
@@ -352,11 +353,11 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Lets everything that uses a value use another one instead, but for what defines that one: so
-    /// that a value is wrapped, `sin(v1)` in place of `v1`. Gives how many uses there were.
+    /// Replaces all uses of a value by another value, except those in the definition of the latter:
+    /// so a value can be wrapped, `sin(v1)` in place of `v1`. Returns the number of uses.
     ///
     /// # Errors
-    /// They are of different kinds, or the other one is not defined at a use.
+    /// If the kinds differ, or the other value is not defined at a use.
     pub fn replace_uses(&mut self, value: Value, with: Value) -> Edited<usize> {
         let keeps = self.definition(with)?;
         self.definition(value)?;
@@ -379,11 +380,11 @@ impl<'p> Editor<'p> {
 
     // Blocks.
 
-    /// Adds a block that nothing leads to yet, with parameters of the given kinds. It ends as
-    /// given.
+    /// Adds a block with parameters of the given kinds and the given terminator. No edge leads to
+    /// it yet.
     ///
     /// # Errors
-    /// The end does not fit.
+    /// If the terminator does not fit.
     pub fn add_block(&mut self, params: &[Kind], end: Terminator) -> Edited<Block> {
         self.apply(|f| {
             let params = params.iter().map(|kind| f.new_value(kind.clone())).collect();
@@ -391,11 +392,11 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Parts a block before an instruction: that and what follows goes to a new block, to which the
-    /// old one jumps.
+    /// Splits a block before an instruction: it and the instructions after it move to a new block,
+    /// to which the old one jumps.
     ///
     /// # Errors
-    /// The instruction stands nowhere.
+    /// If the instruction is in no block.
     pub fn split(&mut self, inst: Inst) -> Edited<Block> {
         let (block, place) = self.place(inst)?;
         self.apply(|f| {
@@ -408,11 +409,11 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Lets a block end otherwise.
+    /// Replaces the terminator of a block.
     ///
     /// # Errors
-    /// The arguments are not those of the targets, or some value is not defined where it is used
-    /// then.
+    /// If the arguments do not fit the parameters of the targets, or a value is then not defined
+    /// where it is used.
     pub fn set_end(&mut self, block: Block, end: Terminator) -> Edited<()> {
         self.block(block)?;
         self.apply(|f| {
@@ -421,11 +422,11 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Takes out a block that nothing leads to, but itself perhaps. Those behind it have numbers
-    /// one less from then on.
+    /// Removes a block that has no predecessors other than itself. The numbers of the blocks after
+    /// it decrease by one.
     ///
     /// # Errors
-    /// It is the entry, something leads there, or a value that it defines is used elsewhere.
+    /// If it is the entry, has predecessors, or defines a value that is used elsewhere.
     pub fn remove_block(&mut self, block: Block) -> Edited<()> {
         self.block(block)?;
         self.no_entry(block)?;
@@ -445,11 +446,11 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Gives a block one more parameter, with an argument for each edge into it, in the order of
+    /// Adds a parameter to a block, with an argument for each edge into it, in the order of
     /// [`Function::predecessors`].
     ///
     /// # Errors
-    /// It is the entry, or the arguments do not fit.
+    /// If the block is the entry, or the arguments do not fit.
     pub fn add_param(&mut self, block: Block, kind: Kind, args: &[Value]) -> Edited<Value> {
         self.block(block)?;
         self.no_entry(block)?;
@@ -467,10 +468,10 @@ impl<'p> Editor<'p> {
         })
     }
 
-    /// Takes a parameter out, and its argument out of every edge.
+    /// Removes a parameter, and its argument from every edge.
     ///
     /// # Errors
-    /// It is the entry, there is none of that number, or something uses it.
+    /// If the block is the entry, has no such parameter, or the parameter is used.
     pub fn remove_param(&mut self, block: Block, index: usize) -> Edited<()> {
         self.block(block)?;
         self.no_entry(block)?;
@@ -497,15 +498,15 @@ impl<'p> Editor<'p> {
 
     // All at once.
 
-    /// Makes any change of the function, and takes it back if it fails or the function would not be
+    /// Applies any change to the function, and undoes it if it fails or the function would not be
     /// well formed.
     ///
     /// # Errors
-    /// That of the change, or what it breaks.
+    /// The error of the change, or the invariant that it breaks.
     pub fn apply<T>(&mut self, change: impl FnOnce(&mut Function) -> Edited<T>) -> Edited<T> {
         let before = self.function().clone();
         let result = change(&mut self.program.functions[self.f]);
-        // Who calls it goes by what it takes and gives.
+        // Callers rely on the signature.
         let after = self.function();
         let broken = if (&after.params, &after.result) != (&before.params, &before.result) {
             super::verify(self.program)
@@ -522,8 +523,8 @@ impl<'p> Editor<'p> {
         result
     }
 
-    /// Numbers everything anew, in the order of the text, and drops blocks that nothing reaches.
-    /// Ids from before mean nothing from then on.
+    /// Numbers everything anew, in the order of the text, and drops unreachable blocks. Earlier ids
+    /// are invalid afterwards.
     pub fn compact(&mut self) {
         self.program.functions[self.f] = compact(self.function());
     }
@@ -581,7 +582,7 @@ fn place(f: &Function, inst: Inst) -> Edited<(Block, usize)> {
     places.ok_or_else(|| EditError::NoInst { function: f.name.clone(), inst })
 }
 
-/// The block of a place, and which instruction of it what is put there becomes.
+/// Returns the block of an insertion point, and the index there of an instruction that is inserted.
 fn at(f: &Function, to: Place) -> Edited<(Block, usize)> {
     match to {
         Place::Before(inst) => place(f, inst),
@@ -591,7 +592,7 @@ fn at(f: &Function, to: Place) -> Edited<(Block, usize)> {
     }
 }
 
-/// Puts an instruction somewhere. It comes from where its neighbour does.
+/// Inserts an instruction. Its source position is that of its neighbour.
 fn put(
     f: &mut Function,
     to: Place,

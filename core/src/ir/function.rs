@@ -2,8 +2,8 @@
 //!
 //! A function owns three tables: its blocks (the first is the entry), its instructions and the
 //! kinds of its values. A block lists its instructions by id, so that they can be inserted and
-//! removed without moving others. What is listed nowhere is dead and goes away when the function is
-//! [compacted](super::compact()).
+//! removed without moving others. An instruction that no block lists is dead and is dropped when
+//! the function is [compacted](super::compact()).
 
 use std::{
     cmp::Ordering,
@@ -24,29 +24,30 @@ use super::{
     op::Op,
 };
 
-/// A place in the source. Line 0 means that there is none.
+/// Position in the source. Line 0 means unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Position {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The function that was called there, where the instruction is a part of what it is made of:
-    /// for messages alone.
+    /// Function of the language that was called there, if the instruction is one of several that
+    /// implement it: for messages alone.
     part_of: Option<&'static str>,
 }
 
 impl Position {
-    /// The given line and column.
+    /// Creates the position of a line and a column.
     #[must_use]
     pub fn new(line: u32, column: u32) -> Position {
         Position { line, column, part_of: None }
     }
-    /// The same place, for parts of a function that is made of several operations.
+    /// Returns the same position with the name of a function that is implemented by several
+    /// operations.
     pub(crate) fn within(self, name: &'static str) -> Position {
         Position { part_of: self.part_of.or(Some(name)), ..self }
     }
-    /// An error with the name of the function that was called here.
+    /// Returns the error with the name of the function that was called here.
     pub(crate) fn explain(self, source: ArrayError) -> ArrayError {
         match (self.part_of, source) {
             (Some(_), source @ (ArrayError::Memory { .. } | ArrayError::Undecided { .. })) => {
@@ -56,12 +57,12 @@ impl Position {
             (None, source) => source,
         }
     }
-    /// Whether it says anything.
+    /// Returns true if the position is known.
     #[must_use]
     pub fn is_known(self) -> bool {
         self.line > 0
     }
-    /// This place, or the other one if this says nothing.
+    /// Returns this position, or the other one if this one is unknown.
     pub(crate) fn or(self, other: Position) -> Position {
         if self.is_known() { self } else { other }
     }
@@ -106,18 +107,19 @@ impl fmt::Display for Position {
 /// One instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// Operation.
     pub op: Op,
-    /// Its operands.
+    /// Operands.
     pub args: SmallVec<[Value; 3]>,
-    /// What it defines.
+    /// Value that it defines.
     pub result: Option<Value>,
-    /// Where it came from.
+    /// Position in the source.
     pub at: Position,
 }
 
 impl InstData {
-    /// The list of lengths that stands in the place of an array whose shape alone counts.
+    /// Returns the list of lengths that is the operand in place of an array of which only the shape
+    /// matters.
     pub(crate) fn shape_list(&self, f: &Function) -> Option<Value> {
         let takes_shape = matches!(self.op, Op::OnArrays(op) if op.takes_shape());
         let form = self.args.get(1).filter(|_| takes_shape)?;
@@ -125,41 +127,41 @@ impl InstData {
     }
 }
 
-/// A jump's target and the values of its parameters.
+/// Target of a jump and the arguments for its parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// Where to.
+    /// Block that is jumped to.
     pub block: Block,
-    /// One value for each of its parameters.
+    /// One argument for each of its parameters.
     pub args: Vec<Value>,
 }
 
 impl Target {
-    /// A jump without arguments.
+    /// Creates a jump with the given arguments.
     #[must_use]
     pub fn new(block: Block, args: Vec<Value>) -> Target {
         Target { block, args }
     }
 }
 
-/// How a block ends.
+/// Terminator of a block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Terminator {
-    /// Not yet: only while the function is under construction.
+    /// Missing: only while the function is under construction.
     #[default]
     Open,
-    /// Goes on there.
+    /// Jump.
     Jump(Target),
-    /// Goes to the first target if the condition holds, else to the second.
+    /// Branch: to the first target if the condition holds, else to the second.
     Branch(Value, Target, Target),
-    /// Goes to the k-th target, k being the integer.
+    /// Switch: to the k-th target, k being the integer.
     Switch(Value, Vec<Target>),
-    /// Ends the call with this value.
+    /// Return of the value.
     Return(Value),
 }
 
 impl Terminator {
-    /// The targets in order.
+    /// Returns the targets in order.
     #[must_use]
     pub fn targets(&self) -> SmallVec<[&Target; 2]> {
         match self {
@@ -170,7 +172,7 @@ impl Terminator {
         }
     }
 
-    /// The targets in order, to be changed.
+    /// Returns the targets in order, mutably.
     pub fn targets_mut(&mut self) -> Vec<&mut Target> {
         match self {
             Terminator::Jump(t) => vec![t],
@@ -180,7 +182,7 @@ impl Terminator {
         }
     }
 
-    /// The value it looks at itself: a condition, an index or a result.
+    /// Returns the value that the terminator itself reads: a condition, an index or a result.
     #[must_use]
     pub fn operand(&self) -> Option<Value> {
         match self {
@@ -191,7 +193,7 @@ impl Terminator {
         }
     }
 
-    /// Replaces every value by `f` of it.
+    /// Replaces every value `v` by `f(v)`.
     pub fn map_values(&mut self, mut f: impl FnMut(Value) -> Value) {
         if let Terminator::Branch(v, ..) | Terminator::Switch(v, _) | Terminator::Return(v) = self {
             *v = f(*v);
@@ -205,36 +207,36 @@ impl Terminator {
 /// A basic block.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct BlockData {
-    /// Its parameters: what each edge into it hands over.
+    /// Parameters, for which each edge into the block passes an argument.
     pub params: Vec<Value>,
-    /// Its instructions in order.
+    /// Instructions in order.
     pub insts: Vec<Inst>,
-    /// How it ends.
+    /// Terminator.
     pub end: Terminator,
-    /// Where its end came from.
+    /// Source position of the terminator.
     pub end_at: Position,
 }
 
-/// One way into a block: the `index`-th target of block `from`.
+/// Edge into a block: the `index`-th target of block `from`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Edge {
-    /// The block it leaves.
+    /// Block that it leaves.
     pub from: Block,
-    /// Which of its targets.
+    /// Index among the targets of that block.
     pub index: usize,
 }
 
 /// A parameter of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Param {
-    /// Its name, for people.
+    /// Name, for people.
     pub name: String,
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
 }
 
 impl Param {
-    /// A parameter.
+    /// Creates a parameter.
     pub fn new(name: impl Into<String>, kind: Kind) -> Param {
         Param { name: name.into(), kind }
     }
@@ -242,21 +244,21 @@ impl Param {
 
 /// A function.
 ///
-/// Two are equal if their texts are but for the numbers of values: what is listed in no block does
-/// not count.
+/// Two are equal if their texts are, up to the numbers of values: instructions that no block lists
+/// do not count.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its parameters. Their values are the parameters of the entry block.
+    /// Parameters. Their values are the parameters of the entry block.
     pub params: Vec<Param>,
-    /// What it returns.
+    /// Kind of the result.
     pub result: Kind,
-    /// Its blocks; the first is the entry. Empty: declared and not yet defined.
+    /// Blocks; the first is the entry. Empty if the function is declared and not yet defined.
     pub blocks: Table<Block, BlockData>,
-    /// Its instructions.
+    /// Instructions.
     pub insts: Table<Inst, InstData>,
-    /// The kinds of its values.
+    /// Kinds of its values.
     pub kinds: Table<Value, Kind>,
 }
 
@@ -308,7 +310,7 @@ impl PartialEq for Function {
     }
 }
 
-/// Which value of one function is which of another.
+/// Bijection between the values of two functions, in both directions.
 #[derive(Default)]
 struct Pairs([HashMap<Value, Value>; 2]);
 
@@ -317,7 +319,7 @@ impl Pairs {
         let [there, back] = &mut self.0;
         *there.entry(v).or_insert(w) == w && *back.entry(w).or_insert(v) == v
     }
-    /// What is defined nowhere is like everything else that is not.
+    /// Undefined values count as equal to each other.
     fn are(&self, a: &[Value], b: &[Value]) -> bool {
         let same = |(v, w): (&Value, &Value)| match self.0[0].get(v) {
             Some(pair) => pair == w,
@@ -342,7 +344,7 @@ impl Pairs {
 pub(crate) const ENTRY: Block = Block::new(0);
 
 impl Function {
-    /// A function without a body.
+    /// Creates a function without a body.
     pub fn declared(name: impl Into<String>, params: Vec<Param>, result: Kind) -> Function {
         Function {
             name: name.into(),
@@ -354,30 +356,30 @@ impl Function {
         }
     }
 
-    /// Takes away where everything came from.
+    /// Drops all source positions.
     pub(crate) fn forget_places(&mut self) {
         self.insts.values_mut().for_each(|inst| inst.at = Position::default());
         self.blocks.values_mut().for_each(|block| block.end_at = Position::default());
     }
 
-    /// Whether it has a body.
+    /// Returns true if the function has a body.
     #[must_use]
     pub fn is_defined(&self) -> bool {
         !self.blocks.is_empty()
     }
 
-    /// The values of its parameters.
+    /// Returns the values of the parameters.
     #[must_use]
     pub fn param_values(&self) -> &[Value] {
         self.blocks.get(ENTRY).map_or(&[], |b| &b.params)
     }
 
-    /// A new value of the given kind. Something must define it.
+    /// Creates a value of the given kind. An instruction or a block parameter must define it.
     pub fn new_value(&mut self, kind: Kind) -> Value {
         self.kinds.push(kind)
     }
 
-    /// A new instruction, not yet in a block. It defines a value unless `kind` is `None`.
+    /// Creates an instruction, not yet in a block. It defines a value unless `kind` is `None`.
     pub fn new_inst(
         &mut self,
         op: Op,
@@ -389,15 +391,15 @@ impl Function {
         (self.insts.push(InstData { op, args: SmallVec::from_slice(args), result, at }), result)
     }
 
-    /// Looks up the instruction that defines a value; `None` for a block parameter.
-    /// O(instructions).
+    /// Returns the instruction that defines a value; `None` for a block parameter. O(instructions).
     #[must_use]
     pub fn definition(&self, value: Value) -> Option<&InstData> {
         let listed = self.blocks.values().flat_map(|b| &b.insts);
         listed.map(|&i| &self.insts[i]).find(|i| i.result == Some(value))
     }
 
-    /// For each value the op that defines it, where an instruction does. O(instructions).
+    /// Returns the instruction that defines each value, `None` for block parameters.
+    /// O(instructions).
     #[must_use]
     pub fn definitions(&self) -> Vec<Option<Inst>> {
         let mut by = vec![None; self.kinds.len()];
@@ -411,7 +413,7 @@ impl Function {
         by
     }
 
-    /// The edges into each block, in the order of the blocks they leave.
+    /// Returns the edges into each block, in the order of the blocks that they leave.
     #[must_use]
     pub fn predecessors(&self) -> Vec<Vec<Edge>> {
         let mut edges = vec![Vec::new(); self.blocks.len()];
@@ -425,7 +427,7 @@ impl Function {
         edges
     }
 
-    /// The functions it calls, each once, in order of the first call.
+    /// Returns the functions that it calls, each once, in order of the first call.
     #[must_use]
     pub fn callees(&self) -> Vec<FuncId> {
         let (mut callees, mut seen) = (Vec::new(), HashSet::new());
@@ -441,13 +443,13 @@ impl Function {
         callees
     }
 
-    /// How many instructions its blocks hold.
+    /// Returns the number of instructions in its blocks.
     #[must_use]
     pub fn size(&self) -> usize {
         self.blocks.values().map(|b| b.insts.len()).sum()
     }
 
-    /// Replaces every use of a value by `f` of it.
+    /// Replaces every use of a value `v` by `f(v)`.
     pub fn map_uses(&mut self, mut f: impl FnMut(Value) -> Value) {
         let Function { blocks, insts, .. } = self;
         for block in blocks.values_mut() {
@@ -459,7 +461,7 @@ impl Function {
     }
 }
 
-/// What the rules know about a function besides its body.
+/// Differentiation rule of a function, which takes precedence over its body.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CustomRule {
     /// `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`, a
@@ -467,36 +469,36 @@ pub struct CustomRule {
     pub pullback: Option<FuncId>,
     /// `(inputs…, tangents of the inputs that have one…) -> tangent of the result`.
     pub pushforward: Option<FuncId>,
-    /// Nothing flows back through it: it counts as constant.
+    /// True if no derivative flows through it: the result counts as constant.
     pub non_differentiable: bool,
 }
 
 impl CustomRule {
-    /// Whether it says nothing: derivatives are those of the body.
+    /// Returns true if the rule is empty: derivatives are those of the body.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pullback.is_none() && self.pushforward.is_none() && !self.non_differentiable
     }
 }
 
-/// A function that the host computes.
+/// Primitive: a function that the host computes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Primitive {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The kinds of its operands.
+    /// Kinds of the operands.
     pub params: Vec<Kind>,
-    /// What it gives.
+    /// Kind of the result.
     pub result: Kind,
-    /// The primitive
+    /// Primitive
     /// `(inputs…, result, cotangent of the result) -> cotangents of the inputs that have one`, a
     /// tuple.
     pub pullback: Option<PrimitiveId>,
-    /// The primitive `(inputs…, tangents of the inputs that have one…) -> tangent of the result`.
+    /// Primitive `(inputs…, tangents of the inputs that have one…) -> tangent of the result`.
     pub pushforward: Option<PrimitiveId>,
 }
 
-/// A set of functions that call each other, and the primitives they call.
+/// Set of functions that call each other, and the primitives that they call.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
     /// The functions.
@@ -508,13 +510,13 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without functions.
+    /// Creates a program without functions.
     #[must_use]
     pub fn new() -> Program {
         Program::default()
     }
 
-    /// Adds a function under its name. A later one of the same name hides the earlier.
+    /// Adds a function under its name. A later one of the same name shadows the earlier.
     pub fn add(&mut self, function: Function) -> FuncId {
         let name = function.name.clone();
         let id = self.functions.push(function);
@@ -522,8 +524,8 @@ impl Program {
         id
     }
 
-    /// Gives a function another name. Under its old one it is not found any more, under the new one
-    /// no other is.
+    /// Renames a function. Lookups of the old name no longer find it; lookups of the new name find
+    /// only this function.
     pub fn rename(&mut self, f: FuncId, name: &str) {
         let function = &mut self.functions[f];
         if self.names.get(&function.name) == Some(&f) {
@@ -533,25 +535,25 @@ impl Program {
         self.names.insert(name.to_owned(), f);
     }
 
-    /// The function of the given name.
+    /// Returns the function of the given name.
     #[must_use]
     pub fn lookup(&self, name: &str) -> Option<FuncId> {
         self.names.get(name).copied()
     }
 
-    /// The function of the given name whose parameters have the given kinds.
+    /// Returns the function of the given name whose parameters have the given kinds.
     #[must_use]
     pub fn lookup_signature(&self, name: &str, params: &[Kind]) -> Option<FuncId> {
         self.lookup(name).filter(|&f| self.functions[f].params.iter().map(|p| &p.kind).eq(params))
     }
 
-    /// The primitive of the given name.
+    /// Returns the primitive of the given name.
     #[must_use]
     pub fn lookup_primitive(&self, name: &str) -> Option<PrimitiveId> {
         self.primitives.iter().find(|(_, p)| p.name == name).map(|(id, _)| id)
     }
 
-    /// A name that no function has: `base`, or `base2`, `base3`, …
+    /// Returns a name that no function has: `base`, or `base2`, `base3`, …
     #[must_use]
     pub fn fresh_name(&self, base: &str) -> String {
         let mut name = base.to_owned();
@@ -563,23 +565,23 @@ impl Program {
         name
     }
 
-    /// What is known about a function besides its body.
+    /// Returns the differentiation rule of a function.
     #[must_use]
     pub fn rule(&self, f: FuncId) -> Option<&CustomRule> {
         self.rules.get(&f)
     }
 
-    /// Gives a function a rule of its own.
+    /// Sets the differentiation rule of a function.
     pub fn set_rule(&mut self, f: FuncId, rule: CustomRule) {
         self.rules.insert(f, rule);
     }
 
-    /// Takes a function's own rule away: its derivative is that of its body again.
+    /// Removes the differentiation rule of a function: its derivative is that of its body again.
     pub fn remove_rule(&mut self, f: FuncId) -> Option<CustomRule> {
         self.rules.remove(&f)
     }
 
-    /// The functions that `root` reaches by calls and by their rules, `root` first.
+    /// Returns the functions that `root` reaches by calls and by their rules, `root` first.
     #[must_use]
     pub fn reachable(&self, root: FuncId) -> Vec<FuncId> {
         let (mut reached, mut seen) = (vec![root], HashSet::from([root]));
@@ -591,7 +593,7 @@ impl Program {
         reached
     }
 
-    /// The functions that a function calls, and those of its rule.
+    /// Returns the functions that a function calls, and those of its rule.
     pub(crate) fn calls(&self, f: FuncId) -> Vec<FuncId> {
         let mut calls = self.functions.get(f).map(Function::callees).unwrap_or_default();
         let rule = self.rules.get(&f).into_iter();

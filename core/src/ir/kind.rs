@@ -1,7 +1,7 @@
-//! Kinds: what a value of a program can be.
+//! Kinds: the types of the values of a program.
 //!
-//! `real` and `complex` are different kinds, so a real program holds no conjugations and its
-//! gradient is real. Structs are tuples that know their name and the names of their fields:
+//! `real` and `complex` are different kinds, so a real program has no conjugations and its gradient
+//! is real. Structs are tuples with a name and names of their fields:
 //!
 //! ```
 //! use ketgrad_core::ir::Kind;
@@ -14,14 +14,14 @@
 //! ```
 //!
 //! Tangents and cotangents of a kind have the same kind, [`Kind::tangent`]. **A (co)tangent of an
-//! array may be shorter than the array; what is not there is zero.** So the zero of an unknown
-//! length is the empty array, and no length has to be remembered. One that is shorter, or has been
-//! made element by element, may be a vector of the elements in row-major order whatever the shape
-//! of the array; one with several axes has all of the array's elements and its shape.
+//! array may be shorter than the array; the missing elements are zero.** So the zero of an unknown
+//! length is the empty array, and no length has to be recorded. One that is shorter, or was made
+//! element by element, may be a vector of the elements in row-major order whatever the shape of the
+//! array; one with several axes has all of the array's elements and its shape.
 
 use std::{fmt, sync::Arc};
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// A real number.
@@ -32,7 +32,7 @@ pub enum Kind {
     Int,
     /// A truth value.
     Bool,
-    /// An index into a table that belongs to the host.
+    /// An index into a table of the host.
     Handle,
     /// An array of numbers. Its [shape](crate::array) is known when a program runs.
     Array(Element),
@@ -40,7 +40,7 @@ pub enum Kind {
     Tuple(Arc<TupleKind>),
 }
 
-/// What an array holds.
+/// Kind of the elements of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Element {
     /// Real numbers.
@@ -54,23 +54,23 @@ pub enum Element {
 /// The fields of a tuple or a struct.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TupleKind {
-    /// The name of the struct; `None` for a tuple.
+    /// Name of the struct; `None` for a tuple.
     pub name: Option<String>,
-    /// The fields in order.
+    /// Fields in order.
     pub fields: Vec<Field>,
 }
 
-/// One field.
+/// Field of a tuple or a struct.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Field {
-    /// Its name; `None` in a tuple.
+    /// Name; `None` in a tuple.
     pub name: Option<String>,
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
 }
 
 impl Element {
-    /// The kind of one element.
+    /// Returns the kind of one element.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
@@ -79,7 +79,7 @@ impl Element {
             Element::Int => Kind::Int,
         }
     }
-    /// The element of the given kind.
+    /// Returns the element of the given kind.
     #[must_use]
     pub fn of(kind: &Kind) -> Option<Element> {
         match kind {
@@ -91,18 +91,18 @@ impl Element {
     }
 }
 
-/// How many structs and tuples may be one inside the other, so that no text exhausts the stack.
+/// Maximum nesting of structs and tuples, so that no text exhausts the stack.
 pub(crate) const MAX_KIND_DEPTH: usize = 64;
 
 impl Kind {
-    /// A tuple of the given kinds.
+    /// Creates a tuple of the given kinds.
     #[must_use]
     pub fn tuple(kinds: impl IntoIterator<Item = Kind>) -> Kind {
         let fields = kinds.into_iter().map(|kind| Field { name: None, kind }).collect();
         Kind::Tuple(Arc::new(TupleKind { name: None, fields }))
     }
 
-    /// A struct of the given fields.
+    /// Creates a struct of the given fields.
     #[must_use]
     pub fn structure<N: Into<String>>(
         name: impl Into<String>,
@@ -113,7 +113,7 @@ impl Kind {
         Kind::Tuple(Arc::new(TupleKind { name: Some(name.into()), fields }))
     }
 
-    /// The fields of a tuple; none of anything else.
+    /// Returns the fields of a tuple; none for other kinds.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         match self {
@@ -122,7 +122,7 @@ impl Kind {
         }
     }
 
-    /// The kind of its tangents and cotangents; `None` if it has none.
+    /// Returns the kind of its tangents and cotangents; `None` if it has none.
     #[must_use]
     pub fn tangent(&self) -> Option<Kind> {
         match self {
@@ -142,7 +142,7 @@ impl Kind {
         }
     }
 
-    /// Whether it has tangents.
+    /// Returns true if it has tangents.
     #[must_use]
     pub fn is_differentiable(&self) -> bool {
         match self {
@@ -151,7 +151,7 @@ impl Kind {
         }
     }
 
-    /// The kinds that are left when all tuples in it are opened, in order.
+    /// Returns the kinds of the leaves: all tuples in it are flattened, in order.
     #[must_use]
     pub fn leaves(&self) -> Vec<Kind> {
         let mut leaves = Vec::new();
@@ -166,7 +166,7 @@ impl Kind {
         }
     }
 
-    /// How many structs and tuples are one inside the other.
+    /// Returns the depth of nested structs and tuples.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Kind::Tuple(t) => 1 + t.fields.iter().map(|f| f.kind.depth()).max().unwrap_or(0),
@@ -174,8 +174,8 @@ impl Kind {
         }
     }
 
-    /// Number of its leaves, where an empty tuple is one too: a bound on what it takes to walk over
-    /// it.
+    /// Returns the number of leaves, where an empty tuple counts as one: a bound on the cost of
+    /// walking over it.
     pub(crate) fn extent(&self) -> usize {
         match self {
             Kind::Tuple(t) => t.fields.iter().map(|f| f.kind.extent()).sum::<usize>().max(1),
@@ -183,7 +183,7 @@ impl Kind {
         }
     }
 
-    /// How many leaves it has.
+    /// Returns the number of leaves.
     #[must_use]
     pub fn n_leaves(&self) -> usize {
         match self {

@@ -29,8 +29,8 @@
 //! In reading order: [`kind`](Kind), the op [table] and that of [arrays], [`Op`], [`Function`],
 //! [`FunctionBuilder`], [`Editor`], [`Pipe`], [`verify`](verify()), [`check_shapes`], and the text.
 //!
-//! Differentiation is a map from functions to functions; running is somewhere else. Nothing here
-//! knows about either.
+//! Differentiation is a map from functions to functions; execution is elsewhere. Nothing here
+//! depends on either.
 
 #[macro_use]
 pub mod table;

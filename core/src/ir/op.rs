@@ -1,9 +1,9 @@
-//! Operations: what an instruction does with its operands.
+//! Operations: the opcodes of instructions.
 //!
 //! The operations on numbers come from the [table](super::table), those on whole arrays from
 //! [another](super::arrays); the others are structural and listed in [`Op`]. An operation on
 //! numbers takes arrays too: it works element by element, and shapes are [broadcast](crate::array).
-//! [`Op::result`] knows the kinds of an operation's operands and result.
+//! [`Op::result`] checks the kinds of an operation's operands and returns the kind of its result.
 
 use std::{cmp::Ordering, fmt};
 
@@ -36,32 +36,32 @@ macro_rules! op_enums {
         op_enums! { @enum "An operation between kinds." Mixed { $($m $m_name $m_doc)* } }
 
         impl Number1 {
-            /// Whether a partial may be infinite or undefined where the value is not.
+            /// Returns true if a partial may be infinite or undefined where the value is not.
             #[must_use]
             pub fn is_singular(self) -> bool { match self { $(Number1::$n1 => op_enums!(@singular $n1_s),)* } }
         }
         impl Number2 {
-            /// Whether a partial may be infinite or undefined where the value is not.
+            /// Returns true if a partial may be infinite or undefined where the value is not.
             #[must_use]
             pub fn is_singular(self) -> bool { match self { $(Number2::$n2 => op_enums!(@singular $n2_s),)* } }
         }
         impl Real1 {
-            /// Whether a partial may be infinite or undefined where the value is not.
+            /// Returns true if a partial may be infinite or undefined where the value is not.
             #[must_use]
             pub fn is_singular(self) -> bool { match self { $(Real1::$r1 => op_enums!(@singular $r1_s),)* } }
         }
         impl Real2 {
-            /// Whether a partial may be infinite or undefined where the value is not.
+            /// Returns true if a partial may be infinite or undefined where the value is not.
             #[must_use]
             pub fn is_singular(self) -> bool { match self { $(Real2::$r2 => op_enums!(@singular $r2_s),)* } }
         }
         impl Compare {
-            /// The name of the comparison of integers.
+            /// Returns the name of the comparison of integers.
             #[must_use]
             pub fn int_name(self) -> &'static str { match self { $(Compare::$c => $c_int,)* } }
         }
         impl Mixed {
-            /// The kinds of the operands and of the result.
+            /// Returns the kinds of the operands and of the result.
             #[must_use]
             pub fn signature(self) -> (&'static [Kind], Kind) {
                 match self { $(Mixed::$m => (&[$(Kind::$m_a),*], Kind::$m_r),)* }
@@ -78,13 +78,13 @@ macro_rules! op_enums {
         impl $Name {
             /// All of them, in the order of the table.
             pub const ALL: &'static [$Name] = &[$($Name::$variant),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $($Name::$variant => $name,)* } }
-            /// What it computes, in a sentence.
+            /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $($Name::$variant => $doc,)* } }
-            /// The operation of the given name.
+            /// Returns the operation of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<$Name> {
                 match name { $($name => Some($Name::$variant),)* _ => None }
@@ -94,7 +94,7 @@ macro_rules! op_enums {
 }
 for_each_op!(op_enums);
 
-/// A constant real number. Two are equal if their bits are.
+/// Constant real number. Two are equal if their bits are.
 #[derive(Clone, Copy, Debug)]
 pub struct Literal(pub f64);
 
@@ -110,7 +110,7 @@ impl std::hash::Hash for Literal {
     }
 }
 
-/// What an instruction does.
+/// Operation of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// A real constant.
@@ -141,7 +141,7 @@ pub enum Op {
     Select,
     /// Calls a function.
     Call(FuncId),
-    /// Calls a primitive: the host computes it.
+    /// Calls a primitive, which the host computes.
     Primitive(PrimitiveId),
     /// Makes a tuple of its operands.
     Tuple,
@@ -159,44 +159,44 @@ pub enum Op {
     Get,
     /// `set(xs, i, x)`: the array with its i-th element replaced.
     Set,
-    /// `peek(xs, i)`: as `get`, but 0 beyond the end. For (co)tangents.
+    /// `peek(xs, i)`: like `get`, but 0 beyond the end. For (co)tangents.
     Peek,
-    /// `put(xs, i, x)`: as `set`, but the array is first extended with zeros where needed. For
+    /// `put(xs, i, x)`: like `set`, but the array is first extended with zeros where needed. For
     /// (co)tangents.
     Put,
-    /// `add_at(xs, i, x)`: as `put`, but adds. For (co)tangents.
+    /// `add_at(xs, i, x)`: like `put`, but adds. For (co)tangents.
     AddAt,
     /// An operation on whole arrays.
     OnArrays(ArrayOp),
-    /// `accumulate(xs, ys)`: the sum of arrays; the shorter one counts as extended with zeros. For
+    /// `accumulate(xs, ys)`: the sum of arrays, the shorter one being extended with zeros. For
     /// (co)tangents.
     Accumulate,
-    /// Puts a value on tape `tape`. Gives nothing. `slot` pairs it with its pop: on a tape that is
-    /// pushed to and popped from, a run in which a pop takes what another slot left, or after which
-    /// something stays behind, fails with
+    /// Pushes a value to tape `tape`. Has no result. `slot` pairs it with its pop: on a tape that
+    /// is pushed to and popped from, a run in which a pop takes the value of another slot, or after
+    /// which a value is left on the tape, fails with
     /// [`RunError::TapeOrder`](crate::exec::RunError::TapeOrder). Programs that are written in Rust
-    /// ([`emit`](crate::emit)) do not look at slots.
+    /// ([`emit`](crate::emit)) do not check slots.
     Push {
-        /// Which tape.
+        /// Number of the tape.
         tape: u32,
-        /// Which push of the function; the pop of the adjoint has the same.
+        /// Number of the push within the function; the pop of the adjoint has the same.
         slot: u32,
     },
-    /// Goes on only if two real numbers compare so; `None` where one is NaN. Gives nothing. It is
-    /// how a recording keeps to the path that it was recorded on.
+    /// Guard: continues only if the ordering of two real numbers is the given one; `None` if one is
+    /// NaN. Has no result. A recording uses it to stay on the path on which it was recorded.
     Expect(Option<Ordering>),
-    /// Takes the last value of its kind from tape `tape`: what the latest push of the same slot
-    /// left.
+    /// Pops the last value of its kind from tape `tape`: the value of the latest push of the same
+    /// slot.
     Pop {
-        /// Which tape.
+        /// Number of the tape.
         tape: u32,
-        /// Which push it undoes.
+        /// Slot of the push that it undoes.
         slot: u32,
     },
 }
 
 impl Op {
-    /// The op on numbers or integers that has the given name in text.
+    /// Returns the op on numbers or integers that has the given name in text.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Op> {
         let compare_int = || Compare::ALL.iter().copied().find(|c| c.int_name() == name);
@@ -228,7 +228,7 @@ impl Op {
             })
     }
 
-    /// Its name in text, without its own data.
+    /// Returns the name in text, without its own data.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -266,8 +266,8 @@ impl Op {
         }
     }
 
-    /// Whether it does nothing but compute its result, so that it may be dropped if nobody uses
-    /// that, and computed once for several. It may still fail (an index out of range).
+    /// Returns true if it only computes its result, so that it may be dropped if the result is
+    /// unused, and computed once for several uses. It may still fail (an index out of range).
     #[must_use]
     pub fn is_pure(self) -> bool {
         !matches!(
@@ -276,13 +276,13 @@ impl Op {
         )
     }
 
-    /// Whether it is a constant.
+    /// Returns true if it is a constant.
     #[must_use]
     pub fn is_constant(self) -> bool {
         matches!(self, Op::Real(_) | Op::Int(_) | Op::Bool(_))
     }
 
-    /// Whether it may work element by element on arrays.
+    /// Returns true if it may work element by element on arrays.
     #[must_use]
     pub fn is_elementwise(self) -> bool {
         match self {
@@ -292,8 +292,8 @@ impl Op {
         }
     }
 
-    /// The result of an op on numbers where an operand is an array: the array of what it gives for
-    /// the elements.
+    /// Returns the kind of the result of an op on numbers where an operand is an array: an array of
+    /// the results for the elements.
     fn lifted(self, operands: &[Kind]) -> Option<Result<Option<Kind>, String>> {
         if !self.is_elementwise() || !operands.iter().any(|k| matches!(k, Kind::Array(_))) {
             return None;
@@ -319,12 +319,12 @@ impl Op {
         )
     }
 
-    /// The kind of its result for operands of the given kinds, or what it expected. `None` as
-    /// result: it gives nothing. Calls, primitives, pops, tuples and empty arrays are not decided
-    /// here: their result is what the program says.
+    /// Returns the kind of the result for operands of the given kinds, or the expected operands. A
+    /// result of `None` means that it has no result. Calls, primitives, pops, tuples and empty
+    /// arrays are not decided here: their result is the one that the program states.
     ///
     /// # Errors
-    /// What the operands should have been, in words.
+    /// The operands that are expected, in words, if the given ones do not fit.
     pub fn result(self, operands: &[Kind]) -> Result<Option<Kind>, String> {
         use Kind::{Bool, Complex, Int, Real};
         if let Some(result) = self.lifted(operands) {
@@ -414,7 +414,7 @@ impl Op {
     }
 }
 
-/// How two numbers compare, in a word of the text.
+/// Returns the word of the text for the ordering of two numbers.
 pub(super) fn order_name(order: Option<Ordering>) -> &'static str {
     match order {
         Some(Ordering::Less) => "less",
@@ -424,7 +424,7 @@ pub(super) fn order_name(order: Option<Ordering>) -> &'static str {
     }
 }
 
-/// The sign between two numbers that compare so.
+/// Returns the sign for the ordering of two numbers.
 pub(crate) fn order_sign(order: Option<Ordering>) -> &'static str {
     match order {
         Some(Ordering::Less) => "<",
@@ -434,7 +434,7 @@ pub(crate) fn order_sign(order: Option<Ordering>) -> &'static str {
     }
 }
 
-/// `(real, int)`.
+/// Formats kinds: `(real, int)`.
 pub(super) fn join(kinds: &[Kind]) -> String {
     let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
     format!("({})", kinds.join(", "))
@@ -443,7 +443,7 @@ pub(super) fn join(kinds: &[Kind]) -> String {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Which NaN it is, where it is not the usual one.
+            // The bits of the NaN, unless it is the usual one.
             Op::Real(Literal(x)) if x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
                 write!(f, "real nan0x{:x}", x.to_bits())
             }

@@ -1,7 +1,7 @@
-//! Reads the text of a program; the inverse of printing.
+//! Parses the text of a program; the inverse of printing.
 //!
 //! The text is line by line what [`Program`]'s `Display` writes; `//` starts a comment. Errors are
-//! collected, one for each line that cannot be read. The result is not yet verified.
+//! collected, one for each line that cannot be parsed. The result is not yet verified.
 
 use std::{cmp::Ordering, collections::HashMap};
 
@@ -19,23 +19,23 @@ use super::{
     op::{Literal, Op, order_name},
 };
 
-/// A line that cannot be read.
+/// Error of a line that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: expected {expected}, found `{found}`")]
 #[non_exhaustive]
 pub struct IrParseError {
     /// The line, from 1.
     pub line: u32,
-    /// What should have been there.
+    /// Text that is expected.
     pub expected: String,
-    /// What is there.
+    /// Text that was found.
     pub found: String,
 }
 
-/// Reads a program.
+/// Parses a program.
 ///
 /// # Errors
-/// Every line that cannot be read.
+/// One for every line that cannot be parsed.
 pub fn parse(text: &str) -> Result<Program, Errors<IrParseError>> {
     let mut parser = Parser::default();
     parser.names(text);
@@ -59,7 +59,7 @@ pub fn parse(text: &str) -> Result<Program, Errors<IrParseError>> {
     Ok(parser.finish())
 }
 
-/// What is left of a line.
+/// Cursor over the rest of a line.
 struct Line<'a> {
     rest: &'a str,
 }
@@ -83,7 +83,7 @@ impl<'a> Line<'a> {
     fn expect(&mut self, token: &str) -> Parsed<()> {
         if self.eat(token) { Ok(()) } else { Err(format!("`{token}`")) }
     }
-    /// Letters, digits and `_ . - +`: names and numbers.
+    /// Parses letters, digits and `_ . - +`: names and numbers.
     fn word(&mut self) -> Parsed<&'a str> {
         self.skip();
         let end = self
@@ -104,7 +104,7 @@ impl<'a> Line<'a> {
             what.to_owned()
         })
     }
-    /// A real number, or a NaN by its bits.
+    /// Parses a real number, or a NaN by its bits.
     fn literal(&mut self) -> Parsed<Literal> {
         let before = self.rest;
         let bits =
@@ -195,11 +195,11 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A function being read: operands are still numbers of the text.
+/// Function being parsed: operands are still numbers of the text.
 struct Open {
     function: Function,
     values: HashMap<usize, Value>,
-    /// For each instruction its operands, for each block what its end mentions.
+    /// Operands of each instruction, and values that the terminator of each block mentions.
     args: Vec<Vec<usize>>,
     ends: Vec<Vec<usize>>,
 }
@@ -209,15 +209,15 @@ struct Parser {
     program: Program,
     functions: HashMap<String, FuncId>,
     primitives: HashMap<String, PrimitiveId>,
-    /// How many functions and primitives there are.
+    /// Number of functions and of primitives.
     count: [usize; 2],
     open: Option<Open>,
     links: Vec<(PrimitiveId, Option<PrimitiveId>, Option<PrimitiveId>)>,
 }
 
 impl Parser {
-    /// Collects the names first: calls may go forward. The last function of a name counts, and the
-    /// first primitive.
+    /// Collects the names first, because calls may refer to later functions. Of several functions
+    /// of one name the last counts, of several primitives the first.
     fn names(&mut self, text: &str) {
         let (mut functions, mut primitives) = (0, 0);
         for line in text.lines() {
@@ -237,7 +237,7 @@ impl Parser {
         self.count = [functions, primitives];
     }
 
-    /// `@name`, or `fn2`.
+    /// Parses `@name`, or `fn2`.
     fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
         if let Ok(number) = line.tagged("fn") {
             let id = FuncId::new(number);
@@ -252,7 +252,7 @@ impl Parser {
         self.functions.get(name).copied().ok_or_else(|| "a function".into())
     }
 
-    /// `@name`, or `primitive2`.
+    /// Parses `@name`, or `primitive2`.
     fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
         if let Ok(number) = line.tagged("primitive") {
             let id = PrimitiveId::new(number);
@@ -427,8 +427,8 @@ impl Parser {
         mentions: &mut Vec<usize>,
     ) -> Parsed<Option<Terminator>> {
         let Ok(word) = line.word() else { return Ok(None) };
-        // Values are written by their place among the mentions, and replaced when the function
-        // closes.
+        // Values are stored as indices into the mentions, and replaced when the function is
+        // complete.
         let mut value = |line: &mut Line<'_>| {
             mentions.push(line.tagged("v")?);
             Ok(Value::new(mentions.len() - 1))
@@ -467,7 +467,7 @@ impl Parser {
 
     fn close(&mut self, open: Open) {
         let Open { mut function, values, args, ends } = open;
-        // What is used and never defined gets a number that no value has; the verifier names it.
+        // A value that is used and never defined gets an unused number; the verifier names it.
         let undefined = Value::new(function.kinds.len());
         let value = |v: usize| values.get(&v).copied().unwrap_or(undefined);
         for (inst, args) in function.insts.values_mut().zip(args) {
@@ -503,14 +503,14 @@ impl Open {
     }
 }
 
-/// `v3: real`.
+/// Parses `v3: real`.
 fn definition(line: &mut Line<'_>) -> Parsed<(usize, Kind)> {
     let v = line.tagged("v")?;
     line.expect(":")?;
     Ok((v, line.kind(0)?))
 }
 
-/// `(v1, v2)`.
+/// Parses `(v1, v2)`.
 fn operands(line: &mut Line<'_>) -> Parsed<Vec<usize>> {
     line.expect("(")?;
     if line.eat(")") {

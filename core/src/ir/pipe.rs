@@ -1,7 +1,7 @@
 //! A pipe from one function to another.
 //!
-//! A [`Pipe`] copies a function and hands every instruction to a closure, which decides what goes
-//! into the copy: the usual way to write a pass that changes one kind of instruction.
+//! A [`Pipe`] copies a function and passes every instruction to a closure, which decides what is
+//! appended to the copy: the usual way to write a pass that changes one kind of instruction.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,8 @@ use super::{
     op::Op,
 };
 
-/// A function being copied. Values of the old function are renamed to those of the new one.
+/// Copy of a function under construction. Values of the old function are renamed to those of the
+/// new one.
 #[derive(Debug)]
 pub struct Pipe {
     to: Function,
@@ -23,8 +24,8 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Copies `from` under a new name and hands each instruction, its operands renamed, to `each`,
-    /// which returns the value that stands for its result; [`Pipe::keep`] copies it as it is.
+    /// Copies `from` under a new name and passes each instruction, its operands renamed, to `each`,
+    /// which returns the value that replaces its result; [`Pipe::keep`] copies it as it is.
     pub fn copy(
         from: &Function,
         name: impl Into<String>,
@@ -44,7 +45,7 @@ impl Pipe {
                 pipe.names.insert(p, v);
             }
         }
-        // Results get their names before anything uses them: a use may stand in an earlier block.
+        // Results get their names before any use is copied: a use may be in an earlier block.
         for data in from.blocks.values() {
             for result in data.insts.iter().filter_map(|&i| from.insts[i].result) {
                 let v = pipe.to.new_value(from.kinds[result].clone());
@@ -84,7 +85,7 @@ impl Pipe {
         self.names.get(&v).copied().unwrap_or(v)
     }
 
-    /// The kind of a value of the new function.
+    /// Returns the kind of a value of the new function.
     #[must_use]
     pub fn kind(&self, v: Value) -> &Kind {
         &self.to.kinds[v]

@@ -54,7 +54,7 @@ impl fmt::Display for Function {
 }
 
 impl Program {
-    /// The text of one function, with the names of the functions it calls.
+    /// Returns the text of one function, with the names of the functions it calls.
     #[must_use]
     pub fn print(&self, id: FuncId) -> String {
         struct Named<'a>(&'a Program, &'a Function);
@@ -105,7 +105,7 @@ fn write(
     writeln!(f, "}}")
 }
 
-/// `v3: real`, for what defines a value.
+/// Formats the definition of a value: `v3: real`.
 fn defined(function: &Function, v: Value) -> String {
     match function.kinds.get(v) {
         Some(kind) => format!("{v}: {kind}"),
@@ -113,7 +113,7 @@ fn defined(function: &Function, v: Value) -> String {
     }
 }
 
-/// An instruction as it stands in the text, without its place: `v3: real = mul v1, v2`.
+/// Printed form of an instruction, without its position: `v3: real = mul v1, v2`.
 pub(super) struct Line<'a>(pub &'a Function, pub &'a InstData, pub Option<&'a Program>);
 
 impl fmt::Display for Line<'_> {
@@ -134,8 +134,8 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// A function by its name, `@f`, or by its number, `fn2`, where its name is that of another one or
-/// not at hand.
+/// Returns the name of a function, `@f`, or its number, `fn2`, if its name is that of another one
+/// or is unknown.
 fn named(program: Option<&Program>, g: FuncId) -> String {
     let name = program.and_then(|p| {
         let name = &p.functions.get(g)?.name;
@@ -144,7 +144,7 @@ fn named(program: Option<&Program>, g: FuncId) -> String {
     name.unwrap_or_else(|| g.to_string())
 }
 
-/// The same of a primitive; of several of one name the first has it.
+/// Returns the name of a primitive, or its number; of several of one name the first has the name.
 fn primitive(program: &Program, g: PrimitiveId) -> String {
     let name = program.primitives.get(g).map(|p| &p.name);
     let name = name.filter(|name| program.lookup_primitive(name) == Some(g));

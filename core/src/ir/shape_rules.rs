@@ -1,4 +1,4 @@
-//! The shape that each operation gives, for shapes that are known.
+//! Shape inference of each operation, for known shapes.
 
 use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, checked_count, place};
 
@@ -10,16 +10,16 @@ use super::{
 
 type Found = Result<Known, ArrayError>;
 
-/// What is known of the result of an operation, from what is known of its operands, and which of
-/// them are arrays.
+/// Returns the abstract value of the result of an operation, from those of its operands and from
+/// which of them are arrays.
 ///
-/// An array of more than `limit` elements is never made, so nothing is known of it: what is known
-/// has lengths whose product and sums do not overflow.
+/// An array of more than `limit` elements is never made, so its abstract value is unknown: the
+/// product and the sums of known lengths do not overflow.
 pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     Ok(bounded(unbounded(op, args, arrays, limit)?, limit))
 }
 
-/// Nothing instead of an array of more than `limit` elements.
+/// Returns an unknown value in place of an array of more than `limit` elements.
 pub(super) fn bounded(known: Known, limit: usize) -> Known {
     match &known {
         Known::Array(shape) | Known::Perhaps(shape) if checked_count(shape, limit).is_err() => {
@@ -92,17 +92,18 @@ fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
     })
 }
 
-/// A length or a number of elements. No array has more than `i64::MAX`.
+/// Converts a length or a number of elements. No array has more than `i64::MAX`.
 fn long(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// How many elements an array of a known shape has: see [`result`] for why it does not overflow.
+/// Returns the number of elements of an array of a known shape: see [`result`] for why it does not
+/// overflow.
 fn elements(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// Operations on numbers, element by element.
+/// Infers the shape of operations on numbers, element by element.
 fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
     let shapes: Vec<Shape> = args.iter().filter_map(|a| a.shape()).collect();
     Ok(match shapes.as_slice() {
@@ -111,13 +112,13 @@ fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
                 "arrays whose shapes are equal or 1 along each axis, counted from the last";
             ArrayError::shape(op, expected, &[a, b])
         })?),
-        // The other one, if there is one, is a number.
+        // The other operand, if there is one, is a number.
         [a] if arrays.iter().filter(|a| **a).count() == 1 => Known::Array(a.clone()),
         _ => Known::Any,
     })
 }
 
-/// The shape of the k-th operand; what is not known ends the search.
+/// Shape of the k-th operand; an unknown one ends the inference.
 macro_rules! known {
     ($args:expr, $k:expr) => {
         match $args.get($k).and_then(|a| a.shape()) {
@@ -126,7 +127,7 @@ macro_rules! known {
         }
     };
 }
-/// The int that the k-th operand is.
+/// Value of the k-th operand, an int.
 macro_rules! int {
     ($args:expr, $k:expr) => {
         match $args.get($k) {
@@ -135,7 +136,7 @@ macro_rules! int {
         }
     };
 }
-/// The list that the k-th operand is.
+/// Elements of the k-th operand, a list.
 macro_rules! list {
     ($args:expr, $k:expr) => {
         match $args.get($k) {
@@ -179,7 +180,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             array::spectral_order([&m, &a, &y, &d, &slope])?;
             array(&m)
         }
-        // Where it starts makes no difference to the shape.
+        // The start does not matter for the shape.
         A::Embed | A::Paste => {
             let whole = known!(args, 1);
             match (args[0].shape(), args[2], args[3]) {
@@ -430,7 +431,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
     }
 }
 
-/// The length of an axis, and the shape without it.
+/// Returns the length of an axis, and the shape without it.
 fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape), ArrayError> {
     let axis = checked_axis(op, axis, shape)?;
     let mut rest = Shape::from_slice(shape);
@@ -441,7 +442,8 @@ fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape
     }
 }
 
-/// The length of an axis, and the shape without it, which indices have.
+/// Returns the length of an axis, and the shape with that axis replaced by the shape of the
+/// indices.
 fn chosen(
     op: &'static str,
     shape: &[usize],
@@ -458,7 +460,7 @@ fn chosen(
     }
 }
 
-/// Whether all indices are within an axis.
+/// Checks that all indices are within an axis.
 fn in_all(op: &'static str, list: &[i64], along: usize, shape: &[usize]) -> Result<(), ArrayError> {
     match list.iter().find(|&&k| usize::try_from(k).map_or(true, |k| k >= along)) {
         Some(index) => {

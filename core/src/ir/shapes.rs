@@ -1,7 +1,7 @@
-//! Shapes where they are known: what does not fit is found before a program runs.
+//! Shape checking before a program runs, where shapes are known: abstract interpretation.
 //!
-//! A value of a function is followed as far as it does not depend on data: ints, lists of ints, and
-//! the shapes of arrays.
+//! Values are tracked as far as they do not depend on data: ints, lists of ints, and the shapes of
+//! arrays.
 //!
 //! ```text
 //! v0: array<real> = array …six numbers…        [6]
@@ -11,12 +11,13 @@
 //! v6: array<real> = add v4, v5                  an error: [2, 3] and [3, 2]
 //! ```
 //!
-//! Blocks are visited as the edges to them are; where the ways into one disagree, nothing is known,
-//! and a branch on a known comparison goes one way. A call is followed into its function with what
-//! is known of the arguments; what is popped from a tape is what all pushes of its slot put there.
-//! What is not known is checked when the program runs, by the same words.
+//! Blocks are visited as their incoming edges are; where the values of several edges differ, the
+//! result is unknown, and a branch on a known comparison is followed to one side only. A call is
+//! analyzed with the abstract values of its arguments; a value popped from a tape is the meet of
+//! the values of all pushes of its slot. Unknown shapes are checked when the program runs, with the
+//! same messages.
 //!
-//! Cost: O(size x depth of loops) for each function and what is known of its arguments.
+//! Cost: O(size x depth of loops) for each function and each set of abstract arguments.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -35,19 +36,19 @@ use super::{
     shape_rules,
 };
 
-/// Shapes that do not fit, whatever the data are.
+/// Error of shapes that do not fit, whatever the data are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {source}")]
 pub struct ShapeError {
-    /// The function.
+    /// Name of the function.
     pub function: String,
-    /// Where.
+    /// Position in the source.
     pub at: Position,
-    /// What does not fit.
+    /// Shapes that do not fit.
     pub source: ArrayError,
 }
 
-/// What is known of a value before the program runs.
+/// Abstract value: what is known of a value before the program runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) enum Known {
     /// Nothing.
@@ -59,8 +60,7 @@ pub(crate) enum Known {
     Ints(Vec<i64>),
     /// An array, with its shape.
     Array(Shape),
-    /// An array of this shape, or the vector without elements, as a cotangent is that nothing was
-    /// added to.
+    /// An array of this shape, or the empty vector, which is a cotangent that nothing was added to.
     Perhaps(Shape),
     Tuple(Vec<Known>),
 }
@@ -74,7 +74,7 @@ impl Known {
         }
     }
 
-    /// What holds for both.
+    /// Returns the meet of two abstract values: what holds for both.
     fn meet(self, other: Known) -> Known {
         match (self, other) {
             (a, b) if a == b => a,
@@ -97,21 +97,21 @@ impl Known {
     }
 }
 
-/// The shape of the vector without elements.
+/// Returns true if the shape is that of the vector without elements.
 pub(super) fn is_empty(shape: &[usize]) -> bool {
     *shape == [0]
 }
 
-/// What is known beside the arguments.
+/// Assumptions of the analysis besides the arguments.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
-    /// The most elements of an array: none that has more is ever made.
+    /// Maximum number of elements of an array: larger ones are never made.
     pub(crate) limit: usize,
-    /// The results of primitives that always give the same.
+    /// Results of primitives that are constant.
     pub(crate) primitives: HashMap<PrimitiveId, Known>,
-    /// What other functions have put on tapes, by tape and slot.
+    /// Abstract values that other functions push to tapes, by tape and slot.
     pub(crate) slots: HashMap<(u32, u32), Known>,
-    /// Number of instructions that are looked at, again and again, in a function with all that it
+    /// Number of instructions that may be visited, repeats included, in a function with all that it
     /// calls.
     pub(crate) work: usize,
 }
@@ -127,17 +127,17 @@ impl Default for Given {
     }
 }
 
-/// What is known of a function.
+/// Result of the analysis of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// Of its values, by their numbers.
+    /// Abstract values, by the number of the value.
     pub(crate) values: Vec<Known>,
-    /// Of what it puts on tapes.
+    /// Abstract values of the slots of tapes that it pushes to.
     pub(crate) slots: HashMap<(u32, u32), Known>,
 }
 
-/// What is known of a function that is run by itself, for what is known of its arguments; `None` if
-/// shapes do not fit. Of blocks that are never reached nothing is known.
+/// Analyzes a function that is run by itself, for abstract values of its arguments; `None` if
+/// shapes do not fit. Values in blocks that are never reached are unknown.
 pub(crate) fn known_values(
     program: &Program,
     f: FuncId,
@@ -149,8 +149,8 @@ pub(crate) fn known_values(
     found.errors.is_empty().then_some(facts)
 }
 
-/// The shapes that do not fit in a function and what it calls, where those of its parameters are as
-/// given; `None` is a parameter of any shape, or none at all. One error for each place.
+/// Returns the shapes that do not fit in a function and its callees, for the given shapes of its
+/// parameters; `None` is a parameter of any shape, or no array. One error for each position.
 ///
 /// ```
 /// use ketgrad_core::{array::Shape, ir::check_shapes, text::parse_program};
@@ -170,9 +170,9 @@ pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> V
     check_shapes_within(program, f, params, Given::default().work)
 }
 
-/// The same within a number of instructions, each counted as often as it is looked at: a function
-/// that would take more is taken to be right, and its result may be of any shape. What is found is
-/// wrong in any case. [`check_shapes`] looks at 5,000,000.
+/// Checks the shapes of a function within a number of instructions, each counted as often as it is
+/// visited: a function that would take more is assumed to be right, and its result may be of any
+/// shape. Every reported error is one in any case. [`check_shapes`] visits at most 5,000,000.
 #[must_use]
 pub fn check_shapes_within(
     program: &Program,
@@ -190,8 +190,8 @@ pub fn check_shapes_within(
     all.function(f, (0..n).map(known).collect()).errors
 }
 
-/// The same of some functions, whose parameters are of any shape: each is looked at by itself, all
-/// of them within the same time.
+/// Checks the shapes of several functions, whose parameters are of any shape: each is analyzed by
+/// itself, all of them within the same limit.
 pub(crate) fn check_all_shapes<'a>(
     program: &'a Program,
     functions: impl IntoIterator<Item = FuncId> + 'a,
@@ -207,39 +207,39 @@ pub(crate) fn check_all_shapes<'a>(
     })
 }
 
-/// Calls are followed so deep.
+/// Maximum depth of calls that are analyzed.
 const MAX_DEPTH: usize = 32;
-/// And so many different ones.
+/// Maximum number of different calls that are analyzed.
 const MAX_CALLS: usize = 1000;
 
-/// All blocks are visited so often at most; the chains of what can be known are short.
+/// Maximum number of iterations over all blocks; the lattice has short chains.
 const MAX_ROUNDS: usize = 64;
 
-/// What is found of a call.
+/// Result of the analysis of a call.
 #[derive(Clone, Default)]
 struct Found {
     result: Known,
     errors: Vec<ShapeError>,
 }
 
-/// What is known in one function so far.
+/// State of the data-flow analysis of one function.
 struct Flow {
     known: Vec<Known>,
-    /// What the edges seen so far hand to each block.
+    /// Meet of the arguments of the edges seen so far, for each block.
     entered: Vec<Option<Vec<Known>>>,
     tapes: Tapes,
     errors: Option<Vec<ShapeError>>,
 }
 
-/// What the pushes of a function put on tapes, for each tape and slot.
+/// Abstract values that the pushes of a function put on tapes, for each tape and slot.
 struct Tapes {
     pushed: HashMap<(u32, u32), Known>,
-    /// Where other functions push too, or other calls of this one.
+    /// Slots to which other functions, or other calls of this one, push too.
     foreign: Foreign,
 }
 
-/// The slots that the functions below a function push to; `None` is everywhere, since it calls
-/// itself.
+/// Slots to which the callees of a function push; `None` is all slots, since the function is
+/// recursive.
 type Foreign = Option<Rc<HashSet<(u32, u32)>>>;
 
 impl Tapes {
@@ -247,7 +247,7 @@ impl Tapes {
         Tapes { pushed: HashMap::new(), foreign }
     }
 
-    /// Whether less is known of the slot than before.
+    /// Adds a pushed value to the slot. Returns true if less is known of the slot than before.
     fn push(&mut self, slot: (u32, u32), value: &Known) -> bool {
         let now = match self.pushed.get(&slot) {
             Some(before) => before.clone().meet(value.clone()),
@@ -265,13 +265,13 @@ impl Tapes {
 struct Analysis<'a> {
     program: &'a Program,
     given: &'a Given,
-    /// What is found of a function for what is known of its arguments; nothing while it is being
-    /// found out.
+    /// Results for each function and abstract arguments; empty while the function is being
+    /// analyzed.
     done: HashMap<(FuncId, Vec<Known>), Found>,
-    /// Of the functions that take something from a tape.
+    /// Foreign slots of the functions that pop from a tape.
     foreign: HashMap<FuncId, Foreign>,
     depth: usize,
-    /// Instructions that may still be looked at; without any, nothing more is known.
+    /// Number of instructions that may still be visited; at 0 every value is unknown.
     fuel: usize,
 }
 
@@ -281,7 +281,8 @@ impl<'a> Analysis<'a> {
         Analysis { program, given, done, foreign, depth: 0, fuel: given.work }
     }
 
-    /// Where the functions below push. All of them are walked over, which only what pops is worth.
+    /// Returns the slots to which callees push. All callees are walked over, so this is computed
+    /// only for functions that pop.
     fn foreign(&mut self, f: FuncId) -> Foreign {
         let program = self.program;
         if !program.functions[f].insts.values().any(|inst| matches!(inst.op, Op::Pop { .. })) {
@@ -326,7 +327,7 @@ impl<'a> Analysis<'a> {
         found
     }
 
-    /// What is found of a function, and what is known of it.
+    /// Analyzes a function: returns the result of the call, and the abstract values.
     fn flow(&mut self, id: FuncId, args: &[Known]) -> (Found, Facts) {
         let f = &self.program.functions[id];
         let mut flow = Flow {
@@ -347,7 +348,7 @@ impl<'a> Analysis<'a> {
                 return (Found::default(), Facts { values, ..Facts::default() });
             }
         }
-        // Once more, with what holds on all ways.
+        // Once more, at the fixed point.
         flow.errors = Some(Vec::new());
         self.round(f, &mut flow);
         let reached = f.blocks.iter().filter(|(b, _)| flow.entered[b.index()].is_some());
@@ -360,7 +361,7 @@ impl<'a> Analysis<'a> {
         (Found { result, errors: flow.errors.unwrap_or_default() }, facts)
     }
 
-    /// All blocks that are reached, once: whether anything is known that was not, or not any more.
+    /// Visits all reachable blocks once. Returns true if an abstract value has changed.
     fn round(&mut self, f: &Function, flow: &mut Flow) -> bool {
         let mut changed = false;
         for b in f.blocks.keys() {
@@ -385,7 +386,7 @@ impl<'a> Analysis<'a> {
         changed
     }
 
-    /// One block: whether anything is known that was not, or not any more.
+    /// Visits one block. Returns true if an abstract value has changed.
     fn block(&mut self, f: &Function, b: Block, flow: &mut Flow) -> bool {
         let (block, mut changed) = (&f.blocks[b], false);
         let given = flow.entered[b.index()].iter().flatten();
@@ -454,17 +455,17 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// What is known of an array whose shape a list says.
+/// Returns the abstract array whose shape a list gives.
 fn as_shape(list: &Known) -> Known {
     let Known::Ints(list) = list else { return Known::Any };
     let lengths: Option<Shape> = list.iter().map(|&n| usize::try_from(n).ok()).collect();
     lengths.filter(|lengths| !lengths.is_empty()).map_or(Known::Any, Known::Array)
 }
 
-/// The most errors of a function that are noted, those of what it calls among them.
+/// Maximum number of errors that are recorded for a function, its callees included.
 const MOST_ERRORS: usize = 100;
 
-/// Notes an error once, if errors are asked for.
+/// Records an error once, if errors are collected.
 fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
     if let Some(all) = errors
         && all.len() < MOST_ERRORS
@@ -474,7 +475,7 @@ fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
     }
 }
 
-/// The targets that a block may go on to.
+/// Returns the targets that may be taken, given the known condition.
 fn ways<'f>(end: &'f Terminator, known: &[Known]) -> Vec<&'f super::function::Target> {
     match end {
         Terminator::Branch(c, yes, no) => match known[c.index()] {
@@ -486,7 +487,7 @@ fn ways<'f>(end: &'f Terminator, known: &[Known]) -> Vec<&'f super::function::Ta
     }
 }
 
-/// A comparison of known ints.
+/// Returns the result of a comparison of known ints.
 pub(super) fn compared(op: Compare, a: i64, b: i64) -> Known {
     Known::Bool(op.holds(Some(a.cmp(&b))))
 }

@@ -1,7 +1,8 @@
 //! The op table: one line for every operation on numbers.
 //!
-//! A line says everything about an op; its enum variant, its name in text, the executor's dispatch,
-//! both derivative rules and the law tests are derived by macros that read the table ("readers").
+//! A line defines everything about an op; its enum variant, its name in text, the executor's
+//! dispatch, both derivative rules and the law tests are derived by macros that read the table
+//! ("readers").
 //!
 //! ```text
 //! Div "div" (a, b) -> y: singular = a.quotient(b), [b.recip(), -(y / b)], "The quotient.";
@@ -18,18 +19,18 @@
 //! | section | operands -> result | value is generic over |
 //! |---|---|---|
 //! | `number1`, `number2` | real or complex, all the same -> that | `S: Scalar` |
-//! | `real1`, `real2` | real -> real; may ask for an order | `T: Real`, gives `Result<_, Undecided>` |
+//! | `real1`, `real2` | real -> real; may need an order | `T: Real`, returns `Result<_, Undecided>` |
 //! | `int1`, `int2` | int -> int; `None` on overflow and division by zero | |
 //! | `mixed` | as written | (the executor's one match) |
 //!
 //! Partials are written over references to "numbers that mix with float literals". Two readers
-//! paste them: one over [`N<S>`](crate::scalar::N), which evaluates them on every scalar, and one
-//! over [`Ex`](crate::rules::Ex), which appends instructions to a function under construction. What
-//! has no fixed number type (`lit`, `sign`, `step`, `trunc`, `sigmoid`) comes from
+//! expand them: one over [`N<S>`](crate::scalar::N), which evaluates them on every scalar, and one
+//! over [`Ex`](crate::rules::Ex), which appends instructions to a function under construction.
+//! Functions that fix no number type (`lit`, `sign`, `step`, `trunc`, `sigmoid`) come from
 //! [`rules::Piecewise`](crate::rules::Piecewise).
 //!
 //! # Subgradients and edges
-//! The same on every executor and for every number type:
+//! These hold for every executor and every number type:
 //!
 //! | where | derivative |
 //! |---|---|
@@ -55,16 +56,16 @@
 //! loses it (`-0 + 0 = 0`): so roots in partials are taken of differences, `a - -1` and not
 //! `1 + a`.
 //!
-//! A (co)tangent may be zero because nothing leads there: from the side of an `if` or `select` that
-//! was not taken, from elements that are not read, from inputs that do not move. Nothing is
-//! multiplied with such a zero, however steep the slope is, so that `select(x > 0, y ln(x), 0)` has
-//! the gradient 0 at 0. A zero that a slope of 0 makes is a number like others, and 0 times
-//! infinity is NaN: `cos(sqrt(x))` has no derivative at 0 here, though it has a limit. Which zero
-//! it is, is known before or carried along ([`rules::Reach`](crate::rules::Reach));
-//! `guard(p d, reach)` makes the zero. Where it is known of neither, `scale(p, d)` goes by the
-//! number: through tapes, and of arrays and tuples that functions called give.
+//! A (co)tangent may be zero because no data flow leads there: from the side of an `if` or `select`
+//! that was not taken, from elements that are not read, from inputs that are constant. Such a zero
+//! is never multiplied, however large the slope is, so that `select(x > 0, y ln(x), 0)` has the
+//! gradient 0 at 0. A zero that is due to a slope of 0 is an ordinary number, and 0 times infinity
+//! is NaN: `cos(sqrt(x))` has no derivative at 0 here, though it has a limit. Which of the two a
+//! zero is, is known statically or carried along ([`rules::Reach`](crate::rules::Reach));
+//! `guard(p d, reach)` makes the zero. Where neither is possible, `scale(p, d)` decides by the
+//! number: through tapes, and for arrays and tuples that are results of calls.
 
-/// Hands the table to the macro `$reader`.
+/// Passes the table to the macro `$reader`.
 macro_rules! for_each_op {
     ($reader:path) => {
         $reader! {

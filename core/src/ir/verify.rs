@@ -1,10 +1,10 @@
-//! The verifier: what it means for a program to be well formed.
+//! The verifier: checks that a program is well formed.
 //!
 //! # Invariants
 //! **Functions**
 //! 1. The entry block's parameters are the function's, in number and kind.
 //! 2. No edge leads to the entry block.
-//! 3. Every block ends; what it returns has the result kind.
+//! 3. Every block has a terminator; a returned value has the result kind.
 //!
 //! **Values**
 //!
@@ -16,9 +16,9 @@
 //! 6. Operands and result have the kinds of the op ([`Op::result`]); a call's those of the function
 //!    called.
 //! 7. A tuple's operands are the fields of its kind. An array without operands has an array kind.
-//! 8. An instruction has a result exactly if its op gives one.
+//! 8. An instruction has a result exactly if its op has one.
 //!
-//! These hold of instructions that stand in no block, too.
+//! These hold for instructions that are in no block, too.
 //!
 //! **Edges**
 //!
@@ -28,9 +28,9 @@
 //! **Programs**
 //!
 //! 11. Functions, primitives and rules that are named exist, and every function has a body.
-//! 12. A pullback takes the inputs, the result and its cotangent, and gives a tuple of the
+//! 12. A pullback takes the inputs, the result and its cotangent, and returns a tuple of the
 //!     cotangents of the inputs that have one. A pushforward takes the inputs and their tangents
-//!     and gives the result's.
+//!     and returns the result's.
 //!
 //! **Limits**
 //!
@@ -40,8 +40,8 @@
 //! Passes may rely on all of them and must keep them. In debug builds they are checked between
 //! passes. Wherever a program enters ([`Derivatives`](crate::exec::Derivatives),
 //! [`Bytecode::compile`](crate::exec::Bytecode::compile), the transforms of
-//! [`adjoint`](crate::adjoint), the emitters) what is run of it is [checked](verify_reachable)
-//! first. Cost: O(size log size).
+//! [`adjoint`](crate::adjoint), the emitters) the part of it that is used is
+//! [checked](verify_reachable) first. Cost: O(size log size).
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -54,12 +54,12 @@ use super::{
     print::Line,
 };
 
-/// The limits of invariant 13.
+/// Limits of invariant 13.
 const MAX_TAPES: u32 = 4096;
 const MAX_DEPTH: usize = 256;
 const MAX_LEAVES: usize = 1 << 20;
 
-/// A broken invariant.
+/// Violation of an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}the program is not well formed: in `{function}`{}: {what}", start(*at), parts(*place, text))]
 #[non_exhaustive]
@@ -68,18 +68,17 @@ pub struct Violation {
     pub function: String,
     /// The block.
     pub place: Option<Block>,
-    /// The instruction or the end of the block as it stands in the text, such as
-    /// `v2: real = add v0, v1`.
+    /// Text of the instruction or of the terminator, such as `v2: real = add v0, v1`.
     pub text: Option<String>,
-    /// Where the instruction came from.
+    /// Source position of the instruction.
     pub at: Position,
-    /// Which invariant, by its number in the module's documentation.
+    /// Number of the invariant in the module's documentation.
     pub invariant: u8,
-    /// What is wrong: what is there and what was expected.
+    /// Description: what was found and what was expected.
     pub what: String,
 }
 
-/// `3:5: `, where a place is known.
+/// Formats `3:5: `, if the position is known.
 fn start(at: Position) -> String {
     if at.is_known() { format!("{at}: ") } else { String::new() }
 }
@@ -89,7 +88,7 @@ fn parts(place: Option<Block>, text: &Option<String>) -> String {
     place + &text.as_ref().map(|t| format!(", `{t}`")).unwrap_or_default()
 }
 
-/// Checks a program and returns everything that is wrong with it.
+/// Checks a program and returns all violations.
 #[must_use]
 pub fn verify(program: &Program) -> Vec<Violation> {
     let mut all = Vec::new();
@@ -103,11 +102,11 @@ pub fn verify(program: &Program) -> Vec<Violation> {
     all
 }
 
-/// Checks a function with all that it reaches by calls and rules. Of functions that have no body
-/// yet only what they declare is looked at: who needs the body refuses them.
+/// Checks a function with all that it reaches by calls and rules. Of functions without a body only
+/// the declarations are checked: a user that needs the body rejects them.
 ///
 /// # Errors
-/// The first broken invariant.
+/// The first broken invariant, if any.
 pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation> {
     if program.functions.get(root).is_none() {
         return Err(Violation::of(root.to_string(), 11, format!("{root} does not exist")));
@@ -126,7 +125,7 @@ pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation
             }
         }));
     }
-    // What derivatives call is made by the host too.
+    // Pullbacks and pushforwards of primitives are primitives of the host too.
     let mut work: Vec<PrimitiveId> = primitives.iter().copied().collect();
     while let Some(p) = work.pop() {
         if let Some(violation) = verify_primitive(program, p).into_iter().next() {
@@ -140,10 +139,10 @@ pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation
     Ok(())
 }
 
-/// A name, operands and result.
+/// Name, operands and result of a callee.
 type Signature<'a> = (&'a str, Vec<Kind>, &'a Kind);
 
-/// Invariant 12 of a function.
+/// Checks invariant 12 for a function.
 fn verify_rule(program: &Program, id: FuncId) -> Vec<Violation> {
     let signature = |g: FuncId| {
         let g = program.functions.get(g)?;
@@ -153,7 +152,7 @@ fn verify_rule(program: &Program, id: FuncId) -> Vec<Violation> {
     check_rules(own, rule.pullback, rule.pushforward, signature)
 }
 
-/// Invariant 12 of a primitive.
+/// Checks invariant 12 for a primitive.
 fn verify_primitive(program: &Program, id: PrimitiveId) -> Vec<Violation> {
     let signature = |p: PrimitiveId| {
         let p = program.primitives.get(p)?;
@@ -223,7 +222,7 @@ struct Verifier<'a> {
     at: Position,
 }
 
-/// What of a block is being looked at.
+/// Part of a block that is being checked.
 #[derive(Clone, Copy)]
 enum Place {
     None,
@@ -279,7 +278,7 @@ impl Verifier<'_> {
             (self.line, self.at) = (Place::End, block.end_at);
             self.end(&block.end);
         }
-        // Whoever asks about all instructions meets those that stand nowhere, too.
+        // Analyses that iterate over all instructions also visit those that are in no block.
         for (i, inst) in f.insts.iter().filter(|(i, _)| !listed[i.index()]) {
             (self.block, self.line, self.at) = (None, Place::Inst(i), inst.at);
             self.instruction(inst);
@@ -290,7 +289,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Invariant 13 of kinds.
+    /// Checks invariant 13 for kinds.
     fn sizes(&mut self) {
         let mut seen: HashSet<*const TupleKind> = HashSet::new();
         let kinds = self
@@ -446,11 +445,10 @@ impl Verifier<'_> {
         }
     }
 
-    /// Invariants 4 and 5, once everything else holds.
+    /// Checks invariants 4 and 5, after everything else holds.
     fn dominance(&mut self) {
         let f = self.f;
-        // Where each value is defined: block and place in it; parameters before the first
-        // instruction.
+        // Definition of each value: block and index in it; parameters before the first instruction.
         let mut defined: Vec<Option<(Block, usize)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
             let insts = block.insts.iter().enumerate();
@@ -476,7 +474,7 @@ impl Verifier<'_> {
             uses.extend(block.end.operand().into_iter().chain(args).map(|v| (v, b, last)));
         }
         for (v, b, place) in uses {
-            // Unreachable blocks are dominated by everything that there is.
+            // Unreachable blocks are dominated by every block.
             let unreached = b != ENTRY && tree.parent(b).is_none();
             let fine = defined[v.index()].is_some_and(|(d, after)| {
                 unreached || if d == b { after <= place } else { tree.dominates(d, b) }
@@ -493,10 +491,10 @@ impl Verifier<'_> {
     }
 }
 
-/// Whether a kind stays in the limits; `leaves` is how many it may have.
+/// Returns true if a kind stays within the limits; `leaves` is the number of leaves it may have.
 fn bounded(kind: &Kind, depth: usize, leaves: &mut usize) -> bool {
     let Some(left) = leaves.checked_sub(1) else { return false };
-    // A tuple counts as well, so that many empty ones end too.
+    // A tuple counts as well, so that many empty ones are limited too.
     *leaves = left;
     depth <= MAX_DEPTH && kind.fields().iter().all(|f| bounded(&f.kind, depth + 1, leaves))
 }
@@ -505,11 +503,11 @@ fn shown(kind: Option<&Kind>) -> String {
     kind.map_or("nothing".to_owned(), ToString::to_string)
 }
 
-/// The tree of the dominators, in which one comparison tells who dominates whom.
+/// Dominator tree with preorder and postorder numbers, so that a dominance query is one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct DominatorTree {
     parents: Vec<Option<Block>>,
-    /// For each block when a walk in depth enters it, and when it leaves it.
+    /// Times at which a depth-first search enters and leaves each block.
     spans: Vec<(usize, usize)>,
 }
 
@@ -538,26 +536,26 @@ impl DominatorTree {
         DominatorTree { parents, spans }
     }
 
-    /// The immediate dominator of a block; none of the entry and of what it does not reach.
+    /// Returns the immediate dominator of a block; `None` for the entry and for unreachable blocks.
     pub(crate) fn parent(&self, b: Block) -> Option<Block> {
         self.parents[b.index()]
     }
 
-    /// Whether `a` lies on every path from the entry to `b`.
+    /// Returns true if `a` dominates `b`: it is on every path from the entry to `b`.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
         let (a, b) = (self.spans[a.index()], self.spans[b.index()]);
         a.0 <= b.0 && b.1 <= a.1
     }
 }
 
-/// The immediate dominator of each block; none for the entry and for what it does not reach.
+/// Computes the immediate dominator of each block; `None` for the entry and for unreachable blocks.
 ///
 /// Source: L. Georgiadis, R. Tarjan, R. Werneck, "Finding dominators in practice" (2006):
 /// semidominators as those of T. Lengauer and R. Tarjan, from which the nearest common ancestors
 /// follow.
 fn dominators(f: &Function) -> Vec<Option<Block>> {
     let n = f.blocks.len();
-    // The numbers in which a walk in depth meets the blocks, and where it came from. From here on
+    // Depth-first numbers of the blocks, and their parents in the spanning tree. From here on
     // blocks are numbers.
     let mut number = vec![usize::MAX; n];
     let (mut blocks, mut parents) = (vec![ENTRY], vec![0]);
@@ -599,17 +597,17 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
     dominators
 }
 
-/// The part of a tree of numbers whose semidominators are known.
+/// Link-eval forest of Lengauer and Tarjan, with path compression.
 struct Walk {
     semi: Vec<usize>,
-    /// On the way up to where `up` leads, that with the least semidominator.
+    /// Vertex of least semidominator on the path to the ancestor.
     least: Vec<usize>,
     up: Vec<usize>,
 }
 
 impl Walk {
-    /// Of `v` and those above it with numbers from `first` on, that with the least semidominator.
-    /// Shortens the way.
+    /// Returns the vertex of least semidominator among `v` and its ancestors with numbers from
+    /// `first` on. Compresses the path.
     fn least(&mut self, v: usize, first: usize) -> usize {
         let mut way = Vec::new();
         let mut at = v;
@@ -648,7 +646,7 @@ mod tests {
         f
     }
 
-    /// The blocks that the entry reaches without passing `without`.
+    /// Returns the blocks that the entry reaches without passing `without`.
     fn reached(f: &Function, without: Option<Block>) -> Vec<bool> {
         let mut reached = vec![false; f.blocks.len()];
         let mut work = vec![ENTRY];

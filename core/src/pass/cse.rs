@@ -1,4 +1,4 @@
-//! Common subexpressions: what is written twice is computed once.
+//! Common subexpression elimination: an expression that is written twice is computed once.
 //!
 //! ```text
 //! v2: real = mul v0, v1              v2: real = mul v0, v1
@@ -6,9 +6,9 @@
 //! v4: real = add v2, v3
 //! ```
 //!
-//! Two pure instructions are the same if op, operands and result kind are, sums and products in
-//! either order. The later one goes if the earlier one dominates it. Cost: O(size), times how often
-//! one computation is written in places of which none comes before another.
+//! Two pure instructions are equal if op, operands and result kind are, with sums and products in
+//! either order. The later one is removed if the earlier one dominates it. Cost: O(size), times the
+//! number of equal computations of which none dominates another.
 
 use std::collections::HashMap;
 
@@ -17,10 +17,10 @@ use crate::{
     ir::{DominatorTree, Function, Kind, Number2, Op, compact},
 };
 
-/// What makes two instructions the same.
+/// Key under which two instructions are equal.
 type Key = (Op, Vec<Value>, Kind);
 
-/// Computes once what is written twice.
+/// Removes common subexpressions.
 pub fn cse(f: &mut Function) {
     if !f.is_defined() {
         return;

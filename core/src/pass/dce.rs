@@ -1,4 +1,4 @@
-//! Dead code elimination: drops what nobody uses.
+//! Dead code elimination: drops unused instructions and block parameters.
 //!
 //! ```text
 //! block1(v1: real, v2: real):          block1(v1: real):
@@ -6,13 +6,13 @@
 //!     return v1
 //! ```
 //!
-//! Alive is what a terminator looks at, what has an effect, and what something alive uses; a block
-//! parameter only if it is used itself, so a variable that a loop only carries around goes away.
-//! Everything else is dead until shown otherwise. An instruction that may fail (an index out of
-//! range) is dropped too.
+//! Alive are the operands of terminators, instructions with an effect, and the operands of live
+//! instructions; a block parameter only if it is used itself, so a variable that a loop only
+//! carries around is removed. Everything else is dead until shown otherwise (an optimistic
+//! analysis). An instruction that may fail (an index out of range) is dropped too.
 //!
-//! Pushes and pops stay: they must remain in step. Where the caller knows which tape is being
-//! recorded, dead pops of that tape go, and the caller drops their pushes.
+//! Pushes and pops stay: they must remain in step. If the caller says which tape is being recorded,
+//! dead pops of that tape are removed, and the caller drops their pushes.
 //!
 //! Cost: O(size).
 
@@ -21,7 +21,7 @@ use crate::{
     ir::{Function, Op, compact, remove_trivial_params},
 };
 
-/// Drops what nobody uses. `recording`: a tape whose dead pops may go.
+/// Drops dead code. `recording`: a tape whose dead pops may be removed.
 pub fn dce(f: &mut Function, recording: Option<u32>) {
     if !f.is_defined() {
         return;

@@ -1,5 +1,5 @@
-//! Which values may never come to be: some instruction on the way to them may fail, for all that is
-//! known of shapes.
+//! Failure analysis: values that may never be computed, because an instruction on the path to them
+//! may fail, as far as shapes tell.
 //!
 //! ```text
 //! v3: array<real> = slice v0, v1, v2, v1      v2 is any int: it may lie outside
@@ -7,9 +7,9 @@
 //! v5: int = len v4                            known from shapes, but nothing may take its place
 //! ```
 //!
-//! Calls, primitives and what is popped are never dropped, so what they give is beyond doubt once
-//! it is there. What depends on the data themselves (a singular matrix, an overflow) is always in
-//! doubt.
+//! Calls, primitives and pops are never dropped, so their results are never doubtful once they
+//! exist. An operation that fails depending on the data themselves (a singular matrix, an overflow)
+//! is always doubtful.
 //!
 //! Cost: O(size x depth of loops).
 
@@ -20,7 +20,7 @@ use crate::{
 
 use super::loops::order;
 
-/// For each value whether it is doubtful, from what is known of values.
+/// Computes for each value whether it is doubtful, from the abstract values.
 pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
     let mut doubtful = vec![false; f.kinds.len()];
     let order = order(f);
@@ -48,11 +48,11 @@ pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
     doubtful
 }
 
-/// Whether an instruction may fail on operands that are there.
+/// Returns true if an instruction may fail on operands that do not.
 fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
     let of = |k: usize| inst.args.get(k).map_or(&Known::Any, |v| &known[v.index()]);
     let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
-    // What is known of a result has been found to fit.
+    // A known result has been checked to fit.
     let found = inst.result.is_some_and(|v| known[v.index()] != Known::Any);
     let shapes =
         || inst.args.iter().filter(|v| array(v)).all(|v| known[v.index()].shape().is_some());
@@ -77,16 +77,16 @@ fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
     }
 }
 
-/// Whether the elements of all lists of ints are known.
+/// Returns true if the elements of all lists of ints are known.
 fn lists(f: &Function, inst: &InstData, known: &[Known]) -> bool {
     use crate::ir::Element;
     let list = |v: &&Value| f.kinds[**v] == Kind::Array(Element::Int);
-    // Of these the shape is enough.
+    // For these the shape suffices.
     matches!(inst.op, Op::OnArrays(ArrayOp::Dim | ArrayOp::Shape))
         || inst.args.iter().filter(list).all(|v| matches!(known[v.index()], Known::Ints(_)))
 }
 
-/// Whether an operation fails by the shapes and ints of its operands alone.
+/// Returns true if an operation can fail only because of the shapes and ints of its operands.
 fn fails_by_shapes(op: ArrayOp) -> bool {
     use ArrayOp as A;
     op.moves()

@@ -1,4 +1,4 @@
-//! Constant folding: computes what is constant.
+//! Constant folding: computes ops on constants.
 //!
 //! ```text
 //! v1: real = real 2.0
@@ -22,7 +22,7 @@ use crate::{
 
 use super::Level;
 
-/// Computes what is constant.
+/// Folds constants.
 pub fn fold(f: &mut Function, level: Level) {
     let mut known: HashMap<Value, Op> = HashMap::new();
     let Function { blocks, insts, .. } = f;
@@ -44,7 +44,7 @@ pub fn fold(f: &mut Function, level: Level) {
     }
 }
 
-/// The constant that an op gives for constant operands.
+/// Returns the constant result of an op on constant operands.
 fn value(op: Op, args: &[Op], level: Level) -> Option<Op> {
     let real = |x: f64| Op::Real(Literal(x));
     Some(match (op, args) {
@@ -77,7 +77,7 @@ fn value(op: Op, args: &[Op], level: Level) -> Option<Op> {
     })
 }
 
-/// Whether `y`, which is `a op b` rounded, is `a op b`.
+/// Returns true if `y`, which is `a op b` rounded, equals `a op b`.
 fn is_exact(op: Number2, a: f64, b: f64, y: f64) -> bool {
     if !y.is_finite() {
         return false;

@@ -1,4 +1,4 @@
-//! Puts small functions in place of their calls.
+//! Inlining: replaces calls by the bodies of small functions.
 //!
 //! ```text
 //! block0(v0: real):                       block0(v0: real):
@@ -10,11 +10,10 @@
 //!                                             return v3
 //! ```
 //!
-//! [`merge`](super::merge()) joins the pieces again. Functions that call themselves, directly or
-//! not, stay calls, and so do functions with a rule of their own: their derivative is not that of
-//! their body.
+//! [`merge`](super::merge()) merges the pieces. Recursive functions are not inlined, and neither
+//! are functions with a rule of their own: their derivative is not that of their body.
 //!
-//! Cost: O(size of the function as it is then, and of the call graph once).
+//! Cost: O(final size of the function, and of the call graph once).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,8 +25,8 @@ use crate::{
     ir::{BlockData, Function, InstData, Op, Program, Target, Terminator, compact},
 };
 
-/// Limits of inlining, in instructions. Calls beyond them stay calls: under any limits a program
-/// means the same, to the bit.
+/// Limits of inlining, in instructions. Calls beyond them stay calls: under any limits the results
+/// of a program are the same, to the bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InlineLimits {
@@ -40,48 +39,49 @@ pub struct InlineLimits {
 }
 
 impl Default for InlineLimits {
-    /// [`InlineLimits::new`].
+    /// See [`InlineLimits::new`].
     fn default() -> InlineLimits {
         InlineLimits::new()
     }
 }
 
 impl InlineLimits {
-    /// Callees up to 200 instructions, into functions up to 20,000, and 200,000 in all.
+    /// Creates limits of 200 instructions for callees, 20,000 for functions they are inlined into,
+    /// and 200,000 in all.
     #[must_use]
     pub const fn new() -> InlineLimits {
         InlineLimits { callee: 200, function: 20_000, program: 200_000 }
     }
 
-    /// With another size of [`callee`](InlineLimits::callee).
+    /// Sets the size of the largest [`callee`](InlineLimits::callee).
     #[must_use]
     pub const fn with_callee(self, callee: usize) -> InlineLimits {
         InlineLimits { callee, ..self }
     }
 
-    /// With another size of [`function`](InlineLimits::function).
+    /// Sets the size of the largest [`function`](InlineLimits::function).
     #[must_use]
     pub const fn with_function(self, function: usize) -> InlineLimits {
         InlineLimits { function, ..self }
     }
 
-    /// With another growth of the [`program`](InlineLimits::program).
+    /// Sets the maximum growth of the [`program`](InlineLimits::program).
     #[must_use]
     pub const fn with_program(self, program: usize) -> InlineLimits {
         InlineLimits { program, ..self }
     }
 }
 
-/// How large by inlining what is called once.
+/// Maximum size of a function after inlining callees that are called once.
 const ONCE_GROWTH: usize = 5_000;
 
-/// Inlines the calls in a function whose callees have at most `size` instructions. Whether there
-/// were any.
+/// Inlines the calls in a function whose callees have at most `size` instructions. Returns true if
+/// there were any.
 pub fn inline(program: &mut Program, id: FuncId, size: usize) -> bool {
     inline_but(program, id, &InlineLimits::new().with_callee(size), &mut Recursive::below(id))
 }
 
-/// As [`inline`], with what is known of the functions that call themselves.
+/// Inlines like [`inline`], with the known set of recursive functions.
 pub(super) fn inline_but(
     program: &mut Program,
     id: FuncId,
@@ -96,9 +96,9 @@ pub(super) fn inline_but(
         return false;
     }
     let mut f = program.functions[id].clone();
-    // A call ends its block; what stands behind it goes to a block at the end. That takes its
-    // instructions from the list of the first block when its turn comes, so that many calls in one
-    // block do not move what stands behind them all again and again.
+    // A call ends its block; the instructions after it go to a block at the end. That block takes
+    // its instructions from the list of the first one when it is processed, so that many calls in
+    // one block do not move the instructions after them repeatedly.
     let mut tails: HashMap<Block, (Rc<[Inst]>, usize)> = HashMap::new();
     let mut next = 0;
     while next < f.blocks.len() && grown < limits.function {
@@ -127,7 +127,8 @@ pub(super) fn inline_but(
     true
 }
 
-/// Inlines the calls in a function of what is called there once. Whether there were any.
+/// Inlines the calls in a function of callees that are called there once. Returns true if there
+/// were any.
 pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
     let mut any = false;
     let mut recursive = Recursive::below(id);
@@ -171,8 +172,8 @@ fn is_small(
         && !recursive.contains(program, g)
 }
 
-/// The functions that call themselves, directly or not, among those below one. They are found when
-/// they are first asked for.
+/// Recursive functions among those that a root reaches, directly or mutually recursive. Computed on
+/// first use.
 pub(super) struct Recursive {
     root: FuncId,
     known: Option<HashSet<FuncId>>,
@@ -187,8 +188,8 @@ impl Recursive {
         self.known.get_or_insert_with(|| recursive(program, self.root)).contains(&g)
     }
 
-    /// A function called these before it was changed. Inlining keeps who calls themselves; if a
-    /// call of one of them went away otherwise, it is found out again.
+    /// Updates the set after a function was changed, which called these before. Inlining preserves
+    /// recursion; if a call of a recursive function was removed otherwise, the set is recomputed.
     pub(super) fn changed(&mut self, f: FuncId, before: &Function, after: &Function) {
         let Some(known) = self.known.as_ref().filter(|known| known.contains(&f)) else { return };
         let left: HashSet<FuncId> = after.callees().into_iter().collect();
@@ -198,13 +199,13 @@ impl Recursive {
     }
 }
 
-/// The functions below one that call themselves: those in one strongly connected component with
-/// others, or with a call of their own. O(size).
+/// Computes the functions that `root` reaches and that are recursive: those in a strongly connected
+/// component with others, or with a call of themselves. O(size).
 ///
 /// Source: the algorithm of Kosaraju and Sharir (1981).
 fn recursive(program: &Program, root: FuncId) -> HashSet<FuncId> {
     let (mut order, mut callers) = (Vec::new(), HashMap::<FuncId, Vec<FuncId>>::new());
-    // Also those that only rules lead to.
+    // Functions that only rules reach are included.
     let mut work: Vec<(FuncId, bool)> =
         program.reachable(root).into_iter().map(|f| (f, false)).collect();
     let (mut seen, mut recursive) = (HashSet::new(), HashSet::new());
@@ -238,12 +239,12 @@ fn recursive(program: &Program, root: FuncId) -> HashSet<FuncId> {
     recursive
 }
 
-/// Ends a block with a call, in place of which the callee's blocks stand. The block after them,
-/// which ends as that one did, is yet without the instructions behind the call.
+/// Ends a block with a call, which is replaced by the blocks of the callee. The continuation block,
+/// which gets the terminator of the old one, does not have the instructions after the call yet.
 fn splice(f: &mut Function, block: Block, call: &InstData, callee: &Function) -> Block {
     let first = f.blocks.len();
     let rest = first + callee.blocks.len();
-    // What follows the call.
+    // The continuation of the call.
     let caller = &mut f.blocks[block];
     let after = BlockData {
         params: call.result.into_iter().collect(),
@@ -253,7 +254,7 @@ fn splice(f: &mut Function, block: Block, call: &InstData, callee: &Function) ->
     };
     caller.end = Terminator::Jump(Target::new(Block::new(first), call.args.to_vec()));
     caller.end_at = call.at;
-    // The callee's values get new names.
+    // Renames the values of the callee.
     let base = f.kinds.len();
     for kind in callee.kinds.values() {
         f.new_value(kind.clone());

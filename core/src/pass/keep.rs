@@ -1,5 +1,4 @@
-//! What a tape keeps, round by round, of arrays whose shape alone is asked for on the way back: the
-//! shape.
+//! Replacement of recorded arrays by their shapes, where the adjoint needs the shape alone.
 //!
 //! ```text
 //! v8: array<real> = …                           v8: array<real> = …
@@ -9,9 +8,9 @@
 //! v21: array<real> = like v18, v20              v21: array<real> = like v18, v20
 //! ```
 //!
-//! A loop that writes a row of an array each round would else keep as many copies of it as there
-//! are rounds: what is on a tape is not written in place. This is the last step before a function
-//! is compiled, and no number changes. Cost: O(size).
+//! Otherwise a loop that writes a row of an array in each iteration would keep a copy of it for
+//! each iteration: an array on a tape is not updated in place. This is the last step before a
+//! function is compiled, and no number changes. Cost: O(size).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -25,12 +24,12 @@ use super::{
     specialise::{foreign, slot},
 };
 
-/// The slots of a tape, with what is pushed to and popped from them.
+/// Pushes and pops of a slot of a tape.
 #[derive(Default)]
 struct Slot {
     pushes: Vec<(Block, Inst)>,
     pops: Vec<Value>,
-    /// Whether something that is no array of numbers is among them.
+    /// True if one of the values is not an array of numbers.
     other: bool,
 }
 
@@ -71,8 +70,8 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     });
     let popped: HashSet<Value> =
         slots.values().flat_map(|slot| slot.pops.iter().copied()).collect();
-    // The shape is made where the array is, so that whatever comes before the push may work in its
-    // place.
+    // The shape is computed where the array is defined, so that instructions before the push may
+    // update the array in place.
     let mut after: HashMap<Value, Vec<Inst>> = HashMap::new();
     for (_, push) in slots.into_values().flat_map(|slot| slot.pushes) {
         let (x, at) = (f.insts[push].args[0], f.insts[push].at);
@@ -110,7 +109,7 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     }
 }
 
-/// The values of which more than the shape is asked for.
+/// Returns the values of which more than the shape is used.
 fn used_otherwise(f: &Function) -> HashSet<Value> {
     let mut used = HashSet::new();
     for block in f.blocks.values() {
@@ -133,7 +132,7 @@ fn used_otherwise(f: &Function) -> HashSet<Value> {
     used
 }
 
-/// The block that each value is made in.
+/// Returns the block that defines each value.
 fn homes(f: &Function) -> HashMap<Value, Block> {
     let mut home = HashMap::new();
     for (b, block) in f.blocks.iter() {
@@ -143,8 +142,8 @@ fn homes(f: &Function) -> HashMap<Value, Block> {
     home
 }
 
-/// Whether a block is in a loop in which a value is made: of others one array is kept, however
-/// often.
+/// Returns true if a block is in a loop that holds the definition of a value: otherwise one array
+/// is kept, for any number of iterations.
 fn is_made_in_loop(loops: &Loops, home: &HashMap<Value, Block>, b: Block, v: Value) -> bool {
     let Some(innermost) = loops.innermost[b.index()] else { return false };
     home.get(&v).is_some_and(|home| loops.list[innermost].blocks.contains(home))

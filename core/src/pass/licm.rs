@@ -1,4 +1,4 @@
-//! Loop-invariant motion: what is the same each time round is computed once, before the loop.
+//! Loop-invariant code motion: a loop-invariant computation is moved before the loop.
 //!
 //! ```text
 //! block1(v3: int, v4: real):               v2: real = mul v0, v1
@@ -8,17 +8,18 @@
 //!     v6: real = add v4, v5                    v6: real = add v4, v2
 //! ```
 //!
-//! An instruction moves if its operands come from outside the loop, and if it cannot fail. That is
-//! not all: a loop may run zero times, and a block of it may be passed by. A product that would
-//! never have been computed does no harm by its value, but its pullback multiplies a cotangent of 0
-//! by a factor, and 0 times infinity is NaN. So at the strict level an instruction moves only
+//! An instruction moves if its operands come from outside the loop, and if it cannot fail. That
+//! does not suffice: a loop may run zero times, and a block of it may be skipped, so the motion is
+//! speculative. A product that would not have been computed does no harm by its value, but its
+//! pullback multiplies a cotangent of 0 by a factor, and 0 times infinity is NaN. So at the strict
+//! level an instruction moves only
 //!
-//! - out of a block that every run of the loop passes (a loop from 0 to 10 does run), or
-//! - if its pullback makes 0 of 0 whatever the operands are: sums, and all that `scale` guards.
+//! - out of a block that must execute in every run of the loop (a loop from 0 to 10 does run), or
+//! - if its pullback maps 0 to 0 for all operands: sums, and all that `scale` guards.
 //!
-//! A loop whose only way in comes from a branch gets a block of its own before it, which goes away
-//! if nothing moves there. Inner loops come first, so that what moves out of them moves on. Cost:
-//! O(size x depth of loops).
+//! A loop whose only entry edge comes from a branch gets a preheader, which is removed if nothing
+//! moves there. Inner loops come first, so that instructions that are moved out of them move on.
+//! Cost: O(size x depth of loops).
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +36,7 @@ use super::{
     loops::{Loops, order},
 };
 
-/// Moves what is the same each time round a loop before it.
+/// Moves loop-invariant instructions before their loops.
 pub fn licm(f: &mut Function, level: Level) {
     if !f.is_defined() {
         return;
@@ -65,17 +66,17 @@ pub fn licm(f: &mut Function, level: Level) {
     }
 }
 
-/// What is known of a function while its blocks stay what they are.
+/// Facts about a function that hold while its blocks are unchanged.
 struct Known {
     loops: Loops,
-    /// The place of each block in an order in which definitions come before uses.
+    /// Position of each block in an order in which definitions come before uses.
     place: Vec<usize>,
     edges: Vec<Vec<Edge>>,
-    /// The instruction of each value.
+    /// Instruction that defines each value.
     defined: Vec<Option<Inst>>,
 }
 
-/// Moves what the loops have, inner ones first.
+/// Hoists the invariants of all loops once, inner loops first. Returns true if any moved.
 fn round(f: &mut Function, known: &Known, level: Level) -> bool {
     let loops = &known.loops;
     let mut moved = false;
@@ -98,8 +99,8 @@ fn round(f: &mut Function, known: &Known, level: Level) -> bool {
     moved
 }
 
-/// A new block on the only way into each loop whose old one may go elsewhere too, with the edge
-/// that led there.
+/// Inserts a preheader on the only entry edge of each loop, if that comes from a branch. Returns
+/// the new blocks with the original edges.
 fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
     let (loops, edges) = (Loops::of(f), f.predecessors());
     let mut before = Vec::new();
@@ -120,13 +121,13 @@ fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
     before
 }
 
-/// What moves, in an order in which definitions come before uses.
+/// Returns the instructions to hoist, in an order in which definitions come before uses.
 fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
     let loops = &known.loops;
     let mut inside = loops.list[l].blocks.clone();
     inside.sort_by_key(|b| known.place[b.index()]);
     let mut certain = None;
-    // What varies from turn to turn, and the constants of the loop.
+    // Values that vary from iteration to iteration, and the constants of the loop.
     let mut varies: HashSet<Value> = HashSet::new();
     let mut constants: HashMap<Value, Inst> = HashMap::new();
     for &b in &inside {
@@ -163,7 +164,7 @@ fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
             if !fits {
                 continue;
             }
-            // Constants come along.
+            // Constants are hoisted along with their users.
             moves.extend(inst.args.iter().filter_map(|a| constants.remove(a)));
             moves.push(i);
             varies.remove(&v);
@@ -172,15 +173,15 @@ fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
     moves
 }
 
-/// Whether an instruction may be run where it would not have been run.
+/// Safety of speculation: whether an instruction may be executed where it would not have been.
 enum Motion {
-    /// Yes.
+    /// Safe.
     Free,
     /// It does not fail, but its pullback may make NaN of 0.
     Careful,
-    /// It may fail.
+    /// It may fail, so only a block that must execute allows motion.
     Certain,
-    /// It may fail, or does more than compute.
+    /// It may fail, or has effects.
     None,
 }
 
@@ -205,9 +206,9 @@ fn motion(op: Op) -> Motion {
     }
 }
 
-/// The blocks that every run of a loop passes at least once.
+/// Blocks of a loop that must execute: every run of the loop passes them at least once.
 struct Certain {
-    /// Where a first turn may end: each must come after the block.
+    /// Blocks at which a first iteration may end: a block that dominates all of them must execute.
     ends: Vec<Block>,
 }
 
@@ -226,8 +227,8 @@ impl Certain {
     }
 }
 
-/// Whether the header's condition lets the first turn begin: a comparison of integers known
-/// beforehand.
+/// Returns true if the header's condition is known to hold for the first iteration: a comparison of
+/// constant integers.
 fn runs(f: &Function, known: &Known, l: usize) -> bool {
     let loops = &known.loops;
     let header = loops.list[l].header;

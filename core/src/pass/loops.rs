@@ -1,7 +1,7 @@
-//! Natural loops: where control comes round again.
+//! Natural loops and the loop nest.
 //!
-//! An edge back to a block that dominates its source closes a loop; the loop is what reaches that
-//! source without passing the header.
+//! A back edge, to a block that dominates its source, closes a loop; the loop consists of the
+//! blocks that reach that source without passing the header.
 //!
 //! ```text
 //! block1(i):  branch …, block2, block3     header block1
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Loops of one header are one loop. Two loops are disjoint or one holds the other. A function is
-//! *reducible* if every cycle is such a loop: what programs in text give always is. Cost: O(size x
-//! depth), in memory too: a loop lists its blocks, and which loops hold a block follows from the
-//! smallest one.
+//! *reducible* if every cycle is such a loop: programs in text always are. Cost: O(size x depth),
+//! in memory too: a loop lists its blocks, and the loops that hold a block follow from the
+//! innermost one.
 
 use crate::{
     entity::Block,
@@ -21,32 +21,32 @@ use crate::{
 /// A natural loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
-    /// The block that every way into the loop leads to.
+    /// Header: the block through which every path enters the loop.
     pub header: Block,
-    /// Its blocks, in the order of the function's.
+    /// Blocks, in the order of the function's.
     pub blocks: Vec<Block>,
-    /// The smallest loop around it.
+    /// Innermost loop around it.
     pub parent: Option<usize>,
-    /// When a walk in depth over the loops enters it, and how many it has entered when it leaves
-    /// it.
+    /// Preorder number of the loop in the loop nest, and the end of the range of the numbers of the
+    /// loops in it.
     span: (usize, usize),
 }
 
-/// The loops of a function, outer ones before those in them.
+/// Loop nest of a function, outer loops before inner ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Loops {
     /// The loops.
     pub list: Vec<Loop>,
-    /// For each block the smallest loop that holds it.
+    /// Innermost loop that holds each block.
     pub innermost: Vec<Option<usize>>,
-    /// Whether every cycle of the function is a loop of the list.
+    /// True if every cycle of the function is a loop of the list.
     pub reducible: bool,
-    /// Who dominates whom.
+    /// Dominator tree.
     pub tree: DominatorTree,
 }
 
 impl Loops {
-    /// Finds the loops.
+    /// Finds the natural loops of a function.
     pub(crate) fn of(f: &Function) -> Loops {
         let (n, tree, edges) = (f.blocks.len(), DominatorTree::of(f), f.predecessors());
         let order = order(f);
@@ -54,7 +54,7 @@ impl Loops {
         order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
         let mut list: Vec<Loop> = Vec::new();
         let mut innermost: Vec<Option<usize>> = vec![None; n];
-        // The loop that each block was seen in last.
+        // Loop in which each block was seen last.
         let mut seen = vec![usize::MAX; n];
         let mut reducible = true;
         for &header in &order {
@@ -91,8 +91,8 @@ impl Loops {
         Loops { list, innermost, reducible, tree }
     }
 
-    /// Whether loop `l` holds a block; the loop `None` is the whole function. Blocks that were
-    /// added since are in no loop.
+    /// Returns true if loop `l` holds a block; the loop `None` is the whole function. Blocks that
+    /// were added later are in no loop.
     pub(crate) fn holds(&self, l: Option<usize>, b: Block) -> bool {
         let Some(l) = l else { return true };
         let (start, end) = self.list[l].span;
@@ -100,17 +100,17 @@ impl Loops {
         inner.is_some_and(|inner| (start..end).contains(&self.list[inner].span.0))
     }
 
-    /// The loop of a block.
+    /// Returns the innermost loop of a block.
     pub(crate) fn at(&self, b: Block) -> Option<usize> {
         self.innermost[b.index()]
     }
 
-    /// Whether `a` lies on every path from the entry to `b`.
+    /// Returns true if `a` dominates `b`: it is on every path from the entry to `b`.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
         self.tree.dominates(a, b)
     }
 
-    /// The smallest loop that holds both blocks.
+    /// Returns the innermost loop that holds both blocks.
     pub(crate) fn common(&self, a: Block, b: Block) -> Option<usize> {
         let mut l = self.at(a);
         while !self.holds(l, b) {
@@ -119,8 +119,8 @@ impl Loops {
         l
     }
 
-    /// The outermost loop inside `outer` that holds a block; `None` if the block is directly in
-    /// `outer`.
+    /// Returns the outermost loop inside `outer` that holds a block; `None` if the block is
+    /// directly in `outer`.
     pub(crate) fn child(&self, outer: Option<usize>, b: Block) -> Option<usize> {
         let mut l = self.at(b);
         while l != outer {
@@ -134,7 +134,7 @@ impl Loops {
         None
     }
 
-    /// The edges that leave a loop.
+    /// Returns the edges that leave a loop.
     pub(crate) fn exits(&self, f: &Function, l: usize) -> Vec<Edge> {
         let mut exits = Vec::new();
         for &from in &self.list[l].blocks {
@@ -148,10 +148,10 @@ impl Loops {
     }
 }
 
-/// Numbers loops so that those in a loop come right after it.
+/// Numbers the loops in preorder, so that the loops in a loop directly follow it.
 fn spans(list: &mut [Loop]) {
-    // How many loops each holds, itself counted, and how many of its numbers are given away: outer
-    // loops come first.
+    // Number of loops that each holds, itself included, and how many of its numbers are assigned:
+    // outer loops come first.
     let mut count = vec![1; list.len()];
     for (l, of) in list.iter().enumerate().rev() {
         if let Some(parent) = of.parent {
@@ -170,12 +170,13 @@ fn spans(list: &mut [Loop]) {
     }
 }
 
-/// The blocks that the entry reaches, definitions before uses: reverse postorder.
+/// Returns the reachable blocks in reverse postorder: definitions before uses.
 pub(crate) fn order(f: &Function) -> Vec<Block> {
     reverse_postorder(f.blocks.len(), |b, k| f.blocks[b].end.targets().get(k).map(|t| t.block))
 }
 
-/// Reverse postorder from the first block of any graph, given each block's `k`-th successor.
+/// Computes the reverse postorder from the first block of any graph, given each block's `k`-th
+/// successor.
 pub(crate) fn reverse_postorder(
     n: usize,
     successor: impl Fn(Block, usize) -> Option<Block>,

@@ -1,4 +1,5 @@
-//! Joins blocks that always follow each other, and drops branches that are already decided.
+//! Control-flow simplification: merges blocks that always follow each other, and drops branches
+//! that are already decided.
 //!
 //! ```text
 //! block0:  …; jump block1(v0)             block0:  …; …
@@ -6,8 +7,8 @@
 //! branch true, block1, block2      ->     jump block1
 //! ```
 //!
-//! A block without instructions that only jumps on is skipped, and hands on what it is handed.
-//! Cost: O(size).
+//! A block without instructions that ends in a jump is skipped (jump threading), and its arguments
+//! are passed on. Cost: O(size).
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use crate::{
     ir::{Function, Op, Target, Terminator, compact, remove_trivial_params},
 };
 
-/// Joins blocks and decides branches.
+/// Merges blocks and decides branches.
 pub fn merge(f: &mut Function) {
     if !f.is_defined() {
         return;
@@ -29,7 +30,7 @@ pub fn merge(f: &mut Function) {
     *f = compact(f);
 }
 
-/// Branches on constants, and branches whose ways are the same.
+/// Decides branches on constants, and branches whose targets are the same.
 fn decide(f: &mut Function) {
     let defs = f.definitions();
     let constant = |f: &Function, v: Value| defs[v.index()].map(|i| f.insts[i].op);
@@ -55,7 +56,8 @@ fn decide(f: &mut Function) {
     }
 }
 
-/// Jumps to a block that only jumps on go where that goes. What the block is handed it hands on.
+/// Redirects jumps to an empty block that ends in a jump to the target of that, with the arguments
+/// substituted.
 fn skip(f: &mut Function) {
     let elsewhere = used_elsewhere(f);
     let onward: Vec<Option<(Vec<Value>, Target)>> = (f.blocks.iter())
@@ -73,7 +75,7 @@ fn skip(f: &mut Function) {
         .collect();
     for block in f.blocks.values_mut() {
         for target in block.end.targets_mut() {
-            // A ring of empty blocks is an endless loop: stop after as many steps as there are
+            // A cycle of empty blocks is an endless loop: stop after as many steps as there are
             // blocks.
             for _ in 0..onward.len() {
                 let Some((params, next)) = &onward[target.block.index()] else { break };
@@ -86,8 +88,8 @@ fn skip(f: &mut Function) {
     }
 }
 
-/// For each value whether it is used other than in the arguments of the block that has it as
-/// parameter.
+/// Computes for each value whether it is used other than in the arguments of the block of which it
+/// is a parameter.
 fn used_elsewhere(f: &Function) -> Vec<bool> {
     let mut used = vec![false; f.kinds.len()];
     for block in f.blocks.values() {
@@ -99,7 +101,7 @@ fn used_elsewhere(f: &Function) -> Vec<bool> {
     used
 }
 
-/// A block whose only way in is a plain jump goes to the end of the block that jumps.
+/// Appends a block whose only incoming edge is a jump to the block that jumps.
 fn join(f: &mut Function) {
     let edges = f.predecessors();
     let mut same: HashMap<Value, Value> = HashMap::new();

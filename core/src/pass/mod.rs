@@ -1,21 +1,21 @@
-//! Passes: a function in, a better function with the same meaning out.
+//! Passes: each maps a function to a better function with the same meaning.
 //!
 //! | pass | does |
 //! |---|---|
-//! | [`fold`] | computes what is constant |
-//! | [`simplify`](simplify()) | applies a table of equations |
-//! | [`cse`](cse()) | computes once what is written twice |
-//! | [`shapes`](shapes()) | leaves out what equal shapes make needless |
-//! | [`forward_tape`] | hands a pushed value to its pop where both stand in one block |
-//! | [`inline`](inline()) | puts small functions in place of their calls |
-//! | [`merge`] | joins blocks that always follow each other, and drops branches already decided |
-//! | [`licm`](licm()) | computes before a loop what is the same each time round |
+//! | [`fold`] | folds constants |
+//! | [`simplify`](simplify()) | applies a table of rewrite rules |
+//! | [`cse`](cse()) | eliminates common subexpressions |
+//! | [`shapes`](shapes()) | removes operations that equal shapes make unnecessary |
+//! | [`forward_tape`] | forwards a pushed value to its pop if both are in one block |
+//! | [`inline`](inline()) | inlines small functions |
+//! | [`merge`] | merges blocks that always follow each other, and drops branches already decided |
+//! | [`licm`](licm()) | moves loop-invariant code before the loop |
 //! | [`params`](params()) | drops block parameters that always have the same value |
-//! | [`dce`](dce()) | drops what nobody uses, dead block parameters too |
+//! | [`dce`](dce()) | eliminates dead code, dead block parameters too |
 //!
-//! [`optimize`] runs them in turn until nothing changes; a function that is run on arrays of known
-//! shapes is then specialised. Before the first and after each the verifier runs in debug builds,
-//! so what breaks an invariant is named at once.
+//! [`optimize`] repeats them in order until nothing changes; a function that is run on arrays of
+//! known shapes is then specialized. Before the first and after each the verifier runs in debug
+//! builds, so a pass that breaks an invariant is named at once.
 
 mod cse;
 mod dce;
@@ -51,14 +51,14 @@ use inline::{Recursive, inline_but};
 
 use crate::{entity::FuncId, ir::Program};
 
-/// Which equations hold.
+/// Level of optimization: the set of equations that may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing is changed.
     None,
     /// Every number stays the same to the last bit: IEEE arithmetic with its NaNs, infinities and
-    /// signed zeros, but for which NaN it is, and the signs of zeros that `scale` gives. Constants
-    /// are folded where the result is exact.
+    /// signed zeros, except for the bits of a NaN and the signs of zeros of `scale`. Constants are
+    /// folded where the result is exact.
     #[default]
     Strict,
     /// Equations of real numbers also: `x - x = 0`, `a (1 + b) / (1 + b) = a`. Results may differ
@@ -68,10 +68,10 @@ pub enum Level {
     Algebraic,
 }
 
-/// How often the passes are repeated at most. Each round makes the function smaller or stops.
+/// Maximum number of repetitions of the passes. Each makes the function smaller or is the last.
 const MAX_ROUNDS: usize = 12;
 
-/// Optimises one function of a program.
+/// Optimizes one function of a program.
 pub fn optimize(program: &mut Program, id: FuncId, level: Level) {
     optimize_one(program, id, level, &InlineLimits::new(), &mut Recursive::below(id));
 }
@@ -102,12 +102,12 @@ fn optimize_one(
     }
 }
 
-/// Optimises a function and all that it calls.
+/// Optimizes a function and all that it calls.
 pub fn optimize_all(program: &mut Program, root: FuncId, level: Level) {
     optimize_all_within(program, root, level, &InlineLimits::new());
 }
 
-/// Optimises a function and all that it calls, with limits on inlining.
+/// Optimizes a function and all that it calls, with limits on inlining.
 ///
 /// ```
 /// use ketgrad_core::{pass::{InlineLimits, Level, optimize_all_within}, text::parse_program};
@@ -144,7 +144,7 @@ pub fn optimize_all_within(
 
 type Pass = fn(&mut crate::ir::Function, Level);
 
-/// The passes on one function, in the order in which they help each other.
+/// Passes on one function, in the order in which they help each other.
 const PASSES: [(&str, Pass); 9] = [
     ("merge", |f, _| merge(f)),
     ("params", |f, _| params(f)),
@@ -157,7 +157,7 @@ const PASSES: [(&str, Pass); 9] = [
     ("dce", |f, _| dce(f, None)),
 ];
 
-/// The pass of the given name, for tests that run one alone.
+/// Returns the pass of the given name, for tests that run one alone.
 #[must_use]
 pub fn by_name(name: &str) -> Option<Pass> {
     PASSES.iter().find(|p| p.0 == name).map(|p| p.1)

@@ -1,4 +1,4 @@
-//! Block parameters that always have the same value are that value.
+//! Elimination of block parameters that always have the same value.
 //!
 //! ```text
 //! block1(v1: real, v2: real):                block1(v2: real):
@@ -8,13 +8,13 @@
 //!     jump block1(v4, v5)                        jump block1(v5)
 //! ```
 //!
-//! where the first way into `block1` hands over 0 as well. The search is optimistic: every
-//! parameter is taken to be what the ways seen so far hand over, until another way says otherwise.
-//! So a value that several loops hand round in a ring is found out. Two parameters of a block that
-//! always get the same are one.
+//! where the first edge into `block1` passes 0 as well. The analysis is optimistic: every parameter
+//! is assumed to be the argument of the edges seen so far, until another edge contradicts it. So a
+//! value that several loops carry around in a cycle is found. Two parameters of a block that always
+//! have the same arguments are merged.
 //!
-//! Zeros that cotangents start with, and primal values that loops of an adjoint only carry around,
-//! go away so. Cost: O(edges x parameters x depth of loops).
+//! This removes initial zeros of cotangents, and primal values that loops of an adjoint only carry
+//! around. Cost: O(edges x parameters x depth of loops).
 
 use std::collections::HashMap;
 
@@ -25,14 +25,14 @@ use crate::{
 
 use super::loops::order;
 
-/// What is known about a parameter.
+/// Lattice element of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing yet.
+    /// Not visited yet.
     Unknown,
-    /// Always this, so far.
+    /// The same value on all edges so far.
     Same(Value),
-    /// It varies.
+    /// Different values.
     Varies,
 }
 
@@ -52,7 +52,8 @@ pub fn params(f: &mut Function) {
         for (k, p) in f.blocks[b].params.clone().into_iter().enumerate() {
             let with = match state[p] {
                 State::Same(v) => Some(match ops.get(&v) {
-                    // A constant is made where it is used: its first maker may stand elsewhere.
+                    // A constant is rematerialized where it is used: its first definition may be in
+                    // a block that does not dominate the use.
                     Some(&op) => {
                         let (inst, fresh) =
                             f.new_inst(op, &[], Some(f.kinds[p].clone()), Default::default());
@@ -87,7 +88,7 @@ pub fn params(f: &mut Function) {
     *f = compact(f);
 }
 
-/// The constants; equal ones under the name of the first.
+/// Returns the constants, equal ones under the name of the first.
 fn constants(f: &Function) -> HashMap<Value, Op> {
     let insts = f.blocks.values().flat_map(|b| &b.insts).map(|&i| &f.insts[i]);
     insts.filter(|i| i.op.is_constant()).filter_map(|i| Some((i.result?, i.op))).collect()
@@ -122,7 +123,7 @@ fn states(f: &Function, ops: &HashMap<Value, Op>) -> SideTable<Value, State> {
                         (State::Unknown, State::Varies) => State::Same(arg),
                         (State::Same(v), State::Same(w)) if v == w => now,
                         (State::Same(v), State::Varies) if v == arg => now,
-                        // Itself, handed round.
+                        // The parameter itself, passed around a cycle.
                         (now, State::Varies) if arg == p => now,
                         _ => State::Varies,
                     };

@@ -1,4 +1,5 @@
-//! Shapes: which arrays have the same one, and what need not be done because they do.
+//! Shape equality: classes of arrays of the same shape, and the operations that are unnecessary
+//! because of it.
 //!
 //! ```text
 //! v3: array<real> = mul v1, v1
@@ -8,18 +9,18 @@
 //! v7: array<real> = accumulate v6, v6
 //! ```
 //!
-//! Lengths are known when a program runs, but that two shapes are equal can often be told before:
-//! arrays get *classes*, so that all of one class have one shape wherever they are seen together. A
-//! class is named by the operation that makes the shape and the classes and ints that it depends
-//! on. What comes from elsewhere (parameters, calls, loops, cotangents that grow) has a class of
-//! its own. Where a program is run on arrays of known shapes, a class is its shape.
+//! Lengths are known when a program runs, but equality of shapes often is known statically: arrays
+//! get *classes*, so that all of one class have one shape wherever they are available together. A
+//! class is named by the operation that computes the shape and the classes and ints that it depends
+//! on (value numbering). An array from elsewhere (parameters, calls, loops, cotangents that grow)
+//! has a class of its own. If a program is run on arrays of known shapes, a class is its shape.
 //!
-//! - Summing, spreading or reshaping to the shape that an array has already is left out.
-//! - A number or array that is spread for an operation which would repeat it anyway is not.
+//! - Summing, broadcasting or reshaping to the shape that an array has already is removed.
+//! - The broadcast of a number or array before an operation that broadcasts it anyway is removed.
 //! - The trace of a product of which a factor is transposed anyway is the sum of products of two
 //!   arrays in order.
-//! - Cotangents of one shape are added element by element, which goes together with other such
-//!   operations.
+//! - Cotangents of one shape are added element by element, so that the addition can be fused with
+//!   other such operations.
 //!
 //! No number changes. Cost: O(size).
 
@@ -33,45 +34,46 @@ use crate::{
 
 use super::order;
 
-/// Arrays of one class have one shape.
+/// Class of arrays, all of one shape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct Class(u32);
 
-/// What names a class.
+/// Key of a class.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Key {
-    /// An array that nothing is known of.
+    /// An array of unknown shape.
     Own(Value),
-    /// What is known before it is run.
+    /// A statically known shape.
     Exact(Shape),
-    /// What two shapes broadcast to.
+    /// Broadcast shape of two classes.
     Both(Class, Class),
     /// A shape with length 1 along an axis.
     Reduced(Class, Int),
-    /// What an operation makes of shapes and ints.
+    /// Shape that an operation computes from shapes and ints.
     Made(ArrayOp, Vec<Class>, Vec<Int>),
 }
 
-/// An int, by its value if it is known; a list of ints by its name.
+/// Symbolic int: its value if it is known, else the value of the IR; a list of ints is always the
+/// latter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Int {
     Known(i64),
     Of(Value),
 }
 
-/// The classes of a function's arrays.
+/// Classes of the arrays of a function.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'k> {
-    /// What is known of values, by their numbers.
+    /// Abstract values, by the number of the value.
     known: &'k [Known],
     classes: HashMap<Key, Class>,
     of: HashMap<Value, Class>,
-    /// The key of each class.
+    /// Key of each class.
     keys: Vec<Key>,
 }
 
 impl<'k> Shapes<'k> {
-    /// Finds them, with what is known of values.
+    /// Classifies the arrays of a function, given the abstract values.
     pub(crate) fn of(f: &Function, known: &'k [Known]) -> Shapes<'k> {
         let mut shapes = Shapes { known, ..Shapes::default() };
         for b in order(f) {
@@ -82,7 +84,7 @@ impl<'k> Shapes<'k> {
         shapes
     }
 
-    /// The class of an array.
+    /// Returns the class of an array.
     pub(crate) fn class(&mut self, v: Value) -> Class {
         match self.of.get(&v) {
             Some(class) => *class,
@@ -94,7 +96,7 @@ impl<'k> Shapes<'k> {
         }
     }
 
-    /// The class of an array whose shape is known.
+    /// Returns the class of an array whose shape is known.
     fn exact(&mut self, v: Value) -> Option<Class> {
         let shape = self.known_shape(v)?;
         Some(self.named(Key::Exact(shape)))
@@ -117,7 +119,7 @@ impl<'k> Shapes<'k> {
         &self.keys[class.0 as usize]
     }
 
-    /// Whether arrays of the first class are repeated to the shape of the second.
+    /// Returns true if arrays of the first class are broadcast to the shape of the second.
     fn fits(&self, small: Class, large: Class) -> bool {
         let inside = |of: Class| of == large || self.fits(of, large);
         if let (Key::Exact(small), Key::Exact(large)) = (self.key(small), self.key(large)) {
@@ -138,7 +140,7 @@ impl<'k> Shapes<'k> {
         }
     }
 
-    /// The class whose elements a class has in another shape.
+    /// Returns the class whose elements the arrays of a class have, in another shape.
     fn elements(&self, class: Class) -> Class {
         use ArrayOp as A;
         match self.key(class) {
@@ -151,7 +153,7 @@ impl<'k> Shapes<'k> {
         }
     }
 
-    /// Gives the result of an instruction its class.
+    /// Assigns a class to the result of an instruction.
     fn see(&mut self, f: &Function, inst: &InstData) {
         let Some(v) = inst.result.filter(|&v| is_array(f, v)) else { return };
         if let Some(class) = self.exact(v) {
@@ -165,7 +167,7 @@ impl<'k> Shapes<'k> {
                 classes.into_iter().reduce(|a, b| self.both(a, b))
             }
             Op::Set => Some(self.class(inst.args[0])),
-            // Of a list that says a shape nothing is known.
+            // The shape that a list states is unknown.
             Op::OnArrays(_) if inst.shape_list(f).is_some() => None,
             Op::OnArrays(op) => self.made(f, op, inst, &arrays),
             _ => None,
@@ -202,7 +204,7 @@ impl<'k> Shapes<'k> {
             A::Fft | A::FftBack | A::Simple | A::Spectral => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
             A::SumKeep | A::ShiftKeep | A::NormKeep => self.named(Key::Reduced(first, int(1))),
-            // Where it starts makes no difference.
+            // The start does not matter.
             A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
             A::InsertAxis | A::DropAxis => {
                 let (axis, back) =
@@ -239,12 +241,12 @@ fn known(f: &Function, v: Value) -> Int {
     }
 }
 
-/// Leaves out what shapes make needless.
+/// Removes operations that equal shapes make unnecessary.
 pub fn shapes(f: &mut Function) {
     shapes_of(f, &[]);
 }
 
-/// As [`shapes`], with what is known of values, by their numbers.
+/// Runs [`shapes`] with abstract values, by the number of the value.
 pub(super) fn shapes_of(f: &mut Function, known: &[Known]) {
     if !f.is_defined() || !f.kinds.values().any(|k| matches!(k, Kind::Array(_))) {
         return;
@@ -285,8 +287,8 @@ pub(super) fn shapes_of(f: &mut Function, known: &[Known]) {
     *f = compact(f);
 }
 
-/// `tr(A B)` of a block that transposes one of the factors: the transpose comes first. (What is
-/// written twice then falls to another pass.)
+/// Rewrites `tr(A B)` in a block that transposes one of the factors: the transpose comes first. (A
+/// second transpose is left to CSE.)
 fn traces(f: &mut Function, b: Block) -> bool {
     use ArrayOp as A;
     let insts = f.blocks[b].insts.clone();
@@ -318,7 +320,7 @@ fn traces(f: &mut Function, b: Block) -> bool {
     changed
 }
 
-/// The operand that the result is anyway.
+/// Returns the operand that equals the result.
 fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Value> {
     use ArrayOp as A;
     let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
@@ -329,7 +331,7 @@ fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Va
     (is_array(f, x) && shapes.class(x) == shapes.class(other)).then_some(x)
 }
 
-/// The same result by less.
+/// Returns a cheaper operation with the same result.
 fn shorter(
     f: &Function,
     shapes: &mut Shapes<'_>,
@@ -344,7 +346,7 @@ fn shorter(
                 inst.result.map(|v| &f.kinds[v]),
                 Some(Kind::Array(crate::ir::Element::Int))
             );
-            // Of an array that is little more than zeros, only that need be looked at.
+            // An array that is mostly zeros is reduced to its other elements.
             let part = |v: Value| {
                 let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Embed))?;
                 let count = |v| shapes.known_shape(v).map(|s| s.iter().product::<usize>());

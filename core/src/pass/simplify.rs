@@ -1,14 +1,13 @@
-//! Algebra: a table of equations, applied from left to right.
+//! Algebraic simplification: a table of rewrite rules, applied from left to right.
 //!
 //! ```text
 //! v2: real = neg v1
 //! v3: real = add v0, v2        ->    v3: real = sub v0, v1
 //! ```
 //!
-//! An equation is two terms. A small letter stands for any value, `c` for a constant that is
-//! neither 0 nor infinite nor NaN, `r` for what is not complex, a number for that constant (of
-//! either kind of number; `2i` for an integer), `true` for itself. Sums and products match in
-//! either order.
+//! A rule is two terms. A lower-case letter matches any value, `c` a constant that is neither 0 nor
+//! infinite nor NaN, `r` a value that is not complex, a number that constant (of either kind of
+//! number; `2i` is an integer), `true` itself. Sums and products match in either order.
 //!
 //! The strict equations hold in IEEE arithmetic to the last bit, for NaN, infinities and signed
 //! zeros, and on every other scalar where it is finite: `x * 1` of a dual number at infinity has a
@@ -18,7 +17,7 @@
 //! is another. The algebraic ones hold for real and complex numbers; in floating point they change
 //! roundings and signs of zeros, and what divided by zero may become finite.
 //!
-//! Cost: O(size x equations), each round; a round makes the function simpler or is the last.
+//! Cost: O(size x rules) per iteration; each iteration makes the function simpler or is the last.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -31,7 +30,7 @@ use crate::{
 
 use super::Level;
 
-/// Equations that hold to the last bit.
+/// Rules that hold to the last bit.
 const STRICT: &[(&str, &str)] = &[
     ("(mul r 1)", "r"),
     ("(div r 1)", "r"),
@@ -72,7 +71,7 @@ const STRICT: &[(&str, &str)] = &[
     ("(imul n 1i)", "n"),
 ];
 
-/// Equations of real and complex numbers.
+/// Rules for real and complex numbers.
 const ALGEBRAIC: &[(&str, &str)] = &[
     ("(add x 0)", "x"),
     ("(mul x 1)", "x"),
@@ -103,17 +102,17 @@ const ALGEBRAIC: &[(&str, &str)] = &[
     ("(pow x 2)", "(mul x x)"),
 ];
 
-/// How often the table is applied at most.
+/// Maximum number of times the table is applied.
 const MAX_ROUNDS: usize = 8;
 
-/// Applies the equations of a level.
+/// Applies the rules of a level.
 pub fn simplify(f: &mut Function, level: Level) {
     let tables: &[&[(&str, &str)]] = match level {
         Level::None => return,
         Level::Strict => &[STRICT],
         Level::Algebraic => &[STRICT, ALGEBRAIC],
     };
-    // The name of the outermost op leads to its equations.
+    // The name of the outermost op is the index of its rules.
     let mut equations: HashMap<String, Vec<(Term, Term)>> = HashMap::new();
     for (left, right) in tables.iter().flat_map(|t| t.iter()) {
         if let (Some(Term::Op(name, args)), Some(right)) = (term(left), term(right)) {
@@ -146,7 +145,7 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
             {
                 let array = matches!(f.kinds[result], Kind::Array(_));
                 for (left, right) in list {
-                    // What is left out may have been what gave an array its shape.
+                    // The removed operand may have given an array its shape.
                     if array && !left.letters().is_subset(&right.letters()) {
                         continue;
                     }
@@ -184,7 +183,7 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
             }
             v
         });
-        // What was replaced is dead; only pure instructions were.
+        // Replaced instructions are dead; only pure ones were replaced.
         for block in f.blocks.values_mut() {
             block.insts.retain(|&i| f.insts[i].result.is_none_or(|v| !same.contains_key(&v)));
         }
@@ -193,7 +192,7 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
     changed
 }
 
-/// Tuples and arrays just made, whose parts are known.
+/// Simplifies operations on tuples and arrays whose construction is known.
 fn structural(f: &Function, defs: &[Option<Inst>], inst: &InstData) -> Option<Value> {
     let maker = |v: Value| defs[v.index()].map(|i| &f.insts[i]);
     let int = |v: Value| match maker(v)?.op {
@@ -215,7 +214,7 @@ fn structural(f: &Function, defs: &[Option<Inst>], inst: &InstData) -> Option<Va
     }
 }
 
-/// One side of an equation.
+/// Pattern: one side of a rule.
 #[derive(Clone, Debug)]
 enum Term {
     Any(char),
@@ -226,7 +225,7 @@ enum Term {
 }
 
 impl Term {
-    /// The names of the values in it.
+    /// Returns the names of its variables.
     fn letters(&self) -> BTreeSet<char> {
         match self {
             Term::Any(name) => BTreeSet::from([*name]),
@@ -236,7 +235,7 @@ impl Term {
     }
 }
 
-/// Reads a term. `None` if it is none; a test reads all of the table.
+/// Parses a term. `None` if it cannot be parsed; a test parses the whole table.
 fn term(text: &str) -> Option<Term> {
     fn parse(tokens: &mut std::vec::IntoIter<String>) -> Option<Term> {
         let token = tokens.next()?;
@@ -264,7 +263,7 @@ fn term(text: &str) -> Option<Term> {
     parse(&mut tokens.into_iter())
 }
 
-/// The values that the letters of an equation stand for; there are few.
+/// Substitution: the values that are bound to the variables of a rule; there are few.
 #[derive(Clone, Debug, Default)]
 struct Names(SmallVec<[(char, Value); 4]>);
 
@@ -272,7 +271,7 @@ impl Names {
     fn get(&self, name: char) -> Option<Value> {
         self.0.iter().find(|n| n.0 == name).map(|n| n.1)
     }
-    /// What a letter stands for, which is this value if it is new.
+    /// Returns the value of a variable, which is bound to the given one if it is free.
     fn get_or(&mut self, name: char, value: Value) -> Value {
         self.get(name).unwrap_or_else(|| {
             self.0.push((name, value));
@@ -281,7 +280,7 @@ impl Names {
     }
 }
 
-/// The number that a value is.
+/// Returns the number that a value is.
 fn number(f: &Function, defs: &[Option<Inst>], v: Value) -> Option<f64> {
     let inst = &f.insts[defs[v.index()]?];
     match inst.op {
@@ -303,7 +302,7 @@ fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &m
             }
             names.get_or(*name, v) == v
         }
-        // A negative zero is another number.
+        // A negative zero is a different number.
         Term::Number(x) => number(f, defs, v)
             .is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative()),
         Term::Int(n) => inst().is_some_and(|i| i.op == Op::Int(*n)),
@@ -333,7 +332,7 @@ fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &m
     }
 }
 
-/// Makes the instructions of a term and returns its value.
+/// Appends the instructions of a term and returns its value.
 fn build(
     f: &mut Function,
     term: &Term,
@@ -361,7 +360,7 @@ fn build(
         Term::Bool(b) => push(f, Op::Bool(*b), &[], Kind::Bool),
         Term::Op(name, args) => {
             let op = Op::by_name(name)?;
-            // Inner numbers are of the kind of the operation: complex in a complex sum, real below
+            // Inner numbers have the kind of the operation: complex in a complex sum, real below
             // `promote`.
             let inner = match op {
                 Op::Mixed(_) => Kind::Real,

@@ -1,5 +1,5 @@
-//! What becomes needless where shapes are known: for a function that is run on arrays of certain
-//! shapes.
+//! Specialization to known shapes (partial evaluation), for a function that is run on arrays of
+//! certain shapes.
 //!
 //! ```text
 //! v4: array<real> = sum_like v2, v3     both [14]             (v4 becomes v2)
@@ -8,12 +8,12 @@
 //! ```
 //!
 //! - Ints and truth values that follow from shapes are constants, so branches on them are decided.
-//!   But what may fail on the way to an array (a slice from a place that is not known) is not left
-//!   out by asking for its shape.
-//! - An operation that gives an array the shape that it has is left out.
-//! - Where only the shape of an array is read, it may be any of that shape: zeros made once, at the
+//!   But an operation on the path to an array that may fail (a slice with an unknown start) is not
+//!   removed because only its shape is read.
+//! - An operation that gives an array the shape that it has is removed.
+//! - If only the shape of an array is read, it may be any of that shape: zeros made once, at the
 //!   start.
-//! - What nobody takes from a tape any more is not put there.
+//! - A value that is never popped from a tape is not pushed.
 //!
 //! No number changes. Cost: O(size).
 
@@ -32,11 +32,11 @@ use super::{
     Level, MAX_ROUNDS, check, failures::doubtful, inline::inline_once, optimize, shapes::shapes_of,
 };
 
-/// The most elements of an array that is made for its shape.
+/// Maximum number of elements of an array that is made for its shape.
 const SMALL: usize = 4096;
 
-/// Optimises a function that is run by itself, on arguments of which this is known; it has been
-/// optimised for all.
+/// Specializes a function that is run by itself, given the abstract values of its arguments; it has
+/// been optimized for all shapes.
 pub(crate) fn optimize_for(
     program: &mut Program,
     id: FuncId,
@@ -62,7 +62,7 @@ pub(crate) fn optimize_for(
     }
 }
 
-/// Leaves out what is needless, from what is known of values. Whether there was anything.
+/// Removes operations that the abstract values make unnecessary. Returns true if there were any.
 fn leave_out(program: &mut Program, id: FuncId, known: &[Known], limit: usize) -> bool {
     let foreign = foreign(program, id);
     let f = &mut program.functions[id];
@@ -114,7 +114,7 @@ fn constant(known: &Known) -> Option<Op> {
     }
 }
 
-/// The operand that the result is anyway.
+/// Returns the operand that equals the result.
 fn needless(f: &Function, inst: &InstData, known: &[Known]) -> Option<Value> {
     use ArrayOp as A;
     let of = |v: Value| known.get(v.index()).and_then(Known::shape);
@@ -122,7 +122,8 @@ fn needless(f: &Function, inst: &InstData, known: &[Known]) -> Option<Value> {
     match inst.op {
         Op::OnArrays(op @ (A::Reshape | A::Slice)) if matches!(f.kinds[x], Kind::Array(_)) => {
             let (from, to) = (of(x)?, of(inst.result?)?);
-            // All of an axis begins at 0; anything else is an error, which must be seen.
+            // A slice of a whole axis starts at 0; any other start is an error, which must be
+            // reported.
             let fits = op == A::Reshape || known[inst.args[2].index()] == Known::Int(0);
             (from == to && fits).then_some(x)
         }
@@ -135,7 +136,7 @@ fn needless(f: &Function, inst: &InstData, known: &[Known]) -> Option<Value> {
     }
 }
 
-/// The operand of which only the shape is read.
+/// Returns the operand of which only the shape is read.
 fn shape_of(op: Op) -> Option<usize> {
     use ArrayOp as A;
     match op {
@@ -145,7 +146,7 @@ fn shape_of(op: Op) -> Option<usize> {
     }
 }
 
-/// Lets zeros made at the start stand for arrays of which only the shape is read.
+/// Replaces arrays of which only the shape is read by zeros that are made at the start.
 fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -> bool {
     let early: HashSet<Value> = {
         let entry = &f.blocks[ENTRY];
@@ -180,7 +181,7 @@ fn hollow(f: &mut Function, of: impl Fn(Value) -> Option<Shape>, limit: usize) -
     !made.is_empty()
 }
 
-/// Zeros of a shape; `None` for ints, which nothing spreads.
+/// Appends zeros of a shape; `None` for ints, which are never broadcast.
 fn zeros(f: &mut Function, shape: &[usize], kind: &Kind, first: &mut Vec<Inst>) -> Option<Value> {
     let Kind::Array(element @ (Element::Real | Element::Complex)) = kind else { return None };
     let mut push = |op: Op, args: &[Value], kind: Kind| {
@@ -203,7 +204,7 @@ fn zeros(f: &mut Function, shape: &[usize], kind: &Kind, first: &mut Vec<Inst>) 
     push(Op::OnArrays(ArrayOp::Reshape), &[vector, list], kind.clone())
 }
 
-/// The slots of tapes that other functions use, and other calls of this one.
+/// Returns the slots of tapes that other functions, or other calls of this one, use.
 pub(super) fn foreign(program: &Program, id: FuncId) -> Option<HashSet<(u32, u32)>> {
     let mut others = HashSet::new();
     let mut work = program.functions[id].callees();
@@ -225,8 +226,8 @@ pub(super) fn slot(op: Op) -> Option<(u32, u32)> {
     }
 }
 
-/// Drops the pushes and pops of slots that this function pushes to and pops from and of which
-/// nobody uses what is popped.
+/// Drops the pushes and pops of slots that only this function uses and whose popped values are
+/// unused.
 fn forget(f: &mut Function, foreign: &Option<HashSet<(u32, u32)>>) -> bool {
     let Some(foreign) = foreign else { return false };
     let mut read = vec![false; f.kinds.len()];
@@ -237,7 +238,7 @@ fn forget(f: &mut Function, foreign: &Option<HashSet<(u32, u32)>>) -> bool {
         let handed = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
         handed.for_each(|v| read[v.index()] = true);
     }
-    // For each slot whether it is pushed to, popped from, and whether that is used.
+    // For each slot, whether it is pushed to, popped from, and whether popped values are used.
     let mut slots: HashMap<(u32, u32), [bool; 3]> = HashMap::new();
     for &i in &listed {
         let inst = &f.insts[i];

@@ -1,4 +1,5 @@
-//! Hands a pushed value to its pop where both stand in one block.
+//! Store-to-load forwarding on tapes: replaces a pop by the pushed value where both are in one
+//! block.
 //!
 //! ```text
 //! push.0.3 v1
@@ -6,12 +7,12 @@
 //! v5: real = pop.0.3        ->    (v5 becomes v1; the push and the pop are gone)
 //! ```
 //!
-//! After a primal and its adjoint are inlined into a gradient, everything that was recorded in
-//! straight-line code meets its reader here, and the tape is left to loops.
+//! After a primal and its adjoint are inlined into a gradient, values that were recorded in
+//! straight-line code are forwarded to their uses here, and only loops still use the tape.
 //!
-//! Relies on: pushes and pops of a tape nest, so a pop takes what the latest push left. A push and
-//! a pop are removed together, and only if they are of one slot and nothing between them touches
-//! the tape. Cost: O(size).
+//! Relies on: pushes and pops of a tape nest, so a pop returns the value of the latest push. A push
+//! and a pop are removed together, and only if they are of one slot and no instruction between them
+//! uses the tape. Cost: O(size).
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +21,7 @@ use crate::{
     ir::{Function, Op, compact},
 };
 
-/// Hands pushed values to pops within blocks.
+/// Forwards pushed values to pops within blocks.
 pub fn forward_tape(f: &mut Function) {
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut gone: HashSet<Inst> = HashSet::new();

@@ -1,4 +1,4 @@
-//! The rules of the [table of array operations](crate::ir::arrays).
+//! Rules of the [table of array operations](crate::ir::arrays).
 //!
 //! With `B` for the cotangent of the result `Y`, and `^H` for the conjugate transpose:
 //!
@@ -26,11 +26,11 @@
 //! | `L(A, E)` | `M(A^H, E^H, Y_bar)`, `L(A^H, Y_bar)` | `M(A, E, A_dot) + L(A, E_dot)` |
 //!
 //! `P(X)` is the lower triangle of `X` with half its diagonal; `U(X)` is the upper triangle plus
-//! the adjoint of what is below, `S(X)` the upper triangle plus its adjoint, both with the real
-//! part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular values,
-//! `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where what is divided by is exactly 0:
-//! vectors of equal values are some basis of a space that alone is defined, and carry nothing of
-//! each other (see [`eigen`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`,
+//! the adjoint of the strictly lower one, `S(X)` the upper triangle plus its adjoint, both with the
+//! real part of the diagonal alone. `F_ij = 1 / (w_j - w_i)` of eigenvalues or singular values,
+//! `G_ij = 1 / (s_j + s_i)`; both are 0, as is `1 / s`, where the divisor is exactly 0: vectors of
+//! equal values are some basis of a space that alone is defined, and carry nothing of each other
+//! (see [`eigen`] for where that is right). `K = F . (P + P^H)`, `L = G . (P - P^H)`,
 //! `D = (A_dot V - U P) / s`, `E = (A_dot^H U - V P^H) / s`,
 //! `P_bar = diag(s_bar) + (M + M^H + N - N^H) / 2`, `M = F . (U^H U_bar + V^H V_bar)`,
 //! `N = G . (U^H U_bar - V^H V_bar)`, `X = (U_bar - U U^H U_bar) / s`,
@@ -56,7 +56,7 @@ use super::{
     reach::everywhere,
 };
 
-/// Short forms of what the rules emit.
+/// Builder of rules, with short names for the operations that they emit.
 pub(super) struct Rule<'b> {
     pub(super) b: &'b mut FunctionBuilder,
 }
@@ -87,7 +87,7 @@ impl Rule<'_> {
     pub(super) fn conj(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Conj, &[x]) } else { x }
     }
-    /// The real part, as what it was.
+    /// Emits the real part, in the kind of `x`.
     pub(super) fn real_part(&mut self, x: Value) -> Value {
         if !self.is_complex(x) {
             return x;
@@ -95,16 +95,16 @@ impl Rule<'_> {
         let re = self.b.mixed(Mixed::Re, &[x]);
         self.b.mixed(Mixed::Promote, &[re])
     }
-    /// `i im x` of a complex number.
+    /// Emits `i im x` of a complex number.
     fn imaginary_part(&mut self, x: Value) -> Value {
         let re = self.real_part(x);
         self.sub(x, re)
     }
-    /// A real number as one of the kind of the elements of `x`.
+    /// Converts a real number to the kind of the elements of `x`.
     fn as_in(&mut self, real: Value, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[real]) } else { real }
     }
-    /// A constant that fits the elements of `x`.
+    /// Emits a constant of the kind of the elements of `x`.
     pub(super) fn lit(&mut self, c: f64, x: Value) -> Value {
         let kind = self.b.kind(x).clone();
         self.b.number(c, &kind)
@@ -116,7 +116,7 @@ impl Rule<'_> {
     pub(super) fn dim(&mut self, x: Value, axis: Value) -> Value {
         self.on(ArrayOp::Dim, &[x, axis])
     }
-    /// The lower triangle with half the diagonal.
+    /// Emits the lower triangle with half the diagonal.
     fn half_lower(&mut self, x: Value) -> Value {
         let zero = self.b.int(0);
         let lower = self.on(ArrayOp::Tril, &[x, zero]);
@@ -126,20 +126,20 @@ impl Rule<'_> {
         let half = self.on(ArrayOp::DiagonalMatrix, &[half]);
         self.sub(lower, half)
     }
-    /// A vector of n as a column, a matrix as it is.
+    /// Reshapes a vector of n to a column; a matrix stays.
     fn columns(&mut self, x: Value, rows: Value) -> Value {
         let rest = self.b.int(-1);
         let shape = self.b.inst(Op::Array, &[rows, rest], Kind::Array(Element::Int));
         self.on(ArrayOp::Reshape, &[x, shape])
     }
-    /// `X Y^H` of vectors or of matrices with as many rows as `a` has.
+    /// Emits `X Y^H` of vectors or of matrices with as many rows as `a` has.
     pub(super) fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let (x, y) = (self.columns(x, rows), self.columns(y, rows));
         self.on(ArrayOp::MatMulNh, &[x, y])
     }
-    /// `A X` of a matrix and a vector or a matrix, in the shape of `x`.
+    /// Emits `A X` of a matrix and a vector or a matrix, in the shape of `x`.
     pub(super) fn apply(&mut self, a: Value, x: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
@@ -147,13 +147,13 @@ impl Rule<'_> {
         let product = self.on(ArrayOp::MatMul, &[a, columns]);
         self.on(ArrayOp::Like, &[product, x])
     }
-    /// `1 / (w_j - w_i)` of a row, 0 where they are equal.
+    /// Emits `1 / (w_j - w_i)` of a row, 0 where they are equal.
     pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
         let column = self.on(ArrayOp::Transpose, &[w]);
         let gaps = self.sub(w, column);
         self.inverse_or_zero(gaps)
     }
-    /// `1 / x` of an array of numbers without imaginary parts, 0 where they are 0.
+    /// Emits `1 / x` of an array of numbers without imaginary parts, 0 where they are 0.
     pub(super) fn inverse_or_zero(&mut self, x: Value) -> Value {
         let re = if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x };
         let sign = self.b.inst(Op::Real1(Real1::Sign), &[re], Kind::Array(Element::Real));
@@ -443,20 +443,21 @@ pub(super) fn pull(
     }))
 }
 
-/// All but the last along an axis of what is one longer than `x`.
+/// Emits all but the last element along an axis of an array that is one longer than `x`.
 fn before_last(r: &mut Rule<'_>, y: Value, x: Value, axis: Value) -> Value {
     let (zero, n) = (r.b.int(0), r.dim(x, axis));
     r.on(ArrayOp::Slice, &[y, axis, zero, n])
 }
 
-/// `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a linear
-/// recurrence. Turned round it is a recurrence itself.
+/// Emits `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a
+/// linear recurrence. Reversed, it is a recurrence itself.
 fn adjoint_recurrence(r: &mut Rule<'_>, a: Value, bar: Value, axis: Value) -> Value {
     let one = r.b.int(1);
     let turned = r.conj(a);
     let turned = r.on(ArrayOp::Flip, &[turned, axis]);
     let bar = r.on(ArrayOp::Flip, &[bar, axis]);
-    // The first factor meets a zero, so that any number will do: a zero, put before the others.
+    // The first factor multiplies a zero, so that any number will do: a zero, prepended to the
+    // others.
     let shifted = r.on(ArrayOp::Embed, &[turned, bar, axis, one]);
     let factors = before_last(r, shifted, a, axis);
     let terms = before_last(r, bar, a, axis);

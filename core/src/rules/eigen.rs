@@ -1,15 +1,15 @@
-//! The rules of eigenvalues and eigenvectors, and what they share with those of singular values,
-//! where values are equal.
+//! Rules of eigenvalues and eigenvectors, and the parts they share with those of singular values,
+//! where values are degenerate.
 //!
-//! The vectors of equal values are some basis of a space. What takes no notice of which, such as
-//! `V V^H` or the sum of a function of the values, has derivatives. These come out right where the
-//! vectors carry nothing of each other, if
+//! The vectors of equal values are some basis of an eigenspace. A function that does not depend on
+//! the basis, such as `V V^H` or the sum of a function of the values, has derivatives. These are
+//! right where the vectors carry nothing of each other, if
 //!
 //! - forward mode takes those vectors between which the tangent is diagonal
 //!   ([`ArrayOp::EigenAlong`]);
-//! - reverse mode meets either the values or the vectors. Of both together, as in
-//!   `V diag(g(w)) V^H`, it has to know `g'`, as it does of a product that is marked
-//!   ([`ArrayOp::Spectral`]), and else gives NaN ([`Rule::nan_for_degenerate_pairs`]);
+//! - reverse mode reaches either the values or the vectors. For both together, as in
+//!   `V diag(g(w)) V^H`, it has to know `g'`, as it does for a product that is marked
+//!   ([`ArrayOp::Spectral`]), and else returns NaN ([`Rule::nan_for_degenerate_pairs`]);
 //! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it
 //!   NaN.
 
@@ -24,14 +24,14 @@ impl Rule<'_> {
     fn real(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x }
     }
-    /// 1 where a real number is not zero, 0 where it is.
+    /// Emits 1 where a real number is not zero, 0 where it is.
     fn is_there(&mut self, x: Value) -> Value {
         let kind = self.b.kind(x).clone();
         let sign = self.b.inst(Op::Real1(Real1::Sign), &[x], kind);
         self.mul(sign, sign)
     }
-    /// Zeros with derivatives that are 0, too, but NaN where a number is 0 and what leads back to
-    /// it is not.
+    /// Emits zeros with derivatives that are 0, too, but NaN where a number is 0 and its cotangent
+    /// is reached.
     pub(super) fn kinks(&mut self, x: Value, x_bar: Value) -> Value {
         let [x, bar] = [x, x_bar].map(|x| self.real(x));
         let kind = self.b.kind(x).clone();
@@ -47,12 +47,12 @@ impl Rule<'_> {
         let one = self.lit(1.0, there);
         self.sub(one, there)
     }
-    /// NaN where a real number is not zero, 0 where it is.
+    /// Emits NaN where a real number is not zero, 0 where it is.
     fn nan_if(&mut self, x: Value) -> Value {
         let nan = self.lit(f64::NAN, x);
         self.b.number2(Number2::Scale, nan, x)
     }
-    /// Of a row of numbers: 1 for each two that are equal, 0 for each one with itself.
+    /// Emits, for a row of numbers, 1 for each pair of equal ones, 0 for each one with itself.
     fn degenerate_pairs(&mut self, w: Value) -> Value {
         let w = self.real(w);
         let column = self.on(A::Transpose, &[w]);
@@ -62,9 +62,9 @@ impl Rule<'_> {
         let diagonal = self.on(A::DiagonalMatrix, &[diagonal]);
         self.sub(equal, diagonal)
     }
-    /// Factors of pairs of vectors; NaN for two of equal values, if something leads back both to
-    /// one of these values and to one of the vectors. The reaches are a row of those of the values,
-    /// and matrices of those of the vectors.
+    /// Emits factors of pairs of vectors; NaN for two of equal values, if both one of these values
+    /// and one of the vectors are reached. The reaches are a row of those of the values, and
+    /// matrices of those of the vectors.
     pub(super) fn nan_for_degenerate_pairs(
         &mut self,
         factors: Value,
@@ -82,13 +82,13 @@ impl Rule<'_> {
         let doubtful = self.mul(equal, both);
         self.nan_where(factors, doubtful)
     }
-    /// Factors of pairs of vectors; NaN for two of equal values.
+    /// Emits factors of pairs of vectors; NaN for two of equal values.
     pub(super) fn nan_for_all_degenerate_pairs(&mut self, factors: Value, w: Value) -> Value {
         let equal = self.degenerate_pairs(w);
         self.nan_where(factors, equal)
     }
-    /// `1 / s` of a row for a matrix of these sides, if they differ; NaN of a 0 if something leads
-    /// back both to it and to its vectors.
+    /// Emits `1 / s` of a row for a matrix of these sides, if they differ; NaN for a 0 if both it
+    /// and its vectors are reached.
     pub(super) fn nan_at_zero(
         &mut self,
         inverse: Value,
@@ -108,7 +108,7 @@ impl Rule<'_> {
         let doubtful = self.mul(doubtful, longer);
         self.nan_where(inverse, doubtful)
     }
-    /// The reaches of values, and of their vectors, as real rows.
+    /// Joins the reaches of values, and of their vectors, as real rows.
     fn together(&mut self, of_values: Value, of_vectors: &[Value]) -> [Value; 2] {
         let zero = self.b.int(0);
         let sums: Vec<Value> =
@@ -122,19 +122,19 @@ impl Rule<'_> {
             if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[undefined]) } else { undefined };
         self.add(x, undefined)
     }
-    /// A decomposition for what is derived from it: see [`A::Simple`].
+    /// Emits a decomposition for use by its derivatives: see [`A::Simple`].
     pub(super) fn simple(&mut self, y: Value, simple: Simple) -> Value {
         let k = self.b.int(simple as i64);
         self.on(A::Simple, &[y, k])
     }
 }
 
-/// What makes gradients NaN that lead back through `simple`.
+/// Condition that makes gradients NaN which lead back through `simple`.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Simple {
-    /// Equal eigenvalues, of whose vectors something is used.
+    /// Equal eigenvalues, if one of their vectors is used.
     EigenUsed = 0,
-    /// Equal singular values, or one that is 0, of whose vectors something is used.
+    /// Equal singular values, or one that is 0, if one of their vectors is used.
     SvdUsed = 1,
     /// Equal eigenvalues.
     Eigen = 2,
@@ -142,14 +142,14 @@ pub(super) enum Simple {
     Svd = 3,
 }
 
-/// Values, and vectors as columns, of what `eigen` gives or of what stands in its place.
+/// Splits the result of `eigen`, or its replacement, into values, and vectors as columns.
 fn split(r: &mut Rule<'_>, y: Value, n: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let w = r.on(A::Slice, &[y, zero, zero, one]);
     (w, r.on(A::Slice, &[y, zero, one, n]))
 }
 
-/// `(X + X^H) / 2`
+/// Emits `(X + X^H) / 2`.
 fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
     let h = r.adjoint(x);
     let sum = r.add(x, h);
@@ -157,8 +157,8 @@ fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
     r.mul(sum, half)
 }
 
-/// The cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach of the
-/// result for the former.
+/// Emits the cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach
+/// of the result for the former.
 pub(super) fn pull_eigen(
     r: &mut Rule<'_>,
     x: Value,
@@ -190,7 +190,8 @@ pub(super) fn pull_eigen(
     hermitian(r, t)
 }
 
-/// The tangent of `eigen`; of `eigen_along` where that is derived along another direction.
+/// Emits the tangent of `eigen`; of `eigen_along` where that is differentiated along another
+/// direction.
 pub(super) fn push_eigen(
     r: &mut Rule<'_>,
     x: Value,
@@ -222,7 +223,7 @@ pub(super) fn push_eigen(
     r.on(A::Concat, &[w_dot, v_dot, zero])
 }
 
-/// What leads back through `simple`.
+/// Emits the cotangent that flows back through `simple`.
 pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, there: Value) -> Value {
     let k = match r.b.maker(k) {
         Some((Op::Int(k), _)) => k,
@@ -245,9 +246,9 @@ pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, ther
     r.nan_where(bar, doubtful)
 }
 
-/// What a function of a matrix changes with its matrix, but for the change of its eigenvalues:
-/// `V (K . V^H X V) V^H` for a Hermitian X, with `K_ij = (d_i - d_j) / (w_i - w_j)`,
-/// `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. Of cotangents it is the
+/// Emits the change of a function of a matrix with its matrix, without the change of its
+/// eigenvalues: `V (K . V^H X V) V^H` for a Hermitian X, with `K_ij = (d_i - d_j) / (w_i - w_j)`,
+/// `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. For cotangents it is the
 /// conjugate of K. And `V^H X V`.
 fn beside(
     r: &mut Rule<'_>,
@@ -284,8 +285,8 @@ fn beside(
     [r.on(A::MatMulNh, &[t, v]), inside]
 }
 
-/// What leads back to the matrix and to the function of its eigenvalues. All the rest is known by
-/// these.
+/// Emits the cotangents of the matrix and of the function of its eigenvalues. Everything else
+/// follows from these.
 pub(super) fn pull_spectral(
     r: &mut Rule<'_>,
     args: &[Value],
@@ -302,7 +303,7 @@ pub(super) fn pull_spectral(
     }
 }
 
-/// The tangent of a function of a matrix.
+/// Emits the tangent of a function of a matrix.
 pub(super) fn push_spectral(
     r: &mut Rule<'_>,
     args: &[Value],

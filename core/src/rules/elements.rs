@@ -1,4 +1,4 @@
-//! Operations on numbers, element by element on arrays.
+//! Rules of operations on numbers, element by element on arrays.
 //!
 //! ```text
 //! y = mul a, b          a: [3], b: [2, 3], y: [2, 3]
@@ -6,9 +6,9 @@
 //! b_bar += mul a, y_bar
 //! ```
 //!
-//! The partials are those of numbers. What broadcasting repeated is summed on the way back. Where
-//! the cotangent is one number for all elements it stays one number as long as possible. Spreading
-//! or summing to the shape that an array has already costs nothing when it runs.
+//! The partials are those of numbers. Broadcast elements are summed in the pullback. If the
+//! cotangent is the same number for all elements it stays one number as long as possible.
+//! Broadcasting or summing to the shape that an array has already costs nothing at run time.
 
 use crate::{
     entity::Value,
@@ -25,7 +25,7 @@ pub(super) fn is_array(b: &FunctionBuilder, v: Value) -> bool {
     matches!(b.kind(v), Kind::Array(_))
 }
 
-/// A (co)tangent of `x` with its shape and all its elements, and no more.
+/// Extends a (co)tangent of `x` to its shape and all its elements, and no more.
 pub(crate) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     // These give a (co)tangent its shape when they make it.
     let known =
@@ -33,8 +33,8 @@ pub(crate) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::Like, &[bar, x]) }
 }
 
-/// A cotangent that may belong to another array than the one it was made for, so that [`whole`]
-/// looks at its length.
+/// Marks a cotangent that may belong to another array than the one it was made for, so that
+/// [`whole`] checks its length.
 pub(super) fn loose(b: &mut FunctionBuilder, bar: Value) -> Value {
     let kind = b.kind(bar).clone();
     match b.maker(bar) {
@@ -46,7 +46,7 @@ pub(super) fn loose(b: &mut FunctionBuilder, bar: Value) -> Value {
     }
 }
 
-/// The one number that all elements are, if it is known.
+/// Returns the number that all elements are, if it is known.
 fn uniform(b: &FunctionBuilder, bar: Value) -> Option<Value> {
     match b.maker(bar)? {
         (Op::Fill | Op::OnArrays(ArrayOp::Spread), args) => {
@@ -66,7 +66,7 @@ pub(super) fn pull(
     reach: Reach,
 ) -> Option<Contribution> {
     let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
-    // Of `complex(a, b)` the parts of one number could not be spread to the shape of a complex
+    // For `complex(a, b)` the parts of one number could not be broadcast to the shape of a complex
     // array.
     let parts = op == Op::Mixed(Mixed::Complex) && !alone;
     let number = if parts { None } else { uniform(b, y_bar) };

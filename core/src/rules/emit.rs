@@ -1,4 +1,4 @@
-//! `Ex`: a number that is still an instruction.
+//! `Ex`: a number that is the result of an instruction.
 //!
 //! Its operators and functions append instructions to a function under construction. It mixes with
 //! float literals as [`N<S>`](crate::scalar::N) does, so the same formula serves both.
@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A product with the constant 1 is the other factor, with -1 its negative: exact for every number,
-//! and derivatives are full of both.
+//! and both are common in derivatives.
 
 use std::{
     cell::RefCell,
@@ -40,7 +40,7 @@ pub struct Emitter<'b> {
     builder: RefCell<&'b mut FunctionBuilder>,
 }
 
-/// A number that is still an instruction. Cloning copies the name of the value, not the
+/// A number that is the result of an instruction. Cloning copies the id of the value, not the
 /// computation.
 #[derive(Clone, Debug)]
 pub struct Ex<'e, 'b> {
@@ -53,7 +53,7 @@ impl<'b> Emitter<'b> {
     pub fn new(builder: &'b mut FunctionBuilder) -> Emitter<'b> {
         Emitter { builder: RefCell::new(builder) }
     }
-    /// A value of the function as an expression.
+    /// Returns a value of the function as an expression.
     #[must_use]
     pub fn ex<'e>(&'e self, value: Value) -> Ex<'e, 'b> {
         Ex { emitter: self, value }
@@ -65,13 +65,13 @@ impl<'b> Emitter<'b> {
 }
 
 impl Ex<'_, '_> {
-    /// The value of the function that it stands for.
+    /// Returns the value of the function that it represents.
     #[must_use]
     pub fn value(&self) -> Value {
         self.value
     }
 
-    /// The complex conjugate; of a real number itself.
+    /// Appends the complex conjugate; a real number is returned unchanged.
     #[must_use]
     pub fn conj(&self) -> Self {
         if matches!(self.kind(), Kind::Complex | Kind::Array(Element::Complex)) {
@@ -81,13 +81,13 @@ impl Ex<'_, '_> {
         }
     }
 
-    /// Whether it is real or complex, or an array of such.
+    /// Returns its kind, which is real or complex, or an array of such.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.emitter.with(|b| b.kind(self.value).clone())
     }
 
-    /// An op between kinds, with this as first operand.
+    /// Appends an op between kinds, with this as first operand.
     #[must_use]
     pub fn mixed(&self, op: Mixed, more: &[Value]) -> Self {
         let args: Vec<Value> = std::iter::once(self.value).chain(more.iter().copied()).collect();
@@ -115,17 +115,17 @@ impl Ex<'_, '_> {
     fn real1(&self, op: Real1) -> Self {
         self.same(|b| b.lifted(Op::Real1(op), &[self.value], Kind::Real))
     }
-    /// The angle of the point `(x, self)`.
+    /// Appends the angle of the point `(x, self)`.
     #[must_use]
     pub fn atan2(&self, x: &Self) -> Self {
         self.same(|b| b.lifted(Op::Real2(Real2::Atan2), &[self.value, x.value], Kind::Real))
     }
-    /// `sqrt(self^2 + y^2)`.
+    /// Appends `sqrt(self^2 + y^2)`.
     #[must_use]
     pub fn hypot(&self, y: &Self) -> Self {
         self.same(|b| b.lifted(Op::Real2(Real2::Hypot), &[self.value, y.value], Kind::Real))
     }
-    /// `self^y`.
+    /// Appends `self^y`.
     #[must_use]
     pub fn pow(&self, y: &Self) -> Self {
         self.number2(Number2::Pow, y.value)

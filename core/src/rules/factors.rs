@@ -1,5 +1,5 @@
-//! The rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the
-//! exponential, in the notation of [`arrays`](super::arrays).
+//! Rules of `qr` and `svd`, and parts of those of triangles, of cofactors and of the exponential,
+//! in the notation of [`arrays`](super::arrays).
 //!
 //! Of `A = Q R`, `Q^H dQ` is skew and `dR R^-1` is an upper triangle with a real diagonal, so both
 //! follow from `Q^H dA R^-1`, their sum. Of `A = U diag(s) V^H`, `U^H dU` and `V^H dV` are skew;
@@ -16,7 +16,7 @@ use crate::{
 
 use super::{arrays::Rule, eigen::Simple};
 
-/// `Q` and `R`, of what stands in their place.
+/// Splits the result of `qr`, or its replacement, into `Q` and `R`.
 fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
@@ -24,7 +24,7 @@ fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
     (q, r.on(A::Slice, &[y, zero, m, n]))
 }
 
-/// What is above the diagonal plus a matrix and the real part of the diagonal.
+/// Emits the strictly upper triangle plus a matrix and the real part of the diagonal.
 fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
     let one = r.b.int(1);
     let above = r.on(A::Triu, &[x, one]);
@@ -35,7 +35,7 @@ fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
     r.add(sum, diagonal)
 }
 
-/// The cotangent of the operand of `qr`.
+/// Emits the cotangent of the operand of `qr`.
 pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
     let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
     let n = r.on(A::MatMulNh, &[up_bar, up]);
@@ -52,7 +52,7 @@ pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value
     r.adjoint(t)
 }
 
-/// The tangent of `qr`.
+/// Emits the tangent of `qr`.
 pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     let (zero, back) = (r.b.int(0), r.b.int(-1));
     let (q, up) = halves(r, a, y);
@@ -69,7 +69,7 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     r.on(A::Concat, &[q_dot, r_dot, zero])
 }
 
-/// The derivative of `y = cofactors_along(a, e)` along `f` of `a`:
+/// Emits the derivative of `y = cofactors_along(a, e)` along `f` of `a`:
 /// `A^-T (tr(K^T E) - E^T K - F^T Y)` with `K = cofactors_along(A, F)`. The third derivative of the
 /// determinant, it is the same for `e`, `f` and the result in any order.
 pub(super) fn cofactors_twice(r: &mut Rule<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
@@ -88,18 +88,18 @@ pub(super) fn cofactors_twice(r: &mut Rule<'_>, [a, e, y]: [Value; 3], f: Value)
     r.sub(along, t)
 }
 
-/// The operation for the adjoint of a triangular matrix.
+/// Returns the operation for the adjoint of a triangular matrix.
 pub(super) fn mirrored(op: A) -> A {
     if op == A::SolveLower { A::SolveUpper } else { A::SolveLower }
 }
 
-/// The triangle that an operation reads.
+/// Emits the triangle that an operation reads.
 pub(super) fn triangle(r: &mut Rule<'_>, op: A, x: Value) -> Value {
     let zero = r.b.int(0);
     r.on(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
 }
 
-/// The derivative of `expm_along(a, e)` along `f` of `a`.
+/// Emits the derivative of `expm_along(a, e)` along `f` of `a`.
 pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let blank = r.lit(0.0, a);
@@ -115,7 +115,7 @@ pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Val
     r.on(A::Slice, &[rows, one, n, n])
 }
 
-/// What the rule of `svd` is written with.
+/// Terms of the rule of `svd`.
 struct Parts {
     s: Value,
     u: Value,
@@ -128,7 +128,7 @@ struct Parts {
     inverse: Value,
 }
 
-/// The three parts of an array in which `A` is decomposed.
+/// Splits the result of `svd` into the three factors of `A`.
 fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
@@ -149,26 +149,26 @@ fn parts(r: &mut Rule<'_>, a: Value, y: Value) -> Parts {
     Parts { s, u, v, gaps, sums, inverse }
 }
 
-/// `p d`, but 0 where `d` is exactly 0.
+/// Emits `p d`, but 0 where `d` is exactly 0.
 fn scale(r: &mut Rule<'_>, p: Value, d: Value) -> Value {
     r.b.number2(Number2::Scale, p, d)
 }
 
-/// Half the sum and half the difference.
+/// Emits half the sum and half the difference.
 fn halves_of(r: &mut Rule<'_>, x: Value, y: Value) -> (Value, Value) {
     let half = r.lit(0.5, x);
     let (sum, difference) = (r.add(x, y), r.sub(x, y));
     (r.mul(sum, half), r.mul(difference, half))
 }
 
-/// `(x - q p) / s`
+/// Emits `(x - q p) / s`.
 fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Value {
     let inside = r.on(A::MatMul, &[q, p]);
     let rest = r.sub(x, inside);
     scale(r, inverse, rest)
 }
 
-/// The tangent of `svd`; of `svd_along` where that is derived along another direction.
+/// Emits the tangent of `svd`; of `svd_along` where that is differentiated along another direction.
 pub(super) fn push_svd(
     r: &mut Rule<'_>,
     a: Value,
@@ -202,7 +202,7 @@ pub(super) fn push_svd(
     r.on(A::Concat, &[upper, v_dot, zero])
 }
 
-/// The cotangent of the operand of `svd`, with its reach where that matters: see
+/// Emits the cotangent of the operand of `svd`, with its reach where that matters: see
 /// [`Rule::nan_for_degenerate_pairs`].
 pub(super) fn pull_svd(
     r: &mut Rule<'_>,
@@ -223,8 +223,7 @@ pub(super) fn pull_svd(
     let [s_bar, u_bar, v_bar] = split(r, a, bar);
     let zero = r.b.int(0);
     let s_bar = r.real_part(s_bar);
-    // Of a singular value as of an absolute value: at 0 a slope of it has no derivative, unless it
-    // is 0.
+    // A singular value is like an absolute value: at 0 its slope has no derivative, unless it is 0.
     let kinks = r.kinks(s, s_bar);
     let s_bar = r.add(s_bar, kinks);
     let s_bar = r.on(A::DropAxis, &[s_bar, zero]);

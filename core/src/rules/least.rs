@@ -1,8 +1,8 @@
-//! The rules of `pinv` and `lstsq`, in the notation of [`arrays`](super::arrays).
+//! Rules of `pinv` and `lstsq`, in the notation of [`arrays`](super::arrays).
 //!
-//! They hold where the rank does not change. `A^+` times something is `lstsq` of `A`, and `A^+^H`
-//! times something is `lstsq` of `A^H`, so that both rules are written with the operations that
-//! they are the rules of.
+//! They hold where the rank is constant. `A^+` times something is `lstsq` of `A`, and `A^+^H` times
+//! something is `lstsq` of `A^H`, so that both rules are written with the operations that they are
+//! the rules of.
 
 use crate::{
     entity::Value,
@@ -11,13 +11,13 @@ use crate::{
 
 use super::arrays::Rule;
 
-/// `x - A y` of matrices.
+/// Emits the residual `x - A y` of matrices.
 fn rest(r: &mut Rule<'_>, x: Value, a: Value, y: Value) -> Value {
     let t = r.on(A::MatMul, &[a, y]);
     r.sub(x, t)
 }
 
-/// The cotangent of the operand of `pinv`.
+/// Emits the cotangent of the operand of `pinv`.
 pub(super) fn pull_pinv(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
     let t = r.on(A::MatMulHn, &[y, bar]);
     let along = r.on(A::MatMulNh, &[t, y]);
@@ -35,7 +35,7 @@ pub(super) fn pull_pinv(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Val
     r.sub(sum, along)
 }
 
-/// The tangent of `pinv`.
+/// Emits the tangent of `pinv`.
 pub(super) fn push_pinv(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
     let t = r.on(A::MatMul, &[y, d]);
     let along = r.on(A::MatMul, &[t, y]);
@@ -53,7 +53,7 @@ pub(super) fn push_pinv(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value
     r.sub(sum, along)
 }
 
-/// A vector as a column, a matrix as it is, with as many rows as `a` has along an axis.
+/// Reshapes a vector to a column, with as many rows as `a` has along an axis; a matrix stays.
 fn columns(r: &mut Rule<'_>, x: Value, a: Value, axis: i64) -> Value {
     let (axis, all) = (r.b.int(axis), r.b.int(-1));
     let rows = r.dim(a, axis);
@@ -61,7 +61,7 @@ fn columns(r: &mut Rule<'_>, x: Value, a: Value, axis: i64) -> Value {
     r.on(A::Reshape, &[x, shape])
 }
 
-/// The cotangent of an operand of `lstsq`.
+/// Emits the cotangent of an operand of `lstsq`.
 pub(super) fn pull_lstsq(
     r: &mut Rule<'_>,
     [a, b]: [Value; 2],
@@ -89,7 +89,7 @@ pub(super) fn pull_lstsq(
     r.sub(sum, along)
 }
 
-/// The tangent of `lstsq` by its matrix.
+/// Emits the tangent of `lstsq` by its matrix.
 pub(super) fn push_lstsq(r: &mut Rule<'_>, [a, b]: [Value; 2], y: Value, d: Value) -> Value {
     let adjoint = r.adjoint(a);
     let (x, b) = (columns(r, y, a, 1), columns(r, b, a, 0));

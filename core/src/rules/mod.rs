@@ -1,17 +1,17 @@
-//! Rules: how derivatives pass through one instruction.
+//! Differentiation rules of single instructions.
 //!
-//! The engines walk over a function and ask here what each instruction means for tangents (forward)
+//! The engines walk over a function and query the rule of each instruction for tangents (forward)
 //! and cotangents (reverse). A rule *emits instructions*: the derivative is an ordinary function
 //! again.
 //!
-//! - Ops on numbers: the partials of the [op table](crate::ir::table), pasted over two kinds of
-//!   numbers: [`N<S>`](crate::scalar::N) evaluates them, [`Ex`] writes them down ([`partial`]).
-//! - The same ops element by element: what broadcasting repeats is summed on the way back.
+//! - Ops on numbers: the partials of the [op table](crate::ir::table), expanded over two kinds of
+//!   numbers: [`N<S>`](crate::scalar::N) evaluates them, [`Ex`] emits them ([`partial`]).
+//! - The same ops element by element: broadcast elements are summed in the pullback.
 //! - Ops between real and complex, and on arrays: [`pullback`] and [`pushforward`].
 //! - Calls, control flow, tuples and tapes: the [engines](crate::adjoint) themselves, since they
 //!   move values and compute nothing.
 //! - Functions and primitives with rules of their own: a registry, [`Rules`], which is a value that
-//!   the caller hands over.
+//!   the caller passes.
 //!
 //! # Complex numbers
 //! One convention, everywhere:
@@ -22,10 +22,10 @@
 //! - So the pairing of a cotangent with a tangent is the real number `re(conj(z_bar) z_dot)`, and
 //!   `<y_bar, J x_dot> = <J^T y_bar, x_dot>` holds in it.
 //! - The pushforward of a holomorphic `f` multiplies by `f'(z)`, its pullback by `conj(f'(z))`.
-//! - What is not holomorphic (`re`, `im`, `abs2`, `modulus`, `arg`, `conj`) has its own rule in
-//!   [`pullback`]; none needs a complex derivative.
-//! - A real number promoted to complex gets back the real part; `complex(a, b)` gets back both
-//!   parts.
+//! - Functions that are not holomorphic (`re`, `im`, `abs2`, `modulus`, `arg`, `conj`) have rules
+//!   of their own in [`pullback`]; none needs a complex derivative.
+//! - The cotangent of a real number promoted to complex is the real part; those of the operands of
+//!   `complex(a, b)` are both parts.
 
 mod arrays;
 mod eigen;

@@ -1,4 +1,4 @@
-//! The partials of the op table, read twice: once over numbers, once over instructions.
+//! Partials of the op table, expanded twice: once over numbers, once over instructions.
 //!
 //! ```
 //! use ketgrad_core::{ir::Number2, rules::number2, scalar::N};
@@ -30,28 +30,28 @@ macro_rules! readers {
         real2 { $($r2:ident $r2_name:literal ($r2_a:ident, $r2_b:ident) -> $r2_y:ident: $r2_s:ident = $r2_v:expr, [$r2_d:expr, $r2_e:expr], $r2_doc:literal;)* }
         int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
     ) => {
-        /// The partial of an op on one number `a` whose value is `y`.
+        /// Computes the partial of an op on one number `a` whose value is `y`.
         #[allow(unused_variables, reason = "a partial need not mention the operands")]
         pub fn number1<T: Real, S: Scalar<Real = T>>(op: Number1, a: &N<S>, y: &N<S>) -> N<S> {
             match op { $(Number1::$n1 => { let ($n1_a, $n1_y) = (a, y); $n1_d })* }
         }
-        /// The partials of an op on two numbers.
+        /// Computes the partials of an op on two numbers.
         #[allow(unused_variables, reason = "a partial need not mention the operands")]
         pub fn number2<T: Real, S: Scalar<Real = T>>(op: Number2, a: &N<S>, b: &N<S>, y: &N<S>) -> [N<S>; 2] {
             match op { $(Number2::$n2 => { let ($n2_a, $n2_b, $n2_y) = (a, b, y); [$n2_d, $n2_e] })* }
         }
-        /// The partial of an op on one real number.
+        /// Computes the partial of an op on one real number.
         #[allow(unused_variables, reason = "a partial need not mention the operands")]
         pub fn real1<T: Real>(op: Real1, a: &N<T>, y: &N<T>) -> N<T> {
             match op { $(Real1::$r1 => { let ($r1_a, $r1_y) = (a, y); $r1_d })* }
         }
-        /// The partials of an op on two real numbers.
+        /// Computes the partials of an op on two real numbers.
         #[allow(unused_variables, reason = "a partial need not mention the operands")]
         pub fn real2<T: Real>(op: Real2, a: &N<T>, b: &N<T>, y: &N<T>) -> [N<T>; 2] {
             match op { $(Real2::$r2 => { let ($r2_a, $r2_b, $r2_y) = (a, b, y); [$r2_d, $r2_e] })* }
         }
 
-        /// The same as instructions: the partial by the `k`-th operand.
+        /// Emits the partial by the `k`-th operand as instructions.
         #[allow(unused_variables, reason = "a partial need not mention the operands")]
         fn emit<'e, 'b>(op: Op, k: usize, a: &Ex<'e, 'b>, b: &Ex<'e, 'b>, y: &Ex<'e, 'b>) -> Option<Ex<'e, 'b>> {
             Some(match (op, k) {
@@ -86,7 +86,7 @@ pub fn partial(
     emit(op, k, &first, &second, &emitter.ex(y)).map(|e| e.value())
 }
 
-/// Whether a partial of the op may be infinite or undefined where the value is not.
+/// Returns true if a partial of the op may be infinite or undefined where the value is not.
 pub(crate) fn is_singular(op: Op) -> bool {
     match op {
         Op::Number1(op) => op.is_singular(),

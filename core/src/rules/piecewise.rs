@@ -1,43 +1,43 @@
-//! What a formula for a partial may use besides operators and elementary functions.
+//! Functions that a formula for a partial may use besides operators and elementary functions.
 
 use crate::scalar::{N, Piece, Real, Scalar};
 
 /// Constants, functions that are constant between jumps, and special functions of real numbers.
 pub trait Piecewise: Sized {
-    /// A constant of the same kind of number.
+    /// Returns a constant of the same kind of number.
     #[must_use]
     fn lit(&self, x: f64) -> Self;
-    /// 1, -1, or 0 at 0.
+    /// Returns the sign: 1, -1, or 0 at 0.
     #[must_use]
     fn sign(&self) -> Self;
-    /// `sign` as the derivative of the absolute value, which has none itself at 0.
+    /// Returns `sign` as the derivative of the absolute value; it has no derivative itself at 0.
     #[must_use]
     fn abs_slope(&self) -> Self;
-    /// The integer part.
+    /// Returns the integer part.
     #[must_use]
     fn trunc(&self) -> Self;
-    /// 1 if `self >= y`, else 0.
+    /// Returns 1 if `self >= y`, else 0.
     #[must_use]
     fn step(&self, y: &Self) -> Self;
-    /// `self d`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
+    /// Returns `self d`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
     #[must_use]
     fn scale(&self, d: &Self) -> Self;
-    /// `self`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
+    /// Returns `self`, and 0 where `d` is exactly zero, even if `self` is infinite or undefined.
     #[must_use]
     fn guard(&self, d: &Self) -> Self;
-    /// `self / y` of real numbers, and 0 where both are 0.
+    /// Returns `self / y` of real numbers, and 0 where both are 0.
     #[must_use]
     fn ratio(&self, y: &Self) -> Self;
-    /// The logistic function of a real number.
+    /// Returns the logistic function of a real number.
     #[must_use]
     fn sigmoid(&self) -> Self;
-    /// The n-th derivative of digamma of a real number.
+    /// Returns the n-th derivative of digamma of a real number.
     #[must_use]
     fn polygamma(&self, n: i64) -> Self;
 }
 
-/// Of a complex number the real part decides; none of the formulas asks that. Of a number without a
-/// value yet the answer is NaN: no side is chosen silently.
+/// For a complex number the real part decides; no formula relies on that. For a number that is
+/// undecided the result is NaN: no branch is chosen silently.
 impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
     fn lit(&self, x: f64) -> Self {
         N(S::lit(x))

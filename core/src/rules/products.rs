@@ -1,11 +1,11 @@
-//! The derivatives of `prod_pairs`, in the notation of [`arrays`](super::arrays).
+//! Derivatives of `prod_pairs`, in the notation of [`arrays`](super::arrays).
 //!
-//! The product of the elements of `x` other than `k` is `p_k q_(k+1)`, where `p` are the products
-//! up to each element and `q` those from each on: the solutions of `(1 - S) p = e_0` and
-//! `(1 - T) q = e_n`, with `x` beside the diagonal of `S`, below, and of `T`, above. Both are
-//! linear in `x`, so that derivatives of every order are solutions of systems with the same
-//! matrices, whose diagonal is 1: zeros among the elements do no harm. O(n^2), where the first two
-//! derivatives are O(n).
+//! The product of the elements of `x` other than `k` (an exclusive product) is `p_k q_(k+1)`, where
+//! `p` are the products up to each element and `q` those from each on: the solutions of
+//! `(1 - S) p = e_0` and `(1 - T) q = e_n`, with `x` on the first subdiagonal of `S` and on the
+//! first superdiagonal of `T`. Both are linear in `x`, so that derivatives of every order are
+//! solutions of systems with the same matrices, whose diagonal is 1: zeros among the elements do no
+//! harm. O(n^2), where the first two derivatives are O(n).
 
 use crate::{
     entity::Value,
@@ -14,8 +14,8 @@ use crate::{
 
 use super::arrays::Rule;
 
-/// `y_i = sum v_j w_l prod x_k` over all `j` and `l` that differ from each other and from `i`, and
-/// the other `k`: how `prod_pairs(x, v)` changes along `w`, in the shape of `x`.
+/// Emits `y_i = sum v_j w_l prod x_k` over all `j` and `l` that differ from each other and from
+/// `i`, and the other `k`: the change of `prod_pairs(x, v)` along `w`, in the shape of `x`.
 pub(super) fn triples(r: &mut Rule<'_>, x: Value, v: Value, w: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let n = r.b.inst(Op::Len, &[x], Kind::Int);

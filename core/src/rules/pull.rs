@@ -6,14 +6,14 @@
 //!                       b_bar += scale (neg (div y, b)), y_bar
 //! ```
 //!
-//! Ops of the table have one rule between them: cotangent times the conjugate of the partial, or
-//! tangent times the partial. The rest is listed below, one arm each; operations on whole arrays
-//! have a file of their own, and so has what works element by element. Reading and writing elements
-//! is linear: the rules move numbers and compute nothing. (Co)tangents of arrays may be shorter
-//! than the array (see [`Kind`]), hence `peek`, `put` and `add_at` instead of `get` and `set`.
-//! While they are collected, cotangents of the operands of these may be longer, too: what is read
-//! or written beyond the end of an array is none of its elements. Rules that go by the shape of a
-//! cotangent cut it off first; for `fill` and for calls the walk over a function does so.
+//! Ops of the table share one rule: cotangent times the conjugate of the partial, or tangent times
+//! the partial. The rest is listed below, one arm each; operations on whole arrays have a file of
+//! their own, and so have elementwise ones. Reading and writing elements is linear: the rules move
+//! numbers and compute nothing. (Co)tangents of arrays may be shorter than the array (see
+//! [`Kind`]), hence `peek`, `put` and `add_at` instead of `get` and `set`. While they are
+//! accumulated, cotangents of the operands of these may be longer, too: elements beyond the end of
+//! an array do not belong to it. Rules that use the shape of a cotangent truncate it first; for
+//! `fill` and for calls the engine does so.
 
 use crate::{
     entity::Value,
@@ -22,31 +22,31 @@ use crate::{
 
 use super::{Emitter, arrays, elements, partials::partial};
 
-/// What flows back to one operand.
+/// Contribution to the cotangent of one operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contribution {
-    /// Nothing.
+    /// None.
     Zero,
-    /// This, to be added to its cotangent.
+    /// A value to be added to the cotangent.
     Add(Value),
-    /// The second value, to be added to the element of its cotangent at the first.
+    /// An index and a value to be added to that element of the cotangent.
     At(Value, Value),
 }
 
-/// Where a (co)tangent is zero because nothing leads there: the side of a choice that was not
-/// taken, elements that are not read, inputs that stay. Nothing is multiplied with such a zero;
+/// Reach of a (co)tangent: it is zero where no data flow leads: the side of a select that was not
+/// taken, elements that are not read, inputs that are constant. Such a zero is never multiplied;
 /// every other zero is a number, whose product with an infinite partial is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// Nowhere.
+    /// Reached everywhere.
     Always,
-    /// Where this number, or this array of numbers of the same kind, is exactly zero.
+    /// Unreached where this number, or this array of numbers of the same kind, is exactly zero.
     Where(Value),
-    /// Where the (co)tangent itself is exactly zero.
+    /// Unreached where the (co)tangent itself is exactly zero.
     Nonzero,
 }
 
-/// Emits what flows back to each operand for which `wanted` says so, from the cotangent of the
+/// Emits the contribution to each operand for which `wanted` is true, from the cotangent of the
 /// result. `args` and `result` are the primal values, as values of the function under construction.
 /// `None` if the op has no rule here.
 pub fn pullback(
@@ -59,8 +59,8 @@ pub fn pullback(
     wanted: &[bool],
 ) -> Option<Vec<Contribution>> {
     let mut bars = vec![Contribution::Zero; args.len()];
-    // The element of a write is read before it becomes zero, and what was appended before it is cut
-    // off, so that the cotangent can be written in place.
+    // The element of a write is read before it becomes zero, and elements appended before it are
+    // truncated, so that the cotangent can be updated in place.
     let backwards = matches!(op, Op::Set | Op::Put | Op::OnArrays(ArrayOp::Concat));
     for k in (0..args.len())
         .map(|k| if backwards { args.len() - 1 - k } else { k })
@@ -104,7 +104,7 @@ fn pull(
         }
         // y = [x; n]
         (Op::Fill, 0) => Add(b.inst(Op::Sum, &[y_bar], element)),
-        // A vector of as many elements, whatever the shape of the array is.
+        // A vector of the same number of elements, whatever the shape of the array is.
         (Op::Sum, 0) => {
             let n = b.inst(Op::Len, &[args[0]], Kind::Int);
             let kind = b.kind(args[0]).clone();
@@ -124,8 +124,8 @@ fn pull(
     })
 }
 
-/// Emits the tangent of the result from those of the operands, `None` being zero, and from where
-/// these are zero because nothing leads there. The outer `None` says that the op has no rule here.
+/// Emits the tangent of the result from those of the operands, `None` being zero, and from their
+/// reaches. The outer `None` means that the op has no rule here.
 pub fn pushforward(
     b: &mut FunctionBuilder,
     op: Op,
@@ -174,7 +174,7 @@ pub fn pushforward(
     })
 }
 
-/// The sum of all partials times tangents.
+/// Emits the sum of all partials times tangents.
 pub(super) fn push_partials(
     b: &mut FunctionBuilder,
     op: Op,
@@ -195,8 +195,8 @@ pub(super) fn push_partials(
     Some(sum)
 }
 
-/// The partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. Where the op takes
-/// nothing of an operand, as `max` of the lesser one, nothing is multiplied either.
+/// Emits the partial `p` of an op by its `k`-th operand, times a (co)tangent `d`. If the op ignores
+/// an operand, as `max` the lesser one, nothing is multiplied.
 pub(super) fn term(
     b: &mut FunctionBuilder,
     op: Op,
@@ -210,13 +210,13 @@ pub(super) fn term(
         (Op::Number2(Number2::Scale), 0) | (Op::Real2(Real2::Min | Real2::Max), _) => {
             Some(b.number2(Number2::Scale, d, p))
         }
-        // A factor that is zero, and stays so, leaves nothing of the other, as in `x^y ln x` at 0.
+        // A factor that is constant zero cancels the other, as in `x^y ln x` at 0.
         (Op::Number2(Number2::Scale), 1) => times(b, p, d, Reach::Nonzero),
         _ => times(b, p, d, reach),
     }
 }
 
-/// `p d`; nothing if the partial is the constant 0.
+/// Emits `p d`; `None` if the partial is the constant 0.
 fn times(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Option<Value> {
     Some(match (b.constant(p), reach) {
         (Some(0.0), _) => return None,
@@ -232,12 +232,12 @@ fn times(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Option<Va
     })
 }
 
-/// `p d` of a partial that is no constant.
+/// Emits `p d` of a partial that is not a constant.
 pub(super) fn product(b: &mut FunctionBuilder, p: Value, d: Value, reach: Reach) -> Value {
     times(b, p, d, reach).unwrap_or(d)
 }
 
-/// `n x^(n-1)`; 0 for n = 0, whatever x is.
+/// Emits `n x^(n-1)`; 0 for n = 0, whatever x is.
 fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
     let power = power_less_one(b, op, x, n);
     let factor = b.mixed(Mixed::FromInt, &[n]);
@@ -245,7 +245,7 @@ fn power_slope(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value 
     b.number2(Number2::Scale, power, factor)
 }
 
-/// `x^(n-1)`; of the least integer n in two factors.
+/// Emits `x^(n-1)`; for the least integer n in two factors.
 fn power_less_one(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Value {
     let one = b.int(1);
     let int2 = |b: &mut FunctionBuilder, op: Int2, p: Value, q: Value| {
@@ -263,7 +263,7 @@ fn power_less_one(b: &mut FunctionBuilder, op: Mixed, x: Value, n: Value) -> Val
     b.number2(Number2::Scale, power, rest)
 }
 
-/// A real number as one of the kind of another value.
+/// Converts a real number to the kind of another value.
 fn like(b: &mut FunctionBuilder, real: Value, other: Value) -> Value {
     if matches!(b.kind(other), Kind::Complex | Kind::Array(Element::Complex)) {
         b.mixed(Mixed::Promote, &[real])
@@ -325,7 +325,7 @@ pub(super) fn pull_mixed(
     })
 }
 
-/// `polygamma(n + 1, x)`; the largest order is NaN, as is the one that would follow it.
+/// Emits `polygamma(n + 1, x)`; the largest order is NaN, as is the one that would follow it.
 fn next_polygamma(b: &mut FunctionBuilder, x: Value, n: Value) -> Value {
     let next = match b.op_of(n) {
         Some(Op::Int(n)) => b.int(n.saturating_add(1)),
@@ -393,7 +393,7 @@ pub(super) fn push_mixed(
     }))
 }
 
-/// `x / y` of numbers `x` whose length `y` is; 0 where that is 0.
+/// Emits `x / y` of numbers `x` whose length is `y`; 0 where that is 0.
 pub(super) fn direction(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     let over =
         |b: &mut FunctionBuilder, x: Value| b.lifted(Op::Real2(Real2::Ratio), &[x, y], Kind::Real);
@@ -407,7 +407,7 @@ pub(super) fn direction(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     b.mixed(Mixed::Complex, &parts)
 }
 
-/// `d / x`.
+/// Emits `d / x`.
 fn over(b: &mut FunctionBuilder, x: Value, d: Value, reach: Reach) -> Value {
     let r = b.number1(Number1::Recip, x);
     product(b, r, d, reach)

@@ -1,9 +1,11 @@
-//! Where (co)tangents come from somewhere, carried along beside them.
+//! Reaches: dynamic tracking of (co)tangents that are not structurally zero, carried along with
+//! them.
 //!
 //! A *reach* has the kind of its (co)tangent: a number, or an array of numbers, that is 0 exactly
-//! where the (co)tangent is zero because nothing leads there, and positive elsewhere. It counts
-//! ways, so that reaches add up as (co)tangents do; all partials of numbers count as 1, and what an
-//! operation on arrays mixes is reached everywhere if it is anywhere.
+//! where the (co)tangent is zero because no data flow leads there, and positive elsewhere. It
+//! counts paths, so that reaches are added like (co)tangents; all partials of numbers count as 1,
+//! and the result of an operation that mixes the elements of arrays is reached everywhere if it is
+//! anywhere.
 //!
 //! ```text
 //! y = get xs, i          pullback, given y_bar and the reach y_there:
@@ -25,7 +27,7 @@ use super::{
 };
 
 impl Reach {
-    /// With all elements that the (co)tangents of `x` have.
+    /// Extends a reach to all elements that the (co)tangents of `x` have.
     pub(super) fn whole(self, b: &mut FunctionBuilder, x: Value) -> Reach {
         match self {
             Reach::Where(there) if is_array(b, there) => Reach::Where(whole(b, there, x)),
@@ -33,7 +35,7 @@ impl Reach {
         }
     }
 
-    /// Of the kind of the numbers in `x`.
+    /// Converts a reach to the kind of the numbers in `x`.
     pub(super) fn like(self, b: &mut FunctionBuilder, x: Value) -> Reach {
         match self {
             Reach::Where(there) => Reach::Where(as_in(b, there, x)),
@@ -41,11 +43,11 @@ impl Reach {
         }
     }
 
-    /// As a value, for the (co)tangent `bar`.
+    /// Converts a reach to a value, for the (co)tangent `bar`.
     pub(crate) fn value(self, b: &mut FunctionBuilder, bar: Value) -> Value {
         let kind = b.kind(bar).clone();
         let one = b.number(1.0, &kind);
-        // As short as the (co)tangent, which may lack elements at its end.
+        // It is as short as the (co)tangent, which may lack elements at its end.
         match self {
             Reach::Where(there) => there,
             Reach::Nonzero => {
@@ -61,7 +63,7 @@ impl Reach {
     }
 }
 
-/// The reach that flows back to the `k`-th operand from that of the result.
+/// Emits the reach that flows back to the `k`-th operand from that of the result.
 pub(crate) fn pull_reach(
     b: &mut FunctionBuilder,
     op: Op,
@@ -91,7 +93,7 @@ pub(crate) fn pull_reach(
     }))
 }
 
-/// The reach of the result from those of the operands.
+/// Emits the reach of the result from those of the operands.
 pub(crate) fn push_reach(
     b: &mut FunctionBuilder,
     op: Op,
@@ -117,7 +119,8 @@ pub(crate) fn push_reach(
     sum
 }
 
-/// Whether the op moves and adds numbers, and computes nothing: its rule is the one for reaches.
+/// Returns true if the op moves and adds numbers, and computes nothing: its rule is the one for
+/// reaches.
 fn moves(op: Op) -> bool {
     use ArrayOp as A;
     match op {
@@ -131,8 +134,8 @@ fn moves(op: Op) -> bool {
     }
 }
 
-/// Without what an op takes nothing of: the lesser operand of `max`, what `scale` and `guard` make
-/// zero.
+/// Masks a reach where an op ignores an operand: the lesser operand of `max`, elements that `scale`
+/// and `guard` make zero.
 fn through(
     b: &mut FunctionBuilder,
     op: Op,
@@ -153,7 +156,7 @@ fn through(
     })
 }
 
-/// All of `x`, if any of a reach is.
+/// Emits a reach of all of `x`, if any element of `there` is reached.
 pub(crate) fn everywhere(b: &mut FunctionBuilder, there: Value, x: Value) -> Value {
     let mut any = there;
     if let Kind::Array(element) = b.kind(there) {
@@ -164,7 +167,7 @@ pub(crate) fn everywhere(b: &mut FunctionBuilder, there: Value, x: Value) -> Val
     if is_array(b, x) { b.on_arrays(ArrayOp::Spread, &[any, x]) } else { any }
 }
 
-/// A reach of the kind of the numbers in `x`.
+/// Converts a reach to the kind of the numbers in `x`.
 pub(crate) fn as_in(b: &mut FunctionBuilder, there: Value, x: Value) -> Value {
     let is_complex = |b: &FunctionBuilder, v: Value| {
         matches!(b.kind(v), Kind::Complex | Kind::Array(Element::Complex))

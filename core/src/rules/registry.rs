@@ -1,7 +1,7 @@
-//! The registry of rules: functions and primitives with derivatives of their own, under names.
+//! Registry of rules: functions and primitives with derivatives of their own, by their names.
 //!
-//! A registry is a value. Whoever reads program text or differentiates hands it over; nothing is
-//! global. It holds a [`Program`]: reading text starts from a copy of it, so whatever it defines
+//! A registry is a value. Callers pass it when they parse program text or differentiate; nothing
+//! is global. It holds a [`Program`]: parsing starts from a copy of it, so whatever it defines
 //! can be called by name.
 //!
 //! ```
@@ -19,23 +19,23 @@ use crate::{
     ir::{CustomRule, Kind, Op, Primitive, Program},
 };
 
-/// Rules under names.
+/// Registry of rules, by their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     program: Program,
 }
 
-/// A rule that cannot be registered.
+/// Error of a rule that cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// Nothing of that name is registered.
     #[error("no function or primitive `{name}` is registered")]
     Unknown {
-        /// The name asked for.
+        /// Name that was looked up.
         name: String,
     },
-    /// The name belongs to something else.
+    /// The name is registered already.
     #[error("`{name}` is registered already")]
     Taken {
         /// The name.
@@ -46,33 +46,33 @@ pub enum RuleError {
     Signature {
         /// The rule.
         name: String,
-        /// What it takes and gives.
+        /// Signature that was given.
         given: String,
-        /// What it should.
+        /// Signature that is expected.
         expected: String,
     },
     /// A derivative that a function of a program takes cannot be made.
     #[error("{reason}")]
     Transform {
-        /// Of what, and why.
+        /// Function and reason.
         reason: String,
     },
 }
 
 impl Rules {
-    /// A registry that knows the op table only.
+    /// Creates a registry that knows the op table only.
     #[must_use]
     pub fn new() -> Rules {
         Rules::default()
     }
 
-    /// The functions and primitives registered.
+    /// Returns the registered functions and primitives.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// A registry of the functions of a program and their rules.
+    /// Creates a registry of the functions of a program and their rules.
     #[must_use]
     pub fn from_program(program: Program) -> Rules {
         Rules { program }
@@ -81,7 +81,7 @@ impl Rules {
     /// Registers a primitive: a function that the [`Host`](crate::exec::Host) computes.
     ///
     /// # Errors
-    /// The name is taken.
+    /// If the name is taken.
     pub fn primitive(
         &mut self,
         name: &str,
@@ -102,11 +102,11 @@ impl Rules {
         Ok(())
     }
 
-    /// Names the primitive that pulls cotangents back:
+    /// Registers a primitive as the pullback of another:
     /// `(inputs…, result, cotangent) -> (cotangents of the inputs that have one…)`.
     ///
     /// # Errors
-    /// An unknown name, or a primitive of another signature.
+    /// If a name is unknown, or the primitive has another signature.
     pub fn primitive_pullback(&mut self, name: &str, pullback: &str) -> Result<(), RuleError> {
         let (id, rule) = (self.find(name)?, self.find(pullback)?);
         let p = &self.program.primitives[id];
@@ -117,11 +117,11 @@ impl Rules {
         Ok(())
     }
 
-    /// Names the primitive that pushes tangents forward:
+    /// Registers a primitive as the pushforward of another:
     /// `(inputs…, tangents of those that have one…) -> tangent of the result`.
     ///
     /// # Errors
-    /// An unknown name, or a primitive of another signature.
+    /// If a name is unknown, or the primitive has another signature.
     pub fn primitive_pushforward(
         &mut self,
         name: &str,
@@ -137,8 +137,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether the name has a derivative rule: an op of the table, or a registered function or
-    /// primitive with a pullback. A function without is differentiated through its body.
+    /// Returns true if the name has a derivative rule: an op of the table, or a registered function
+    /// or primitive with a pullback. A function without is differentiated through its body.
     #[must_use]
     pub fn has_rule(&self, name: &str) -> bool {
         let primitive = || self.program.lookup_primitive(name).map(|p| &self.program.primitives[p]);
@@ -152,20 +152,21 @@ impl Rules {
         }
     }
 
-    /// Forgets the own rule of a function: its derivative is that of its body again.
+    /// Removes the rule of a function: its derivative is that of its body again.
     ///
     /// # Errors
-    /// An unknown name.
+    /// If the name is unknown.
     pub fn no_rrule(&mut self, name: &str) -> Result<(), RuleError> {
         let f = self.function(name)?;
         self.program.remove_rule(f);
         Ok(())
     }
 
-    /// Says that nothing flows back through a function: it counts as constant.
+    /// Marks a function as non-differentiable: no derivative flows through it, and its result
+    /// counts as constant.
     ///
     /// # Errors
-    /// An unknown name.
+    /// If the name is unknown.
     pub fn non_differentiable(&mut self, name: &str) -> Result<(), RuleError> {
         let f = self.function(name)?;
         let rule = CustomRule {
@@ -206,7 +207,7 @@ impl Rules {
 }
 
 impl Op {
-    /// Whether a cotangent can flow through it.
+    /// Returns true if a cotangent can flow through it.
     #[must_use]
     pub fn has_rule(self) -> bool {
         use crate::ir::Mixed;

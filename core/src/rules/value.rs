@@ -1,7 +1,7 @@
-//! The values of the op table, on every scalar.
+//! Values of the ops of the table, on every scalar.
 //!
-//! Functions that are constant between jumps ask for an order, which a number without a value yet
-//! does not have: these give [`Undecided`].
+//! Functions that are constant between jumps need the order of numbers, which an undecided number
+//! does not have: these return [`Undecided`].
 
 use std::cmp::Ordering;
 
@@ -22,41 +22,41 @@ macro_rules! values {
         mixed $mixed:tt
     ) => {
         impl Number1 {
-            /// The value.
+            /// Computes the value.
             #[inline]
             pub fn value<S: Scalar>(self, a: &S) -> S {
                 match self { $(Number1::$n1 => { let $n1_a = a; $n1_v })* }
             }
         }
         impl Number2 {
-            /// The value.
+            /// Computes the value.
             #[inline]
             pub fn value<S: Scalar>(self, a: &S, b: &S) -> S {
                 match self { $(Number2::$n2 => { let ($n2_a, $n2_b) = (a, b); $n2_v })* }
             }
         }
         impl Real1 {
-            /// The value.
+            /// Computes the value.
             ///
             /// # Errors
-            /// The number has no value yet.
+            /// If the number is undecided.
             #[inline]
             pub fn value<T: Real>(self, a: &T) -> Result<T, Undecided> {
                 match self { $(Real1::$r1 => { let $r1_a = a; $r1_v })* }
             }
         }
         impl Real2 {
-            /// The value.
+            /// Computes the value.
             ///
             /// # Errors
-            /// A number has no value yet.
+            /// If a number is undecided.
             #[inline]
             pub fn value<T: Real>(self, a: &T, b: &T) -> Result<T, Undecided> {
                 match self { $(Real2::$r2 => { let ($r2_a, $r2_b) = (a, b); $r2_v })* }
             }
         }
         impl Int1 {
-            /// The value; `None` on overflow.
+            /// Computes the value; `None` on overflow.
             #[inline]
             #[must_use]
             pub fn value(self, a: i64) -> Option<i64> {
@@ -64,7 +64,7 @@ macro_rules! values {
             }
         }
         impl Int2 {
-            /// The value; `None` on overflow and division by zero.
+            /// Computes the value; `None` on overflow and division by zero.
             #[inline]
             #[must_use]
             pub fn value(self, a: i64, b: i64) -> Option<i64> {
@@ -72,7 +72,7 @@ macro_rules! values {
             }
         }
         impl Compare {
-            /// Whether it holds for two numbers in that order; `None` where one is NaN.
+            /// Returns true if it holds for two numbers in that order; `None` where one is NaN.
             #[inline]
             #[must_use]
             pub fn holds(self, order: Option<Ordering>) -> bool {
@@ -84,7 +84,7 @@ macro_rules! values {
 for_each_op!(values);
 
 impl Real1 {
-    /// The function that is made of pieces, if it is one.
+    /// Returns the piecewise function, if it is one.
     #[must_use]
     pub fn piece(self) -> Option<Piece> {
         Some(match self {
@@ -107,7 +107,7 @@ impl Real1 {
         })
     }
 
-    /// Whether its derivative is 0 everywhere.
+    /// Returns true if its derivative is 0 everywhere.
     #[must_use]
     pub fn is_constant(self) -> bool {
         self.piece().is_some_and(|piece| !matches!(piece, Piece::Abs | Piece::AbsSlope))
@@ -124,7 +124,8 @@ fn guard<S: Scalar>(a: &S, b: &S) -> S {
     S::guard(a, b)
 }
 
-/// The remainder of the values is exact; what the numbers carry besides follows `a - b trunc(a/b)`.
+/// Computes the remainder of the values, which is exact; the derivatives that the numbers carry
+/// follow `a - b trunc(a/b)`.
 fn rem<T: Real>(a: &T, b: &T) -> Result<T, Undecided> {
     let (p, q) = (primal(a)?, primal(b)?);
     let (value, more, less) = (T::lit(p % q), a.beyond(), b.beyond());

@@ -1,9 +1,9 @@
-//! Operators between values of any kinds that they mean something for.
+//! Operators on values of any kinds for which they are defined.
 //!
 //! Two literals stay a literal as long as the result is exact: `2 * 3` is 6 and may still become a
-//! real number; `1 / 2` is the real number 0.5. An int variable and a real number do not meet:
-//! `real(n)` says so. Between arrays, and an array and a number, an operator works element by
-//! element.
+//! real number; `1 / 2` is the real number 0.5. An int variable and a real number cannot be
+//! combined: `real(n)` converts. Between arrays, and an array and a number, an operator works
+//! element by element.
 
 use crate::{
     entity::Value,
@@ -12,11 +12,11 @@ use crate::{
 
 use super::{Given, Known, Misfit, Stage};
 
-/// What to do where an int meets a real number.
+/// Hint for an operation on an int and a real number.
 const REAL_OF_INT: &str = ": an int meets a real number through `real(n)`, and a whole number is real where it is written `1.0`";
-/// What to write where `%` stands between real numbers.
+/// Hint for `%` on real numbers.
 const REM_OF_REALS: &str = ": the remainder of real numbers is `rem(a, b)`";
-/// An operator between two operands.
+/// Infix operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     /// `+`
@@ -25,11 +25,11 @@ pub enum Operator {
     Sub,
     /// `*`
     Mul,
-    /// `/`; on ints towards 0.
+    /// `/`; on ints rounded towards 0.
     Div,
     /// `%`, on ints.
     Rem,
-    /// `<` and its like, on reals and ints; with an array, 1 and 0 element by element.
+    /// A comparison such as `<`, of reals and ints; with an array, 1 and 0 element by element.
     Compare(Compare),
 }
 
@@ -45,8 +45,7 @@ impl Operator {
         }
     }
 
-    /// What it gives for two literals, if that is a literal again; a quotient that is not exact is
-    /// none.
+    /// Returns the result for two literals, if that is a literal; `None` for an inexact quotient.
     pub(crate) fn on_literals(self, a: i64, b: i64) -> Option<i64> {
         match self {
             Operator::Add => a.checked_add(b),
@@ -60,10 +59,10 @@ impl Operator {
 }
 
 impl Stage {
-    /// `a op b`.
+    /// Appends `a op b`.
     ///
     /// # Errors
-    /// The operator means nothing for these kinds.
+    /// If the operator is not defined for these kinds.
     pub fn binary(&mut self, op: Operator, a: Given, b: Given) -> Result<Given, Misfit> {
         if let (Given::Literal(a), Given::Literal(b)) = (a, b)
             && let Some(n) = op.on_literals(a, b)
@@ -78,8 +77,8 @@ impl Stage {
         }
         let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let literals = self.is_literal(a) && self.is_literal(b);
-        // The quotient of two literals is a real number if it is not exact; one of a computed
-        // literal is that of ints.
+        // The quotient of two literals is a real number if it is not exact; that of a computed
+        // literal is one of ints.
         let computed = literals && ![a, b].iter().all(|g| matches!(g, Given::Literal(_)));
         if int || op == Operator::Rem || literals && comparison || computed {
             let hint = if int { REAL_OF_INT } else { REM_OF_REALS };
@@ -111,8 +110,8 @@ impl Stage {
         }))
     }
 
-    /// 1 where a comparison holds and 0 where it does not, of the elements of arrays of reals or of
-    /// ints, or of those and one number; of NaN it is NaN.
+    /// Returns 1 where a comparison holds and 0 where it does not, for the elements of arrays of
+    /// reals or of ints, or for those and one number; for NaN it is NaN.
     fn compared(&mut self, c: Compare, a: Given, b: Given) -> Result<Value, Misfit> {
         let is_int = |g: &Given| self.is(*g, &Kind::Array(Element::Int)) || self.is(*g, &Kind::Int);
         let is_open = |g: &Given| self.is_literal(*g) || self.known(*g) == Known::Literals;
@@ -145,7 +144,7 @@ impl Stage {
         Ok(self.b.number2(Number2::Sub, one, mask))
     }
 
-    /// An int; of a real number an error with the hint.
+    /// Converts to an int; a real number is an error with the hint.
     fn fit_int(&mut self, given: Given, hint: &'static str) -> Result<Value, Misfit> {
         self.fit(given, &Kind::Int).map_err(|e| match e.given.as_str() {
             "real" => Misfit { hint, ..e },
@@ -153,10 +152,10 @@ impl Stage {
         })
     }
 
-    /// `-a`.
+    /// Appends `-a`.
     ///
     /// # Errors
-    /// It is no number.
+    /// If the operand is not a number.
     pub fn negative(&mut self, a: Given) -> Result<Given, Misfit> {
         if let Given::Literal(n) = a
             && let Some(n) = n.checked_neg()
@@ -185,10 +184,10 @@ impl Stage {
         }))
     }
 
-    /// `!a`.
+    /// Appends `!a`.
     ///
     /// # Errors
-    /// It is no truth value.
+    /// If the operand is not a truth value.
     pub fn not(&mut self, a: Given) -> Result<Given, Misfit> {
         let a = self.fit(a, &Kind::Bool)?;
         Ok(Given::Value(self.b.mixed(Mixed::Not, &[a])))

@@ -1,4 +1,5 @@
-//! Functions of arrays: the operations by their names, and those that are made of several.
+//! Functions of arrays: the operations by their names, and functions that are composed of several
+//! operations.
 
 use crate::{
     entity::Value,
@@ -9,20 +10,20 @@ use super::{Builtin, Given, Known, Misfit, Operator, Stage};
 
 macro_rules! composed {
     ($($f:ident $name:literal ($($hint:ident),*) $doc:literal;)*) => {
-        /// A function of arrays that is made of operations.
+        /// Function of arrays that is composed of operations.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Composed { $(#[doc = $doc] $f,)* }
 
         impl Composed {
             /// All of them.
             pub const ALL: &'static [Composed] = &[$(Composed::$f),*];
-            /// The name in text.
+            /// Returns the name in text.
             #[must_use]
             pub fn name(self) -> &'static str { match self { $(Composed::$f => $name,)* } }
-            /// What it computes, in a sentence.
+            /// Returns a sentence that says what the function computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(Composed::$f => $doc,)* } }
-            /// The function of the given name.
+            /// Returns the function of the given name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Composed> {
                 match name { $($name => Some(Composed::$f),)* _ => None }
@@ -71,7 +72,7 @@ composed! {
     InverseFft "ifft" (Complexes) "The inverse of `fft`.";
 }
 
-/// What an operand is.
+/// Expected kind of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hint {
     Array,
@@ -83,13 +84,13 @@ enum Hint {
 }
 
 impl Composed {
-    /// How many operands it takes.
+    /// Returns the number of operands.
     #[must_use]
     pub fn arity(self) -> usize {
         self.hints().len()
     }
 
-    /// What the k-th operand should be, where that does not depend on the others.
+    /// Returns the expected kind of the k-th operand, where that does not depend on the others.
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         match self.hints().get(k)? {
@@ -101,7 +102,7 @@ impl Composed {
         }
     }
 
-    /// What it gives for operands of the given kinds.
+    /// Returns the kind of the result for operands of the given kinds.
     fn result(self, operands: &[Kind]) -> Option<Kind> {
         let first = operands.first()?;
         let complex =
@@ -128,8 +129,8 @@ impl Composed {
 }
 
 impl Builtin {
-    /// The kind of the result for operands of the given kinds, where one of them is an array;
-    /// `None` for what is decided otherwise or does not fit.
+    /// Returns the kind of the result for operands of the given kinds, where one of them is an
+    /// array; `None` if it is decided otherwise or they do not fit.
     #[must_use]
     pub fn on_arrays(self, operands: &[Kind]) -> Option<Kind> {
         let complex =
@@ -174,8 +175,8 @@ impl Builtin {
 }
 
 impl Stage {
-    /// An operation on whole arrays. Real arrays and numbers are promoted where they meet complex
-    /// ones.
+    /// Appends an operation on whole arrays. Real arrays and numbers are promoted if others are
+    /// complex.
     pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Given]) -> Result<Value, Misfit> {
         let complex = args.iter().any(|g| self.is_complex(*g));
         let mut values = Vec::with_capacity(op.arity());
@@ -215,7 +216,7 @@ impl Stage {
         }
     }
 
-    /// A function that is made of operations.
+    /// Appends the operations of a composed function.
     pub(super) fn composed(&mut self, f: Composed, args: &[Given]) -> Result<Given, Misfit> {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
         // An array of real or complex numbers.
@@ -453,7 +454,7 @@ impl Stage {
             Composed::InverseFft => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Complex))?;
                 let y = on(self, ArrayOp::FftBack, &[x]);
-                // The length of the last axis, which has no number of its own.
+                // The length of the last axis, whose index is the rank minus 1.
                 let shape = on(self, ArrayOp::Shape, &[x]);
                 let rank = self.b.inst(Op::Len, &[shape], Kind::Int);
                 let one = self.b.int(1);

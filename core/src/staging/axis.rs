@@ -8,8 +8,8 @@ use crate::{
 use super::{Builtin, Given, Misfit, Operator, Stage};
 
 impl Stage {
-    /// The variance of numbers or its root, of all or along an axis, which is lost. The root is a
-    /// length, whose derivative at 0 is 0.
+    /// Computes the variance of numbers or its root, of all or along an axis, which is removed. The
+    /// root is a length, whose derivative at 0 is 0.
     pub(super) fn spread_of(
         &mut self,
         x: Value,
@@ -31,8 +31,8 @@ impl Stage {
         let distances = self.binary(Operator::Sub, Given::Value(x), mean)?;
         let mut distances = self.value(distances)?;
         if root {
-            // One number has no distance from its mean, wherever it goes: nothing leads there, not
-            // even to the kink at 0.
+            // A single number has no distance from its mean, whatever it is: no derivative flows,
+            // not even to the kink at 0.
             let one = self.b.real(1.0);
             let mut others = self.b.number2(Number2::Sub, n, one);
             if self.is_complex(Given::Value(distances)) {
@@ -69,7 +69,7 @@ impl Stage {
         self.binary(Operator::Div, Given::Value(y), Given::Value(n))
     }
 
-    /// The norms of lines along an axis, whose length becomes 1.
+    /// Computes the norms of lines along an axis, whose length becomes 1.
     pub(super) fn lengths(&mut self, x: Value, axis: Value) -> Result<Value, Misfit> {
         let sizes = match self.is_complex(Given::Value(x)) {
             true => self.builtin(Builtin::Abs, &[Given::Value(x)])?,
@@ -79,8 +79,8 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::NormKeep, &[sizes, axis]))
     }
 
-    /// The products up to each element along an axis, or those of all, without the axis:
-    /// `y_1 = 1, y_(k+1) = x_k y_k`, in which nothing is divided by an element.
+    /// Computes the products up to each element along an axis, or those of all, without the axis:
+    /// `y_1 = 1, y_(k+1) = x_k y_k`, which never divides by an element.
     pub(super) fn products_along(&mut self, x: Value, axis: Value, cumulative: bool) -> Value {
         let kind = self.b.kind(x).clone();
         let (zero, one) = (self.b.number(0.0, &kind), self.b.number(1.0, &kind));

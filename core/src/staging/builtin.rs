@@ -1,5 +1,5 @@
-//! The functions of the language itself: every op of the [table](crate::ir::table) by its name, and
-//! those that choose an op by the kinds of their operands.
+//! Built-in functions of the language: every op of the [table](crate::ir::table) by its name, and
+//! functions that choose an op by the kinds of their operands.
 
 use crate::{
     entity::Value,
@@ -8,7 +8,7 @@ use crate::{
 
 use super::{Composed, Given, Known, Misfit, Stage};
 
-/// A function of the language itself.
+/// Built-in function of the language.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Builtin {
     /// An op on one number.
@@ -27,7 +27,7 @@ pub enum Builtin {
     Compare(Compare),
     /// A comparison of ints by its name.
     CompareInt(Compare),
-    /// An op between kinds of which the language has no form of its own.
+    /// An op between kinds that has no syntax of its own in the language.
     Mixed(Mixed),
     /// An operation on whole arrays.
     OnArrays(ArrayOp),
@@ -70,8 +70,8 @@ pub enum Builtin {
 }
 
 impl Builtin {
-    /// True if a plugin may bring a function of this name, which programs then call instead:
-    /// special functions, of which there are several conventions and accuracies.
+    /// Returns true if a plugin may bring a function of this name, which programs then call
+    /// instead: special functions, of which there are several conventions and accuracies.
     #[must_use]
     pub fn is_replaceable(self) -> bool {
         matches!(
@@ -85,7 +85,7 @@ impl Builtin {
         )
     }
 
-    /// The function of the given name. `log` is `ln`.
+    /// Returns the function of the given name. `log` is `ln`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Builtin> {
         Some(match name {
@@ -127,7 +127,7 @@ impl Builtin {
         })
     }
 
-    /// The names of all of them.
+    /// Returns the names of all of them.
     pub fn names() -> impl Iterator<Item = &'static str> {
         let numbers =
             (Number1::ALL.iter().map(|o| o.name())).chain(Number2::ALL.iter().map(|o| o.name()));
@@ -143,7 +143,7 @@ impl Builtin {
         numbers.chain(reals).chain(mixed).chain(more).chain(ints).chain(compare).chain(arrays)
     }
 
-    /// How many operands it takes.
+    /// Returns the number of operands.
     #[must_use]
     pub fn arity(self) -> usize {
         match self {
@@ -164,7 +164,7 @@ impl Builtin {
         }
     }
 
-    /// What the k-th operand should be, where that does not depend on the others.
+    /// Returns the expected kind of the k-th operand, where that does not depend on the others.
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         match (self, k) {
@@ -187,7 +187,7 @@ impl Stage {
     /// Calls a function of the language. Operands beyond its arity are ignored.
     ///
     /// # Errors
-    /// An operand is missing or of the wrong kind.
+    /// If an operand is missing or of the wrong kind.
     pub fn builtin(&mut self, builtin: Builtin, args: &[Given]) -> Result<Given, Misfit> {
         let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
         let complex = self.is_complex(arg(0));
@@ -266,7 +266,7 @@ impl Stage {
                 self.b.mixed(Mixed::Polygamma, &[x, n])
             }
             Builtin::OnArrays(op) => self.on_arrays(op, args)?,
-            // Errors of contractions say `einsum` themselves.
+            // Errors of contractions name `einsum` themselves.
             Builtin::Composed(Composed::Einsum) => return self.composed(Composed::Einsum, args),
             Builtin::Composed(f) => {
                 let here = self.b.position();
@@ -297,7 +297,7 @@ impl Stage {
         Ok(Given::Value(value))
     }
 
-    /// An op on operands of one kind.
+    /// Appends an op on operands of one kind.
     fn uniform(
         &mut self,
         op: Op,
@@ -313,12 +313,12 @@ impl Stage {
         Ok(self.b.lifted(op, &args, result))
     }
 
-    /// An op between kinds; operands that it does not take are ignored.
+    /// Appends an op between kinds; surplus operands are ignored.
     pub(super) fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
         let kinds = op.signature().0;
         let args = match op {
             Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,
-            // The exponent is one for all.
+            // The exponent is the same for all elements.
             Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma => {
                 let args =
                     [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
@@ -335,7 +335,7 @@ impl Stage {
         })
     }
 
-    /// Numbers of the kinds given, or arrays of such.
+    /// Converts to numbers of the given kinds, or arrays of such.
     fn fit_elements(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
         let all = given.iter().zip(kinds).enumerate();
         all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.of(k))).collect()
@@ -371,9 +371,9 @@ impl Stage {
         Ok(self.computed(value, known))
     }
 
-    /// What is known of what is one of several, and its kind: complex if one is, else that of the
-    /// first value; literals among themselves take that of `hint`, else they are ints. Of arrays
-    /// and tuples the same.
+    /// Returns the inferred kind of a value that is one of several, and its kind: complex if one
+    /// is, else that of the first value; if all are literals that of `hint`, else they are ints.
+    /// The same holds for arrays and tuples.
     pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> (Known, Kind) {
         let hint = hint.map(|kind| Known::Kind(kind.clone()));
         let all = given.iter().map(|g| self.known(*g)).chain(hint);

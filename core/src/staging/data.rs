@@ -8,12 +8,12 @@ use crate::{
 use super::{Given, Known, MAX_LEAVES, Misfit, Stage};
 
 impl Stage {
-    /// `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints if one
-    /// is, and real otherwise; literals alone take the kind that fits. Arrays are
+    /// Builds `[a, b, …]`. The elements are of kind `hint` if given; else complex if one is, ints
+    /// if one is, and real otherwise; literals alone take the kind that fits. Arrays are
     /// [stacked](Stage::stack).
     ///
     /// # Errors
-    /// An element does not fit.
+    /// If an element does not fit.
     pub fn array(&mut self, items: &[Given], hint: Option<Element>) -> Result<Given, Misfit> {
         if items.iter().any(|g| self.is_array(*g)) {
             return self.stack(items);
@@ -41,10 +41,10 @@ impl Stage {
         Ok(if literals { self.computed(array, Known::Literals) } else { Given::Value(array) })
     }
 
-    /// The arrays, one behind the other along a new first axis; they have the same shape.
+    /// Stacks arrays of the same shape along a new first axis.
     ///
     /// # Errors
-    /// One is no array of numbers, or there are none.
+    /// If one is not an array of numbers, or there are none.
     pub fn stack(&mut self, items: &[Given]) -> Result<Given, Misfit> {
         let complex = items.iter().any(|g| self.is_complex(*g));
         let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
@@ -61,11 +61,11 @@ impl Stage {
         all.map(Given::Value).ok_or_else(Misfit::nothing)
     }
 
-    /// `[[a, b], [c, d]]`: elements in row-major order, and the length along each axis; otherwise
-    /// as [`array`](Stage::array).
+    /// Builds `[[a, b], [c, d]]`: elements in row-major order, and the length along each axis;
+    /// otherwise like [`array`](Stage::array).
     ///
     /// # Errors
-    /// An element does not fit.
+    /// If an element does not fit.
     pub fn matrix(
         &mut self,
         items: &[Given],
@@ -83,10 +83,10 @@ impl Stage {
         Ok(Given::Value(self.b.on_arrays(ArrayOp::Reshape, &[flat, shape])))
     }
 
-    /// `xs[i, j]`: the element with the given indices, one for each axis.
+    /// Reads `xs[i, j]`: the element with the given indices, one for each axis.
     ///
     /// # Errors
-    /// There is no array (operand 0), or an index is no int (operand 1 and on).
+    /// If the value is not an array (operand 0), or an index is not an int (operand 1 and on).
     pub fn element(&mut self, xs: Given, indices: &[Given]) -> Result<Given, Misfit> {
         let known = self.known(xs);
         let xs = self.value(xs)?;
@@ -107,11 +107,11 @@ impl Stage {
         Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
     }
 
-    /// `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that fits. An
-    /// array is repeated along a new first axis.
+    /// Builds `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that
+    /// fits. An array is repeated along a new first axis.
     ///
     /// # Errors
-    /// The element does not fit, or `n` is no int.
+    /// If the element does not fit, or `n` is not an int.
     pub fn fill(&mut self, x: Given, n: Given, hint: Option<Element>) -> Result<Given, Misfit> {
         if self.is_array(x) {
             return self.repeat(x, n, hint);
@@ -132,7 +132,7 @@ impl Stage {
         Ok(if literal { self.computed(array, Known::Literals) } else { Given::Value(array) })
     }
 
-    /// `[row; n]`: the row taken n times.
+    /// Builds `[row; n]`: the row repeated n times.
     fn repeat(&mut self, row: Given, n: Given, hint: Option<Element>) -> Result<Given, Misfit> {
         let complex = hint == Some(Element::Complex) || self.is_complex(row);
         let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
@@ -144,10 +144,10 @@ impl Stage {
         Ok(Given::Value(self.b.on_arrays(ArrayOp::Take, &[rows, firsts])))
     }
 
-    /// `xs[i]`
+    /// Reads `xs[i]`.
     ///
     /// # Errors
-    /// There is no array, or the index is no int.
+    /// If the value is not an array, or the index is not an int.
     pub fn index(&mut self, xs: Given, i: Given) -> Result<Given, Misfit> {
         let known = self.known(xs);
         let xs = self.value(xs)?;
@@ -158,7 +158,7 @@ impl Stage {
         Ok(self.element_at(xs, i, &known))
     }
 
-    /// An element of what was known to be an array.
+    /// Reads an element of an array.
     fn element_at(&mut self, xs: Value, i: Value, known: &Known) -> Given {
         let element = self.b.get(xs, i);
         if *known == Known::Literals {
@@ -168,10 +168,10 @@ impl Stage {
         }
     }
 
-    /// `(a, b, …)`, the fields of the kinds of `hint` if given.
+    /// Builds `(a, b, …)`, with the fields of the kinds of `hint` if given.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// If a field does not fit.
     pub fn tuple(&mut self, items: &[Given], hint: Option<&Kind>) -> Result<Given, Misfit> {
         let leaves: usize =
             items.iter().filter_map(|g| self.kind(*g)).map(|kind| kind.extent()).sum();
@@ -206,20 +206,20 @@ impl Stage {
         Ok(Given::Value(self.b.plain_tuple(&values)))
     }
 
-    /// `Point { x: a, y: b }`: the fields of a struct kind, in its order.
+    /// Builds `Point { x: a, y: b }`: the fields of a struct kind, in its order.
     ///
     /// # Errors
-    /// A field does not fit.
+    /// If a field does not fit.
     pub fn structure(&mut self, kind: &Kind, fields: &[Given]) -> Result<Given, Misfit> {
         let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
         let values = self.fit_all(fields, &kinds)?;
         Ok(Given::Value(self.b.tuple(&values, kind.clone())))
     }
 
-    /// The k-th field of a tuple or struct.
+    /// Reads the k-th field of a tuple or struct.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no such field.
     pub fn field(&mut self, tuple: Given, k: usize) -> Result<Given, Misfit> {
         if let Given::Open(open) = tuple
             && let Some(field) = self.open_field(open, k)

@@ -1,14 +1,13 @@
-//! A function of numbers that is called with arrays: element by element, as the functions of the
-//! language are.
+//! Elementwise application of a function of numbers that is called with arrays.
 //!
 //! ```text
 //! f(xs, y)   becomes   let mut zs = zeros in the shape of xs;
 //!                      for i in 0..len(xs) { zs[i] = f(xs[i], y); }
 //! ```
 //!
-//! Arrays of different shapes are repeated to their common one, as between the operands of `+`; an
-//! int is one for all, as the exponent of `powi` is. The loop is an ordinary one, so that all
-//! derivatives of `f` are there.
+//! Arrays of different shapes are broadcast to their common one, like the operands of `+`; an int
+//! is the same for all elements, like the exponent of `powi`. The loop is an ordinary one, so that
+//! all derivatives of `f` exist.
 
 use crate::{
     entity::{FuncId, Value},
@@ -17,8 +16,8 @@ use crate::{
 
 use super::{Given, Misfit, Stage};
 
-/// Kind of the result of a function of numbers where some of its arguments are arrays; `None` for a
-/// function that takes or gives something else than numbers.
+/// Returns the kind of the result of a function of numbers where some of its arguments are arrays;
+/// `None` for a function whose parameters or result are not numbers.
 #[must_use]
 pub(crate) fn elementwise_result(params: &[Kind], result: &Kind) -> Option<Kind> {
     let is_number = |kind: &Kind| Element::of(kind).is_some();
@@ -26,8 +25,8 @@ pub(crate) fn elementwise_result(params: &[Kind], result: &Kind) -> Option<Kind>
     (!params.is_empty() && params.iter().all(is_number)).then_some(Kind::Array(element))
 }
 
-/// Adds the function that goes over arrays with a function of numbers, for parameters of the given
-/// kinds: arrays where that takes real or complex numbers. `None` where these are not such kinds.
+/// Adds a function that maps a function of numbers over arrays, for parameters of the given kinds:
+/// arrays in place of real or complex numbers. `None` if the kinds are not of that form.
 ///
 /// ```
 /// use ketgrad_core::{exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost}, ir::{Element, Kind}, staging, text::parse_program};
@@ -60,7 +59,7 @@ pub fn over_arrays(program: &mut Program, f: FuncId, params: &[Kind]) -> Option<
     Some(program.add(stage.finish()))
 }
 
-/// True for an array of real or complex numbers of the kind.
+/// Returns true for an array of real or complex numbers of the kind.
 fn is_array_of(kind: &Kind, number: &Kind) -> bool {
     *number != Kind::Int && Element::of(number).is_some_and(|e| *kind == Kind::Array(e))
 }
@@ -70,7 +69,7 @@ impl Stage {
     /// are numbers or arrays of the kinds of `params`. Its result must be a real or complex number.
     ///
     /// # Errors
-    /// An argument is neither a number nor an array of the kind.
+    /// If an argument is neither a number nor an array of the kind.
     pub(crate) fn elementwise(
         &mut self,
         op: Op,
@@ -116,7 +115,7 @@ impl Stage {
         Ok(self.b.use_variable(sum))
     }
 
-    /// An array of real numbers in the shape that all of these are repeated to; which numbers does
+    /// Returns an array of real numbers of the broadcast shape of all these arrays; its elements do
     /// not matter.
     fn common_shape(&mut self, arrays: &[Value]) -> Result<Value, Misfit> {
         let mut form: Option<Value> = None;
@@ -125,13 +124,13 @@ impl Stage {
                 Kind::Array(Element::Complex) => self.b.mixed(Mixed::Re, &[array]),
                 _ => array,
             };
-            // A comparison: it has no derivative, and takes numbers that are not finite.
+            // A comparison: it has no derivative, and accepts numbers that are not finite.
             form = Some(form.map_or(real, |form| self.b.on_arrays(ArrayOp::Step, &[form, real])));
         }
         form.ok_or_else(Misfit::nothing)
     }
 
-    /// A number or an array, real or complex, repeated to the shape of a real array.
+    /// Broadcasts a number or an array, real or complex, to the shape of a real array.
     fn spread(&mut self, x: Value, form: Value) -> Value {
         let is_complex = matches!(self.b.kind(x), Kind::Complex | Kind::Array(Element::Complex));
         let form = if is_complex { self.b.mixed(Mixed::Promote, &[form]) } else { form };

@@ -1,7 +1,7 @@
 //! Control flow: short-circuit logic, `if` with a value, `while`, `for`, `break`, `continue`.
 //!
-//! A front end says what it meets in the order of the text; each construct is a small state that
-//! one call hands to the next, so nothing can be left open or closed twice:
+//! A front end calls these methods in the order of the text; each construct is a small state that
+//! one call returns and the next takes, so that no construct can be left open or closed twice:
 //!
 //! | construct | calls |
 //! |---|---|
@@ -17,7 +17,7 @@ use crate::{
 
 use super::{Given, Loop, Misfit, Stage};
 
-/// `a && b || c`, on the way.
+/// Short-circuit expression `a && b || c` under construction.
 #[derive(Debug)]
 pub struct Short {
     variable: Variable,
@@ -25,48 +25,48 @@ pub struct Short {
     exit: Block,
 }
 
-/// An `if`, on the way.
+/// An `if` under construction.
 #[derive(Debug)]
 pub struct Branches {
     merge: Block,
-    /// Where the next arm starts.
+    /// Block of the next arm.
     next: Option<Block>,
     arms: usize,
-    /// Which arms reach the end, where, and what they give.
+    /// Arms that reach the end: their number, last block and value.
     ends: Vec<(usize, Block, Given)>,
 }
 
-/// A loop before its condition.
+/// Loop before its condition.
 #[derive(Debug)]
 pub struct Head(Block);
 
-/// A loop inside its body.
+/// Loop inside its body.
 #[derive(Debug)]
 pub struct Inside {
     head: Block,
     exit: Block,
 }
 
-/// A counted loop inside its body.
+/// Counted loop inside its body.
 #[derive(Debug)]
 pub struct Counter {
-    /// The counter in this round.
+    /// Counter in this iteration.
     pub value: Value,
     variable: Variable,
     inside: Inside,
     step: Block,
-    /// The bound, where it is compared with after a round and not before.
+    /// Bound, if it is compared with after an iteration and not before.
     last: Option<Value>,
     at: Position,
 }
 
 impl Stage {
-    // Logic: the right operand runs only if it decides, for it may not be defined otherwise.
+    // Logic: the right operand is evaluated only if it decides, since it may fail otherwise.
 
-    /// Starts with the first operand.
+    /// Starts a short-circuit expression with the first operand.
     ///
     /// # Errors
-    /// It is no truth value.
+    /// If it is not a truth value.
     pub fn begin_short(&mut self, first: Given) -> Result<Short, Misfit> {
         let last = self.fit(first, &Kind::Bool)?;
         let variable = self.b.declare(Kind::Bool);
@@ -74,7 +74,7 @@ impl Stage {
         Ok(Short { variable, last, exit: self.b.create_block() })
     }
 
-    /// Goes on with the next operand, after `&&` (`and`) or `||`.
+    /// Continues with the next operand, after `&&` (`and`) or `||`.
     pub fn next_short(&mut self, short: &Short, and: bool) {
         let next = self.b.create_block();
         let (yes, no) = if and { (next, short.exit) } else { (short.exit, next) };
@@ -83,17 +83,17 @@ impl Stage {
         self.b.switch_to(next);
     }
 
-    /// The operand.
+    /// Sets the value of the operand.
     ///
     /// # Errors
-    /// It is no truth value.
+    /// If it is not a truth value.
     pub fn give_short(&mut self, short: &mut Short, given: Given) -> Result<(), Misfit> {
         short.last = self.fit(given, &Kind::Bool)?;
         self.b.define(short.variable, short.last);
         Ok(())
     }
 
-    /// The whole.
+    /// Returns the value of the expression.
     pub fn end_short(&mut self, short: Short) -> Given {
         self.b.jump(short.exit, &[]);
         self.b.seal(short.exit);
@@ -111,7 +111,7 @@ impl Stage {
     /// Starts the arm that runs if the condition holds.
     ///
     /// # Errors
-    /// It is no truth value.
+    /// If it is not a truth value.
     pub fn arm(&mut self, branches: &mut Branches, condition: Given) -> Result<(), Misfit> {
         let condition = self.fit(condition, &Kind::Bool)?;
         let (yes, no) = (self.b.create_block(), self.b.create_block());
@@ -123,7 +123,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Ends the arm with what it gives. What follows belongs to `else`.
+    /// Ends the arm with its value. The code after it belongs to `else`.
     pub fn end_arm(&mut self, branches: &mut Branches, given: Given) {
         self.leave(branches, given);
         if let Some(next) = branches.next.take() {
@@ -138,11 +138,11 @@ impl Stage {
         branches.arms += 1;
     }
 
-    /// Ends the `if` with what `else` gives, or with [`Given::Nothing`] where there is none. It
-    /// gives a value if all arms that reach the end do; `hint` says what is asked for.
+    /// Ends the `if` with the value of `else`, or with [`Given::Nothing`] without one. It has a
+    /// value if all arms that reach the end do; `hint` is the expected kind.
     ///
     /// # Errors
-    /// The arms do not agree; the operand is the number of the arm.
+    /// If the arms do not agree; the operand is the number of the arm.
     pub fn end_if(
         &mut self,
         mut branches: Branches,
@@ -160,7 +160,7 @@ impl Stage {
             self.b.seal(merge);
             self.b.switch_to(merge);
             if ends.is_empty() {
-                // Every arm has left: what follows is never reached.
+                // Every arm has left: the code after it is unreachable.
                 let zero = self.b.zero(&self.result);
                 self.b.ret(zero);
             }
@@ -180,7 +180,7 @@ impl Stage {
 
     // Loops.
 
-    /// Starts a loop: what follows runs before each round.
+    /// Starts a loop: the code after it is evaluated before each iteration.
     pub fn begin_loop(&mut self) -> Head {
         let head = self.b.create_block();
         self.b.jump(head, &[]);
@@ -188,10 +188,10 @@ impl Stage {
         Head(head)
     }
 
-    /// Starts the body, which runs while the condition holds; without one, until it is left.
+    /// Starts the body, which is repeated while the condition holds; without one, until it is left.
     ///
     /// # Errors
-    /// It is no truth value.
+    /// If it is not a truth value.
     pub fn enter_loop(&mut self, head: Head, condition: Option<Given>) -> Result<Inside, Misfit> {
         let condition = condition.map(|c| self.fit(c, &Kind::Bool)).transpose()?;
         let (inside, exit) = (self.b.create_block(), self.b.create_block());
@@ -216,12 +216,12 @@ impl Stage {
         self.b.switch_to(inside.exit);
     }
 
-    /// Starts the body of a loop over `from..to`, or `from..=to`. The counter must not go beyond
-    /// the largest integer, which the bound of an inclusive range may be: unless the bound is a
-    /// smaller literal, such a loop ends after the round in which the counter is the bound.
+    /// Starts the body of a loop over `from..to`, or `from..=to`. The counter must not exceed the
+    /// largest integer, which may be the bound of an inclusive range: unless the bound is a smaller
+    /// literal, such a loop ends after the iteration in which the counter is the bound.
     ///
     /// # Errors
-    /// A bound is no int.
+    /// If a bound is not an int.
     pub fn begin_for(
         &mut self,
         from: Given,
@@ -272,13 +272,13 @@ impl Stage {
         self.end_loop(inside);
     }
 
-    /// Leaves the innermost loop. `false`: there is none.
+    /// Breaks out of the innermost loop. Returns false outside of loops.
     #[must_use]
     pub fn leave_loop(&mut self) -> bool {
         self.go_to(|l| l.exit)
     }
 
-    /// Goes on with the next round of the innermost loop. `false`: there is none.
+    /// Continues with the next iteration of the innermost loop. Returns false outside of loops.
     #[must_use]
     pub fn next_round(&mut self) -> bool {
         self.go_to(|l| l.again)

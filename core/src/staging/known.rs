@@ -1,32 +1,31 @@
-//! What is known of a kind before it is decided.
+//! Inference of kinds that are not decided yet.
 //!
-//! A literal takes the kind that fits, and so does what is made of literals alone. Where several
-//! things give one value, as the arms of an `if` do, what is known of them is
-//! [joined](Known::join): literals become what stands beside them, real numbers become complex
-//! ones.
+//! A literal takes the kind that fits, and so does a value that consists of literals alone. If one
+//! of several expressions is the value, as for the arms of an `if`, their kinds are
+//! [joined](Known::join): literals take the kind of the others, real numbers become complex.
 
 use crate::ir::{Element, Kind, MAX_KIND_DEPTH};
 
 use super::MAX_LEAVES;
 
-/// What is known of the kind of a value.
+/// Inferred kind of a value.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Known {
-    /// Nothing.
+    /// Unknown.
     Nothing,
-    /// It is made of literal integers, and fits where a number is asked for; its value, if that is
-    /// a literal again.
+    /// It consists of literal integers, and fits where a number is expected; with its value, if
+    /// that is a literal again.
     Literal(Option<i64>),
-    /// An array of such.
+    /// Array of such literals.
     Literals,
-    /// A tuple of which each part is known.
+    /// Tuple of parts.
     Tuple(Vec<Known>),
-    /// Its kind.
+    /// Decided kind.
     Kind(Kind),
 }
 
 impl Known {
-    /// What is one or the other.
+    /// Returns the join of two kinds: that of a value which has one or the other.
     pub(crate) fn join(self, other: Known) -> Known {
         use Known::{Literal, Literals, Nothing, Tuple};
         match (self, other) {
@@ -54,7 +53,7 @@ impl Known {
         }
     }
 
-    /// A tuple of parts; one that is nested too deep is not known, and lowering complains about it.
+    /// Builds a tuple of parts; one that is nested too deep is unknown, and lowering reports it.
     pub(crate) fn tuple(parts: Vec<Known>) -> Known {
         let fits = parts.iter().all(|part| part.depth() < MAX_KIND_DEPTH);
         if fits { Known::Tuple(parts) } else { Known::Nothing }
@@ -68,7 +67,7 @@ impl Known {
         }
     }
 
-    /// As the value of a variable: literals are ints.
+    /// Returns the kind as that of a variable: literals are ints.
     pub(crate) fn settled(self) -> Known {
         match self {
             Known::Literal(_) => Known::Kind(Kind::Int),
@@ -76,7 +75,7 @@ impl Known {
             Known::Tuple(items) => {
                 let kinds: Option<Vec<Kind>> =
                     items.into_iter().map(|k| k.settled().kind().cloned()).collect();
-                // Lowering complains about one that is too large.
+                // Lowering reports one that is too large.
                 let fits = |k: &Vec<Kind>| k.iter().map(Kind::extent).sum::<usize>() <= MAX_LEAVES;
                 kinds.filter(fits).map_or(Known::Nothing, |k| Known::Kind(Kind::tuple(k)))
             }
@@ -84,7 +83,7 @@ impl Known {
         }
     }
 
-    /// Its kind, if that is decided.
+    /// Returns the kind, if it is decided.
     pub(crate) fn kind(&self) -> Option<&Kind> {
         match self {
             Known::Kind(k) => Some(k),
@@ -92,7 +91,7 @@ impl Known {
         }
     }
 
-    /// Whether literals in it may still become other numbers.
+    /// Returns true if literals in it may still become other numbers.
     pub(super) fn is_open(&self) -> bool {
         match self {
             Known::Literal(_) | Known::Literals => true,
@@ -102,7 +101,7 @@ impl Known {
     }
 }
 
-/// Whether it is a tuple of so many values, and no struct.
+/// Returns true if it is a tuple of `n` values, and not a struct.
 pub(super) fn is_plain_tuple(kind: &Kind, n: usize) -> bool {
     let fields = kind.fields();
     !fields.is_empty() && fields.len() == n && fields.iter().all(|f| f.name.is_none())

@@ -1,4 +1,4 @@
-//! Linear algebra that is made of several operations.
+//! Linear algebra that is composed of several operations.
 
 use crate::{
     entity::Value,
@@ -12,13 +12,13 @@ impl Stage {
         self.b.on_arrays(op, args)
     }
 
-    /// A decomposition. Values and vectors of one matrix are those of one decomposition: then
-    /// derivatives know where both are used.
+    /// Appends a decomposition. Values and vectors of one matrix come from the same decomposition:
+    /// so its derivatives know if both are used.
     fn decomposed(&mut self, op: ArrayOp, x: Value) -> Value {
         self.b.made(Op::OnArrays(op), &[x]).unwrap_or_else(|| self.linear(op, &[x]))
     }
 
-    /// The eigenvalues of the Hermitian part of a matrix, or its eigenvectors.
+    /// Computes the eigenvalues of the Hermitian part of a matrix, or its eigenvectors.
     pub(super) fn spectrum(&mut self, x: Value, is_of_vectors: bool) -> Result<Given, Misfit> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let both = self.decomposed(ArrayOp::Eigen, x);
@@ -31,8 +31,8 @@ impl Stage {
         self.builtin(Builtin::Re, &[Given::Value(w)])
     }
 
-    /// `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side of `A`.
-    /// The columns of a wide matrix behind the first square are `Q` times those of `R`.
+    /// Computes `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side
+    /// of `A`. The columns of a wide matrix after the first square are `Q` times those of `R`.
     pub(super) fn orthogonal(&mut self, a: Value, is_of_columns: bool) -> Value {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let (m, n) = (self.linear(ArrayOp::Dim, &[a, zero]), self.linear(ArrayOp::Dim, &[a, one]));
@@ -50,7 +50,7 @@ impl Stage {
         self.linear(ArrayOp::Concat, &[r, rest, one])
     }
 
-    /// The singular values of a matrix, or the left or right singular vectors.
+    /// Computes the singular values of a matrix, or the left or right singular vectors.
     pub(super) fn singular(&mut self, f: Composed, a: Value) -> Result<Given, Misfit> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let both = self.decomposed(ArrayOp::Svd, a);

@@ -1,8 +1,8 @@
 //! Functions of Hermitian matrices, written as products: `V diag(g(w)) V^H` of eigenvalues and
 //! eigenvectors.
 //!
-//! Where eigenvalues are equal the vectors are any of a space, and what the product has of
-//! derivatives there is that of `g`, which neither values nor vectors say. So a product of this
+//! If eigenvalues are equal the vectors are any basis of an eigenspace, and the derivative of the
+//! product there is that of `g`, which neither values nor vectors determine. So a product of this
 //! form is marked as one ([`ArrayOp::Spectral`]), together with `g'`.
 
 use std::collections::HashMap;
@@ -15,15 +15,15 @@ use crate::{
 
 use super::Stage;
 
-/// How many operations of `g` are looked at.
+/// Maximum number of operations of `g` that are analyzed.
 const SIZE: usize = 256;
 
-/// The derivatives of arrays by the eigenvalues, element by element; `None` of what does not depend
-/// on them.
+/// Derivatives of arrays by the eigenvalues, element by element; `None` for arrays that do not
+/// depend on them.
 type Slopes = HashMap<Value, Option<Value>>;
 
 impl Stage {
-    /// A product of two matrices, marked if it is a function of a Hermitian one.
+    /// Appends a product of two matrices, marked if it is a function of a Hermitian one.
     pub(super) fn marked(&mut self, op: ArrayOp, args: &[Value], product: Value) -> Value {
         self.function_of_matrix(op, args, product).unwrap_or(product)
     }
@@ -57,13 +57,13 @@ impl Stage {
         Some(self.b.on_arrays(ArrayOp::Spectral, &[product, a, both, d, slope]))
     }
 
-    /// The decomposition whose eigenvectors these are.
+    /// Returns the decomposition whose eigenvectors these are.
     fn vectors(&self, v: Value) -> Option<Value> {
         let (v, _) = self.under(v, |op| op == Op::Mixed(Mixed::Promote));
         self.of_eigen(v, 1)
     }
 
-    /// The decomposition whose eigenvectors these are as rows, conjugated.
+    /// Returns the decomposition whose eigenvectors these are as rows, conjugated.
     fn adjoint_vectors(&self, v: Value) -> Option<Value> {
         let outer = |op| {
             matches!(op, Op::Mixed(Mixed::Promote | Mixed::Conj) | Op::OnArrays(ArrayOp::Transpose))
@@ -77,7 +77,7 @@ impl Stage {
         is_adjoint.then_some(both)
     }
 
-    /// The decomposition whose eigenvalues these are.
+    /// Returns the decomposition whose eigenvalues these are.
     fn values(&self, w: Value) -> Option<Value> {
         let outer = |op| {
             matches!(op, Op::Mixed(Mixed::Promote | Mixed::Re) | Op::OnArrays(ArrayOp::DropAxis))
@@ -87,7 +87,7 @@ impl Stage {
         if count == 1 { self.of_eigen(w, 0) } else { None }
     }
 
-    /// What stands under some operations, and these.
+    /// Strips some operations from a value, and returns the operand and the operations.
     fn under(&self, mut v: Value, outer: impl Fn(Op) -> bool) -> (Value, Vec<Op>) {
         let mut ops = Vec::new();
         while let Some((op, args)) = self.b.maker(v)
@@ -99,14 +99,14 @@ impl Stage {
         (v, ops)
     }
 
-    /// The result of `eigen` of which this is the first row, or what is below it.
+    /// Returns the result of `eigen` of which this is the first row, or the rows below it.
     fn of_eigen(&self, v: Value, start: i64) -> Option<Value> {
         let (Op::OnArrays(ArrayOp::Slice), &[both, axis, from, len]) = self.b.maker(v)? else {
             return None;
         };
         let is = |v: Value, n: i64| self.b.op_of(v) == Some(Op::Int(n));
         let is_eigen = self.b.op_of(both) == Some(Op::OnArrays(ArrayOp::Eigen));
-        // Of the vectors all elements: those of a part of the rows are another matrix.
+        // All elements of the vectors: those of some of the rows are another matrix.
         let is_whole = match start {
             0 => is(len, 1),
             _ => {
@@ -116,8 +116,8 @@ impl Stage {
         (is_eigen && is(axis, 0) && is(from, start) && is_whole).then_some(both)
     }
 
-    /// The derivative of what is computed from eigenvalues element by element. `None` if it is
-    /// computed otherwise.
+    /// Returns the derivative of an array that is computed from eigenvalues element by element.
+    /// `None` if it is computed otherwise.
     fn slope(&mut self, v: Value, both: Value, slopes: &mut Slopes) -> Option<Option<Value>> {
         if let Some(known) = slopes.get(&v) {
             return Some(*known);

@@ -1,10 +1,11 @@
-//! What the program language means, below its syntax: kinds, promotion, control flow, assignment.
+//! Semantics of the program language, independent of its syntax: kinds, promotion, control flow,
+//! assignment.
 //!
-//! Program text and other front ends say the same things in different ways. What they say goes
-//! through a [`Stage`], which decides what it means and writes the instructions: a literal integer
-//! takes the kind that fits, a real number becomes complex where it meets one, `if` gives a value,
-//! a loop has a place to go on and a place to leave, `p.xs[i] = e` makes a new `p`. So two front
-//! ends that make the same calls give the same function.
+//! Program text and other front ends express the same constructs in different ways. All of them go
+//! through a [`Stage`], which decides their meaning and writes the instructions: a literal integer
+//! takes the kind that fits, a real number is promoted where it is combined with a complex one,
+//! `if` has a value, a loop has targets for `continue` and `break`, `p.xs[i] = e` makes a new `p`.
+//! So two front ends that make the same calls build the same function.
 //!
 //! ```
 //! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, Given, Operator, Stage}};
@@ -35,10 +36,11 @@
 //! ```
 //!
 //! # Invariants
-//! - Operands are lowered first, in the order in which they are written; then the stage fits them
-//!   and appends the operation. The position of an instruction is the one set last on [`Stage::b`].
+//! - Operands are lowered first, in the order in which they are written; then the stage converts
+//!   them and appends the operation. The position of an instruction is the one set last on
+//!   [`Stage::b`].
 //! - A method that fails has appended nothing that matters: the error is a [`Misfit`], which names
-//!   the operand by its number, and the front end knows where that operand stands.
+//!   the operand by its number, and the front end knows the position of that operand.
 
 mod arithmetic;
 mod arrays;
@@ -73,19 +75,20 @@ use crate::{
     ir::{Element, Function, FunctionBuilder, Kind, Mixed, Param},
 };
 
-/// What to write where a comparison of arrays stands in the place of a truth value.
+/// Hint for a comparison of arrays that is used as a truth value.
 const MASK_AS_BOOL: &str =
     ": arrays are compared element by element, which gives 1 and 0, by which `masked` chooses";
 
-/// How many numbers a tuple or a struct may hold, those in it opened.
+/// Maximum number of leaves of a tuple or a struct.
 pub const MAX_LEAVES: usize = 10_000;
 
-/// What an expression gives.
+/// Value of an expression.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Given {
     /// A literal integer, which takes the kind that fits.
     Literal(i64),
-    /// What is made of literals, an array, a tuple or the value of an `if`, which does so too.
+    /// An untyped literal: an array, a tuple or the value of an `if` that consists of literals,
+    /// which takes the kind that fits too.
     Open(Open),
     /// A value.
     Value(Value),
@@ -93,22 +96,22 @@ pub enum Given {
     Nothing,
 }
 
-/// An operand of the wrong kind.
+/// Error of an operand of the wrong kind.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected {expected}, given {given}{hint}")]
 pub struct Misfit {
-    /// Which operand, counted from 0.
+    /// Index of the operand, from 0.
     pub operand: usize,
-    /// What it is.
+    /// Kind that was given.
     pub given: String,
-    /// What it should be.
+    /// Kind that is expected.
     pub expected: String,
-    /// How to mend it; starts with a separator if not empty.
+    /// Hint for a fix; starts with a separator if not empty.
     pub hint: &'static str,
 }
 
 impl Misfit {
-    /// A value of kind `given` where something else is expected.
+    /// Creates the error of a value of kind `given` where something else is expected.
     #[must_use]
     pub fn new(given: &Kind, expected: impl Into<String>) -> Misfit {
         let expected = expected.into();
@@ -125,13 +128,13 @@ impl Misfit {
         Misfit { operand: 0, given: given.to_string(), expected, hint }
     }
 
-    /// No value where one is expected.
+    /// Creates the error of a missing value.
     #[must_use]
     pub fn nothing() -> Misfit {
         Misfit { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
     }
 
-    /// The same where it is assigned to a variable or an element that holds `kind`.
+    /// Returns the error of an assignment to a variable or an element that holds `kind`.
     fn assigned(self, kind: &Kind, element: bool) -> Misfit {
         let hint = match (kind, self.given.as_str()) {
             (Kind::Int, "real" | "complex") if element => {
@@ -154,24 +157,25 @@ impl Misfit {
         Misfit { hint, ..self }
     }
 
-    /// The same of another operand.
+    /// Returns the same error for another operand.
     #[must_use]
     pub fn of(self, operand: usize) -> Misfit {
         Misfit { operand, ..self }
     }
 }
 
-/// Where `continue` and `break` go.
+/// Targets of `continue` and `break`.
 #[derive(Clone, Copy, Debug)]
 struct Loop {
     again: Block,
     exit: Block,
 }
 
-/// A function under construction, in terms of the language.
+/// Builder of a function, in terms of the language.
 #[derive(Debug)]
 pub struct Stage {
-    /// The builder below, for what needs no decision: constants, positions, calls of known kinds.
+    /// The underlying builder, for instructions that need no decision: constants, positions, calls
+    /// of known kinds.
     pub b: FunctionBuilder,
     result: Kind,
     loops: Vec<Loop>,
@@ -186,13 +190,13 @@ impl Stage {
         Stage { b, result, loops: Vec::new(), open: Vec::new() }
     }
 
-    /// What the function returns.
+    /// Returns the kind of the result.
     #[must_use]
     pub fn result(&self) -> &Kind {
         &self.result
     }
 
-    /// Says what the function returns, where that was not known at the start.
+    /// Sets the kind of the result, where it was not known at the start.
     pub fn set_result(&mut self, kind: Kind) {
         self.b.set_result(kind.clone());
         self.result = kind;
@@ -200,10 +204,10 @@ impl Stage {
 
     // Kinds.
 
-    /// A value; literals are ints, alone and in what is made of them.
+    /// Converts to a value; literals are ints, alone and as parts.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no value.
     pub fn value(&mut self, given: Given) -> Result<Value, Misfit> {
         match given {
             Given::Literal(n) => Ok(self.b.int(n)),
@@ -216,11 +220,11 @@ impl Stage {
         }
     }
 
-    /// A value of the given kind: a literal as it fits, a real number promoted to complex, in
-    /// tuples too.
+    /// Converts to a value of the given kind: a literal as it fits, a real number promoted to
+    /// complex, in tuples too.
     ///
     /// # Errors
-    /// It is of another kind.
+    /// If it is of another kind.
     pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         let value = match (given, kind) {
             (Given::Literal(n), Kind::Real | Kind::Complex) => {
@@ -253,20 +257,20 @@ impl Stage {
         }
     }
 
-    /// All of them of the kinds given.
+    /// Converts all of them to values of the given kinds.
     ///
     /// # Errors
-    /// One is of another kind.
+    /// If one is of another kind.
     pub fn fit_all(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
         let all = given.iter().zip(kinds).enumerate();
         all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
     }
 
-    /// Numbers, or arrays of numbers, as values of their common kind of number, which is real or
+    /// Converts to numbers, or arrays of numbers, of their common kind of number, which is real or
     /// complex.
     ///
     /// # Errors
-    /// One is no such number.
+    /// If one is not a number of these kinds.
     pub fn numbers(&mut self, given: &[Given]) -> Result<Vec<Value>, Misfit> {
         let complex = given.iter().any(|g| self.is_complex(*g));
         let kind = if complex { Kind::Complex } else { Kind::Real };
@@ -277,10 +281,10 @@ impl Stage {
             .collect()
     }
 
-    /// A value of the given kind of number, or an array of such.
+    /// Converts to a value of the given kind of number, or an array of such.
     ///
     /// # Errors
-    /// It is of another kind.
+    /// If it is of another kind.
     pub fn fit_element(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
         match (given, Element::of(kind)) {
             (_, Some(e)) if self.is_array(given) => self.fit(given, &Kind::Array(e)),
@@ -288,13 +292,13 @@ impl Stage {
         }
     }
 
-    /// Whether it is a complex number, or an array of such.
+    /// Returns true if it is a complex number, or an array of such.
     #[must_use]
     pub fn is_complex(&self, given: Given) -> bool {
         self.is(given, &Kind::Complex) || self.is(given, &Kind::Array(Element::Complex))
     }
 
-    /// Whether it is an array.
+    /// Returns true if it is an array.
     #[must_use]
     pub fn is_array(&self, given: Given) -> bool {
         match given {
@@ -304,7 +308,7 @@ impl Stage {
         }
     }
 
-    /// Whether it is a value of the given kind.
+    /// Returns true if it is a value of the given kind.
     #[must_use]
     pub fn is(&self, given: Given, kind: &Kind) -> bool {
         matches!(given, Given::Value(v) if self.b.kind(v) == kind)
@@ -312,10 +316,10 @@ impl Stage {
 
     // Variables.
 
-    /// A new variable with its first value; literals are ints.
+    /// Declares a variable with its first value; literals are ints.
     ///
     /// # Errors
-    /// There is no value.
+    /// If there is no value.
     pub fn declare(&mut self, given: Given) -> Result<Variable, Misfit> {
         let value = self.value(given)?;
         let kind = self.b.kind(value).clone();
@@ -324,7 +328,7 @@ impl Stage {
         Ok(variable)
     }
 
-    /// The value of a variable here.
+    /// Returns the current value of a variable.
     pub fn read(&mut self, variable: Variable) -> Given {
         Given::Value(self.b.use_variable(variable))
     }
@@ -334,7 +338,7 @@ impl Stage {
     /// Returns a value, which must fit the result of the function.
     ///
     /// # Errors
-    /// It does not.
+    /// If it does not fit.
     pub fn give(&mut self, given: Given) -> Result<(), Misfit> {
         let result = self.result.clone();
         let value = self.fit(given, &result)?;
@@ -342,7 +346,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The finished function. An end that nothing reaches, or that is missing, returns zero.
+    /// Returns the finished function. An end that is unreachable, or that is missing, returns zero.
     #[must_use]
     pub fn finish(mut self) -> Function {
         if !self.b.is_closed() {
@@ -353,8 +357,8 @@ impl Stage {
     }
 }
 
-/// Whether real numbers in it have to become complex for it to be of the other kind, and nothing
-/// else.
+/// Returns true if real numbers in it have to be promoted to complex for it to be of the other
+/// kind, and nothing else.
 fn promotes(found: &Kind, kind: &Kind) -> bool {
     let (a, b) = (found.fields(), kind.fields());
     match (found, kind) {

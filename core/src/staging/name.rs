@@ -1,13 +1,13 @@
 //! Names.
 
-/// Words that are no names.
+/// Words that are not names.
 const WORDS: [&str; 17] = [
     "fn", "struct", "rule", "let", "mut", "if", "else", "while", "for", "in", "break", "continue",
     "return", "true", "false", "none", "loop",
 ];
 
-/// Whether functions and variables can have a name: letters, digits and `_`, no digit first, and no
-/// word of the language.
+/// Returns true if functions and variables can have a name: letters, digits and `_`, no digit
+/// first, and not a word of the language.
 ///
 /// ```
 /// use ketgrad_core::staging::is_name;

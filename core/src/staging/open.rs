@@ -1,11 +1,10 @@
-//! What is made of literal integers, and has no kind yet: `[1, 2]`, `[0; n]`, `(1, x)`,
-//! `if c { 1 } else { 2 }`, `[1, 2][i]`.
+//! Untyped literals, which consist of literal integers and have no kind yet: `[1, 2]`, `[0; n]`,
+//! `(1, x)`, `if c { 1 } else { 2 }`, `[1, 2][i]`.
 //!
-//! Like a literal alone it takes the kind that fits: real numbers in `sum([1, 2])`, in
-//! `sqrt(if c { 1 } else { 2 })` and beside `0.5`, complex ones beside complex ones, ints where
-//! nothing else is asked for. What is only written down is kept as written until that is known, and
-//! only then becomes instructions; what a computation gives is an int, and becomes another number
-//! by a promotion.
+//! Like a single literal they take the kind that fits: real numbers in `sum([1, 2])`, in
+//! `sqrt(if c { 1 } else { 2 })` and with `0.5`, complex ones with complex ones, ints where nothing
+//! else is expected. A written literal is kept as written until its kind is known, and only then
+//! becomes instructions; a computed one is an int, which a promotion converts to another number.
 
 use crate::{
     entity::Value,
@@ -14,11 +13,11 @@ use crate::{
 
 use super::{Given, Known, Misfit, Stage, known::is_plain_tuple};
 
-/// Something without a kind yet, by its number among those of a function.
+/// Untyped literal, by its number among those of a function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Open(usize);
 
-/// How it is written, and where.
+/// Form in which it is written, and its position.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     form: Form,
@@ -33,12 +32,13 @@ enum Form {
     Fill(i64, Value),
     /// `(1, x)`
     Tuple(Vec<Given>),
-    /// A value whose literals are ints, and which of its parts they are.
+    /// A computed value whose literals are ints, and its inferred kind, which tells the parts that
+    /// are literals.
     Computed(Value, Known),
 }
 
 impl Stage {
-    /// `[1, 2]`, if all are literals and there are some.
+    /// Builds `[1, 2]`, if all are literals and there are some.
     pub(super) fn literal_list(&mut self, items: &[Given]) -> Option<Given> {
         let one = |g: &Given| match g {
             Given::Literal(n) => Some(*n),
@@ -49,18 +49,19 @@ impl Stage {
         Some(self.written(Form::List(list)))
     }
 
-    /// `[x; n]`
+    /// Builds `[x; n]`.
     pub(super) fn literal_fill(&mut self, x: i64, n: Value) -> Given {
         self.written(Form::Fill(x, n))
     }
 
-    /// `(a, b)`, if there is something undecided in it.
+    /// Builds `(a, b)`, if one of the fields is untyped.
     pub(super) fn open_tuple(&mut self, items: &[Given]) -> Option<Given> {
         let open = items.iter().any(|g| self.known(*g).is_open());
         open.then(|| self.written(Form::Tuple(items.to_vec())))
     }
 
-    /// A value of which the parts that are known as literals may still become other numbers.
+    /// Builds a computed value of which the parts that are known as literals may still become other
+    /// numbers.
     pub(super) fn computed(&mut self, value: Value, known: Known) -> Given {
         if known.is_open() {
             self.written(Form::Computed(value, known))
@@ -78,7 +79,7 @@ impl Stage {
         self.open.get(open.0).map(|written| &written.form)
     }
 
-    /// What is known of its kind.
+    /// Returns the inferred kind.
     pub(crate) fn known(&self, given: Given) -> Known {
         match given {
             Given::Literal(n) => Known::Literal(Some(n)),
@@ -95,18 +96,18 @@ impl Stage {
         }
     }
 
-    /// The kind that it has as the value of a variable.
+    /// Returns the kind that it has as the value of a variable.
     #[must_use]
     pub fn kind(&self, given: Given) -> Option<Kind> {
         self.known(given).settled().kind().cloned()
     }
 
-    /// Whether it is made of literals, and a number.
+    /// Returns true if it consists of literals, and is a number.
     pub(super) fn is_literal(&self, given: Given) -> bool {
         matches!(self.known(given), Known::Literal(_))
     }
 
-    /// An array of literals with the other sign, if that is an int for each.
+    /// Negates an array of literals, if each result is an int.
     pub(super) fn negative_literals(&mut self, open: Open) -> Option<Given> {
         let form = match self.form(open)? {
             Form::List(list) => {
@@ -118,7 +119,7 @@ impl Stage {
         Some(self.written(form))
     }
 
-    /// The k-th field of an open tuple.
+    /// Returns the k-th field of an untyped tuple.
     pub(super) fn open_field(&mut self, open: Open, k: usize) -> Option<Given> {
         match self.form(open)?.clone() {
             Form::Tuple(items) => items.get(k).copied(),
@@ -131,7 +132,8 @@ impl Stage {
         }
     }
 
-    /// As a value of the given kind. What is written stands where it was written.
+    /// Converts to a value of the given kind. The instructions have the position at which the
+    /// literal is written.
     pub(super) fn decide(&mut self, open: Open, kind: &Kind) -> Result<Value, Misfit> {
         let Some(Written { form, at }) = self.open.get(open.0).cloned() else {
             return Err(Misfit::nothing());

@@ -1,8 +1,8 @@
 //! Assignment: `x = e`, `xs[i] += e`, `p.x = e`, `p.xs[i] *= e`.
 //!
-//! Values have no places of their own, so an assignment to a part makes a new whole: down from the
-//! variable to the part, which keeps what lies on the way, and out again. As in Rust the value is
-//! computed first, then the indices of the place, then the old value is read.
+//! Values are immutable, so an assignment to a part makes a new whole: down from the variable to
+//! the part (which stores the values on the path) and up again. As in Rust the value is computed
+//! first, then the indices of the target, then the old value is read.
 
 use crate::{
     entity::{Value, Variable},
@@ -17,24 +17,24 @@ enum Step {
     Index(Value),
 }
 
-/// What is assigned to: a variable, or a part of one.
+/// Target of an assignment: a variable, or a part of one.
 #[derive(Debug)]
 pub struct Place {
     variable: Variable,
-    /// The wholes on the way, and the step into each.
+    /// Wholes on the path from the variable, and the step into each.
     path: Vec<(Value, Step)>,
-    /// The old value of the part; of an element, its array.
+    /// Old value of the part; of an element, its array.
     old: Value,
 }
 
 impl Stage {
-    /// A variable as something to assign to.
+    /// Creates the target that is a variable.
     pub fn place(&mut self, variable: Variable) -> Place {
         let old = self.b.use_variable(variable);
         Place { variable, path: Vec::new(), old }
     }
 
-    /// The kind of what is assigned.
+    /// Returns the kind of the assigned part.
     #[must_use]
     pub fn place_kind(&self, place: &Place) -> Kind {
         let kind = self.b.kind(place.old);
@@ -44,10 +44,10 @@ impl Stage {
         }
     }
 
-    /// Into the k-th field.
+    /// Steps into the k-th field.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is no such field.
     pub fn into_field(&mut self, place: &mut Place, k: usize) -> Result<(), Misfit> {
         let whole = self.part(place);
         let Given::Value(field) = self.field(Given::Value(whole), k)? else { return Ok(()) };
@@ -56,10 +56,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Into an element.
+    /// Steps into an element.
     ///
     /// # Errors
-    /// There is no array (operand 0), or the index is no int (operand 1).
+    /// If the target is not an array (operand 0), or the index is not an int (operand 1).
     pub fn into_element(&mut self, place: &mut Place, index: Given) -> Result<(), Misfit> {
         let whole = self.part(place);
         if !matches!(self.b.kind(whole), Kind::Array(_)) {
@@ -70,10 +70,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Into the element with the given indices, one for each axis.
+    /// Steps into the element with the given indices, one for each axis.
     ///
     /// # Errors
-    /// There is no array (operand 0), or an index is no int (operand 1 and on).
+    /// If the target is not an array (operand 0), or an index is not an int (operand 1 and on).
     pub fn into_element_at(&mut self, place: &mut Place, indices: &[Given]) -> Result<(), Misfit> {
         let whole = self.part(place);
         let flat = self.place_of(Given::Value(whole), indices)?;
@@ -81,7 +81,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The old value of the part. An element is read only when asked for.
+    /// Returns the old value of the part. An element is read only on request.
     fn part(&mut self, place: &Place) -> Value {
         match place.path.last() {
             Some((xs, Step::Index(i))) => self.b.get(*xs, *i),
@@ -89,10 +89,10 @@ impl Stage {
         }
     }
 
-    /// Assigns: `place = value`, or `place op= value`.
+    /// Assigns: `target = value`, or `target op= value`.
     ///
     /// # Errors
-    /// The value does not fit.
+    /// If the value does not fit.
     pub fn assign(
         &mut self,
         place: Place,

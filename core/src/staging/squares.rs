@@ -1,8 +1,8 @@
 //! Products of a length with itself: of `norm`, `hypot` and `abs`.
 //!
 //! A length has a kink at the origin, its square has none: `norm(a) * norm(a)` has the Hessian
-//! `2 I` everywhere. So the square of a length, or an even power, is computed from what it is the
-//! length of, as `dot(a, a)`: also with factors and divisors beside it, as in `0.5 * r * r` and
+//! `2 I` everywhere. So the square of a length, or an even power, is computed from the vector
+//! itself, as `dot(a, a)`: also with other factors and divisors, as in `0.5 * r * r` and
 //! `powi(r / s, 2)`.
 
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 
 use super::Stage;
 
-/// How many signs, factors and divisors of a length are looked through.
+/// Maximum number of signs, factors and divisors of a length that are searched.
 const DEPTH: usize = 4;
 
-/// A length, and what it is multiplied with.
+/// A length and its factors.
 struct Scaled {
     length: Value,
     by: Vec<By>,
@@ -30,7 +30,7 @@ enum By {
 }
 
 impl Stage {
-    /// `a b`.
+    /// Computes `a b`.
     pub(super) fn product(&mut self, a: Value, b: Value) -> Value {
         self.product_of_lengths(a, b).unwrap_or_else(|| self.b.number2(Number2::Mul, a, b))
     }
@@ -41,7 +41,7 @@ impl Stage {
         if is_square { self.square(x.length, &x.by, &y.by) } else { None }
     }
 
-    /// `x^n` of real numbers, for an exponent that may be known.
+    /// Computes `x^n` of real numbers, for an exponent that may be known.
     pub(super) fn power(&mut self, x: Value, n: Value) -> Value {
         self.power_of_length(x, n).unwrap_or_else(|| self.b.mixed(Mixed::PowiReal, &[x, n]))
     }
@@ -68,7 +68,7 @@ impl Stage {
         }
     }
 
-    /// A value as a length and what it is multiplied with.
+    /// Decomposes a value into a length and its factors.
     fn scaled(&self, v: Value, depth: usize) -> Option<Scaled> {
         let (op, args) = self.b.maker(v)?;
         let with = |x: Value, by: By| {
@@ -90,12 +90,12 @@ impl Stage {
         }
     }
 
-    /// The product of a length with itself, each time with what stands beside it.
+    /// Computes the product of a length with itself, each time with its factors.
     fn square(&mut self, length: Value, by: &[By], other: &[By]) -> Option<Value> {
         let (op, args) = self.b.maker(length)?;
         let (x, y) = (*args.first()?, args.get(1).copied());
         let parts = match (op, y) {
-            // Where a norm is finite its square is, too.
+            // If a norm is finite, so is its square.
             (Op::OnArrays(ArrayOp::Norm), _) => {
                 let square = self.square_of_norm(x);
                 return Some(
@@ -111,8 +111,7 @@ impl Stage {
             }
             _ => [Some(x), y],
         };
-        // The others do not overflow in between: what stands beside them goes to what they are the
-        // lengths of.
+        // The others do not overflow in between: their factors are applied to the vectors.
         let products = parts.into_iter().flatten().map(|x| {
             let a = by.iter().fold(x, |x, by| self.times(x, *by));
             let b = other.iter().fold(x, |x, by| self.times(x, *by));

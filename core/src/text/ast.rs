@@ -1,8 +1,8 @@
-//! The syntax tree. Everything knows where it stands.
+//! Syntax tree. Every node has its span.
 
 use crate::{adjoint::Transform, ir::Position, staging::Operator};
 
-/// Where something stands.
+/// Span in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -25,14 +25,14 @@ pub(super) struct Items {
 /// `grad(f)` or `f::grad`, `jvp(grad(f))` or `f::grad::jvp`.
 #[derive(Clone, Debug)]
 pub(super) struct Transformed {
-    /// What is done to the function, in that order.
+    /// Transforms of the function, in the order of their application.
     pub(super) transforms: Vec<Transform>,
     pub(super) function: Name,
     pub(super) span: Span,
 }
 
 impl Transformed {
-    /// As in mathematics.
+    /// Returns the mathematical notation.
     pub(super) fn written(&self) -> String {
         self.transforms
             .iter()
@@ -144,8 +144,8 @@ pub(super) enum ExprKind {
     Name(String),
     Neg(Box<Expr>),
     Not(Box<Expr>),
-    /// `a + b - c`: operators of one rank from left to right, so that long sums do not nest. Each
-    /// operator has its place.
+    /// `a + b - c`: operators of one precedence from left to right, so that long sums do not nest.
+    /// Each operator has its span.
     Chain(Box<Expr>, Vec<(Operator, Span, Expr)>),
     /// `a && b && c`, or with `||` (`false`) alone.
     Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
@@ -153,7 +153,7 @@ pub(super) enum ExprKind {
     /// `grad(f)(x)`
     Apply(Transformed, Vec<Expr>),
     Index(Box<Expr>, Box<Expr>),
-    /// With several indices.
+    /// An element with several indices.
     Element(Box<Expr>, Vec<Expr>),
     Field(Box<Expr>, Name),
     TupleField(Box<Expr>, usize),
@@ -161,7 +161,7 @@ pub(super) enum ExprKind {
     Repeat(Box<Expr>, Box<Expr>),
     Tuple(Vec<Expr>),
     Struct(Name, Vec<(Name, Expr)>),
-    /// The arms with conditions, and the one without.
+    /// Arms with conditions, and the one without.
     If(Vec<(Expr, Block)>, Option<Block>),
     Block(Block),
 }

@@ -1,48 +1,48 @@
-//! What can be wrong with program text.
+//! Errors of program text.
 
 use crate::{array::ArrayError, ir::Position};
 
-/// Something wrong, and where.
+/// Error in a program text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {kind}")]
 #[non_exhaustive]
 pub struct TextError {
     /// Line and column.
     pub at: Position,
-    /// Where it starts in the text, in bytes.
+    /// Start in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// End in the text, in bytes.
     pub end: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: TextErrorKind,
 }
 
-/// What is wrong.
+/// Kind of an error in a program text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextErrorKind {
-    /// A token that cannot stand there.
+    /// An unexpected token.
     #[error("expected {expected}, found {given}")]
     Unexpected {
-        /// What is there.
+        /// Token that was found.
         given: String,
-        /// What should be.
+        /// Tokens that are expected.
         expected: String,
     },
-    /// A name that means nothing.
+    /// An unknown name.
     #[error("no {what} `{name}`{}", nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     Unknown {
-        /// What it should name.
+        /// Sort of thing that it should name.
         what: &'static str,
         /// The name.
         name: String,
-        /// The one most like it.
+        /// Nearest known name.
         nearest: Option<String>,
     },
-    /// A name given twice.
+    /// A name that is defined twice.
     #[error("the {what} `{name}` is defined twice")]
     Duplicate {
-        /// What it names.
+        /// Sort of thing that it names.
         what: &'static str,
         /// The name.
         name: String,
@@ -53,11 +53,11 @@ pub enum TextErrorKind {
     /// A wrong number of arguments.
     #[error("`{name}` takes {expected} argument{}, given {given}", if *expected == 1 { "" } else { "s" })]
     Arity {
-        /// What is called.
+        /// Name of the callee.
         name: String,
-        /// How many it takes.
+        /// Number of parameters.
         expected: usize,
-        /// How many there are.
+        /// Number of arguments given.
         given: usize,
     },
     /// A struct without one of its fields.
@@ -71,22 +71,22 @@ pub enum TextErrorKind {
     /// A value of the wrong kind.
     #[error("expected {expected}, given {given}{hint}")]
     Kind {
-        /// What is there.
+        /// Kind that was found.
         given: String,
-        /// What should be.
+        /// Kind that is expected.
         expected: String,
-        /// How to mend it; starts with a separator if not empty.
+        /// Hint for a fix; starts with a separator if not empty.
         hint: &'static str,
     },
-    /// A number that cannot be read.
+    /// A number that cannot be parsed.
     #[error("`{given}` is no number: expected {expected}")]
     Number {
         /// The text.
         given: String,
-        /// What it should be.
+        /// Form that is expected.
         expected: &'static str,
     },
-    /// An assignment to what cannot change.
+    /// An assignment to an immutable variable.
     #[error(
         "`{name}` cannot be assigned to: declare it with `let mut {name}`, a parameter or the variable of a loop once more with `let mut {name} = {name};`"
     )]
@@ -94,12 +94,12 @@ pub enum TextErrorKind {
         /// The variable.
         name: String,
     },
-    /// Something outside its place.
+    /// A statement outside of the construct that it belongs to.
     #[error("`{what}` outside {expected}")]
     Misplaced {
         /// The statement.
         what: &'static str,
-        /// Where it belongs.
+        /// Construct that it belongs to.
         expected: &'static str,
     },
     /// A function without a value.
@@ -110,41 +110,41 @@ pub enum TextErrorKind {
         /// The function.
         name: String,
     },
-    /// A function that has no such derivative.
+    /// A function that does not have the derivative.
     #[error("`{name}` cannot be differentiated: {reason}")]
     Derivative {
         /// The function.
         name: String,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// A text that is, or asks for, more than [`TextLimits`](super::TextLimits) allow.
+    /// A text that exceeds the [`TextLimits`](super::TextLimits), or builds more than they allow.
     #[error("more than {limit} {what}: {way_out}")]
     TooLarge {
-        /// What.
+        /// Quantity that is limited.
         what: &'static str,
         /// The limit.
         limit: usize,
-        /// What to do.
+        /// Hint for a fix.
         way_out: &'static str,
     },
     /// Too much nesting or too large a struct.
     #[error("{what} more than {limit}")]
     TooDeep {
-        /// What.
+        /// Quantity that is limited.
         what: &'static str,
         /// The limit.
         limit: usize,
     },
 }
 
-/// The most names that one is compared with.
+/// Maximum number of names that a name is compared with.
 const MOST_NAMES: usize = 10_000;
 
-/// The longest name that is compared with others, in bytes.
+/// Length of the longest name that is compared with others, in bytes.
 const LONG: usize = 64;
 
-/// The name most like the given one, if it is at all.
+/// Returns the name nearest to the given one, if it is similar at all.
 pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     names
         .take(MOST_NAMES)

@@ -1,12 +1,12 @@
-//! What functions return, where they do not say.
+//! Type inference: the kinds that functions return, where they are not written.
 //!
 //! A result's kind follows from the kinds of the parameters, which are known; but functions call
-//! each other in any order, so the kinds are found as a fixed point: at first nothing is known, and
-//! each round learns what follows from the round before. What depends on a result not yet known is
-//! not known either, and does not contradict anything. A function of which nothing is learnt only
+//! each other in any order, so the kinds are found as a fixed point: at first all are unknown, and
+//! each iteration derives what follows from the last one. A kind that depends on an unknown result
+//! is unknown too, and does not contradict anything. A function whose kind remains unknown only
 //! calls itself; it counts as real.
 //!
-//! Errors are not reported here: lowering sees the same text again with all kinds known.
+//! Errors are not reported here: lowering visits the same text again with all kinds known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,15 +21,15 @@ use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementK
 use super::lower::{Fields, ON_COMPLEX};
 
 impl Known {
-    /// As an operand of an operator: arrays of literals are real there.
+    /// Returns the kind as that of an operand of an operator: arrays of literals are real there.
     fn operand(self) -> Known {
         if self == Known::Literals { Known::Kind(Kind::Array(Element::Real)) } else { self }
     }
-    /// What an operator between two numbers or arrays gives.
+    /// Returns the kind of the result of an operator on two numbers or arrays.
     fn meet(self, op: Operator, other: Known) -> Known {
         match (self.operand(), other.operand()) {
-            // An inexact quotient of literals is a real number; one of what is computed of literals
-            // is that of ints.
+            // An inexact quotient of literals is a real number; one of computed literals is that of
+            // ints.
             (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
                 op.on_literals(a, b).map_or(Known::Kind(Kind::Real), |n| Known::Literal(Some(n)))
             }
@@ -54,7 +54,7 @@ impl Known {
             known => known,
         }
     }
-    /// An element of an array.
+    /// Returns the kind of an element of an array.
     fn element(self) -> Known {
         match self {
             Known::Literals => Known::Literal(None),
@@ -64,16 +64,17 @@ impl Known {
     }
 }
 
-/// Walks one function.
+/// Inference over one function.
 pub(super) struct Infer<'a> {
     pub(super) results: &'a HashMap<String, Known>,
     /// The kinds of the parameters of each function.
     params: &'a HashMap<String, Vec<Kind>>,
-    /// What is registered of numbers, and gives arrays of this kind where it is called with arrays.
+    /// Registered functions of numbers, with the kind of their result when they are called with
+    /// arrays.
     elementwise: &'a HashMap<String, Kind>,
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
-    /// The functions whose results were asked for.
+    /// Functions whose results were looked up.
     pub(super) asked: HashSet<String>,
     scopes: Vec<HashMap<String, Known>>,
     returned: Known,
@@ -99,7 +100,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// What a function returns, as far as is known.
+    /// Infers the kind of the result of a function, as far as it is known.
     pub(super) fn function(
         &mut self,
         f: &Function,
@@ -114,7 +115,7 @@ impl<'a> Infer<'a> {
         self.returned = Known::Nothing;
         let tail = self.block(&f.body, kinds);
         let returned = std::mem::replace(&mut self.returned, Known::Nothing);
-        // The value of a literal stays inside: callers see an int.
+        // The value of a literal is not propagated: callers get an int.
         returned.join(tail).anonymous()
     }
 
@@ -241,7 +242,7 @@ impl<'a> Infer<'a> {
             }
             ExprKind::Array(items) => {
                 let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
-                // Real arrays are promoted beside complex ones.
+                // Real arrays are promoted if others are complex.
                 let complex = Known::Kind(Kind::Array(Element::Complex));
                 if items.contains(&complex) {
                     return complex;
@@ -273,7 +274,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// An array of such elements; without any, of real numbers.
+    /// Returns the kind of an array of such elements; an empty one is of real numbers.
     fn array(&self, element: Known, empty: bool) -> Known {
         match element {
             Known::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => Known::Kind(k),
@@ -290,12 +291,12 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The result of a transform, from what is known of the function.
+    /// Infers the result of a transform, from the known kinds of the function.
     fn transformed(&mut self, of: &Transformed) -> Option<Kind> {
         let name = &of.function.text;
         self.asked.insert(name.clone());
         let result = self.results.get(name).cloned().map(Known::settled);
-        // A gradient is that of a real function.
+        // A gradient requires a real result.
         let gives_real = !matches!(of.transforms.first()?, Transform::Jvp | Transform::Vjp);
         let real = gives_real.then_some(Kind::Real);
         let mut result = result.as_ref().and_then(Known::kind).cloned().or(real)?;
@@ -336,7 +337,7 @@ impl<'a> Infer<'a> {
             return over.map_or_else(|| known.clone(), |kind| Known::Kind(kind.clone()));
         }
         if let Some(builtin) = Builtin::by_name(name) {
-            // Literals beside an array are real numbers.
+            // Literals are real numbers if they are combined with an array.
             let kind = |(k, known): (usize, &Known)| match (known, builtin.hint(k)) {
                 (Known::Kind(kind), _) => Some(kind.clone()),
                 (Known::Literal(_), hint) => {

@@ -1,5 +1,5 @@
-//! Text to tokens. Every character belongs to a token, to space or to a comment; what is none of
-//! these is an error with its place.
+//! Lexer: text to tokens. Every character belongs to a token, to space or to a comment; any other
+//! is an error with its position.
 
 use crate::{errors::Errors, ir::Position};
 
@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Token {
     Name(String),
-    /// At most 2^63, which only a minus may stand before.
+    /// At most 2^63, which is only allowed after a minus.
     Int(u64),
     Real(f64),
     /// An operator or a bracket, as written.
@@ -32,9 +32,9 @@ impl Token {
     }
 }
 
-/// The largest integer that may be written, and only as a negative one.
+/// Largest integer that may be written, and only as a negative one.
 pub(super) const MOST: u64 = i64::MIN.unsigned_abs();
-/// What an integer should be.
+/// Description of valid integers.
 pub(super) const BELOW: &str = "an integer below 2^63";
 
 /// Longer marks first.
@@ -44,15 +44,15 @@ const MARKS: [&str; 38] = [
     "&", "|", "#",
 ];
 
-/// All tokens, ended by [`Token::End`]. A text that is too long, or has too many of them, is an
-/// error there.
+/// Returns all tokens, followed by [`Token::End`]. A text that is too long, or has too many tokens,
+/// is an error there.
 pub(super) fn lex(
     source: &str,
     limits: &TextLimits,
 ) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
     let mut tokens: Vec<(Token, Span)> = Vec::new();
     let mut errors = Vec::new();
-    // Editors of some systems put a mark before the text.
+    // Editors of some systems put a byte order mark before the text.
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let (mut at, mut line, mut column) = (mark, 1, 1);
     let bytes = source.as_bytes();
@@ -92,7 +92,7 @@ pub(super) fn lex(
                 _ => errors.push(too_long(span, "bytes in a name")),
             }
         } else if c.is_ascii_digit() {
-            // After a dot it is a tuple's field: `t.0.1` holds no number with a point.
+            // After a dot it is the field of a tuple: `t.0.1` has no number with a decimal point.
             let field = tokens.last().is_some_and(|t| t.0 == Token::Mark("."));
             let len = number_len(&bytes[start.start..], field);
             let span = advance(len);
@@ -139,7 +139,8 @@ pub(super) fn error(span: Span, kind: TextErrorKind) -> TextError {
     TextError { at: span.at, start: span.start, end: span.end, kind }
 }
 
-/// `12`, `1_000`, `0.5`, `1e-3`, `2.`; not the `1` of `1..n` with its dots.
+/// Returns the length of a number: `12`, `1_000`, `0.5`, `1e-3`, `2.`; not the `1` of `1..n` with
+/// its dots.
 fn number_len(s: &[u8], field: bool) -> usize {
     let digits = |from: usize| {
         s[from..]

@@ -1,4 +1,4 @@
-//! How much a text may be and make.
+//! Limits of the size of a text and of the program that it builds.
 
 use super::{
     ast::Span,
@@ -6,19 +6,19 @@ use super::{
     lexer::error,
 };
 
-/// The longest name or number, in bytes. A number of 64 bits that is written out has at most 1,077.
+/// Length of the longest name or number, in bytes. An `f64` that is written out has at most 1,077.
 pub(super) const LONGEST_WORD: usize = 2_000;
 
-/// The most errors of a text that are told.
+/// Maximum number of errors that are reported for a text.
 pub(super) const MOST_ERRORS: usize = 100;
 
-/// How much a text may be, and make of whoever reads it: memory and time follow from these,
-/// whatever is written. Beyond one is an [error](super::TextErrorKind::TooLarge) that says where,
-/// and names it.
+/// Limits of the size of a text, and of the program that it builds: they bound memory and time for
+/// every input. Exceeding one is an [error](super::TextErrorKind::TooLarge) with a position that
+/// names the limit.
 ///
-/// Beside these a name or a number has at most 2,000 bytes, blocks, expressions and kinds nest
-/// 1,000 deep, a tuple or a struct holds 10,000 numbers and 64 levels of others, and of what is
-/// wrong 100 errors are told.
+/// Besides these a name or a number has at most 2,000 bytes, blocks, expressions and kinds nest
+/// 1,000 deep, a tuple or a struct holds 10,000 numbers and 64 levels of others, and at most 100
+/// errors are reported.
 ///
 /// ```
 /// use ketgrad_core::{rules::Rules, text::{TextLimits, parse_program_within}};
@@ -30,43 +30,43 @@ pub(super) const MOST_ERRORS: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextLimits {
-    /// Bytes of the text.
+    /// Number of bytes of the text.
     pub bytes: usize,
-    /// Names, numbers, operators and brackets of the text.
+    /// Number of tokens: names, numbers, operators and brackets.
     pub tokens: usize,
-    /// Size of all that its functions become: instructions, their operands, the values that blocks
-    /// hand on; each value of a tuple counts as many times as it has leaves.
+    /// Size of all functions that are built: instructions, their operands, the arguments of blocks;
+    /// each value of a tuple counts as many times as it has leaves.
     pub size: usize,
 }
 
 impl Default for TextLimits {
-    /// [`TextLimits::new`].
+    /// See [`TextLimits::new`].
     fn default() -> TextLimits {
         TextLimits::new()
     }
 }
 
 impl TextLimits {
-    /// 16 MiB, 1,500,000 tokens, a size of 3,000,000: some 130,000 lines, which take about 1 GiB
-    /// while they are read.
+    /// Creates limits of 16 MiB, 1,500,000 tokens and a size of 3,000,000: some 130,000 lines,
+    /// which take about 1 GiB while they are parsed.
     #[must_use]
     pub const fn new() -> TextLimits {
         TextLimits { bytes: 16 << 20, tokens: 1_500_000, size: 3_000_000 }
     }
 
-    /// With another number of [`bytes`](TextLimits::bytes).
+    /// Sets the number of [`bytes`](TextLimits::bytes).
     #[must_use]
     pub const fn with_bytes(self, bytes: usize) -> TextLimits {
         TextLimits { bytes, ..self }
     }
 
-    /// With another number of [`tokens`](TextLimits::tokens).
+    /// Sets the number of [`tokens`](TextLimits::tokens).
     #[must_use]
     pub const fn with_tokens(self, tokens: usize) -> TextLimits {
         TextLimits { tokens, ..self }
     }
 
-    /// With another [`size`](TextLimits::size).
+    /// Sets the [`size`](TextLimits::size).
     #[must_use]
     pub const fn with_size(self, size: usize) -> TextLimits {
         TextLimits { size, ..self }
@@ -90,12 +90,12 @@ fn too_large(span: Span, what: &'static str, limit: usize, way_out: &'static str
     error(span, TextErrorKind::TooLarge { what, limit, way_out })
 }
 
-/// The error of a name or a number that is too long.
+/// Returns the error of a name or a number that is too long.
 pub(super) fn too_long(span: Span, what: &'static str) -> TextError {
     too_large(span, what, LONGEST_WORD, "write a shorter one")
 }
 
-/// Whether no more errors are told: beyond the last there is one more that says so.
+/// Returns true if no more errors are reported: one more after the last says so.
 pub(super) fn is_full(errors: &mut Vec<TextError>) -> bool {
     if errors.len() == MOST_ERRORS
         && let Some(TextError { at, start, end, .. }) = errors.last()
@@ -106,7 +106,7 @@ pub(super) fn is_full(errors: &mut Vec<TextError>) -> bool {
     errors.len() > MOST_ERRORS
 }
 
-/// Whether an error says that a limit is exceeded.
+/// Returns true if an error says that a limit is exceeded.
 pub(super) fn is_too_large(e: &TextError) -> bool {
     matches!(e.kind, TextErrorKind::TooLarge { .. })
 }

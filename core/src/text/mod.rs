@@ -1,4 +1,4 @@
-//! The program language: text in, IR out.
+//! The program language: text to IR.
 //!
 //! ```
 //! use ketgrad_core::text::parse_program;
@@ -17,28 +17,28 @@
 //! ```
 //!
 //! # The language
-//! - **Kinds**: `real` (what a parameter without a kind is), `complex`, `int`, `bool`, `handle`,
-//!   `array` (of real; `array<complex>`, `array<int>`), tuples `(real, int)`, structs. A real
-//!   number is promoted to complex where it meets one. An int meets a real through `real(n)`; a
-//!   literal takes the kind that fits, and so does what is made of literals, `[1, 2]`, `[0; n]` or
-//!   `if c { 1 } else { 2 }`; `1/2` is a half.
+//! - **Kinds**: `real` (the default for parameters), `complex`, `int`, `bool`, `handle`, `array`
+//!   (of real; `array<complex>`, `array<int>`), tuples `(real, int)`, structs. A real number is
+//!   promoted if it is combined with a complex one. An int is converted to a real by `real(n)`; a
+//!   literal takes the kind that fits, and so does a value that consists of literals, `[1, 2]`,
+//!   `[0; n]` or `if c { 1 } else { 2 }`; `1/2` is a half.
 //! - **Statements**: `let`, `let mut`, `let (a, b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables,
 //!   elements and fields; `if`, `while`, `for i in a..b`, `a..=b`, `break`, `continue`, `return`.
 //!   Blocks scope; the last expression without `;` is the value, and the last statement needs none.
 //! - **Expressions**: arithmetic, comparisons, `&& || !`, calls `f(x)` and `x.f()`, `xs[i]`,
 //!   `a[i, j]`, `[a, b]`, `[e; n]`, `(a, b)`, `t.0`, `p.x`, `Point { x: a, y: b }`, `if` as a
-//!   value. `&x` is x: what Rust needs beside a variable that is used again.
-//! - **Names**: the file's functions in any order, what is registered in [`Rules`], and every op of
-//!   the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`. A registered
-//!   `f.complex` is what `f` means on complex numbers. What is registered of numbers goes over
-//!   arrays element by element, as the functions of the language do; an int among its arguments is
-//!   one for all.
+//!   value. `&x` is x: Rust needs it for a variable that is used again.
+//! - **Names**: the file's functions in any order, the functions registered in [`Rules`], and every
+//!   op of the [op table](crate::ir::table). `log` is `ln`; `len`, `sum`, `select`, `real`. A
+//!   registered `f.complex` is the version of `f` for complex numbers. Registered functions of
+//!   numbers work element by element on arrays, like the functions of the language; an int among
+//!   the arguments is the same for all elements.
 //! - **Arrays** have a shape: `[[1.0, 2.0], [3.0, 4.0]]` has `[2, 2]`, `full(0.0, [2, 3])` another,
 //!   `[xs, ys]` stacks two arrays and `[xs; n]` has n times the same row. Operators and functions
 //!   of numbers work element by element, with [broadcasting](crate::array#broadcasting). `a[i, j]`,
-//!   or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th in row-major order, of which there
-//!   are `len(a)`. The other functions are those of the
-//!   [table of array operations](crate::ir::arrays) and those made of them,
+//!   or `a[(i, j)]` as in Rust, is an element; `a[k]` the k-th of all `len(a)` elements in
+//!   row-major order. The other functions are those of the
+//!   [table of array operations](crate::ir::arrays) and those composed of them,
 //!   [`Composed`](crate::staging::Composed):
 //!
 //! ```
@@ -63,8 +63,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //! - **Lengths**: `norm`, `hypot` and `abs` have the derivative 0 at the origin, and no second one.
-//!   Their squares have: a length times itself, `r * r`, or `powi(r / s, 2)`, is computed from what
-//!   it is the length of. Through a function, as in `square(norm(a))`, that is not seen, and second
+//!   Their squares have: a length times itself, `r * r`, or `powi(r / s, 2)`, is computed from the
+//!   vector itself. Through a function, as in `square(norm(a))`, that is not recognized, and second
 //!   derivatives at the origin are NaN.
 //! - **Special functions** of real numbers: `erf`, `erfc`, `lgamma`, `digamma` and its n-th
 //!   derivative `polygamma(n, x)`, `sigmoid`, `softplus`, `logaddexp(x, y)`. None overflows in
@@ -77,25 +77,25 @@
 //! - **Derivatives** of functions of the text are functions, to be called: `grad(f)(x)` by the
 //!   first parameter, `value_and_grad(f)(x)`, `jvp(f)(x, x_dot)` (value and tangent),
 //!   `vjp(f)(x, y_bar)`, `hessian(f)(x)`. They nest, `grad(grad(f))(x)`, and are differentiated
-//!   from outside as what is written out is. `matrix_function(f)(a)` is a function of one number of
-//!   a symmetric matrix, `V diag(f(w)) V^T` of its eigenvalues and eigenvectors, with derivatives
-//!   also where eigenvalues are equal. `f::grad(x)` is another way to write `grad(f)(x)`, the one
-//!   that the macro `program!` has.
-//! - **Comparisons** with an array, of real numbers or of ints, work element by element and give 1
-//!   and 0, by which `masked` chooses: `masked(x < y, a, b)`. `step(x, y)` is `x >= y`; `cmp(n, m)`
-//!   of ints is -1, 0 or 1. In the macro a comparison is a condition, so `step` and `cmp` are what
-//!   it has.
+//!   from outside like ordinary functions. `matrix_function(f)(a)` applies a function of one number
+//!   to a symmetric matrix, `V diag(f(w)) V^T` of its eigenvalues and eigenvectors, with
+//!   derivatives also where eigenvalues are equal. `f::grad(x)` is another way to write
+//!   `grad(f)(x)`, the one that the macro `program!` has.
+//! - **Comparisons** with an array, of real numbers or of ints, work element by element and return
+//!   1 and 0, by which `masked` selects: `masked(x < y, a, b)`. `step(x, y)` is `x >= y`;
+//!   `cmp(n, m)` of ints is -1, 0 or 1. In the macro a comparison is a condition, so it has only
+//!   `step` and `cmp`.
 //! - **Constants**: no derivative passes through `detach(x)`.
 //! - **A rule** has a primal, and if given a pullback of the inputs, the result and its cotangent,
-//!   which gives the inputs' cotangents in order, `none` for one that has none; and if given a
-//!   pushforward of the inputs and their tangents. With one of them derivatives go by it in both
-//!   modes: the other is its transpose, since both are linear in what they are given.
+//!   which returns the inputs' cotangents in order, `none` for one that has none; and if given a
+//!   pushforward of the inputs and their tangents. One of them suffices for both modes: the other
+//!   is its transpose, since both are linear in the (co)tangents.
 //!   [`Derivatives`](crate::exec::Derivatives) of numbers that carry derivatives themselves
-//!   ([duals](crate::scalar)) go by it too.
+//!   ([duals](crate::scalar)) use it too.
 //!
-//! No input makes the parser panic or exhaust the stack: nesting is limited, chains like
-//! `a + b + …` are not nested. Nor does one fill the memory or take for ever: [`TextLimits`] bound
-//! the text and what it becomes.
+//! No input makes the parser panic or exhaust the stack: nesting is limited, and chains like
+//! `a + b + …` are not nested. Nor does any input exhaust the memory or run forever: [`TextLimits`]
+//! bound the text and the program that is built.
 
 mod ast;
 mod error;
@@ -119,27 +119,26 @@ use crate::{
     rules::Rules,
 };
 
-/// Reads a program.
+/// Parses a program.
 ///
 /// # Errors
-/// All that is wrong with it, with line and column.
+/// All errors in it, with line and column.
 pub fn parse_program(source: &str) -> Result<Program, Errors<TextError>> {
     parse_program_with(source, &Rules::new())
 }
 
-/// Reads a program that may call what is registered.
+/// Parses a program that may call registered functions.
 ///
 /// # Errors
-/// As [`parse_program`].
+/// See [`parse_program`].
 pub fn parse_program_with(source: &str, rules: &Rules) -> Result<Program, Errors<TextError>> {
     parse_program_within(source, rules, &TextLimits::new())
 }
 
-/// Reads a program that may call what is registered, and that may be and make no more than the
-/// limits say.
+/// Parses a program that may call registered functions, within limits of its size.
 ///
 /// # Errors
-/// As [`parse_program`], and where a limit is exceeded.
+/// See [`parse_program`]; also if a limit is exceeded.
 pub fn parse_program_within(
     source: &str,
     rules: &Rules,
@@ -151,8 +150,8 @@ pub fn parse_program_within(
     Errors::none_in(misfits).map(|()| program)
 }
 
-/// Shapes of the text that do not fit. Those of what is registered were looked at when that was
-/// read.
+/// Returns the shapes in the text that do not fit. Those of registered functions were checked at
+/// their registration.
 fn misfits(
     source: &str,
     program: &Program,
@@ -178,7 +177,8 @@ fn misfits(
     Ok(errors)
 }
 
-/// The bytes of the token that begins at a line and column, such as the place of an error in a run.
+/// Returns the byte range of the token that begins at a line and column, such as the position of a
+/// run-time error.
 ///
 /// ```
 /// use ketgrad_core::{ir::Position, text::token_at};
@@ -197,7 +197,7 @@ fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
     Some(span.start..span.end)
 }
 
-/// The name of a file's entry: its last function.
+/// Returns the name of a file's entry: its last function.
 #[must_use]
 pub fn entry(source: &str) -> Option<String> {
     let items = parser::parse(source, &TextLimits::new()).ok()?;

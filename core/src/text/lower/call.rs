@@ -1,4 +1,4 @@
-//! What is used by its name: functions, primitives, built-ins, structs.
+//! Lowering of names that are used: functions, primitives, built-ins, structs.
 
 use std::collections::HashMap;
 
@@ -17,13 +17,13 @@ use super::super::{
 };
 use super::{Lowered, function::Body, misfit};
 
-/// What stands behind the name of a registered function in that of its version for complex numbers.
+/// Suffix of the name of a registered function's version for complex numbers.
 pub(in crate::text) const ON_COMPLEX: &str = ".complex";
 
-/// What to write for a row of a matrix.
+/// Hint for rows of a matrix.
 const ROW: &str = ": `a[i]` is the i-th number in an array, `row(a, i)` a row of a matrix";
 
-/// What is called: what it takes and gives, and the instruction.
+/// Callee: its signature, and the op that calls it.
 struct Callee {
     params: Vec<Kind>,
     result: Kind,
@@ -38,7 +38,7 @@ impl Callee {
 }
 
 impl Body<'_> {
-    /// A call: of a function or primitive, else of a built-in.
+    /// Lowers a call: of a function or primitive, else of a built-in.
     pub(super) fn call(&mut self, name: &Name, args: &[Expr], span: Span) -> Lowered<Given> {
         let on_complex = format!("{}{ON_COMPLEX}", name.text);
         if let Some(callee) = self.callee(&name.text).or_else(|| self.callee(&on_complex)) {
@@ -73,8 +73,8 @@ impl Body<'_> {
         })
     }
 
-    /// A call of a function or a primitive; with a complex argument, of the version for complex
-    /// numbers where there is one.
+    /// Lowers a call of a function or a primitive; with a complex argument, of the version for
+    /// complex numbers if there is one.
     fn call_of(
         &mut self,
         name: &Name,
@@ -93,7 +93,7 @@ impl Body<'_> {
             Callee { params, result, op } = other;
         }
         self.stage.b.set_position(span.at);
-        // What is registered goes over arrays as the functions of the language do.
+        // Registered functions map over arrays like the functions of the language.
         let is_registered = match op {
             Op::Call(id) => id.index() < self.module.registered,
             _ => true,
@@ -109,7 +109,7 @@ impl Body<'_> {
         value.map(Given::Value).map_err(|m| misfit(m, &spans))
     }
 
-    /// A call of a transform.
+    /// Lowers a call of a transform.
     pub(super) fn apply(
         &mut self,
         transformed: &Transformed,
@@ -133,8 +133,8 @@ impl Body<'_> {
         Some(Callee { params: p.params.clone(), result: p.result.clone(), op: Op::Primitive(id) })
     }
 
-    /// `Point { x: a, y: b }`, the fields in any order. Where a cotangent of the struct is asked
-    /// for, those that have none are missing.
+    /// Lowers `Point { x: a, y: b }`, with the fields in any order. If a cotangent of the struct is
+    /// expected, the fields that have none are omitted.
     pub(super) fn structure(
         &mut self,
         name: &Name,
@@ -175,7 +175,7 @@ impl Body<'_> {
         self.stage.structure(kind, &given).map_err(|m| misfit(m, &spans))
     }
 
-    /// Complains about a wrong number of arguments; of `m.sin(x)` without an `m` about that.
+    /// Reports a wrong number of arguments; for `m.sin(x)` without an `m` that `m` is unknown.
     fn arity(&self, name: &Name, expected: usize, args: &[Expr], span: Span) -> Lowered<()> {
         if expected == args.len() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Lowering of expressions.
 
 use crate::{
     ir::{Element, Kind},
@@ -14,7 +14,7 @@ use super::super::{
 use super::{Lowered, function::Body, misfit};
 
 impl Body<'_> {
-    /// Lowers an expression. `hint`: what it should be, for literals in it.
+    /// Lowers an expression. `hint`: the expected kind, for literals in it.
     pub(super) fn expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
         self.has_room(e.span)?;
         deep(|| self.deep_expr(e, hint))
@@ -60,7 +60,7 @@ impl Body<'_> {
         }
     }
 
-    /// `xs[i]`
+    /// Lowers `xs[i]`.
     fn index(&mut self, xs: &Expr, i: &Expr, span: Span) -> Lowered<Given> {
         let array = self.expr(xs, None)?;
         let index = self.expr(i, Some(&Kind::Int))?;
@@ -68,7 +68,7 @@ impl Body<'_> {
         self.stage.index(array, index).map_err(|e| of_element(misfit(e, &[xs.span, i.span]), xs))
     }
 
-    /// `xs[i, j]`
+    /// Lowers `xs[i, j]`.
     fn element(&mut self, xs: &Expr, indices: &[Expr], span: Span) -> Lowered<Given> {
         let array = self.expr(xs, None)?;
         let kinds = vec![Some(Kind::Int); indices.len()];
@@ -78,7 +78,7 @@ impl Body<'_> {
         self.stage.element(array, &given).map_err(|e| misfit(e, &spans))
     }
 
-    /// The field of `of` that `place` means.
+    /// Lowers the field of `of` that `place` names.
     fn field(&mut self, of: &Expr, place: &Expr) -> Lowered<Given> {
         let tuple = self.expr(of, None)?;
         let kind = self.stage.kind(tuple).ok_or_else(|| misfit(Misfit::nothing(), &[of.span]))?;
@@ -87,7 +87,7 @@ impl Body<'_> {
         self.stage.field(tuple, k).map_err(|f| misfit(f, &[place.span]))
     }
 
-    /// `[a, b]`
+    /// Lowers `[a, b]`.
     fn array(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
         let element = element(hint);
         let (items, shape) = nested(items);
@@ -100,7 +100,7 @@ impl Body<'_> {
         self.stage.array(&given, element).map_err(|e| misfit(e, &spans))
     }
 
-    /// `[x; n]`
+    /// Lowers `[x; n]`.
     fn repeat(&mut self, x: &Expr, n: &Expr, hint: Option<&Kind>, span: Span) -> Lowered<Given> {
         let element = element(hint);
         let spans = [x.span, n.span];
@@ -111,7 +111,7 @@ impl Body<'_> {
         self.stage.fill(x, n, element).map_err(|e| misfit(e, &spans))
     }
 
-    /// `(a, b)`
+    /// Lowers `(a, b)`.
     fn tuple(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
         let field = |k: usize| Some(hint?.fields().get(k)?.kind.clone());
         let kinds: Vec<_> = (0..items.len()).map(field).collect();
@@ -120,7 +120,7 @@ impl Body<'_> {
         self.stage.tuple(&given, hint).map_err(|e| misfit(e, &spans))
     }
 
-    /// Operands in order, each with what it should be, and where they stand.
+    /// Lowers operands in order, each with its expected kind, and returns them with their spans.
     pub(super) fn operands<'e>(
         &mut self,
         items: impl IntoIterator<Item = &'e Expr>,
@@ -198,7 +198,7 @@ impl Body<'_> {
         self.stage.end_if(branches, given, hint).map_err(|m| misfit(m, &spans))
     }
 
-    /// Which field a place `p.x` or `t.0` means.
+    /// Returns the index of the field that a place `p.x` or `t.0` names.
     pub(super) fn field_number(&self, kind: &Kind, place: &Expr) -> Lowered<usize> {
         match &place.kind {
             ExprKind::Field(_, name) => {
@@ -218,7 +218,7 @@ impl Body<'_> {
     }
 }
 
-/// An error about an index of `xs`, which may be an element where a matrix has two indices.
+/// Returns an error about an index of `xs`, which may be an element where a matrix has two indices.
 pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
     if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) =
         (&xs.kind, &mut e.kind)
@@ -229,7 +229,7 @@ pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
     e
 }
 
-/// The element asked for, where an array is.
+/// Returns the expected kind of element, if an array is expected.
 fn element(hint: Option<&Kind>) -> Option<Element> {
     match hint {
         Some(Kind::Array(e)) => Some(*e),
@@ -237,8 +237,8 @@ fn element(hint: Option<&Kind>) -> Option<Element> {
     }
 }
 
-/// The elements of `[[a, b], [c, d]]` in row-major order and their shape; what is not nested evenly
-/// is a list.
+/// Returns the elements of `[[a, b], [c, d]]` in row-major order and their shape; a list with
+/// uneven nesting is one-dimensional.
 fn nested(items: &[Expr]) -> (Vec<&Expr>, Vec<usize>) {
     let mut all: Vec<&Expr> = items.iter().collect();
     let mut shape = vec![items.len()];

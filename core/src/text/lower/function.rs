@@ -1,4 +1,4 @@
-//! The body of a function: its scopes, its value, and the errors in it.
+//! Lowering of the body of a function: its scopes, its value, and the errors in it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,37 +16,37 @@ use super::super::{
 };
 use super::{Lowered, kinds::Fields, misfit, module::Module};
 
-/// The structs that a body may refer to.
+/// Structs that a body may refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
 }
 
-/// A variable in scope.
+/// Variable in scope.
 #[derive(Clone, Copy)]
 pub(super) struct Local {
     pub(super) variable: Variable,
     pub(super) mutable: bool,
 }
 
-/// A body on its way.
+/// Lowering of one body.
 pub(super) struct Body<'a> {
     pub(super) known: Known<'a>,
-    /// The functions that it may call.
+    /// The module, whose functions it may call.
     pub(super) module: &'a mut Module,
     pub(super) errors: &'a mut Vec<TextError>,
     pub(super) stage: Stage,
     scopes: Vec<HashMap<String, Local>>,
     /// Names whose definition is wrong.
     poisoned: HashSet<String>,
-    /// In a pullback: the kinds of the inputs, to each of which the value gives a cotangent.
+    /// Kinds of the inputs, to each of which the value has a cotangent, if this is a pullback.
     bars: Option<&'a [Kind]>,
 }
 
 impl<'a> Body<'a> {
-    /// Lowers the body of a declared function. With errors, the result only has the right
-    /// signature.
+    /// Lowers the body of a declared function. After errors, only the signature of the result is
+    /// right.
     pub(super) fn lower(
         known: Known<'a>,
         module: &'a mut Module,
@@ -89,13 +89,13 @@ impl<'a> Body<'a> {
             if l.errors.len() == errors_before {
                 l.errors.push(l.module.limits.too_much_made(body.end));
             }
-            // What was made has not all that belongs to it.
+            // The function that was built is incomplete.
             return declared.clone();
         }
         l.stage.finish()
     }
 
-    /// An expression as the function's result. `None`: it was left before its end.
+    /// Lowers an expression as the function's result. `None`: the function returned before its end.
     pub(super) fn result_value(&mut self, e: &Expr) -> Lowered<Option<Value>> {
         if self.bars.is_some() {
             return self.cotangents(e).map(Some);
@@ -107,7 +107,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The value of a pullback: one cotangent for each input.
+    /// Lowers the value of a pullback: one cotangent for each input.
     fn cotangents(&mut self, e: &Expr) -> Lowered<Value> {
         let inputs = self.bars.unwrap_or(&[]);
         let mut fields = Vec::new();
@@ -161,7 +161,7 @@ impl<'a> Body<'a> {
         result
     }
 
-    /// Gives a value a name from here on.
+    /// Binds a value to a name in the current scope.
     pub(super) fn bind(&mut self, name: &str, value: Value, mutable: bool) {
         let b = &mut self.stage.b;
         let variable = if mutable {
@@ -177,7 +177,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The variable of a name.
+    /// Returns the variable of a name.
     pub(super) fn local(&self, name: &str, span: Span) -> Lowered<Local> {
         if let Some(local) = self.scopes.iter().rev().find_map(|s| s.get(name)) {
             return Ok(*local);
@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
 
     // Errors.
 
-    /// Says that the definition of a name is wrong, so that nobody complains about its uses.
+    /// Poisons a name whose definition is wrong, so that its uses are not reported.
     pub(super) fn poison(&mut self, name: &str) {
         self.poisoned.insert(name.to_owned());
         for scope in &mut self.scopes {
@@ -203,19 +203,20 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Nothing, unless more was made than there may be.
+    /// Checks that the size that was built is within the limit.
     pub(super) fn has_room(&self, span: Span) -> Lowered<()> {
         let limits = &self.module.limits;
         let full = self.stage.b.size() > limits.size.saturating_sub(self.module.size);
         if full { Err(limits.too_much_made(span)) } else { Ok(()) }
     }
 
-    /// Whether nothing more is read: more was made than there may be, or too much is wrong.
+    /// Returns true if nothing more is lowered: the size exceeds the limit, or there are too many
+    /// errors.
     pub(super) fn is_over(&mut self) -> bool {
         is_full(self.errors) || matches!(self.errors.last(), Some(e) if is_too_large(e))
     }
 
-    /// Collects an error, unless it follows from an earlier one.
+    /// Reports an error, unless it follows from an earlier one.
     pub(super) fn complain(&mut self, e: TextError) {
         if self.is_over() {
             return;
@@ -229,17 +230,17 @@ impl<'a> Body<'a> {
 
     // Kinds, with places.
 
-    /// A value; a literal is an int.
+    /// Converts to a value; a literal is an int.
     pub(super) fn value(&mut self, given: Given, span: Span) -> Lowered<Value> {
         self.stage.value(given).map_err(|e| misfit(e, &[span]))
     }
 
-    /// A value of the given kind.
+    /// Converts to a value of the given kind.
     pub(super) fn fit(&mut self, given: Given, kind: &Kind, span: Span) -> Lowered<Value> {
         self.stage.fit(given, kind).map_err(|e| misfit(e, &[span]))
     }
 
-    /// An expression of the given kind.
+    /// Lowers an expression of the given kind.
     pub(super) fn expect(&mut self, e: &Expr, kind: &Kind) -> Lowered<Value> {
         let given = self.expr(e, Some(kind))?;
         self.fit(given, kind, e.span)

@@ -1,4 +1,4 @@
-//! The kinds that a file names: structs, and what is written after a `:`.
+//! Resolution of the kinds that a file names: structs, and the kinds written after a `:`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,10 +16,10 @@ use super::super::{
     parser::own_name,
 };
 
-/// The kinds of the language itself.
+/// Names of the kinds of the language itself.
 const BASIC: [&str; 6] = ["real", "complex", "int", "bool", "array", "handle"];
 
-/// The kinds of all structs. One that holds itself, or too much, is an error.
+/// Resolves the kinds of all structs. A struct that contains itself, or is too large, is an error.
 pub(super) fn structs(
     items: &Items,
     limits: &TextLimits,
@@ -47,7 +47,8 @@ pub(super) fn structs(
             }
         }
     }
-    // Those whose fields are known, and after each those that have waited for it.
+    // Structs whose fields are known, and after each those that depended on it (a topological
+    // order).
     let mut waiting: HashMap<&str, Vec<&Struct>> = HashMap::new();
     let mut size = 0;
     let mut ready: Vec<&Struct> = items.structs.iter().rev().collect();
@@ -94,13 +95,13 @@ pub(super) fn structs(
     known
 }
 
-/// The first struct that a field of one is made of and that is not known yet.
+/// Returns the first struct that a field refers to and that is not known yet.
 fn unsettled<'a>(s: &'a Struct, known: &HashMap<String, Kind>) -> Option<&'a str> {
     let is_new = |name: &str| !BASIC.contains(&name) && !known.contains_key(name);
     s.fields.iter().filter_map(|(_, kind)| kind.as_ref()).find_map(|kind| named(kind, &is_new))
 }
 
-/// The first name in a kind that is asked for.
+/// Returns the first name in a kind for which the predicate holds.
 fn named<'a>(kind: &'a KindExpr, is: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     match &kind.kind {
         KindSyntax::Name(name) => is(name).then_some(name),
@@ -109,7 +110,7 @@ fn named<'a>(kind: &'a KindExpr, is: &dyn Fn(&str) -> bool) -> Option<&'a str> {
     }
 }
 
-/// Complains about structs with fields of no kind, and those that hold themselves.
+/// Reports structs with fields of unknown kinds, and those that contain themselves.
 fn unknown(
     items: &Items,
     names: &HashSet<&str>,
@@ -139,8 +140,8 @@ fn unknown(
     }
 }
 
-/// The numbers of the fields of structs by their names, so that whoever reads one of thousands does
-/// not look at all.
+/// Indices of the fields of structs by their names, so that reading one of thousands needs no
+/// search.
 pub(in crate::text) struct Fields(HashMap<String, HashMap<String, usize>>);
 
 impl Fields {
@@ -153,8 +154,8 @@ impl Fields {
         Fields(structs.iter().map(|(name, kind)| (name.clone(), numbers(kind))).collect())
     }
 
-    /// The number of a field. A struct of the same name may have others: a cotangent lacks those
-    /// that have none.
+    /// Returns the index of a field. A struct of the same name may have others: a cotangent lacks
+    /// those that have none.
     pub(in crate::text) fn number(&self, kind: &Kind, name: &str) -> Option<usize> {
         let is = |field: &Field| field.name.as_deref() == Some(name);
         let known = match kind {
@@ -166,7 +167,7 @@ impl Fields {
     }
 }
 
-/// The kind that is written.
+/// Resolves a written kind.
 pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Result<Kind, TextError> {
     Ok(match &kind.kind {
         KindSyntax::Name(name) => match name.as_str() {

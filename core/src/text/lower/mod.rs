@@ -1,9 +1,9 @@
-//! Tree to IR.
+//! Lowering of the syntax tree to the IR.
 //!
-//! What the program means is decided by the [`Stage`](crate::staging::Stage); here names are looked
-//! up, and whatever does not fit is told with its place. Errors are collected: after one in a
-//! statement the next statement is read, and names that could not be defined are not complained
-//! about again.
+//! The [`Stage`](crate::staging::Stage) decides the meaning of the program; here names are
+//! resolved, and errors are reported with their positions. Errors are collected: after one in a
+//! statement the next statement is lowered, and names that could not be defined are not reported
+//! again.
 //!
 //! | file | holds |
 //! |---|---|
@@ -48,14 +48,14 @@ use results::results;
 
 type Lowered<T> = Result<T, TextError>;
 
-/// What does not fit, told where it stands: `places` are the operands.
+/// Converts the error of an operand: `places` are the spans of the operands.
 fn misfit(e: Misfit, places: &[Span]) -> TextError {
     let Misfit { operand, given, expected, hint } = e;
     let span = places.get(operand).or(places.last()).copied().unwrap_or_default();
     error(span, TextErrorKind::Kind { given, expected, hint })
 }
 
-/// The program of a file.
+/// Lowers the program of a file.
 pub(super) fn lower(
     items: &Items,
     rules: &Rules,
@@ -64,7 +64,7 @@ pub(super) fn lower(
     let mut errors = Vec::new();
     let structs = structs(items, limits, &mut errors);
     let mut program = rules.program().clone();
-    // What is registered was read from other texts: an error in it is where it is called.
+    // Registered functions were parsed from other texts: an error in one is reported at its call.
     program.functions.values_mut().for_each(IrFunction::forget_places);
     duplicates(items, &mut errors);
     let fields = Fields::of(&structs);
@@ -93,7 +93,7 @@ pub(super) fn lower(
     Ok(module.complete()?)
 }
 
-/// Complains about functions and parameters given twice.
+/// Reports functions and parameters that are defined twice.
 fn duplicates(items: &Items, errors: &mut Vec<TextError>) {
     let mut seen = HashSet::new();
     for f in &items.functions {
@@ -123,7 +123,7 @@ fn duplicates(items: &Items, errors: &mut Vec<TextError>) {
     }
 }
 
-/// Adds all functions without their bodies, so that calls go in any direction.
+/// Declares all functions without their bodies, so that calls may refer to later functions.
 fn declare(
     items: &Items,
     structs: &HashMap<String, Kind>,
@@ -149,7 +149,7 @@ fn declare(
     ids
 }
 
-/// The pullback and the pushforward of a rule.
+/// Lowers the pullback and the pushforward of a rule.
 fn rule(
     f: &Function,
     id: FuncId,

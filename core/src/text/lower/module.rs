@@ -1,4 +1,4 @@
-//! The program on its way: its functions, and the transforms of them that their bodies call.
+//! Program under construction: its functions, and the transforms of them that their bodies call.
 
 use crate::{
     adjoint::{TransformError, Transforms},
@@ -17,19 +17,19 @@ use super::Lowered;
 
 pub(super) struct Module {
     pub(super) program: Program,
-    /// The number of functions of the registry, which come first.
+    /// Number of functions of the registry, which come first.
     pub(super) registered: usize,
     transforms: Transforms,
-    /// Where they are asked for.
+    /// Spans at which they are requested.
     places: Vec<Span>,
     pub(super) limits: TextLimits,
-    /// Size of what was made of the text so far.
+    /// Size of the functions built from the text so far.
     pub(super) size: usize,
 }
 
 impl Module {
-    /// `registered`: how many functions were there before the text; `size`: of what was made
-    /// before.
+    /// Creates a module. `registered`: number of functions before the text; `size`: size of those
+    /// built before.
     pub(super) fn new(
         program: Program,
         registered: usize,
@@ -46,7 +46,7 @@ impl Module {
         }
     }
 
-    /// The function that `grad(f)` is.
+    /// Returns the function for `grad(f)`.
     pub(super) fn transformed(&mut self, written: &Transformed) -> Lowered<FuncId> {
         let (name, span) = (&written.function, written.span);
         let Some(of) = self.program.lookup(&name.text) else {
@@ -58,7 +58,7 @@ impl Module {
         written.transforms.iter().try_fold(of, one).map_err(|e| error(span, told(e)))
     }
 
-    /// The program, with the bodies of the transforms.
+    /// Returns the program, with the bodies of the transforms.
     pub(super) fn complete(mut self) -> Lowered<Program> {
         match self.transforms.define(&mut self.program) {
             Ok(()) => Ok(self.program),
@@ -91,7 +91,7 @@ fn told(e: TransformError) -> TextErrorKind {
     }
 }
 
-/// Of what a transform is asked that is no function of the program.
+/// Returns the error of a transform of a name that is not a function of the program.
 fn unknown(name: &str, program: &Program) -> TextErrorKind {
     if Builtin::by_name(name).is_some() {
         let given = format!("`{name}`, which the language has");

@@ -1,4 +1,4 @@
-//! The kinds that the functions of a file return: written, or found by
+//! Kinds that the functions of a file return: written, or found by
 //! [inference](super::super::infer).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,7 +16,7 @@ use super::super::{
 };
 use super::kinds::{Fields, resolve};
 
-/// The kind of the result of each function, by its name.
+/// Returns the kind of the result of each function, by its name.
 pub(super) fn results(
     items: &Items,
     structs: &HashMap<String, Kind>,
@@ -51,7 +51,7 @@ pub(super) fn results(
     for f in program.functions.values() {
         params.insert(f.name.clone(), f.params.iter().map(|p| p.kind.clone()).collect());
     }
-    // What is registered goes over arrays, where it takes numbers and gives one.
+    // Registered functions map over arrays, if they take numbers and return one.
     let mut elementwise: HashMap<String, Kind> = HashMap::new();
     for (f, params) in program.functions.values().map(|f| (f, &params[&f.name])) {
         elementwise
@@ -64,11 +64,12 @@ pub(super) fn results(
     for f in &items.functions {
         elementwise.remove(&f.name.text);
         let all = f.params.iter().map(|(_, kind)| kind.as_ref().map_or(Some(Kind::Real), kinds));
-        // What is wrong with a kind is told elsewhere.
+        // Errors in kinds are reported elsewhere.
         params.insert(f.name.text.clone(), all.map(|kind| kind.unwrap_or(Kind::Real)).collect());
     }
-    // Backwards every other time, so that a chain of calls is settled at once in either direction.
-    // After the first time only those are looked at again that call what is known better now.
+    // Every other pass goes backwards, so that a chain of calls is resolved in one pass in either
+    // direction. After the first pass only the callers of functions whose kind has changed are
+    // visited.
     let open: Vec<_> = items.functions.iter().filter(|f| f.result.is_none()).collect();
     let mut callers: HashMap<String, HashSet<usize>> = HashMap::new();
     let mut now: BTreeSet<usize> = (0..open.len()).collect();
@@ -99,7 +100,7 @@ pub(super) fn results(
     let mut kinds = HashMap::new();
     for f in &items.functions {
         let known = results.remove(&f.name.text).map(Known::settled);
-        // An error in the body says more than that nothing follows from it.
+        // An error in the body is more specific than an unknown result.
         let kind = known.as_ref().and_then(Known::kind).cloned().unwrap_or(Kind::Real);
         kinds.insert(f.name.text.clone(), kind);
     }

@@ -1,4 +1,4 @@
-//! Statements and assignment.
+//! Lowering of statements and assignment.
 
 use std::collections::HashSet;
 
@@ -128,8 +128,8 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// A condition. One that is wrong counts as false, so that what depends on it is read all the
-    /// same.
+    /// Lowers a condition. A wrong one counts as false, so that the code that depends on it is
+    /// checked all the same.
     pub(super) fn condition(&mut self, e: &Expr) -> Given {
         let condition = self.expect(e, &Kind::Bool);
         self.stage.b.set_position(e.span.at);
@@ -139,7 +139,7 @@ impl Body<'_> {
         }))
     }
 
-    /// A block of statements whose value nobody asks for.
+    /// Lowers a block of statements whose value is unused.
     fn scope(&mut self, block: &Block) {
         self.scoped(|l| {
             block.statements.iter().for_each(|s| l.statement(s));
@@ -151,7 +151,7 @@ impl Body<'_> {
         });
     }
 
-    /// `x = e`, `xs[i] = e`, `p.x = e`, `p.xs[i] += e`.
+    /// Lowers `x = e`, `xs[i] = e`, `p.x = e`, `p.xs[i] += e`.
     fn assign(&mut self, target: &Expr, op: Option<Operator>, value: &Expr) -> Lowered<()> {
         // Down to the variable …
         let mut path = Vec::new();
@@ -170,7 +170,7 @@ impl Body<'_> {
             }
         };
         path.reverse();
-        // … whose kind says what the value should be …
+        // … whose kind gives the expected kind of the value …
         let mut kind = self.stage.b.variable_kind(local.variable).clone();
         for place in &path {
             kind = match &place.kind {
@@ -192,7 +192,7 @@ impl Body<'_> {
             };
         }
         let given = self.expr(value, Some(&kind))?;
-        // … and up to the place.
+        // … and up to the target.
         let mut whole = self.stage.b.variable_kind(local.variable).clone();
         let mut place = self.stage.place(local.variable);
         for part in path {

@@ -1,4 +1,4 @@
-//! Expressions.
+//! Parsing of expressions.
 
 use crate::{adjoint::Transform, ir::Compare, staging::Operator};
 
@@ -9,11 +9,11 @@ use super::super::{
 };
 use super::{Parsed, Parser};
 
-/// What stands behind `f::`.
+/// Tokens that are expected after `f::`.
 const TRANSFORMS: &str =
     "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
 
-/// The function that `grad(f)` or `jvp(grad(f))` is, where it is called.
+/// Returns the transform for `grad(f)` or `jvp(grad(f))` as a callee.
 fn transformed(e: &Expr) -> Option<Transformed> {
     let (mut transforms, mut inner) = (Vec::new(), e);
     loop {
@@ -34,7 +34,7 @@ fn transformed(e: &Expr) -> Option<Transformed> {
 }
 
 impl Parser {
-    /// An expression before a block.
+    /// Parses an expression before a block.
     pub(super) fn condition(&mut self) -> Parsed<Expr> {
         let plain = std::mem::replace(&mut self.plain, true);
         let value = self.expr();
@@ -42,12 +42,12 @@ impl Parser {
         value
     }
 
-    /// An expression.
+    /// Parses an expression.
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
         self.nested(|p| p.logic("||", |p| p.logic("&&", Parser::comparison)))
     }
 
-    /// `a && b && …`, or the same with `||`.
+    /// Parses `a && b && …`, or a chain of `||`.
     fn logic(&mut self, mark: &str, operand: impl Fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
         let first = operand(self)?;
         let mut more = Vec::new();
@@ -69,7 +69,8 @@ impl Parser {
         }
     }
 
-    /// Operators of the given rank: comparisons, sums, products. At most one comparison.
+    /// Parses operators of the given precedence: comparisons, sums, products. At most one
+    /// comparison.
     fn chain(&mut self, rank: usize) -> Parsed<Expr> {
         if rank == 3 {
             return self.unary();
@@ -121,7 +122,7 @@ impl Parser {
             let e = self.nested(Parser::unary)?;
             return Ok(Expr { span, kind: ExprKind::Not(Box::new(e)) });
         }
-        // As Rust has it; values are values.
+        // Syntax of Rust; values are immutable.
         if self.eat("&") {
             return self.nested(Parser::unary);
         }
@@ -132,7 +133,7 @@ impl Parser {
         self.growing(Parser::links)
     }
 
-    /// `x`, `x[i]`, `x.y`, `x.f(y)`, …
+    /// Parses `x`, `x[i]`, `x.y`, `x.f(y)`, …
     fn links(&mut self) -> Parsed<Expr> {
         let mut e = self.atom()?;
         loop {
@@ -159,7 +160,7 @@ impl Parser {
                 self.expect("]")?;
                 let span = e.span;
                 let kind = match index.kind {
-                    // `xs[(i, j)]`, as Rust has it.
+                    // `xs[(i, j)]`, as in Rust.
                     ExprKind::Tuple(indices) if indices.len() > 1 => {
                         ExprKind::Element(Box::new(e), indices)
                     }
@@ -189,7 +190,7 @@ impl Parser {
         }
     }
 
-    /// Inside brackets: structs may be written again.
+    /// Parses inside brackets, where structs are allowed again.
     fn free<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let plain = std::mem::replace(&mut self.plain, false);
         let result = f(self);
@@ -197,7 +198,7 @@ impl Parser {
         result
     }
 
-    /// What needs no brackets.
+    /// Parses an expression that needs no brackets.
     pub(super) fn atom(&mut self) -> Parsed<Expr> {
         let span = self.span();
         let kind = match self.peek().clone() {
@@ -278,7 +279,7 @@ impl Parser {
         Ok(Expr { span, kind })
     }
 
-    /// `f::grad(x)`, behind `f`.
+    /// Parses `f::grad(x)`, after `f`.
     fn path(&mut self, function: Name) -> Parsed<ExprKind> {
         let (mut transforms, span) = (Vec::new(), function.span);
         while self.eat("::") {

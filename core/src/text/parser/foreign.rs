@@ -1,11 +1,11 @@
-//! What to write for what other languages have in a place where this one has nothing of the kind.
+//! Hints for the syntax of other languages where this one has another or none.
 
 use crate::staging::Builtin;
 
 use super::super::lexer::Token;
 
-/// What should stand in place of `token`, where that is known better than by `expected`, which is
-/// what the grammar says.
+/// Returns a hint for `token`, if it is more specific than `expected`, which is what the grammar
+/// allows.
 pub(super) fn advice(
     before: &Token,
     token: &Token,
@@ -99,7 +99,8 @@ fn is_word(name: &str) -> bool {
         .contains(&name)
 }
 
-/// What is called so elsewhere, by its name here: a kind or a function.
+/// Returns the name in this language of a kind or a function that other languages call by this
+/// name.
 pub(in crate::text) fn own_name(name: &str) -> Option<&'static str> {
     Some(match name {
         "f64" | "f32" | "float" | "double" | "number" | "Float64" | "Real" => "real",

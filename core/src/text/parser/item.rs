@@ -1,10 +1,10 @@
-//! Structs, functions, rules, and kinds.
+//! Parsing of structs, functions, rules, and kinds.
 
 use super::super::ast::{Function, Items, KindExpr, KindSyntax, RulePart, Struct};
 use super::{Parsed, Parser};
 
 impl Parser {
-    /// A struct, a function or a rule.
+    /// Parses a struct, a function or a rule.
     pub(super) fn item(&mut self, items: &mut Items) -> Parsed<()> {
         if self.eat_word("struct") {
             let name = self.name("the name of the struct")?;
@@ -67,7 +67,7 @@ impl Parser {
         Ok(RulePart { span, params, body: self.block()? })
     }
 
-    /// A kind, as after `:`.
+    /// Parses a kind, as after `:`.
     pub(super) fn kind(&mut self) -> Parsed<KindExpr> {
         self.nested(|p| {
             let span = p.span();

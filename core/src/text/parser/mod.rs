@@ -1,8 +1,8 @@
-//! Tokens to tree, by recursive descent.
+//! Recursive-descent parser: tokens to syntax tree.
 //!
-//! Ranks from loosest to tightest: `||`, `&&`, comparisons (not chained), `+ -`, `* / %`, unary
-//! `- !`, postfix. After an error the parser goes on at the next item, so each item reports its
-//! first error.
+//! Precedence from loosest to tightest: `||`, `&&`, comparisons (not chained), `+ -`, `* / %`,
+//! unary `- !`, postfix. After an error the parser continues at the next item (error recovery), so
+//! each item reports its first error.
 //!
 //! | file | reads |
 //! |---|---|
@@ -28,10 +28,10 @@ use crate::{errors::Errors, stack::deep, staging::is_name};
 
 type Parsed<T> = Result<T, TextError>;
 
-/// How deep expressions, blocks and kinds may nest. The stack of WebAssembly does not grow.
+/// Maximum nesting of expressions, blocks and kinds. The stack of WebAssembly does not grow.
 const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
 
-/// How high a tree may be: what is nested, and the links of `x.f().g()` on top of it.
+/// Maximum height of a tree: its nesting, and the links of `x.f().g()` on top.
 const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
 pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<TextError>> {
@@ -52,11 +52,11 @@ pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<T
 struct Parser {
     tokens: Vec<(Token, Span)>,
     place: usize,
-    /// How many levels are open.
+    /// Number of open levels.
     depth: usize,
-    /// How high the highest tree is that was read on this level.
+    /// Height of the highest tree that was parsed on this level.
     height: usize,
-    /// In a condition: `{` starts the block, not a struct.
+    /// True in a condition: `{` starts the block, not a struct.
     plain: bool,
 }
 
@@ -129,14 +129,14 @@ impl Parser {
         self.depth -= 1;
         result
     }
-    /// Runs `f` on a tree of its own beside those already read.
+    /// Runs `f` on a separate tree next to those already parsed.
     fn growing<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let others = std::mem::replace(&mut self.height, 0);
         let result = f(self);
         self.height = self.height.max(others);
         result
     }
-    /// The tree just read gets another node on top.
+    /// Adds a node on top of the tree that was just parsed.
     fn grow(&mut self) -> Parsed<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT { self.too_deep(MAX_HEIGHT) } else { Ok(()) }
@@ -144,7 +144,7 @@ impl Parser {
     fn too_deep<T>(&self, limit: usize) -> Parsed<T> {
         Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit }))
     }
-    /// To the next item.
+    /// Skips to the next item.
     fn recover(&mut self, start: usize) {
         self.depth = 0;
         self.height = 0;
@@ -158,7 +158,7 @@ impl Parser {
         }
     }
 
-    /// `item, item, …` up to the closing mark.
+    /// Parses `item, item, …` up to the closing mark.
     fn list<T>(
         &mut self,
         close: &str,

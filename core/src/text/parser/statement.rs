@@ -1,4 +1,4 @@
-//! Blocks and statements.
+//! Parsing of blocks and statements.
 
 use crate::staging::Operator;
 
@@ -6,7 +6,7 @@ use super::super::ast::{Block, Pattern, Statement, StatementKind};
 use super::{Parsed, Parser};
 
 impl Parser {
-    /// `{ … }`
+    /// Parses `{ … }`.
     pub(super) fn block(&mut self) -> Parsed<Block> {
         self.nested(|p| {
             let plain = std::mem::replace(&mut p.plain, false);
@@ -70,7 +70,7 @@ impl Parser {
             self.end_statement()?;
             StatementKind::Return(value)
         } else if self.is_word("if") || self.is("{") {
-            // As a statement it ends with its block: a `-` after it starts something new.
+            // A statement ends with its block: a `-` after it starts a new expression.
             let value = self.nested(Parser::atom)?;
             if self.is("}") {
                 block.tail = Some(Box::new(value));
@@ -106,7 +106,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The `;`, which the last statement of a block does not need.
+    /// Parses the `;`, which the last statement of a block does not need.
     fn end_statement(&mut self) -> Parsed<()> {
         if !self.is("}") {
             self.expect(";")?;
