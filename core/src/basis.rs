@@ -40,14 +40,14 @@ pub(crate) use walsh::{signed_sum, walsh_hadamard};
 
 use num_traits::{PrimInt, Unsigned};
 
-/// The most qubits an index of this machine can hold.
+/// Maximum number of qubits that an index of this machine can hold.
 pub const MAX_QUBITS: usize = usize::BITS as usize - 1;
 
-/// What was wrong with a number of qubits, a position or an index.
+/// Error of a number of qubits, a position or an index.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BasisError {
-    /// `log2i` was asked for a number that is not 2^k.
+    /// A number that is not 2^k, for `log2i`.
     #[error("{given} is not a power of two")]
     NotAPowerOfTwo {
         /// The number given.
@@ -64,7 +64,7 @@ pub enum BasisError {
     OutOfRange {
         /// The position given.
         given: usize,
-        /// How many there are.
+        /// Number of positions that are available.
         available: usize,
     },
     /// A position that is listed twice.
@@ -128,8 +128,8 @@ pub fn log2i<T: BasisInt>(x: T) -> Result<u32, BasisError> {
     x.exact_log2().ok_or_else(|| BasisError::NotAPowerOfTwo { given: x.to_string() })
 }
 
-/// The mask with the bits at `positions` set, of the unsigned type asked for. A position that comes
-/// twice counts once.
+/// The mask with the bits at `positions` set, of the unsigned type asked for. A position that is
+/// repeated counts once.
 ///
 /// ```
 /// use ketgrad_core::basis::bmask;
@@ -251,8 +251,8 @@ pub(crate) fn top<T: PrimInt>(x: T) -> T {
     }
 }
 
-/// Takes the highest bits of a basis out of a vector: of `v` and `v ^ b` the less is that without
-/// the highest bit of `b`.
+/// Reduces a vector by a basis, whose highest bits it loses: of `v` and `v ^ b` the lesser is that
+/// without the highest bit of `b`.
 pub(crate) fn reduce<T: PrimInt + Unsigned>(basis: &[T], vector: T) -> T {
     basis.iter().fold(vector, |v, b| v.min(v ^ *b))
 }
@@ -263,7 +263,7 @@ pub(crate) fn extend<T: PrimInt + Unsigned>(basis: &mut Vec<T>, reduced: T) {
     basis.push(reduced);
 }
 
-/// Whether an odd number of bits is set. O(1).
+/// Returns true if an odd number of bits is set (the parity). O(1).
 #[inline(always)]
 pub(crate) fn odd(bits: usize) -> bool {
     bits.count_ones() % 2 == 1

@@ -29,11 +29,11 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix<R> {
     n_qubits: usize,
-    /// Those of gates on up to two qubits need no memory of their own.
+    /// Entries row by row; those of gates on up to two qubits are stored inline.
     entries: SmallVec<[R; 16]>,
 }
 
-/// Why some numbers do not form the operator of a gate.
+/// Error of a matrix: the reason why some numbers do not form the operator of a gate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MatrixError {
@@ -59,9 +59,9 @@ pub enum MatrixError {
         row: usize,
         /// Column of the worst entry.
         column: usize,
-        /// How far it is off.
+        /// Deviation from the expected matrix.
         deviation: f64,
-        /// What is allowed.
+        /// Deviation that is allowed.
         tolerance: f64,
     },
 }
@@ -97,7 +97,7 @@ impl<R: Ring> Matrix<R> {
         Matrix { n_qubits, entries }
     }
 
-    /// The identity on so many qubits.
+    /// Returns the identity on that many qubits.
     #[must_use]
     pub fn identity(n_qubits: usize) -> Matrix<R> {
         Matrix::from_fn(n_qubits, |i, j| if i == j { R::one() } else { R::zero() })
@@ -158,8 +158,8 @@ impl<R: Ring> Matrix<R> {
         Matrix::from_fn(self.n_qubits, |i, j| self[(j, i)].clone())
     }
 
-    /// The operator that acts as `self` where every one of so many further (more significant)
-    /// qubits is 1, and as the identity elsewhere.
+    /// Returns the operator that acts as `self` where every one of `n_controls` further (more
+    /// significant) qubits is 1, and as the identity elsewhere.
     #[must_use]
     pub fn controlled(&self, n_controls: usize) -> Matrix<R> {
         let low = self.dim() - 1;

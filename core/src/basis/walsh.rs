@@ -8,8 +8,8 @@ pub(crate) fn walsh_hadamard<T: Copy + Add<Output = T> + Sub<Output = T>>(f: &mu
     walsh_hadamard_from(f, 1);
 }
 
-/// The transform over the bits of an index from that of value `first` on: each place below it by
-/// itself.
+/// Transforms over the bits of an index from that of value `first` on, separately for each value of
+/// the bits below it.
 #[inline(always)]
 pub(crate) fn walsh_hadamard_from<T: Copy + Add<Output = T> + Sub<Output = T>>(
     f: &mut [T],

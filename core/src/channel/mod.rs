@@ -3,8 +3,8 @@
 //! A channel maps density matrices to density matrices, `rho -> sum_k w_k A_k rho A_k^dagger` with
 //! `sum_k w_k A_k^dagger A_k = 1`. A [`ChannelKind`] is a line of the table in `table.rs`; a
 //! [`Channel`] is a kind with its parameters, or a list of Kraus operators. A parameter is an
-//! [`Angle`] taken as a number, so that it may be an input of the circuit, and the derivative by
-//! the strength of a noise is one like any other.
+//! [`Angle`] taken as a number, so that it may be an input of the circuit, and circuits are
+//! differentiated by it as by any other.
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -18,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two ways run them: density matrices of 4^n entries, exactly, on every number type
+//! There are two ways to run them: density matrices of 4^n entries, exactly, on every number type
 //! ([`Simulator::run_density`](crate::simulate::Simulator::run_density)), and trajectories of state
 //! vectors, shot by shot ([`Simulator::run_shots`](crate::simulate::Simulator::run_shots)).
 
@@ -38,12 +38,12 @@ use table::for_each_channel;
 
 pub(crate) use table::for_each_channel as for_each_named_channel;
 
-/// How far `sum K^dagger K` of given Kraus operators may be off 1, entry by entry. Files print 8
-/// digits or more.
+/// Tolerance of `sum K^dagger K` of given Kraus operators around the identity, entry by entry.
+/// Files print 8 digits or more.
 pub const KRAUS_TOLERANCE: f64 = 1e-7;
 
-/// The most qubits of a channel that is given by Kraus operators: on densities it is a matrix of
-/// 16^k entries.
+/// Limit on the qubits of a channel that is given by Kraus operators: on density matrices it is a
+/// matrix of 16^k entries.
 pub const MAX_KRAUS_QUBITS: usize = 4;
 
 /// The terms `(w, A)` of a channel over a ring: `rho -> sum_k w_k A_k rho A_k^dagger`.
@@ -54,7 +54,7 @@ macro_rules! channels {
         $(#[$doc:meta])*
         $KIND:ident $name:ident ($($q:ident),*) ($($p:ident),*) |$b:ident| $terms:expr, $mixture:literal, $kept:expr;
     )*) => {
-        /// The channels that have a name.
+        /// Named channels.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum ChannelKind {
@@ -83,21 +83,23 @@ macro_rules! channels {
                 match self { $(ChannelKind::$KIND => { const NAMES: &[&str] = &[$(stringify!($q)),*]; NAMES.len() }),* }
             }
 
-            /// Whether it applies a unitary by chance, whatever the state.
+            /// Returns true if the channel is a mixture of unitaries: it applies one at random,
+            /// with probabilities that do not depend on the state.
             #[must_use]
             pub fn is_mixture(self) -> bool {
                 match self { $(ChannelKind::$KIND => $mixture),* }
             }
 
             fn terms<R: Ring>(self, params: &[Angle], binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
-                // Each is between 0 and 1; an error names it and not what is made of it.
+                // Each is between 0 and 1; an error names the parameter itself, not a value that is
+                // computed from it.
                 params.iter().try_for_each(|p| binding.probability(p).map(|_| ()))?;
                 match (self, params) {
                     $((ChannelKind::$KIND, [$($p),*]) => {
                         let $b = binding;
                         Ok($terms)
                     })*
-                    // `Channel::new` lets no other number of parameters in.
+                    // `Channel::new` checks the number of parameters.
                     _ => Ok(vec![(R::one(), Matrix::identity(self.n_qubits()))]),
                 }
             }
@@ -136,7 +138,7 @@ enum Form {
     Kraus { operators: Arc<[Matrix<Complex<f64>>]>, mixture: bool },
 }
 
-/// Why some numbers are no channel.
+/// Error of a channel: the reason why some numbers do not form one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChannelError {
@@ -156,16 +158,16 @@ pub enum ChannelError {
         /// The qubits of each operator.
         given: Vec<usize>,
     },
-    /// Times that no qubit has.
+    /// Times that are not those of a qubit.
     #[error(
         "a qubit at rest has a time of at least 0, T1 > 0 and 0 < T2 <= 2 T1, not {time}, {t1} and {t2}"
     )]
     Relaxation {
-        /// How long it rests.
+        /// Duration of the relaxation.
         time: f64,
-        /// The time in which |1> falls.
+        /// Time constant of the decay of |1>.
         t1: f64,
-        /// The time in which the phase is lost.
+        /// Time constant of the loss of phase.
         t2: f64,
     },
     /// The operators do not keep the trace.
@@ -178,17 +180,17 @@ pub enum ChannelError {
         row: usize,
         /// Column of the worst entry.
         column: usize,
-        /// How far it is off.
+        /// Deviation from the identity.
         deviation: f64,
     },
 }
 
 impl Channel {
-    /// A named channel with its parameters, in the order of [`ChannelKind::param_names`]. Whether
-    /// they are probabilities is seen when they have values.
+    /// Returns a named channel with its parameters, in the order of [`ChannelKind::param_names`].
+    /// They are checked to be probabilities when they have values.
     ///
     /// # Errors
-    /// [`ChannelError::Params`] unless there are as many as the channel has.
+    /// [`ChannelError::Params`] if the number of parameters is not that of the channel.
     pub fn new(
         kind: ChannelKind,
         params: impl IntoIterator<Item = impl Into<Angle>>,
@@ -252,9 +254,9 @@ impl Channel {
         Ok(Channel(Form::Kraus { operators, mixture }))
     }
 
-    /// What a qubit at rest suffers in a time: it falls to |0> at the rate `1/T1`, and its phase is
-    /// lost at `1/T2`, which is at most twice T1; times in any unit. Amplitude damping by
-    /// `1 - e^{-t/T1}`, then phase damping by `1 - e^{t/T1 - 2 t/T2}`.
+    /// Returns the thermal relaxation of an idle qubit over a time: it decays to |0> at the rate
+    /// `1/T1`, and loses its phase at `1/T2`, where T2 is at most twice T1; times in any unit. It
+    /// is amplitude damping by `1 - e^{-t/T1}`, then phase damping by `1 - e^{t/T1 - 2 t/T2}`.
     ///
     /// ```
     /// use ketgrad_core::channel::Channel;
@@ -265,8 +267,8 @@ impl Channel {
     /// ```
     ///
     /// # Errors
-    /// [`ChannelError::Relaxation`] for a negative time, or T1 and T2 that are not positive or do
-    /// not fit each other.
+    /// [`ChannelError::Relaxation`] for a negative time, for T1 or T2 that is not positive, or if
+    /// T2 is more than twice T1.
     pub fn relaxation(time: f64, t1: f64, t2: f64) -> Result<[Channel; 2], ChannelError> {
         if !(time >= 0.0 && t1 > 0.0 && t2 > 0.0 && t2 <= 2.0 * t1) {
             return Err(ChannelError::Relaxation { time, t1, t2 });
@@ -279,7 +281,7 @@ impl Channel {
         ])
     }
 
-    /// Which line of the table; `None` for Kraus operators.
+    /// Returns the row of the channel table; `None` for Kraus operators.
     #[must_use]
     pub fn kind(&self) -> Option<ChannelKind> {
         match &self.0 {
@@ -294,7 +296,7 @@ impl Channel {
         self.kind().map_or("kraus", ChannelKind::name)
     }
 
-    /// The parameters; none of Kraus operators.
+    /// Returns the parameters; an empty slice for Kraus operators.
     #[must_use]
     pub fn params(&self) -> &[Angle] {
         match &self.0 {
@@ -303,7 +305,7 @@ impl Channel {
         }
     }
 
-    /// The operators of one that is given by them.
+    /// Returns the Kraus operators, if it is given by them.
     #[must_use]
     pub fn operators(&self) -> &[Matrix<Complex<f64>>] {
         match &self.0 {
@@ -312,7 +314,7 @@ impl Channel {
         }
     }
 
-    /// The same channel with each parameter replaced.
+    /// Returns the channel with each parameter replaced.
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Channel {
         match &self.0 {
@@ -332,8 +334,8 @@ impl Channel {
         }
     }
 
-    /// Whether it applies one of some unitaries by chance, whatever the state: its weights are
-    /// probabilities.
+    /// Returns true if it is a mixture of unitaries: it applies one of them at random, whatever the
+    /// state is, and its weights are probabilities.
     #[must_use]
     pub fn is_mixture(&self) -> bool {
         match &self.0 {
@@ -345,7 +347,7 @@ impl Channel {
     /// The terms `(w, A)` over a ring. Those of a mixture are unitary.
     ///
     /// # Errors
-    /// [`BindError`] if a parameter has no value or is no probability, or the ring holds no such
+    /// [`BindError`] if a parameter has no value or is not a probability, or the ring holds no such
     /// numbers.
     pub fn terms<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
         match &self.0 {
@@ -353,7 +355,7 @@ impl Channel {
             Form::Kraus { operators, mixture } => {
                 let number = |x: f64| binding.number(Complex::new(x, 0.0));
                 let term = |operator: &Matrix<Complex<f64>>| {
-                    // Of a multiple of a unitary the factor is the weight.
+                    // If an operator is a multiple of a unitary, the factor is the weight.
                     let norm2: f64 =
                         (0..operator.dim()).map(|row| operator[(row, 0)].norm_sqr()).sum();
                     let (weight, scale) = if *mixture && norm2 > 0.0 {
@@ -372,12 +374,12 @@ impl Channel {
         }
     }
 
-    /// How much of `|i><i|` stays, for the basis states i of which the terms say it by the square
-    /// of a root: pairs of i and `sum_k w_k |A_k[i, i]|^2`. The derivative of a root is infinite at
-    /// 0, that of its square is not.
+    /// Returns the weight of `|i><i|` that the channel keeps, for the basis states i for which the
+    /// terms give it as the square of a root: pairs of i and `sum_k w_k |A_k[i, i]|^2`. The
+    /// derivative of a root is infinite at 0, that of its square is not.
     ///
     /// # Errors
-    /// As [`Channel::terms`].
+    /// Those of [`Channel::terms`].
     pub(crate) fn kept<R: Ring>(
         &self,
         binding: &impl Binding<R>,
@@ -400,7 +402,7 @@ impl fmt::Display for Channel {
     }
 }
 
-// What the table's terms are written with.
+// Helpers that the table's terms are written with.
 
 /// `1 - p`.
 fn rest(p: &Angle) -> Angle {
@@ -412,7 +414,8 @@ fn share(p: &Angle, n: i64) -> Angle {
     p.clone() * Q::new(1, n)
 }
 
-/// Pauli strings with their probabilities, letter j on target j; nothing happens else.
+/// Returns the terms of Pauli strings with their probabilities, letter j on target j, and of the
+/// identity with the rest.
 fn paulis<R: Ring>(b: &impl Binding<R>, strings: &[(&str, &Angle)]) -> Result<Terms<R>, BindError> {
     let none = strings.iter().fold(Angle::rad(1.0), |none, (_, p)| none - (*p).clone());
     let k = strings.first().map_or(0, |(letters, _)| letters.len());
@@ -425,7 +428,8 @@ fn paulis<R: Ring>(b: &impl Binding<R>, strings: &[(&str, &Angle)]) -> Result<Te
     Ok(terms)
 }
 
-/// A Pauli matrix, but `[[0, -1], [1, 0]]` for Y: the factor i cancels in `A rho A^dagger`.
+/// Returns a Pauli matrix, except for Y, which is `[[0, -1], [1, 0]]`: the factor i cancels in
+/// `A rho A^dagger`.
 fn pauli<R: Ring>(letter: char) -> Matrix<R> {
     let (zero, one) = (R::zero, R::one);
     Matrix::from_array(match letter {

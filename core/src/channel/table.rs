@@ -1,4 +1,4 @@
-//! The channel table: one line per named channel.
+//! Channel table: one line per named channel.
 //!
 //! ```text
 //! NAME name (targets) (parameters) |b| terms, is_mixture, kept;   /// doc
@@ -12,10 +12,10 @@
 //! - Where an A holds a root, the last list says without it how much of `|i><i|` stays: pairs of i
 //!   and `sum_k w_k |A_k[i, i]|^2`.
 //!
-//! What depends on a parameter stands in the weights where it can: they are polynomials, whose
-//! derivatives are finite at 0, where those of the Kraus operators `sqrt(w) A` are not. That of
-//! `sqrt(1 - gamma)` is not finite at gamma = 1, but that of its square is, which stands on the
-//! diagonal.
+//! Parameters are in the weights where they can be: these are polynomials, whose derivatives are
+//! finite at 0, where those of the Kraus operators `sqrt(w) A` are not. The derivative of
+//! `sqrt(1 - gamma)` is not finite at gamma = 1, but that of its square, which is on the diagonal,
+//! is.
 //!
 //! Names and formulas are those of Amazon Braket's noise instructions, which Cirq and PennyLane
 //! share.
@@ -34,8 +34,8 @@ macro_rules! for_each_channel {
             /// `(1 - px - py - pz) rho + px X rho X + py Y rho Y + pz Z rho Z`.
             PauliChannel pauli_channel (q) (px, py, pz) |b| paulis(b, &[("X", px), ("Y", py), ("Z", pz)])?, true, [];
             /// One of X, Y, Z with probability p:
-            /// `(1 - p) rho + p/3 (X rho X + Y rho Y + Z rho Z)`. At p = 3/4 nothing is left of the
-            /// state; Qiskit's parameter is 4/3 of this one.
+            /// `(1 - p) rho + p/3 (X rho X + Y rho Y + Z rho Z)`. At p = 3/4 the result is the
+            /// maximally mixed state; Qiskit's parameter is 4/3 of this one.
             Depolarizing depolarizing (q) (p) |b| {
                 let third = share(p, 3);
                 paulis(b, &[("X", &third), ("Y", &third), ("Z", &third)])?
@@ -57,8 +57,8 @@ macro_rules! for_each_channel {
                 let (gamma, kept) = (b.probability(gamma)?, b.root(b.probability(&rest(gamma))?)?);
                 vec![(R::one(), diagonal(R::one(), kept)), (gamma, transition(0, 1))]
             }, false, [(1, b.probability(&rest(gamma))?)];
-            /// Damping towards |0> with probability p, towards |1> else: gamma is how much is lost,
-            /// p the population of |0> in the end.
+            /// Damping towards |0> with probability p, towards |1> else: gamma is the probability
+            /// of damping, p the final population of |0>.
             GeneralizedAmplitudeDamping generalized_amplitude_damping (q) (gamma, p) |b| {
                 let (gamma, kept) = (b.probability(gamma)?, b.root(b.probability(&rest(gamma))?)?);
                 let (down, up) = (b.probability(p)?, b.probability(&rest(p))?);

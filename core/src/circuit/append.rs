@@ -1,4 +1,4 @@
-//! Appending to a circuit: every instruction is checked before it is there.
+//! Appending to a circuit: every instruction is checked before it is added.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Circuit {
     /// Applies a gate, with controls.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
+    /// Those of [`Circuit::push`].
     pub fn gate(
         &mut self,
         gate: Gate,
@@ -39,7 +39,7 @@ impl Circuit {
     /// Applies a unitary matrix to any qubits; `targets[0]` is the least significant.
     ///
     /// # Errors
-    /// As [`Circuit::push`], and if the matrix is not unitary to [`UNITARY_TOLERANCE`].
+    /// Those of [`Circuit::push`], and if the matrix is not unitary to [`UNITARY_TOLERANCE`].
     pub fn unitary(
         &mut self,
         matrix: Matrix<Complex<f64>>,
@@ -54,7 +54,7 @@ impl Circuit {
     /// `circuit.depolarizing(0, 0.01)`.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
+    /// Those of [`Circuit::push`].
     pub fn channel(
         &mut self,
         channel: Channel,
@@ -66,7 +66,7 @@ impl Circuit {
     /// X on `target` where every one of `controls` is 1.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
+    /// Those of [`Circuit::push`].
     pub fn mcx(&mut self, controls: &[usize], target: usize) -> Result<&mut Circuit, CircuitError> {
         let controls: Vec<_> = controls.iter().map(|&q| (q, true)).collect();
         self.gate(Gate::new(crate::gate::GateKind::X, [])?, &[target], &controls)
@@ -76,7 +76,8 @@ impl Circuit {
     /// into the bits of another one.
     ///
     /// # Errors
-    /// As [`Circuit::push`], and if there are not as many bits as qubits. Nothing is appended then.
+    /// Those of [`Circuit::push`], and if the number of bits is not that of the qubits. Nothing is
+    /// appended then.
     pub fn measure(
         &mut self,
         qubits: impl Operand,
@@ -109,10 +110,10 @@ impl Circuit {
         Ok(self)
     }
 
-    /// Brings a qubit, or each of a list, to |0>, whatever it was.
+    /// Resets a qubit, or each of a list, to |0>, whatever its state is.
     ///
     /// # Errors
-    /// As [`Circuit::push`]. Nothing is appended then.
+    /// Those of [`Circuit::push`]. Nothing is appended then.
     pub fn reset(&mut self, qubits: impl Operand) -> Result<&mut Circuit, CircuitError> {
         let qubits = self.qubits(qubits)?;
         self.all_or_nothing(|circuit| {
@@ -123,17 +124,17 @@ impl Circuit {
         })
     }
 
-    /// Gives a classical bit a value.
+    /// Assigns a value to a classical bit.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
+    /// Those of [`Circuit::push`].
     pub fn assign(&mut self, bit: usize, value: bool) -> Result<&mut Circuit, CircuitError> {
         let bit = u32::try_from(bit).map_err(|_| self.no_such_bit(bit))?;
         self.operation(Operation::Assign { bit, value }, &[], &[])
     }
 
-    /// Appends what `body` appends, each instruction under a condition on classical bits. The
-    /// condition is tested at each of them: what follows a change of its bits within the block sees
+    /// Appends the instructions of `body`, each under a condition on classical bits. The condition
+    /// is tested at each of them: an instruction after a change of its bits within the block sees
     /// the new values.
     ///
     /// ```
@@ -146,7 +147,7 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    /// The error of `body`, or if a bit does not exist. Nothing is appended then.
     pub fn when(
         &mut self,
         condition: impl Into<Condition>,
@@ -166,8 +167,8 @@ impl Circuit {
         Ok(self)
     }
 
-    /// Appends what `body` appends, each gate under further controls: all of `controls` must have
-    /// `value`.
+    /// Appends the instructions of `body`, each gate under further controls: all of `controls` must
+    /// have `value`.
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -202,7 +203,7 @@ impl Circuit {
         })
     }
 
-    /// Appends the inverse of what `body` appends: inverse gates in reverse order.
+    /// Appends the inverse of the instructions of `body`: inverse gates in reverse order.
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -227,7 +228,8 @@ impl Circuit {
         })
     }
 
-    /// Runs `body`, then `edit` with the position of what it appended, which must be unitary.
+    /// Runs `body`, then `edit` with the position of the appended instructions, which must be
+    /// unitary.
     fn edit_tail(
         &mut self,
         what: &'static str,
@@ -244,7 +246,7 @@ impl Circuit {
         })
     }
 
-    /// Runs `body`; if it fails, takes back the instructions that it appended.
+    /// Runs `body`; if it fails, removes the instructions that it appended.
     pub(super) fn all_or_nothing(
         &mut self,
         body: impl FnOnce(&mut Circuit) -> Result<&mut Circuit, CircuitError>,
@@ -257,10 +259,10 @@ impl Circuit {
         Ok(self)
     }
 
-    /// A barrier across some qubits.
+    /// Appends a barrier across some qubits.
     ///
     /// # Errors
-    /// As [`Circuit::push`].
+    /// Those of [`Circuit::push`].
     pub fn barrier(&mut self, qubits: &[usize]) -> Result<&mut Circuit, CircuitError> {
         self.operation(Operation::Barrier, qubits, &[])
     }

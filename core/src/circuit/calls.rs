@@ -1,9 +1,9 @@
-//! Gates that the source of a circuit defines: their names, and where they are called.
+//! Gates that the source of a circuit defines: their names and calls.
 //!
-//! A circuit is a list of instructions, into which the bodies of such gates are put. Where they
-//! came from is a remark, which is no part of what a circuit is, and which those who change
-//! instructions need not know: a call counts as long as what stands there is the body of its gate
-//! with its angles and qubits, compared instruction by instruction.
+//! A circuit is a flat list of instructions: the bodies of such gates are inlined. The calls that
+//! they came from are annotations, which do not count when circuits are compared, and which code
+//! that changes instructions can ignore: a call is valid as long as its range holds the body of its
+//! gate with its angles and qubits, compared instruction by instruction.
 
 use std::{ops::Range, sync::Arc};
 
@@ -21,10 +21,10 @@ pub struct GateDefinition {
 }
 
 impl GateDefinition {
-    /// A gate that does what a circuit does.
+    /// Returns a gate that stands for a circuit.
     ///
     /// # Errors
-    /// [`CircuitError::NoBody`] unless that is one or more gates of the table with angles over
+    /// [`CircuitError::NoBody`] unless the body is one or more gates of the table with angles over
     /// inputs.
     pub fn new(name: impl Into<String>, body: Circuit) -> Result<GateDefinition, CircuitError> {
         let name = name.into();
@@ -43,7 +43,7 @@ impl GateDefinition {
         &self.name
     }
 
-    /// What it does.
+    /// Returns the circuit that the gate stands for.
     #[must_use]
     pub fn body(&self) -> &Circuit {
         &self.body
@@ -53,7 +53,7 @@ impl GateDefinition {
 /// A call of a gate that its source defines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedCall<'a> {
-    /// The instructions that it stands for.
+    /// Range of the instructions of its body.
     pub instructions: Range<usize>,
     /// The gate.
     pub gate: &'a Arc<GateDefinition>,
@@ -61,24 +61,24 @@ pub struct NamedCall<'a> {
     pub args: &'a [Angle],
     /// Its qubits.
     pub qubits: &'a [u32],
-    /// The controls that it is under.
+    /// Controls of the call.
     pub controls: &'a [Control],
-    /// Whether it is the inverse of the gate.
+    /// True if it is the inverse of the gate.
     pub inverse: bool,
 }
 
 impl NamedCall<'_> {
-    /// Whether it is the gate itself: neither its inverse nor under controls.
+    /// Returns true if it is the gate itself: neither its inverse nor under controls.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.controls.is_empty() && !self.inverse
     }
 }
 
-/// What is remembered of a call.
+/// Record of a call of a gate with a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// Where its instructions begin.
+    /// Index of its first instruction.
     pub(crate) first: usize,
     pub(crate) gate: Arc<GateDefinition>,
     pub(crate) args: Box<[Angle]>,
@@ -88,7 +88,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The gates that it stands for, in order.
+    /// Returns the gates of its body, in order.
     fn gates(&self) -> impl Iterator<Item = Instruction> + '_ {
         let body = &self.gate.body.instructions;
         (0..body.len()).map(move |k| {
@@ -109,7 +109,7 @@ impl Call {
     }
 }
 
-/// Makes a phase under controls one of a qubit, as readers of files do.
+/// Turns a phase under controls into a phase gate on one of these, as readers of files do.
 fn phase_on_control(instruction: &mut Instruction) {
     if let Operation::Gate(gate) = &instruction.operation
         && gate.kind() == GateKind::GPHASE
@@ -133,7 +133,7 @@ impl PartialEq for Calls {
 }
 
 impl Calls {
-    /// The same calls with other angles.
+    /// Returns the calls with other angles.
     pub(super) fn map_params(&self, f: impl Fn(&Angle) -> Angle) -> Calls {
         let other = |call: &Call| Call { args: call.args.iter().map(&f).collect(), ..call.clone() };
         Calls(Arc::new(self.0.iter().map(other).collect()))
@@ -141,7 +141,7 @@ impl Calls {
 }
 
 impl Circuit {
-    /// Applies a gate that has a definition, whose name texts keep.
+    /// Applies a gate that has a definition. Texts keep its name.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -158,8 +158,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`], and for the wrong number of parameters or qubits. Nothing is appended
-    /// then.
+    /// Those of [`Circuit::push`], and for the wrong number of parameters or qubits. Nothing is
+    /// appended then.
     pub fn call(
         &mut self,
         gate: &Arc<GateDefinition>,
@@ -194,13 +194,13 @@ impl Circuit {
         Ok(self)
     }
 
-    /// Notes that some of the instructions are a call.
+    /// Records that some of the instructions are a call.
     pub(crate) fn remember_call(&mut self, call: Call) {
         Arc::make_mut(&mut self.calls.0).push(call);
     }
 
-    /// The same instructions, none of which count as calls: texts and pictures show what gates with
-    /// definitions are made of.
+    /// Returns the same instructions, none of which count as calls: texts and pictures show the
+    /// bodies of gates with definitions.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -218,8 +218,9 @@ impl Circuit {
         self
     }
 
-    /// The calls of gates with definitions whose instructions are still what these say, under one
-    /// condition each; in order, none in another, of none that is [`Circuit::expanded`].
+    /// Returns the calls of gates with definitions whose instructions are unchanged, under one
+    /// condition each; in order, none within another; no calls of an [expanded](Circuit::expanded)
+    /// circuit.
     #[must_use]
     pub fn calls(&self) -> Vec<NamedCall<'_>> {
         let mut found: Vec<NamedCall<'_>> = Vec::new();

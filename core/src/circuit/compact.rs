@@ -1,8 +1,7 @@
-//! A circuit on the qubits that it uses.
+//! Circuits on the qubits that they use.
 //!
 //! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that
-//! uses two of them is run as one on two, and what it gives is put in the places of the register
-//! again.
+//! uses two of them is run as one on two, and its results are mapped back to the register.
 
 use super::{Circuit, CircuitError, Instruction, Marks, Operation};
 use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
@@ -11,14 +10,14 @@ use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
 #[derive(Clone, Debug)]
 pub struct Compact {
     circuit: Circuit,
-    /// The number that each qubit has in the whole circuit, ascending.
+    /// Number of each qubit in the whole circuit, ascending.
     qubits: Vec<usize>,
     n_qubits: usize,
 }
 
 impl Circuit {
-    /// The circuit without the qubits that no instruction acts on; the others keep their order. One
-    /// qubit stays where all are idle. O(instructions).
+    /// Returns the circuit without the qubits that no instruction acts on; the others keep their
+    /// order. One qubit is left where all are idle. O(instructions).
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -34,9 +33,9 @@ impl Circuit {
         self.on(self.used_qubits())
     }
 
-    /// The circuit [folded](Circuit::folded) and without idle qubits, if there is anything to gain:
-    /// all that it looks at is whether something but gates and measurements is in it, and whether
-    /// gates are on all qubits.
+    /// Returns the circuit [folded](Circuit::folded) and without idle qubits, if that can gain
+    /// anything: if there are instructions other than gates and measurements, or qubits without
+    /// gates.
     #[must_use]
     pub fn lean(&self) -> Option<Compact> {
         let (mut known, mut on_all) = (false, Used::default());
@@ -59,14 +58,14 @@ impl Circuit {
         used.qubits
     }
 
-    /// The circuit without anything but gates and barriers.
+    /// Removes all instructions except for gates and barriers.
     pub(crate) fn gates_alone(mut self) -> Circuit {
         self.instructions.retain(|i| i.operation.is_unitary());
         self
     }
 
-    /// The circuit on some qubits, ascending, those that it uses among them; others may be beyond
-    /// its last one.
+    /// Returns the circuit on some qubits, ascending, which include those that it uses; others may
+    /// be beyond its last one.
     pub(crate) fn on(&self, mut qubits: Vec<usize>) -> Compact {
         if qubits.is_empty() && self.n_qubits() > 0 {
             qubits.push(0);
@@ -79,7 +78,7 @@ impl Circuit {
                 qubits.binary_search(&(q as usize)).ok().and_then(|k| u32::try_from(k).ok())
             };
             for instruction in &mut circuit.instructions {
-                // A barrier may stand on idle qubits, too.
+                // A barrier may act on idle qubits, too.
                 instruction.targets =
                     instruction.targets.iter().filter_map(|q| place(*q)).collect();
                 instruction.controls.iter_mut().for_each(|c| c.qubit = place(c.qubit).unwrap_or(0));
@@ -111,14 +110,14 @@ impl Used {
 }
 
 impl Compact {
-    /// A circuit with all its qubits, for states that they need not be |0> in.
+    /// Returns a circuit with all its qubits, for initial states in which they need not be |0>.
     #[must_use]
     pub fn whole(circuit: Circuit) -> Compact {
         let n_qubits = circuit.n_qubits();
         Compact { circuit, qubits: (0..n_qubits).collect(), n_qubits }
     }
 
-    /// Whether no qubit is idle.
+    /// Returns true if no qubit is idle.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.qubits.len() == self.n_qubits
@@ -130,7 +129,7 @@ impl Compact {
         &self.circuit
     }
 
-    /// That circuit alone.
+    /// Returns the compact circuit alone.
     #[must_use]
     pub fn into_circuit(self) -> Circuit {
         self.circuit
@@ -148,14 +147,14 @@ impl Compact {
         self.n_qubits
     }
 
-    /// The place of a qubit of the whole; `None` if it is idle.
+    /// Returns the position of a qubit of the whole; `None` if it is idle.
     #[must_use]
     pub fn place(&self, qubit: usize) -> Option<usize> {
         self.qubits.binary_search(&qubit).ok()
     }
 
-    /// The basis state of the compact circuit that a text names in the whole, qubit 0 rightmost;
-    /// `None` if an idle qubit is 1 in it, or it does not have a bit for each qubit.
+    /// Returns the basis state of the compact circuit for a text that names one of the whole, qubit
+    /// 0 rightmost; `None` if an idle qubit is 1 in it, or it does not have a bit for each qubit.
     #[must_use]
     pub fn index(&self, bits: &str) -> Option<usize> {
         let is_set = |q: usize| bits.as_bytes().get(self.n_qubits - 1 - q) == Some(&b'1');
@@ -183,9 +182,9 @@ impl Compact {
         bits.into_iter().map(char::from).collect()
     }
 
-    /// A circuit on the qubits that are used, with a measurement of each of them at its end: into a
-    /// register with a bit for each qubit of the whole, the only one that shows. So it is measured
-    /// what a circuit without measurements has measured.
+    /// Returns a circuit on the qubits that are used, with a measurement of each of them at its
+    /// end: into a register with a bit for each qubit of the whole, the only one that is shown. It
+    /// is for circuits without measurements of their own.
     ///
     /// # Errors
     /// [`CircuitError::TooManyBits`].
@@ -193,8 +192,8 @@ impl Compact {
         self.measuring(circuit, 0..self.n_qubits)
     }
 
-    /// As [`Compact::measuring_all`], of some qubits of the whole: bit j is that of qubit j of
-    /// them.
+    /// Measures some qubits of the whole, as [`Compact::measuring_all`] does: bit j is that of
+    /// qubit j of them.
     ///
     /// # Errors
     /// [`CircuitError::TooManyBits`].
@@ -213,11 +212,11 @@ impl Compact {
         Ok(measured)
     }
 
-    /// What an observable of the whole is on the qubits that are used, where the idle ones are |0>:
-    /// Z is 1 there, and the mean of X and Y is 0.
+    /// Restricts an observable of the whole to the qubits that are used. Idle qubits are in |0>,
+    /// where the mean of Z is 1, and those of X and Y are 0.
     ///
     /// # Errors
-    /// None for an observable that is one; coefficients stay finite.
+    /// Does not occur for a valid observable: its coefficients stay finite.
     pub fn observable(&self, of: &PauliSum) -> Result<PauliSum, ObservableError> {
         let placed = |(c, string): &(f64, PauliString)| {
             let mut factors = Vec::new();

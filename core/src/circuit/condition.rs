@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{BitRange, CircuitError};
 
-/// How the number in some bits compares with a constant.
+/// Relation between the number in some bits and a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Relation {
@@ -61,11 +61,11 @@ pub enum Condition {
         /// The constant's bits, least significant first; those that are missing are 0.
         value: Box<[bool]>,
     },
-    /// The condition does not hold.
+    /// True if the condition is not.
     Not(Box<Condition>),
-    /// All of them hold.
+    /// True if all conditions are.
     All(Vec<Condition>),
-    /// One of them holds.
+    /// True if one of the conditions is.
     Any(Vec<Condition>),
 }
 
@@ -113,7 +113,7 @@ impl Condition {
         })
     }
 
-    /// Whether it holds, given the value of each bit.
+    /// Returns true if the condition holds, given the value of each bit.
     pub fn holds(&self, bit_value: &dyn Fn(u32) -> bool) -> bool {
         match self {
             Condition::Bit { bit, value } => bit_value(*bit) == *value,
@@ -129,7 +129,7 @@ impl Condition {
         }
     }
 
-    /// Both conditions together.
+    /// Returns the conjunction of both conditions.
     #[must_use]
     pub fn and(self, other: Condition) -> Condition {
         match self {
@@ -153,7 +153,7 @@ impl Condition {
         }
     }
 
-    /// The condition with every bit renumbered.
+    /// Returns the condition with every bit renumbered.
     #[must_use]
     pub fn map_bits(&self, f: &dyn Fn(u32) -> u32) -> Condition {
         let list = |list: &[Condition]| list.iter().map(|c| c.map_bits(f)).collect();

@@ -5,9 +5,9 @@
 //! Y ─[S†]─[H]⊕──●───────●──⊕─[H]─[S]─        Z = H X H = (S H)^dagger Y (S H)
 //! Z ────────────⊕─[RZ]──⊕─────────────
 //! ```
-//! RZ alone is under the controls. Up to one letter, and two alike, are gates of the table.
-//! Rotations one after the other whose strings are Z alone on the same qubits, as the chains of
-//! Jordan and Wigner are, share the CX gates of these.
+//! Only RZ is under the controls. Strings of up to one letter, and of two equal ones, are gates of
+//! the table. Consecutive rotations whose strings are Z alone on the same qubits, as in the chains
+//! of Jordan and Wigner, share their CX gates.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Circuit {
-    /// The same circuit with gates of the table for rotations about Pauli strings: changes of
-    /// basis, chains of CX, and RZ. Everything else stays as it is.
+    /// Returns the circuit with gates of the table for rotations about Pauli strings: changes of
+    /// basis, chains of CX, and RZ. Everything else is unchanged.
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -69,7 +69,7 @@ impl Circuit {
     }
 }
 
-/// The rotation that an instruction is.
+/// Returns the rotation of an instruction, if it is one.
 fn rotation(instruction: &Instruction) -> Option<&PauliRotation> {
     match &instruction.operation {
         Operation::PauliRotation(rotation) => Some(rotation),
@@ -77,7 +77,7 @@ fn rotation(instruction: &Instruction) -> Option<&PauliRotation> {
     }
 }
 
-/// The targets on which a string is Z.
+/// Returns the targets on which a string is Z, if it has no other letters.
 fn z_alone<'a>(rotation: &'a PauliRotation, targets: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
     rotation
         .letters()
@@ -87,7 +87,7 @@ fn z_alone<'a>(rotation: &'a PauliRotation, targets: &'a [u32]) -> impl Iterator
         .map(|(_, &q)| q)
 }
 
-/// Whether two instructions are rotations about strings that are Z alone on the same qubits.
+/// Returns true if two instructions are rotations about strings of Z alone on the same qubits.
 fn shares_chain(a: &Instruction, b: &Instruction) -> bool {
     match (rotation(a), rotation(b)) {
         (Some(r), Some(s)) => {
@@ -97,7 +97,7 @@ fn shares_chain(a: &Instruction, b: &Instruction) -> bool {
     }
 }
 
-/// Where gates go.
+/// Output of the decomposition.
 struct Gates<'a> {
     out: &'a mut Vec<Instruction>,
     condition: Option<&'a Arc<Condition>>,
@@ -111,7 +111,7 @@ impl Gates<'_> {
         targets: &[u32],
         controls: &[Control],
     ) {
-        // The kinds here take the angles that they are given.
+        // The kinds here accept the angles that they are given.
         if let Ok(gate) = Gate::new(kind, angle) {
             self.out.push(Instruction {
                 operation: Operation::Gate(gate),
@@ -126,8 +126,8 @@ impl Gates<'_> {
         self.push(GateKind::X, None, &[target], &[Control { qubit: control, value: true }]);
     }
 
-    /// One instruction, or rotations whose strings are Z alone on the same qubits, whose parity
-    /// goes to the last one.
+    /// Decomposes one instruction, or rotations whose strings are Z alone on the same qubits, whose
+    /// parity is computed on the last one.
     fn of_run(&mut self, run: &[Instruction]) {
         let [first, _, ..] = run else {
             return run.iter().for_each(|instruction| match rotation(instruction) {

@@ -1,10 +1,10 @@
-//! Delays: qubits that wait. They do nothing, unless a noise model says what waiting does.
+//! Delays of qubits. They have no effect, unless a noise model defines one.
 
 use std::fmt;
 
 use super::{Circuit, CircuitError, Operand, Operation};
 
-/// How long a delay is.
+/// Length of a delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DelayLength {
@@ -12,7 +12,7 @@ pub enum DelayLength {
     Seconds(f64),
     /// In samples of the hardware, `dt` of OpenQASM, whose length the circuit does not say.
     Samples(f64),
-    /// Whatever the compiler for some hardware makes of it: a `stretch`, or the duration of gates.
+    /// Open: chosen by the compiler for some hardware, as for a `stretch` or the duration of gates.
     Open,
 }
 
@@ -26,7 +26,7 @@ impl DelayLength {
         }
     }
 
-    /// In seconds, where a sample takes so many.
+    /// Returns the length in seconds; `dt` is that of a sample.
     #[must_use]
     pub fn seconds(&self, dt: Option<f64>) -> Option<f64> {
         match self {
@@ -37,8 +37,8 @@ impl DelayLength {
     }
 }
 
-/// As OpenQASM 3 writes it, `100ns`, in the largest unit in which it is a whole number, or else in
-/// seconds; it reads back the same.
+/// Writes the length as OpenQASM 3 does, `100ns`, in the largest unit in which it is a whole
+/// number, or else in seconds; it reads back the same.
 impl fmt::Display for DelayLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = match self {
@@ -57,8 +57,7 @@ impl fmt::Display for DelayLength {
 }
 
 impl Circuit {
-    /// Lets qubits wait, those of a list together. Nothing happens to them but what a noise model
-    /// says of delays.
+    /// Delays qubits, those of a list together. It has no effect except for that of a noise model.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, DelayLength};
@@ -69,8 +68,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]; [`CircuitError::DelayLength`] for a length that is negative or not
-    /// finite.
+    /// Those of [`Circuit::push`]; [`CircuitError::DelayLength`] for a length that is negative or
+    /// not finite.
     pub fn delay(
         &mut self,
         qubits: impl Operand,

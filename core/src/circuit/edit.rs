@@ -109,7 +109,8 @@ impl Circuit {
         Ok(out)
     }
 
-    /// So many instructions, if there is memory for them; `None` are more than can be counted.
+    /// Returns room for that many instructions, if there is memory for them; `None` are more than
+    /// can be counted.
     pub(crate) fn room_for(instructions: Option<usize>) -> Result<usize, CircuitError> {
         let fits = |n: &usize| Vec::<Instruction>::new().try_reserve_exact(*n).is_ok();
         instructions.filter(fits).ok_or(CircuitError::TooLong { instructions })
@@ -127,8 +128,8 @@ impl Circuit {
         Ok(out)
     }
 
-    /// The circuit under further controls, which become the qubits n, n+1, … and act at the given
-    /// values.
+    /// Returns the circuit under further controls, which become the qubits n, n+1, … and act at the
+    /// given values.
     ///
     /// # Errors
     /// [`CircuitError::NotUnitary`] with measurements, resets or conditions.
@@ -155,8 +156,8 @@ impl Circuit {
         Ok(out)
     }
 
-    /// Gives some inputs a value; the rest stay open. A value may be an angle over inputs that stay
-    /// open, by their ids in this circuit.
+    /// Binds some inputs to values; the rest stay open. A value may be an angle over inputs that
+    /// stay open, by their ids in this circuit.
     ///
     /// # Errors
     /// [`CircuitError::NoSuchParam`] for an unknown name, [`CircuitError::NotFinite`] if a computed
@@ -168,11 +169,11 @@ impl Circuit {
             return Err(CircuitError::NoSuchParam { name: (*name).to_owned() });
         }
         values.iter().flat_map(|(_, angle)| angle.terms()).try_for_each(|t| self.own(t.0))?;
-        // Of a name that comes twice the last value counts.
+        // Of the values of a repeated name the last one counts.
         let values: BTreeMap<&str, &Angle> =
             values.iter().map(|(name, angle)| (*name, angle)).collect();
         let mut out = Circuit { params: Vec::new(), instructions: Vec::new(), ..self.clone() };
-        // Open inputs first, so that a value may mention any of them.
+        // Open inputs first, so that a value may refer to any of them.
         let open: Vec<Option<Angle>> = self
             .params
             .iter()
@@ -208,7 +209,7 @@ impl Circuit {
         Ok(out)
     }
 
-    /// The angle of an expression: its value if no parameter is left in it.
+    /// Returns the angle of an expression: its value if no parameter is left in it.
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, CircuitError> {
         if expr.params().next().is_some() || expr.steps().len() == 1 {
             return Ok(self.expression(expr));
@@ -225,7 +226,8 @@ impl Circuit {
     }
 }
 
-/// What stands for a parameter that is bound itself: no finite angle, so that it is refused later.
+/// Returns the placeholder of a parameter that is bound itself: not a finite angle, so that it is
+/// refused later.
 fn poisoned() -> Angle {
     Angle::rad(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a circuit.
+//! Errors of circuits.
 
 use crate::{
     channel::ChannelError,
@@ -8,7 +8,7 @@ use crate::{
     param::{BindError, ParamId},
 };
 
-/// Why an instruction, or an operation on circuits, was refused.
+/// Error of a circuit: the reason why an instruction, or an operation on circuits, was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CircuitError {
@@ -17,7 +17,7 @@ pub enum CircuitError {
     NoSuchQubit {
         /// The qubit given.
         given: usize,
-        /// How many there are.
+        /// Number of qubits of the circuit.
         n_qubits: usize,
     },
     /// A classical bit that the circuit does not have.
@@ -25,7 +25,7 @@ pub enum CircuitError {
     NoSuchBit {
         /// The bit given.
         given: usize,
-        /// How many there are.
+        /// Number of classical bits of the circuit.
         n_bits: usize,
     },
     /// A bit that a classical register does not have.
@@ -33,7 +33,7 @@ pub enum CircuitError {
     NoSuchRegisterBit {
         /// The bit given, counted within the register.
         given: usize,
-        /// How many there are.
+        /// Size of the register.
         size: usize,
     },
     /// A delay that is negative, or whose length is not finite.
@@ -47,24 +47,24 @@ pub enum CircuitError {
     OpenDelay {
         /// The number of its qubits.
         qubits: usize,
-        /// Why it is not known.
+        /// Reason why the length is not known.
         why: String,
     },
-    /// A classical bit that one reading names twice.
+    /// A classical bit that one readout error names twice.
     #[error("classical bit {bit} is read twice by one reading")]
     RepeatedBit {
         /// The bit.
         bit: u32,
     },
-    /// A reading of too many bits together, or of none.
+    /// A readout error of too many bits together, or of none.
     #[error("a reading that may be wrong is of 1 to {limit} bits together, not {given}")]
     MisreadBits {
         /// The number of bits given.
         given: usize,
-        /// The most.
+        /// Limit.
         limit: usize,
     },
-    /// The wrong number of probabilities for the bits of a reading.
+    /// The wrong number of probabilities for the bits of a readout error.
     #[error("a reading of {} has {expected} probabilities, for each outcome those of all others; not {given}", crate::gate::count(*n_bits, "bit"))]
     MisreadChances {
         /// The number given.
@@ -74,7 +74,7 @@ pub enum CircuitError {
         /// The number of bits.
         n_bits: usize,
     },
-    /// Rows that are no readout matrix of so many bits.
+    /// Rows that do not form a readout matrix of that many bits.
     #[error("the readout matrix of {} is {dim} x {dim}, not {rows} x {columns}", crate::gate::count(*n_bits, "bit"), dim = 1u64 << n_bits)]
     ReadoutSize {
         /// The rows given.
@@ -97,10 +97,10 @@ pub enum CircuitError {
     ReadingApart {
         /// The qubits.
         qubits: Vec<usize>,
-        /// What keeps their measurements apart.
+        /// Reason why they cannot be read together.
         why: String,
     },
-    /// A name that no instruction has.
+    /// A name that is not that of an instruction.
     #[error("no instruction is called `{name}`{}", nearest.map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
     NoSuchInstruction {
         /// The name given.
@@ -197,7 +197,7 @@ pub enum CircuitError {
     /// A circuit that is more than gates where a unitary one is needed.
     #[error("{what} needs a circuit without measurements, resets, noise and conditions")]
     NotUnitary {
-        /// What was asked for.
+        /// Operation that was asked for.
         what: &'static str,
     },
     /// The wrong number of values for the inputs.
@@ -222,7 +222,7 @@ pub enum CircuitError {
         /// Its value.
         value: f64,
     },
-    /// Noise that does not fit what it follows.
+    /// Noise that does not fit the instruction that it follows.
     #[error("{channel} acts on {}: it cannot follow {after} on {given}", crate::gate::count(*expected, "qubit"))]
     NoiseQubits {
         /// The channel.
@@ -234,7 +234,7 @@ pub enum CircuitError {
         /// Its qubits.
         given: usize,
     },
-    /// Noise behind what changes its own condition.
+    /// Noise after an instruction that changes its own condition.
     #[error(
         "noise cannot follow {after} into a bit of its own condition, which is another one then"
     )]
@@ -254,7 +254,7 @@ pub enum CircuitError {
         /// The instructions asked for; `None` are more than can be counted.
         instructions: Option<usize>,
     },
-    /// No formula for an evolution in time.
+    /// Parameters of an evolution in time for which there is no product formula.
     #[error(
         "a product formula has order 1 or an even order, and at least one step, not order {order} and {steps} steps"
     )]
@@ -267,17 +267,17 @@ pub enum CircuitError {
     /// A list of qubits of the wrong length.
     #[error("the circuit to append has {expected} qubits, but {given} are given for them")]
     QubitMap {
-        /// How many are given.
+        /// Number of values that are given.
         given: usize,
-        /// How many there are.
+        /// Number of values that are expected.
         expected: usize,
     },
     /// Names for another number of qubits.
     #[error("the names are those of {}, but the circuit has {expected}", crate::gate::count(*given, "qubit"))]
     QubitNames {
-        /// How many have names.
+        /// Number of qubits that have names.
         given: usize,
-        /// How many there are.
+        /// Number of qubits of the circuit.
         expected: usize,
     },
     /// No Pauli string.

@@ -1,4 +1,4 @@
-//! Constant folding: what is known from |0…0> on needs no run.
+//! Constant folding: instructions whose effect on |0…0> is known need no run.
 //!
 //! A qubit that nothing has touched is |0>, and so is one that has just been reset; a classical bit
 //! that nothing has written is 0. So
@@ -12,12 +12,12 @@
 //! | a channel or a misreading of probability 0 | nothing |
 //! | a loop whose condition does not hold when it is reached | nothing |
 //!
-//! What a loop changes is unknown in it and after it.
+//! Facts that a loop changes are unknown in it and after it.
 //!
 //! A measurement after which nothing uses its qubit and its bit is final, and is set aside where
-//! states are looked at. So what uses those of a measurement stays, even where it does nothing, and
-//! so does the condition of a measurement, even where it holds: else the measurement became a final
-//! one.
+//! states are computed. So an instruction that uses the qubit or bit of a measurement stays, even
+//! if it has no effect, and so does the condition of a measurement, even if it holds: otherwise the
+//! measurement would become a final one.
 
 use std::collections::HashMap;
 
@@ -32,9 +32,9 @@ use crate::{
 };
 
 impl Circuit {
-    /// The circuit that does the same to |0…0> without what is known before it runs: resets of
-    /// fresh qubits, conditions on bits that nothing has written, noise of probability 0. The
-    /// parameters stay as they are. O(instructions).
+    /// Returns a circuit with the same effect on |0…0> without the instructions whose effect is
+    /// known in advance: resets of fresh qubits, conditions on bits that nothing has written, noise
+    /// of probability 0. The parameters stay as they are. O(instructions).
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -54,12 +54,12 @@ impl Circuit {
     }
 }
 
-/// What is known of a qubit.
+/// Known facts about a qubit.
 #[derive(Clone, Copy)]
 struct Qubit {
-    /// Whether it is |0>, whatever the others are.
+    /// True if it is |0>, whatever the state of the others is.
     fresh: bool,
-    /// Whether it has been measured, and nothing has used it since.
+    /// True if it has been measured, and nothing has used it since.
     measured: bool,
 }
 
@@ -68,13 +68,13 @@ impl Qubit {
     const USED: Qubit = Qubit { fresh: false, measured: false };
 }
 
-/// What is known of a classical bit.
+/// Known facts about a classical bit.
 #[derive(Clone, Copy)]
 struct Bit {
     value: Option<bool>,
-    /// Whether it has been written: a result is one also where its value is what it was.
+    /// True if it has been written: it is a result even if its value is the one that it had before.
     written: bool,
-    /// Whether a measurement has written it, and nothing has used it since.
+    /// True if a measurement has written it, and nothing has used it since.
     measured: bool,
 }
 
@@ -82,7 +82,7 @@ impl Bit {
     const NEW: Bit = Bit { value: Some(false), written: false, measured: false };
 }
 
-/// What is known between two instructions. Qubits and bits that are not there are new.
+/// Known facts between two instructions. Qubits and bits that are not listed are new.
 #[derive(Clone, Default)]
 struct Known {
     qubits: HashMap<u32, Qubit>,
@@ -105,7 +105,7 @@ impl Known {
             if never && !std::iter::once(instruction).chain(body).any(|i| self.uses_measured(i)) {
                 continue;
             }
-            // At its head nothing is known of what the loop changes.
+            // At the loop header nothing is known about the qubits and bits that the loop changes.
             self.use_bits(instruction);
             body.iter().for_each(|i| self.forget(i));
             let head = out.len();
@@ -117,7 +117,7 @@ impl Known {
         }
     }
 
-    /// What is left of an instruction, which then has run.
+    /// Returns the folded instruction, if anything is left of it, and updates the facts.
     fn folded(&mut self, instruction: &Instruction) -> Option<Instruction> {
         if instruction.operation.does_nothing() {
             return Some(instruction.clone());
@@ -130,7 +130,7 @@ impl Known {
         left.as_ref().inspect(|left| self.run(left)).cloned()
     }
 
-    /// What is left of an instruction, as far as its own effect goes.
+    /// Returns the part of an instruction that has an effect, without regard to later instructions.
     fn reduced(&self, instruction: &Instruction) -> Option<Instruction> {
         let mut left = instruction.clone();
         if let Some(condition) = &instruction.condition {
@@ -168,7 +168,7 @@ impl Known {
         }
     }
 
-    /// Notes what an instruction changes.
+    /// Updates the facts after an instruction.
     fn run(&mut self, instruction: &Instruction) {
         self.use_bits(instruction);
         let always = instruction.condition.is_none();
@@ -195,7 +195,7 @@ impl Known {
         }
     }
 
-    /// Forgets what an instruction may change.
+    /// Drops the facts that an instruction may change.
     fn forget(&mut self, instruction: &Instruction) {
         if instruction.operation.does_nothing()
             || matches!(instruction.operation, Operation::While { .. })
@@ -212,7 +212,8 @@ impl Known {
         }
     }
 
-    /// What an instruction of a loop acts on is used by it, measurements included.
+    /// Marks the qubits and bits of an instruction in a loop as used, those of measurements
+    /// included.
     fn used(&mut self, instruction: &Instruction) {
         self.use_bits(instruction);
         if instruction.operation.does_nothing() {
@@ -224,7 +225,7 @@ impl Known {
         instruction.qubits().for_each(|q| self.set(q, Qubit::USED));
     }
 
-    /// Whether it uses the qubit or the bit of a measurement that nothing else has used.
+    /// Returns true if it uses the qubit or the bit of a measurement that nothing else has used.
     fn uses_measured(&self, instruction: &Instruction) -> bool {
         if instruction.operation.does_nothing() {
             return false;
@@ -237,7 +238,7 @@ impl Known {
         any || instruction.qubits().any(|q| self.qubit(q).measured)
     }
 
-    /// The bits that a condition reads are used.
+    /// Marks the bits that a condition reads as used.
     fn use_bits(&mut self, instruction: &Instruction) {
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| {
@@ -267,7 +268,7 @@ impl Known {
         self.bits.insert(bit, now);
     }
 
-    /// Whether a condition holds, if that is known.
+    /// Returns the truth value of a condition, if it is known.
     fn truth(&self, condition: &Condition) -> Option<bool> {
         let value = |bit: &u32| self.bit(*bit).value;
         let all = |list: &[Condition], until: bool| {
@@ -298,7 +299,7 @@ impl Known {
                     Relation::Equal if differs => Some(false),
                     Relation::NotEqual if differs => Some(true),
                     Relation::Equal | Relation::NotEqual => None,
-                    // The least number and the greatest say the same.
+                    // Both the least and the greatest number give the same result.
                     _ => (is(false) == is(true)).then(|| is(false)),
                 }
             }
@@ -306,13 +307,13 @@ impl Known {
     }
 }
 
-/// Whether a probability is 0.
+/// Returns true if a probability is 0.
 fn is_never(chance: &Angle) -> bool {
     let value: Result<Complex<f64>, _> = Values::<f64>(&[]).probability(chance);
     chance.is_constant() && value.is_ok_and(|p| p == Complex::new(0.0, 0.0))
 }
 
-/// Whether a channel is the identity, whatever the parameters of the circuit are.
+/// Returns true if a channel is the identity, whatever the parameters of the circuit are.
 fn does_nothing(channel: &Channel) -> bool {
     if !channel.params().iter().all(Angle::is_constant) {
         return false;

@@ -10,17 +10,17 @@ use crate::{
     scalar::Real,
 };
 
-/// The longest text of an expression that serves as the name of a computed parameter, in bytes.
+/// Limit on the text of an expression that serves as the name of a computed parameter, in bytes.
 const MAX_NAME: usize = 1000;
 
 impl Circuit {
-    /// The input called `name`, which is declared if it is not there yet.
+    /// Returns the input called `name`, which is declared if it does not exist yet.
     pub fn param(&mut self, name: &str) -> Angle {
         let at = self.params.iter().position(|p| p.definition.is_none() && p.name == name);
         self.input(at.map(param_id), name)
     }
 
-    /// The inputs `name[0]`, `name[1]`, …, declared where they are not there yet.
+    /// Returns the inputs `name[0]`, `name[1]`, …, which are declared if they do not exist yet.
     pub fn param_list(&mut self, name: &str, size: usize) -> Vec<Angle> {
         let inputs = self.params.iter().enumerate().filter(|(_, p)| p.definition.is_none());
         let known: HashMap<String, ParamId> =
@@ -29,16 +29,16 @@ impl Circuit {
         names.map(|name| self.input(known.get(&name).copied(), &name)).collect()
     }
 
-    /// The input of this name, which is there or becomes a new one.
+    /// Returns the input of this name, which exists (`there`) or is added.
     fn input(&mut self, there: Option<ParamId>, name: &str) -> Angle {
         let new = || ParamDef { name: name.to_owned(), definition: None };
         let id = there.unwrap_or_else(|| self.push_param(new()));
         Angle::theta(ParamId::named(id.number(), name))
     }
 
-    /// A parameter computed from the others. An expression that is an angle already costs nothing;
-    /// one with a parameter of another circuit gives that parameter, which no gate of this circuit
-    /// takes.
+    /// Adds a parameter computed from the others. An expression that is an angle already needs
+    /// none; one with a parameter of another circuit returns that parameter, which no gate of this
+    /// circuit accepts.
     pub fn expression(&mut self, expr: ParamExpr) -> Angle {
         if let [crate::param::Step::Angle(angle)] = expr.steps() {
             return angle.clone();
@@ -46,7 +46,7 @@ impl Circuit {
         if let Some(id) = expr.params().find(|&id| self.own(id).is_err()) {
             return Angle::theta(id);
         }
-        // An expression of expressions of … would have a name that doubles with every level.
+        // The name of a nested expression would double with every level.
         let text = expr.text(&|id| self.param_name(id));
         let name =
             if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
@@ -63,7 +63,7 @@ impl Circuit {
         )
     }
 
-    /// Whether a parameter is one of this circuit's.
+    /// Checks that a parameter belongs to this circuit.
     pub(super) fn own(&self, id: ParamId) -> Result<(), CircuitError> {
         match self.params.get(id.index()) {
             None => Err(CircuitError::ForeignParam { id }),
@@ -74,7 +74,7 @@ impl Circuit {
         }
     }
 
-    /// Adds a parameter without looking for one like it.
+    /// Adds a parameter without a search for an equal one.
     pub(crate) fn push_param(&mut self, def: ParamDef) -> ParamId {
         self.params.push(def);
         param_id(self.params.len() - 1)
@@ -123,8 +123,8 @@ impl Circuit {
         Ok(values)
     }
 
-    /// For each input the interval in which strengths of noise that are made of it alone (`p`,
-    /// `1 - p/3`) are probabilities; `None` if there is no such strength.
+    /// Returns, for each input, the interval in which the probabilities of noise that depend on it
+    /// alone (`p`, `1 - p/3`) are valid; `None` if there are no such probabilities.
     #[must_use]
     pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
         let mut intervals = vec![None; self.params.len()];
@@ -147,8 +147,8 @@ impl Circuit {
         of_inputs.map(|(_, interval)| interval).collect()
     }
 
-    /// The first instruction that has no numbers where the inputs have these values, and why: an
-    /// angle is not finite, a strength of noise is no probability. `None` if there is none.
+    /// Returns the first instruction that has no value for these inputs, with the error: an angle
+    /// is not finite, or a probability is not one. Returns `None` if there is none.
     #[must_use]
     pub fn fault<T: Real>(&self, inputs: &[T]) -> Option<(usize, CircuitError)> {
         let mut inputs = inputs.iter();
@@ -193,7 +193,7 @@ impl Circuit {
         self.instructions.iter().enumerate().find_map(|(k, i)| Some((k, of(i)?)))
     }
 
-    /// Puts names in place of numbers in an error of a binding.
+    /// Replaces numbers by names in an error of a binding.
     #[must_use]
     pub fn bind_error(&self, error: BindError) -> CircuitError {
         match error {

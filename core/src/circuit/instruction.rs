@@ -1,4 +1,4 @@
-//! What stands in a circuit: operations on qubits and bits, under controls and conditions.
+//! Instructions of a circuit: operations on qubits and bits, under controls and conditions.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct Control {
     pub value: bool,
 }
 
-/// What an instruction does to its targets.
+/// Operation of an instruction on its targets.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -35,44 +35,45 @@ pub enum Operation {
         /// The classical bit.
         bit: u32,
     },
-    /// Brings the one target to |0>, whatever it was.
+    /// Resets the one target to |0>, whatever its state is.
     Reset,
     /// Noise: a channel.
     Channel(Channel),
-    /// Misreads classical bits together: with some probability what they are becomes something
-    /// else.
+    /// Applies a readout error to classical bits together: with some probability their outcome is
+    /// replaced by another one.
     Misread {
         /// The classical bits; the first is the least significant bit of an outcome.
         bits: MisreadBits,
         /// For each outcome the probabilities of all others in ascending order. Of one bit: that a
-        /// 0 is taken for 1, and a 1 for 0.
+        /// 0 is read as 1, and a 1 as 0.
         chances: Arc<[Angle]>,
     },
-    /// Gives a classical bit a value.
+    /// Assigns a value to a classical bit.
     Assign {
         /// The classical bit.
         bit: u32,
         /// Its value.
         value: bool,
     },
-    /// Does nothing; optimizations do not move gates across it.
+    /// Has no effect; optimizations do not move gates across it.
     Barrier,
-    /// Does nothing for some time.
+    /// Has no effect for some time.
     Delay {
-        /// How long.
+        /// Length of the delay.
         length: DelayLength,
     },
-    /// Runs the `body` instructions behind it, and then itself again, as long as the condition of
-    /// the instruction holds; without a condition for ever. A body ends with the circuit or the
-    /// loop around at the latest.
+    /// Runs the next `body` instructions, and then itself again, as long as the condition of the
+    /// instruction holds; without a condition, forever. A body ends with the circuit or the
+    /// enclosing loop at the latest.
     While {
-        /// How many instructions.
+        /// Number of instructions in the body.
         body: u32,
     },
 }
 
 impl Operation {
-    /// The angles of a gate or a rotation, the parameters of a channel; none of anything else.
+    /// Returns the angles of a gate or a rotation, or the parameters of a channel; an empty slice
+    /// for any other operation.
     #[must_use]
     pub fn params(&self) -> &[Angle] {
         match self {
@@ -84,7 +85,7 @@ impl Operation {
         }
     }
 
-    /// The same with each parameter replaced.
+    /// Returns the operation with each parameter replaced.
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
@@ -110,7 +111,7 @@ impl Operation {
         }
     }
 
-    /// The same on classical bits of other numbers.
+    /// Renumbers the classical bits.
     pub(crate) fn map_bits(&mut self, f: impl Fn(u32) -> u32) {
         match self {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit = f(*bit),
@@ -119,19 +120,20 @@ impl Operation {
         }
     }
 
-    /// Whether it is a gate: one of the table, a rotation about a Pauli string, or a matrix.
+    /// Returns true if it is a gate: one of the table, a rotation about a Pauli string, or a
+    /// matrix.
     #[must_use]
     pub fn is_gate(&self) -> bool {
         matches!(self, Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_))
     }
 
-    /// Whether it changes no state, whatever its qubits are: a barrier or a delay.
+    /// Returns true if it changes no state, whatever its qubits are: a barrier or a delay.
     #[must_use]
     pub fn does_nothing(&self) -> bool {
         matches!(self, Operation::Barrier | Operation::Delay { .. })
     }
 
-    /// Whether it is a gate, or does nothing.
+    /// Returns true if it is a gate, or has no effect.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
         self.is_gate() || self.does_nothing()
@@ -141,13 +143,13 @@ impl Operation {
 /// An operation on target qubits, under controls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// What is done.
+    /// Operation that is applied.
     pub operation: Operation,
-    /// To which qubits; `targets[0]` is the least significant bit of the gate's matrix.
+    /// Qubits that it acts on; `targets[0]` is the least significant bit of the gate's matrix.
     pub targets: Qubits,
-    /// Under which values of other qubits.
+    /// Values that other qubits must have.
     pub controls: SmallVec<[Control; 2]>,
-    /// Under which values of classical bits; `None` is always.
+    /// Condition on classical bits; `None` is always true.
     pub condition: Option<Arc<Condition>>,
 }
 
@@ -157,7 +159,7 @@ impl Instruction {
         self.controls.iter().map(|c| c.qubit).chain(self.targets.iter().copied())
     }
 
-    /// Puts the inverse in place of a unitary operation.
+    /// Replaces a unitary operation by its inverse.
     pub(super) fn invert(&mut self) {
         match &mut self.operation {
             Operation::Gate(gate) => *gate = gate.dagger(),

@@ -1,4 +1,4 @@
-//! Loops of instructions: how they are made, and the circuit as its text has it.
+//! Loops of instructions: their construction, and the circuit in the order of its text.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,20 +9,20 @@ use super::{Circuit, CircuitError, Condition, Instruction, Operation};
 pub enum Part<'a> {
     /// Instructions in a row, at least one.
     Run(&'a [Instruction]),
-    /// A loop begins.
+    /// The beginning of a loop.
     Loop {
-        /// The instruction that says so, with the condition.
+        /// The loop header: an instruction with the condition.
         head: &'a Instruction,
-        /// All that is repeated; its pieces come next.
+        /// The body; its pieces come next.
         body: &'a [Instruction],
     },
-    /// The innermost loop ends.
+    /// The end of the innermost loop.
     End,
 }
 
 impl Circuit {
-    /// Appends what `body` appends, as a loop: it runs again and again while the condition on
-    /// classical bits holds, which is tested before each round.
+    /// Appends the instructions of `body` as a loop: it runs while the condition on classical bits
+    /// holds, which is tested before each iteration.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
@@ -35,7 +35,7 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// The error of `body`, or a bit that does not exist. Nothing is appended then.
+    /// The error of `body`, or if a bit does not exist. Nothing is appended then.
     pub fn while_loop(
         &mut self,
         condition: impl Into<Condition>,
@@ -53,7 +53,7 @@ impl Circuit {
         })
     }
 
-    /// Makes all that follows the loop at this instruction its body.
+    /// Turns all instructions after the loop header at this position into its body.
     pub(crate) fn set_body(&mut self, at: usize) {
         let behind = self.instructions.len().saturating_sub(at + 1);
         if let Some(Instruction { operation: Operation::While { body }, .. }) =
@@ -63,10 +63,10 @@ impl Circuit {
         }
     }
 
-    /// The circuit in pieces: instructions in a row, and where loops begin and end.
-    /// O(instructions).
+    /// Returns the circuit in pieces: sequences of instructions, and the beginnings and ends of
+    /// loops. O(instructions).
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        // Where the bodies around end.
+        // Ends of the bodies around.
         let (mut at, mut open): (usize, Vec<usize>) = (0, Vec::new());
         std::iter::from_fn(move || {
             if open.pop_if(|end| *end == at).is_some() {
@@ -88,8 +88,8 @@ impl Circuit {
         })
     }
 
-    /// The positions of each loop, from its head to the last instruction of its body; by first
-    /// position, outer loops first.
+    /// Returns the positions of each loop, from its header to the last instruction of its body; by
+    /// first position, outer loops first.
     #[must_use]
     pub fn loops(&self) -> Vec<Range<usize>> {
         let (mut loops, mut at) = (Vec::new(), 0);

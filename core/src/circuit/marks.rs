@@ -1,8 +1,8 @@
-//! Sets of qubits and of bits, whose numbers may be as large as those of registers.
+//! Bit sets of qubits and of classical bits, whose numbers may be as large as those of registers.
 
 use std::collections::HashSet;
 
-/// A set of numbers, most of them small.
+/// Bit set of numbers, most of them small.
 #[derive(Default)]
 pub(crate) struct Marks {
     small: Vec<bool>,
@@ -10,7 +10,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Numbers from here on are not marked by their place.
+    /// Least number that is stored in the hash set instead of the bits.
     const LARGE: u32 = 1 << 16;
 
     pub(crate) fn has(&self, i: u32) -> bool {

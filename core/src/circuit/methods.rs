@@ -16,8 +16,8 @@ macro_rules! methods {
                 #[doc = concat!("Appends `", $name, "`: [`GateKind::", stringify!($KIND), "`] under ", $controls, " controls.")]
                 ///
                 /// # Errors
-                /// A qubit that does not exist or comes twice, or lists that do not pair up.
-                /// Nothing is appended then.
+                /// If a qubit does not exist or is repeated, or the lists do not pair up. Nothing
+                /// is appended then.
                 pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
                     let gate = Gate::new(GateKind::$KIND, [$($p.into()),*])?;
@@ -40,9 +40,9 @@ macro_rules! channel_methods {
                 $(#[$doc])*
                 ///
                 /// # Errors
-                /// A qubit that does not exist or comes twice, or lists that do not pair up.
-                /// Nothing is appended then. Whether the parameters are probabilities is seen when
-                /// they have values.
+                /// If a qubit does not exist or is repeated, or the lists do not pair up. Nothing
+                /// is appended then. The parameters are checked to be probabilities when they have
+                /// values.
                 pub fn $method(&mut self, $($q: impl Operand,)* $($p: impl Into<Angle>),*) -> Result<&mut Circuit, CircuitError> {
                     let operands = [$(self.numbers($q)?),*];
                     let params: [Angle; _] = [$($p.into()),*];

@@ -1,9 +1,8 @@
-//! Readings that may be wrong: the probabilities with which some bits, read together, become
-//! others.
+//! Readout errors: the probabilities with which some bits, read together, are replaced by others.
 //!
-//! The readout matrix of k bits has a row for each true outcome and a column for each that is read;
-//! the first bit is the least significant of their numbers. Its rows add up to 1, so what a circuit
-//! keeps is the rest of each row, in order:
+//! The readout matrix of k bits has a row for each true outcome and a column for each outcome that
+//! is read; the first bit is the least significant of their numbers. Its rows add up to 1, so a
+//! circuit stores only the off-diagonal entries of each row, in order:
 //!
 //! ```text
 //!          read 0   read 1
@@ -18,22 +17,22 @@ use smallvec::SmallVec;
 use super::{Circuit, CircuitError, Operand, Operation};
 use crate::param::Angle;
 
-/// The most bits that are read together: their matrix has 4^k entries.
+/// Limit on the bits that are read together: their matrix has 4^k entries.
 pub const MAX_MISREAD_BITS: usize = 8;
 
-/// How far the sum of a row of a readout matrix may be off 1. The diagonal takes what is missing.
+/// Tolerance of the sum of a row of a readout matrix around 1. The diagonal takes what is missing.
 const ROW_TOLERANCE: f64 = 1e-8;
 
 /// The bits that are read together.
 pub type MisreadBits = SmallVec<[u32; 2]>;
 
-/// The number of probabilities that a readout matrix of so many bits has beside its diagonal.
+/// Returns the number of off-diagonal probabilities of a readout matrix of that many bits.
 pub(crate) fn n_chances(n_bits: usize) -> usize {
     let dim = 1 << n_bits.min(MAX_MISREAD_BITS);
     dim * (dim - 1)
 }
 
-/// The entries of a readout matrix beside its diagonal, row by row.
+/// Returns the off-diagonal entries of a readout matrix, row by row.
 pub(super) fn beside_diagonal(
     rows: &[Vec<f64>],
     n_bits: usize,
@@ -66,9 +65,9 @@ pub(super) fn beside_diagonal(
 }
 
 impl Circuit {
-    /// Misreads classical bits: each 0 becomes 1 with probability `p0`, each 1 becomes 0 with
-    /// probability `p1`. After a measurement it is the error of its reading; the qubit keeps what
-    /// was measured.
+    /// Applies a readout error to classical bits: each 0 becomes 1 with probability `p0`, each 1
+    /// becomes 0 with probability `p1`. After a measurement it is the error of its readout; the
+    /// state of the qubit is unchanged.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -80,8 +79,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]. Nothing is appended then. Whether the parameters are probabilities is
-    /// seen when they have values.
+    /// Those of [`Circuit::push`]. Nothing is appended then. The parameters are checked to be
+    /// probabilities when they have values.
     pub fn misread(
         &mut self,
         bits: impl Operand,
@@ -99,8 +98,9 @@ impl Circuit {
         })
     }
 
-    /// Misreads classical bits together, with a readout matrix: `rows[i][j]` is the probability
-    /// that outcome i is read as j. The first bit is the least significant of both numbers.
+    /// Applies a readout error to classical bits together, with a readout matrix: `rows[i][j]` is
+    /// the probability that outcome i is read as j. The first bit is the least significant of both
+    /// numbers.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -115,8 +115,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// As [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or
-    /// [`CircuitError::ReadoutRow`] for rows that are no such matrix.
+    /// Those of [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or
+    /// [`CircuitError::ReadoutRow`] for rows that do not form a readout matrix.
     pub fn misread_matrix(
         &mut self,
         bits: impl Operand,
@@ -134,7 +134,7 @@ impl Circuit {
         bits.into_iter().map(number).collect()
     }
 
-    /// Checks the bits and the number of probabilities of a reading.
+    /// Checks the bits and the number of probabilities of a readout error.
     pub(super) fn check_misread(
         &self,
         bits: &[u32],

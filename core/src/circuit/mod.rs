@@ -55,8 +55,8 @@ use display::operation_name;
 
 use crate::param::{ParamExpr, ParamId};
 
-/// How far `U^dagger U` of a given matrix may be off 1, entry by entry. Files print 8 digits or
-/// more.
+/// Tolerance of `U^dagger U` of a given matrix around the identity, entry by entry. Files print 8
+/// digits or more.
 pub const UNITARY_TOLERANCE: f64 = 1e-7;
 
 /// A named group of classical bits.
@@ -66,7 +66,7 @@ pub struct ClassicalRegister {
     pub name: String,
     /// Its number of bits.
     pub size: usize,
-    /// Whether it is left out where outcomes are shown: it is for intermediate values.
+    /// True if it is left out where outcomes are shown: it is for intermediate values.
     pub hidden: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct ClassicalRegister {
 pub struct ParamDef {
     /// The name; for a computed one, the expression.
     pub name: String,
-    /// How it is computed; `None` for an input.
+    /// Expression that defines it; `None` for an input.
     pub definition: Option<ParamExpr>,
 }
 
@@ -99,7 +99,7 @@ pub struct Circuit {
     /// The sum of their sizes.
     n_bits: usize,
     instructions: Vec<Instruction>,
-    /// Which of them stand for gates with names.
+    /// Calls of gates with names, as ranges of the instructions.
     calls: calls::Calls,
 }
 
@@ -110,7 +110,7 @@ impl Circuit {
         Circuit { n_qubits, ..Circuit::default() }
     }
 
-    /// A circuit on `n_qubits` qubits with what `body` appends.
+    /// Returns a circuit on `n_qubits` qubits with the instructions that `body` appends.
     ///
     /// ```
     /// use ketgrad_core::circuit::Circuit;
@@ -136,7 +136,7 @@ impl Circuit {
         self.n_qubits
     }
 
-    /// Gives the qubits names, from qubit 0 on, for texts and pictures; without this they are one
+    /// Names the qubits, from qubit 0 on, for texts and pictures; without this they are one
     /// register called `q`.
     ///
     /// ```
@@ -149,7 +149,7 @@ impl Circuit {
     ///
     /// # Errors
     /// [`CircuitError::QubitNames`] unless the sizes add up to the number of qubits,
-    /// [`CircuitError::DuplicateRegister`] for a name that is there twice.
+    /// [`CircuitError::DuplicateRegister`] for a repeated name.
     pub fn name_qubits<N: Into<String>>(
         &mut self,
         registers: impl IntoIterator<Item = (N, usize)>,
@@ -170,7 +170,8 @@ impl Circuit {
         Ok(self)
     }
 
-    /// The names of the qubits, from qubit 0 on: one register called `q`, unless they got others.
+    /// Returns the names of the qubits, from qubit 0 on: one register called `q`, unless they have
+    /// others.
     #[must_use]
     pub fn qubit_registers(&self) -> Vec<QubitRegister> {
         match self.qubit_registers.as_slice() {
@@ -215,8 +216,8 @@ impl Circuit {
         self.n_bits
     }
 
-    /// Whether bits that show are written, by measurements or assignments: a result that goes to
-    /// hidden bits alone is thrown away.
+    /// Returns true if bits that are shown are written, by measurements or assignments: a result
+    /// that goes to hidden bits alone is discarded.
     #[must_use]
     pub fn has_results(&self) -> bool {
         let writes = |i: &Instruction| match i.operation {
@@ -226,8 +227,8 @@ impl Circuit {
         self.instructions.iter().any(writes)
     }
 
-    /// Adds a register of that name, or with the next number behind it that is free, and hides all
-    /// others; gives its first bit.
+    /// Adds a register of that name, followed by the next free number if the name is taken, and
+    /// hides all others; returns its first bit.
     pub(crate) fn register_alone(
         &mut self,
         name: &str,
@@ -249,13 +250,13 @@ impl Circuit {
         self.instructions.iter().any(|i| matches!(i.operation, Operation::Misread { .. }))
     }
 
-    /// Whether there are channels in it.
+    /// Returns true if it has channels.
     #[must_use]
     pub fn has_channels(&self) -> bool {
         self.instructions.iter().any(|i| matches!(i.operation, Operation::Channel(_)))
     }
 
-    /// Whether a bit is in a register that is not hidden.
+    /// Returns true if a bit is in a register that is not hidden.
     fn is_shown(&self, bit: u32) -> bool {
         let mut end = 0;
         let register = self.registers.iter().find(|register| {
@@ -265,7 +266,7 @@ impl Circuit {
         register.is_some_and(|register| !register.hidden)
     }
 
-    /// Whether it is gates and barriers only, none of them under a condition.
+    /// Returns true if it consists of gates and barriers only, none of them under a condition.
     #[must_use]
     pub fn is_unitary(&self) -> bool {
         self.instructions.iter().all(|i| i.condition.is_none() && i.operation.is_unitary())
@@ -281,11 +282,11 @@ impl Circuit {
     }
 
     /// Declares a register for intermediate values: [`Bits::text`](crate::simulate::Bits::text)
-    /// leaves it out, so that shots which differ only in hidden bits are counted as one, and
-    /// OpenQASM 3 says that it is no output.
+    /// leaves it out, so that shots which differ only in hidden bits are counted as one, and in
+    /// OpenQASM 3 it is not an output.
     ///
     /// # Errors
-    /// As [`Circuit::add_register`].
+    /// Those of [`Circuit::add_register`].
     pub fn hidden_register(&mut self, name: &str, size: usize) -> Result<BitRange, CircuitError> {
         let first = self.n_bits();
         self.declare_register(name, size, true)?;
@@ -314,17 +315,17 @@ impl Circuit {
         self.registers.push(register);
     }
 
-    /// Declares a classical register and gives its bits.
+    /// Declares a classical register and returns its bits.
     ///
     /// # Errors
-    /// As [`Circuit::add_register`].
+    /// Those of [`Circuit::add_register`].
     pub fn bit_register(&mut self, name: &str, size: usize) -> Result<BitRange, CircuitError> {
         let first = self.n_bits();
         self.add_register(name, size)?;
         Ok(BitRange::new(first, size))
     }
 
-    /// The qubits that an operand stands for; `..` is all of them.
+    /// Returns the qubits of an operand; `..` is all of them.
     ///
     /// # Errors
     /// [`CircuitError::NoSuchQubit`] for a range that goes beyond the last one.
@@ -337,7 +338,7 @@ impl Circuit {
         which.numbers(n_qubits).map_err(|given| CircuitError::NoSuchQubit { given, n_qubits })
     }
 
-    /// How often each operation occurs, by name, controls included (`cx`, `c5-x`, `unitary`).
+    /// Counts the operations by name, controls included (`cx`, `c5-x`, `unitary`).
     #[must_use]
     pub fn count_operations(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();

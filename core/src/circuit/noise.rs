@@ -1,4 +1,4 @@
-//! Noise models: which noise follows which instructions.
+//! Noise models: rules that say which noise follows which instructions.
 //!
 //! ```
 //! use ketgrad_core::{channel::{Channel, ChannelKind}, circuit::{After, Circuit, NoiseModel}};
@@ -25,8 +25,9 @@
 //! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
 //! ```
 //!
-//! The result is a circuit like any other: run along trajectories or on density matrices, printed,
-//! drawn, differentiated by its angles and by the strengths of the noise, which may be inputs.
+//! The result is a circuit like any other: it can be run along trajectories or on density matrices,
+//! printed, drawn, and differentiated by its angles and by the parameters of the noise, which may
+//! be inputs.
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ use crate::{
     param::Angle,
 };
 
-/// Which noise follows which instructions.
+/// Rules that say which noise follows which instructions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoiseModel {
     /// The names of the inputs in its channels, by their number.
@@ -54,8 +55,8 @@ pub struct NoiseModel {
     readings: Vec<Reading>,
 }
 
-/// A channel after instructions: on all of the qubits that the rule names if it acts on as many, or
-/// on each of these if it acts on one.
+/// A channel after instructions: on all of the qubits that the rule names if it acts on that many,
+/// or on each of these if it acts on one.
 ///
 /// ```
 /// use ketgrad_core::{channel::{Channel, ChannelKind}, circuit::{After, Circuit, NoiseModel, NoiseRule}};
@@ -71,20 +72,20 @@ pub struct NoiseModel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseRule {
     after: After,
-    /// Only where these are the qubits of the instruction, in this order, controls first.
+    /// Qubits of the instruction, in this order, controls first, if the rule is for these alone.
     gate_qubits: Option<Vec<usize>>,
-    /// Not where these are the qubits of the instruction, in this order.
+    /// Lists of qubits of the instruction, in this order, that the rule is not for.
     unless: Vec<Vec<usize>>,
-    /// Only on these of the qubits of the instruction.
+    /// Qubits of the instruction that the noise acts on, if not on all.
     qubits: Option<Vec<usize>>,
     noise: Noise,
 }
 
-/// What a rule adds.
+/// Noise that a rule adds.
 #[derive(Clone, Debug, PartialEq)]
 enum Noise {
     Channel(Channel),
-    /// Relaxation for as long as a delay is; all in seconds.
+    /// Thermal relaxation over the length of a delay; all in seconds.
     Relaxation {
         t1: f64,
         t2: f64,
@@ -102,13 +103,14 @@ impl Noise {
 }
 
 impl NoiseModel {
-    /// No noise yet.
+    /// Returns an empty model.
     #[must_use]
     pub fn new() -> NoiseModel {
         NoiseModel::default()
     }
 
-    /// An input for the channels of this model, which the circuits get that it is applied to.
+    /// Returns an input for the channels of this model, which is added to the circuits that it is
+    /// applied to.
     pub fn param(&mut self, name: &str) -> Angle {
         let at = self.params.iter().position(|p| p == name).unwrap_or_else(|| {
             self.params.push(name.to_owned());
@@ -117,20 +119,20 @@ impl NoiseModel {
         Angle::theta(param_id(at))
     }
 
-    /// Adds a channel after instructions: on all of their qubits if it acts on as many, controls
+    /// Adds a channel after instructions: on all of their qubits if it acts on that many, controls
     /// first, or on each if it acts on one. Rules that fit the same instruction follow it in the
     /// order in which they were added.
     pub fn add(&mut self, after: After, channel: Channel) -> &mut NoiseModel {
         self.push(NoiseRule::new(after, channel))
     }
 
-    /// As [`NoiseModel::add`], only on the given ones of the qubits of an instruction; a channel on
-    /// several qubits follows where as many of them are given.
+    /// Adds a channel as [`NoiseModel::add`] does, only on the given ones of the qubits of an
+    /// instruction; a channel on several qubits follows if that many of them are given.
     pub fn add_on(&mut self, qubits: &[usize], after: After, channel: Channel) -> &mut NoiseModel {
         self.push(NoiseRule::new(after, channel).qubits(qubits))
     }
 
-    /// Adds a rule behind those that are there.
+    /// Appends a rule.
     pub fn push(&mut self, rule: NoiseRule) -> &mut NoiseModel {
         self.rules.push(rule);
         self
@@ -142,8 +144,8 @@ impl NoiseModel {
         !self.readings.is_empty()
     }
 
-    /// The rules, and the readings, that act nowhere in a circuit, by their numbers in the order in
-    /// which they were added.
+    /// Returns the rules, and the readout errors, that act nowhere in a circuit, by their numbers
+    /// in the order in which they were added.
     #[must_use]
     pub fn unused(&self, circuit: &Circuit) -> [Vec<usize>; 2] {
         let instructions = || circuit.instructions().iter();
@@ -153,10 +155,10 @@ impl NoiseModel {
         [rules.collect(), readings.collect()]
     }
 
-    /// A circuit, to which the model was applied, with a measurement of every qubit at its end, as
-    /// shots take it whether the circuit says so or not: into a register of its own, the only one
-    /// that shows, with readings, but without the channels after measurements, which would come too
-    /// late.
+    /// Returns a circuit, to which the model was applied, with a measurement of every qubit at its
+    /// end, for shots of circuits without measurements: into a register of its own, the only one
+    /// that is shown, with readout errors, but without the channels after measurements, which would
+    /// come too late.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, NoiseModel};
@@ -168,7 +170,7 @@ impl NoiseModel {
     /// ```
     ///
     /// # Errors
-    /// As [`NoiseModel::apply`].
+    /// Those of [`NoiseModel::apply`].
     pub fn measure_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         let mut out = circuit.clone();
         let first = out.register_alone("meas", out.n_qubits())?;
@@ -184,7 +186,7 @@ impl NoiseModel {
         Ok(out)
     }
 
-    /// An angle of the model as one of a circuit, which gets the inputs in it.
+    /// Returns an angle of the model in terms of a circuit, to which its inputs are added.
     fn bound(&self, angle: &Angle, circuit: &mut Circuit) -> Result<Angle, CircuitError> {
         let names =
             self.params.iter().map(|name| ParamDef { name: name.clone(), definition: None });
@@ -194,20 +196,21 @@ impl NoiseModel {
         Ok(angle.substitute(|id| own[id.index()].clone()))
     }
 
-    /// The chances of its readings in a circuit.
+    /// Returns the probabilities of its readout errors in a circuit.
     fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
         let of = |r: &Reading| r.chances.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
 
-    /// Each measurement of a 0 gives 1 with probability `p0`, each of a 1 gives 0 with probability
-    /// `p1`.
+    /// Adds a readout error of all measurements: a 0 is read as 1 with probability `p0`, a 1 as 0
+    /// with probability `p1`.
     pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
         self.readings.push(Reading { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
         self
     }
 
-    /// As [`NoiseModel::misread`], only for measurements of the given qubits.
+    /// Adds a readout error, as [`NoiseModel::misread`] does, only for measurements of the given
+    /// qubits.
     pub fn misread_on(
         &mut self,
         qubits: &[usize],
@@ -219,10 +222,10 @@ impl NoiseModel {
         self
     }
 
-    /// Measurements of some qubits are read together, with a readout matrix: `rows[i][j]` is the
-    /// probability that outcome i is read as j; the first qubit is the least significant bit of
-    /// both numbers. It acts behind the last of their measurements, after the readings of single
-    /// qubits.
+    /// Adds a readout error of some qubits that are read together, with a readout matrix:
+    /// `rows[i][j]` is the probability that outcome i is read as j; the first qubit is the least
+    /// significant bit of both numbers. It acts after the last of their measurements, after the
+    /// readout errors of single qubits.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, NoiseModel};
@@ -238,7 +241,7 @@ impl NoiseModel {
     ///
     /// # Errors
     /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`]
-    /// for rows that are no such matrix, [`CircuitError::RepeatedQubit`].
+    /// for rows that do not form a readout matrix, [`CircuitError::RepeatedQubit`].
     pub fn misread_matrix(
         &mut self,
         qubits: &[usize],
@@ -254,16 +257,16 @@ impl NoiseModel {
         Ok(self)
     }
 
-    /// The circuit with the noise behind its instructions, under the same conditions as these.
-    /// O(instructions x rules).
+    /// Returns the circuit with the noise after its instructions, under the same conditions as
+    /// these. O(instructions x rules).
     ///
     /// # Errors
     /// [`CircuitError::NoiseQubits`] for a channel that fits neither one qubit nor all qubits that
-    /// its rule names of an instruction; [`CircuitError::NoiseCondition`] behind a measurement into
+    /// its rule names of an instruction; [`CircuitError::NoiseCondition`] after a measurement into
     /// a bit of its own condition, which would be another one for the noise;
-    /// [`CircuitError::ReadingApart`] where qubits that are read together are not all measured, or
-    /// something comes between; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`] for
-    /// an input of no model or another one.
+    /// [`CircuitError::ReadingApart`] if qubits that are read together are not all measured, or one
+    /// of them is used in between; [`CircuitError::OtherParam`] or [`CircuitError::ForeignParam`]
+    /// for an input of no model or another one.
     pub fn apply(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         // Its parameters and registers.
         let mut out = Circuit { instructions: Vec::new(), ..circuit.clone() };
@@ -322,15 +325,17 @@ impl NoiseModel {
 }
 
 impl NoiseRule {
-    /// A channel after instructions, on all of their qubits, controls first, or on each of them.
+    /// Returns the rule of a channel after instructions, on all of their qubits, controls first, or
+    /// on each of them.
     #[must_use]
     pub fn new(after: After, channel: Channel) -> NoiseRule {
         let noise = Noise::Channel(channel);
         NoiseRule { after, gate_qubits: None, unless: Vec::new(), qubits: None, noise }
     }
 
-    /// [Relaxation](Channel::relaxation) of each qubit of a delay for as long as it is: T1 and T2
-    /// in seconds, and the length of a `dt` where delays have so many.
+    /// Returns the rule for the thermal [relaxation](Channel::relaxation) of each qubit of a delay,
+    /// over the length of the delay: T1 and T2 in seconds, and the length of a `dt` if delays are
+    /// given in those.
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, DelayLength, NoiseModel, NoiseRule};
@@ -343,9 +348,9 @@ impl NoiseRule {
     /// ```
     ///
     /// # Errors
-    /// As [`Channel::relaxation`], and for a `dt` that is not positive.
+    /// Those of [`Channel::relaxation`], and for a `dt` that is not positive.
     pub fn delay_relaxation(t1: f64, t2: f64, dt: Option<f64>) -> Result<NoiseRule, ChannelError> {
-        // All that can be wrong is so at any time.
+        // The errors do not depend on the time.
         let time = if dt.is_none_or(|dt| dt > 0.0 && dt.is_finite()) { 0.0 } else { f64::NAN };
         let [channel, _] = Channel::relaxation(time, t1, t2)?;
         let noise = Noise::Relaxation { t1, t2, dt };
@@ -355,7 +360,7 @@ impl NoiseRule {
         })
     }
 
-    /// Only where these are the qubits of the instruction in this order, controls first; the order
+    /// Restricts the rule to instructions on these qubits in this order, controls first; the order
     /// of the qubits of a measurement or of a gate without controls is that in which they are given
     /// to it.
     #[must_use]
@@ -363,20 +368,20 @@ impl NoiseRule {
         NoiseRule { gate_qubits: Some(qubits.to_vec()), ..self }
     }
 
-    /// Not where one of these lists is the qubits of the instruction in this order, since other
-    /// rules are for them.
+    /// Excludes instructions whose qubits are one of these lists in this order, since other rules
+    /// are for them.
     #[must_use]
     pub fn unless(self, lists: &[Vec<usize>]) -> NoiseRule {
         NoiseRule { unless: lists.to_vec(), ..self }
     }
 
-    /// Only on these of the qubits of the instruction.
+    /// Restricts the noise to these of the qubits of the instruction.
     #[must_use]
     pub fn qubits(self, qubits: &[usize]) -> NoiseRule {
         NoiseRule { qubits: Some(qubits.to_vec()), ..self }
     }
 
-    /// The qubits of an instruction that it names; `None` where it does not act.
+    /// Returns the qubits of an instruction that the noise acts on; `None` where it does not act.
     fn acts_on(&self, instruction: &Instruction) -> Option<Vec<u32>> {
         let is_gate = instruction.operation.is_gate();
         let width = instruction.qubits().count();
@@ -445,7 +450,7 @@ fn delay_time(instruction: &Instruction, dt: Option<f64>) -> Result<f64, Circuit
     length.seconds(dt).ok_or(CircuitError::OpenDelay { qubits: instruction.targets.len(), why })
 }
 
-/// Whether it writes a bit that its condition reads.
+/// Returns true if it writes a bit that its condition reads.
 fn changes_its_condition(instruction: &Instruction) -> bool {
     let (Operation::Measure { bit }, Some(condition)) =
         (&instruction.operation, &instruction.condition)
@@ -461,7 +466,7 @@ fn among(qubits: &Option<Vec<usize>>, qubit: u32) -> bool {
     qubits.as_ref().is_none_or(|list| list.contains(&(qubit as usize)))
 }
 
-/// Something on some qubits, under the condition of an instruction.
+/// Returns an operation on some qubits, under the condition of an instruction.
 fn behind(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
     let (controls, condition) = (Default::default(), instruction.condition.clone());
     Instruction { operation, targets: targets.into(), controls, condition }

@@ -1,4 +1,4 @@
-//! What an instruction acts on: one number or a list of numbers, of qubits or of classical bits.
+//! Operands of instructions: one number or a list of numbers, of qubits or of classical bits.
 //!
 //! ```
 //! use ketgrad_core::circuit::Circuit;
@@ -15,18 +15,18 @@
 //! An operand is a number, any range (open ends stop where the qubits do), an array, a slice, a
 //! vector, the usual adapters of iterators over them (`(0..n).step_by(2)`, `.rev()`, `.filter(…)`),
 //! or a reference to one of these. Where a gate has several operands, lists are paired element by
-//! element and a single number stands beside each of them, as in OpenQASM.
+//! element and a single number is broadcast to each of them, as in OpenQASM.
 
 use std::{iter, ops};
 
 use super::CircuitError;
 
-/// The numbers that an operand stands for.
+/// Numbers of an operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// One number, which goes with every element of a list beside it.
+    /// One number, which is broadcast along the other lists.
     One(usize),
-    /// A list, whose elements are paired with those of a list beside it.
+    /// A list, whose elements are paired with those of the other lists.
     Many(Vec<usize>),
 }
 
@@ -47,7 +47,7 @@ impl Numbers {
     label = "expected qubits: a `usize`, a range such as `0..2` or `..`, or a list; angles stand in parentheses before them"
 )]
 pub trait Operand {
-    /// The numbers, of `n` that there are.
+    /// Returns the numbers, out of `n`.
     ///
     /// # Errors
     /// The first number of a range that does not exist. Numbers of other lists are not checked
@@ -85,7 +85,8 @@ impl Operand for Vec<usize> {
     }
 }
 
-/// The numbers of `start..end`, which must not exceed `n`: nothing is counted before this is known.
+/// Returns the numbers of `start..end`, which must not exceed `n`: this is checked before anything
+/// is allocated.
 fn range(start: usize, end: usize, n: usize) -> Result<Numbers, usize> {
     if start < end && end > n {
         Err(start.max(n))
@@ -140,8 +141,8 @@ adapters! {
     StepBy<I> Take<I>
 }
 
-/// Some classical bits of a circuit in order, such as a register: what
-/// [`Circuit::bit_register`](super::Circuit::bit_register) gives.
+/// Range of classical bits of a circuit, such as a register: see
+/// [`Circuit::bit_register`](super::Circuit::bit_register).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitRange {
     first: usize,

@@ -11,8 +11,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The string is on any number of qubits: an instruction costs one pass over the state, and neither
-//! a matrix nor gates are made of it. The convention is that of the gates RX to RZZ, which are such
+//! The string is on any number of qubits: an instruction costs one pass over the state, and is not
+//! expanded to a matrix or to gates. The convention is that of the gates RX to RZZ, which are such
 //! rotations about one and two letters.
 
 use smallvec::SmallVec;
@@ -59,7 +59,7 @@ impl PauliRotation {
         PauliRotation { letters: self.letters.clone(), angle: self.angle.each_ref().map(f) }
     }
 
-    /// The inverse: the same by the opposite angle.
+    /// Returns the inverse: the rotation by the opposite angle.
     #[must_use]
     pub fn dagger(&self) -> PauliRotation {
         self.map_params(|angle| -angle.clone())
@@ -76,9 +76,9 @@ impl PauliRotation {
         })
     }
 
-    /// What it multiplies amplitudes by, over any ring, as
-    /// [`Operator::string`](crate::kernel::Operator::string) takes it:
-    /// `[cos t/2, -i^{1 + y} sin t/2]` with y letters Y, or of a string without X and Y
+    /// Returns the factors of amplitudes, over any ring, as
+    /// [`Operator::string`](crate::kernel::Operator::string) takes them:
+    /// `[cos t/2, -i^{1 + y} sin t/2]` with y letters Y, or for a string without X and Y
     /// `[e^{-it/2}, e^{it/2}]`.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl PauliRotation {
     /// strings on few qubits.
     ///
     /// # Errors
-    /// As [`PauliRotation::numbers`].
+    /// Those of [`PauliRotation::numbers`].
     pub fn matrix<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Matrix<R>, BindError> {
         let targets: Qubits = (0..).take(self.letters.len()).collect();
         let (x, z) = self.masks(&targets);

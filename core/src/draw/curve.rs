@@ -1,4 +1,4 @@
-//! A curve as SVG: values against their number.
+//! Curves as SVG: values against their index.
 
 use std::fmt::Write;
 
@@ -8,13 +8,13 @@ const LEFT: f64 = 96.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 56.0;
-/// About how many ticks an axis has.
+/// Approximate number of ticks of an axis.
 const TICKS: f64 = 6.0;
-/// What is larger has no place in a picture: a range must not overflow.
+/// Largest value in a picture: a range must not overflow.
 const LARGEST: f64 = 1e300;
 
-/// The values as a curve over 0, 1, 2, … with axes and a title, as a standalone SVG image. What is
-/// not finite, or beyond 1e300, is a gap. O(values).
+/// Returns the values as a curve over 0, 1, 2, … with axes and a title, as a standalone SVG image.
+/// A value that is not finite, or beyond 1e300, is a gap. O(values).
 ///
 /// ```
 /// let svg = ketgrad_core::draw::curve(&[1.0, 0.5, 0.25], "halves", "iteration", "value");
@@ -29,7 +29,7 @@ pub fn curve(values: &[f64], title: &str, x_name: &str, y_name: &str) -> String 
     if low > high {
         (low, high) = (0.0, 1.0);
     }
-    // Values that are all the same still have a scale.
+    // Values that are all equal still have a scale.
     let least = 1e-9 * low.abs().max(high.abs()).max(1e-3);
     if high - low < least {
         (low, high) = (low - least, high + least);

@@ -7,9 +7,9 @@
 //! \end{quantikz}
 //! ```
 //!
-//! A row for each qubit, a column for each column of the layout. A gate on neighbouring qubits is
-//! one box, numbered where it has several; any other gate on several qubits has a box for each run
-//! of neighbours, numbered, and a line that joins them.
+//! There is a row for each qubit, and a column for each column of the layout. A gate on
+//! neighbouring qubits is one box, numbered if it has several; any other gate on several qubits has
+//! a box for each run of neighbours, numbered, and a line that joins them.
 
 use std::fmt::Write;
 
@@ -19,8 +19,8 @@ use crate::{
     exact::{latex_letter, latex_name_beside},
 };
 
-/// The circuit as environments `quantikz`. `columns` is the most columns of one; the rest follows
-/// in others.
+/// Returns the circuit as environments `quantikz`. `columns` is the maximum number of columns of
+/// one; the rest follows in others.
 ///
 /// ```
 /// use ketgrad_core::{circuit::Circuit, draw, param::Angle};
@@ -47,7 +47,7 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
         false => layout.columns.chunks(per_line).collect(),
     };
     for (k, line) in lines.into_iter().enumerate() {
-        // Each is a paragraph: they stand below each other.
+        // Each is a paragraph, below the last one.
         if k > 0 {
             out.push('\n');
         }
@@ -60,7 +60,7 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
     out
 }
 
-/// The bytes that [`latex`] takes at most, beside those of its labels.
+/// Returns a bound on the bytes of [`latex`], without those of its labels.
 #[must_use]
 pub fn latex_bytes(circuit: &Circuit) -> u128 {
     const BYTES_PER_CELL: u128 = 80;
@@ -73,7 +73,7 @@ pub fn latex_bytes(circuit: &Circuit) -> u128 {
 /// A barrier: a narrow box.
 const BARRIER: &str = "style={dashed,fill=black!10,minimum width=1pt,inner xsep=1pt}";
 
-/// What stands in each column of each row.
+/// Text of each column of each row.
 struct Grid {
     rows: Vec<Vec<String>>,
 }
@@ -108,7 +108,7 @@ impl Grid {
                 self.rows[top][column] = format!("\\gate{{{dot}\\;{}}}", words(cell, names));
             }
             Shape::Measure => self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note)),
-            // No qubit's: a word without a wire.
+            // On the row without a qubit: a word without a wire.
             Shape::Box | Shape::Call | Shape::Loop if self.rows[top][column].is_empty() => {
                 self.rows[top][column] = words(cell, names);
             }
@@ -130,7 +130,7 @@ impl Grid {
                 }
             }
         }
-        // From row to row, but through a box that is one.
+        // From row to row, except for rows within a box.
         let inside = |row: usize| runs.iter().any(|&(first, last)| first <= row && row < last);
         for row in
             (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == Shape::Swap || !inside(row))
@@ -195,7 +195,7 @@ fn label(text: &str, names: &[&str]) -> String {
         return "|0\\rangle".to_owned();
     }
     let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
-    // Words: an assignment, a bit that is misread.
+    // Words: an assignment, or a bit with a readout error.
     if name.contains(['=', ' ']) {
         return format!("{}{}", plain(name), formula(params, names));
     }
@@ -208,7 +208,7 @@ fn label(text: &str, names: &[&str]) -> String {
     format!("{base}{dagger}{}", formula(params, names))
 }
 
-/// A gate that the source of the circuit defines: its name upright, whatever it is.
+/// Returns the label of a gate that the source of the circuit defines: its name, upright.
 fn called(text: &str, names: &[&str]) -> String {
     let (name, params) = text.split_at(text.find('(').unwrap_or(text.len()));
     let (base, dagger) = name.strip_suffix('†').map_or((name, ""), |base| (base, "^{\\dagger}"));
@@ -253,7 +253,7 @@ fn formula(text: &str, names: &[&str]) -> String {
             }
             _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),
             _ if is_number => out.push_str(token),
-            // Signs stand in formulas as they are.
+            // These signs are written in formulas without a change.
             "<" | ">" | "|" => out.push_str(token),
             _ => out.push_str(&escaped(token)),
         }
@@ -261,8 +261,8 @@ fn formula(text: &str, names: &[&str]) -> String {
     out
 }
 
-/// Where the first operand of a formula ends: a name or a number with its sign, a call, or what is
-/// in parentheses.
+/// Returns the end of the first operand of a formula: a name or a number with its sign, a call, or
+/// a group in parentheses.
 fn operand_end(text: &str) -> usize {
     let after = |from: usize, is_part: fn(char) -> bool| {
         text[from..].find(|c: char| !is_part(c)).map_or(text.len(), |n| from + n)
@@ -284,7 +284,7 @@ fn plain(text: &str) -> String {
     format!("\\mbox{{{}}}", escaped(text))
 }
 
-/// Text with the characters that LaTeX takes for its own.
+/// Escapes the characters that are special in LaTeX.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

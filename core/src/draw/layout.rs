@@ -1,4 +1,4 @@
-//! Where everything goes: instructions as cells in columns.
+//! Layout: instructions as cells in columns.
 
 use std::collections::HashMap;
 
@@ -11,13 +11,13 @@ use crate::{
     print::{Bits, condition},
 };
 
-/// What a cell looks like.
+/// Shape of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A box around targets on neighbouring rows, so that no other wire goes through; several are
     /// joined by a line.
     Box,
-    /// The same, of a gate that the source of the circuit defines.
+    /// A box for a gate that the source of the circuit defines.
     Call,
     /// A box for one measurement; the note is the bit.
     Measure,
@@ -32,7 +32,7 @@ pub(super) enum Shape {
     },
     /// A stripe on each target.
     Barrier,
-    /// A box on all lines from the first to the last: a loop begins or ends.
+    /// A box on all lines from the first to the last: the beginning or the end of a loop.
     Loop,
 }
 
@@ -51,8 +51,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// The targets from row to row: the first and the last row of each run of neighbours, from the
-    /// top.
+    /// Returns the targets as runs of neighbours: the first and the last row of each, from the top.
     pub(super) fn runs(&self) -> Vec<(usize, usize)> {
         let mut rows = self.targets.clone();
         rows.sort_unstable();
@@ -60,7 +59,8 @@ impl Cell {
         runs.filter_map(|run| Some((*run.first()?, *run.last()?))).collect()
     }
 
-    /// The number of the target on a row, where numbers are written: the order of several targets.
+    /// Returns the number of the target on a row, if numbers are written: the order of several
+    /// targets.
     pub(super) fn number(&self, row: usize) -> Option<usize> {
         let is_numbered = self.targets.len() > 1 && matches!(self.shape, Shape::Box | Shape::Call);
         self.targets.iter().position(|&target| is_numbered && target == row)
@@ -69,16 +69,16 @@ impl Cell {
 
 /// The cells of a circuit in columns, no two of a column sharing a row.
 pub(super) struct Layout {
-    /// Where each register of qubits starts, and its name and size.
+    /// Start of each register of qubits, with its name and size.
     registers: Vec<(usize, QubitRegister)>,
     pub(super) n_qubits: usize,
-    /// Qubits, and one more row if something acts on none.
+    /// Number of qubits, and one more row if an instruction acts on none.
     pub(super) n_rows: usize,
     pub(super) columns: Vec<Vec<Cell>>,
 }
 
 impl Layout {
-    /// Packs a circuit to the left. `pi` is how pi is written.
+    /// Packs a circuit to the left. `pi` is the text for pi.
     pub(super) fn new(circuit: &Circuit, pi: &str) -> Layout {
         let n_qubits = circuit.n_qubits();
         let registers: Vec<(String, usize)> =
@@ -147,8 +147,8 @@ impl Layout {
         (row < self.n_qubits).then(|| (register.name.as_str(), (!is_alone).then(|| row - first)))
     }
 
-    /// The label of a row: `q3`, or by the name of its register `a[3]`, or nothing for the row that
-    /// is no qubit.
+    /// Returns the label of a row: `q3`, or by the name of its register `a[3]`, or nothing for the
+    /// row without a qubit.
     pub(super) fn row_name(&self, row: usize) -> String {
         match self.qubit(row) {
             None => String::new(),
@@ -158,9 +158,9 @@ impl Layout {
         }
     }
 
-    /// The characters of the longest label.
+    /// Returns the number of characters of the longest label.
     pub(super) fn name_width(&self) -> usize {
-        // The last qubit of a register has the longest name of it.
+        // The last qubit of a register has its longest name.
         let last = self.registers.iter().map(|(first, register)| first + register.size - 1);
         last.map(|row| self.row_name(row).chars().count()).max().unwrap_or(0)
     }
@@ -193,7 +193,7 @@ fn writes(instruction: &Instruction) -> Option<u32> {
     }
 }
 
-/// Packs cells to the left.
+/// Packer of cells to the left.
 struct Packer {
     layout: Layout,
     /// The first free column of each row.
@@ -240,7 +240,7 @@ impl Packer {
     }
 }
 
-/// Writes the labels.
+/// Writer of labels.
 struct Scribe<'a> {
     circuit: &'a Circuit,
     pi: &'a str,
@@ -325,7 +325,8 @@ impl Scribe<'_> {
         condition.map_or_else(String::new, |c| format!("if {}", condition::qasm3(c, &self.bits)))
     }
 
-    /// A cell with its rows. Without targets it stands on its last control, or where no qubit is.
+    /// Returns a cell with its rows. Without targets it is on its last control, or on the row
+    /// without a qubit.
     fn place(&self, cell: Cell) -> Option<Cell> {
         let Cell { mut shape, label, note, mut targets, mut controls, .. } = cell;
         if targets.is_empty() {
@@ -342,7 +343,7 @@ impl Scribe<'_> {
         Some(Cell { shape, label, note, targets, controls, rows })
     }
 
-    /// Where a loop begins, with its condition, and where it ends.
+    /// Returns the cells of the beginning of a loop, with its condition, and of its end.
     fn loop_cells(&self, condition: Option<&Condition>, body: &[Instruction]) -> (Cell, Cell) {
         let below = self.circuit.n_qubits();
         let row = |i: &Instruction| i.qubits().map(|q| q as usize).min().unwrap_or(below);
@@ -380,7 +381,7 @@ impl Scribe<'_> {
         format!("{name}({})", angles.join(", "))
     }
 
-    /// An angle for the eye: five digits of a decimal, the chosen letter for pi.
+    /// Returns an angle for display: five digits of a decimal, the chosen letter for pi.
     fn angle(&self, angle: &Angle) -> String {
         let radians: f64 = format!("{:.4e}", angle.radian_part()).parse().unwrap_or(f64::NAN);
         let rest = angle

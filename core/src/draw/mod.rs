@@ -20,10 +20,10 @@
 //! All pictures share one layout: every instruction goes into the leftmost column where everything
 //! between its first and its last qubit is free, after what it depends on. A control of value 1 is
 //! `●`, of value 0 `○`; `⊕` is X under controls; a box over several qubits numbers its targets; a
-//! wire that a box does not touch runs through it. What acts on no qubit (a phase of the whole
+//! wire that a box does not touch runs through it. An operation on no qubit (a phase of the whole
 //! state, an assignment) has a line of its own at the bottom. A gate that the source of the circuit
-//! defines is a box with its name and angles, `†` behind the name of an inverse;
-//! [`Circuit::expanded`](crate::circuit::Circuit::expanded) shows what is in it.
+//! defines is a box with its name and angles, with `†` after the name of an inverse;
+//! [`Circuit::expanded`](crate::circuit::Circuit::expanded) shows its body.
 //!
 //! Decimals are shortened to five digits. The time is proportional to the size of the picture.
 

@@ -1,7 +1,8 @@
 //! The picture as SVG.
 //!
-//! A file that stands alone: no scripts, no fonts of its own, a white ground so that it can be read
-//! in light and in dark. Lengths are in pixels; texts are monospaced, so that their width is known.
+//! A self-contained file: no scripts, no fonts of its own, a white background so that it can be
+//! read in light and in dark themes. Lengths are in pixels; texts are monospaced, so that their
+//! width is known.
 
 use std::fmt::Write;
 
@@ -19,8 +20,8 @@ const SMALL: f64 = 6.1;
 
 const INK: &str = "#1f2937";
 
-/// The circuit as a standalone SVG image. `columns` is the most columns in one line of the picture;
-/// the rest goes below.
+/// Returns the circuit as a standalone SVG image. `columns` is the maximum number of columns in one
+/// line of the picture; the rest goes below.
 #[must_use]
 pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
     let layout = Layout::new(circuit, "π");
@@ -71,7 +72,7 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
     pen.out
 }
 
-/// The bytes that the rows of [`svg`] take at most, each time they are drawn.
+/// Returns a bound on the bytes of the rows of [`svg`], each time they are drawn.
 #[must_use]
 pub fn svg_bytes(circuit: &Circuit, columns: Option<usize>) -> u128 {
     // The name of a row, its line and two marks.
@@ -96,7 +97,7 @@ fn cell_width(cell: &Cell) -> f64 {
     }
 }
 
-/// Whether the targets have their numbers in the box.
+/// Returns true if the targets have their numbers in the box.
 fn is_numbered(cell: &Cell) -> bool {
     cell.targets.len() > 1 && cell.shape != Shape::Loop
 }
@@ -200,7 +201,7 @@ fn draw_box(
     }
 }
 
-/// Writes elements. Writing to a `String` cannot fail.
+/// Writer of elements. Writing to a `String` cannot fail.
 struct Pen {
     out: String,
 }

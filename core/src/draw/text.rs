@@ -1,8 +1,8 @@
 //! The picture in characters.
 //!
-//! One line per qubit and one between neighbours for what connects them. Columns are as wide as
-//! their widest cell, with one `─` before each; a picture that is wider than it may be goes on
-//! below, from `»` to `«`.
+//! There is one line per qubit, and one between neighbours for connections. Columns are as wide as
+//! their widest cell, with one `─` before each; a picture that exceeds the width continues below,
+//! from `»` to `«`.
 
 use super::layout::{Cell, Layout, Shape};
 use crate::circuit::Circuit;
@@ -54,7 +54,7 @@ pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
     }
 }
 
-/// The bytes that [`text`] takes at most, beside those of its rows.
+/// Returns a bound on the bytes of [`text`], without those of its rows.
 #[must_use]
 pub fn text_bytes(circuit: &Circuit, width: Option<usize>) -> u128 {
     // A character takes four bytes while it is drawn and at most three in the text, which grows by
@@ -100,7 +100,7 @@ pub fn ascii(circuit: &Circuit, width: Option<usize>) -> String {
     text(circuit, width).chars().map(plain).collect()
 }
 
-/// How wide the labels of the rows are, with what is behind them.
+/// Returns the width of the labels of the rows, with the space after them.
 fn name_width(layout: &Layout) -> usize {
     // Of rows that are qubits, the last one has the longest label.
     layout.name_width() + 2
@@ -139,7 +139,7 @@ fn words(cell: &Cell) -> String {
     }
 }
 
-/// The width of the numbers of the targets, with the space behind.
+/// Returns the width of the numbers of the targets, with the space after them.
 fn numbers_width(cell: &Cell) -> usize {
     match cell.targets.len() {
         0 | 1 => 0,

@@ -1,4 +1,4 @@
-//! Gates as records: what they are called, what they do, how to undo them.
+//! Gates as records: their names, matrices and inverses.
 //!
 //! A [`GateKind`] is a line of the table in `table.rs`; a [`Gate`] is a kind with its angles.
 //! Controls are not part of a gate: they belong to the instruction that applies it, so `CX` is the
@@ -28,7 +28,7 @@ use table::{for_each_gate, for_each_name};
 
 pub(crate) use table::for_each_name as for_each_named_gate;
 
-/// How a gate depends on its one parameter.
+/// Dependence of a gate on its one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Generator {
@@ -56,7 +56,7 @@ macro_rules! gates {
         $KIND:ident $name:literal ($($q:ident),*) ($($p:ident),*) |$b:ident| $matrix:expr,
             dagger $DAGGER:ident($($d:expr),*), $generator:ident $($letters:literal)?;
     )*) => {
-        /// The gates that have a matrix of their own.
+        /// Gates that have a matrix of their own.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum GateKind {
@@ -85,7 +85,7 @@ macro_rules! gates {
                 match self { $(GateKind::$KIND => { const NAMES: &[&str] = &[$(stringify!($q)),*]; NAMES.len() }),* }
             }
 
-            /// How the gate depends on its parameter, for those with one that generates a group.
+            /// Returns the generator of the gate, if its parameter generates a one-parameter group.
             #[must_use]
             pub fn generator(self) -> Option<Generator> {
                 match self { $(GateKind::$KIND => generator!($generator $($letters)?)),* }
@@ -104,7 +104,7 @@ macro_rules! gates {
                         let _ = $b;
                         Ok(Matrix::from_array($matrix))
                     })*
-                    // `Gate::new` lets no other number of parameters in.
+                    // `Gate::new` checks the number of parameters.
                     _ => Ok(Matrix::identity(self.kind.n_qubits())),
                 }
             }
@@ -154,7 +154,7 @@ impl Gate {
     /// A gate with its angles, in the order of [`GateKind::param_names`].
     ///
     /// # Errors
-    /// [`ParamCountError`] unless there are as many angles as the gate has parameters.
+    /// [`ParamCountError`] if the number of angles is not that of the gate's parameters.
     pub fn new(
         kind: GateKind,
         params: impl IntoIterator<Item = Angle>,
@@ -166,7 +166,7 @@ impl Gate {
         Ok(Gate { kind, params })
     }
 
-    /// Which line of the table.
+    /// Returns the row of the gate table.
     #[must_use]
     pub fn kind(&self) -> GateKind {
         self.kind
@@ -178,14 +178,14 @@ impl Gate {
         &self.params
     }
 
-    /// The same gate with each angle replaced.
+    /// Returns the gate with each angle replaced.
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Gate {
         Gate { kind: self.kind, params: self.params.iter().map(f).collect() }
     }
 
-    /// The gate raised to a real power, where that is again a gate of the table: the angle of a
-    /// rotation or a phase is multiplied. `None` elsewhere.
+    /// Returns the gate raised to a real power, if that is a gate of the table again: the angle of
+    /// a rotation or a phase is multiplied. Returns `None` for other gates.
     #[must_use]
     pub fn power(&self, exponent: Q) -> Option<Gate> {
         self.kind.generator().map(|_| self.map_params(|a| a.clone() * exponent))
@@ -231,7 +231,7 @@ impl NamedGate {
         NAMED_GATES.iter().find(|g| g.name == name)
     }
 
-    /// All its names: here, in OpenQASM 2, in OpenQASM 3. One may come more than once.
+    /// Returns all its names: here, in OpenQASM 2, in OpenQASM 3. A name may be repeated.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         [self.name].into_iter().chain(self.qasm2.iter().chain(self.qasm3).copied())
     }
@@ -266,7 +266,7 @@ macro_rules! names {
 }
 for_each_name!(names);
 
-// What the table's matrices are written with.
+// Helpers that the table's matrices are written with.
 
 fn half(angle: &Angle) -> Angle {
     angle.clone() * Q::new_raw(1, 2)
@@ -307,7 +307,7 @@ fn textbook_u<R: Ring>(
     with_phases(b, t, &[g, p, l], [&[0], &[0, 2], &[0, 1], &[0, 1, 2]])
 }
 
-/// The same with `g = -(p + l)/2`, which makes its determinant 1.
+/// Returns the matrix of U with `g = -(p + l)/2`, which makes its determinant 1.
 fn special_u<R: Ring>(
     b: &impl Binding<R>,
     t: &Angle,

@@ -1,4 +1,4 @@
-//! The gate table: one line per gate.
+//! Gate table: one line per gate.
 //!
 //! ```text
 //! NAME "name" (targets) (parameters) |b| matrix, dagger NAME(…) [, generator];   /// doc
@@ -14,8 +14,8 @@
 //!
 //! Matrices are those of OpenQASM 3's `stdgates.inc`, phases included: `U` carries the phase
 //! `e^{i theta/2}` of the language's built-in, `U2` and `U3` have determinant 1, `CU` is the
-//! controlled `e^{i gamma}` times the textbook matrix. What `stdgates.inc` lacks follows Qiskit's
-//! circuit library, `FSIM` follows Cirq.
+//! controlled `e^{i gamma}` times the textbook matrix. Gates that `stdgates.inc` lacks follow
+//! Qiskit's circuit library, `FSIM` follows Cirq.
 
 /// Calls `$reader! { … }` with the gates that have a matrix of their own.
 macro_rules! for_each_gate {

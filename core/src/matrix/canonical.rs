@@ -3,9 +3,9 @@
 //! ```text
 //! U = (after[1] (x) after[0]) F,   F = e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])
 //! ```
-//! F has 9 parameters and a phase, U 15: where another gate follows on both qubits it can take
-//! `after` in, and F takes fewer products than U (see `plan::tile::block`). The angles say how many
-//! CX U takes (see `print::pair`).
+//! F has 9 parameters and a phase, U 15: a gate that follows on both qubits can absorb `after`, and
+//! F takes fewer products than U (see `plan::tile::block`). The angles decide how many CX U takes
+//! (see `print::pair`).
 //!
 //! In the basis of Bell states (the magic basis) gates of one qubit are real, and XX, YY, ZZ
 //! diagonal. There U is `M = K D O^T` with real orthogonal K, O and a diagonal D, and F is `D O^T`:
@@ -26,8 +26,8 @@ const MAX_SWEEPS: usize = 30;
 /// Entries below this, squared, are rounding errors of a unitary matrix.
 const NO_ENTRY: f64 = 1e-30;
 
-/// How far the rows of a factored gate may be from real ones, and their products from those of
-/// orthonormal ones.
+/// Tolerance for the rows of a factored gate to be real, and for their products to be those of
+/// orthonormal rows.
 const ROUNDING: f64 = 1e-14;
 
 /// `e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
@@ -36,12 +36,12 @@ pub(crate) struct Factored {
     pub(crate) phase: f64,
     /// x, y, z.
     pub(crate) angles: [f64; 3],
-    /// On bit 0 and on bit 1 of a row; of determinant 1.
+    /// Gates on bit 0 and on bit 1 of a row, of determinant 1.
     pub(crate) before: [M2; 2],
 }
 
 impl Factored {
-    /// The factors of a matrix that is such a product.
+    /// Returns the factors of a matrix that is such a product.
     pub(crate) fn new(matrix: &M4) -> Option<Factored> {
         let m = into_magic(matrix);
         let mut phases = [0.0; 4];
@@ -74,7 +74,7 @@ impl Factored {
     }
 }
 
-/// A unitary matrix as a factored gate, and the gates on bit 0 and bit 1 after it.
+/// Splits a unitary matrix into a factored gate and the gates on bit 0 and bit 1 after it.
 pub(crate) fn split(u: &M4) -> (M4, [M2; 2]) {
     let m = into_magic(u);
     let square = |at: usize| (0..4).map(|k| m[4 * k + at / 4] * m[4 * k + at % 4]).sum();

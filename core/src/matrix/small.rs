@@ -21,7 +21,7 @@ pub(crate) fn multiply4(a: &M4, b: &M4) -> M4 {
     std::array::from_fn(|i| (0..4).map(|k| a[(i & 12) + k] * b[4 * k + (i & 3)]).sum())
 }
 
-/// The largest difference of two entries; NaN or infinite where one of them is.
+/// Returns the largest difference of two entries; NaN or infinite if one of them is.
 pub(crate) fn distance(a: &[C], b: &[C]) -> f64 {
     let off = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
     off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off }).sqrt()

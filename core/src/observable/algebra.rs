@@ -1,9 +1,9 @@
 //! Products, sums and groups of Pauli strings.
 //!
-//! Qubit by qubit, `X Y = i Z` and so on around, and `-i` the other way. Strings commute if they
-//! have different operators on an even number of qubits; else they anticommute. What a product of
-//! two observables has with a real factor is half their anticommutator, the rest half their
-//! commutator.
+//! Qubit by qubit, `X Y = i Z` and its cyclic permutations, and `-i` in the other order. Strings
+//! commute if they have different operators on an even number of qubits where both act; else they
+//! anticommute. The part of a product of two observables with a real factor is half their
+//! anticommutator, the rest half their commutator.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ impl PauliString {
         self.meet(other, |qubit, both| match both {
             (Some(p), None) | (None, Some(p)) => factors.push((qubit, p)),
             (Some(p), Some(q)) if p != q => {
-                // X Y = i Z and so on around; the other way -i.
+                // X Y = i Z and its cyclic permutations; in the other order -i.
                 let next = (q as u32 + 3 - p as u32) % 3;
                 k += if next == 1 { 1 } else { 3 };
                 let third = [Pauli::X, Pauli::Y, Pauli::Z].into_iter().find(|r| *r != p && *r != q);
@@ -39,7 +39,7 @@ impl PauliString {
         (k % 4, PauliString { factors })
     }
 
-    /// Whether the strings commute; two strings that do not anticommute.
+    /// Returns true if the strings commute; two strings that do not commute anticommute.
     #[must_use]
     pub fn commutes(&self, other: &PauliString) -> bool {
         let mut crossings = 0u32;
@@ -47,8 +47,8 @@ impl PauliString {
         crossings.is_multiple_of(2)
     }
 
-    /// Whether the operators commute on each qubit: where both strings have one, it is the same.
-    /// Such strings are measured together by turning single qubits.
+    /// Returns true if the operators commute on each qubit: where both strings have one, it is the
+    /// same. Such strings are measured together by rotating single qubits.
     #[must_use]
     pub fn commutes_qubit_wise(&self, other: &PauliString) -> bool {
         let mut all = true;
@@ -56,7 +56,7 @@ impl PauliString {
         all
     }
 
-    /// Hands over each qubit of either string with the operators of both, in ascending order.
+    /// Calls `f` with each qubit of either string and the operators of both, in ascending order.
     fn meet(&self, other: &PauliString, mut f: impl FnMut(usize, (Option<Pauli>, Option<Pauli>))) {
         let (mut a, mut b) = (self.factors.iter().peekable(), other.factors.iter().peekable());
         loop {
@@ -68,14 +68,14 @@ impl PauliString {
     }
 }
 
-/// Whether two operators on one qubit anticommute.
+/// Returns true if two operators on one qubit anticommute.
 fn is_crossing(both: (Option<Pauli>, Option<Pauli>)) -> bool {
     matches!(both, (Some(p), Some(q)) if p != q)
 }
 
 impl PauliSum {
-    /// Equal strings as one term, in the order in which they first come; terms of zero are left
-    /// out.
+    /// Collects equal strings in one term, in the order of their first occurrence; terms of zero
+    /// are left out.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -90,7 +90,7 @@ impl PauliSum {
         collect(self.terms.iter().cloned())
     }
 
-    /// All coefficients times a factor.
+    /// Multiplies all coefficients by a factor.
     ///
     /// # Errors
     /// [`ObservableError`] if a coefficient is not finite.
@@ -98,8 +98,8 @@ impl PauliSum {
         PauliSum::new(self.terms.iter().map(|(c, string)| (c * factor, string.clone())))
     }
 
-    /// `{A, B} = A B + B A`, collected. `A.anticommutator(&A)` is twice the square of A, of which
-    /// variances are made. O(a b) for a and b terms.
+    /// Returns `{A, B} = A B + B A`, collected. `A.anticommutator(&A)` is twice the square of A,
+    /// which variances are computed from. O(a b) for a and b terms.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -115,8 +115,8 @@ impl PauliSum {
         self.products(other, |k| [Some(2.0), None, Some(-2.0), None][k])
     }
 
-    /// `i [A, B] = i (A B - B A)`, collected. Under `exp(-i A t)` it is how fast B changes:
-    /// `d<B>/dt = <i [A, B]>`. O(a b) for a and b terms.
+    /// Returns `i [A, B] = i (A B - B A)`, collected. Under `exp(-i A t)` it is the rate of change
+    /// of B: `d<B>/dt = <i [A, B]>`. O(a b) for a and b terms.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -132,7 +132,7 @@ impl PauliSum {
         self.products(other, |k| [None, Some(-2.0), None, Some(2.0)][k])
     }
 
-    /// The products of all terms whose power of i has a factor, each times it.
+    /// Returns the products of all terms for whose power of i `factor` has one, each times that.
     fn products(
         &self,
         other: &PauliSum,

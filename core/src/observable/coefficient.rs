@@ -1,4 +1,4 @@
-//! Coefficients with parameters: names and powers, where a reader has parameters.
+//! Coefficients with parameters: names and powers, if a reader allows parameters.
 
 use num_complex::Complex;
 
@@ -7,10 +7,10 @@ use super::{
     read::{Reader, WeightedStrings, letter},
 };
 
-/// The highest power of a coefficient.
+/// Limit on the power of a coefficient.
 const HIGHEST_POWER: usize = 16;
 
-/// Functions that a coefficient could be thought to have.
+/// Names of functions that a coefficient might be written with.
 const FUNCTIONS: [&str; 10] =
     ["sin", "cos", "tan", "exp", "log", "ln", "sqrt", "abs", "sinh", "cosh"];
 
@@ -44,7 +44,7 @@ pub(super) fn terms(weighted: WeightedStrings) -> Vec<Term> {
     weighted.into_iter().map(Term::from).collect()
 }
 
-/// Whether a name is that of operators or of a number.
+/// Returns true if a name is that of operators or of a number.
 fn is_reserved(name: &str) -> bool {
     let is_sparse = |c: char| letter(c).is_some() || c.is_ascii_digit() || c == '_';
     matches!(name, "pi" | "π")
@@ -52,7 +52,7 @@ fn is_reserved(name: &str) -> bool {
 }
 
 impl<'a> Reader<'a> {
-    /// A factor, or a power of one that is a coefficient, where there may be parameters.
+    /// Parses a factor, or a power of one that is a coefficient, where parameters are allowed.
     pub(super) fn power(&mut self, expected: &'static str) -> Result<Vec<Term>, ObservableError> {
         let base = self.factor(expected)?;
         if self.is_param.is_none() || self.is_new_line() {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         Err(self.error(start, Problem::NotPolynomial { found }))
     }
 
-    /// The name of a parameter that comes next, `J` or `w[0]`, without taking it.
+    /// Returns the name of a parameter that comes next, `J` or `w[0]`, without consuming it.
     fn param_name(&mut self) -> Option<&'a str> {
         let (is_param, name) = (self.is_param?, self.name());
         let rest = &self.text[self.at..];
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         element.into_iter().chain([name]).find(|name| is_param(name))
     }
 
-    /// A parameter, if one comes next.
+    /// Parses a parameter, if one comes next.
     pub(super) fn parameter(&mut self) -> Option<Term> {
         let name = self.param_name()?;
         let is_call = self.text[self.at + name.len()..].starts_with('(');
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Some(Term { monomial, ..Term::number(Complex::from(1.0)) })
     }
 
-    /// A word; the error says where it has the name of a parameter.
+    /// Parses a word; the error tells if it is used as the name of a parameter.
     pub(super) fn word_or_reserved(
         &mut self,
         expected: &'static str,

@@ -1,4 +1,4 @@
-//! Observables as other tools write them: calls, brackets, lists and constructors of Python.
+//! Observables in the syntax of other tools: calls, brackets, lists and constructors of Python.
 
 use num_complex::Complex;
 
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Operators up to what closes them.
+    /// Parses operators up to the closing character.
     fn operators(&mut self, close: char) -> Result<PauliString, ObservableError> {
         let mut string = PauliString::default();
         while !self.accept(close) {
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a constructor of another tool makes.
+    /// Parses a constructor of another tool.
     pub(super) fn constructor(&mut self) -> Result<Option<Vec<Term>>, ObservableError> {
         self.peek();
         for number in ["np.complex128(", "np.float64("] {
@@ -408,7 +408,7 @@ impl<'a> Reader<'a> {
         Ok(terms)
     }
 
-    /// Takes the name of an argument, `name=`.
+    /// Consumes the name of an argument, `name=`, if it comes next.
     fn keyword(&mut self, name: &str) -> bool {
         let is_next =
             self.name() == name && self.text[self.at + name.len()..].trim_start().starts_with('=');
@@ -419,7 +419,7 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    /// Gives each term its coefficient: `[1.+0.j, 0.5+0.j]`, possibly in `array( )`.
+    /// Assigns its coefficient to each term: `[1.+0.j, 0.5+0.j]`, possibly in `array( )`.
     fn coefficients(
         &mut self,
         terms: &mut WeightedStrings,
@@ -455,7 +455,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What is wrong with a name that another tool uses.
+    /// Returns the error of a name that another tool uses.
     pub(super) fn foreign_name(&self, name: &str) -> Option<ObservableError> {
         let after = self.text[self.at + name.len()..].chars().next();
         let (format, instead) = match name {

@@ -1,8 +1,9 @@
 //! Observables from matrices and projectors.
 //!
 //! A matrix H on n qubits is a sum of the `4^n` Pauli strings with the coefficients
-//! `tr(P H) / 2^n`. A string that flips the bits x and has the signs of the bits z has entries at
-//! `(j + x, j)` alone, `i^{|x z|} (-1)^{j.z}` (+ for bits that differ), so
+//! `tr(P H) / 2^n`. A string with the masks x (bits that it flips) and z (bits that give a sign),
+//! its symplectic form, has entries at `(j + x, j)` alone, `i^{|x z|} (-1)^{j.z}` (+ for bits that
+//! differ), so
 //!
 //! ```text
 //! c(x, z) = 2^-n (-i)^{|x z|} sum_j (-1)^{j.z} H(j + x, j):
@@ -17,18 +18,18 @@ use num_complex::Complex;
 use super::{ObservableError, Pauli, PauliString, PauliSum, Problem};
 use crate::basis::{MAX_QUBITS, walsh_hadamard};
 
-/// The most strings that a matrix or projector may be a sum of.
+/// Limit on the strings that a matrix or projector may be a sum of.
 pub(super) const MOST_TERMS: usize = 1 << 22;
-/// What entries on both sides of the diagonal may differ by, as a part of the largest: the rounding
-/// of whoever computed them.
+/// Tolerance for the difference of entries on both sides of the diagonal, relative to the largest:
+/// the rounding errors of the tool that computed them.
 const ASYMMETRY: f64 = 1e-12;
-/// Coefficients below this part of the largest entry are rounding.
+/// Part of the largest entry below which a coefficient is rounding error.
 const ROUNDING: f64 = 1e-15;
 
 impl PauliSum {
-    /// The observable with these entries `(row, column, value)`; others are zero, and those of one
-    /// place are added. Qubit 0 is the least significant bit of rows and columns. Coefficients that
-    /// are rounding of the largest entry, below 1e-15 of it, are left out.
+    /// Returns the observable with these entries `(row, column, value)`; others are zero, and those
+    /// at one position are added. Qubit 0 is the least significant bit of rows and columns.
+    /// Coefficients that are rounding errors of the largest entry, below 1e-15 of it, are left out.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -106,8 +107,8 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::Repeated`] for a qubit that comes twice, [`Problem::TooManyTerms`] for more than
-    /// 22 qubits.
+    /// [`Problem::Repeated`] for a repeated qubit, [`Problem::TooManyTerms`] for more than 22
+    /// qubits.
     pub fn projector(values: &[(usize, bool)]) -> Result<PauliSum, ObservableError> {
         let failed = |problem| ObservableError { column: None, problem };
         if 1usize
@@ -135,9 +136,9 @@ impl PauliSum {
         PauliSum::new(terms)
     }
 
-    /// The observable in a text of the MatrixMarket format, in coordinates or as an array of
-    /// columns; symmetric and Hermitian ones have the lower triangle. It has `2^n_qubits` rows, and
-    /// qubit 0 is the least significant bit of rows and columns.
+    /// Reads an observable in the MatrixMarket format, in coordinates or as an array of columns;
+    /// symmetric and Hermitian ones have the lower triangle. It has `2^n_qubits` rows, and qubit 0
+    /// is the least significant bit of rows and columns.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -156,7 +157,7 @@ impl PauliSum {
     }
 }
 
-/// What stands for entries above the diagonal.
+/// Symmetry of a stored matrix, from which the entries above the diagonal follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symmetry {
     General,

@@ -15,11 +15,12 @@
 //! then Pauli letters with qubit numbers, separated by spaces. `I`, `I3` or a bare number is a
 //! constant.
 //!
-//! So is what other tools write. Operators are `Z0`, `z0`, `Z(0)`, `PauliZ(0)`, `Z(q(0))`, or words
-//! such as `XIZ`, in which qubit 0 is the last letter, as in Qiskit and in bitstrings; all words of
-//! a text have one number of letters. They are multiplied by `*`, `@` or nothing, stand in `( )` or
-//! `[ ]`, and a qubit comes once in a product. Coefficients are products and quotients of numbers
-//! and `pi`, and may be written as complex numbers that are real, `(0.5+0j)`.
+//! The syntax of other tools is read, too. Operators are `Z0`, `z0`, `Z(0)`, `PauliZ(0)`,
+//! `Z(q(0))`, or words such as `XIZ`, in which qubit 0 is the last letter, as in Qiskit and in
+//! bitstrings; all words of a text have one number of letters. They are multiplied by `*`, `@` or
+//! nothing, may be in `( )` or `[ ]`, and a qubit occurs once in a product. Coefficients are
+//! products and quotients of numbers and `pi`, and may be written as complex numbers that are real,
+//! `(0.5+0j)`.
 //!
 //! | of | is read |
 //! |---|---|
@@ -36,7 +37,7 @@
 //! Coefficients of a [`ParametricSum`] are polynomials in named parameters, too.
 //!
 //! # Algebra
-//! Sums and differences are `+` and `-`; what stays real of products is the
+//! Sums and differences are `+` and `-`; the real parts of products are the
 //! [anticommutator](PauliSum::anticommutator) `A B + B A` and the
 //! [commutator](PauliSum::commutator) `i (A B - B A)`. Terms that can be measured together come
 //! from [`PauliSum::commuting_groups`] and [`PauliSum::qubit_wise_groups`].
@@ -68,7 +69,7 @@ pub enum Pauli {
 }
 
 impl Pauli {
-    /// The letter as a word of a text, with a space behind.
+    /// Returns the letter as a word of a text, followed by a space.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Pauli::X => "X ",
@@ -129,8 +130,8 @@ impl PauliString {
     /// The product of the given operators.
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or has no 32-bit number, which those of circuits
-    /// are.
+    /// [`ObservableError`] if a qubit is repeated or its number does not fit in 32 bits, as those
+    /// of circuits do.
     pub fn new(
         factors: impl IntoIterator<Item = (usize, Pauli)>,
     ) -> Result<PauliString, ObservableError> {
@@ -148,8 +149,8 @@ impl PauliString {
         }
     }
 
-    /// The string that flips the bits of `x_mask` and gives signs for those of `z_mask`; Y where
-    /// both say so.
+    /// Returns the string that flips the bits of `x_mask` and gives signs for those of `z_mask`
+    /// (its symplectic form); Y where both masks have a bit.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliString;
@@ -186,8 +187,8 @@ impl PauliString {
         &self.factors
     }
 
-    /// The qubits where it flips the bit (X and Y), as a mask. Qubits that no state can have
-    /// ([`MAX_QUBITS`]) are left out: compare [`PauliSum::n_qubits`] with the state first.
+    /// Returns the qubits where it flips the bit (X and Y), as a mask. Qubits that no state can
+    /// have ([`MAX_QUBITS`]) are left out: compare [`PauliSum::n_qubits`] with the state first.
     #[must_use]
     pub fn x_mask(&self) -> usize {
         self.mask(|p| p != Pauli::Z)
@@ -254,7 +255,7 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableError`] if a qubit comes twice or is beyond any circuit, or the coefficient is
+    /// [`ObservableError`] if a qubit is repeated or is beyond any circuit, or the coefficient is
     /// not finite.
     pub fn push(
         &mut self,
@@ -288,17 +289,18 @@ fn finite(coefficient: f64) -> Result<(), ObservableError> {
     })
 }
 
-/// What is wrong with an observable, and where in its text.
+/// Error of an observable, with its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservableError {
     /// The column, counted from 1, if it came from text.
     pub column: Option<usize>,
-    /// What is wrong.
+    /// Cause of the error.
     pub problem: Problem,
 }
 
 impl ObservableError {
-    /// The part of the text, which gave this error, that is wrong, in bytes; empty at its end.
+    /// Returns the part of the text, which gave this error, that is wrong, in bytes; empty at its
+    /// end.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -318,11 +320,11 @@ impl ObservableError {
     }
 }
 
-/// What can be wrong with an observable.
+/// Cause of an error of an observable.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A qubit comes twice in one term.
+    /// A qubit is repeated in one term.
     #[error("qubit {qubit} comes twice in a term")]
     Repeated {
         /// The qubit.
@@ -331,9 +333,9 @@ pub enum Problem {
     /// Something that does not belong there.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What may stand there.
+        /// Tokens that are valid there.
         expected: &'static str,
-        /// What stands there.
+        /// Text that was found.
         found: String,
     },
     /// A coefficient that is not a finite number.
@@ -342,7 +344,7 @@ pub enum Problem {
         /// Its text.
         text: String,
     },
-    /// A coefficient that is not real: no observable has it.
+    /// A coefficient that is not real: an observable must be Hermitian.
     #[error("`{term}` has the coefficient {coefficient}, which is not real")]
     NotReal {
         /// The Pauli string.
@@ -350,12 +352,12 @@ pub enum Problem {
         /// Its coefficient.
         coefficient: String,
     },
-    /// A qubit that is not there.
+    /// A qubit that does not exist.
     #[error("qubit {qubit} does not exist: there are {n_qubits}, counted from 0")]
     NoSuchQubit {
         /// The qubit.
         qubit: usize,
-        /// How many there are.
+        /// Number of qubits.
         n_qubits: usize,
     },
     /// A word such as `XIZ` that is not a letter for each qubit.
@@ -363,25 +365,25 @@ pub enum Problem {
         "the word has {letters} letters where {expected} are needed, one for each qubit, qubit 0 the last"
     )]
     WordLength {
-        /// How many it has.
+        /// Number of letters of the word.
         letters: usize,
-        /// How many qubits there are, or letters of the words before.
+        /// Number of qubits, or number of letters of the words before.
         expected: usize,
     },
-    /// What another tool writes and is not read.
+    /// Syntax of another tool that is not supported.
     #[error("{format} is not read as an observable: {instead}")]
     Foreign {
-        /// What it is.
+        /// Name of the syntax.
         format: &'static str,
-        /// What to write.
+        /// Advice on what to write instead.
         instead: &'static str,
     },
-    /// A coefficient that is no polynomial.
+    /// A coefficient that is not a polynomial.
     #[error(
         "coefficients are polynomials in their parameters, such as `(J - h/2)**2`: there is no {found}"
     )]
     NotPolynomial {
-        /// What there is in place of one.
+        /// Text that was found.
         found: String,
     },
     /// A parameter with the name of an operator.
@@ -392,7 +394,7 @@ pub enum Problem {
         /// The name.
         name: String,
     },
-    /// Lists of Pauli strings and of coefficients that do not go together.
+    /// Lists of Pauli strings and of coefficients of different lengths.
     #[error("{strings} Pauli strings have {coefficients} coefficients")]
     Coefficients {
         /// The number of strings.
@@ -400,16 +402,16 @@ pub enum Problem {
         /// The number of coefficients.
         coefficients: usize,
     },
-    /// Parentheses in parentheses.
+    /// Parentheses that are nested too deeply.
     #[error("parentheses are nested more than {limit} deep")]
     TooDeep {
-        /// How deep they may be.
+        /// Maximum depth.
         limit: usize,
     },
     /// A product of sums with too many terms.
     #[error("the product has more than {limit} terms")]
     TooManyTerms {
-        /// How many it may have.
+        /// Maximum number of terms.
         limit: usize,
     },
     /// An entry of a matrix that is not finite, or not within it.
@@ -440,12 +442,12 @@ pub enum Problem {
         /// The entry on the other side of the diagonal.
         other: String,
     },
-    /// A text that is no matrix of the MatrixMarket format.
+    /// A text that is not a matrix in the MatrixMarket format.
     #[error("line {line}: {why}")]
     MatrixMarket {
         /// The line, counted from 1.
         line: usize,
-        /// Why.
+        /// Reason.
         why: String,
     },
     /// A qubit number too large for any state.

@@ -5,7 +5,7 @@ use super::{ObservableError, PauliString, PauliSum, finite, read};
 /// A product of parameters, by their numbers; the empty one is 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Monomial {
-    /// In ascending order; a power has its parameter several times.
+    /// Factors in ascending order; a power repeats its parameter.
     factors: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl Monomial {
         Monomial { factors }
     }
 
-    /// The same of parameters with other numbers.
+    /// Returns the monomial with its parameters renumbered.
     #[must_use]
     pub fn renumbered(&self, number: impl Fn(u32) -> u32) -> Monomial {
         let mut factors: Vec<u32> = self.factors.iter().map(|k| number(*k)).collect();
@@ -93,10 +93,10 @@ impl From<PauliSum> for ParametricSum {
 }
 
 impl ParametricSum {
-    /// The sum that a text says, for n qubits; `is_param` has the names that are parameters.
+    /// Parses a sum for n qubits; `is_param` tells which names are parameters.
     ///
     /// # Errors
-    /// As [`PauliSum::parse_on`]; also if a coefficient is no polynomial.
+    /// Those of [`PauliSum::parse_on`]; also if a coefficient is not a polynomial.
     pub fn parse_on(
         text: &str,
         n_qubits: usize,
@@ -105,11 +105,11 @@ impl ParametricSum {
         read::parametric(text, false, n_qubits, is_param)
     }
 
-    /// As [`ParametricSum::parse_on`], but a line that is complete is a term of its own, and `#`
-    /// begins a comment.
+    /// Parses a sum as [`ParametricSum::parse_on`] does, but a complete line is a term of its own,
+    /// and `#` begins a comment.
     ///
     /// # Errors
-    /// As [`ParametricSum::parse_on`]; columns count through all lines.
+    /// Those of [`ParametricSum::parse_on`]; columns count through all lines.
     pub fn parse_lines(
         text: &str,
         n_qubits: usize,
@@ -124,7 +124,7 @@ impl ParametricSum {
         &self.params
     }
 
-    /// The observable where the parameters have these values.
+    /// Returns the observable at these values of the parameters.
     ///
     /// # Errors
     /// [`ObservableError`] if a coefficient is not finite.
@@ -138,7 +138,7 @@ impl ParametricSum {
         )
     }
 
-    /// The same with values for some of its parameters, which are its parameters no more.
+    /// Substitutes values for some of its parameters, which it does not have any more then.
     ///
     /// ```
     /// use ketgrad_core::observable::ParametricSum;
@@ -158,7 +158,7 @@ impl ParametricSum {
         let open = |k: u32| values[k as usize].is_none();
         let left = self.params.iter().zip(values).filter(|(_, value)| value.is_none());
         let params: Vec<String> = left.map(|(name, _)| name.clone()).collect();
-        // The open ones before each.
+        // Number of open parameters before each.
         let number =
             |k: u32| values[..k as usize].iter().filter(|value| value.is_none()).count() as u32;
         let mut terms = Vec::with_capacity(self.terms.len());

@@ -1,7 +1,7 @@
-//! Reading observables: products and sums are multiplied out while they are read.
+//! Parser of observables: products and sums are multiplied out while they are read.
 //!
-//! A product is a sum of Pauli strings with complex coefficients, since `(0.5+0j)` is one; that
-//! they are real is checked where a term of the whole sum ends.
+//! A product is a sum of Pauli strings with complex coefficients, since `(0.5+0j)` is one; they are
+//! checked to be real at the end of a term of the whole sum.
 
 use num_complex::Complex;
 
@@ -11,20 +11,21 @@ use super::{
     text,
 };
 
-/// How deep parentheses may be nested.
+/// Maximum depth of nested parentheses.
 const MOST_NESTED: usize = 64;
 
-/// The most terms of a product of sums.
+/// Limit on the terms of a product of sums.
 const MOST_TERMS: usize = 1 << 20;
 
-/// An imaginary part below this part of a coefficient is the rounding of whoever computed it.
+/// An imaginary part below this part of a coefficient is the rounding error of the tool that
+/// computed it.
 const ROUNDING: f64 = 1e-13;
 
-/// What a term may begin with.
+/// Name of the tokens that a term may begin with, for messages.
 pub(super) const FACTOR: &str = "a number or a Pauli operator such as `Z0`";
 const OPERATOR: &str = "a Pauli operator such as `Z0`";
 
-/// Where operators come from in Python: `qml.Z(0)`, `cudaq.spin.z(0)`.
+/// Python modules that operators come from: `qml.Z(0)`, `cudaq.spin.z(0)`.
 const MODULES: [&str; 13] = [
     "qml",
     "pennylane",
@@ -44,7 +45,7 @@ const MODULES: [&str; 13] = [
 /// A sum of strings with numbers, as other tools write it.
 pub(super) type WeightedStrings = Vec<(Complex<f64>, PauliString)>;
 
-/// The sum that a text says; with `lines`, complete lines are terms and `#` begins a comment.
+/// Parses a sum; with `lines`, complete lines are terms and `#` begins a comment.
 pub(super) fn sum(
     text: &str,
     lines: bool,
@@ -56,7 +57,7 @@ pub(super) fn sum(
     Ok(PauliSum { terms })
 }
 
-/// The sum with parameters that a text says.
+/// Parses a sum with parameters.
 pub(super) fn parametric(
     text: &str,
     lines: bool,
@@ -70,7 +71,7 @@ pub(super) fn parametric(
     Ok(ParametricSum { params: reader.params, terms })
 }
 
-/// The string that a text says.
+/// Parses a string.
 pub(super) fn string(text: &str) -> Result<PauliString, ObservableError> {
     let mut reader = Reader::new(text);
     let mut string = PauliString::default();
@@ -109,7 +110,7 @@ pub(super) fn letter(c: char) -> Option<Option<Pauli>> {
     }
 }
 
-/// The product of strings on different qubits; else a qubit of both.
+/// Returns the product of strings on different qubits; else a qubit of both as an error.
 fn merge(a: &PauliString, b: &PauliString) -> Result<PauliString, usize> {
     let mut factors = [&a.factors[..], &b.factors].concat();
     factors.sort_unstable();
@@ -129,21 +130,21 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     }
 }
 
-/// What is done with each product of a sum, which begins at that byte.
+/// Callback for each product of a sum, with the byte at which it begins.
 type EachProduct<'f, 'a> =
     dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
 
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
-    /// Where what was read last ends.
+    /// End of the last token.
     end: usize,
     depth: usize,
     lines: bool,
     pub(super) n_qubits: Option<usize>,
     /// The number of letters of words, once it is known.
     pub(super) letters: Option<usize>,
-    /// Tells names of parameters, where there may be any.
+    /// Predicate for names of parameters, if they are allowed.
     pub(super) is_param: Option<&'a dyn Fn(&str) -> bool>,
     /// The parameters so far.
     pub(super) params: Vec<String>,
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
         Reader { text, at: 0, end: 0, depth: 0, lines: false, n_qubits, letters, is_param, params }
     }
 
-    /// Hands over each term of the whole text, whose coefficient is real.
+    /// Calls `each` with each term of the whole text, whose coefficient is real.
     fn all_terms(
         &mut self,
         mut each: impl FnMut(f64, Monomial, PauliString),
@@ -177,7 +178,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next character that is not a space, without taking it.
+    /// Returns the next character that is not a space, without consuming it.
     pub(super) fn peek(&mut self) -> Option<char> {
         loop {
             let rest = &self.text[self.at..];
@@ -190,13 +191,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a new line begins between what was read and what comes, where lines are terms.
+    /// Returns true if a new line begins between the last token and the next one, where lines are
+    /// terms.
     pub(super) fn is_new_line(&mut self) -> bool {
         self.peek();
         self.lines && self.depth == 0 && self.text[self.end..self.at].contains('\n')
     }
 
-    /// Takes a character if it comes next.
+    /// Consumes a character if it comes next.
     pub(super) fn accept(&mut self, c: char) -> bool {
         let is_next = self.peek() == Some(c);
         if is_next {
@@ -213,7 +215,7 @@ impl<'a> Reader<'a> {
         if self.accept(c) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    /// Takes so many bytes.
+    /// Consumes that many bytes.
     pub(super) fn take(&mut self, bytes: usize) -> &'a str {
         let start = self.at;
         self.at += bytes;
@@ -221,21 +223,21 @@ impl<'a> Reader<'a> {
         &self.text[start..self.at]
     }
 
-    /// Takes the longest text from here whose characters are accepted.
+    /// Consumes the longest text from here whose characters are accepted.
     pub(super) fn take_while(&mut self, accept: impl Fn(&str, char) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest.char_indices().find(|(i, c)| !accept(&rest[..*i], *c));
         self.take(end.map_or(rest.len(), |(i, _)| i))
     }
 
-    /// The name that comes next, without taking it.
+    /// Returns the name that comes next, without consuming it.
     pub(super) fn name(&mut self) -> &'a str {
         self.peek();
         let rest = &self.text[self.at..];
         &rest[..rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())]
     }
 
-    /// The name that comes next, once those of modules before it are taken.
+    /// Returns the name that comes next, after modules before it are consumed.
     pub(super) fn name_in_module(&mut self) -> &'a str {
         let mut name = self.name();
         while MODULES.contains(&name) && self.text[self.at + name.len()..].starts_with('.') {
@@ -257,7 +259,7 @@ impl<'a> Reader<'a> {
         self.error(self.at, Problem::Unexpected { expected, found })
     }
 
-    /// Hands each product of a sum, with its sign and where it begins, to `each`.
+    /// Calls `each` with each product of a sum, its sign and its beginning.
     fn sum(&mut self, each: &mut EachProduct<'_, 'a>) -> Result<(), ObservableError> {
         let mut is_first = true;
         loop {
@@ -286,7 +288,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A sum within something, up to what closes it.
+    /// Parses a nested sum, up to the closing character.
     pub(super) fn inner_sum(&mut self) -> Result<Vec<Term>, ObservableError> {
         if self.depth == MOST_NESTED {
             return Err(self.error(self.at, Problem::TooDeep { limit: MOST_NESTED }));
@@ -420,7 +422,7 @@ impl<'a> Reader<'a> {
         Ok(Complex::from(value))
     }
 
-    /// What a name stands for: `pi`, an operator with its qubit, or a word of operators.
+    /// Parses a name: `pi`, an operator with its qubit, or a word of operators.
     pub(super) fn word(&mut self) -> Result<(Complex<f64>, PauliString), ObservableError> {
         self.word_or(OPERATOR)
     }

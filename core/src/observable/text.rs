@@ -48,7 +48,7 @@ impl FromStr for PauliSum {
 }
 
 impl PauliSum {
-    /// The sum that a text says, for n qubits.
+    /// Parses a sum for n qubits.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -60,14 +60,14 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableError`] if the text is no observable, acts on other qubits, or has words of
+    /// [`ObservableError`] if the text is not an observable, acts on other qubits, or has words of
     /// another number of letters.
     pub fn parse_on(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
         read::sum(text, false, Some(n_qubits))
     }
 
-    /// As [`PauliSum::parse_on`], but a line that is complete is a term of its own, and `#` begins
-    /// a comment.
+    /// Parses a sum as [`PauliSum::parse_on`] does, but a complete line is a term of its own, and
+    /// `#` begins a comment.
     ///
     /// ```
     /// use ketgrad_core::observable::PauliSum;
@@ -77,7 +77,7 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// As [`PauliSum::parse_on`]; columns count through all lines.
+    /// Those of [`PauliSum::parse_on`]; columns count through all lines.
     pub fn parse_lines(text: &str, n_qubits: usize) -> Result<PauliSum, ObservableError> {
         read::sum(text, true, Some(n_qubits))
     }
@@ -86,7 +86,7 @@ impl PauliSum {
 impl FromStr for PauliString {
     type Err = ObservableError;
 
-    /// As a term of a sum is written, without a coefficient: `X0 Y2`, or `I`.
+    /// Parses a string in the form of a term of a sum without a coefficient: `X0 Y2`, or `I`.
     fn from_str(text: &str) -> Result<PauliString, ObservableError> {
         read::string(text)
     }

@@ -1,4 +1,4 @@
-//! From angles to numbers of a ring.
+//! Bindings: from angles to numbers of a ring.
 
 use num_complex::Complex;
 use smallvec::SmallVec;
@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 use super::{Angle, ParamId, Q, angle::within_turns, large::sin_cos_of_sum};
 use crate::scalar::{Real, Ring, Scalar};
 
-/// How far a sum of probabilities may be beyond 0 and 1, which numbers round to 1e-7 or, else, to
-/// 1e-16.
+/// Tolerances of a sum of probabilities below 0 and above 1, for numbers that are rounded to 1e-7
+/// and to 1e-16.
 const ROUNDING: [f64; 2] = [1e-6, 1e-12];
 
-/// Why an angle has no number.
+/// Error of a binding: the reason why an angle has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
@@ -26,7 +26,7 @@ pub enum BindError {
         /// The angle.
         angle: Angle,
     },
-    /// The angle stands for a probability, and is none.
+    /// The angle is used as a probability, and is not one.
     #[error("the probability {angle} is {value}, which is not between 0 and 1")]
     NoProbability {
         /// The probability.
@@ -45,7 +45,7 @@ pub enum BindError {
     /// The ring holds no `e^{i angle}` for this angle.
     #[error("{ring} holds no exp(i*({angle}))")]
     NotInRing {
-        /// The ring, for people.
+        /// Name of the ring, for messages.
         ring: &'static str,
         /// The angle.
         angle: Angle,
@@ -53,30 +53,30 @@ pub enum BindError {
     /// The ring does not hold an entry of a given matrix.
     #[error("{ring} does not hold the number {number}")]
     NumberNotInRing {
-        /// The ring, for people.
+        /// Name of the ring, for messages.
         ring: &'static str,
         /// The entry.
         number: Complex<f64>,
     },
 }
 
-/// Answers with the constants that gates are made of.
+/// Source of the constants that gates are made of.
 ///
-/// A ring that can represent `e^{i angle}`, 1/2 and 1/sqrt(2) can run every gate of the table. What
-/// holds the values of the parameters (numbers, symbols, a point of a finite field) is the
-/// binding's own business.
+/// A ring that can represent `e^{i angle}`, 1/2 and 1/sqrt(2) can run every gate of the table. The
+/// binding decides where the values of the parameters (numbers, symbols, a point of a finite field)
+/// come from.
 pub trait Binding<R: Ring> {
     /// `e^{i angle}`, exact for multiples of pi/4.
     ///
     /// # Errors
     /// [`BindError`] if a parameter has no value or the ring holds no such number.
     fn cis(&self, angle: &Angle) -> Result<R, BindError>;
-    /// `e^{i s}` for four sums of the angles with these numbers. A ring of rounded numbers
-    /// multiplies factors: a sum of a large angle and a small one would lose digits of the small
-    /// one, and a matrix of such entries not be unitary.
+    /// Returns `e^{i s}` for four sums of the angles, which are given by their indices. A ring of
+    /// rounded numbers multiplies factors: a sum of a large angle and a small one would lose digits
+    /// of the small one, and a matrix of such entries would not be unitary.
     ///
     /// # Errors
-    /// As [`Binding::cis`].
+    /// Those of [`Binding::cis`].
     fn cis_of_sums(&self, angles: &[&Angle], sums: [&[usize]; 4]) -> Result<[R; 4], BindError> {
         let one =
             |sum: &[usize]| self.cis(&sum.iter().fold(Angle::zero(), |sum, &k| sum + angles[k]));
@@ -96,19 +96,19 @@ pub trait Binding<R: Ring> {
     /// `cos(angle)`.
     ///
     /// # Errors
-    /// As [`Binding::cis`].
+    /// Those of [`Binding::cis`].
     fn cos(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? + self.cis(&-angle.clone())?) * self.half())
     }
     /// `i sin(angle)`.
     ///
     /// # Errors
-    /// As [`Binding::cis`].
+    /// Those of [`Binding::cis`].
     fn i_sin(&self, angle: &Angle) -> Result<R, BindError> {
         Ok((self.cis(angle)? - self.cis(&-angle.clone())?) * self.half())
     }
-    /// The angle itself, in radians, as a probability: 0 or 1 where rounding put it a little
-    /// beyond. A symbol may be any.
+    /// Returns the angle itself, in radians, as a probability: clamped to 0 or 1 if rounding put it
+    /// a little beyond. A symbol is not checked.
     ///
     /// # Errors
     /// [`BindError`] if it has no value, is not between 0 and 1 (to 1e-12; in single precision to
@@ -116,7 +116,7 @@ pub trait Binding<R: Ring> {
     fn probability(&self, p: &Angle) -> Result<R, BindError> {
         Err(BindError::NoReals { angle: p.clone() })
     }
-    /// The square root of a number that is no angle and not negative.
+    /// Returns the square root of a number that is not an angle and not negative.
     ///
     /// # Errors
     /// [`BindError::NoReals`] if the ring holds no real numbers.
@@ -126,20 +126,20 @@ pub trait Binding<R: Ring> {
     /// Both at once: `(cos(angle), i sin(angle))`.
     ///
     /// # Errors
-    /// As [`Binding::cis`].
+    /// Those of [`Binding::cis`].
     fn cos_i_sin(&self, angle: &Angle) -> Result<(R, R), BindError> {
         Ok((self.cos(angle)?, self.i_sin(angle)?))
     }
     /// The imaginary unit.
     ///
     /// # Errors
-    /// As [`Binding::cis`].
+    /// Those of [`Binding::cis`].
     fn i(&self) -> Result<R, BindError> {
         self.cis(&Angle::pi(1, 2))
     }
 }
 
-/// The values of a circuit's parameters, by id: floats, duals, uncertain numbers or symbols. Binds
+/// Values of a circuit's parameters, by id: floats, duals, uncertain numbers or symbols. Binds
 /// gates over `Complex<T>`.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a, T>(pub &'a [T]);
@@ -153,7 +153,7 @@ impl<T: Real> Values<'_, T> {
         self.sum(angle, angle.pi_part())
     }
 
-    /// An angle with another multiple of pi.
+    /// Returns the value of an angle with another multiple of pi.
     fn sum(&self, angle: &Angle, pi: Q) -> Result<T, BindError> {
         let mut sum = T::pi() * T::from_ratio(pi);
         if angle.radian_part() != 0.0 {
@@ -187,7 +187,7 @@ impl<T: Real> Values<'_, T> {
                 let sum = self.sum(angle, pi)?;
                 let fraction = |q: Q| [*q.numer() as f64, *q.denom() as f64];
                 let (one, radians) = (T::one(), angle.radian_part());
-                // Each parameter has a value: there is a sum.
+                // Each parameter has a value, so the sum is defined.
                 let terms = angle
                     .terms()
                     .iter()
@@ -260,7 +260,8 @@ impl<T: Real> Binding<Complex<T>> for Values<'_, T> {
             Some(x) if !(-rounding..=1.0 + rounding).contains(&x) => {
                 Err(BindError::NoProbability { angle: p.clone(), value: x })
             }
-            // What rounding put beyond an end, which no root may meet, is that end.
+            // A value that rounding put beyond an end, which no root may meet, is clamped to that
+            // end.
             Some(x) => Ok(Complex::from_real(value + T::lit(x.clamp(0.0, 1.0) - x))),
             None => Ok(Complex::from_real(value)),
         }

@@ -1,9 +1,9 @@
-//! Decimals as they are written: the fraction that a float says, and the multiple of pi that it may
-//! be.
+//! Decimals as they are written: the fraction that a float stands for, and the multiple of pi that
+//! it may be.
 //!
-//! A float stands for the shortest decimal that reads back the same. If that has few digits,
-//! somebody wrote the number, and it is that fraction. If it has many, it is some real number
-//! rounded, and nobody knows which.
+//! A float is read as the shortest decimal that reads back the same. If that has few digits, it was
+//! written by hand, and it is that fraction. If it has many, it is some real number rounded, and
+//! the exact number is not known.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -12,15 +12,16 @@ use num_traits::ToPrimitive;
 
 use super::{Angle, rounding::UNIT};
 
-/// The most digits of a decimal that is taken for the fraction that it says.
+/// Limit on the digits of a decimal that is taken for the fraction that it says.
 pub const SHORT_DECIMAL: usize = 12;
-/// The largest power of ten above or below the line.
+/// Largest power of ten in the numerator or the denominator.
 const MAX_PLACES: u32 = 30;
-/// Digits from which a decimal may be a rounded multiple of pi.
+/// Significance threshold: number of digits from which on a decimal may be a rounded multiple of
+/// pi.
 const TELLING: usize = 6;
-/// Below it all whole numbers are floats.
+/// Size below which all whole numbers are floats.
 pub(crate) const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
-/// Denominators of pi that are looked for.
+/// Limit on the denominators of multiples of pi.
 const DENOMINATORS: i64 = 64;
 
 /// A finite number `± digits 10^exponent`.
@@ -38,7 +39,7 @@ const DENOMINATORS: i64 = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decimal {
     value: f64,
-    /// At most 17 digits, without zeros at the end, with the sign.
+    /// At most 17 digits, without trailing zeros, with the sign.
     digits: i64,
     n_digits: usize,
     exponent: i32,
@@ -72,15 +73,16 @@ impl Decimal {
         10f64.powi(self.exponent)
     }
 
-    /// Whether it has so few digits that it is taken for the fraction that it says:
+    /// Returns true if it has so few digits that it is taken for the fraction that it says:
     /// [`SHORT_DECIMAL`] at most.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.n_digits <= SHORT_DECIMAL
     }
 
-    /// How far the number that was meant may be from the float: what the last of many digits leaves
-    /// open; of few digits, what the float does.
+    /// Returns the rounding bound: the largest distance of the number that was meant from the
+    /// float. For a long decimal it is half a unit in the last place; for a short one, the rounding
+    /// error of the float.
     #[must_use]
     pub fn doubt(&self) -> f64 {
         if !self.is_short() {
@@ -103,7 +105,8 @@ impl Decimal {
         }
     }
 
-    /// The multiple of pi with a small denominator that the number is to all its digits; 0 is none.
+    /// Returns the multiple of pi with a small denominator that the number equals to all its
+    /// digits; 0 is none.
     #[must_use]
     pub fn multiple_of_pi(&self) -> Option<Angle> {
         if self.n_digits < TELLING || self.value.abs() > 1e3 {
@@ -115,7 +118,7 @@ impl Decimal {
             let n = (turns * d.to_f64()?).round().to_i64()?;
             let angle = Angle::pi(n, d);
             let off = (angle.constant()? - self.value).abs();
-            // A large denominator needs more digits to be told.
+            // A large denominator needs more digits to be significant.
             let telling = d <= DENOMINATORS || self.n_digits > SHORT_DECIMAL;
             (n != 0 && off <= near && telling).then_some(angle)
         })

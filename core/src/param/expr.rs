@@ -1,14 +1,14 @@
-//! General parameter expressions: a postfix table with evaluation and printing, nothing more.
+//! General parameter expressions in postfix order, with evaluation and printing, nothing more.
 //!
 //! `sin(theta) * phi` is `[Angle(theta), Call(Sin), Angle(phi), Mul]`. Derivatives and
-//! simplification belong to the programs such a table lowers to.
+//! simplification belong to the programs that such an expression is lowered to.
 
 use std::fmt::Write;
 
 use super::{Angle, BindError, ParamId, Values};
 use crate::scalar::Real;
 
-/// The functions of OpenQASM's expressions that are smooth in their argument.
+/// Elementary functions of OpenQASM's expressions that are smooth in their argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names say it")]
@@ -82,7 +82,7 @@ impl Function {
     }
 }
 
-/// One step of a postfix table.
+/// Step of an expression in postfix order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {

@@ -8,12 +8,12 @@ use num_traits::ToPrimitive;
 
 use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step, reciprocal};
 
-/// The largest exponent of a power that is a product.
+/// Largest exponent of a power that is computed as a product.
 const PRODUCT_POWER: i64 = 64;
 
 impl ParamExpr {
-    /// The angle that an expression without parameters is. What is rounded on the way has a
-    /// [slack](Angle::slack).
+    /// Returns the angle of an expression without parameters. Its [slack](Angle::slack) bounds the
+    /// errors of roundings on the way.
     pub(crate) fn folded(&self) -> Angle {
         let mut stack: Vec<Angle> = Vec::new();
         for step in self.steps() {
@@ -44,7 +44,7 @@ impl ParamExpr {
     }
 }
 
-/// The fraction that an angle is, if it is a short decimal.
+/// Returns the fraction that an angle is, if it is a short decimal.
 fn fraction(x: &Angle) -> Option<Q> {
     let plain = x.is_constant() && *x.pi_part().numer() == 0 && x.slack() == 0.0;
     let decimal = Decimal::new(x.radian_part()).filter(|d| plain && d.is_short())?;

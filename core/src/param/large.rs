@@ -1,24 +1,24 @@
-//! Sines and cosines of sums of angles of which some are large.
+//! Sines and cosines of sums of angles, some of which are large.
 //!
 //! A sum `a pi + b + sum_k q_k theta_k` in floats is off by half a unit in its last place, `1e-10`
-//! at `1e6` and whole turns at `1e17`, so that a shift by pi/2 is lost there and `3 theta` another
-//! angle. The sine and the cosine of each term are known to all digits, as a term is two floats:
-//! what their product turns beyond the rounded sum is made up for. A third is two floats only up to
-//! 1e-32 of itself.
+//! at `1e6` and whole turns at `1e17`, so that a shift by pi/2 is lost there and `3 theta` is
+//! another angle. The sine and the cosine of each term are exact to all digits, since a term is a
+//! sum of two floats; the product of the terms' rotations corrects that of the rounded sum. A third
+//! is two floats only up to 1e-32 of itself.
 
 use num_complex::Complex;
 
 use crate::scalar::Real;
 
-/// Sums below are good to their last digits as they are.
+/// Size below which sums are accurate to their last digit.
 const LARGE: f64 = 1024.0;
 
-/// What pi is more than its float.
+/// Difference between pi and its nearest float.
 const REST_OF_PI: f64 = 1.224_646_799_147_353_2e-16;
 
-/// Sine and cosine of a sum, given in numbers and as its terms `(n, d, x)`, which stand for
-/// `n x / d`, without the multiple `n / d` of pi. Numbers without a float of their own are taken as
-/// they are.
+/// Returns the sine and cosine of a sum, given in numbers and as its terms `(n, d, x)`, each of
+/// which is `n x / d`, without the multiple `n / d` of pi. Numbers without a float of their own are
+/// taken as they are.
 pub(crate) fn sin_cos_of_sum<'a, T: Real + 'a>(
     sum: &T,
     pi: [f64; 2],
@@ -41,7 +41,7 @@ pub(crate) fn sin_cos_of_sum<'a, T: Real + 'a>(
 
 /// `e^{i (high + low)}`
 fn cis([high, low]: [f64; 2]) -> Complex<f64> {
-    // The same on every machine, as all of the crate's.
+    // Bit-identical on every machine, as everything in this crate is.
     let turn = |x: f64| {
         let (sin, cos) = Real::sin_cos(&x);
         Complex::new(cos, sin)
@@ -49,13 +49,13 @@ fn cis([high, low]: [f64; 2]) -> Complex<f64> {
     if low == 0.0 { turn(high) } else { turn(high) * turn(low) }
 }
 
-/// A product, and what rounding takes of it.
+/// Returns a product as the rounded value and its rounding error.
 fn product(a: f64, b: f64) -> [f64; 2] {
     let high = a * b;
     [high, a.mul_add(b, -high)]
 }
 
-/// A quotient, and what rounding takes of it.
+/// Returns a quotient as the rounded value and its rounding error.
 fn quotient([high, low]: [f64; 2], d: f64) -> [f64; 2] {
     let first = high / d;
     [first, ((-first).mul_add(d, high) + low) / d]

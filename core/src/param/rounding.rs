@@ -1,13 +1,13 @@
-//! Numbers with a bound of what rounding did to them: a running analysis of errors.
+//! Numbers with a rounding bound: a running error analysis.
 //!
-//! Each operation adds half a unit in the last place of its result to what the errors of its
-//! operands do. Where a function is monotonic that is read off the ends of the interval, so that it
+//! Each operation adds half a unit in the last place of its result to the propagated errors of its
+//! operands. For a monotonic function these follow from the ends of the interval, so that the bound
 //! holds near poles and kinks too:
 //!
 //! ```text
 //! |x y - X Y| <= |x| dy + |y| dx + dx dy         |f(x) - f(X)| <= max |f(x +- dx) - f(x)|
 //! ```
-//! An operation costs a few of `f64`.
+//! An operation costs a few of those on `f64`.
 
 use std::f64::consts::PI;
 
@@ -15,10 +15,10 @@ use super::{Angle, Decimal, Function, ParamExpr, Step, angle::q_to_f64};
 
 /// Half a unit in the last place of 1.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
-/// Functions of the standard library are right to a unit or two in the last place.
+/// Error of functions of the standard library: a unit or two in the last place.
 const OF_FUNCTIONS: f64 = 4.0 * UNIT;
 
-/// A float, and how far the number that is meant may be from it.
+/// Float with a bound of its distance from the exact number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rounded {
     pub(crate) value: f64,
@@ -30,7 +30,7 @@ impl Rounded {
         Rounded { value, error: 0.0 }
     }
 
-    /// What a float stands for that was written as a decimal.
+    /// Returns the number that is meant by a float that was written as a decimal.
     pub(crate) fn decimal(value: f64) -> Rounded {
         Rounded {
             value,
@@ -95,7 +95,7 @@ impl Rounded {
         stack.pop().unwrap_or(Rounded::exact(0.0))
     }
 
-    /// The angle of so many radians.
+    /// Returns the angle of that many radians.
     pub(crate) fn into_angle(self) -> Angle {
         if self.error == 0.0 {
             Angle::rad(self.value)
@@ -104,7 +104,7 @@ impl Rounded {
         }
     }
 
-    /// The same number, farther from what is meant. What is not known at all is infinitely far.
+    /// Returns the number with a larger error. The error of a NaN is infinite.
     pub(crate) fn off(self, more: f64) -> Rounded {
         let error = self.error + more;
         Rounded { error: if error.is_nan() { f64::INFINITY } else { error }, ..self }
@@ -141,11 +141,11 @@ impl Rounded {
         Rounded { value, error }.off(UNIT * value.abs())
     }
 
-    /// What is left of a division with a whole quotient, with the sign of `self`.
+    /// Returns the remainder of the truncated division, with the sign of `self`.
     pub(crate) fn remainder(self, divisor: Rounded) -> Rounded {
         let (value, size) = (self.value % divisor.value, divisor.value.abs());
         let off = self.error + part((self.value / divisor.value).trunc(), divisor.error);
-        // Beside a jump the remainder may be anything below the divisor.
+        // Next to a jump the remainder may be anything below the divisor.
         let beside = off > 0.0 && (value.abs() <= off || size - value.abs() <= off);
         Rounded { value, error: 0.0 }.off(if beside { size + off } else { off })
     }
@@ -172,7 +172,7 @@ impl Rounded {
         };
         let error = match function {
             Function::Sin | Function::Cos => self.error,
-            // Of one sign, a cosine has no zero between.
+            // If both ends have one sign, the cosine has no zero between them.
             Function::Tan => {
                 let [below, above] = self.ends().map(f64::cos);
                 let between = self.error < 1.0 && below * above > 0.0;
@@ -188,7 +188,7 @@ impl Rounded {
     }
 }
 
-/// Whether a function of a float is one, for a reason that everybody knows.
+/// Returns true if the float is the exact value of the function, by a well-known identity.
 fn is_exact(function: Function, x: f64, value: f64) -> bool {
     match function {
         Function::Sin
@@ -202,12 +202,12 @@ fn is_exact(function: Function, x: f64, value: f64) -> bool {
     }
 }
 
-/// Nothing times infinitely much is nothing.
+/// Zero times infinity is zero here.
 fn part(size: f64, error: f64) -> f64 {
     if size == 0.0 || error == 0.0 { 0.0 } else { size.abs() * error }
 }
 
-/// What is no number is infinitely far.
+/// Returns the distance of two floats; a NaN is infinitely far from any.
 fn distance(x: f64, y: f64) -> f64 {
     let distance = (x - y).abs();
     if distance.is_nan() { f64::INFINITY } else { distance }

@@ -15,11 +15,11 @@ pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
     formula(condition, bits).0
 }
 
-/// The most conditions that are written one within the other.
+/// Limit on the depth of nested conditions.
 const NESTED: usize = 4;
 
-/// The conditions of `if`s, one within the other, that together are this one: a few that all have
-/// to hold are nested, since not all readers of OpenQASM 3 know `&&`.
+/// Returns the conditions of nested `if`s that are this one together: a few that all have to hold
+/// are nested, since not all readers of OpenQASM 3 know `&&`.
 pub(crate) fn nested(condition: &Condition, bits: &Bits) -> Vec<String> {
     let all = match condition {
         Condition::All(list) => list.iter().map(|c| formula(c, bits)).collect(),
@@ -34,7 +34,7 @@ pub(crate) fn nested(condition: &Condition, bits: &Bits) -> Vec<String> {
     if few { all.into_iter().map(|part| part.0).collect() } else { vec![qasm3(condition, bits)] }
 }
 
-/// How tightly a text binds.
+/// Precedence levels of texts.
 const OR: u8 = 0;
 const AND: u8 = 1;
 const COMPARE: u8 = 2;
@@ -74,7 +74,7 @@ fn join(mut parts: Vec<(String, u8)>, and: bool) -> (String, u8) {
     (parts.into_iter().map(wrap).collect::<Vec<_>>().join(sign), binds)
 }
 
-/// The register that consists of these bits in this order.
+/// Returns the register that consists of these bits in this order.
 fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
     let (first, size, name) = bits.register(*which.first()?)?;
     let same =
@@ -82,7 +82,7 @@ fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
     same.then_some(name)
 }
 
-/// Each bit as the value has it.
+/// Returns the formulas that each bit is that of the value.
 fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     let literal =
@@ -90,7 +90,7 @@ fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
     which.iter().enumerate().map(literal).collect()
 }
 
-/// A comparison bit by bit, the most significant one first.
+/// Returns a comparison bit by bit, the most significant one first.
 fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) -> (String, u8) {
     let constant = |holds: bool| (if holds { "true" } else { "false" }.to_owned(), ATOM);
     let literal = |bit: u32, value: bool| formula(&Condition::Bit { bit, value }, bits);
@@ -181,7 +181,7 @@ pub(super) fn qasm2(condition: &Condition, bits: &Bits) -> Option<String> {
     Some(format!("{name} == {}", number(&values)))
 }
 
-/// Collects the bits that a condition fixes; false if it says anything else.
+/// Collects the bits that a condition fixes; returns false if it requires anything else.
 fn fix(condition: &Condition, fixed: &mut BTreeMap<u32, bool>) -> bool {
     let mut set = |bit: u32, value: bool| *fixed.entry(bit).or_insert(value) == value;
     match condition {

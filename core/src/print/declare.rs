@@ -11,9 +11,9 @@ use super::{
 };
 use crate::circuit::Circuit;
 
-/// The declarations of the inputs, and the name of each.
+/// Returns the declarations of the inputs, and the name of each.
 pub(super) fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>) {
-    // Arrays: how many elements there are, and one more than the highest index.
+    // Arrays: the number of elements, and one more than the highest index.
     let mut arrays: HashMap<&str, (usize, usize)> = HashMap::new();
     for (array, index) in circuit.inputs().filter_map(element) {
         let entry = arrays.entry(array).or_default();
@@ -50,8 +50,8 @@ pub(super) fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, V
     (text, given)
 }
 
-/// The declarations of classical registers with these names. Hidden ones are no outputs, and not
-/// there if nothing reads them.
+/// Returns the declarations of classical registers with these names. Hidden ones are not outputs,
+/// and are left out if nothing reads them.
 pub(super) fn declare_registers(
     circuit: &Circuit,
     names: &[(String, usize)],

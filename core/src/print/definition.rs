@@ -1,4 +1,4 @@
-//! Gates that the standard files lack, from gates that they have.
+//! Definitions of gates that the standard files lack, by gates that they have.
 //!
 //! One circuit per gate, equal to its matrix with the phase, since a `ctrl @` or a control shows
 //! the phase. The printers write it as a `gate` definition, and the lowering adds controls to its
@@ -11,9 +11,9 @@ use crate::{
     param::{Angle, Q},
 };
 
-/// A circuit equal to a gate, phase included, from gates of `stdgates.inc` and earlier definitions.
-/// Its inputs are the gate's parameters, its qubits the targets in order. `None` for a gate that is
-/// not defined by others.
+/// Returns a circuit equal to a gate, phase included, of gates of `stdgates.inc` and earlier
+/// definitions. Its inputs are the gate's parameters, its qubits the targets in order. Returns
+/// `None` for a gate that is not defined by others.
 ///
 /// # Errors
 /// [`CircuitError`] does not occur; it is the type of every method that appends gates.
@@ -54,9 +54,8 @@ pub(super) struct Formals {
 }
 
 impl Formals {
-    /// Short ones: a parameter's own where it is the only one, else `p0`, `p1`, … since some
-    /// readers of OpenQASM 3 give values in the order of the alphabet; `q0`, `q1`, … for the
-    /// qubits.
+    /// Returns short names: a parameter's own if it is the only one, else `p0`, `p1`, … since some
+    /// readers of OpenQASM 3 assign values in alphabetical order; `q0`, `q1`, … for the qubits.
     pub(super) fn usual(body: &Circuit) -> Formals {
         let params = match body.params() {
             [only] => vec![only.name.clone()],
@@ -65,9 +64,9 @@ impl Formals {
         Formals { params, qubits: (0..body.n_qubits()).map(|i| format!("q{i}")).collect() }
     }
 
-    /// Those that the source gives, made such as the language takes. For readers that go by the
-    /// alphabet, parameters that are not in its order get their numbers before them: `p0_theta`,
-    /// `p1_phi`.
+    /// Returns the parameters and qubits of the source, made valid names of the language. For
+    /// readers that sort by name, parameters that are not in alphabetical order get their numbers
+    /// as a prefix: `p0_theta`, `p1_phi`.
     pub(super) fn own(body: &Circuit, names: &mut Names, for_alphabet: bool) -> Formals {
         let wanted: Vec<&str> =
             body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();

@@ -1,5 +1,5 @@
-//! Gates under controls, out of the gates of OpenQASM 2, which knows no controls but those in a
-//! name.
+//! Lowering of gates under controls to the gates of OpenQASM 2, which has no controls except for
+//! those in a name.
 //!
 //! ```text
 //!  C^n P(t):   ──●─────●─────────●──        rotations and phases have roots: every control
@@ -13,7 +13,7 @@
 //! - A gate on more qubits is its [`definition`] (or its synthesis) with controls on every gate,
 //!   but for gates at both ends that undo each other.
 //!
-//! Equal to the original with its phase, but where that is a phase of the whole state, which is
+//! The result equals the original with its phase, except for a phase of the whole state, which is
 //! dropped. n controls on one qubit cost O(n^2) gates, and no further qubits.
 //!
 //! Source: Barenco et al., "Elementary gates for quantum computation" (1995), lemmas 7.2, 7.4, 7.5.
@@ -29,24 +29,23 @@ use crate::{
     param::{Angle, Q},
 };
 
-/// The gates of `qelib1.inc` as everybody has it, by their name in this library. Files may take no
-/// others for granted.
+/// Gates of the common `qelib1.inc`, by their name in this library. Files must not rely on others.
 const QELIB1: &[&str] = &[
     "id", "x", "y", "z", "h", "s", "sdg", "t", "tdg", "sx", "sxdg", "rx", "ry", "rz", "p", "u2",
     "u3", "cx", "cy", "cz", "ch", "csx", "cp", "crx", "cry", "crz", "cu", "swap", "rxx", "rzz",
     "ccx", "cswap", "c3x", "c3sx", "c4x", "rccx",
 ];
 
-/// The name of a gate under so many controls of value 1 in `qelib1.inc`.
+/// Returns the name of a gate under that many controls of value 1 in `qelib1.inc`.
 pub(super) fn qelib1(kind: GateKind, n_controls: usize) -> Option<&'static str> {
     let named =
         |g: &&NamedGate| g.kind == kind && g.n_controls == n_controls && QELIB1.contains(&g.name);
     NAMED_GATES.iter().find(named).and_then(|g| g.qasm2.first().copied())
 }
 
-/// The circuit in gates of `qelib1.inc`, gates without controls that have a [`definition`], and
-/// unitaries without controls on two qubits or more. Equal up to a phase of the whole state.
-/// Conditions are kept; all gates of one instruction have its condition.
+/// Returns the circuit in gates of `qelib1.inc`, gates without controls that have a [`definition`],
+/// and unitaries without controls on two qubits or more. It is equal up to a phase of the whole
+/// state. Conditions are kept; all gates of one instruction have its condition.
 ///
 /// # Errors
 /// [`PrintError::UnitaryTooLarge`].
@@ -118,7 +117,7 @@ impl Lowering {
         }
     }
 
-    /// Gates on the qubits `targets`, each under `controls`.
+    /// Adds gates on the qubits `targets`, each under `controls`.
     fn body(
         &mut self,
         body: &[Instruction],
@@ -142,7 +141,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// A gate where all of `controls` are 1.
+    /// Adds a gate where all of `controls` are 1.
     fn gate(&mut self, gate: &Gate, controls: &[u32], targets: &[u32]) -> Result<(), PrintError> {
         let kind = gate.kind();
         if qelib1(kind, controls.len()).is_some() {
@@ -180,7 +179,7 @@ impl Lowering {
         }
     }
 
-    /// A one-qubit gate that has no name with so many controls.
+    /// Lowers a one-qubit gate that has no name with that many controls.
     fn one_qubit(&mut self, gate: &Gate, controls: &[u32], t: u32) -> Result<(), PrintError> {
         let half = |a: &Angle| a.clone() * Q::new_raw(1, 2);
         let turn =
@@ -306,8 +305,8 @@ impl Lowering {
         }
     }
 
-    /// X on `t` where all of `controls` are 1. Qubits in `idle` take no part and have any state;
-    /// they get it back.
+    /// Adds X on `t` where all of `controls` are 1. Qubits in `idle` are dirty ancillas: they may
+    /// have any state, and it is restored.
     fn mcx(&mut self, controls: &[u32], t: u32, idle: &[u32]) -> Result<(), PrintError> {
         let m = controls.len();
         if qelib1(GateKind::X, m).is_some() {
@@ -350,7 +349,7 @@ impl Lowering {
     }
 }
 
-/// The sum of some angles, unless a large one takes digits from a small one.
+/// Returns the sum of some angles, unless a small one loses digits in it.
 fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
     const PRECISE: f64 = 1e-12;
     let sum = angles.iter().fold(Angle::zero(), |sum, &angle| sum + angle);
@@ -358,13 +357,13 @@ fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
     (sum.slack() <= before + PRECISE).then_some(sum)
 }
 
-/// Whether `b` undoes `a`.
+/// Returns true if `b` undoes `a`.
 fn undo(a: &Instruction, b: &Instruction) -> bool {
     let inverse = matches!((&a.operation, &b.operation), (Operation::Gate(a), Operation::Gate(b)) if a.dagger() == *b);
     inverse && a.targets == b.targets && a.controls == b.controls
 }
 
-/// An instruction of a definition, with the angles that its gate was given.
+/// Returns an instruction of a definition, with the given angles substituted.
 fn substituted(instruction: &Instruction, angles: &[Angle]) -> Instruction {
     let mut out = instruction.clone();
     if let Operation::Gate(gate) = &mut out.operation {

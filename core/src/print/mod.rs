@@ -19,22 +19,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What a language lacks is written with what it has:
+//! Constructs that a language lacks are expressed in others:
 //! - gates outside the standard files as a `gate` definition, once ([`definition`]);
 //! - unitary matrices as a `gate` definition too ([`synthesize`]);
 //! - rotations about Pauli strings as gates between two changes of basis ([`Circuit::decomposed`]);
 //! - in OpenQASM 2, controls beyond the named gates by more gates, without further qubits;
-//! - names that a language does not take with `_` for foreign letters and a number behind.
+//! - names that a language does not take with `_` for foreign letters and a number appended.
 //!
 //! Gates that the source of the circuit defines are defined and called under their names, with
-//! those of their parameters and qubits; [`Circuit::expanded`] puts in what is in them.
+//! those of their parameters and qubits; [`Circuit::expanded`] inlines them.
 //!
-//! Hidden registers are those that are no `output` in OpenQASM 3, where there are others; a result
+//! Hidden registers are those that are not an `output` in OpenQASM 3, if there are others; a result
 //! that goes to a hidden bit and is never read is a bare `measure q[0];` there, and OpenQASM 2 has
-//! no words for it.
+//! no syntax for it.
 //!
 //! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon
-//! Braket and [`parse`](crate::qasm::parse) read it; a reading that may be wrong is one of our own,
+//! Braket and [`parse`](crate::qasm::parse) read it; a readout error is a pragma of this library,
 //! `#pragma ketgrad misread(p0, p1) c[0]`. OpenQASM 2 has none.
 //!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
@@ -78,7 +78,7 @@ use crate::{
 /// Unitaries on more qubits are not printed: 4^k gates take O(8^k) time to find.
 pub const MAX_UNITARY_QUBITS: usize = 8;
 
-/// Why a circuit has no text in a language.
+/// Error of printing: the reason why a circuit has no text in a language.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrintError {
@@ -94,7 +94,7 @@ pub enum PrintError {
         /// Their names.
         names: Vec<String>,
     },
-    /// A condition that OpenQASM 2 cannot say.
+    /// A condition that OpenQASM 2 cannot express.
     #[error(
         "OpenQASM 2 only has conditions that fix all bits of one register, such as `if (c == 3)`; this is not one: {condition}"
     )]
@@ -149,7 +149,7 @@ pub enum PrintError {
         /// The gate.
         gate: &'static str,
     },
-    /// A parameter or gate that does not go together with the circuit.
+    /// A parameter or gate that does not belong to the circuit.
     #[error(transparent)]
     Circuit(#[from] CircuitError),
 }
@@ -170,7 +170,7 @@ fn check_unitary_size(matrix: &Matrix<Complex<f64>>) -> Result<(), PrintError> {
 
 /// The names of the elements of registers, of bits or of qubits, in order: `c[0]`, `c[1]`, `d[0]`.
 pub(crate) struct Bits<'a> {
-    /// Where each register starts, its size and its name; empty ones left out.
+    /// Start of each register, its size and its name; empty ones are left out.
     registers: Vec<(usize, usize, &'a str)>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The same, where the only element of a register has its name.
+    /// Returns the name of an element, which is that of its register if it is the only one.
     fn short_name(&self, bit: u32) -> String {
         match self.register(bit) {
             Some((_, 1, name)) => name.to_owned(),
@@ -206,7 +206,7 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The hidden registers, and what is read of them.
+/// Hidden registers, and their bits that are read.
 #[derive(Default)]
 struct Hidden {
     /// Their bits, in order.
@@ -229,7 +229,8 @@ impl Hidden {
                 }
             });
         }
-        // What bits that show, or are read, become may depend on others.
+        // A readout error of a bit that is shown or read may depend on the other bits of its
+        // matrix.
         for instruction in circuit.instructions().iter().rev() {
             if let Operation::Misread { bits, .. } = &instruction.operation
                 && bits.iter().any(|&bit| !hidden.is_unread(bit))
@@ -247,30 +248,30 @@ impl Hidden {
         self.registers.get(at).is_some_and(|bits| bits.contains(&bit))
     }
 
-    /// Whether a bit is hidden and no condition reads it.
+    /// Returns true if a bit is hidden and no condition reads it.
     fn is_unread(&self, bit: u32) -> bool {
         self.holds(bit) && !self.read.contains(&bit)
     }
 
-    /// Whether a condition reads any of these, if they are hidden.
+    /// Returns true if a condition reads any of these bits, if they are hidden.
     fn is_read(&self, bits: Range<u32>) -> bool {
         self.read.range(bits).next().is_some()
     }
 }
 
-/// The registers of a circuit that have bits, with names that the language takes.
+/// Returns the registers of a circuit that have bits, with valid names of the language.
 fn named_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     full.map(|r| (names.take(&r.name), r.size)).collect()
 }
 
-/// The registers of qubits, with names that the language takes.
+/// Returns the registers of qubits, with valid names of the language.
 fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
     circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
 }
 
-/// The gates that the source of a circuit defined, by address, in the order of their first calls:
-/// their names, and those that they get.
+/// Returns the gates that the source of a circuit defined, by address, in the order of their first
+/// calls: their names, and their new ones.
 fn named_gates<'a>(
     calls: &[NamedCall<'a>],
     names: &mut names::Names,
@@ -280,19 +281,19 @@ fn named_gates<'a>(
     first.map(|call| (address(call), call.gate.name(), names.take(call.gate.name()))).collect()
 }
 
-/// What tells gates apart that the source of a circuit defined.
+/// Returns a key that identifies a gate that the source of a circuit defined.
 fn address(call: &NamedCall) -> usize {
     Arc::as_ptr(call.gate) as usize
 }
 
-/// The names of registers that show, and those that they get.
+/// Returns the names of registers that are shown, and their new ones.
 fn renamed_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
     let mut pairs: Vec<(String, String)> =
         named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect();
     let of_qubits = circuit.qubit_registers().into_iter().zip(named_qubits(circuit, names));
-    // The usual name is nobody's.
+    // The default name `q` is not listed.
     pairs.extend(
         of_qubits.filter(|(old, _)| old.name != "q").map(|(old, (new, _))| (old.name, new)),
     );

@@ -1,4 +1,4 @@
-//! Names that a language takes.
+//! Valid names in a language.
 //!
 //! A name that is not an identifier, a keyword, a gate or a name given before is changed: each
 //! letter that an identifier cannot have becomes `_`, and a number is appended until the name is
@@ -19,7 +19,7 @@ const RESERVED: &str = "OPENQASM include defcalgrammar def cal defcal gate exter
 const GATES_2: &str = "sxdg cs csdg csx cu1 cu3 ccz u u0 ug r iswap iswapdg ecr dcx dcxdg rxx ryy rzz rzx fsim rccx \
     rc3x c3x c3sqrtx c3sx c4x cnot toffoli fredkin";
 
-/// What names must look like.
+/// Form of valid names in a language.
 #[derive(Clone, Copy)]
 pub(super) enum Alphabet {
     /// OpenQASM 2: a lower-case letter, then letters, digits and `_`.
@@ -29,7 +29,7 @@ pub(super) enum Alphabet {
     Qasm3,
 }
 
-/// Gives out names, each once.
+/// Allocator of unique names.
 pub(super) struct Names {
     alphabet: Alphabet,
     taken: HashSet<String>,
@@ -49,12 +49,12 @@ impl Names {
         Names { alphabet, taken }
     }
 
-    /// Gives a name to nobody.
+    /// Reserves a name, so that it is not allocated.
     pub(super) fn reserve(&mut self, name: &str) {
         self.taken.insert(name.to_owned());
     }
 
-    /// The name itself, or one like it that is free.
+    /// Returns the name itself, or a similar one that is free.
     pub(super) fn take(&mut self, wanted: &str) -> String {
         let greek = |c: char| {
             matches!(self.alphabet, Alphabet::Qasm3) && ('α'..='ω').contains(&c) && c != 'π'
@@ -79,7 +79,7 @@ impl Names {
     }
 }
 
-/// A parameter that is an element of an array: `w[3]` is `("w", 3)`.
+/// Returns the array and the index of a parameter that is an element: `w[3]` is `("w", 3)`.
 pub(super) fn element(name: &str) -> Option<(&str, usize)> {
     let (array, index) = name.strip_suffix(']')?.split_once('[')?;
     let plain = index == "0" || !index.starts_with('0');

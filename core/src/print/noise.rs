@@ -1,4 +1,4 @@
-//! Noise as pragmas of Amazon Braket, and readings that may be wrong as pragmas of our own.
+//! Noise as pragmas of Amazon Braket, and readout errors as pragmas of this library.
 //!
 //! ```text
 //! #pragma braket noise depolarizing(0.125) q[0]
@@ -24,7 +24,8 @@ use crate::{
     param::Angle,
 };
 
-/// A channel on qubits, in the order of the circuit. The text ends with its line.
+/// Returns the pragma of a channel on qubits, in the order of the circuit. The text ends with its
+/// line.
 pub(super) fn pragma(
     channel: &Channel,
     params: &ParamTexts,
@@ -53,7 +54,7 @@ fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintEr
     angles.iter().map(text).collect()
 }
 
-/// A reading of bits that may be wrong. The text ends with its line.
+/// Returns the pragma of a readout error of bits. The text ends with its line.
 pub(super) fn misread(
     chances: &[Angle],
     params: &ParamTexts,
@@ -63,7 +64,7 @@ pub(super) fn misread(
     Ok(format!("#pragma ketgrad misread({}) {}", chances.join(", "), bits.join(", ")))
 }
 
-/// Whether a statement ends with its line.
+/// Returns true if a statement ends with its line.
 pub(super) fn is_pragma(statement: &str) -> bool {
     statement.starts_with('#')
 }

@@ -1,8 +1,9 @@
-//! Any unitary of two qubits in the fewest CX.
+//! Synthesis of any unitary on two qubits with the fewest CX.
 //!
-//! The canonical form `U = e^{i phase} A e^{i (x XX + y YY + z ZZ)} B` with gates A and B of single
-//! qubits is brought to `pi/4 >= x >= z >= |y|`: `e^{i pi/2 XX} = i XX`, a Pauli gate on one qubit
-//! turns the signs of two angles round, and Clifford gates on both exchange two. What is left takes
+//! The canonical form (KAK decomposition) `U = e^{i phase} A e^{i (x XX + y YY + z ZZ)} B` with
+//! gates A and B of single qubits is brought to the Weyl chamber `pi/4 >= x >= z >= |y|`:
+//! `e^{i pi/2 XX} = i XX`, a Pauli gate on one qubit flips the signs of two angles, and Clifford
+//! gates on both exchange two. The rest takes
 //!
 //! ```text
 //! 0 CX   x = y = z = 0
@@ -55,7 +56,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// The form of a unitary matrix; `None` if it is none.
+    /// Returns the form of a unitary matrix; `None` if it is not unitary.
     pub(super) fn new(u: &M4) -> Option<Pair> {
         let (factored, after) = split(u);
         let Factored { phase, angles, before } = Factored::new(&factored)?;
@@ -90,8 +91,7 @@ impl Pair {
         self.turn(&[PAULIS[kept], IDENTITY]);
     }
 
-    /// Puts gates and their inverses around the middle, which has been replaced by what they make
-    /// of it.
+    /// Inserts gates and their inverses around the middle, which the caller has conjugated by them.
     fn turn(&mut self, gates: &[M2; 2]) {
         for (k, gate) in gates.iter().enumerate() {
             self.after[k] = multiply2(&self.after[k], gate);
@@ -99,7 +99,7 @@ impl Pair {
         }
     }
 
-    /// How many CX it takes.
+    /// Returns the number of CX gates that it takes.
     pub(super) fn n_cx(&self) -> usize {
         let [x, y, z] = self.angles;
         match (x < NO_ANGLE, y.abs() < NO_ANGLE, z < NO_ANGLE) {
@@ -159,7 +159,8 @@ impl Pair {
     }
 }
 
-/// A unitary V that takes two CX and the diagonal of D with `u = D V`, `D = e^{i psi ZZ}`.
+/// Returns a unitary V that takes two CX, and the diagonal of D, with `u = D V`,
+/// `D = e^{i psi ZZ}`.
 ///
 /// A unitary of determinant 1 takes two CX where the trace of `V Y V^T Y`, with `Y = YY`, is real:
 /// that is `4 cos 2x cos 2y cos 2z + 4i sin 2x sin 2y sin 2z`. For `D^dagger u` its imaginary part
@@ -185,7 +186,7 @@ pub(super) fn without_diagonal(u: &M4) -> Option<(Pair, [C; 4])> {
     let is_positive = |psi: f64| {
         let Factored { phase, angles, .. } = Factored::new(&split(&rest(psi)).0)?;
         let sines: f64 = angles.iter().map(|angle| (2.0 * angle).sin()).product();
-        // The same root of the determinant everywhere.
+        // The same root of the determinant is taken everywhere.
         Some(sines * (2.0 * (phase - whole.phase)).cos() > 0.0)
     };
     if let Some(found) = found(zero) {

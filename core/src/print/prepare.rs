@@ -1,4 +1,4 @@
-//! Any state as a circuit of `ry`, `rz`, `cx` and a global phase.
+//! State preparation: any state as a circuit of `ry`, `rz`, `cx` and a global phase.
 //!
 //! The top qubit of a state is, for each value j of the qubits below it,
 //! `r_j e^{i g_j} RZ(f_j) RY(t_j) |0>`: two multiplexed rotations make it from |0> and a state of
@@ -16,8 +16,9 @@ use crate::{
     state::StateVector,
 };
 
-/// A circuit that makes a state from |0…0>, phase included: `ry` and `cx`, for numbers that are not
-/// real `rz`, and `gphase`. Less than `2^(n+1)` gates `cx`, for real numbers half of them.
+/// Returns a circuit that prepares a state from |0…0>, phase included: `ry` and `cx`, for numbers
+/// that are not real `rz`, and `gphase`. It has less than `2^(n+1)` gates `cx`, for real numbers
+/// half of them.
 ///
 /// ```
 /// use ketgrad_core::{print::prepare, simulate::Simulator, state::StateVector};
@@ -47,8 +48,8 @@ pub fn prepare(state: &StateVector<Complex<f64>>) -> Result<Circuit, CircuitErro
         let (mut by_y, mut by_z) = (Vec::new(), Vec::new());
         multiplexed_rotation(&mut by_y, GateKind::RY, y, top);
         multiplexed_rotation(&mut by_z, GateKind::RZ, z, top);
-        // Backwards it does the same, and where both are there begins with the `cx` that the other
-        // ends with.
+        // Reversed it does the same, and if both parts exist, it begins with the `cx` that the
+        // other one ends with.
         by_z.reverse();
         if by_y.last().is_some_and(|last| by_z.first() == Some(last)) {
             by_y.pop();

@@ -24,15 +24,15 @@ use crate::{
 /// The circuit in OpenQASM 2, equal up to a phase of the whole state.
 ///
 /// # Errors
-/// [`PrintError`] for what the language lacks: open parameters, conditions other than the value of
-/// a whole register, assignments, loops, results that are thrown away; and as
+/// [`PrintError`] for constructs that the language lacks: open parameters, conditions other than
+/// the value of a whole register, assignments, loops, results that are discarded; and those of
 /// [`to_qasm3`](super::to_qasm3).
 pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let open: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     if !open.is_empty() {
         return Err(PrintError::OpenParameters { names: open });
     }
-    // What is computed from no inputs is a number.
+    // A value that is computed from no inputs is a number.
     let values: Vec<f64> = circuit.param_values(&[])?;
     let number = |a: &Angle| a.substitute(|id| Angle::rad(values[id.index()]));
     let in_gates = circuit.decomposed();
@@ -62,7 +62,8 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
     let under = |instruction: &Instruction| match &instruction.condition {
-        // What does nothing stands under no condition: a barrier cannot, a delay is a remark.
+        // An instruction without an effect needs no condition: a barrier cannot have one, a delay
+        // is a comment.
         Some(c) if !instruction.operation.does_nothing() => match condition::qasm2(c, &bits) {
             Some(text) => Ok(format!("if ({text}) ")),
             None => Err(PrintError::Condition { condition: c.to_string() }),
@@ -97,15 +98,15 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The calls of gates with definitions that the language has words for: it has no modifiers.
+/// Returns the calls of gates with definitions that the language can express: it has no modifiers.
 fn plain_calls(circuit: &Circuit) -> Vec<NamedCall<'_>> {
     let mut calls = circuit.calls();
     calls.retain(NamedCall::is_plain);
     calls
 }
 
-/// The registers and gates that [`to_qasm2`] calls otherwise: as
-/// [`renamed_in_qasm3`](super::renamed_in_qasm3).
+/// Returns the registers and gates that [`to_qasm2`] renames, as
+/// [`renamed_in_qasm3`](super::renamed_in_qasm3) does.
 #[must_use]
 pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     let mut names = Names::new(Alphabet::Qasm2);
@@ -117,8 +118,8 @@ pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
     pairs
 }
 
-/// What a definition is of: a gate of the table with a body, a matrix by the bits of its entries,
-/// or a gate of the circuit by its address.
+/// Key of a definition: a gate of the table with a body, a matrix by the bits of its entries, or a
+/// gate of the circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
@@ -170,7 +171,7 @@ impl Printer {
             Operation::Assign { bit, value } => {
                 return Err(PrintError::Assign { bit: *bit, value: *value });
             }
-            // They are gates by now.
+            // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
             Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
@@ -178,7 +179,7 @@ impl Printer {
                 return Err(PrintError::Noise { channel: channel.name() });
             }
             Operation::Barrier | Operation::Delay { .. } if qubits.is_empty() => return Ok(None),
-            // The language has no time.
+            // The language has no delays.
             Operation::Delay { length } => format!("// delay[{length}] {qubits};"),
             Operation::Barrier => format!("barrier {qubits};"),
         }))

@@ -1,4 +1,4 @@
-//! OpenQASM 3: every circuit has a text, equal to it with its phase.
+//! OpenQASM 3: every circuit has a text that is equal to it, phase included.
 //!
 //! - A gate under controls is `ctrl(2) @ negctrl @ h q[0], q[1], q[2], q[3];`, or its name in
 //!   `stdgates.inc` (`ccx`) where all controls have value 1.
@@ -37,7 +37,7 @@ use crate::{
 /// The circuit in OpenQASM 3.
 ///
 /// # Errors
-/// [`PrintError`] for an angle that is no number, a unitary on more than
+/// [`PrintError`] for an angle that is not finite, a unitary on more than
 /// [`MAX_UNITARY_QUBITS`](super::MAX_UNITARY_QUBITS) qubits or an expression that is too long.
 pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let mut names = Names::new(Alphabet::Qasm3);
@@ -76,8 +76,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     Ok(text)
 }
 
-/// The inputs, registers and gates that [`to_qasm3`] calls otherwise, since the language has other
-/// uses for their names or no letters: their names and the new ones, in order.
+/// Returns the inputs, registers and gates that [`to_qasm3`] renames, since their names are not
+/// valid or taken in the language: their names and the new ones, in order.
 ///
 /// ```
 /// use ketgrad_core::{circuit::Circuit, print};
@@ -102,7 +102,7 @@ pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
     pairs
 }
 
-/// How many instructions from the first one on can stand in one `if`.
+/// Returns the number of instructions, from the first one on, that can be in one `if`.
 fn group_length(instructions: &[Instruction]) -> usize {
     let Some(Instruction { condition: Some(condition), .. }) = instructions.first() else {
         return instructions.iter().take_while(|i| i.condition.is_none()).count();
@@ -120,7 +120,7 @@ fn group_length(instructions: &[Instruction]) -> usize {
     n
 }
 
-/// Appends a line in so many blocks.
+/// Appends a line at that depth of blocks.
 fn line(text: &mut String, depth: usize, statement: &str) {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{:1$}{statement}", "", 4 * depth);
@@ -132,7 +132,7 @@ fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
     found
 }
 
-/// What names mean where a statement stands.
+/// Meanings of names at a statement.
 struct Scope<'a> {
     params: ParamTexts,
     bits: Bits<'a>,
@@ -142,8 +142,8 @@ struct Scope<'a> {
     all: Option<(&'a str, usize)>,
 }
 
-/// What a definition is of: a gate of the table, a matrix by the bits of its entries, or a gate of
-/// the circuit by its address.
+/// Key of a definition: a gate of the table, a matrix by the bits of its entries, or a gate of the
+/// circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
 enum Defined {
     Kind(GateKind),
@@ -194,7 +194,7 @@ impl Printer {
         Ok(body)
     }
 
-    /// Instructions in a row, the first of which has this number.
+    /// Writes a sequence of instructions, the first of which has this number.
     fn run(
         &mut self,
         (mut run, mut at): (&[Instruction], usize),
@@ -290,7 +290,7 @@ impl Printer {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
                 noise::pragma(channel, &scope.params, qubits)?
             }
-            // They are gates by now.
+            // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Ok(None),
             Operation::Assign { bit, value } => format!("{} = {value};", scope.bits.name(*bit)),
@@ -360,7 +360,7 @@ impl Printer {
         Ok(format!("{inverse}{}{name}{args} {};", modifiers(call.controls), list(&qubits, scope)))
     }
 
-    /// A name for a length that hardware decides.
+    /// Returns a name for a length that hardware decides.
     fn stretch(&mut self) -> String {
         let name = self.names.take("wait");
         // Writing to a String cannot fail.
@@ -368,7 +368,7 @@ impl Printer {
         name
     }
 
-    /// What a gate without controls is called, defined if need be.
+    /// Returns the name of a gate without controls, which is defined first if need be.
     fn base(&mut self, kind: GateKind) -> Result<String, PrintError> {
         if let Some(name) = stdgate(kind, 0) {
             return Ok(name.to_owned());
@@ -415,9 +415,10 @@ impl Printer {
         Ok(())
     }
 
-    /// The same of a gate of the circuit, with its own names of parameters and qubits.
+    /// Defines a gate of the circuit, with its own names of parameters and qubits.
     fn define_named(&mut self, name: &str, body: &Circuit) -> Result<(), PrintError> {
-        // What it calls is defined first, so that no name of its own hides one of those.
+        // The gates that it calls are defined first, so that no name of its own shadows one of
+        // theirs.
         self.statements(body, &Formals::usual(body))?;
         let mut names = Names::new(Alphabet::Qasm3);
         names.reserve(name);
@@ -475,7 +476,7 @@ fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &Scope) -> 
     text
 }
 
-/// The modifiers that stand for controls.
+/// Returns the modifiers for controls.
 fn modifiers(controls: &[Control]) -> String {
     let mut text = String::new();
     for run in controls.chunk_by(|a, b| a.value == b.value) {

@@ -17,10 +17,10 @@ pub(super) type Columns = Vec<Vec<C>>;
 /// Two columns count as orthogonal below this cosine: a few rounding errors.
 const ORTHOGONAL: f64 = 1e-15;
 
-/// Columns shorter than this count as zero: the squares of their entries are still normal numbers.
+/// Length below which a column counts as zero: the squares of its entries are still normal numbers.
 const SHORTEST: f64 = 1e-140;
 
-/// More sweeps than a Jacobi method ever needs (about ten); a bound, not a tuning knob.
+/// Limit on the sweeps: more than a Jacobi method ever needs (about ten).
 const MAX_SWEEPS: usize = 60;
 
 pub(super) const ZERO: C = C::new(0.0, 0.0);
@@ -94,8 +94,9 @@ fn rotate(g: &mut Columns, p: usize, q: usize, cos: f64, sin: C) {
     }
 }
 
-/// The unitary whose columns are those of `g` (orthogonal already, up to rounding) at length 1.
-/// What a column of length 0 cannot say is chosen freely.
+/// Returns the unitary whose columns are those of `g` (orthogonal already, up to rounding),
+/// normalized. A column of length 0 is replaced by any unit vector that is orthogonal to the
+/// others.
 fn normalize(g: &Columns) -> Columns {
     let n = g.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -104,8 +105,9 @@ fn normalize(g: &Columns) -> Columns {
     let mut done: Vec<usize> = Vec::with_capacity(n);
     let mut out = vec![vec![ZERO; n]; n];
     for j in order {
-        // The column itself, or else the first unit vector that is new enough: of n of them, one
-        // has a part of squared length 1/n or more outside the span of fewer than n columns.
+        // The column itself, or else the first unit vector that is linearly independent enough: of
+        // n of them, one has a part of squared length 1/n or more outside the span of fewer than n
+        // columns.
         let units =
             (0..n).map(|k| (0..n).map(|i| if i == k { ONE } else { ZERO }).collect::<Vec<C>>());
         let least = 0.5 / (n.max(1) as f64).sqrt();
@@ -133,8 +135,8 @@ fn normalize(g: &Columns) -> Columns {
     out
 }
 
-/// The unitary nearest to `u`, which must be close to unitary: three steps of Newton and Schulz,
-/// `X <- X (3 - X^dagger X) / 2`.
+/// Returns the unitary nearest to `u`, which must be close to unitary: three steps of the
+/// Newton-Schulz iteration, `X <- X (3 - X^dagger X) / 2`.
 pub(super) fn polish(u: &Columns) -> Columns {
     let mut x = u.clone();
     for _ in 0..3 {
@@ -200,10 +202,10 @@ pub(super) struct CosineSine {
 /// factor (after Van Loan, "Computing the CS and the generalized singular value decompositions",
 /// 1985).
 ///
-/// With `U = [[A, B], [X, D]]`: Jacobi makes the columns of `A V` orthogonal, lengths `cos`; those
-/// of `X V` have lengths `sin` then and are orthogonal to rounding, which is too little where they
-/// are short. There a second Jacobi on `X V` decides, which changes only columns of `A V` that are
-/// long.
+/// Method, with `U = [[A, B], [X, D]]`: Jacobi makes the columns of `A V` orthogonal, with lengths
+/// `cos`; those of `X V` then have lengths `sin` and are orthogonal to rounding, which is not
+/// enough for short ones. For these a second Jacobi on `X V` decides, which changes only columns of
+/// `A V` that are long.
 pub(super) fn cosine_sine(u: &Columns) -> CosineSine {
     let n = u.len() / 2;
     let block = |row: usize, column: usize| -> Columns {
@@ -213,7 +215,8 @@ pub(super) fn cosine_sine(u: &Columns) -> CosineSine {
     orthogonalize(&mut a, &mut [&mut v], &(0..n).collect::<Vec<_>>());
     let mut x = multiply(&block(1, 0), &v);
     let long: Vec<usize> = (0..n).filter(|&j| norm(&a[j]) > 0.7).collect();
-    // Short columns of X V first lose what they have along the long ones, by rounding only.
+    // Short columns of X V first lose their components along the long ones, which are only rounding
+    // errors.
     let rest: Vec<usize> = (0..n).filter(|j| !long.contains(j)).collect();
     for &j in &long {
         for _ in 0..2 {

@@ -40,22 +40,22 @@ use crate::{
     param::Angle,
 };
 
-/// Rotations by less are left out: of 10^4 of them the error stays below 1e-10.
+/// Angle below which rotations are left out: of 10^4 of them the error stays below 1e-10.
 const NEGLIGIBLE: f64 = 1e-14;
 
 /// A gate of the result: kind, angles, control, target.
 pub(super) type Step = (GateKind, Vec<f64>, Option<usize>, Option<usize>);
 
-/// What a decomposition is made of.
+/// Piece of a decomposition.
 enum Piece {
     Steps(Vec<Step>),
     /// A unitary of qubits 0 and 1.
     Pair(Box<M4>),
 }
 
-/// A circuit that equals a unitary matrix, phase included, on as many qubits as it has: gates `ug`,
-/// `rx`, `ry`, `rz`, `cx`, `cz`, and `gphase` for a matrix on no qubits. On two qubits it has as
-/// few `cx` as any circuit: 3, 2, 1 or none.
+/// Returns a circuit that equals a unitary matrix, phase included, on the same number of qubits:
+/// gates `ug`, `rx`, `ry`, `rz`, `cx`, `cz`, and `gphase` for a matrix on no qubits. On two qubits
+/// it has as few `cx` as any circuit: 3, 2, 1 or none.
 ///
 /// ```
 /// use ketgrad_core::{matrix::Matrix, print::synthesize};
@@ -82,7 +82,7 @@ pub fn synthesize(matrix: &Matrix<C>) -> Result<Circuit, CircuitError> {
 /// The gates of all pieces.
 fn joined(pieces: Vec<Piece>) -> Vec<Step> {
     let mut steps = Vec::new();
-    // The diagonal that a unitary of two qubits left for the next.
+    // Diagonal that a unitary of two qubits left to be absorbed by the next.
     let mut left: Option<[C; 4]> = None;
     for (at, piece) in pieces.iter().enumerate() {
         let matrix = match piece {
@@ -123,7 +123,7 @@ fn behind(diagonal: &[C; 4], matrix: &M4) -> M4 {
     std::array::from_fn(|at| matrix[at] * diagonal[at % 4])
 }
 
-/// The steps as a circuit.
+/// Returns the steps as a circuit.
 pub(super) fn circuit_of(
     n_qubits: usize,
     steps: impl IntoIterator<Item = Step>,
@@ -163,7 +163,7 @@ pub(super) fn single(out: &mut Vec<Step>, u: &M2, qubit: usize) {
     }
 }
 
-/// The steps at the end of some pieces.
+/// Returns the steps at the end of some pieces.
 fn last_steps(pieces: &mut Vec<Piece>) -> &mut Vec<Step> {
     if !matches!(pieces.last(), Some(Piece::Steps(_))) {
         pieces.push(Piece::Steps(Vec::new()));
@@ -187,7 +187,7 @@ fn unitary(out: &mut Vec<Piece>, u: &Columns) {
     }
 }
 
-/// A unitary of two qubits whose canonical form is lost in rounding errors.
+/// Synthesizes a unitary of two qubits whose canonical form is lost in rounding errors.
 fn by_shannon(matrix: &M4) -> Vec<Step> {
     let columns = (0..4).map(|j| (0..4).map(|i| matrix[4 * i + j]).collect()).collect();
     let mut pieces = Vec::new();
@@ -210,7 +210,7 @@ fn shannon(out: &mut Vec<Piece>, u: &Columns) {
     multiplexed_unitary(out, &split.left, top);
 }
 
-/// `blocks[0]` where qubit `top` is 0, `blocks[1]` where it is 1.
+/// Adds a multiplexed unitary: `blocks[0]` where qubit `top` is 0, `blocks[1]` where it is 1.
 fn multiplexed_unitary(out: &mut Vec<Piece>, blocks: &[Columns; 2], top: usize) {
     let (v, squared) = diagonalize(&multiply(&blocks[0], &dagger(&blocks[1])));
     let mut w = multiply(&dagger(&v), &blocks[1]);
@@ -223,10 +223,11 @@ fn multiplexed_unitary(out: &mut Vec<Piece>, blocks: &[Columns; 2], top: usize) 
     unitary(out, &v);
 }
 
-/// A rotation of `target` by `angles[j]` where the qubits below it hold the number j.
+/// Adds a multiplexed rotation of `target` by `angles[j]` where the qubits below it hold the number
+/// j.
 ///
-/// Rotation i is turned round by each `cx` before it, so it counts `(-1)^{bits of j & gray(i)}`
-/// times: its angle is that entry of the Walsh-Hadamard transform.
+/// The sign of rotation i is flipped by each `cx` before it, so it counts
+/// `(-1)^{bits of j & gray(i)}` times: its angle is that entry of the Walsh-Hadamard transform.
 pub(super) fn multiplexed_rotation(
     out: &mut Vec<Step>,
     kind: GateKind,
@@ -237,8 +238,8 @@ pub(super) fn multiplexed_rotation(
     push_controls(out, GateKind::X, &mut controls, target);
 }
 
-/// The rotations of a multiplexed one, between controlled gates of this kind that turn them round;
-/// the controls of those that are left to come last.
+/// Returns the rotations of a multiplexed one, between controlled gates of this kind that reverse
+/// their sign; the controls of the remaining ones are last.
 fn rotations(
     out: &mut Vec<Step>,
     kind: GateKind,
@@ -260,8 +261,7 @@ fn rotations(
         return 0;
     }
     let n = angles.len();
-    // The controls of the gates since the last rotation: they commute, and two of one control are
-    // none.
+    // Controls of the gates since the last rotation: they commute, and two of one control cancel.
     let mut controls = 0usize;
     for i in 0..n {
         let angle = angles[i ^ (i >> 1)];
@@ -277,7 +277,7 @@ fn rotations(
     controls
 }
 
-/// A controlled gate for each bit, but for one that the last step undoes.
+/// Adds a controlled gate for each bit, except for one that the last step undoes.
 fn push_controls(out: &mut Vec<Step>, kind: GateKind, controls: &mut usize, target: usize) {
     while *controls != 0 {
         let cx = (kind, Vec::new(), Some(controls.trailing_zeros() as usize), Some(target));

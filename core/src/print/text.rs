@@ -1,4 +1,4 @@
-//! Angles and expressions as OpenQASM reads them back.
+//! Text of angles and expressions that OpenQASM reads back.
 //!
 //! ```text
 //! 3*pi/8    -pi/4 + 3*theta/4 - 0.5    (sin(theta)*phi)/2
@@ -13,7 +13,7 @@ use crate::{
     param::{Angle, ParamExpr, ParamId, Q, Step},
 };
 
-/// No text of one expression is longer; parameters computed from parameters can double at each
+/// Limit on the text of one expression; parameters computed from parameters can double at each
 /// step.
 const MAX_EXPRESSION: usize = 1 << 20;
 
@@ -50,7 +50,7 @@ impl ParamTexts {
         self.sum(angle).map(|(text, _)| text)
     }
 
-    /// An angle, and how tightly its text binds (see [`Self::expression`]).
+    /// Returns an angle, and the precedence of its text (see [`Self::expression`]).
     fn sum(&self, angle: &Angle) -> Result<(String, u8), PrintError> {
         if !angle.radian_part().is_finite() {
             return Err(PrintError::NotFinite { angle: angle.to_string() });
@@ -92,7 +92,7 @@ impl ParamTexts {
         Ok((text, binds))
     }
 
-    /// A general expression in OpenQASM 3, and how tightly its text binds.
+    /// Returns a general expression in OpenQASM 3, and the precedence of its text.
     fn expression(&self, expr: &ParamExpr) -> Result<(String, u8), PrintError> {
         let mut stack: Vec<(String, u8)> = Vec::new();
         let at_least = |(text, binds): (String, u8), least: u8| {
@@ -128,14 +128,15 @@ impl ParamTexts {
     }
 }
 
-/// How tightly a text binds: a sum (or a leading sign) least, a name or a call most.
+/// Precedence levels of texts: that of a sum (or a leading sign) is the lowest, that of a name or a
+/// call the highest.
 const SUM: u8 = 0;
 const PRODUCT: u8 = 1;
 const POWER: u8 = 2;
 const ATOM: u8 = 3;
 
-/// The shortest decimal that reads back the same, with a point: OpenQASM 2 wants one, and without
-/// it a number may be an integer.
+/// Returns the shortest decimal that reads back the same, with a point: OpenQASM 2 requires one,
+/// and without it a number may be an integer.
 pub(super) fn decimal(x: f64) -> String {
     let text = format!("{x:?}");
     match text.split_once('e') {

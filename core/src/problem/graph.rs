@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt, str::FromStr};
 
 use crate::basis::MAX_QUBITS;
 
-/// The most vertices whose cuts are all tried.
+/// Limit on the vertices for which all cuts are tried.
 const MOST_TRIED: usize = 24;
 
 /// An undirected graph with weighted edges. Vertices are counted from 0.
@@ -25,8 +25,8 @@ impl Graph {
     /// A graph with these edges: two vertices and a weight.
     ///
     /// # Errors
-    /// [`GraphError`] for an edge from a vertex to itself, a pair of vertices that comes twice, a
-    /// vertex that is not there, or a weight that is not finite.
+    /// [`GraphError`] for an edge from a vertex to itself, a repeated pair of vertices, a vertex
+    /// that does not exist, or a weight that is not finite.
     pub fn new(
         n_vertices: usize,
         edges: impl IntoIterator<Item = (usize, usize, f64)>,
@@ -60,8 +60,8 @@ impl Graph {
         across.fold(0.0, |sum, e| sum + e.2)
     }
 
-    /// The largest cut and the first side that gives it, by trying all; `None` for more than 24
-    /// vertices. O(2^(n - 1) edges): the last vertex is on side 1.
+    /// Returns the largest cut and the first side that attains it, by trying all; `None` for more
+    /// than 24 vertices. O(2^(n - 1) edges): the last vertex is on side 1.
     #[must_use]
     pub fn largest_cut(&self) -> Option<(f64, usize)> {
         if self.n_vertices > MOST_TRIED {
@@ -72,7 +72,7 @@ impl Graph {
         sides.reduce(|best, other| if other.0 > best.0 { other } else { best })
     }
 
-    /// Adds an edge; `seen` holds the pairs of those that are there.
+    /// Adds an edge; `seen` holds the pairs of the existing ones.
     fn push(
         &mut self,
         (a, b, weight): (usize, usize, f64),
@@ -96,16 +96,16 @@ impl Graph {
     }
 }
 
-/// What is wrong with a graph, and in which line of its text.
+/// Error of a graph, with the line of its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphError {
     /// The line, counted from 1, if it came from text.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Cause of the error.
     pub problem: GraphProblem,
 }
 
-/// What can be wrong with a graph.
+/// Cause of an error of a graph.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphProblem {
@@ -115,7 +115,7 @@ pub enum GraphProblem {
         /// The vertex.
         vertex: usize,
     },
-    /// The same two vertices again.
+    /// A repeated pair of vertices.
     #[error("the edge {a} {b} comes twice")]
     Repeated {
         /// A vertex.
@@ -128,7 +128,7 @@ pub enum GraphProblem {
     NoSuchVertex {
         /// The vertex.
         vertex: usize,
-        /// How many there are.
+        /// Number of vertices.
         n_vertices: usize,
     },
     /// A vertex that a header does not count.
@@ -136,10 +136,10 @@ pub enum GraphProblem {
     BeyondHeader {
         /// The vertex as in the file.
         vertex: usize,
-        /// How many there are.
+        /// Number of vertices.
         n_vertices: usize,
     },
-    /// A header with another number of edges than follow.
+    /// A header with another number of edges than the text has.
     #[error(
         "the header `{n_vertices} {n_edges}` says {n_vertices} vertices and {n_edges} edges, but there are {given}; \
          if it is an edge, give it its weight: `{n_vertices} {n_edges} 1`"
@@ -169,7 +169,7 @@ pub enum GraphProblem {
         /// The number of vertices.
         n_vertices: usize,
     },
-    /// A line that the format of DIMACS does not have there.
+    /// A line that is not valid there in the DIMACS format.
     #[error(
         "expected `p edge 4 5`, once, for 4 vertices and 5 edges, then edges such as `e 1 2`, found {found}"
     )]
@@ -183,7 +183,7 @@ pub enum GraphProblem {
         /// Its text.
         text: String,
     },
-    /// A line that is no edge.
+    /// A line that is not an edge.
     #[error("expected two vertices and a weight, such as `0 1 0.5`, found `{found}`")]
     Syntax {
         /// The line.
@@ -198,7 +198,7 @@ pub enum GraphProblem {
 }
 
 impl GraphProblem {
-    /// With vertices as a file counts them.
+    /// Returns the error with vertices as a file counts them.
     fn counted_from(self, first: usize) -> GraphProblem {
         match self {
             GraphProblem::Loop { vertex } => GraphProblem::Loop { vertex: vertex + first },
@@ -223,7 +223,8 @@ impl std::error::Error for GraphError {}
 impl FromStr for Graph {
     type Err = GraphError;
 
-    /// Reads the edges. Without a header there are as many vertices as the largest number asks for.
+    /// Reads the edges. Without a header the number of vertices follows from the largest one in the
+    /// text.
     fn from_str(text: &str) -> Result<Graph, GraphError> {
         let lines =
             (1..).zip(text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()));

@@ -1,7 +1,7 @@
-//! Hamiltonians: spin chains, cuts of graphs, small molecules to try things on, and any
-//! [`Molecule`] from the integrals that quantum chemistry programs write, by way of
+//! Hamiltonians: spin chains, cuts of graphs, small molecules as examples, and any [`Molecule`]
+//! from the integrals that quantum chemistry programs write, by way of
 //! [operators on fermions](FermionOperator), their [maps to qubits](Mapping) and
-//! [qubits taken off by symmetries](Tapering).
+//! [qubit tapering](Tapering).
 //!
 //! ```
 //! use ketgrad_core::problem::{self, Graph};
@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each is a [`PauliSum`] whose smallest eigenvalue is looked for.
+//! Each is a [`PauliSum`] whose smallest eigenvalue is searched for.
 
 mod fermion;
 mod graph;
@@ -52,7 +52,7 @@ pub fn ising(
 /// Pauli operators (four times spin operators); `periodic` closes it to a ring.
 ///
 /// # Errors
-/// As [`ising`].
+/// Those of [`ising`].
 pub fn heisenberg(
     n: usize,
     couplings: [f64; 3],
@@ -97,7 +97,7 @@ pub fn lih() -> PauliSum {
     terms(include_str!("lih.txt"))
 }
 
-/// The terms of a file of this module, one a line; a test reads every line.
+/// Returns the terms of a file of this module, one a line; a test reads every line.
 fn terms(text: &str) -> PauliSum {
     let mut sum = PauliSum::default();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -127,7 +127,7 @@ mod tests {
             for (line, term) in lines.iter().zip(sum.terms()) {
                 assert_eq!(line.parse::<PauliSum>().unwrap().terms(), std::slice::from_ref(term));
             }
-            // No string comes twice.
+            // No string is repeated.
             let mut strings: Vec<&PauliString> = sum.terms().iter().map(|t| &t.1).collect();
             strings.sort();
             assert!(strings.windows(2).all(|w| w[0] != w[1]));

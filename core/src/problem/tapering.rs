@@ -1,14 +1,14 @@
-//! Qubits taken off by symmetries.
+//! Qubit tapering: qubits removed by Z2 symmetries.
 //!
 //! A product `Z^s` of Z on the qubits s commutes with a sum of Pauli strings if each string flips
 //! an even number of these qubits; then the parity of s is conserved. Molecules have such parities
-//! under every [map](super::Mapping): the electrons of each spin, and what their shape keeps. Each
-//! makes a qubit q of s superfluous. With the parity in its place,
+//! under every [map](super::Mapping): those of the electrons of each spin, and of their spatial
+//! symmetries. Each makes a qubit q of s redundant. If the parity replaces it,
 //! ```text
 //! q' = sum of s        X^x -> X^x without q        Z_q -> (-1)^parity Z^s without q
 //! ```
 //! a permutation of the basis states, so that a basis state stays one. The parities are those of a
-//! state that is given.
+//! given state.
 //!
 //! Source: S. Bravyi, J. M. Gambetta, A. Mezzacapo, K. Temme (2017), arXiv:1701.08213, with
 //! permutations in place of their rotations.
@@ -18,8 +18,8 @@ use crate::{
     observable::{PauliString, PauliSum},
 };
 
-/// The parities that a Hamiltonian conserves, with the values of a basis state, and the qubits that
-/// they leave.
+/// Parities that a Hamiltonian conserves, with the values of a basis state, and the remaining
+/// qubits.
 ///
 /// ```
 /// use ketgrad_core::problem::{Tapering, h2};
@@ -35,7 +35,7 @@ use crate::{
 pub struct Tapering {
     /// Masks, each with a qubit of its own, and the parity.
     parities: Vec<Parity>,
-    /// The qubits that are left, ascending.
+    /// Remaining qubits, ascending.
     left: Vec<usize>,
     state: usize,
 }
@@ -43,14 +43,14 @@ pub struct Tapering {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Parity {
     qubits: usize,
-    /// In no other mask; its highest.
+    /// Highest qubit of the mask, which is in no other mask.
     own: usize,
     value: bool,
 }
 
 impl Tapering {
-    /// All parities that a sum on n qubits conserves, with the values that they have in a basis
-    /// state. O(n^2) for each set of qubits that strings flip.
+    /// Returns all parities that a sum on n qubits conserves, with their values in a basis state.
+    /// O(n^2) for each set of qubits that strings flip.
     ///
     /// # Errors
     /// [`BasisError`] for more qubits than a state can have, or a sum or a state on others.
@@ -63,7 +63,8 @@ impl Tapering {
         if highest > n_qubits {
             return Err(BasisError::OutOfRange { given: highest - 1, available: n_qubits });
         }
-        // What strings flip, as rows whose lowest bits are in no other row.
+        // X masks of the strings, in reduced echelon form: the lowest bit of a row is in no other
+        // row.
         let mut rows: Vec<usize> = Vec::new();
         for (_, string) in sum.terms() {
             let x = rows
@@ -90,20 +91,20 @@ impl Tapering {
         Ok(Tapering { parities, left, state })
     }
 
-    /// The number of qubits that are left.
+    /// Returns the number of remaining qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.left.len()
     }
 
-    /// The basis state on the qubits that are left.
+    /// Returns the basis state on the remaining qubits.
     #[must_use]
     pub fn state(&self) -> usize {
         self.state
     }
 
-    /// The basis state on all qubits for one on the qubits that are left: the others have what the
-    /// parities say.
+    /// Returns the basis state on all qubits for one on the remaining qubits: the parities decide
+    /// the others.
     #[must_use]
     pub fn untapered(&self, state: usize) -> usize {
         let state = self.left.iter().enumerate().fold(0, |all, (k, q)| all | (state >> k & 1) << q);
@@ -112,16 +113,16 @@ impl Tapering {
         own.fold(state, |all, parity| all | 1 << parity.own)
     }
 
-    /// The conserved products of Z, each with whether it is -1.
+    /// Returns the conserved products of Z, each with true if it is -1.
     #[must_use]
     pub fn parities(&self) -> Vec<(PauliString, bool)> {
         let string = |mask| PauliString::from_masks(0, mask).unwrap_or_default();
         self.parities.iter().map(|parity| (string(parity.qubits), parity.value)).collect()
     }
 
-    /// A sum on the qubits that are left, where the parities are those of the state; equal strings
-    /// are one. `None` if it does not conserve them, or if coefficients are beyond the largest
-    /// float.
+    /// Returns a sum on the remaining qubits, where the parities are those of the state; equal
+    /// strings are collected. Returns `None` if the sum does not conserve them, or if coefficients
+    /// are beyond the largest float.
     #[must_use]
     pub fn taper(&self, sum: &PauliSum) -> Option<PauliSum> {
         let mut terms = Vec::new();
@@ -139,7 +140,7 @@ impl Tapering {
                 }
             }
             let (x, z) = (packed(x, &self.left), packed(z, &self.left));
-            // P = i^{|x & z|} X^x Z^z, and what is left is real.
+            // P = i^{|x & z|} X^x Z^z, and the rest is real.
             if (ys + 3 * (x & z).count_ones()) % 4 == 2 {
                 c = -c;
             }
@@ -154,7 +155,7 @@ fn lowest(mask: usize) -> usize {
     mask & mask.wrapping_neg()
 }
 
-/// The bits of some qubits, one beside the other.
+/// Packs the bits of some qubits, one next to the other.
 fn packed(mask: usize, qubits: &[usize]) -> usize {
     qubits.iter().enumerate().fold(0, |bits, (k, q)| bits | (mask >> q & 1) << k)
 }

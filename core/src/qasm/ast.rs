@@ -44,18 +44,18 @@ impl Symbol {
         self.0 as usize
     }
 
-    /// The symbol of a given number.
+    /// Returns the symbol with a given index.
     pub(super) fn at(index: usize) -> Symbol {
         Symbol(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
-    /// The word of the languages that this is.
+    /// Returns the keyword that this name is, if it is one.
     pub(super) fn word(self) -> Option<Word> {
         Word::ALL.get(self.0 as usize).copied()
     }
 }
 
-/// Gives numbers to names; those of [`Word`] come first.
+/// Interner: maps names to numbers; those of [`Word`] come first.
 #[derive(Debug)]
 pub(super) struct Interner {
     numbers: HashMap<Rc<str>, Symbol>,
@@ -90,7 +90,7 @@ impl Interner {
 
 macro_rules! words {
     ($($NAME:ident $text:literal $old:ident)*) => {
-        /// The words with a meaning in statements. `old` ones are keywords of OpenQASM 2 too.
+        /// Keywords of statements. `old` ones are keywords of OpenQASM 2 too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Word { $($NAME),* }
 
@@ -101,7 +101,7 @@ macro_rules! words {
                 match self { $(Word::$NAME => $text),* }
             }
 
-            /// Whether it is a keyword of OpenQASM 2.
+            /// Returns true if it is a keyword of OpenQASM 2.
             pub(super) fn is_old(self) -> bool {
                 match self { $(Word::$NAME => words!(@ $old)),* }
             }
@@ -168,7 +168,7 @@ words! {
     False "false" new
 }
 
-/// A name and where it stands.
+/// Identifier: a name and its span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ident {
     pub(super) symbol: Symbol,
@@ -186,8 +186,8 @@ pub(super) struct Expr {
 pub(super) enum ExprKind {
     /// An integer; `None` if it has more than 64 bits (its digits are in the source).
     Int(Option<u64>),
-    /// The nearest float, and whether that stands for another decimal: it does for
-    /// 0.1000000000000000001, which is 0.1.
+    /// The nearest float, and true if the text is another decimal: it is for 0.1000000000000000001,
+    /// which reads as 0.1.
     Float {
         value: f64,
         rounded: bool,
@@ -252,7 +252,7 @@ pub(super) enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// How strongly it binds, from 1.
+    /// Binding strength of the operator, from 1.
     pub(super) fn precedence(self) -> u8 {
         use BinaryOp::*;
         match self {
@@ -295,7 +295,7 @@ impl BinaryOp {
     }
 }
 
-/// What stands between the brackets of an index, one entry per comma.
+/// Indices between the brackets, one entry per comma.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
     At(Expr),
@@ -319,7 +319,7 @@ pub(super) struct Operand {
 }
 
 impl Operand {
-    /// Each pair of brackets in order.
+    /// Returns each pair of brackets in order.
     pub(super) fn parts(&self) -> Vec<Box<[Index]>> {
         match &self.select {
             Select::All => Vec::new(),
@@ -395,22 +395,22 @@ pub(super) struct Call {
     pub(super) name: Ident,
     pub(super) args: Box<[Expr]>,
     pub(super) operands: Box<[Operand]>,
-    /// Whether a duration in brackets follows the name.
+    /// True if a duration in brackets follows the name.
     pub(super) timed: bool,
 }
 
-/// What a pragma applies to operands.
+/// Effect of a pragma on its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PragmaKind {
     /// A channel: `#pragma braket noise name(args) operands`.
     Noise,
     /// A matrix: `#pragma braket unitary(rows) operands`.
     Unitary,
-    /// A reading that may be wrong: `#pragma ketgrad misread(p0, p1) bits`.
+    /// A readout error: `#pragma ketgrad misread(p0, p1) bits`.
     Misread,
 }
 
-/// A pragma that does something. A matrix among its arguments is a list of rows.
+/// A pragma with an effect. A matrix among its arguments is a list of rows.
 #[derive(Clone, Debug)]
 pub(super) struct Pragma {
     pub(super) kind: PragmaKind,
@@ -441,7 +441,7 @@ pub(super) enum StmtKind {
     /// `OPENQASM 3.0;` elsewhere than at the top.
     Header,
     Include(Span),
-    /// `None` if it says nothing here.
+    /// `None` if it has no effect here.
     Pragma(Option<Box<Pragma>>),
     Annotation,
     Qreg(Ident, Option<Expr>),
@@ -464,8 +464,8 @@ pub(super) enum StmtKind {
     While(Box<(Expr, Box<[Stmt]>)>),
     Switch(Box<SwitchCase>),
     Def(Rc<Subroutine>),
-    /// Whether a call can change nothing here: it gives nothing, and takes neither qubits nor
-    /// arrays to write to.
+    /// True if a call has no effect here: it returns nothing, and takes neither qubits nor mutable
+    /// arrays.
     Extern(Ident, bool),
     Return(Option<Box<Expr>>),
     Break,
@@ -477,9 +477,9 @@ pub(super) enum StmtKind {
     Block(Box<[Stmt]>),
     /// An expression.
     Expr,
-    /// Where it first plays or captures a pulse.
+    /// Span of the first statement that plays or captures a pulse.
     Cal(Option<Span>),
-    /// The gate that it is for, unless that is a keyword.
+    /// The gate that it is for, unless that name is a keyword.
     Defcal(Option<Ident>),
     Defcalgrammar,
     /// A lone `;`.
@@ -525,14 +525,15 @@ pub(super) struct SwitchCase {
     pub(super) default: Option<Box<[Stmt]>>,
 }
 
-/// What a subroutine is given.
+/// Parameter of a subroutine.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) ty: Type,
-    /// `#dim = n`: an array with so many axes, of any sizes. Its type has no sizes then.
+    /// `#dim = n`: an array with that many axes, of any sizes. Its type has no sizes then.
     pub(super) rank: Option<Expr>,
     pub(super) name: Ident,
-    /// Whether what is written to it is written to the argument.
+    /// True if the parameter is passed by reference: what is written to it is written to the
+    /// argument.
     pub(super) mutable: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What is wrong with a source text, as data.
+//! Errors and warnings of a source text, as data.
 //!
 //! A [`Diagnostic`] carries its [`Problem`] (what was given, what was expected), the finished
 //! message, a hint, and labels that point into the sources by byte range. Nothing here prints or
-//! underlines; that is left to whoever shows it.
+//! underlines; that is left to the caller.
 //!
 //! Invariant: the span of every label lies within the text of its source, on character boundaries.
 
@@ -10,21 +10,21 @@ use std::ops::Range;
 
 pub use super::problem::Problem;
 
-/// How bad a diagnostic is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// There is no circuit.
+    /// An error: no circuit is returned.
     Error,
-    /// There is a circuit, perhaps not the intended one.
+    /// A warning: a circuit is returned, perhaps not the intended one.
     Warning,
 }
 
-/// A place in a source, with a remark.
+/// Span in a source, with a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Which source, as a position in the list of sources.
+    /// Index of the source in the list of sources.
     pub source: usize,
-    /// The bytes meant; empty where something is missing.
+    /// Bytes of the source; empty where something is missing.
     pub span: Range<usize>,
     /// The remark, possibly empty.
     pub text: String,
@@ -33,15 +33,15 @@ pub struct Label {
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity of the diagnostic.
     pub severity: Severity,
-    /// What it is, as data.
+    /// Cause, as data.
     pub problem: Box<Problem>,
-    /// What it is, in words.
+    /// Message in words.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to fix it.
     pub help: Option<String>,
-    /// Where it is; the first label is the place itself.
+    /// Labels of the spans that it is about; the first one is the primary span.
     pub labels: Vec<Label>,
 }
 
@@ -78,10 +78,10 @@ impl Diagnostic {
     }
 }
 
-/// The most characters of a message. Names in it may be as long as a file.
+/// Limit on the characters of a message. Names in it may be as long as a file.
 const MAX_MESSAGE: usize = 1000;
 
-/// A text without its middle, if it is long.
+/// Returns a text without its middle, if it is long.
 fn shortened(text: String) -> String {
     if text.len() <= MAX_MESSAGE || text.chars().count() <= MAX_MESSAGE {
         return text;
@@ -102,8 +102,8 @@ pub struct SourceText {
 }
 
 impl SourceText {
-    /// The line and the column of a byte, both counted from 1, the column in characters. Bytes
-    /// past the end count as the end. O(bytes before it).
+    /// Returns the line and the column of a byte, both counted from 1, the column in characters.
+    /// Bytes past the end count as the end. O(bytes before it).
     ///
     /// ```
     /// use ketgrad_core::qasm::SourceText;

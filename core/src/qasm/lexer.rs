@@ -1,8 +1,8 @@
-//! From bytes to tokens, one at a time.
+//! Lexer: from bytes to tokens, one at a time.
 //!
-//! The lexer is pulled by the parser and holds no list of tokens. What it cannot read it reports
-//! and skips, so that it always reaches the end. Both languages share it: whether a word is a
-//! keyword is for the parser to say.
+//! The lexer is pulled by the parser and holds no list of tokens. It reports and skips characters
+//! that it cannot read, so that it always reaches the end. Both languages share it: the parser
+//! decides if a word is a keyword.
 //!
 //! `1e-05`, `.5`, `5.`, `1_000`, `0xff`, `0b01` and `0o17` are numbers; a number of any length is
 //! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end,
@@ -11,7 +11,7 @@
 use super::ast::{Interner, Place, Span, Symbol};
 use super::diagnostic::{Diagnostic, Problem};
 
-/// What a token is. Its text is in the source.
+/// Kind of a token. Its text is in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Name(Symbol),
@@ -59,7 +59,7 @@ signs! {
     Less "<" Greater ">" Assign "=" Colon ":" At "@" Dot "." Hash "#"
 }
 
-/// A token and where it stands.
+/// Token and its span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -74,7 +74,7 @@ pub(super) struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
     source: u32,
-    /// Whether a statement can begin here, so that `@` begins an annotation.
+    /// True if a statement can begin here, so that `@` begins an annotation.
     fresh: bool,
 }
 
@@ -248,13 +248,13 @@ impl<'a> Lexer<'a> {
         Kind::Text
     }
 
-    /// A token up to the end of the line.
+    /// Returns a token up to the end of the line.
     fn line(&mut self, kind: Kind) -> Kind {
         self.take_while(|b| b != b'\n' && b != b'\r');
         kind
     }
 
-    /// Reports a character that begins no token, and skips it with all others of its kind.
+    /// Reports a character that begins no token, and skips it and the ones like it that follow.
     fn skip_unknown(&mut self, start: usize, errors: &mut Vec<Diagnostic>) {
         self.at = start;
         let strange = |c: char| {
@@ -278,7 +278,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The radix of a whole number and its digits.
+/// Returns the radix of a whole number and its digits.
 pub(super) fn radix(text: &str) -> (u32, &str) {
     match text.get(..2) {
         Some("0x" | "0X") => (16, &text[2..]),
@@ -288,7 +288,7 @@ pub(super) fn radix(text: &str) -> (u32, &str) {
     }
 }
 
-/// Whether a whole number has the digits of its radix, and any at all.
+/// Returns true if a whole number has the digits of its radix, and any at all.
 pub(super) fn is_integer(text: &str) -> bool {
     let (radix, digits) = radix(text);
     digits.contains(|c| c != '_') && digits.chars().all(|c| c == '_' || c.is_digit(radix))

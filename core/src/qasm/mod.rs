@@ -16,9 +16,9 @@
 //! # Ok::<(), ketgrad_core::qasm::Failed>(())
 //! ```
 //!
-//! The way of a text: the lexer makes tokens, the parser a syntax tree with a place on every
-//! node, the lowering checks names and sizes, counts the gates after expansion, and only then
-//! builds the circuit.
+//! The stages: the lexer makes tokens, the parser a syntax tree with a span on every node, the
+//! lowering checks names and sizes, counts the gates after expansion, and only then builds the
+//! circuit.
 //!
 //! - Inputs of the types `float` and `angle` are parameters of the circuit, which have values when
 //!   it runs. All others decide what the circuit is: their values are given before, in
@@ -102,17 +102,18 @@ impl fmt::Display for Version {
     }
 }
 
-/// Reads an included file by the name in the source; an error is the reason, in words.
+/// Callback that reads an included file by its name in the source; an error is the reason, in
+/// words.
 pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// How to read a text.
+/// Options of the parser.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Options<'a> {
     /// The name of the file in messages.
     pub file: &'a str,
-    /// The most operations that the circuit may have, counted before it is built; and the most
-    /// statements that its loops and subroutines may run.
+    /// Limit on the operations of the circuit, counted before it is built; and on the statements
+    /// that its loops and subroutines run.
     pub max_gates: u64,
     /// Reads included files other than the built-in ones. Without it they are refused.
     pub include: Option<&'a Include<'a>>,
@@ -132,25 +133,25 @@ impl Default for Options<'_> {
 }
 
 impl<'a> Options<'a> {
-    /// With another [`file`](Options::file).
+    /// Sets [`file`](Options::file).
     #[must_use]
     pub fn with_file(self, file: &'a str) -> Options<'a> {
         Options { file, ..self }
     }
 
-    /// With another [`max_gates`](Options::max_gates).
+    /// Sets [`max_gates`](Options::max_gates).
     #[must_use]
     pub fn with_max_gates(self, max_gates: u64) -> Options<'a> {
         Options { max_gates, ..self }
     }
 
-    /// With another [`include`](Options::include).
+    /// Sets [`include`](Options::include).
     #[must_use]
     pub fn with_include(self, include: Option<&'a Include<'a>>) -> Options<'a> {
         Options { include, ..self }
     }
 
-    /// With another [`inputs`](Options::inputs).
+    /// Sets [`inputs`](Options::inputs).
     #[must_use]
     pub fn with_inputs(self, inputs: &'a [(&'a str, &'a str)]) -> Options<'a> {
         Options { inputs, ..self }
@@ -168,7 +169,7 @@ impl fmt::Debug for Options<'_> {
     }
 }
 
-/// A text that was understood.
+/// Result of parsing a text.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The circuit. Its qubits are those of the registers in order of declaration.
@@ -177,7 +178,7 @@ pub struct Parsed {
     pub version: Version,
     /// The names in [`Options::inputs`] that the file was read for, in order of declaration.
     pub read_for: Vec<String>,
-    /// What may not be as intended.
+    /// Warnings: parts of the text that may not mean what was intended.
     pub warnings: Vec<Diagnostic>,
     /// The file and what it includes, for the labels.
     pub sources: Vec<SourceText>,
@@ -256,7 +257,7 @@ pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
 /// Reads a constant such as `pi/4`, `-2*pi/3`, `0.3` or `sin(0.2)`; multiples of pi stay exact.
 ///
 /// # Errors
-/// What is wrong, with labels into `text` as source 0.
+/// A diagnostic with labels into `text` as source 0, if the text is not an angle.
 pub fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     lower::parse_angle(text)
 }

@@ -3,7 +3,7 @@
 use super::Version;
 use crate::{channel::ChannelError, matrix::MatrixError};
 
-/// What is wrong. The message of a variant names what was given and what was expected.
+/// Cause of a diagnostic. The message of a variant names what was given and what was expected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say it")]

@@ -1,31 +1,31 @@
-//! After which instructions noise comes: all gates, those of a width, or those of some names.
+//! Instructions that noise follows: all gates, those of a width, or those of some names.
 
 use crate::{
     circuit::{CircuitError, Instruction, Operation},
     gate::{GateKind, NAMED_GATES, NamedGate},
 };
 
-/// After which instructions noise comes.
+/// Set of instructions that noise follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum After {
     /// Gates and unitaries on at least one qubit, controls counted.
     AllGates,
-    /// Gates and unitaries on so many qubits, controls counted.
+    /// Gates and unitaries on that many qubits, controls counted.
     Gates(usize),
     /// Instructions of these kinds; by their names: [`After::named`].
     These(Vec<InstructionKind>),
 }
 
-/// What an instruction is, whatever its angles and the values of its controls.
+/// Kind of an instruction, whatever its angles and the values of its controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstructionKind {
-    /// A gate of the table under so many controls.
+    /// A gate of the table under that many controls.
     Gate(GateKind, usize),
-    /// A rotation about any Pauli string under so many controls.
+    /// A rotation about any Pauli string under that many controls.
     PauliRotation(usize),
-    /// A unitary given by its matrix, under so many controls.
+    /// A unitary given by its matrix, under that many controls.
     Unitary(usize),
     /// A measurement.
     Measure,
@@ -36,9 +36,9 @@ pub enum InstructionKind {
 }
 
 impl After {
-    /// Instructions of these names: `measure`, `reset`, `delay`, `unitary`, gates as this library
-    /// or OpenQASM 2 or 3 calls them, with more controls in front as [`Circuit::count_operations`]
-    /// has them. Controls may have any value.
+    /// Returns the instructions of these names: `measure`, `reset`, `delay`, `unitary`, gates by
+    /// their names in this library or OpenQASM 2 or 3, with prefixes for more controls as in
+    /// [`Circuit::count_operations`]. Controls may have any value.
     ///
     /// [`Circuit::count_operations`]: super::super::Circuit::count_operations
     ///
@@ -57,7 +57,7 @@ impl After {
     /// ```
     ///
     /// # Errors
-    /// [`CircuitError::NoSuchInstruction`] for a name that nothing has.
+    /// [`CircuitError::NoSuchInstruction`] for an unknown name.
     pub fn named(names: impl IntoIterator<Item = impl AsRef<str>>) -> Result<After, CircuitError> {
         let mut kinds: Vec<InstructionKind> = Vec::new();
         for name in names {
@@ -85,7 +85,7 @@ impl InstructionKind {
         }
     }
 
-    /// What may be called so.
+    /// Returns the kinds that a name may refer to.
     fn find(name: &str) -> Vec<InstructionKind> {
         match name {
             "measure" => return vec![InstructionKind::Measure],
@@ -128,5 +128,5 @@ impl InstructionKind {
     }
 }
 
-/// From this likeness on (Jaro's) a name may have been meant.
+/// Similarity (Jaro's) from which on a name is suggested.
 const ALIKE: f64 = 0.7;

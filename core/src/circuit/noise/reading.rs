@@ -1,8 +1,8 @@
-//! Readings of a noise model that may be wrong: which measurements they follow.
+//! Readout errors of a noise model, and the measurements that they follow.
 //!
-//! The reading of a single qubit follows each measurement of it. Where qubits are read together,
-//! their reading follows the last of their measurements; what is in between must not use what has
-//! been measured, which it would see as if it were read rightly:
+//! The readout error of a single qubit follows each measurement of it. If qubits are read together,
+//! their readout error follows the last of their measurements; instructions in between must not use
+//! a measured bit, whose value they would see without the error:
 //!
 //! ```text
 //! a = measure q[0];   h q[2];   b = measure q[1];   misread(…) a, b
@@ -19,9 +19,10 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// Only of these qubits.
+    /// Measured qubits that the rule is for; `None` is all.
     pub(super) qubits: Option<Vec<usize>>,
-    /// As those of a misread operation; of more than one bit the qubits are read together.
+    /// Probabilities as in a readout error of a circuit; if there is more than one bit, the qubits
+    /// are read together.
     pub(super) chances: Arc<[Angle]>,
 }
 
@@ -31,7 +32,7 @@ impl Reading {
         self.qubits.as_deref().filter(|_| self.chances.len() > 2)
     }
 
-    /// Whether a circuit measures such qubits.
+    /// Returns true if a circuit measures such qubits.
     pub(super) fn acts_in(&self, circuit: &Circuit) -> bool {
         let measures =
             |i: &Instruction| measured(i).is_some_and(|(qubit, _)| among(&self.qubits, qubit));
@@ -54,10 +55,10 @@ fn measured(instruction: &Instruction) -> Option<(u32, u32)> {
     }
 }
 
-/// The measurements of qubits that are read together, as long as others of them are to come.
+/// Measurements so far of qubits that are read together, while others of them are still pending.
 #[derive(Default)]
 struct Group {
-    /// By the place of the qubit among those of the reading.
+    /// Bits by the position of the qubit among those of the rule.
     bits: Vec<Option<u32>>,
     condition: Option<Arc<Condition>>,
 }
@@ -72,7 +73,7 @@ impl Group {
     }
 }
 
-/// The groups of all readings; empty ones for those of single qubits.
+/// Groups of all readout errors; empty ones for those of single qubits.
 pub(super) struct Pending(Vec<Group>);
 
 impl Pending {
@@ -84,7 +85,7 @@ impl Pending {
         Pending(readings.iter().map(group).collect())
     }
 
-    /// Checks that an instruction does not use what is not read yet.
+    /// Checks that an instruction does not use a bit whose readout is pending.
     pub(super) fn check(
         &self,
         readings: &[Reading],
@@ -123,7 +124,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Where a loop begins or ends nothing waits.
+    /// Checks that no readout is pending at the beginning or the end of a loop.
     pub(super) fn turn(&self, readings: &[Reading]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, _)| {
@@ -131,7 +132,7 @@ impl Pending {
         })
     }
 
-    /// At the end nothing waits.
+    /// Checks that no readout is pending at the end.
     pub(super) fn finish(&self, readings: &[Reading]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, group)| {
@@ -143,7 +144,7 @@ impl Pending {
         })
     }
 
-    /// Appends the readings that follow an instruction.
+    /// Appends the readout errors that follow an instruction.
     pub(super) fn follow(
         &mut self,
         readings: &[Reading],

@@ -1,9 +1,9 @@
-//! Sums and products of fractions and decimals, exact where 64 bits hold them, and what they are
-//! off by where not.
+//! Sums and products of fractions and decimals, exact where they fit in 64 bits, and with a
+//! rounding bound elsewhere.
 //!
-//! Numbers of users come to any of these, so nothing here may overflow: what has no exact result
-//! has none, or is rounded. The operators of [`Ratio`] overflow silently or panic, its `checked_…`
-//! do not.
+//! All of these may get numbers of users, so nothing here may overflow: a result that is not exact
+//! is `None`, or is rounded. The operators of [`Ratio`] overflow silently or panic, its `checked_…`
+//! methods do not.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -18,17 +18,17 @@ pub(crate) fn q_to_f64(q: Q) -> f64 {
     q.to_f64().unwrap_or(f64::NAN)
 }
 
-/// A multiple of pi, less than so many turns from 0.
+/// Returns a multiple of pi reduced to less than that many turns from 0.
 pub(in crate::param) fn within_turns(pi: Q, turns: i64) -> Q {
     let (n, d) = (*pi.numer(), *pi.denom());
-    // What is taken off is a multiple of the denominator: the fraction stays in lowest terms. Where
-    // the whole outgrows 64 bits, the fraction is less.
+    // The part that is subtracted is a multiple of the denominator: the fraction stays in lowest
+    // terms. Where the integer part does not fit in 64 bits, the fraction is less.
     let whole = turns.checked_mul(2).and_then(|turns| d.checked_mul(turns));
     whole.and_then(|whole| n.checked_rem(whole)).map_or(pi, |rest| Q::new_raw(rest, d))
 }
 
-/// What is left of `a / b` with a whole quotient, with the sign of `a`; `None` if 64 bits do not
-/// hold it or b is 0.
+/// Returns the remainder of `a / b` for a truncated quotient, with the sign of `a`; `None` if it
+/// does not fit in 64 bits or b is 0.
 pub(crate) fn remainder(a: Q, b: Q) -> Option<Q> {
     let ((a, c), (b, d)) = ((*a.numer(), *a.denom()), (*b.numer(), *b.denom()));
     // Products of two numbers of 64 bits have 127 at most.
@@ -36,7 +36,7 @@ pub(crate) fn remainder(a: Q, b: Q) -> Option<Q> {
     narrow(Ratio::new(product(a, d)?.checked_rem(product(b, c)?)?, product(c, d)?))
 }
 
-/// `1 / q`, if 64 bits hold it.
+/// Returns `1 / q`, if it fits in 64 bits.
 pub(crate) fn reciprocal(q: Q) -> Option<Q> {
     // The least i64 has no negative.
     (!matches!(*q.numer(), 0 | i64::MIN)).then(|| q.recip())
@@ -48,15 +48,15 @@ pub(crate) fn floor(q: Q) -> i64 {
     q.numer().checked_div_euclid(*q.denom()).unwrap_or(i64::MIN)
 }
 
-/// The fraction in 64 bits, if they hold it.
+/// Returns the fraction in 64 bits, if it fits.
 fn narrow(q: Ratio<i128>) -> Option<Q> {
     Some(Q::new_raw(q.numer().to_i64()?, q.denom().to_i64()?))
 }
 
-/// Rounds to a fraction near `x`, if 64 bits hold one; with what that may be off by where x is
-/// rounded itself.
+/// Rounds to a fraction near `x`, if one fits in 64 bits; with the rounding bound if x is rounded
+/// itself.
 fn round(x: f64) -> Option<(Q, f64)> {
-    // As near as 1e-19: of a small number that leaves few digits, of its reciprocal all.
+    // Accurate to 1e-19: that leaves few digits of a small number, and all of its reciprocal.
     let as_it_is = Q::approximate_float(x)?;
     let upside_down = Q::approximate_float(x.recip()).and_then(reciprocal);
     let error = |q: Q| (q_to_f64(q) - x).abs();
@@ -64,8 +64,8 @@ fn round(x: f64) -> Option<(Q, f64)> {
     Some((near, error(near) + 4.0 * UNIT * x.abs()))
 }
 
-/// The product, if 64 bits hold it. Most coefficients are 0 or 1, for which nothing has to be
-/// reduced.
+/// Returns the product, if it fits in 64 bits. Most coefficients are 0 or 1, for which nothing has
+/// to be reduced.
 pub(super) fn exact_mul(a: Q, b: Q) -> Option<Q> {
     match ((*a.numer(), *a.denom()), (*b.numer(), *b.denom())) {
         ((1, 1), _) | (_, (0, _)) => Some(b),
@@ -74,27 +74,28 @@ pub(super) fn exact_mul(a: Q, b: Q) -> Option<Q> {
     }
 }
 
-/// The fraction that a short decimal says; of any other number what is not known of it.
+/// Returns the fraction that is meant by a short decimal; for any other number its rounding bound,
+/// as an error.
 fn decimal(x: f64) -> Result<Ratio<i128>, f64> {
     let decimal = Decimal::new(x).ok_or(f64::INFINITY)?;
     let short = decimal.is_short();
     decimal.fraction().filter(|_| short).ok_or_else(|| if short { 0.0 } else { decimal.doubt() })
 }
 
-/// The same fraction with room for products.
+/// Returns the fraction in a type with room for products.
 pub(crate) fn widen(q: Q) -> Ratio<i128> {
     Ratio::new_raw(i128::from(*q.numer()), i128::from(*q.denom()))
 }
 
-/// The float nearest to a fraction, and what it is off by if the fraction is not the short decimal
-/// that the float is.
+/// Returns the float nearest to a fraction, with the rounding bound if the fraction is not the
+/// short decimal that the float is.
 fn nearest(exact: Ratio<i128>) -> Option<(f64, f64)> {
     let x = exact.to_f64()?;
     Some((x, if decimal(x) == Ok(exact) { 0.0 } else { UNIT * x.abs() }))
 }
 
-/// The sum and what it may be off by; of short decimals the float nearest to theirs, which often is
-/// a short decimal again: 0.1 + 0.2 = 0.3.
+/// Returns the sum and its rounding bound; for short decimals the float nearest to the sum of the
+/// decimals, which often is a short decimal again: 0.1 + 0.2 = 0.3.
 pub(super) fn add_radians(a: f64, b: f64) -> (f64, f64) {
     if a == 0.0 || b == 0.0 {
         return (a + b, 0.0);
@@ -106,7 +107,7 @@ pub(super) fn add_radians(a: f64, b: f64) -> (f64, f64) {
     })
 }
 
-/// The product, in the same way.
+/// Returns the product and its rounding bound, in the same way.
 pub(super) fn multiply_radians(a: f64, q: Q) -> (f64, f64) {
     match (*q.numer(), *q.denom()) {
         (1, 1) => return (a, 0.0),
@@ -122,7 +123,7 @@ pub(super) fn multiply_radians(a: f64, q: Q) -> (f64, f64) {
     })
 }
 
-/// The product of an angle without parameters and a decimal, in the same way.
+/// Returns the product of an angle without parameters and a decimal, in the same way.
 pub(super) fn multiply_constant(pi: Q, radians: f64, x: f64) -> (f64, f64) {
     let (own, factor) = (decimal(radians), decimal(x));
     let exact = own.as_ref().ok().zip(factor.as_ref().ok()).filter(|_| *pi.numer() == 0);
@@ -136,7 +137,7 @@ pub(super) fn multiply_constant(pi: Q, radians: f64, x: f64) -> (f64, f64) {
     })
 }
 
-/// The sum and what it is off by.
+/// Returns the sum and its rounding bound.
 pub(super) fn q_add(a: Q, b: Q) -> Option<(Q, f64)> {
     a.checked_add(&b).map(|sum| (sum, 0.0)).or_else(|| round(q_to_f64(a) + q_to_f64(b)))
 }
@@ -154,8 +155,8 @@ pub(super) fn q_times(q: Q, x: f64) -> Option<(Q, f64)> {
     Some((near, off))
 }
 
-/// The number as a fraction k/2^m with m <= 20, if it is one. Large floats always are: there it
-/// must be what the decimal says, too.
+/// Returns the number as a fraction k/2^m with m <= 20, if it is one. Large floats always are:
+/// those must equal the decimal, too.
 pub(super) fn dyadic(x: f64) -> Option<Q> {
     const SCALE: i64 = 1 << 20;
     const TELLING: f64 = (1u64 << 40) as f64;

@@ -1,4 +1,4 @@
-//! The parameters of circuits by their numbers.
+//! Parameters of circuits by their numbers.
 
 use std::{
     cmp::Ordering,
@@ -7,22 +7,23 @@ use std::{
 
 /// The number of a parameter within its circuit.
 ///
-/// One that comes from a circuit knows its parameter's name as well: another circuit, in which the
-/// number means another parameter, refuses it. Ids are compared by their numbers alone.
+/// An id that comes from a circuit holds the name of its parameter as well: another circuit, in
+/// which the number means another parameter, refuses it. Ids are compared by their numbers alone.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamId {
     number: u32,
     pub(super) name: Name,
 }
 
-/// What an id knows of its parameter's name.
+/// Information that an id has about the name of its parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
-    /// Nothing: it was made of a number.
+    /// Any name: the id was made of a number.
     Any,
     /// A hash of it.
     Hash(u32),
-    /// That two parameters of different names were added, as if they were one. The angle is NaN.
+    /// Ambiguous: two parameters of different names were added, as if they were one. The angle is
+    /// NaN.
     Several,
 }
 
@@ -50,7 +51,7 @@ impl ParamId {
         self.number as usize
     }
 
-    /// Whether a parameter of its number and this name may be what is meant.
+    /// Returns true if a parameter of its number and this name may be the one that is meant.
     pub(crate) fn may_be(self, name: &str) -> bool {
         self.name == Name::Any || self.name == Name::of(name)
     }
@@ -59,11 +60,11 @@ impl ParamId {
 impl Name {
     fn of(name: &str) -> Name {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
-        // Either half of it is as good.
+        // Either half of the hash is as good.
         Name::Hash((hash >> 32) as u32)
     }
 
-    /// Of an id that stands for both.
+    /// Returns the name of an id that refers to both.
     pub(super) fn and(self, other: Name) -> Name {
         match (self, other) {
             (Name::Any, name) | (name, Name::Any) => name,

@@ -1,5 +1,5 @@
-//! Exact angles `a pi + b + sum_k q_k theta_k`: what they are and how they are written; how they
-//! are added and multiplied stands in `operators.rs`.
+//! Exact angles `a pi + b + sum_k q_k theta_k`: their representation and their text form; the
+//! arithmetic is in `operators.rs`.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -54,19 +54,18 @@ pub type Q = Ratio<i64>;
 /// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63
 /// makes the angle NaN, which every binding refuses.
 ///
-/// An angle knows by how much such roundings may have moved it: its [slack](Angle::slack). Two
-/// angles are equal if they are written alike, whatever their slack.
+/// An angle stores a bound of the errors of such roundings: its [slack](Angle::slack). Two angles
+/// are equal if they are written alike, whatever their rounding bounds are.
 #[derive(Clone, Debug)]
 pub struct Angle {
     pi: Q,
     radians: f64,
-    /// Few, so that an angle needs no memory of its own.
+    /// Inline for a few terms, so that an angle needs no memory of its own.
     terms: SmallVec<[(ParamId, Q); 2]>,
     slack: Slack,
 }
 
-/// By how much roundings may have moved an angle, at most: its radians, and the sum of its
-/// coefficients.
+/// Rounding bound of an angle: of its radians, and of the sum of its coefficients.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slack {
     radians: f32,
@@ -91,12 +90,12 @@ impl Slack {
     }
 }
 
-/// Nothing times infinitely much is nothing.
+/// Zero times infinity is zero here.
 fn times(slack: f32, factor: f64) -> f64 {
     if slack == 0.0 { 0.0 } else { f64::from(slack) * factor }
 }
 
-/// The least `f32` that is not below.
+/// Returns the least `f32` that is not below `x`.
 fn upwards(x: f64) -> f32 {
     match x.to_f32() {
         Some(near) if f64::from(near) < x => near.next_up(),
@@ -110,7 +109,7 @@ impl PartialEq for Angle {
     }
 }
 
-/// Half a turn, exactly: `PI / 4` is the fraction 1/4 of pi and no decimal.
+/// Half a turn, exactly: `PI / 4` is the fraction 1/4 of pi, not a decimal.
 ///
 /// ```
 /// use ketgrad_core::param::{Angle, PI};
@@ -138,18 +137,18 @@ impl Angle {
         Angle { pi: Q::new(numerator, denominator), ..Angle::zero() }
     }
 
-    /// The angle of so many radians.
+    /// Returns the angle of that many radians.
     #[must_use]
     pub fn rad(radians: f64) -> Angle {
         Angle { radians, ..Angle::zero() }
     }
 
-    /// The angle of so many radians, which were rounded: the number that is meant may be off by
-    /// `slack`. So it is no decimal that somebody wrote, however few its digits.
+    /// Returns the angle of that many radians, which were rounded: the exact number may be off by
+    /// `slack`. So it is not a decimal that was written, however few its digits are.
     #[must_use]
     pub fn rounded(radians: f64, slack: f64) -> Angle {
         let mut angle = Angle::rad(radians);
-        // Even the least slack is some.
+        // The rounding bound is never 0.
         angle.slack.add(slack.max(f64::from(f32::MIN_POSITIVE)), 0.0);
         angle
     }
@@ -172,9 +171,9 @@ impl Angle {
         self.radians
     }
 
-    /// How far the angle that is meant may be from this one, because numbers were rounded on the
-    /// way: at most so many radians times the largest of 1 and the parameters' absolute values. 0
-    /// where nothing was.
+    /// Returns the rounding bound: the exact angle may differ from this one by at most that many
+    /// radians times the largest of 1 and the parameters' absolute values, because numbers were
+    /// rounded on the way. It is 0 if nothing was rounded.
     ///
     /// ```
     /// use ketgrad_core::param::Angle;
@@ -187,24 +186,25 @@ impl Angle {
         f64::from(self.slack.radians) + f64::from(self.slack.terms)
     }
 
-    /// The slack where the largest parameter has this absolute value.
+    /// Returns the rounding bound if the largest parameter has this absolute value.
     pub(crate) fn slack_at(&self, largest: f64) -> f64 {
         let of_terms = f64::from(self.slack.terms);
         f64::from(self.slack.radians) + if of_terms == 0.0 { 0.0 } else { of_terms * largest }
     }
 
-    /// The angle without its part in radians, and without their slack.
+    /// Returns the angle without its part in radians, and without the rounding bound of that.
     pub(crate) fn without_radians(&self) -> Angle {
         let slack = Slack { radians: 0.0, ..self.slack };
         Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), slack }
     }
 
-    /// The angle without pairs of whole turns: half of it, which rotations take, loses whole ones.
+    /// Removes pairs of whole turns from the angle: half of it, which rotations take, loses whole
+    /// ones.
     pub(crate) fn within_two_turns(&self) -> Angle {
         Angle { pi: within_turns(self.pi, 2), ..self.clone() }
     }
 
-    /// An upper bound of its absolute value where no parameter is above 1.
+    /// Returns an upper bound of its absolute value if no parameter is above 1.
     fn size(&self) -> f64 {
         let terms: f64 = self.terms.iter().map(|t| q_to_f64(t.1).abs()).sum();
         q_to_f64(self.pi).abs() * std::f64::consts::PI + self.radians.abs() + terms
@@ -216,13 +216,13 @@ impl Angle {
         &self.terms
     }
 
-    /// Whether no parameter occurs.
+    /// Returns true if no parameter occurs.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Whether there is nothing but a multiple of pi.
+    /// Returns true if it is a multiple of pi and nothing else.
     pub(crate) fn is_multiple_of_pi(&self) -> bool {
         self.is_constant() && self.radians == 0.0
     }
@@ -259,7 +259,8 @@ impl Angle {
             let value = value(id);
             let more = if of_terms == 0.0 { 0.0 } else { of_terms * value.size() };
             let mut sum = sum + value * q;
-            // The coefficient's slack is on every part of what takes its parameter's place.
+            // The rounding bound of the coefficient applies to every part of the angle that
+            // replaces the parameter.
             sum.slack.add(more, more);
             sum
         })
@@ -310,7 +311,7 @@ impl Angle {
         Angle::rad(f64::NAN)
     }
 
-    /// What the part in pi would be, in numbers of so many.
+    /// Moves the part in pi, whose factor is given as a float, to the radians.
     fn pi_becomes_radians(&mut self, pi: f64) {
         let more = pi * std::f64::consts::PI;
         self.radians += more;
@@ -319,10 +320,10 @@ impl Angle {
     }
 }
 
-/// From here on radians are written with an exponent.
+/// Size from which on radians are written with an exponent.
 const LONGEST: f64 = 1e38;
 
-/// Whether no part of the angle is written.
+/// Returns true if no part of the angle is written.
 fn is_written_as_zero(a: &Angle) -> bool {
     *a.pi.numer() == 0 && a.terms.is_empty() && a.radians == 0.0
 }
@@ -333,7 +334,7 @@ impl Default for Angle {
     }
 }
 
-/// An angle in radians, as it stands: 0.785398 is not taken for pi/4.
+/// An angle in radians, as it is: 0.785398 is not taken for pi/4.
 impl From<f64> for Angle {
     fn from(radians: f64) -> Angle {
         Angle::rad(radians)
@@ -346,14 +347,14 @@ impl From<ParamId> for Angle {
     }
 }
 
-/// So many radians.
+/// That many radians.
 impl From<i32> for Angle {
     fn from(radians: i32) -> Angle {
         Angle::rad(f64::from(radians))
     }
 }
 
-/// What is behind a reference, cloned.
+/// Clones the referenced value.
 impl<T: Clone + Into<Angle>> From<&T> for Angle {
     fn from(angle: &T) -> Angle {
         angle.clone().into()

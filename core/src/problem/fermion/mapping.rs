@@ -19,7 +19,7 @@ use crate::{
     observable::{PauliString, PauliSum},
 };
 
-/// The most orbitals that a product may act on: it is a sum of 2^orbitals strings.
+/// Limit on the orbitals that a product may act on: it is a sum of 2^orbitals strings.
 const MOST_ORBITALS: usize = 20;
 
 /// A map from n orbitals to n qubits.
@@ -45,9 +45,9 @@ pub enum Mapping {
 struct Masks {
     /// The qubits that flip.
     update: usize,
-    /// Those whose parity is that of the orbitals before.
+    /// Qubits whose parity is that of the orbitals before.
     parity: usize,
-    /// Those whose parity is the occupation.
+    /// Qubits whose parity is the occupation.
     flip: usize,
 }
 
@@ -89,8 +89,8 @@ impl Mapping {
         Ok(occupied.fold(0, |bits, j| bits ^ self.masks(j, n_orbitals).update))
     }
 
-    /// The occupations of n orbitals, one a bit, for a basis state of n qubits:
-    /// [`encode`](Mapping::encode) undone.
+    /// Returns the occupations of n orbitals, one a bit, for a basis state of n qubits: the inverse
+    /// of [`encode`](Mapping::encode).
     ///
     /// ```
     /// use ketgrad_core::problem::Mapping;
@@ -99,7 +99,7 @@ impl Mapping {
     /// ```
     ///
     /// # Errors
-    /// As [`Mapping::encode`], for a qubit beyond the last.
+    /// Those of [`Mapping::encode`], for a qubit beyond the last.
     pub fn decode(self, n_orbitals: usize, state: usize) -> Result<usize, FermionError> {
         check(n_orbitals, state.checked_ilog2().map_or(0, |highest| highest as usize + 1))?;
         let occupied = (0..n_orbitals).filter(|j| odd(state & self.masks(*j, n_orbitals).flip));
@@ -188,7 +188,7 @@ fn expand(
             parts[k] = (z ^ parity, c * 0.5);
             parts.push((z ^ parity ^ flip, c * second));
         }
-        // Orbitals that come again bring no more masks.
+        // Repeated orbitals add no masks.
         if parts.len() > 1 << (product.len().min(8) / 2) {
             parts.sort_unstable_by_key(|part| part.0);
             parts.dedup_by(|next, kept| {

@@ -1,7 +1,7 @@
 //! Operators on fermions: sums of products of ladder operators, with their algebra and their maps
 //! to qubits.
 //!
-//! `a_p` takes a fermion out of orbital p, `a_p^dagger` puts one there, and
+//! `a_p` removes a fermion from orbital p, `a_p^dagger` adds one, and
 //! ```text
 //! {a_p, a_q^dagger} = 1 if p = q, else 0        {a_p, a_q} = 0
 //! ```
@@ -29,16 +29,16 @@ mod text;
 
 pub use mapping::Mapping;
 
-/// A sum whose modulus is below this part of the sum of the moduli is taken for zero: far above the
-/// rounding of millions of additions, far below what integrals are known to.
+/// Tolerance: a sum whose modulus is below this part of the sum of the moduli is taken for zero. It
+/// is far above the rounding of millions of additions, and far below the accuracy of integrals.
 const ROUNDING: f64 = 1e-13;
 
 /// A ladder operator. Orbitals are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ladder {
-    /// `a_p^dagger`: a fermion into orbital p.
+    /// `a_p^dagger`: adds a fermion to orbital p.
     Create(usize),
-    /// `a_p`: the fermion of orbital p away.
+    /// `a_p`: removes the fermion of orbital p.
     Annihilate(usize),
 }
 
@@ -51,7 +51,7 @@ impl Ladder {
         }
     }
 
-    /// The other one of its orbital.
+    /// Returns the other one of its orbital.
     #[must_use]
     pub fn dagger(self) -> Ladder {
         match self {
@@ -93,7 +93,7 @@ impl FermionOperator {
     /// Adds a term: a coefficient and its operators, the leftmost first.
     ///
     /// # Errors
-    /// As [`FermionOperator::new`].
+    /// Those of [`FermionOperator::new`].
     pub fn push(
         &mut self,
         coefficient: impl Into<Complex<f64>>,
@@ -123,7 +123,7 @@ impl FermionOperator {
         self.terms.iter().flat_map(|t| &t.1).map(|ladder| ladder.orbital() + 1).max().unwrap_or(0)
     }
 
-    /// All coefficients times a factor.
+    /// Multiplies all coefficients by a factor.
     ///
     /// # Errors
     /// [`FermionError`] if a coefficient is not finite.
@@ -132,7 +132,7 @@ impl FermionOperator {
         FermionOperator::new(self.terms.iter().map(|(c, product)| (c * factor, product.clone())))
     }
 
-    /// The Hermitian conjugate: each product backwards, with the daggers of its operators.
+    /// Returns the Hermitian conjugate: each product reversed, with the daggers of its operators.
     #[must_use]
     pub fn dagger(&self) -> FermionOperator {
         let back =
@@ -153,9 +153,9 @@ impl FermionOperator {
         )
     }
 
-    /// The same operator with all daggers left of all others, in each group the highest orbital
-    /// first; equal products are one term, and those that cancel to rounding are left out. Terms
-    /// are sorted.
+    /// Returns the operator in normal order: all daggers left of all others, in each group the
+    /// highest orbital first; equal products are one term, and terms that cancel to rounding are
+    /// left out. Terms are sorted.
     ///
     /// Cost: O(l^2) for a product of l operators, and as much for each product that arises where
     /// `a_p` passes `a_p^dagger`, of which there can be 2^(l/2).
@@ -170,7 +170,7 @@ impl FermionOperator {
         FermionOperator::new(sums.sorted().map(|(product, c)| (c, product)))
     }
 
-    /// Whether it is its own Hermitian conjugate, to rounding. Cost: that of
+    /// Returns true if it is its own Hermitian conjugate, to rounding. Cost: that of
     /// [`FermionOperator::normal_ordered`].
     #[must_use]
     pub fn is_hermitian(&self) -> bool {
@@ -193,10 +193,10 @@ impl Add for FermionOperator {
     }
 }
 
-/// Sums up a product and what arises while it is brought into order, by insertion of each operator
-/// into those before it.
+/// Sums up the normal-ordered form of a product, by insertion of each operator into those before
+/// it.
 fn order(coefficient: Complex<f64>, product: Vec<Ladder>, sums: &mut Sums<Vec<Ladder>>) {
-    // The products to do, and how much of each is in order.
+    // Products on the worklist, and the length of the ordered part of each.
     let mut left = vec![(coefficient, product, 1)];
     'products: while let Some((mut c, mut product, from)) = left.pop() {
         for i in from..product.len() {
@@ -238,7 +238,8 @@ impl<K: Hash + Ord> Sums<K> {
         *size += c.norm();
     }
 
-    /// What is not zero to rounding, by key; parts that are nothing but rounding are 0.
+    /// Returns the terms that are not zero to rounding, by key; parts that are pure rounding are
+    /// set to 0.
     fn sorted(self) -> impl Iterator<Item = (K, Complex<f64>)> {
         let mut kept: Vec<_> = self.0.into_iter().collect();
         kept.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -257,12 +258,12 @@ fn finite(c: Complex<f64>) -> Result<Complex<f64>, FermionError> {
     Err(FermionProblem::Coefficient { text: text::coefficient(c) }.into())
 }
 
-/// What is wrong with an operator on fermions, and where in its text.
+/// Error of an operator on fermions, with its position in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FermionError {
     /// The column, counted from 1 through all lines, if it came from text.
     pub column: Option<usize>,
-    /// What is wrong.
+    /// Cause of the error.
     pub problem: FermionProblem,
 }
 
@@ -272,16 +273,16 @@ impl From<FermionProblem> for FermionError {
     }
 }
 
-/// What can be wrong with an operator on fermions.
+/// Cause of an error of an operator on fermions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FermionProblem {
     /// Something that does not belong there.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What may stand there.
+        /// Texts that are valid there.
         expected: &'static str,
-        /// What stands there.
+        /// Text that was found.
         found: String,
     },
     /// A coefficient that is not a finite number.
@@ -301,10 +302,10 @@ pub enum FermionProblem {
     NoSuchOrbital {
         /// The orbital.
         orbital: usize,
-        /// How many there are.
+        /// Number of orbitals.
         n_orbitals: usize,
     },
-    /// An operator that is no observable.
+    /// An operator that is not Hermitian.
     #[error("it is not Hermitian: {string} has the coefficient {coefficient}")]
     NotHermitian {
         /// A Pauli string of it.
@@ -319,7 +320,7 @@ pub enum FermionProblem {
     Long {
         /// The number of orbitals.
         given: usize,
-        /// The most there may be.
+        /// Limit.
         limit: usize,
     },
 }

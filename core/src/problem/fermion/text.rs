@@ -65,7 +65,7 @@ impl FromStr for FermionOperator {
             let close = rest[open..].find(']').ok_or_else(|| expected("`]`", text.len()))? + open;
             let mut words = rest[..open].trim();
             if !sum.terms.is_empty() {
-                // What joins terms is a sign, which a minus is of the term, too.
+                // The separator between terms is a sign; a minus belongs to the term, too.
                 if !words.starts_with(['+', '-']) {
                     return Err(expected("`+`, `-` or the end", start));
                 }

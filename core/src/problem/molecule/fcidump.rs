@@ -1,13 +1,13 @@
-//! Reads FCIDUMP files; what they are says [`Molecule`].
+//! Reader of FCIDUMP files; for the format see [`Molecule`].
 
 use std::{collections::BTreeMap, str::FromStr};
 
 use super::{Molecule, MoleculeError, MoleculeProblem, Symmetry, descending};
 
-/// Values of one integral that differ by no more are the same, written with other digits.
+/// Tolerance of repeated values of one integral, which are written with other digits.
 const SAME: f64 = 1e-7;
 
-/// The most orbitals that a file may have: all integrals of so many are a terabyte.
+/// Maximum number of orbitals in a file: all integrals of that many are a terabyte.
 const MOST_ORBITALS: usize = 1000;
 
 impl FromStr for Molecule {
@@ -58,7 +58,7 @@ impl FromStr for Molecule {
 }
 
 impl Molecule {
-    /// Whether a text begins as an FCIDUMP does.
+    /// Returns true if a text begins as an FCIDUMP file does.
     #[must_use]
     pub fn is_fcidump(text: &str) -> bool {
         let begins = |word: &str| ["&FCI", "$FCI"].iter().any(|w| word.eq_ignore_ascii_case(w));
@@ -316,12 +316,12 @@ fn read_keys(header: &str) -> BTreeMap<String, Vec<Word<'_>>> {
     values
 }
 
-/// The number of the line that comes after a text.
+/// Returns the number of the line after a text.
 fn lines(text: &str) -> usize {
     text.matches('\n').count() + 1
 }
 
-/// How many values a word of a list is: `8*1` is eight.
+/// Returns the number of values that a word of a list stands for: `8*1` is eight.
 fn repeats(word: &str) -> usize {
     word.split_once('*').map_or(Some(1), |(count, _)| count.parse().ok()).unwrap_or(1)
 }
@@ -347,7 +347,7 @@ fn read_line(line: &str, n_orbitals: usize) -> Result<(f64, [Option<u16>; 4]), M
             .ok_or_else(syntax)?;
         *place = match word.parse::<usize>() {
             Ok(0) => None,
-            // There are no more than a u16 counts.
+            // The number fits in a u16.
             Ok(orbital) if orbital <= n_orbitals => Some((orbital - 1) as u16),
             _ => return Err(MoleculeProblem::BeyondLast { orbital: word.to_owned(), n_orbitals }),
         };

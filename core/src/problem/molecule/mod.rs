@@ -40,8 +40,7 @@ use crate::{
 mod fcidump;
 mod reference;
 
-/// Electrons in orbitals: the integrals of a Hamiltonian, and how many electrons of each spin there
-/// are.
+/// Electrons in orbitals: the integrals of a Hamiltonian, and the number of electrons of each spin.
 ///
 /// As text it is an FCIDUMP, the file that PySCF, Molpro, Psi4 and others write (P. J. Knowles, N.
 /// C. Handy, Comput. Phys. Commun. 54, 75 (1989)): a header `&FCI NORB=…, NELEC=…, MS2=…, … &END`
@@ -60,14 +59,14 @@ pub struct Molecule {
     /// Electrons with spin up, and down.
     electrons: [usize; 2],
     constant: f64,
-    /// By p >= q.
+    /// One-electron integrals by p >= q.
     one: BTreeMap<[u16; 2], f64>,
-    /// By the orbitals that [`Symmetry::canonical`] gives.
+    /// Two-electron integrals by the orbitals that [`Symmetry::canonical`] returns.
     two: BTreeMap<[u16; 4], f64>,
     symmetry: Symmetry,
 }
 
-/// The two-electron integrals that are equal.
+/// Symmetry of the two-electron integrals: those that are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 enum Symmetry {
     /// Of real orbitals: `(pq|rt) = (qp|rt) = (rt|pq)`.
@@ -78,7 +77,7 @@ enum Symmetry {
 }
 
 impl Symmetry {
-    /// The one of the equal integrals that is kept, `(pq|rt)`.
+    /// Returns the one of the equal integrals that is stored, `(pq|rt)`.
     fn canonical(self, [p, q]: [u16; 2], [r, t]: [u16; 2]) -> [u16; 4] {
         match self {
             Symmetry::Eightfold => {
@@ -131,22 +130,22 @@ impl Molecule {
         self.electrons[0] as isize - self.electrons[1] as isize
     }
 
-    /// The energy that does not depend on where the electrons are.
+    /// Returns the energy that does not depend on the state of the electrons.
     #[must_use]
     pub fn constant(&self) -> f64 {
         self.constant
     }
 
-    /// The electrons in some orbitals alone: each orbital of `frozen` holds two electrons, which
-    /// are part of the constant and of the one-electron integrals then; those of `active` are kept,
-    /// in the order given; all others are left empty.
+    /// Returns the electrons in an active space: each orbital of `frozen` holds two electrons,
+    /// which become part of the constant and of the one-electron integrals; those of `active` are
+    /// kept, in the order given; all others are left empty.
     /// ```text
     /// E' = E + sum_i 2 h_ii + sum_ij [2 (ii|jj) - (ij|ji)]        h'_pq = h_pq + sum_i [2 (pq|ii) - (pi|iq)]
     /// ```
     ///
     /// # Errors
-    /// [`MoleculeError`] for an orbital that is not there or comes twice, or for electrons that do
-    /// not fit.
+    /// [`MoleculeError`] for an orbital that does not exist or is repeated, or for electrons that
+    /// do not fit.
     pub fn active_space(
         &self,
         frozen: &[usize],
@@ -250,26 +249,27 @@ impl Molecule {
     /// than a second.
     ///
     /// # Errors
-    /// As [`Molecule::fermions`].
+    /// Those of [`Molecule::fermions`].
     pub fn hamiltonian(&self, mapping: Mapping) -> Result<PauliSum, FermionError> {
         mapping.map(&self.fermions()?, 2 * self.n_orbitals)
     }
 
-    /// Whether spin orbitals that are occupied, one a bit, hold as many electrons of each spin as
-    /// there are.
+    /// Returns true if the occupied spin orbitals, one a bit, hold the numbers of electrons of each
+    /// spin that the molecule has.
     #[must_use]
     pub fn holds(&self, occupations: usize) -> bool {
         let up = usize::MAX / 3;
         [occupations & up, occupations & !up].map(|of| of.count_ones() as usize) == self.electrons
     }
 
-    /// A weight of [`Molecule::penalty`] that is enough for the lowest level to be that of the
-    /// electrons there are: the energy of the [reference state](Molecule::occupied), which theirs
-    /// is not above, minus a bound that no level is below, the constant of the Hamiltonian on
-    /// qubits minus the moduli of its other coefficients. Often much less is enough.
+    /// Returns a weight of [`Molecule::penalty`] that is enough for the lowest level to be that of
+    /// the molecule's electrons. It is the energy of the [reference state](Molecule::occupied), an
+    /// upper bound of that level, minus a lower bound of all levels: the constant of the
+    /// Hamiltonian on qubits minus the moduli of its other coefficients. Often a much smaller
+    /// weight is enough.
     ///
     /// # Errors
-    /// As [`Molecule::fermions`].
+    /// Those of [`Molecule::fermions`].
     pub fn sufficient_penalty(&self) -> Result<f64, FermionError> {
         let mapping = Mapping::JordanWigner;
         let (hamiltonian, state) = (self.hamiltonian(mapping)?, self.reference(mapping)?);
@@ -284,14 +284,14 @@ impl Molecule {
         Ok(above.sum())
     }
 
-    /// `weight ((N_up - n_up)^2 + (N_down - n_down)^2)` for the n_up and n_down electrons there
-    /// are: zero where the electrons are that many, at least the weight elsewhere. With it added,
-    /// an ansatz that does not keep their number is led to it, and the lowest level is that of
-    /// these electrons, not that of an ion, if the weight is more than the latter lies below:
-    /// [`Molecule::sufficient_penalty`] is always enough.
+    /// Returns the operator `weight ((N_up - n_up)^2 + (N_down - n_down)^2)` for the n_up and
+    /// n_down electrons of the molecule: it is zero on states with these numbers, and at least the
+    /// weight elsewhere. It is added for an ansatz that does not conserve the numbers. The lowest
+    /// level of the sum is that of these electrons, not that of an ion, if the weight is more than
+    /// the difference of these levels: [`Molecule::sufficient_penalty`] is always enough.
     ///
     /// # Errors
-    /// As [`Molecule::fermions`], or for a weight that is not finite.
+    /// Those of [`Molecule::fermions`], or for a weight that is not finite.
     pub fn penalty(&self, weight: f64) -> Result<FermionOperator, FermionError> {
         let mut sum = FermionOperator::default();
         for (spin, &electrons) in self.electrons.iter().enumerate() {
@@ -305,7 +305,7 @@ impl Molecule {
         Ok(sum)
     }
 
-    /// Without any integrals.
+    /// Returns a molecule without any integrals.
     fn of(n_orbitals: usize, electrons: [usize; 2]) -> Result<Molecule, MoleculeProblem> {
         if electrons.iter().any(|count| *count > n_orbitals) {
             return Err(MoleculeProblem::Electrons { electrons, n_orbitals });
@@ -318,7 +318,7 @@ fn descending([p, q]: [u16; 2]) -> [u16; 2] {
     [p.max(q), p.min(q)]
 }
 
-/// How many spin orbitals there are, unless these are more than a state can have qubits.
+/// Returns the number of spin orbitals; an error if there are more than a state can have qubits.
 fn n_spin_orbitals(molecule: &Molecule) -> Result<usize, FermionError> {
     let n_orbitals = 2 * molecule.n_orbitals;
     if n_orbitals > MAX_QUBITS {
@@ -327,12 +327,12 @@ fn n_spin_orbitals(molecule: &Molecule) -> Result<usize, FermionError> {
     Ok(n_orbitals)
 }
 
-/// What is wrong with a molecule, and in which line of its text.
+/// Error of a molecule, with the line of its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MoleculeError {
     /// The line, counted from 1, if it came from text.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Cause of the error.
     pub problem: MoleculeProblem,
 }
 
@@ -342,14 +342,14 @@ impl From<MoleculeProblem> for MoleculeError {
     }
 }
 
-/// What can be wrong with a molecule.
+/// Cause of an error of a molecule.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoleculeProblem {
     /// A text that does not begin as an FCIDUMP.
     #[error("expected an FCIDUMP, which begins with `&FCI`, found {found}")]
     Beginning {
-        /// What stands there.
+        /// Text that was found.
         found: String,
     },
     /// A header without an end.
@@ -366,9 +366,9 @@ pub enum MoleculeProblem {
     Header {
         /// Its key.
         key: String,
-        /// What may stand there.
+        /// Texts that are valid there.
         expected: String,
-        /// What stands there.
+        /// Text that was found.
         found: String,
     },
     /// A kind of file that is not read.
@@ -376,12 +376,12 @@ pub enum MoleculeProblem {
         "{what} are not supported: the integrals must be real, of orbitals that both spins share; {way}"
     )]
     Unsupported {
-        /// What the file holds.
+        /// Content of the file.
         what: &'static str,
         /// The way to a file that is read.
         way: &'static str,
     },
-    /// Integrals that no orbitals with the angular momenta of the header have.
+    /// Integrals that are inconsistent with the angular momenta of the header.
     #[error(
         "the angular momenta along the axis (SYMLZ) are not those of the orbitals: complex ones conserve them, which the \
          integral in line {complex} does not, and real ones have even numbers of negative ones, other than in line {real}; \
@@ -393,7 +393,7 @@ pub enum MoleculeProblem {
         /// The line of the first integral that is not one of real orbitals.
         real: usize,
     },
-    /// An integral where the header ends, which other programs pass over.
+    /// An integral on the line where the header ends, which other programs skip.
     #[error(
         "`{found}` comes after the end of the header on its line, which is not read: an integral has a line of its own"
     )]
@@ -401,7 +401,7 @@ pub enum MoleculeProblem {
         /// The rest of the line.
         found: String,
     },
-    /// A line that is no integral.
+    /// A line that is not an integral.
     #[error("expected a value and four orbitals, such as `0.5 1 1 2 2`, found `{found}`")]
     Syntax {
         /// The line.
@@ -418,7 +418,7 @@ pub enum MoleculeProblem {
         "no integral has the orbitals {found}: of i j k l, zero are none, k and l, all but i, or all"
     )]
     Orbitals {
-        /// What stands there.
+        /// Text that was found.
         found: String,
     },
     /// An integral that was given before with another value.
@@ -434,7 +434,7 @@ pub enum MoleculeProblem {
     BeyondLast {
         /// The orbital, counted from 1.
         orbital: String,
-        /// How many there are.
+        /// Number of orbitals.
         n_orbitals: usize,
     },
     /// An orbital of an active space beyond the last.
@@ -442,16 +442,16 @@ pub enum MoleculeProblem {
     NoSuchOrbital {
         /// The orbital, counted from 0.
         orbital: usize,
-        /// How many there are.
+        /// Number of orbitals.
         n_orbitals: usize,
     },
-    /// An orbital that comes twice in an active space.
+    /// A repeated orbital in an active space.
     #[error("orbital {orbital} comes twice")]
     Repeated {
         /// The orbital, counted from 0.
         orbital: usize,
     },
-    /// More frozen electrons than there are.
+    /// More frozen electrons than the molecule has.
     #[error("{frozen} frozen orbitals hold an electron of each spin: there are {} and {}", electrons[0], electrons[1])]
     Frozen {
         /// The number of frozen orbitals.
@@ -459,12 +459,12 @@ pub enum MoleculeProblem {
         /// The electrons with spin up, and down.
         electrons: [usize; 2],
     },
-    /// More electrons than room for them.
+    /// More electrons than the orbitals hold.
     #[error("{} electrons with spin up and {} with spin down do not fit into {n_orbitals} orbitals", electrons[0], electrons[1])]
     Electrons {
         /// The electrons with spin up, and down.
         electrons: [usize; 2],
-        /// How many orbitals there are.
+        /// Number of orbitals.
         n_orbitals: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The determinant that a calculation begins with.
+//! Reference determinant that a calculation begins with.
 //!
 //! Files are not always in the order of the orbitals' energies: where these have symmetries, they
 //! are often sorted by them. A determinant that fills the orbitals n of both spins has the energy
@@ -13,23 +13,23 @@ use super::{FermionError, Mapping, Molecule};
 const ROUNDING: f64 = 1e-10;
 
 impl Molecule {
-    /// The spin orbitals of the reference state, ascending: the Hartree–Fock state if the orbitals
-    /// are those of Hartree–Fock, in whatever order they come.
+    /// Returns the spin orbitals of the reference state, ascending: the Hartree–Fock state if the
+    /// orbitals are those of Hartree–Fock, in any order.
     ///
     /// The electrons of each spin fill the first orbitals; then an electron, or one of each spin
-    /// together, moves to another orbital as long as that lowers the energy, each time where it
-    /// does so most. O(n^2) for each move.
+    /// together, moves to another orbital as long as that lowers the energy, each time by the move
+    /// that lowers it most. O(n^2) for each move.
     #[must_use]
     pub fn occupied(&self) -> Vec<usize> {
         let n = self.n_orbitals;
         let integrals = Diagonals::of(self);
         let mut filled =
             self.electrons.map(|count| (0..n).map(|k| k < count).collect::<Vec<bool>>());
-        // Each move lowers the energy, so that they end; this many are more than any molecule
-        // takes.
+        // Each move lowers the energy, so the loop ends; this limit is higher than the number of
+        // moves of any molecule.
         for _ in 0..4 * n {
             let fields = integrals.fields(&filled);
-            // The change, the spins, and where from and to.
+            // Change of the energy, the spins, and the orbitals before and after.
             let mut best = (0.0, &[][..], 0, 0);
             for spins in [&[0][..], &[1], &[0, 1]] {
                 for (p, q) in (0..n).flat_map(|p| (0..n).map(move |q| (p, q))) {
@@ -41,7 +41,7 @@ impl Molecule {
                     }
                 }
             }
-            // Orbitals of one energy stay as they are.
+            // Orbitals of equal energy are not exchanged.
             let size = fields.iter().flatten().fold(1.0, |size: f64, field| size.max(field.abs()));
             let (change, spins, p, q) = best;
             if change >= -ROUNDING * size {
@@ -108,14 +108,14 @@ impl Diagonals {
         })
     }
 
-    /// How the energy changes where an electron of each of these spins moves from p to q.
+    /// Returns the change of the energy if an electron of each of these spins moves from p to q.
     fn change(&self, fields: &[Vec<f64>; 2], spins: &[usize], p: usize, q: usize) -> f64 {
         let n = self.one.len();
         let coulomb = |p: usize, q: usize| self.coulomb[p * n + q];
         let one =
             |s: &usize| fields[*s][q] - fields[*s][p] - coulomb(p, q) + self.exchange[p * n + q];
         let moves = spins.iter().map(one).sum::<f64>();
-        // The second meets the first at q, no longer at p.
+        // The second electron meets the first one at q, no longer at p.
         let meeting = if spins.len() == 2 {
             coulomb(p, p) + coulomb(q, q) - 2.0 * coulomb(p, q)
         } else {

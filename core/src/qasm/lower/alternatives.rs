@@ -1,5 +1,5 @@
-//! Numbers that are one of some values, as statements come by them: in variables, behind branches,
-//! as arguments of gates.
+//! Numbers from a finite value set as statements create them: in variables, after branches, as
+//! arguments of gates.
 //!
 //! ```text
 //! float x = 0.5;              0.5
@@ -10,8 +10,8 @@
 //! }
 //! U(x, 0, x) q;               one U for each value
 //! ```
-//! The bits of what a variable holds are hidden ones that nothing writes to again, so that an
-//! assignment shares them.
+//! The bits of a variable are scratch bits that nothing writes to again, so that an assignment
+//! shares them.
 
 use std::rc::Rc;
 
@@ -29,11 +29,13 @@ use crate::{
     qasm::ast::{Span, Type},
 };
 
-/// From so many bits on, fewer are taken where there are not as many values.
+/// From this number of bits on, a value set is encoded again if fewer bits are enough for its
+/// values.
 const MANY_BITS: usize = 5;
 
 impl Lowering<'_> {
-    /// What a variable is given, for as long as it lives: in bits that nothing writes to again.
+    /// Copies the bits of a value set to bits that nothing writes to again, unless they are such
+    /// for as long as the variable lives.
     pub(super) fn kept_choice(
         &mut self,
         choice: Choice,
@@ -51,7 +53,7 @@ impl Lowering<'_> {
         Ok(Choice { bits: copies.iter().collect(), depth, ..choice })
     }
 
-    /// A value as one of a number type, for a variable of some scope.
+    /// Casts a value to a number type, for a variable of some scope.
     pub(super) fn chosen_number(
         &mut self,
         ty: &Type,
@@ -70,8 +72,8 @@ impl Lowering<'_> {
         })
     }
 
-    /// Parts of an array get a value, where the array or the value depends on a measurement: for
-    /// each of their values.
+    /// Assigns to parts of an array, where the array or the value depends on a measurement: in each
+    /// of the values of the array.
     pub(super) fn assign_part_of_choices(
         &mut self,
         id: usize,
@@ -102,8 +104,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The value of a variable, or one of its values: arrays that measurements decide have one
-    /// shape.
+    /// Returns the value of a variable, or one of its values: arrays that measurements decide have
+    /// one shape.
     pub(super) fn one_of_values(&mut self, id: usize, span: Span) -> Lower<Value> {
         match &self.variables[id].state {
             State::Choice(choice) => {
@@ -113,8 +115,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// What is known behind two branches that end with different numbers. `None` if these are too
-    /// many, or none.
+    /// Joins the states after two branches that end with different numbers, as one value set.
+    /// Returns `None` if the values are too many, or a state is not a number.
     pub(super) fn either(
         &mut self,
         ends: [&State; 2],
@@ -164,7 +166,8 @@ impl Lowering<'_> {
         self.compact(joint, depth, span).map(|choice| Some(State::Choice(choice)))
     }
 
-    /// The condition of two branches, if it reads only bits of some list, to which nothing writes.
+    /// Returns the condition of two branches, if it reads only bits of some list, to which nothing
+    /// writes.
     fn decided_by(&self, sides: [Option<Guard>; 2], bits: &[u32]) -> Option<Condition> {
         let [Some(then), Some(otherwise)] = sides else { return None };
         if then.number != otherwise.number || then.otherwise || !otherwise.otherwise {
@@ -176,7 +179,7 @@ impl Lowering<'_> {
         all_known.then(|| condition.clone())
     }
 
-    /// A choice by fewer bits, where there are fewer values.
+    /// Encodes a value set in fewer bits, if it has few values.
     fn compact(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
         let mut values: Vec<Value> = Vec::new();
         let mut codes = Vec::with_capacity(choice.values.len());
@@ -210,9 +213,9 @@ impl Lowering<'_> {
         Ok(Choice::new(fresh.iter().collect(), values, depth))
     }
 
-    /// What is known where something was left, or not: the first of some states where it was not,
-    /// each of the others at some exits; in bits that were not in use before. `None` if these are
-    /// too many.
+    /// Joins the states at the exits of a frame: the first of `states` is that where it was not
+    /// left, each of the others that at some exits. The bits that tell them apart were not in use
+    /// before. Returns `None` if the values are too many.
     pub(super) fn any_of(
         &mut self,
         states: &[State],
@@ -240,8 +243,8 @@ impl Lowering<'_> {
         Ok(Some((State::Choice(Choice::new(bits, values, depth)), which)))
     }
 
-    /// A gate whose arguments depend on measurements: one for each list of values that they may
-    /// have.
+    /// Plans a gate whose arguments depend on measurements: one for each list of values that they
+    /// may have.
     pub(super) fn each_choice(
         &mut self,
         args: Vec<(Classical, Span)>,
@@ -290,7 +293,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The number of elements of an array, those of arrays in it among them.
+/// Returns the number of elements of an array, with those of nested arrays.
 fn elements(value: &Value) -> u64 {
     match value {
         Value::Array(items) => {
@@ -301,7 +304,7 @@ fn elements(value: &Value) -> u64 {
     }
 }
 
-/// A state as a choice, if it is a number or an array.
+/// Returns a state as a value set, if it is a number or an array.
 pub(super) fn chosen(state: &State) -> Option<Choice> {
     match state {
         State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => {

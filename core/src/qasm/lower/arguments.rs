@@ -1,7 +1,7 @@
 //! Arguments of subroutines, and the parameters that they become.
 //!
-//! Qubits and `mutable` arrays are passed as themselves, parts of arrays there and back, all else
-//! by value. What is measured stays in its bits, unless the body writes to the parameter.
+//! Qubits and `mutable` arrays are passed by reference, parts of arrays by copying in and out, all
+//! else by value. A measured value stays in its bits, unless the body writes to the parameter.
 
 use super::{
     Lower, Lowering, Picks, Scope, Value, classical::Classical, names::Entry, select::Along,
@@ -12,7 +12,7 @@ use crate::qasm::{
     diagnostic::{Diagnostic, Problem},
 };
 
-/// An argument, as the caller sees it.
+/// Argument of a call, in terms of the caller.
 pub(super) enum Argument {
     Qubits(Picks),
     Classical(Classical),
@@ -22,19 +22,19 @@ pub(super) enum Argument {
     Part(Part, Value),
 }
 
-/// A part of an array of the caller that is written to.
+/// Part of an array of the caller that is written to.
 pub(super) struct Part {
     whole: usize,
     places: Vec<Along>,
-    /// Where the call has it.
+    /// Span of the argument in the call.
     span: Span,
 }
 
-/// The variables of a body that stand for parts of arrays of the caller.
+/// Variables of a body that hold parts of arrays of the caller.
 pub(super) type Parts = Vec<(usize, Part)>;
 
 impl Lowering<'_> {
-    /// An argument, as the caller sees it.
+    /// Evaluates an argument in the scope of the caller.
     pub(super) fn argument(&mut self, arg: &Expr, parameter: &Parameter) -> Lower<Argument> {
         let ty = &parameter.ty;
         if parameter.mutable {
@@ -77,7 +77,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An array as one of the parameter's type.
+    /// Checks an array against the type of a parameter.
     fn check_array(&mut self, parameter: &Parameter, value: Value, span: Span) -> Lower<Value> {
         let Some(rank) = &parameter.rank else { return self.cast(&parameter.ty, value, span) };
         let axes = self.integer(rank, "the number of axes")?;
@@ -123,7 +123,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Parts of arrays get what the variables that stood for them have in the end.
+    /// Copies the final values of the variables out to the parts of arrays that they were copied
+    /// from.
     pub(super) fn give_parts(&mut self, parts: Parts) {
         for (id, Part { whole, places, span }) in parts {
             match self.variables.get(id).map(|variable| variable.state.clone()) {
@@ -213,7 +214,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A parameter in bits of its own.
+    /// Binds a parameter to a copy in bits of its own.
     fn bind_copy(&mut self, value: Classical, name: Ident, size: u32, many: bool) -> Lower<()> {
         let bits = self.hidden_bits(size, self.locals.len(), name.span)?;
         self.store(bits.clone(), value, name.span, name.span, true)?;
@@ -221,7 +222,7 @@ impl Lowering<'_> {
     }
 }
 
-/// One of one, or some.
+/// Returns a single bit instead of a list of one, unless the parameter is a register.
 fn shaped(picks: Picks, many: bool) -> Picks {
     match (picks, many) {
         (Picks::One(one), true) => Picks::Range { first: one, step: 1, len: 1 },

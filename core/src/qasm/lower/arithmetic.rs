@@ -1,8 +1,8 @@
 //! Operators and functions on values.
 //!
 //! Two integers stay integers, two numbers stay fractions while they are short, a fraction times an
-//! angle is an angle; whatever else has a parameter in it becomes an expression. Operands are taken
-//! by value, so that a sum of many terms grows in place.
+//! angle is an angle; any other value with a parameter in it becomes an expression. Operands are
+//! passed by value, so that a sum of many terms grows in place.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -22,7 +22,8 @@ use crate::{
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
 };
 
-/// Up to this exponent a power of parameters becomes a product, whose slope exists everywhere.
+/// Largest exponent for which a power of parameters becomes a product, which is differentiable
+/// everywhere.
 const PRODUCT_POWER: i64 = 8;
 
 fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
@@ -82,7 +83,7 @@ pub(super) fn binary(
     }
 }
 
-/// Arrays, or bits of which those of the first are the lower ones, in a row.
+/// Concatenates arrays, or bits, of which those of the first operand are the lower ones.
 fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
     match (left, right) {
         (Value::Array(a), Value::Array(b)) => {
@@ -97,7 +98,7 @@ fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
     }
 }
 
-/// Whether arithmetic takes a value as an integer, or as a number with one.
+/// Returns true if arithmetic takes a value as an integer, or as a number together with one.
 fn whole(value: &Value) -> bool {
     matches!(value, Value::Int(..) | Value::Number(_) | Value::Bool(_) | Value::Bits { .. })
 }
@@ -142,7 +143,7 @@ fn integers(
     takes.then(|| operate(op, a, b))
 }
 
-/// Whether a number is one of so many bits.
+/// Returns true if a number fits in a register of that many bits.
 fn fits_register(value: &Value, width: u32) -> bool {
     matches!(value, Value::Int(i, None) if IntType::sized(width, true).holds(*i))
 }
@@ -160,7 +161,7 @@ fn complex(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
     if result.is_finite() { Ok(Value::Complex(result)) } else { Err(Problem::NotFinite) }
 }
 
-/// What a truth value or a single bit says.
+/// Returns the truth value of a boolean or a single bit.
 fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(holds) => Some(*holds),
@@ -324,7 +325,7 @@ pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Va
     }
 }
 
-/// The value of a function where it is a fraction for a reason that everybody knows.
+/// Returns the value of a function where it is a fraction by a well-known identity.
 fn exact_value(function: Function, x: &Value, n: Number) -> Option<Q> {
     let whole = Q::from_integer;
     if let Value::Angle(angle) = x {
@@ -379,7 +380,7 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
     Ok(Value::Bool(holds(op, ordering)))
 }
 
-/// Whether a comparison holds of two values in this order.
+/// Returns true if a comparison holds for two values in this order.
 pub(super) fn holds(op: BinaryOp, ordering: Ordering) -> bool {
     match op {
         BinaryOp::Equal => ordering == Ordering::Equal,

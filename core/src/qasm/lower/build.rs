@@ -1,8 +1,8 @@
 //! The last step: from the plan to instructions.
 //!
-//! Calls of definitions are expanded here, with their arguments put into the values of the body.
-//! A value that is no angle (`sin(theta)`) becomes a parameter of the circuit, one for each
-//! different expression.
+//! Calls of definitions are expanded here: their arguments are substituted in the values of the
+//! body. A value that is not an angle (`sin(theta)`) becomes a parameter of the circuit, one for
+//! each different expression.
 
 mod named;
 
@@ -58,7 +58,7 @@ pub(in crate::qasm) type Places = Vec<(usize, Place)>;
 struct Builder<'p> {
     circuit: Circuit,
     places: Places,
-    /// Of each source, whether its gates are those of the file.
+    /// True for each source whose gates are those of the file.
     own: Vec<bool>,
     /// Definitions as gates with names, if they can be.
     named: HashMap<usize, Option<Arc<GateDefinition>>>,
@@ -70,13 +70,13 @@ struct Builder<'p> {
     written: usize,
     /// Powers of defined gates by name, arguments and exponents.
     powers: HashMap<String, Arc<Numbers>>,
-    /// Where the step stands that is being built.
+    /// Span of the step that is being built.
     place: Place,
     /// The condition of what is being built.
     condition: Option<Arc<Condition>>,
     /// The conditions of every `if`.
     conditions: &'p [Built],
-    /// The hidden bit for results that are not stored.
+    /// The scratch bit for results that are not stored.
     sink: u32,
     /// The instructions where the loops around begin.
     loops: Vec<usize>,
@@ -154,7 +154,7 @@ impl Lowering<'_> {
 }
 
 impl Item {
-    /// The qubits on which more than a measurement without a result is done.
+    /// Returns the qubits that are used by more than a measurement without a result.
     pub(super) fn uses(&self) -> Vec<u32> {
         match self {
             Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => qubits.iter().collect(),
@@ -301,7 +301,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A call along registers.
+    /// Broadcasts a call along registers.
     fn call(&mut self, call: PlannedCall) -> Result<(), Problem> {
         let PlannedCall { gate, qubits, times, span, source } = call;
         self.place = Place { source, span };
@@ -318,7 +318,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A channel along registers.
+    /// Broadcasts a channel along registers.
     fn channel(&mut self, channel: PlannedChannel) -> Result<(), Problem> {
         let PlannedChannel { applied, qubits, times, place } = channel;
         self.place = place;
@@ -342,12 +342,12 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A value as a parameter.
+    /// Returns a value as a parameter.
     fn angle(&mut self, value: Value) -> Result<Angle, Problem> {
         self.settle(value)?.angle().ok_or(Problem::NotFinite)
     }
 
-    /// Applies a gate with its modifiers, under controls of what is around it; perhaps inverted.
+    /// Applies a gate with its modifiers, under the controls around it; inverted if asked.
     fn modified(
         &mut self,
         gate: &Resolved,
@@ -399,8 +399,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A power of a gate of the table, the first so many qubits of which control it. Definitions
-    /// within each other do not carry what this needs of the stack.
+    /// Adds a power of a gate of the table, whose first `n_controls` qubits are controls. It is a
+    /// function of its own so that nested definitions do not need its stack space.
     fn listed(
         &mut self,
         (kind, n_controls): (GateKind, usize),
@@ -444,7 +444,8 @@ impl Builder<'_> {
         self.push(Operation::Gate(gate), targets.into(), controls)
     }
 
-    /// The body of a definition on the qubits of a circuit, which may have parameters already.
+    /// Returns the body of a definition on the qubits of a circuit, which may have parameters
+    /// already.
     fn body_alone(
         &self,
         number: usize,
@@ -472,7 +473,7 @@ impl Builder<'_> {
         Ok(inner.circuit)
     }
 
-    /// The body of a definition, or its inverse.
+    /// Adds the body of a definition, or its inverse.
     fn body(
         &mut self,
         number: usize,
@@ -513,7 +514,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A fractional power of a defined gate: that of its one step, or of its matrix.
+    /// Returns a fractional power of a defined gate: that of its one step, or of its matrix.
     fn defined_power(
         &mut self,
         number: usize,
@@ -576,7 +577,7 @@ impl Builder<'_> {
         Ok(matrix)
     }
 
-    /// A value as a number or an angle: an expression becomes a parameter.
+    /// Returns a value as a number or an angle: an expression becomes a parameter.
     fn settle(&mut self, value: Value) -> Result<Value, Problem> {
         match value {
             Value::Int(..) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
@@ -585,11 +586,11 @@ impl Builder<'_> {
         }
     }
 
-    /// The parameter of an expression. Its name has all expressions within written out, so names
-    /// can double from level to level of definitions: their length is bounded.
+    /// Returns the parameter of an expression. Its name spells out all nested expressions, so names
+    /// can double with each level of definitions: their length is bounded.
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
         let text = expr.text(&|id| format!("p{}", id.number()));
-        // What is rounded looks like what is not.
+        // The text of a rounded value looks like that of an exact one.
         let slack: Vec<String> =
             expr.angles().map(|a| a.slack()).filter(|s| *s > 0.0).map(|s| s.to_string()).collect();
         let (length, key) = (

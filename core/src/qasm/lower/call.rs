@@ -1,6 +1,6 @@
 //! Gate calls: which gate, with which modifiers, on which qubits.
 //!
-//! Modifiers come to two lists. The controls stand in the order of the qubits, leftmost modifier
+//! Modifiers become two lists. The controls are in the order of the qubits, leftmost modifier
 //! first; the exponents apply from the innermost on, `inv` being the exponent -1. Controls and
 //! powers commute, so the order between them does not matter.
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The most controls of a gate: more are refused before they take memory. A statement must name
+/// Limit on the controls of a gate: more are refused before they take memory. A statement must name
 /// each of them anyway.
 const MOST_CONTROLS: usize = 1 << 24;
 
@@ -40,10 +40,10 @@ pub(super) struct Modifiers {
     pub(super) exponents: SmallVec<[Exponent; 1]>,
 }
 
-/// A gate that is known, with its arguments.
+/// Resolved gate, with its arguments.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
-    /// As it is called in the file.
+    /// Name of the gate in the file.
     pub(super) name: Symbol,
     pub(super) callee: Callee,
     pub(super) args: Box<[Value]>,
@@ -55,7 +55,7 @@ pub(super) struct Resolved {
 pub(super) struct PlannedCall {
     pub(super) gate: Resolved,
     pub(super) qubits: SmallVec<[Picks; 2]>,
-    /// How often it is applied along registers.
+    /// Number of applications along registers.
     pub(super) times: u32,
     pub(super) span: Span,
     pub(super) source: u32,
@@ -99,8 +99,8 @@ impl Lowering<'_> {
         is_phase.then(|| ast::Call { operands: Box::default(), ..call.clone() })
     }
 
-    /// A call that only tells the world outside something. Its arguments may still call and
-    /// measure.
+    /// Checks a call that only informs the environment, and drops it. Its arguments may still call
+    /// and measure.
     fn ignore_call(&mut self, call: &ast::Call) -> Lower<()> {
         for arg in &call.args {
             self.classical(arg)?;
@@ -127,7 +127,7 @@ impl Lowering<'_> {
         self.push_call(PlannedCall { gate, qubits, times, span, source: self.source })
     }
 
-    /// The operands of a call, and how often it is applied along them.
+    /// Returns the operands of a call, and the number of applications along registers.
     fn along_registers(&mut self, call: &ast::Call) -> Lower<(SmallVec<[Picks; 2]>, u32)> {
         let qubits = self.all_qubits(&call.operands)?;
         let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
@@ -147,14 +147,14 @@ impl Lowering<'_> {
         let exponents = call.gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
         let size = self.size(call.gate.callee, exponents);
         self.add_count(size.saturating_mul(u64::from(call.times)), call.span);
-        // What is planned takes memory, so it must have been counted.
+        // The plan takes memory, so its size must have been counted.
         if size > 0 && self.passed.is_none() {
             self.push(Item::Call(call));
         }
         Ok(())
     }
 
-    /// A call with arguments that may depend on measurements.
+    /// Plans a call with arguments that may depend on measurements.
     fn call_by_measured(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
@@ -279,8 +279,8 @@ impl Lowering<'_> {
         Ok(gate)
     }
 
-    /// A gate such as `mcx`, which is defined nowhere: all qubits but the last, and but those of
-    /// modifiers, control it.
+    /// Resolves a gate such as `mcx`, which is defined nowhere: all qubits except for the last, and
+    /// those of modifiers, control it.
     fn many_controls(&mut self, call: &ast::Call, scope: Scope, all: &[Stmt]) -> Option<Callee> {
         let symbol = call.name.symbol;
         let kind = multi_controlled(self.interner.name(symbol))?;
@@ -308,8 +308,8 @@ impl Lowering<'_> {
         Some(Callee::Table(kind, call.operands.len() - 1))
     }
 
-    /// An argument that the gate does not use. Exporters write there what a gate was made of, be it
-    /// no angle.
+    /// Checks an argument that the gate does not use. Exporters write there the arguments that a
+    /// gate was made of, angles or not.
     fn idle(&mut self, arg: &ast::Expr, scope: Scope, gate: Ident) -> Lower<Value> {
         let unknown = match (&arg.kind, scope) {
             (ast::ExprKind::Label, _) => true,
@@ -391,7 +391,7 @@ impl Lowering<'_> {
         Ok(callee)
     }
 
-    /// There is nothing to call.
+    /// Returns an error: there is no definition to call.
     pub(super) fn external<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
         let here = self.place(name.span);
         let error = Diagnostic::error(Problem::External { name: self.name(name.symbol) });
@@ -404,7 +404,7 @@ impl Lowering<'_> {
         self.fail(Problem::RecursiveGate { name: self.name(name.symbol), path }, name.span)
     }
 
-    /// A gate that is defined nowhere, or only later.
+    /// Returns an error about a gate that is defined nowhere, or only later.
     fn undefined<T>(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<T> {
         if within.is_none() {
             self.subroutine_to_come(name)?;
@@ -488,7 +488,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The number of operations that a gate comes to, saturating.
+    /// Returns the number of operations that a gate expands to, saturating.
     pub(super) fn size(&self, callee: Callee, exponents: &[Exponent]) -> u64 {
         let body = match callee {
             Callee::Table(kind, _) => return power::size(kind, exponents),
@@ -502,7 +502,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// No qubit twice, wherever along registers of a length.
+    /// Checks that no qubit is repeated in any application along registers.
     pub(super) fn check_distinct(
         &mut self,
         qubits: &[Picks],
@@ -546,7 +546,7 @@ impl Exponent {
     }
 }
 
-/// What one warning about such a gate is called.
+/// Returns the name of such a gate in its warning, which is given once.
 fn multi_name(kind: GateKind) -> &'static str {
     match kind {
         GateKind::X => "`mcx`",
@@ -555,20 +555,21 @@ fn multi_name(kind: GateKind) -> &'static str {
     }
 }
 
-/// Whether an opaque gate is a `delay`, which may have a number behind it.
+/// Returns true if an opaque gate is a `delay`, whose name may end with a number.
 fn is_delay(name: &str) -> bool {
     name == "delay"
         || name.strip_prefix("delay_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether a gate is a rotation or a phase, so that those by some angles are one by their sum.
+/// Returns true if a gate is a rotation or a phase, so that a product of such gates is one gate by
+/// the sum of the angles.
 fn turns(gate: &Resolved) -> bool {
     let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
     let generated = matches!(gate.callee, Callee::Table(kind, _) if kind.generator().is_some());
     generated && exponents.iter().all(|e| matches!(e, Exponent::Integer(_)))
 }
 
-/// The definition of a gate among statements.
+/// Returns the definition of a gate among statements.
 fn definition_of(name: Symbol, all: &[Stmt]) -> Option<&ast::GateDef> {
     all.iter().find_map(|s| match &s.kind {
         StmtKind::Gate(gate) if gate.name.symbol == name => Some(&**gate),
@@ -576,7 +577,7 @@ fn definition_of(name: Symbol, all: &[Stmt]) -> Option<&ast::GateDef> {
     })
 }
 
-/// How the gate `from` comes to call `to`, if it does.
+/// Returns the chain of calls by which the gate `from` reaches `to`, if it does.
 fn path_to(to: Symbol, from: &ast::GateDef, all: &[Stmt]) -> Option<Vec<Symbol>> {
     let mut seen = vec![from.name.symbol];
     let mut paths = vec![(from, vec![from.name.symbol])];

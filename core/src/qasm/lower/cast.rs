@@ -1,5 +1,4 @@
-//! Values as those of other types: `type(value)`, what is assigned, and what is given to a
-//! parameter.
+//! Casts: `type(value)`, and those of assignments and arguments.
 //!
 //! ```text
 //! uint[4](c)       the bits of a register as a number
@@ -44,7 +43,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An error unless a type, or that of the elements of an array, has a width that there is.
+    /// Returns an error unless a type, or that of the elements of an array, has a valid width.
     pub(super) fn check_width(&mut self, ty: &Type) -> Lower<()> {
         let Some(size) = &ty.size else { return Ok(()) };
         match ty.base {
@@ -58,7 +57,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `type(value)`. An integer wraps.
+    /// Casts explicitly: `type(value)`. An integer wraps.
     pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let value = match (value, self.integer_type(ty)?) {
             (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
@@ -67,7 +66,7 @@ impl Lowering<'_> {
         self.cast(ty, value, span)
     }
 
-    /// A value as one of a declared type. An integer that does not fit wraps with a warning; a
+    /// Casts a value to a declared type. An integer that does not fit wraps with a warning; a
     /// literal is an error.
     pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
         let width = match &ty.size {
@@ -86,7 +85,7 @@ impl Lowering<'_> {
         };
         let result = match (ty.base, &value) {
             (BaseType::Angle, v) if v.is_real() => match bits {
-                // With an input in it, it stays as it is.
+                // A value with an input in it is not changed.
                 Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
                 None => {
                     Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH })
@@ -190,7 +189,7 @@ impl Lowering<'_> {
         for item in items.iter() {
             cast.push(self.cast_array(&element, rest, item.clone(), span)?);
         }
-        // What stays as it is is shared.
+        // An array that the cast does not change is shared.
         if cast == **items {
             return Ok(value);
         }
@@ -259,7 +258,7 @@ impl Lowering<'_> {
                 bits.resize(size, fill);
                 Ok(Classical::register(bits))
             }
-            // A register has at most as many bits as the integer that it becomes.
+            // A register may not have more bits than the integer that it becomes.
             (BaseType::Int | BaseType::Uint, Some(Ordering::Less)) if from.is_none() => {
                 self.refuse("this cast of classical bits", span)
             }
@@ -277,8 +276,8 @@ impl Lowering<'_> {
     }
 }
 
-/// A number as a float of a width. Those of 64 bits and more, or of no width, hold every number as
-/// it is here; narrower ones round it.
+/// Casts a number to a float of a width. Those of 64 bits and more, or of no width, hold every
+/// number as it is here; narrower ones round it.
 fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     let Some([digits, least, most]) = width.map_or(Ok(None), float_form)? else {
         return Ok(match value.number() {
@@ -296,8 +295,8 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     Ok(Value::Number(Number::decimal(near)))
 }
 
-/// The binary digits behind the point, and the least and the greatest exponent of a float of a
-/// width; `None` of one that holds every number.
+/// Returns the number of binary digits after the point, and the least and the greatest exponent of
+/// a float of a width; `None` for one that holds every number.
 fn float_form(width: i128) -> Result<Option<[i32; 3]>, Problem> {
     match width {
         64.. => Ok(None),

@@ -1,4 +1,4 @@
-//! Numbers that measurements decide: one of finitely many.
+//! Value sets: numbers that measurements decide, each one of finitely many.
 //!
 //! ```text
 //! float x = 0.5;              0.5
@@ -6,9 +6,9 @@
 //! x *= uint[2](d);            eight values, by s and the bits of d
 //! rx(x) q;                    one rx for each of them, under the condition that it is this one
 //! ```
-//! A circuit has no numbers, but it has conditions. So a number that depends on bits is the list of
-//! its values, one for each number that the bits may be; what is computed from it is the list of
-//! what is computed from these. A gate that it is an argument of becomes one gate for each value.
+//! A circuit has no numbers, but it has conditions. So a number that depends on bits is represented
+//! by the list of its values, one for each combination of the bits; a function of it is the list of
+//! the function's values. A gate with such an argument becomes one gate for each value.
 //!
 //! Invariant: `values` has an element for each number of the bits, and depends on each of them.
 
@@ -34,27 +34,27 @@ use crate::{
     },
 };
 
-/// The most bits that decide one number.
+/// Limit on the bits that decide one number.
 pub(super) const MAX_BITS: usize = 10;
 
-/// What is computed where a measurement makes a divisor 0, or an index go beyond the end.
+/// Result where a measurement makes a divisor 0, or an index run past the end.
 pub(super) const UNDEFINED: Value = Value::Other("a number that is not defined");
 
 /// The scope of bits that may be written to again.
 const UNKEPT: usize = usize::MAX;
 
-/// One of some values, as bits say.
+/// Finite set of values, indexed by bits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
     /// Least significant first.
     pub(super) bits: Vec<u32>,
     pub(super) values: Rc<[Value]>,
-    /// The scope with whose end the bits are free again.
+    /// Scope at the end of which the bits are free again.
     pub(super) depth: usize,
 }
 
 impl Choice {
-    /// A value that is known.
+    /// Returns the set of a single value.
     pub(super) fn one(value: Value) -> Choice {
         Choice { bits: Vec::new(), values: [value].into(), depth: 0 }
     }
@@ -71,14 +71,15 @@ impl Choice {
         Choice { bits, values: values.into(), depth }
     }
 
-    /// The value for a number of a longer list of bits, in which its own stand at some places.
+    /// Returns the value for a number in a longer list of bits; `places` are the positions of its
+    /// own bits in that list.
     pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &Value {
         let own =
             places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
         &self.values[own]
     }
 
-    /// As what an expression stands for.
+    /// Returns it as the value of an expression.
     pub(super) fn classical(self) -> Classical {
         match &*self.values {
             [one] => Classical::Value(one.clone()),
@@ -86,24 +87,24 @@ impl Choice {
         }
     }
 
-    /// Whether it is an integer.
+    /// Returns true if it is an integer.
     pub(super) fn is_integer(&self) -> bool {
         let mut defined = self.values.iter().filter(|value| **value != UNDEFINED).peekable();
         defined.peek().is_some() && defined.all(|value| matches!(value, Value::Int(..)))
     }
 
-    /// The numbers of the bits for which something holds of the value.
+    /// Returns the indices of the values for which a predicate holds.
     fn numbers(&self, holds: impl Fn(&Value) -> bool) -> Vec<usize> {
         (0..self.values.len()).filter(|&i| holds(&self.values[i])).collect()
     }
 
-    /// What it is, in words.
+    /// Returns a description of its type for messages.
     pub(super) fn describe(&self) -> &'static str {
         self.values.iter().find(|v| **v != UNDEFINED).map_or("a number", Value::describe)
     }
 }
 
-/// The bits of some choices, each once, and where in them the bits of each stand.
+/// Returns the union of the bits of some value sets, and the positions in it of the bits of each.
 pub(super) fn union<'a>(
     choices: impl IntoIterator<Item = &'a Choice>,
 ) -> (Vec<u32>, Vec<Vec<usize>>) {
@@ -121,7 +122,7 @@ pub(super) fn union<'a>(
     (bits, places)
 }
 
-/// Whether a value is a number that no bits hold.
+/// Returns true if a value is a number that no bits hold.
 fn is_number(value: &Classical) -> bool {
     matches!(
         value,
@@ -135,7 +136,7 @@ fn is_number(value: &Classical) -> bool {
     )
 }
 
-/// Whether an operator is to work on the values of its operands, one by one.
+/// Returns true if an operator works on the values of its operands one by one.
 pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool {
     use BinaryOp::*;
     let measured = |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
@@ -151,8 +152,8 @@ pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool
 }
 
 impl Lowering<'_> {
-    /// Whether an expression may depend on a measurement: it reads bits or what depends on some, or
-    /// calls a subroutine.
+    /// Returns true if an expression may depend on a measurement: it reads bits, or a variable that
+    /// depends on some, or calls a subroutine.
     pub(super) fn may_depend(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
@@ -180,7 +181,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value as a choice.
+    /// Returns a value as a value set.
     pub(super) fn choice(&mut self, value: Classical, span: Span) -> Lower<Choice> {
         let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> Value>) = match value {
             Classical::Value(value) => return Ok(Choice::one(value)),
@@ -226,7 +227,7 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").help(help)))
     }
 
-    /// What is computed from each of the values of some choices.
+    /// Applies a function to each combination of values of some value sets.
     pub(super) fn map(
         &mut self,
         choices: &[Choice],
@@ -297,7 +298,7 @@ impl Lowering<'_> {
         self.settled(power, span)
     }
 
-    /// A function of numbers, value by value.
+    /// Applies a function of numbers, value by value.
     pub(super) fn function_of_choices(
         &mut self,
         name: Ident,
@@ -317,7 +318,7 @@ impl Lowering<'_> {
         self.settled(values, span)
     }
 
-    /// A cast, value by value.
+    /// Casts value by value.
     pub(super) fn cast_choice(
         &mut self,
         ty: &Type,
@@ -332,8 +333,8 @@ impl Lowering<'_> {
         self.settled(cast, span)
     }
 
-    /// What is computed as what it is otherwise: truth values are conditions, integers and angles
-    /// of a size bits.
+    /// Returns the canonical form of a computed value set: truth values are conditions, integers
+    /// and angles of a size are bits.
     pub(super) fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
         let all = |is: fn(&Value) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
         if choice.values.len() == 1 {
@@ -375,7 +376,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The bits of numbers, each a condition.
+    /// Returns the bits of the values of a set, each as a condition.
     fn bits_of_choice(
         &mut self,
         choice: &Choice,
@@ -385,7 +386,7 @@ impl Lowering<'_> {
         (0..width).map(|at| choice.condition(&choice.numbers(|v| bits(v) >> at & 1 == 1))).collect()
     }
 
-    /// Whether a number that is chosen is not 0.
+    /// Returns the condition that a number from a value set is not 0.
     pub(super) fn truth_of_choice(&mut self, choice: &Choice, span: Span) -> Lower<Truth> {
         self.spend(choice.values.len() as u64 * 10, span)?;
         let holds = |value: &Value| match value {
@@ -397,7 +398,7 @@ impl Lowering<'_> {
 }
 
 impl Choice {
-    /// That the bits are one of some numbers.
+    /// Returns the condition that the number in the bits is one of these.
     pub(super) fn condition(&self, numbers: &[usize]) -> Truth {
         self.condition_of(numbers, self.values.len())
     }
@@ -411,7 +412,7 @@ impl Choice {
                 (0..all).filter(|i| numbers.binary_search(i).is_err()).collect();
             return self.condition_of(&others, all).not();
         }
-        // Where one bit decides, it is the condition.
+        // If a single bit decides, it is the condition.
         for (at, &bit) in self.bits.iter().enumerate() {
             for one in [true, false] {
                 let matches = |i: &usize| (i >> at & 1 == 1) == one;

@@ -1,7 +1,8 @@
-//! Expressions over classical bits: what `if` asks for and what assignments store.
+//! Expressions over classical bits: conditions of `if` and values of assignments.
 //!
-//! A circuit knows conditions, not arithmetic. So an expression is a value that is known, some bits
-//! in order (a register, a slice, a concatenation, what `words` computes), or a condition on bits.
+//! A circuit has conditions, not arithmetic. So the value of an expression is a known value, some
+//! bits in order (a register, a slice, a concatenation, a result of `bit_vector`), or a condition
+//! on bits.
 
 use super::{
     Lower, Lowering, Picks, Scope, Value,
@@ -23,7 +24,7 @@ use crate::{
     stack::deep,
 };
 
-/// What an expression over classical bits stands for.
+/// Value of an expression over classical bits.
 #[derive(Clone, Debug)]
 pub(super) enum Classical {
     Value(Value),
@@ -40,9 +41,9 @@ pub(super) enum Classical {
         ty: Option<IntType>,
     },
     Truth(Condition),
-    /// An angle in so many bits.
+    /// An angle with that many bits.
     Turn(Vec<u32>),
-    /// Another number, one of some values.
+    /// Any other number: one of a set of values.
     Choice(Choice),
 }
 
@@ -52,7 +53,7 @@ impl Classical {
         Classical::Word { bits, signed: false, ty: None }
     }
 
-    /// Whether it is an integer of a type, and no literal.
+    /// Returns true if it is an integer with a type, not a literal.
     fn is_typed(&self) -> bool {
         matches!(
             self,
@@ -70,8 +71,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same, where an integer that is computed from elements of an array may be one of some
-    /// values, and not in bits.
+    /// Returns the value of an expression that may read bits, where an integer that is computed
+    /// from elements of an array may be a value set instead of bits.
     pub(super) fn classical_or_choice(&mut self, expr: &Expr) -> Lower<Classical> {
         deep(|| self.deep_classical(expr))
     }
@@ -164,7 +165,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether what an expression indexes is a register, or a variable in bits.
+    /// Returns true if the base of an index expression is a register, or a variable in bits.
     fn in_bits(&self, expr: &Expr) -> bool {
         let mut base = expr;
         while let ExprKind::Index(inner, _) = &base.kind {
@@ -199,8 +200,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// `base ** exponent`: a product, or a power of 2 that is shifted, where one of both depends on
-    /// a measurement.
+    /// Evaluates `base ** exponent`: a product, or a power of 2 by a shift, where one of both
+    /// depends on a measurement.
     fn power_of_bits(
         &mut self,
         base: Classical,
@@ -233,8 +234,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The bits that an expression names, if it does: a register, a part of one, or a variable that
-    /// is kept in bits.
+    /// Returns the bits that an expression names, if it does: a register, a part of one, or a
+    /// variable that is kept in bits.
     fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Classical>> {
         let mut base = expr;
         while let ExprKind::Index(inner, _) = &base.kind {
@@ -281,7 +282,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The bits of an integer that is kept in some, or those that an index means.
+    /// Returns the bits of an integer that is kept in some, or those that an index selects.
     pub(super) fn bits_of_variable(&mut self, id: usize, operand: &Operand) -> Lower<Picks> {
         let (State::Bits { bits, .. }, Base::Name(name)) =
             (&self.variables[id].state, operand.base)

@@ -1,8 +1,8 @@
-//! Comparisons with what is in bits.
+//! Comparisons of values in bits.
 //!
 //! A condition compares bits as an unsigned number with a constant. A signed one is compared by its
-//! sign and by the bits below it: in two's complement a number of n bits plus 2^(n-1) is in the
-//! order of unsigned numbers. Two numbers in bits are compared by `words`.
+//! sign and by the bits below it: in two's complement, adding 2^(n-1) to a number of n bits gives
+//! the order of unsigned numbers. Two numbers in bits are compared by `bit_vector`.
 
 use super::{
     Lower, Lowering, Value,
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A condition as a bit of its own; another value as it is.
+    /// Stores a condition in a bit of its own; returns any other value as it is.
     fn in_bits_if_open(&mut self, value: Result<Truth, Classical>, span: Span) -> Lower<Classical> {
         match value {
             Ok(truth @ Truth::Open(_)) => self.word(vec![truth], None, span),
@@ -78,8 +78,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// A number in bits compared with a constant. That it has few of them, where its type has more,
-    /// is no news.
+    /// Compares a number in bits with a constant. There is no warning if it merely has fewer bits
+    /// than its type.
     fn compare_number(
         &mut self,
         (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
@@ -106,7 +106,7 @@ impl Lowering<'_> {
         Ok(truth)
     }
 
-    /// Bits compared with a constant.
+    /// Compares bits with a constant.
     pub(super) fn compare_word(
         &mut self,
         mut bits: Vec<u32>,
@@ -185,14 +185,15 @@ impl Lowering<'_> {
         })
     }
 
-    /// A comparison whose result is known, with a warning.
+    /// Returns a comparison whose result is known, with a warning.
     fn decided(&mut self, bits: usize, holds: bool, span: Span) -> Truth {
         self.warn(Problem::Decided { bits, holds }, span);
         Truth::Constant(holds)
     }
 }
 
-/// Whether a relation holds of a left side that is beyond all right sides, below or above.
+/// Returns true if a relation holds for a left side that is less than all right sides (`below`), or
+/// greater.
 fn relation_of(relation: Relation, below: bool) -> bool {
     match relation {
         Relation::Equal => false,
@@ -202,12 +203,12 @@ fn relation_of(relation: Relation, below: bool) -> bool {
     }
 }
 
-/// Whether a relation holds of equal numbers.
+/// Returns true if a relation holds for equal numbers.
 fn relation_of_equal(relation: Relation) -> bool {
     matches!(relation, Relation::Equal | Relation::LessEqual | Relation::GreaterEqual)
 }
 
-/// Bits compared with a number that has no leading zeros.
+/// Compares bits with a number that has no leading zeros.
 pub(super) fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Truth {
     match (bits.as_slice(), relation) {
         (_, Relation::Less) if digits.is_empty() => Truth::Constant(false),

@@ -1,15 +1,15 @@
-//! `if`: whose condition is evaluated once, when it is reached.
+//! `if`: the condition is evaluated once, when it is reached.
 //!
-//! A circuit has no blocks. Each instruction carries its own condition, and reads the bits when its
-//! turn comes. That is the same as long as nothing under an `if` changes what its condition reads
-//! before the last of it. Where it does, as in
+//! A circuit has no blocks. Each instruction carries its own condition, and reads the bits when it
+//! runs. The result is the same unless an instruction under an `if`, other than the last, changes a
+//! bit that the condition reads. In that case, as in
 //!
 //! ```text
 //! if (c[0]) { c[0] = measure q[0]; x q[1]; } else { z q[1]; }
 //! ```
 //!
-//! the truth of the condition is kept in a hidden bit, which all of the `if` reads instead, and
-//! which is 0 again behind it.
+//! the truth value of the condition is kept in a scratch bit, which all of the `if` reads instead,
+//! and which is 0 again after it.
 
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
@@ -31,31 +31,31 @@ pub(super) struct Branches {
     pub(super) parent: Option<Guard>,
     /// `None` for the body of a loop, whose head has the condition.
     pub(super) condition: Option<Condition>,
-    /// Whether a hidden bit keeps its truth.
+    /// True if a scratch bit stores its truth value.
     pub(super) stored: bool,
-    /// What its condition costs, with those around it.
+    /// Size of its condition, with those around it.
     pub(super) size: u64,
 }
 
 /// The conditions of an `if`, ready for instructions. `None` is always.
 pub(super) struct Built {
-    /// That of its evaluation: with those around it.
+    /// Condition for evaluating it: those of the branches around it.
     pub(super) whole: Option<Arc<Condition>>,
     then: Option<Arc<Condition>>,
     otherwise: Option<Arc<Condition>>,
-    /// The hidden bit that keeps its truth; and how many do in all with those around it.
+    /// Scratch bit that stores its truth value; and the number of such bits, with those around it.
     pub(super) bit: Option<u32>,
     depth: u32,
 }
 
 impl Built {
-    /// That of a branch.
+    /// Returns the condition of a branch.
     pub(super) fn of(&self, guard: Guard) -> Option<Arc<Condition>> {
         if guard.otherwise { self.otherwise.clone() } else { self.then.clone() }
     }
 }
 
-/// A condition together with that around it.
+/// Returns a condition together with that around it.
 pub(super) fn both(around: Option<&Condition>, condition: Condition) -> Arc<Condition> {
     Arc::new(match around {
         None => condition,
@@ -76,7 +76,8 @@ impl Lowering<'_> {
             Truth::Open(condition) => self.branches(condition, span, |lowering, is_else| {
                 lowering.block(if is_else { otherwise } else { then }, all);
             }),
-            // What never runs is not looked at: it may be what the condition guards against.
+            // A branch that never runs is not checked: it may be just the case that the condition
+            // guards against.
             Truth::Constant(holds) => {
                 self.block(if holds { then } else { otherwise }, all);
                 Ok(())
@@ -84,7 +85,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Plans what `body` plans, first under a condition, then under its opposite.
+    /// Plans `body` twice: first under a condition, then under its opposite.
     pub(super) fn branches(
         &mut self,
         condition: Condition,
@@ -116,7 +117,7 @@ impl Lowering<'_> {
             ((None, then), (None, otherwise)) => self.merge([&then, &otherwise], sides, span)?,
             ((None, stays), _) => self.adopt(stays, sides[0], span)?,
             (_, (None, stays)) => self.adopt(stays, sides[1], span)?,
-            // Whoever left less goes on behind that.
+            // Both sides left: what follows runs after the inner one of the two frames.
             ((Some(a), _), (Some(b), _)) => self.leaving = Some(a.max(b)),
         }
         if self.changes_its_condition(number, start) {
@@ -142,8 +143,8 @@ impl Lowering<'_> {
         Ok(size)
     }
 
-    /// Whether anything from `start` on but the very last step changes a bit that the condition
-    /// reads.
+    /// Returns true if anything from `start` on, except the very last step, changes a bit that the
+    /// condition reads.
     fn changes_its_condition(&self, number: u32, start: usize) -> bool {
         let items = &self.plan[start..];
         let written = |planned: &Planned| match &planned.item {
@@ -178,7 +179,7 @@ impl Lowering<'_> {
             .any(|(i, item)| written(item).is_some_and(|bits| meets(&bits, i == last)))
     }
 
-    /// The conditions of every `if`, and how many hidden bits they need.
+    /// Returns the conditions of every `if`, and the number of scratch bits that they need.
     pub(super) fn built_conditions(&mut self) -> (Vec<Built>, u32) {
         let mut built: Vec<Built> = Vec::with_capacity(self.branches.len());
         let mut most = 0;
@@ -208,8 +209,8 @@ impl Lowering<'_> {
         (built, most)
     }
 
-    /// Keeps the measurements whose result is not stored of the qubits that are used afterwards,
-    /// since they change these. Whether any is kept.
+    /// Keeps the measurements, among those whose result is not stored, of the qubits that are used
+    /// afterwards, since a measurement changes these. Returns true if any is kept.
     pub(super) fn keep_used_measurements(&mut self) -> bool {
         if !self.plan.iter().any(|p| matches!(p.item, Item::Discard { .. })) {
             return false;
@@ -224,7 +225,7 @@ impl Lowering<'_> {
                 used.extend(self.plan[body].iter().flat_map(|planned| planned.item.uses()));
             }
             match &mut self.plan[at].item {
-                // Each qubit for itself, as if each were measured by a statement of its own.
+                // Each qubit on its own, as if each were measured by a statement of its own.
                 Item::Discard { qubits, kept, .. } => {
                     *kept = qubits.iter().filter(|q| used.contains(q)).collect();
                     any |= !kept.is_empty();
@@ -235,7 +236,7 @@ impl Lowering<'_> {
         any
     }
 
-    /// The loops of the plan that stand in no other.
+    /// Returns the loops of the plan that are in no other loop.
     fn outermost_loops(&self) -> Vec<Range<usize>> {
         let (mut loops, mut open) = (Vec::new(), Vec::new());
         for (at, planned) in self.plan.iter().enumerate() {
@@ -254,7 +255,7 @@ impl Lowering<'_> {
         loops
     }
 
-    /// Names for hidden registers that no register has.
+    /// Returns names for hidden registers that no register has.
     pub(super) fn hidden_names(&self) -> impl Iterator<Item = String> + use<> {
         let taken: HashSet<String> =
             self.bits.iter().filter_map(|r| r.name).map(|n| self.name(n)).collect();
@@ -263,7 +264,7 @@ impl Lowering<'_> {
         names.filter(move |name| !taken.contains(name))
     }
 
-    /// Room for hidden bits, of which there are few.
+    /// Checks that the number of scratch bits stays within the limit.
     pub(super) fn check_hidden(&mut self, more: u32) -> Result<(), Problem> {
         let given = u64::from(self.n_bits) + u64::from(more);
         if given > u64::from(u32::MAX) {

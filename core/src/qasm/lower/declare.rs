@@ -1,4 +1,5 @@
-//! Declarations: registers, outputs and constants; and what fills bits: measurements, assignments.
+//! Declarations of registers, outputs and constants; and statements that write bits: measurements,
+//! assignments.
 
 use super::{
     Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
@@ -21,17 +22,17 @@ use crate::{
     },
 };
 
-/// The largest register: qubits and bits are numbered in 32 bits.
+/// Largest size of a register: qubits and bits are numbered in 32 bits.
 const MAX_SIZE: u32 = u32::MAX;
 
-/// The most elements of an array. Each is kept as a value, of a hundred bytes or so.
+/// Largest number of elements of an array. Each is kept as a value, of a hundred bytes or so.
 const MAX_ARRAY: u64 = 1 << 20;
 
-/// How many elements of a list one of an array counts for.
+/// Cost of an element of an array, in elements of a list.
 pub(super) const ELEMENT: u64 = 16;
 
 impl Lowering<'_> {
-    /// The size in a designator; `None` without one.
+    /// Returns the size in a designator; `None` without one.
     fn register_size(&mut self, size: Option<&Expr>) -> Lower<Option<u32>> {
         let Some(expr) = size else { return Ok(None) };
         let given = match expr.kind {
@@ -48,7 +49,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The register for a declaration, numbered behind those before.
+    /// Returns the register for a declaration, numbered after those before.
     fn register(&mut self, name: Ident, size: Option<&Expr>, before: u32) -> Lower<Register> {
         let place = self.place(name.span);
         let (size, single) = match self.register_size(size) {
@@ -100,7 +101,8 @@ impl Lowering<'_> {
         Ok(register.picks())
     }
 
-    /// Bits of a block are hidden ones, but for those that a subroutine returns.
+    /// Declares the bits of a block, which are scratch bits, except for those that a subroutine
+    /// returns.
     fn declare_local_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
         let size = self.register_size(size);
         let size =
@@ -172,7 +174,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `output`: of bits, those that a run returns. A circuit returns nothing else.
+    /// Declares an `output`: if it is of bits, a run returns them. A circuit returns nothing else.
     pub(super) fn declare_output(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
         self.only_in_file("an output", span).inspect_err(|_| {
             self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
@@ -255,7 +257,7 @@ impl Lowering<'_> {
             let help = "write `c = measure …;` with a register declared `bit[n] c;`: counts show bits, and all qubits \
                         where no bit takes a result";
             self.warning(Diagnostic::warning(Problem::UnusedMeasurement).at(place, "").help(help));
-            // If it is kept, a hidden bit takes the results and is 0 afterwards.
+            // If it is kept, a scratch bit takes the results and is 0 afterwards.
             self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
             self.push(Item::Discard { qubits: picked, kept: Vec::new(), place });
             return Ok(());
@@ -291,7 +293,7 @@ impl Lowering<'_> {
         self.store(into, known, target.span, value.span, false)
     }
 
-    /// A variable, or an element of one, gets a value.
+    /// Assigns to a variable, or to an element of one.
     fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
         let known = match self.variables[id].is_array() {
             true => self.classical_or_choice(value)?,
@@ -326,7 +328,7 @@ impl Lowering<'_> {
         self.assign_part(id, &places, known, value.span)
     }
 
-    /// Bits get what a subroutine gives.
+    /// Stores the result of a subroutine in bits.
     fn store_call(
         &mut self,
         into: Picks,
@@ -344,7 +346,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Gives bits the value of an expression. Fresh ones are 0.
+    /// Stores the value of an expression in bits. Fresh ones are 0.
     pub(super) fn store(
         &mut self,
         into: Picks,
@@ -360,7 +362,7 @@ impl Lowering<'_> {
                 return self.store_truth(into.get(0), condition, from, fresh);
             }
             word @ Classical::Word { ty: Some(ty), .. } => {
-                // An integer without a size has as many digits as are wanted.
+                // An integer without a size takes as many digits as are needed.
                 if ty.sized {
                     self.check_lengths(ty.bits, n, from, to)?;
                 }
@@ -479,8 +481,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The qubits of an instruction on all of them together; without operands it is on all that
-    /// there are.
+    /// Returns the qubits of an instruction on all of them together; without operands it acts on
+    /// all qubits.
     fn together(&mut self, operands: &[Operand], span: Span) -> Lower<Vec<Picks>> {
         let mut qubits = Vec::with_capacity(operands.len());
         for operand in operands {
@@ -491,7 +493,7 @@ impl Lowering<'_> {
             qubits.push(Picks::Range { first: 0, step: 1, len });
         }
         let size: u64 = qubits.iter().map(|p| u64::from(p.len().unwrap_or(1))).sum();
-        // It lists its qubits, so that is what it costs.
+        // Its cost is the number of qubits that it lists.
         self.add_count(size.max(1), span);
         Ok(qubits)
     }

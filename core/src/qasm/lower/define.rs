@@ -1,9 +1,9 @@
 //! Gate definitions.
 //!
-//! A body is checked where it stands and kept as [`Step`]s, whose arguments are values over the
-//! gate's own parameters (parameter k is `ParamId::new(k)`). With it goes its size after expansion,
-//! so that the size of any call is known without expanding anything: a tower of 50 gates that each
-//! call the one below twice has a size of 2^50, found in 50 additions.
+//! A body is checked at its definition and kept as [`Step`]s, whose arguments are values over the
+//! gate's own parameters (parameter k is `ParamId::new(k)`). Its size after expansion is stored
+//! with it, so that the size of any call is known without expanding anything: a tower of 50 gates
+//! that each call the one below twice has a size of 2^50, found in 50 additions.
 //!
 //! Invariants: a step calls only gates defined before; steps of size 0 are left out, so an
 //! expansion takes time in proportion to its size; definitions nest at most [`MAX_DEPTH`] deep.
@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// Whether a definition can be used.
+/// Status of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Sound,
@@ -42,7 +42,7 @@ pub(super) enum State {
     Opaque,
 }
 
-/// A gate of the source.
+/// Lowered definition of a gate of the source.
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) name: Symbol,
@@ -53,13 +53,13 @@ pub(super) struct Definition {
     /// Operations after expansion, saturating.
     pub(super) size: u64,
     depth: usize,
-    /// Whether parameters are exponents in it.
+    /// True if parameters are exponents in it.
     pub(super) open: bool,
     pub(super) place: Place,
     pub(super) state: State,
 }
 
-/// A statement of a body, on qubits of the gate by position.
+/// Statement of a body, on qubits of the gate by position.
 #[derive(Debug)]
 pub(super) enum Step {
     Call {
@@ -68,12 +68,12 @@ pub(super) enum Step {
         span: Span,
     },
     Barrier(Qubits),
-    /// In OpenQASM 2 only, which has no inverse of it.
+    /// In OpenQASM 2 only, where a gate with it has no inverse.
     Reset(Qubits),
 }
 
 impl Definition {
-    /// Whether the k-th parameter decides what it does.
+    /// Returns true if its effect depends on the k-th parameter.
     pub(super) fn uses(&self, k: usize) -> bool {
         let is_it = |angle: &Angle| angle.terms().iter().any(|(id, _)| id.index() == k);
         let depends = |value: &Value| match value {
@@ -93,7 +93,7 @@ impl Definition {
 
 type Locals = HashMap<Symbol, u32>;
 
-/// What the statements of a definition stand in.
+/// Context of the statements of a definition.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     gate: &'a GateDef,
@@ -137,8 +137,8 @@ impl Lowering<'_> {
         result
     }
 
-    /// `gate CX c, t { ctrl @ U(pi, 0, pi) c, t; }` is what old files have, written for another
-    /// `U`.
+    /// Warns of `gate CX c, t { ctrl @ U(pi, 0, pi) c, t; }`, which old files have, written for
+    /// another `U`.
     fn warn_of_phase(&mut self, definition: &Definition) {
         let name = self.name(definition.name);
         let [Step::Call { gate, span, .. }] = definition.body.as_slice() else { return };
@@ -260,8 +260,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The definition with arguments for the parameters that are exponents in it. It takes all of
-    /// them still.
+    /// Returns the definition specialized to the arguments that are exponents in it. It takes all
+    /// parameters still.
     pub(super) fn specialized(
         &mut self,
         number: usize,
@@ -332,7 +332,7 @@ impl Lowering<'_> {
         Ok(special)
     }
 
-    /// Whether an exponent has parameters with arguments put in, too.
+    /// Returns true if an exponent still has parameters after the arguments are substituted.
     fn stay_open(&mut self, exponents: &[Exponent], args: &[Value], span: Span) -> Lower<bool> {
         for exponent in exponents {
             let Exponent::Open(number) = exponent else { continue };
@@ -345,7 +345,7 @@ impl Lowering<'_> {
         Ok(false)
     }
 
-    /// An exponent with arguments put in.
+    /// Substitutes arguments in an exponent.
     fn closed(&mut self, exponent: Exponent, args: &[Value], span: Span) -> Lower<Exponent> {
         let Exponent::Open(number) = exponent else { return Ok(exponent) };
         let template = self.exponents.get(number).cloned().unwrap_or(Value::int(1));
@@ -354,7 +354,7 @@ impl Lowering<'_> {
         self.check(exponent, span)
     }
 
-    /// A loop over constants: its rounds in a row.
+    /// Unrolls a loop over constants.
     fn gate_loop(
         &mut self,
         f: &ForLoop,

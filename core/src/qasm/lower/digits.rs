@@ -1,10 +1,9 @@
-//! Numbers as digits of base 2, least significant first: those of any length, as files may write
-//! them.
+//! Binary digits of numbers of any length, least significant first.
 
 use super::{Lower, Lowering, Value, classical::Classical};
 use crate::qasm::{ast::Span, diagnostic::Problem, lexer::radix};
 
-/// The most digits of an integer in a comparison.
+/// Limit on the digits of an integer in a comparison.
 const MAX_DIGITS: usize = 10_000;
 
 impl Lowering<'_> {
@@ -23,7 +22,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A bit string of more than 128 bits.
+    /// Returns a bit string of more than 128 bits.
     pub(super) fn long_string(&mut self, span: Span) -> Lower<Classical> {
         let quoted = self.text(span);
         let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
@@ -47,20 +46,20 @@ pub(super) fn to_digits(mut value: u128) -> Vec<bool> {
     digits
 }
 
-/// Drops leading zeros.
+/// Removes leading zeros.
 pub(super) fn trim(digits: &mut Vec<bool>) {
     while digits.last() == Some(&false) {
         digits.pop();
     }
 }
 
-/// The number of some digits, if it is an [`i128`].
+/// Returns the number with these digits, if it fits in an [`i128`].
 pub(super) fn number(digits: &[bool]) -> Option<i128> {
     let fits = digits.len() < 128;
     fits.then(|| digits.iter().rev().fold(0, |sum, &bit| sum << 1 | i128::from(bit)))
 }
 
-/// `2^n` minus a positive number; `None` if that is larger.
+/// Returns `2^n` minus a positive number; `None` if that number is larger.
 pub(super) fn complement(digits: Vec<bool>, n: usize) -> Option<Vec<bool>> {
     if digits.len() > n + 1 || (digits.len() == n + 1 && digits[..n].iter().any(|&b| b)) {
         return None;
@@ -79,8 +78,8 @@ pub(super) fn complement(digits: Vec<bool>, n: usize) -> Option<Vec<bool>> {
     Some(low)
 }
 
-/// The bits of a number without leading zeros, least significant first. `None` if it is no number,
-/// or too long.
+/// Returns the bits of a number without leading zeros, least significant first; `None` if the text
+/// is not a number, or too long.
 pub(super) fn binary(text: &str, radix: u32) -> Option<Vec<bool>> {
     if text.is_empty() || text.len() > MAX_DIGITS {
         return None;

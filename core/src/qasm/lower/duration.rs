@@ -1,4 +1,4 @@
-//! Durations: of delays, and of what has a time in the file only.
+//! Durations: of delays, and of other constructs that only the file gives a time.
 //!
 //! ```text
 //! duration a = 500ns;       5e-7 s
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Duration {
     Seconds(Number),
-    /// So many `dt`.
+    /// A number of `dt`.
     Samples(Number),
     /// Known to the hardware only: a `stretch`, that of a gate, or a sum of such.
     Unknown,
@@ -71,7 +71,7 @@ impl Duration {
         self.map(|n| scaled(n, Number::fraction(Q::from_integer(-1))))
     }
 
-    /// Both in one unit.
+    /// Converts both to one unit.
     fn pair(self, other: Duration) -> Option<(Number, Number)> {
         match (self, other) {
             (Duration::Seconds(a), Duration::Seconds(b))

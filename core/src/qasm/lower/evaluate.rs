@@ -1,4 +1,4 @@
-//! Expressions to values.
+//! Evaluation of expressions.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ use crate::{
     stack::deep,
 };
 
-/// What to do where an integer without a size wraps.
+/// Help text for an integer without a size that wraps.
 pub(super) const UNSIZED: &str =
     "an integer without a size has 32 bits: give it one, as in `int[64]`";
 
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What a function or a subroutine gives.
+    /// Evaluates a call of a function or a subroutine.
     fn value_of_call(
         &mut self,
         name: Ident,
@@ -161,7 +161,7 @@ impl Lowering<'_> {
         self.integer_in(expr, what, Scope::Global)
     }
 
-    /// The same within a gate definition.
+    /// Evaluates an integer within a gate definition.
     pub(super) fn integer_in(&mut self, expr: &Expr, what: &str, scope: Scope) -> Lower<i128> {
         let value = self.evaluate(expr, scope)?;
         let whole = value.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1);
@@ -287,7 +287,8 @@ impl Lowering<'_> {
         Ok(power)
     }
 
-    /// Tells of an integer without a size that is not what it would be among all integers.
+    /// Warns of an integer without a size that wraps: it is not what it would be among all
+    /// integers.
     fn warn_of_wrapping(
         &mut self,
         exact: Option<Result<i128, TooLong>>,
@@ -321,7 +322,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The same; what is wrong with it is not reported yet.
+    /// Evaluates an operator; an error is returned and not reported yet.
     pub(super) fn operate(
         &mut self,
         op: BinaryOp,
@@ -329,7 +330,7 @@ impl Lowering<'_> {
         right: Value,
         span: Span,
     ) -> Result<Value, Problem> {
-        // `pow(1/2) @ x` means a square root: nobody means the power 0.
+        // `pow(1/2) @ x` means a square root: the power 0 is never intended.
         let version = if self.in_exponent { Version::V2 } else { self.version };
         if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) =
             (op, &left, &right, version)
@@ -348,7 +349,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The element that an index means: a negative one counts from the end.
+/// Returns the position that an index selects: a negative one counts from the end.
 pub(super) fn position(given: i128, size: u64) -> Option<u64> {
     let at = if given < 0 { given + i128::from(size) } else { given };
     u64::try_from(at).ok().filter(|at| *at < size)
@@ -363,7 +364,7 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
         (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
         (UnaryOp::Not, Value::Int(i, _)) => Ok(Value::Bool(i == 0)),
         (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
-        // That of a literal is an `int`, which wraps where it goes to fewer bits.
+        // The complement of a literal is an `int`, which wraps where it is stored in fewer bits.
         (UnaryOp::Invert, Value::Int(i, ty)) => {
             let ty = ty.or(INT.holds(!i).then_some(INT));
             Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
@@ -384,7 +385,7 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
     }
 }
 
-/// The constants of the language.
+/// Returns a constant of the language.
 pub(super) fn constant(name: &str) -> Option<Value> {
     Some(match name {
         "pi" | "π" => Value::Angle(Angle::pi(1, 1)),

@@ -9,7 +9,7 @@ use crate::qasm::{
     parser,
 };
 
-/// The most files that one file may include, directly or not.
+/// Limit on the files that one file may include, directly or not.
 const MAX_INCLUDES: usize = 256;
 
 impl Lowering<'_> {
@@ -51,9 +51,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers a file of the user. What is wrong in one that is no OpenQASM is said of the
-    /// `include`, since it may be any file of the machine and messages would show its text to
-    /// whoever wrote the circuit.
+    /// Lowers a file of the user. Errors in a file that is not OpenQASM are reported for the
+    /// `include`, since it may be any file of the machine, and messages would show its text to the
+    /// author of the circuit.
     fn included_file(&mut self, name: String, text: String, quoted: Span) -> Lower<()> {
         let before = self.diagnostics.len();
         let is_named = has_extension(&name);
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         self.fail(Problem::Include { name, reason }, quoted)
     }
 
-    /// Parses and lowers a further source in place; its number, and how it starts.
+    /// Parses and lowers a further source in place; returns its number, and its beginning.
     pub(super) fn included(&mut self, name: String, text: String) -> (usize, Starts) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         let n_errors = self.diagnostics.len();
@@ -106,15 +106,15 @@ impl Lowering<'_> {
     }
 }
 
-/// How a source starts.
+/// Beginning of a source.
 pub(super) struct Starts {
     header: bool,
-    /// Where its first statement ends.
+    /// End of its first statement.
     statement: Option<u32>,
     n_syntax_errors: usize,
 }
 
-/// Whether a file is called as one of OpenQASM.
+/// Returns true if a file has a name with an extension of OpenQASM.
 fn has_extension(name: &str) -> bool {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     ["inc", "qasm", "qasm2", "qasm3"].iter().any(|known| extension.eq_ignore_ascii_case(known))

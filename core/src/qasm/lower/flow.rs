@@ -1,7 +1,7 @@
-//! Lists of statements, loops and `switch`.
+//! Control flow: lists of statements, loops and `switch`.
 //!
-//! Loops are unrolled, but for those that a measurement ends (`repeat`); what leaves them early is
-//! in `frames`.
+//! Loops are unrolled, except for those that a measurement ends (`repeat`); early exits are in
+//! `frames`.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::{
 type Labelled<'a> = (Vec<(Value, Span)>, &'a [Stmt]);
 
 impl Lowering<'_> {
-    /// Statements in a row, up to one that leaves them.
+    /// Lowers a list of statements, up to one that leaves it.
     pub(super) fn list(&mut self, statements: &[Stmt], all: &[Stmt]) {
         let mut rest = Vec::new();
         for (statement, behind) in statements.iter().zip((0..statements.len()).rev()) {
@@ -37,14 +37,14 @@ impl Lowering<'_> {
         self.end_rest(rest);
     }
 
-    /// The statements of a block, with names of its own.
+    /// Lowers the statements of a block, in a scope of its own.
     pub(super) fn block(&mut self, statements: &[Stmt], all: &[Stmt]) {
         self.enter_scope();
         self.list(statements, all);
         self.leave_scope();
     }
 
-    /// Counts a statement, where statements may run more than once.
+    /// Counts a statement, in lists that may run more than once.
     fn step_limit(&mut self, span: Span) -> bool {
         if self.frames.len() > 1 {
             self.steps += 1;
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         self.steps > limit
     }
 
-    /// Rounds of a loop while `next`, which may declare a variable, says so.
+    /// Plans iterations of a loop while `next`, which may declare a variable, returns true.
     fn rounds(
         &mut self,
         body: &[Stmt],
@@ -103,8 +103,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A loop is unrolled while its condition is known; from where it is not, a measurement ends
-    /// it.
+    /// Unrolls a loop while its condition is known; from where it is not, a measurement ends it.
     pub(super) fn while_loop(
         &mut self,
         condition: &Expr,
@@ -120,7 +119,7 @@ impl Lowering<'_> {
             let place = self.place(span);
             return Err(self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help)));
         }
-        // What `while (true)` counts may say when it ends, or be a mere number of rounds.
+        // A counter in a `while (true)` may decide when it ends, or may only count iterations.
         let (start, errors) = (self.checkpoint(), self.n_errors());
         if !self.unroll(condition, body, all, span, true)? {
             return Ok(());
@@ -136,7 +135,7 @@ impl Lowering<'_> {
         self.unroll(condition, body, all, span, false).map(|_| ())
     }
 
-    /// Whether a loop with this body may be left early. Subroutines may end the program.
+    /// Returns true if a loop with this body may be left early. Subroutines may end the program.
     fn may_leave(&self, body: &[Stmt]) -> bool {
         let mut leaves = !self.subroutines.is_empty();
         walk(body, &mut Vec::new(), &mut |statement, _| {
@@ -146,9 +145,9 @@ impl Lowering<'_> {
         leaves
     }
 
-    /// Plans the rounds of a loop whose condition is known, and the rest as a loop. Gives up, with
-    /// `true`, where one that is to `probe` is left under a condition in a round that changes what
-    /// is known.
+    /// Unrolls the iterations of a loop whose condition is known, and plans the rest as a loop. If
+    /// `probe` is set, gives up and returns true at an exit under a condition in an iteration that
+    /// changes a known state.
     fn unroll(
         &mut self,
         condition: &Expr,
@@ -167,7 +166,7 @@ impl Lowering<'_> {
                 Truth::Constant(true) => Some(lowering.known(body)),
                 Truth::Open(_) => None,
             };
-            // Where a round changes nothing that is known, all later ones are the same.
+            // If an iteration changes no known state, all later ones are the same.
             let same = known
                 .as_ref()
                 .is_none_or(|now| before.as_ref() == Some(now) || (probe && now.is_empty()));
@@ -226,7 +225,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An expression that a `for` runs over. A gate definition sees no bits.
+    /// Evaluates an expression that a `for` iterates over. A gate definition sees no bits.
     fn elements(&mut self, expr: &Expr, scope: Scope) -> Lower<Classical> {
         match scope {
             Scope::Global => self.classical(expr),
@@ -234,7 +233,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What a `for` runs over.
+    /// Returns the values that a `for` iterates over.
     pub(super) fn range(&mut self, over: &Index, scope: Scope) -> Lower<Range> {
         match over {
             Index::Range { start, step, end, span } => {
@@ -306,7 +305,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The labels of cases worked out: whole numbers, each of them once.
+    /// Evaluates the labels of cases: whole numbers, each of them once.
     fn labels<'a>(&mut self, cases: &'a [Case]) -> Lower<Vec<Labelled<'a>>> {
         let mut seen = HashSet::new();
         let mut all = Vec::with_capacity(cases.len());
@@ -333,7 +332,7 @@ impl Lowering<'_> {
         Ok(all)
     }
 
-    /// `if` one case `else` the others.
+    /// Lowers cases as `if` one case `else` the others.
     fn cases(
         &mut self,
         bits: &[u32],
@@ -374,7 +373,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What a `for` runs over.
+/// Values that a `for` iterates over.
 pub(super) enum Range {
     Integers { next: Option<i128>, step: i128, end: i128 },
     Values(Vec<(Value, Span)>),
@@ -382,7 +381,7 @@ pub(super) enum Range {
 }
 
 impl Range {
-    /// The values that are known, in order; `at` is where the range stands.
+    /// Returns the values that are known, in order; `at` is the span of the range.
     pub(super) fn values(self, at: Span) -> Box<dyn Iterator<Item = (Value, Span)>> {
         match self {
             Range::Integers { next, step, end } => {

@@ -1,7 +1,7 @@
-//! What is left early: rounds and loops, subroutines, the file.
+//! Early exits: from iterations and loops, subroutines, the file.
 //!
-//! Under a condition on bits, `break`, `continue`, `return` and `end` set a hidden bit, and the
-//! rest of what they leave runs where that bit is 0:
+//! Under a condition on bits, `break`, `continue`, `return` and `end` set a scratch bit, and the
+//! rest of the statements that they skip runs where that bit is 0:
 //!
 //! ```text
 //! for int k in [1:2] {              c = measure q;
@@ -13,11 +13,11 @@
 //!                                   left = 0;
 //! ```
 //!
-//! Where nothing is left to run, the bit is not needed and not set.
+//! If nothing is left to run, the bit is not needed and not set.
 //!
-//! A variable may have other values where something was left than behind it. What it had then is
-//! remembered when it changes. Where it matters, the variable goes to bits, which get these values
-//! where they were left.
+//! A variable may have other values at an early exit than after the construct. Its state at the
+//! exit is recorded when it changes. Where it matters, the variable goes to bits, which get these
+//! values at the exits.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ use crate::{
     qasm::{ast::Span, diagnostic::Problem},
 };
 
-/// What can be left early.
+/// Kind of a construct that has early exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The file, by `end`.
@@ -39,55 +39,55 @@ pub(super) enum Kind {
     Subroutine,
     /// A loop, by `break`.
     Loop,
-    /// One round of it, by `continue`.
+    /// One iteration of it, by `continue`.
     Round,
 }
 
-/// Something open that can be left early.
+/// Construct with early exits that is open.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     kind: Kind,
-    /// Where it began: in which branch, and how long the plan was.
+    /// Branch in which it began, and the length of the plan at that point.
     guard: Option<Guard>,
     start: usize,
-    /// Which frame it is of all.
+    /// Serial number of the frame.
     number: u64,
-    /// The hidden bit that is 1 where it was left under a condition.
+    /// Scratch bit that is 1 after an exit under a condition.
     pub(super) bit: Option<u32>,
-    /// In how many branches the list stands whose rest runs where that bit is 0; and whether it was
+    /// Number of branches around the list whose rest runs where that bit is 0; and true if it was
     /// left again in branches within. These may keep their condition, and not read the bit anew.
     guarded: Option<usize>,
     again: bool,
-    /// Whether anything reads the bit.
+    /// True if anything reads the bit.
     pub(super) read: bool,
-    /// How often it was left under a condition.
+    /// Number of exits under a condition.
     pub(super) left: u64,
-    /// How many variables there were when it began.
+    /// Number of variables when it began.
     variables: usize,
-    /// The states of those where it was left, up to the exit before which they changed; later ones
-    /// have the present.
+    /// Past states of those at the exits, each up to the exit before which the variable changed;
+    /// later exits have the present state.
     past: HashMap<usize, Vec<(u64, State)>>,
-    /// What bits get where it was left, by the number of the exit.
+    /// Values that bits get at the exits, by the number of the exit.
     fills: Vec<(u64, Fill)>,
 }
 
-/// Bits and their values, where something is left.
+/// Bits and their values, at an exit.
 type Fill = (Picks, Box<[bool]>);
 
 impl Frame {
-    /// The bit that says whether it was left, if a list in so many branches must read it from here
-    /// on.
+    /// Returns the bit that says if it was left, if a list in that many branches must read it from
+    /// here on.
     fn unguarded(&self, depth: usize) -> Option<u32> {
         self.bit.filter(|_| self.guarded.is_none_or(|at| self.again && at != depth))
     }
 
-    /// Whether it was left and a variable is there behind it. Behind the end of the file nothing
-    /// reads any.
+    /// Returns true if it was left and the variable is still in scope after it. After the end of
+    /// the file no variable is read.
     fn leaves(&self, variable: usize) -> bool {
         self.left > 0 && variable < self.variables && self.kind != Kind::File
     }
 
-    /// The states of a variable where it was left, one for each exit.
+    /// Returns the states of a variable at the exits, one for each.
     fn states<'a>(
         &'a self,
         variable: usize,
@@ -101,11 +101,11 @@ impl Frame {
     }
 }
 
-/// A part of a list that runs where nothing was left.
+/// Part of a list that runs if no exit was taken.
 pub(super) struct Rest {
     guard: Option<Guard>,
     mark: usize,
-    /// The frames that were left, and where they were guarded before.
+    /// Frames that have exits, and their guards before.
     frames: Vec<(usize, Option<usize>)>,
     span: Span,
 }
@@ -129,7 +129,7 @@ impl Lowering<'_> {
         });
     }
 
-    /// Goes on behind what was left.
+    /// Continues after a frame.
     pub(super) fn leave_frame(&mut self, span: Span) {
         self.join_exits(span);
         let Some(frame) = self.frames.pop() else { return };
@@ -148,7 +148,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Variables that had other values where the innermost frame was left go to bits, or are lost.
+    /// Moves variables that had other values at the exits of the innermost frame to bits, or loses
+    /// them.
     fn join_exits(&mut self, span: Span) {
         let Some(frame) = self.frames.last() else { return };
         let mut ids: Vec<usize> = frame.past.keys().copied().collect();
@@ -172,12 +173,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// A number becomes one of its values where the innermost frame was left, or that of who did
-    /// not leave it. Whether it can.
+    /// Joins the values of a number at the exits of the innermost frame with that of the path that
+    /// did not leave it, as a value set. Returns false if it cannot.
     fn join_numbers(&mut self, id: usize, span: Span) -> Lower<bool> {
         let (at, present) = (self.frames.len() - 1, self.variables[id].state.clone());
         let exits: Vec<State> = self.frames[at].states(id, &present).cloned().collect();
-        // Where all have left, there is no value besides theirs.
+        // Where all paths have left, there are no values besides those at the exits.
         let unreached = present == State::Empty && self.leaving == Some(at);
         let mut states = if unreached { Vec::new() } else { vec![present] };
         let mut numbers = Vec::with_capacity(exits.len());
@@ -201,8 +202,8 @@ impl Lowering<'_> {
         Ok(true)
     }
 
-    /// Where a frame was left, bits get what they are to have behind it. Where nothing reads the
-    /// bit that says so, it is not set.
+    /// Inserts the assignments at the exits of a frame: bits get the values that they are to have
+    /// after it. The bit that marks an exit is not set where nothing reads it.
     fn finish_exits(&mut self, frame: &Frame) {
         let mut fills: HashMap<u64, Vec<&Fill>> = HashMap::new();
         for (exit, fill) in &frame.fills {
@@ -260,17 +261,18 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Whether the walk stands in a branch of the innermost frame of a kind.
+    /// Returns true if the current statement is in a branch of the innermost frame of a kind.
     pub(super) fn under_condition(&self, kind: Kind) -> bool {
         self.frames.iter().rev().find(|f| f.kind == kind).is_some_and(|f| f.guard != self.guard)
     }
 
-    /// Whether something around was left under a condition that is not the walk's yet.
+    /// Returns true if a frame around was left under a condition that does not guard the current
+    /// statements yet.
     pub(super) fn left_somewhere(&self) -> bool {
         self.leaving.is_none() && self.frames.iter().any(|f| f.unguarded(self.depth).is_some())
     }
 
-    /// From here to the end of the list statements run where nothing was left.
+    /// Guards the statements from here to the end of the list: they run if no exit was taken.
     pub(super) fn guard_rest(&mut self, span: Span) -> Lower<Rest> {
         let left = |(number, f): (usize, &Frame)| Some((number, f.unguarded(self.depth)?));
         let bits: Vec<(usize, u32)> = self.frames.iter().enumerate().filter_map(left).collect();
@@ -286,7 +288,7 @@ impl Lowering<'_> {
         }
         let rest = Rest { guard: self.guard, mark: self.mark, frames, span };
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
-        // What is left once is left for good, so the bit is read anew by each instruction.
+        // A frame that is left once stays left, so each instruction reads the bit anew.
         self.branches.push(Branches {
             parent: self.guard,
             condition: Some(condition),
@@ -304,17 +306,17 @@ impl Lowering<'_> {
             let ends = self.end_branch();
             (self.guard, self.mark) = (guard, mark);
             for (number, before) in frames {
-                // Whoever left before the rest goes on behind what was left then.
+                // A path that left before the rest continues after the frame that it left.
                 self.leaving = self.leaving.map(|at| at.max(number));
                 self.frames[number].guarded = before;
                 self.frames[number].again = true;
             }
-            // Whoever left has the values of then.
+            // A path that left has the values at its exit.
             let _ = self.adopt(ends, rest, span);
         }
     }
 
-    /// Back from a branch to its list. Where that is guarded itself, all that it runs reads the
+    /// Returns from a branch to its list. If the list is guarded itself, the rest of it reads the
     /// bits anew.
     pub(super) fn leave_branch(&mut self) {
         self.depth -= 1;
@@ -323,12 +325,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// How often anything around was left under a condition so far.
+    /// Returns the number of exits under a condition so far, of all open frames.
     pub(super) fn n_left(&self) -> u64 {
         self.frames.iter().map(|f| f.left).sum()
     }
 
-    /// Remembers the state that a variable has so far: it is that where something around was left.
+    /// Records the present state of a variable, before it changes: that is its state at the exits
+    /// so far.
     pub(super) fn remember(&mut self, id: usize) {
         let Some(variable) = self.variables.get(id) else { return };
         for frame in self.frames.iter_mut().filter(|frame| frame.leaves(id)) {
@@ -339,7 +342,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The states of a variable wherever something around was left: in which frame, at which exit.
+    /// Returns the states of a variable at all exits of open frames, with the frame and the number
+    /// of the exit.
     pub(super) fn states_where_left(&self, id: usize) -> Vec<(usize, u64, State)> {
         let Some(variable) = self.variables.get(id) else { return Vec::new() };
         let leaves = self.frames.iter().enumerate().filter(|(_, frame)| frame.leaves(id));
@@ -351,7 +355,7 @@ impl Lowering<'_> {
         states.collect()
     }
 
-    /// Bits get values where a frame was left.
+    /// Assigns values to bits at an exit of a frame.
     pub(super) fn fill_where_left(
         &mut self,
         frame: usize,
@@ -364,7 +368,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The branch within another that is for those who left nothing that a variable goes on behind.
+    /// Returns the branch within another for the paths that left no frame after which a variable is
+    /// in scope.
     pub(super) fn guard_stayed(
         &mut self,
         id: usize,

@@ -1,4 +1,4 @@
-//! The functions of expressions.
+//! Functions of expressions.
 //!
 //! Smooth ones take parameters; the others need constants, since a derivative must exist.
 
@@ -122,7 +122,7 @@ fn constant(name: &str, x: Value) -> Result<Value, Problem> {
     Ok(Value::Number(Number::decimal(result)))
 }
 
-/// How many bits are 1: a `uint`.
+/// Returns the number of bits that are 1 (the population count), a `uint`.
 fn ones(bits: u128) -> Value {
     Value::Int(i128::from(bits.count_ones()), Some(IntType::plain(true)))
 }
@@ -142,7 +142,7 @@ fn dimension(x: Value, which: Value) -> Result<Value, Problem> {
     constant("sizeof", array)
 }
 
-/// The remainder with the sign of the divisor.
+/// Returns the remainder with the sign of the divisor.
 fn modulo(x: Value, y: Value) -> Result<Value, Problem> {
     let rest = arithmetic::binary(BinaryOp::Rem, x, y.clone(), Version::V3)?;
     let negative = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0);
@@ -159,7 +159,7 @@ fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
     };
     let by =
         by.checked_rem_euclid(i128::from(width)).and_then(|by| by.to_u32()).unwrap_or_default();
-    // Up by so many places, and by the others down.
+    // Up by that many places, and by the rest down.
     let rest = width.saturating_sub(by);
     let (up, down) = if left { (by, rest) } else { (rest, by) };
     let high = bits.checked_shl(up).unwrap_or(0) | bits.checked_shr(down).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! Hidden bits: what a circuit needs besides the registers of its file, and numbers in them.
+//! Scratch bits: bits that a circuit needs besides the registers of its file, and numbers in them.
 //!
-//! They belong to a scope, and are 0 and free for others when it ends. A variable that a
-//! measurement decides moves to some: `spill` gives them its value wherever it has one by then, in
-//! every branch that is open and at every exit.
+//! They belong to a scope, and are 0 and free for others when it ends. A variable that depends on a
+//! measurement is moved to some: `spill` stores its value at all points where it has one, in every
+//! branch that is open and at every exit.
 
 use std::rc::Rc;
 
@@ -22,9 +22,11 @@ use crate::{
 };
 
 impl Lowering<'_> {
-    /// Some hidden bits, all 0, until the scope with this number ends; number 0 is nobody's.
+    /// Returns scratch bits, all 0, until the scope with this number ends; with number 0 they are
+    /// not freed.
     pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
-        // What a round leaves behind must not be what the next one takes for 0 at an earlier place.
+        // A bit that an iteration leaves set must not be one that the next iteration takes for 0 at
+        // an earlier point.
         let outlives = self.around_loop > 0 && depth <= self.around_loop;
         match self.spare.get_mut(&size).filter(|_| !outlives).and_then(Vec::pop) {
             Some(first) => Ok(self.until_scope(first, size, depth, span)),
@@ -32,7 +34,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The same, of which none was in use before.
+    /// Returns scratch bits of which none was in use before.
     pub(super) fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
         let first = self.n_bits;
         if first.checked_add(size).is_none() {
@@ -53,9 +55,9 @@ impl Lowering<'_> {
         Picks::Range { first, step: 1, len: size }
     }
 
-    /// One of many hidden bits, 0, until the scope ends.
+    /// Returns a single scratch bit, 0, until the scope ends.
     pub(super) fn scratch_bit(&mut self, span: Span) -> Lower<u32> {
-        // Together they take one register.
+        // A register holds that many of them.
         const AT_ONCE: u32 = 32;
         if self.spare.get(&1).is_none_or(Vec::is_empty) {
             let many = self.hidden_bits(AT_ONCE, 0, span)?;
@@ -64,9 +66,9 @@ impl Lowering<'_> {
         Ok(self.hidden_bits(1, self.locals.len(), span)?.get(0))
     }
 
-    /// Hidden bits, which were counted, are 0 again and may be used by others.
+    /// Clears scratch bits, which were counted, so that others may use them.
     pub(super) fn clear(&mut self, first: u32, size: u32) {
-        // What is planned takes memory.
+        // The plan takes memory.
         if self.passed.is_none() {
             let place = self.place(Span::default());
             let bits = Picks::Range { first, step: 1, len: size };
@@ -76,18 +78,18 @@ impl Lowering<'_> {
         self.spare.entry(size).or_default().push(first);
     }
 
-    /// From here on a variable in bits may be made of more of them.
+    /// Notes that a variable in bits may use more of them from here on.
     fn use_digits(&mut self, id: usize, digits: u32) {
         let variable = &mut self.variables[id];
         variable.used = variable.used.max(digits).min(variable.n_bits.unwrap_or(0)).max(1);
     }
 
-    /// All its bits count.
+    /// Notes that a variable may use all of its bits.
     pub(super) fn use_all_digits(&mut self, id: usize) {
         self.use_digits(id, u32::MAX);
     }
 
-    /// A variable in bits gets a value.
+    /// Notes the bits that a variable needs for a value.
     pub(super) fn use_digits_of(&mut self, id: usize, value: &Classical) {
         let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
         let digits = match value {
@@ -103,12 +105,12 @@ impl Lowering<'_> {
         self.use_digits(id, digits);
     }
 
-    /// Moves a variable to hidden bits. `None` if it has no type for that, or is lost somewhere.
+    /// Moves a variable to scratch bits. `None` if it has no type for that, or is lost somewhere.
     pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
         let Variable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
         let Some(size) = *n_bits else { return Ok(None) };
-        // Its value where it was declared, for what comes to none of the branches around that
-        // changed it; then in each of these, from the outermost on; and now.
+        // Its value at the declaration, for paths that run none of the branches around that changed
+        // it; then in each of these, from the outermost on; and now.
         let mut values: Vec<(State, Option<Guard>)> = Vec::new();
         let mut around = *guard;
         for change in self.log.iter().filter(|c| c.variable == id) {
@@ -116,7 +118,7 @@ impl Lowering<'_> {
             around = change.guard;
         }
         values.push((state.clone(), around));
-        // And those of who has left something around.
+        // And the states at the early exits.
         let exits = self.states_where_left(id);
         let states =
             || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
@@ -131,7 +133,7 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let (depth, signed) = (*depth, ty.base == BaseType::Int);
-        // Without a size it was known beyond the bits that it gets now.
+        // Without a size its known value may not fit in the bits that it gets now.
         let held = |state: &State| match state {
             State::Known(Value::Int(i, Some(ty))) => ty.holds(*i),
             _ => true,
@@ -154,7 +156,7 @@ impl Lowering<'_> {
             .map(needed)
             .max();
         self.use_digits(id, used.unwrap_or(u32::MAX));
-        // Bits that get values before this place must have been in no other use.
+        // Bits that get values before this point must not have been in use.
         let bits = match exits.is_empty() {
             true => self.hidden_bits(size, depth, span)?,
             false => self.unused_bits(size, depth, span)?,
@@ -177,7 +179,7 @@ impl Lowering<'_> {
         Ok(Some(bits))
     }
 
-    /// Bits get a number under a guard. Fresh ones are 0.
+    /// Stores a number in bits under a guard. Fresh ones are 0.
     pub(super) fn fill(
         &mut self,
         bits: &Picks,
@@ -190,7 +192,7 @@ impl Lowering<'_> {
         self.fill_digits(bits, &digits, guard, fresh, span);
     }
 
-    /// Bits get digits, least significant first; those that are missing are 0.
+    /// Stores digits in bits, least significant first; missing digits are 0.
     pub(super) fn fill_digits(
         &mut self,
         bits: &Picks,
@@ -201,7 +203,7 @@ impl Lowering<'_> {
     ) {
         let size = bits.len().unwrap_or(1);
         self.add_count(u64::from(size), span);
-        // What is planned takes memory, so it must have been counted.
+        // The plan takes memory, so its size must have been counted.
         if self.passed.is_some() {
             return;
         }
@@ -219,7 +221,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Bits, or copies of them where some would be written before they are read.
+    /// Returns bits, or copies of them where some would be written before they are read.
     pub(super) fn apart(&mut self, bits: Vec<u32>, into: &Picks, span: Span) -> Lower<Vec<u32>> {
         let written = |(at, &bit): (u32, &u32)| into.get(at) != bit && into.contains(bit);
         if !(0..).zip(&bits).any(written) {
@@ -236,7 +238,7 @@ impl Lowering<'_> {
         Ok(copies.iter().collect())
     }
 
-    /// Hidden bits get a number: a known one, or that of other bits.
+    /// Stores a number in scratch bits: a known one, or that of other bits.
     pub(super) fn store_number(&mut self, into: Picks, value: Classical, span: Span) -> Lower<()> {
         let size = into.len().unwrap_or(1);
         let (mut from, signed) = match value {
@@ -288,7 +290,7 @@ impl Lowering<'_> {
     }
 }
 
-/// How many bits a number is made of, with a sign unless it is of a type that has none.
+/// Returns the number of bits that a number needs, with a sign unless its type has none.
 fn digits_needed(value: &Value, unsigned: bool) -> u32 {
     match value {
         Value::Bool(_) => 1,
@@ -299,7 +301,7 @@ fn digits_needed(value: &Value, unsigned: bool) -> u32 {
     }
 }
 
-/// The bits of a truth value or an integer, in two's complement.
+/// Returns the bits of a truth value or an integer, in two's complement.
 fn digits_of(value: &Value) -> u128 {
     match value {
         Value::Bool(holds) => u128::from(*holds),
@@ -309,13 +311,14 @@ fn digits_of(value: &Value) -> u128 {
     }
 }
 
-/// The lowest `size` of these, least significant first.
+/// Returns the lowest `size` of these, least significant first.
 pub(super) fn digits(value: &Value, size: u32) -> Vec<bool> {
     let number = digits_of(value);
     (0..size).map(|at| number >> at & 1 == 1).collect()
 }
 
-/// Those of some bits whose digits are 1, with as many ones; nothing without any.
+/// Returns the bits whose digits are 1, with a list of that many ones; `None` for the list if there
+/// are none.
 pub(super) fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
     let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
     let all: Rc<[u32]> = all.collect();

@@ -1,11 +1,11 @@
-//! Inputs: parameters of the circuit, and what a file is read for.
+//! Inputs: parameters of the circuit, and values that are given when the file is read.
 //!
 //! ```text
 //! input float t;        a parameter: it has a value when the circuit runs
 //! input uint[4] n;      known when the file is read: `n` in `Options::inputs`
 //! input bit[4] mask;    the same, by its digits: 0101
 //! ```
-//! Values that are given are constant expressions, and know nothing of the file.
+//! Values that are given are constant expressions, and cannot refer to the file.
 
 use super::{
     Lower, Lowering, Value,
@@ -25,13 +25,13 @@ use crate::{
     },
 };
 
-/// The most parameters of a file.
+/// Limit on the parameters of a file.
 const MAX_PARAMETERS: u64 = 1 << 20;
 
-/// The most elements of an array that is given.
+/// Limit on the elements of an array that is given.
 const MAX_GIVEN: i128 = 1 << 20;
 
-/// Reads a text that is one constant expression; `what` it is to be, and examples.
+/// Parses a text that is one constant expression; `what` is its expected meaning, with examples.
 pub(super) fn lone<T>(
     text: &str,
     version: Version,
@@ -147,7 +147,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A new parameter of the circuit.
+    /// Adds a parameter to the circuit.
     fn parameter(&mut self, name: String) -> Value {
         // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
         let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
@@ -174,8 +174,8 @@ impl Lowering<'_> {
         self.given_part(given, &self.name(name.symbol), &sizes, false)
     }
 
-    /// The value of a name, or those of the elements that it has; `within` an array of which others
-    /// have one.
+    /// Returns the value of a name, or those of its elements; `within` an array of which others
+    /// have a value.
     fn given_part(
         &mut self,
         given: Given<'_>,
@@ -217,7 +217,7 @@ impl Lowering<'_> {
         Err(self.report(Diagnostic::error(problem).at(place, "declared here").help(help)))
     }
 
-    /// The value that a text means.
+    /// Parses the value in a text.
     fn given_text(
         &mut self,
         given: Given<'_>,
@@ -255,7 +255,7 @@ impl Lowering<'_> {
         self.given_value(given, name, value, sizes, text)
     }
 
-    /// A value as one of the type of an input.
+    /// Casts a value to the type of an input.
     fn given_value(
         &mut self,
         given: Given<'_>,
@@ -338,7 +338,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The text of a value as a source of its own, for labels.
+    /// Adds the text of a value as a source of its own, for labels.
     fn given_source(&mut self, name: &str, text: &str) -> u32 {
         self.sources
             .push(SourceText { name: format!("the value of {name}"), text: text.to_owned() });
@@ -361,7 +361,7 @@ impl Lowering<'_> {
     }
 }
 
-/// An input that is given: the type of its elements, that of the whole, and its name.
+/// Given input: the type of its elements, that of the whole, and its name.
 #[derive(Clone, Copy)]
 struct Given<'a> {
     ty: &'a Type,
@@ -369,7 +369,7 @@ struct Given<'a> {
     name: Ident,
 }
 
-/// The numbers that a type holds, in words.
+/// Returns the range of a type in words.
 fn range(ty: IntType) -> String {
     let (least, most) = ty.range();
     format!("an integer from {least} to {most}")

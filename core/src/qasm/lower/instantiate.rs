@@ -1,7 +1,7 @@
-//! Bodies of definitions with their arguments put in.
+//! Instantiation of the bodies of definitions: substitution of arguments.
 //!
-//! A template is a value over the parameters of its gate; putting values in repeats the arithmetic,
-//! so that what can be exact is: `pi/n` with n = 4 is `pi/4`, not 0.785….
+//! A template is a value over the parameters of its gate; a substitution repeats the arithmetic, so
+//! that results stay exact where they can: `pi/n` with n = 4 is `pi/4`, not 0.785….
 
 use super::{
     arithmetic,

@@ -6,18 +6,18 @@
 //! int[8] k = -3;     k + n      int[8]     6
 //!                    2**40      literals are as large as they are
 //! ```
-//! Types go together as in C99, as the specification of OpenQASM 3 asks for ("Casting specifics"):
-//! the lesser one is cast to the greater, that of more bits, of two that have as many the unsigned
-//! one. A literal takes the type that it stands beside if it fits, else both are an `int`;
-//! registers and bits are unsigned, and an `int` where no integer is. What is shifted keeps its
-//! type.
+//! Types are combined as in C99, as the specification of OpenQASM 3 asks for ("Casting specifics"):
+//! the operand of the lesser type is cast to the greater one, which has more bits, or is unsigned
+//! if both have the same number. A literal takes the type of the other operand if it fits, else
+//! both are an `int`; registers and bits are unsigned, and an `int` if there is no integer. A shift
+//! keeps the type of its left operand.
 //!
-//! What does not fit its type wraps in two's complement, whether it is known or measured: the
+//! A value that does not fit its type wraps in two's complement, known or measured: the
 //! specification leaves that to each implementation, and the size of `int` and `uint` too, which
-//! have 32 bits here. Where a known one of these wraps, a warning says so.
+//! have 32 bits here. If a known one of these wraps, there is a warning.
 //!
-//! A known integer is kept as an [`i128`], which for `uint[128]` means its bits: what is negative
-//! is `2^128` more.
+//! A known integer is kept as an [`i128`], which for `uint[128]` holds the bits: a negative one
+//! stands for the number that is `2^128` more.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -37,9 +37,9 @@ pub(super) const MAX_WIDTH: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct IntType {
     pub(super) bits: u32,
-    /// Of two of as many bits it decides.
+    /// True if unsigned; of two types with the same number of bits it is the greater.
     pub(super) unsigned: bool,
-    /// Whether the bits were asked for.
+    /// True if the source gives the number of bits.
     pub(super) sized: bool,
 }
 
@@ -54,7 +54,7 @@ impl IntType {
     /// `uint[128]`.
     pub(super) const WIDEST: IntType = IntType::sized(128, true);
 
-    /// A number of that type from its digits, least significant first, if they are not too many.
+    /// Returns a number of that type from its digits, least significant first, if they fit.
     pub(super) fn widest(digits: &[bool]) -> Option<Value> {
         let bits = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
         (digits.len() <= 128).then(|| Value::Int(bits.cast_signed(), Some(IntType::WIDEST)))
@@ -65,12 +65,12 @@ impl IntType {
         IntType { bits: 32, unsigned, sized: false }
     }
 
-    /// An `int` of at least so many bits.
+    /// Returns an `int` of at least that many bits.
     fn long(bits: u32) -> IntType {
         IntType { bits: bits.max(INT.bits), ..INT }
     }
 
-    /// An integer as one of the type.
+    /// Wraps an integer to the type.
     pub(super) fn wrap(self, value: i128) -> i128 {
         let unused = 128u32.saturating_sub(self.bits);
         match self.unsigned {
@@ -90,7 +90,7 @@ impl IntType {
         }
     }
 
-    /// Whether its bits hold a number as it is.
+    /// Returns true if its bits hold a number without a change.
     pub(super) fn holds(self, value: i128) -> bool {
         self.wrap(value) == value && (value >= 0 || !self.unsigned)
     }
@@ -101,13 +101,13 @@ impl IntType {
     }
 }
 
-/// What an operand means for the type of a result.
+/// Kind of an operand, from which the type of a result follows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Typed(IntType),
-    /// Bits in a row.
+    /// Register of that many bits.
     Register(u32),
-    /// A literal: whether it is negative, and how many bits it has with a sign.
+    /// A literal: true if it is negative, and the number of its bits with a sign.
     Literal {
         negative: bool,
         bits: u32,
@@ -115,7 +115,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// That of a known integer.
+    /// Returns the kind of a known integer.
     pub(super) fn of(value: i128, ty: Option<IntType>) -> Kind {
         match ty {
             Some(ty) => Kind::Typed(ty),
@@ -124,13 +124,13 @@ impl Kind {
     }
 }
 
-/// How many bits a number has in two's complement.
+/// Returns the number of bits of a number in two's complement.
 pub(super) fn with_sign(value: i128) -> u32 {
     let like_the_sign = if value < 0 { value.leading_ones() } else { value.leading_zeros() };
     129u32.saturating_sub(like_the_sign)
 }
 
-/// The type of what is made of some operands. Literals alone have none.
+/// Returns the common type of some operands. Literals alone have none.
 pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     let typed = operands
         .iter()
@@ -145,7 +145,7 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
         (None, None) => return None,
     };
     let long = operands.iter().filter_map(|kind| match *kind {
-        // What is negative wraps in an unsigned type.
+        // A negative number wraps in an unsigned type.
         Kind::Literal { negative, bits } => match ty.unsigned {
             true => (!negative && bits > ty.bits.saturating_add(1)).then_some(bits),
             false => (bits > ty.bits).then_some(bits),
@@ -155,8 +155,8 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     Some(long.max().map_or(ty, IntType::long))
 }
 
-/// What `x op y` is among all integers, of operations that may leave those of a type; or that it is
-/// one of more than 128 bits.
+/// Returns `x op y` among all integers, for operations whose result may be outside the type; or
+/// [`TooLong`] if it has more than 128 bits.
 pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
     let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
     let result = match op {
@@ -172,7 +172,7 @@ pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, T
     Some(result.ok_or(TooLong))
 }
 
-/// What `x ** y` is among all integers.
+/// Returns `x ** y` among all integers.
 pub(super) fn exact_power(x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
     let (Value::Int(x, _), Value::Int(y @ 0.., _)) = (x, y) else { return None };
     let power = u32::try_from(*y).ok().and_then(|y| x.checked_pow(y));
@@ -188,7 +188,7 @@ pub(super) fn order(
     (x, x_type): (i128, Option<IntType>),
     (y, y_type): (i128, Option<IntType>),
 ) -> Ordering {
-    // What is negative in an unsigned type is larger than all that is not.
+    // A negative number, taken as unsigned, is larger than all that are not negative.
     let key = |i: i128, ty: Option<IntType>| (i < 0 && ty.is_some_and(|ty| ty.unsigned), i);
     key(x, x_type).cmp(&key(y, y_type))
 }
@@ -248,8 +248,8 @@ pub(super) fn operate(
     Ok(Value::Int(cast(result), ty))
 }
 
-/// `x ** y` for an integer that is known and one that is not negative. As in a shift, the type is
-/// that of `x`: a literal's power has none.
+/// Evaluates `x ** y` for a known integer and an exponent that is not negative. As in a shift, the
+/// type is that of `x`: a literal's power has none.
 pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<Value, Problem> {
     let cast = |value| ty.map_or(value, |ty: IntType| ty.wrap(value));
     let exponent = u32::try_from(y).ok();

@@ -20,8 +20,8 @@ use crate::qasm::{
 };
 
 impl Lowering<'_> {
-    /// An element of what is known, at indices that depend on measurements; where one is out of
-    /// range, there is none.
+    /// Returns an element of a known array, at indices that depend on measurements; it is undefined
+    /// where one is out of range.
     pub(super) fn element_of_choices(
         &mut self,
         base: Classical,
@@ -78,7 +78,8 @@ impl Lowering<'_> {
         self.settled(elements, span)
     }
 
-    /// A bit of a register, at an index that depends on measurements; 0 where it is out of range.
+    /// Returns a bit of a register, at an index that depends on measurements; 0 where it is out of
+    /// range.
     pub(super) fn bit_of_choices(
         &mut self,
         bits: &Picks,

@@ -1,8 +1,8 @@
-//! Variables behind branches.
+//! Join of the states of variables after branches.
 //!
-//! A branch begins with what is known; what it changes is logged, and undone at its end. Behind two
-//! branches a variable is what both made of it, or it goes to hidden bits, or becomes a `choice`,
-//! or is lost.
+//! A branch begins with the known states; its changes are logged, and undone at its end. After two
+//! branches a variable keeps a state that both agree on, or it goes to scratch bits, or becomes a
+//! value set, or is lost.
 
 use super::{
     Guard, Lower, Lowering, Picks,
@@ -12,12 +12,12 @@ use super::{
 use crate::qasm::ast::Span;
 
 impl Lowering<'_> {
-    /// Ends a branch: what it changed, and back to the states before it.
+    /// Ends a branch: returns its changes, and restores the states before it.
     pub(super) fn end_branch(&mut self) -> Ends {
         let changes: Vec<Change> = self.log.drain(self.mark..).collect();
         let mut ends = Ends::new();
         for Change { variable, before, .. } in changes {
-            // Hidden bits have the value in every branch.
+            // Scratch bits have the value in every branch.
             if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. }))
             {
                 let end = self.change(variable, before);
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         ends
     }
 
-    /// Goes on behind two branches, with the states at their ends.
+    /// Continues after two branches: joins the states at their ends.
     pub(super) fn merge(
         &mut self,
         ends: [&Ends; 2],
@@ -77,7 +77,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Bits get the state at the end of a branch, where nothing was left.
+    /// Fills bits with the state at the end of a branch, unless an exit was taken.
     fn fill_side(
         &mut self,
         id: usize,
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Goes on behind a branch whose other side was left.
+    /// Continues after a branch whose other side has left.
     pub(super) fn adopt(&mut self, ends: Ends, side: Option<Guard>, span: Span) -> Lower<()> {
         for (id, state) in ends {
             match self.variables.get(id).map(|variable| &variable.state) {
@@ -110,7 +110,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// From here on a variable depends on bits.
+    /// Marks a variable as dependent on bits from here on.
     pub(super) fn lose(&mut self, id: usize, span: Span) {
         let place = self.place(span);
         if id < self.variables.len() {

@@ -1,6 +1,6 @@
-//! From the syntax tree to a circuit.
+//! Lowering from the syntax tree to a circuit.
 //!
-//! In three steps, so that nothing is built before its size is known:
+//! There are three steps, so that nothing is built before its size is known:
 //!
 //! 1. *Plan*: walk the statements in order, resolve every name, check every operand and evaluate
 //!    every constant. The result is a list of [`Item`]s, still with whole registers and calls of
@@ -8,9 +8,9 @@
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
 //!
-//! The plan is also where OpenQASM 3 runs: loops are unrolled, but those that a measurement ends
-//! (`repeat`), subroutines are planned where they are called, and variables have their values then
-//! (`variables`, `flow`, `frames`, `subroutine`).
+//! The plan is also where OpenQASM 3 is executed: loops are unrolled, except for those that a
+//! measurement ends (`repeat`), subroutines are inlined where they are called, and variables have
+//! their values at that point (`variables`, `flow`, `frames`, `subroutine`).
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
@@ -87,10 +87,10 @@ use variables::{Change, Local, Variable};
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
 
-/// The definitions of gates that no standard file of OpenQASM 3 has, but files use.
+/// Definitions of extra gates that no standard file of OpenQASM 3 has, but files use.
 const USUAL: &str = include_str!("../usual.inc");
 
-/// Something to build.
+/// Item of the plan.
 #[derive(Debug)]
 enum Item {
     Call(PlannedCall),
@@ -99,8 +99,8 @@ enum Item {
         bits: Picks,
         place: Place,
     },
-    /// A measurement whose result is not stored; and the qubits of it that are `kept`, since it
-    /// changes what comes later.
+    /// A measurement whose result is not stored; and the qubits of it that are `kept`, since the
+    /// measurement changes later operations.
     Discard {
         qubits: Picks,
         kept: Vec<u32>,
@@ -111,21 +111,21 @@ enum Item {
         place: Place,
     },
     Channel(PlannedChannel),
-    /// Each of the bits is misread, or they are together.
+    /// A readout error of each of the bits, or of all of them together.
     Misread {
         chances: Box<[Value]>,
         bits: Picks,
         together: bool,
         place: Place,
     },
-    /// The hidden bit of something that is left early is set, at one of its exits.
+    /// Sets the scratch bit of a frame at one of its exits.
     Leave {
         bit: u32,
         frame: u64,
         exit: u64,
         place: Place,
     },
-    /// Bits get values, one each.
+    /// Assigns values to bits, one each.
     Assign {
         bits: Picks,
         values: Box<[bool]>,
@@ -139,17 +139,17 @@ enum Item {
         qubits: Vec<Picks>,
         place: Place,
     },
-    /// What follows, up to its end, runs while a condition holds.
+    /// Loop: the items up to its end run while a condition holds.
     While {
         condition: Condition,
         place: Place,
     },
     EndWhile,
-    /// The hidden bit of an `if` gets its truth.
+    /// Stores the truth value of an `if` in its scratch bit.
     Store {
         number: u32,
     },
-    /// The hidden bit of an `if` is 0 again.
+    /// Clears the scratch bit of an `if`.
     Forget {
         number: u32,
     },
@@ -162,25 +162,25 @@ struct Guard {
     otherwise: bool,
 }
 
-/// Something to build, under the branch in which it stands.
+/// Item of the plan, with the branch that it is in.
 #[derive(Debug)]
 struct Planned {
     item: Item,
     guard: Option<Guard>,
 }
 
-/// A declared register of qubits or bits; a single one has size 1. Hidden bits have no name.
+/// A declared register of qubits or bits; a single one has size 1. Scratch bits have no name.
 #[derive(Clone, Copy, Debug)]
 struct Register {
     name: Option<Symbol>,
     first: u32,
     size: u32,
     single: bool,
-    /// Whether it is declared as one.
+    /// True if it is declared as an output.
     output: bool,
 }
 
-/// What a statement may see.
+/// Names that an expression may refer to.
 #[derive(Clone, Copy)]
 enum Scope<'a> {
     Global,
@@ -195,66 +195,68 @@ struct Lowering<'a> {
     sources: Vec<SourceText>,
     /// The source that is being lowered.
     source: u32,
-    /// Which sources are open, outermost first.
+    /// Sources that are open, outermost first.
     open: Vec<u32>,
     diagnostics: Vec<Diagnostic>,
     warnings: usize,
-    /// What was reported once for all.
+    /// Problems that are reported only once.
     reported: HashSet<&'static str>,
     names: Names,
     gates: Gates,
     definitions: Vec<Definition>,
-    /// Exponents over parameters of definitions, and definitions with arguments for them.
+    /// Exponents over parameters of definitions, and definitions specialized to arguments for them.
     exponents: Vec<Value>,
     special: HashMap<String, usize>,
     qubits: Vec<Register>,
     n_qubits: u32,
     bits: Vec<Register>,
     n_bits: u32,
-    /// The largest hardware qubit and where it stands.
+    /// Largest hardware qubit and its span.
     hardware: Option<(u32, Place)>,
     declared: Option<Place>,
     inputs: Vec<String>,
-    /// The values that are given, by name; those that were taken; and the names that the file
-    /// itself assigns.
+    /// Values that are given, by name; those that were used; and the names that the file itself
+    /// assigns.
     given: HashMap<&'a str, &'a str>,
     read_for: Vec<String>,
     assigned: Vec<Symbol>,
-    /// Whether the exponent of a `pow` is evaluated: there `1/2` is a half.
+    /// True while the exponent of a `pow` is evaluated, where `1/2` is a half.
     in_exponent: bool,
-    /// Variables in use, the scopes around, what branches changed, and where the innermost began.
+    /// Variables in use, the scopes around, the log of changes in branches, and its start for the
+    /// innermost branch.
     variables: Vec<Variable>,
     locals: Vec<Local>,
     log: Vec<Change>,
     mark: usize,
-    /// How many scopes are around the innermost loop that runs in the circuit.
+    /// Number of scopes around the innermost loop that runs in the circuit.
     around_loop: usize,
-    /// Bits that say at which exit something was left; a round that is run again finds them 0.
+    /// Bits that identify the exit that was taken; an iteration that is run again finds them 0.
     exit_bits: Vec<u32>,
-    /// The variables of casts that a statement is planned for each value of.
+    /// Variables of casts, for statements that are planned for each value.
     casts: HashMap<Place, usize>,
-    /// Hidden bits that are free, by how many belong together.
+    /// Free scratch bits, by the number of bits that belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
-    /// Where the file defines them, be it later.
+    /// Definitions of the file by name, those further down included.
     to_come: HashMap<Symbol, Place>,
-    /// What a `defcal` is for.
+    /// Gates that have a `defcal`.
     calibrated: HashMap<Symbol, Place>,
-    /// What can be left early, outermost first; how many there were; and which is being left.
+    /// Frames that can be left early, outermost first; the number of frames so far; and the frame
+    /// that is being left.
     frames: Vec<Frame>,
     n_frames: u64,
     leaving: Option<usize>,
-    /// In how many branches the walk stands.
+    /// Number of branches around the current statement.
     depth: usize,
-    /// What calls are to give, innermost last.
+    /// Results that the calls are to return, innermost last.
     results: Vec<Wanted>,
-    /// Statements in loops and subroutines that were walked.
+    /// Number of statements in loops and subroutines that were lowered.
     steps: u64,
     plan: Vec<Planned>,
     /// Every `if` so far, and the branch that is being lowered.
     branches: Vec<Branches>,
     guard: Option<Guard>,
-    /// The size of all conditions, and of all lists of elements.
+    /// Total size of all conditions, and of all lists of elements.
     conditions: u64,
     elements: u64,
     /// Operations after expansion, saturating, and the statement that passed the limit.
@@ -465,8 +467,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// `cal`: declarations for hardware, ignored. What sends pulses acts on qubits, and is an
-    /// error.
+    /// Lowers a `cal` block: declarations for hardware are ignored. A statement that sends pulses
+    /// acts on qubits, and is an error.
     fn calibrate(&mut self, pulse: Option<Span>, span: Span) -> Lower<()> {
         let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
         let word = self.text(pulse).to_owned();
@@ -482,7 +484,7 @@ impl<'a> Lowering<'a> {
         self.ignored("`defcal`", span)
     }
 
-    /// An error about what may stand in no block.
+    /// Returns an error about a statement that is not allowed in a block.
     fn only_in_file(&mut self, what: &'static str, span: Span) -> Lower<()> {
         if self.names.depth() == 0 {
             return Ok(());
@@ -490,7 +492,7 @@ impl<'a> Lowering<'a> {
         self.fail(Problem::WithinBlock { what }, span)
     }
 
-    /// Plans an item where the walk stands.
+    /// Appends an item to the plan, in the current branch.
     fn push(&mut self, item: Item) {
         let guard = self.guard;
         self.plan.push(Planned { item, guard });
@@ -504,7 +506,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Checks what only the whole file shows, and builds. `None` after an error.
+    /// Checks conditions on the whole file, and builds. Returns `None` after an error.
     fn finish(&mut self) -> Option<(Circuit, Places)> {
         if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
             let mixed = Diagnostic::error(Problem::MixedQubits { qubit });
@@ -540,8 +542,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The classical registers, in order of declaration, and the hidden ones among them: bits
-    /// without a name, and where there are outputs, all other registers.
+    /// Returns the classical registers, in order of declaration. Hidden ones among them are bits
+    /// without a name and, if there are outputs, all other registers.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
         let mut hidden = self.hidden_names();
         let outputs = self.bits.iter().any(|r| r.output);
@@ -554,7 +556,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// What a statement that does not run is called.
+/// Returns the name of a kind of statement that cannot run, for messages.
 fn unsupported(kind: &StmtKind) -> &'static str {
     match kind {
         StmtKind::Expr => "an expression as a statement",

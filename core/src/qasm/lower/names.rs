@@ -1,10 +1,10 @@
-//! What names stand for: registers, constants, variables and inputs in one table, gates in another.
+//! Meanings of names: registers, constants, variables and inputs in one table, gates in another.
 //!
-//! Two tables, since files have registers called `x` and `h`. A gate of a standard file gives way
-//! to a definition of the same name wherever that stands.
+//! There are two tables, since files have registers called `x` and `h`. A gate of a standard file
+//! gives way to a definition of the same name anywhere in the text.
 //!
-//! Blocks open scopes: what is declared within hides what is around it, and is forgotten behind.
-//! The body of a subroutine sees the constants of the file and what it declares itself.
+//! Blocks open scopes: declarations within shadow those around, and end with the block. The body of
+//! a subroutine sees the constants of the file and its own declarations.
 
 use super::{Lower, Lowering, Picks, QELIB1, USUAL, Value};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// A map from symbols.
+/// Map from symbols.
 #[derive(Clone, Debug)]
 pub(super) struct Table<T>(Vec<Option<T>>);
 
@@ -36,7 +36,7 @@ impl<T> Table<T> {
         self.replace(symbol, Some(value));
     }
 
-    /// Puts something, or nothing, in the place of what was there.
+    /// Replaces an entry; returns the old one.
     fn replace(&mut self, symbol: Symbol, value: Option<T>) -> Option<T> {
         let index = symbol.index();
         if self.0.len() <= index {
@@ -54,7 +54,7 @@ impl<T> Table<T> {
     }
 }
 
-/// What a name stands for, gates aside.
+/// Meaning of a name other than that of a gate.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
     /// A register of qubits, or an alias of some.
@@ -82,10 +82,10 @@ impl Entry {
     }
 }
 
-/// A name in use: what it stands for, where it was declared, and in how many scopes.
+/// Name in use: its meaning, the span of its declaration, and the number of scopes around that.
 type Named = (Entry, Place, usize);
 
-/// What a scope hides: names with what they stood for outside.
+/// Names that a scope shadows, with their meanings outside.
 type Hidden = Vec<(Symbol, Option<Named>)>;
 
 /// Names other than those of gates.
@@ -93,11 +93,11 @@ type Hidden = Vec<(Symbol, Option<Named>)>;
 pub(super) struct Names {
     table: Table<Named>,
     scopes: Vec<Hidden>,
-    /// Whether the body of a subroutine is read.
+    /// True while the body of a subroutine is read.
     in_subroutine: bool,
 }
 
-/// The scopes around a call, put aside.
+/// Scopes around a call that are suspended while the body of a subroutine is read.
 pub(super) struct Suspended {
     scopes: Vec<Hidden>,
     entries: Hidden,
@@ -117,7 +117,7 @@ impl Names {
         }
     }
 
-    /// In how many scopes the walk is; 0 is that of the file.
+    /// Returns the number of scopes around the current statement; 0 is that of the file.
     pub(super) fn depth(&self) -> usize {
         self.scopes.len()
     }
@@ -133,7 +133,7 @@ impl Names {
         }
     }
 
-    /// Puts the scopes aside: the body of a subroutine does not see them.
+    /// Suspends the scopes: the body of a subroutine does not see them.
     pub(super) fn suspend(&mut self) -> Suspended {
         let scopes = std::mem::take(&mut self.scopes);
         let mut entries = Hidden::new();
@@ -155,10 +155,10 @@ impl Names {
     }
 }
 
-/// Which gate a call means.
+/// Gate that a call refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Callee {
-    /// A line of the gate table, whose first so many qubits control it.
+    /// A row of the gate table, and the number of its first qubits that control it.
     Table(GateKind, usize),
     /// A definition, by number.
     Defined(usize),
@@ -172,9 +172,9 @@ pub(super) enum GateEntry {
     Own(Callee, Place),
     /// A subroutine, by number.
     Subroutine(usize, Place),
-    /// A function of `extern`, and whether a call of it can change nothing.
+    /// A function of `extern`, and true if a call of it has no effect.
     External(Place, bool),
-    /// Something that was refused.
+    /// A gate that was refused.
     Broken,
 }
 
@@ -182,7 +182,7 @@ pub(super) enum GateEntry {
 #[derive(Debug, Default)]
 pub(super) struct Gates {
     table: Table<GateEntry>,
-    /// Which standard files are included.
+    /// True for each standard file that is included.
     included: [bool; 2],
 }
 
@@ -232,11 +232,11 @@ impl Lowering<'_> {
         if std::mem::replace(&mut self.gates.included[which], true) {
             return;
         }
-        // The definitions of the file do not reach into the standard ones.
+        // The definitions of the file are not visible in the standard ones.
         let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
             for &name in gate.standard(version) {
-                // The built-in U of each language is not a matter of the file.
+                // The built-in U of each language does not come from the file.
                 if name != "U" {
                     let symbol = self.interner.intern(name);
                     self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
@@ -254,7 +254,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes a gate that is not defined for the one that everybody calls so, with a warning. In
+    /// Resolves a gate that is not defined to the well-known one of that name, with a warning. In
     /// OpenQASM 2 these are `gphase` and `mcx`, `mcz`, `mcphase` with any number of controls, which
     /// exporters write.
     pub(super) fn lend_gate(&mut self, name: Ident) {
@@ -309,8 +309,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Makes the definitions of a source of its own, over the standard gates alone; the gate of
-    /// this name.
+    /// Lowers the definitions of a source of its own, over the standard gates alone; returns the
+    /// gate of this name.
     pub(super) fn define_apart(
         &mut self,
         source: u32,
@@ -331,7 +331,7 @@ impl Lowering<'_> {
         let outer = std::mem::replace(&mut self.source, source);
         for statement in &program.statements {
             if let StmtKind::Gate(gate) = &statement.kind {
-                // Its lines have no errors, as a test says.
+                // Its lines have no errors, as a test checks.
                 let _ = self.define(gate, statement.span, &[]);
             }
         }
@@ -343,7 +343,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Declares a name; one that is taken in the same scope is an error.
+    /// Declares a name; a name that exists in the same scope is an error.
     pub(super) fn declare_name(&mut self, name: Ident, entry: Entry) -> Lower<()> {
         let place = self.place(name.span);
         let depth = self.names.depth();
@@ -364,7 +364,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// An error about a name that is not declared, once per name.
+    /// Reports a name that is not declared, once per name.
     pub(super) fn unknown_name<T>(&mut self, symbol: Symbol, span: Span) -> Lower<T> {
         let place = self.place(span);
         let name = self.name(symbol);
@@ -385,7 +385,7 @@ impl Lowering<'_> {
         Err(self.report(error))
     }
 
-    /// An error about a gate that is not defined, once per name.
+    /// Reports a gate that is not defined, once per name.
     pub(super) fn unknown_gate<T>(&mut self, name: Ident) -> Lower<T> {
         let place = self.place(name.span);
         let text = self.name(name.symbol);
@@ -433,8 +433,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The gate that is written with any number of controls before its target, in both languages
-/// without a definition.
+/// Returns the gate that is written with any number of controls before its target, in both
+/// languages without a definition.
 pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
     match name {
         "mcx" => Some(GateKind::X),
@@ -444,7 +444,7 @@ pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
     }
 }
 
-/// The definition of a gate that files use without one.
+/// Returns the definition of an extra gate, which files use without one.
 fn usual_line(name: &str) -> Option<&'static str> {
     USUAL.lines().find(|line| {
         let rest = line.strip_prefix("gate ").and_then(|line| line.strip_prefix(name));
@@ -452,7 +452,7 @@ fn usual_line(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The most similar name, if one is similar enough.
+/// Returns the most similar name, if one is similar enough.
 pub(super) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let length = name.chars().count();
     let allowed = (length / 3).max(1);

@@ -1,6 +1,6 @@
 //! Powers of gates whose exponent is a parameter: `pow(t) @ x`.
 //!
-//! They are the principal ones, as those of `power`: the eigenvalues `e^{i a}`, a in (-pi, pi],
+//! They are principal powers, as those of `power`: the eigenvalues `e^{i a}`, a in (-pi, pi],
 //! become `e^{i t a}`. A gate whose square is 1 has the eigenvalues 1 and -1, so
 //! `X^t = e^{i pi t/2} exp(-i pi t/2 X)`; of rotations and phases the angle is multiplied. Controls
 //! and powers commute.
@@ -31,7 +31,7 @@ const POWERS: [(GateKind, &str, &str); 6] = [
     (GateKind::H, "h_to_the", "gate h_to_the(t) a { ry(-pi/4) a; p(pi*t) a; ry(pi/4) a; }"),
     (GateKind::SX, "sx_to_the", "gate sx_to_the(t) a { gphase(pi*t/4); rx(pi*t/2) a; }"),
     (GateKind::SXDG, "sxdg_to_the", "gate sxdg_to_the(t) a { gphase(-pi*t/4); rx(-pi*t/2) a; }"),
-    // The middle one of three CNOTs, raised.
+    // The middle one of three CNOTs, raised to the power.
     (
         GateKind::SWAP,
         "swap_to_the",
@@ -40,7 +40,7 @@ const POWERS: [(GateKind, &str, &str); 6] = [
 ];
 
 impl Lowering<'_> {
-    /// Makes a gate the power of it with these exponents, one of which has parameters.
+    /// Raises a gate to these exponents, one of which has parameters.
     pub(super) fn raise_open(
         &mut self,
         gate: &mut Resolved,
@@ -67,8 +67,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A gate raised to exponents, innermost first, one of which has parameters: the gate that it
-    /// is, its arguments and how many of its qubits, the first ones, control it.
+    /// Returns a gate raised to exponents, innermost first, one of which has parameters: the
+    /// resulting gate, its arguments and the number of its first qubits that control it.
     ///
     /// # Errors
     /// [`Problem::OpenPower`] if it is not known in closed form.
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         };
         let mut exponent = self.exponents.get(number).cloned().ok_or_else(refused)?;
         for outer in &exponents[at + 1..] {
-            // (U^t)^k = U^(kt) for whole k alone.
+            // (U^t)^k = U^(kt) for integers k alone.
             let Exponent::Integer(k) = outer else { return Err(refused()) };
             exponent = multiply(exponent, Value::int(i128::from(*k)))?;
         }
@@ -138,8 +138,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The definition of a line of OpenQASM 3 over the gates of the table, made once. Its name does
-    /// not go to the file.
+    /// Returns the definition of a line of OpenQASM 3 over the gates of the table, made once. Its
+    /// name is not visible in the file.
     fn lent_definition(&mut self, name: &'static str, line: &str) -> Option<Callee> {
         if let Some(&number) = self.special.get(name) {
             return Some(Callee::Defined(number));

@@ -1,4 +1,4 @@
-//! What an operand picks: one qubit, an arithmetic range, or a list.
+//! Index sets of operands: one qubit, an arithmetic range, or a list.
 //!
 //! A whole register stays a range of two numbers, so that `barrier q;` on a register of 10^9 qubits
 //! costs nothing before it is counted.
@@ -13,13 +13,13 @@ use crate::qasm::{
     diagnostic::{Diagnostic, Problem},
 };
 
-/// The most elements that lists have in all.
+/// Limit on the elements of all lists together.
 const MAX_ELEMENTS: u64 = 1 << 26;
 
-/// The qubits, or bits, of an operand in order.
+/// Index set of an operand: its qubits, or bits, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Picks {
-    /// One, which goes with registers of any length.
+    /// A single one, which is broadcast along registers of any length.
     One(u32),
     Range {
         first: u32,
@@ -55,7 +55,7 @@ impl Picks {
         (0..self.len().unwrap_or(1)).map(|at| self.get(at))
     }
 
-    /// Whether an element is `wanted`, in time that does not grow with a range.
+    /// Returns true if an element is `wanted`, in time that does not grow with a range.
     pub(super) fn contains(&self, wanted: u32) -> bool {
         match self {
             Picks::One(one) => *one == wanted,
@@ -71,7 +71,7 @@ impl Picks {
         }
     }
 
-    /// An element that both have at the same position, of the first `len`.
+    /// Returns an element that both have at the same position, of the first `len`.
     pub(super) fn meet(&self, other: &Picks, len: u32) -> Option<u32> {
         match (self.line(), other.line()) {
             (Some((a, s)), Some((b, t))) => {
@@ -91,7 +91,7 @@ impl Picks {
         }
     }
 
-    /// `first + step * at`, but for lists.
+    /// Returns `first` and `step` of the elements, except for lists.
     fn line(&self) -> Option<(i64, i64)> {
         match self {
             Picks::One(qubit) => Some((i64::from(*qubit), 0)),
@@ -101,7 +101,7 @@ impl Picks {
     }
 }
 
-/// An element that a list has twice.
+/// Returns an element that is repeated in a list.
 fn repeated(list: &[u32]) -> Option<u32> {
     let mut seen = HashSet::with_capacity(list.len());
     list.iter().copied().find(|element| !seen.insert(*element))
@@ -118,7 +118,7 @@ impl Register {
 }
 
 impl Lowering<'_> {
-    /// The qubits that an operand means.
+    /// Returns the qubits of an operand.
     pub(super) fn qubits(&mut self, operand: &Operand) -> Lower<Picks> {
         let name = match operand.base {
             Base::Name(name) => name,
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The qubits of each operand. All are looked at: more than one may be wrong.
+    /// Returns the qubits of each operand. All are checked: more than one may be wrong.
     pub(super) fn all_qubits(&mut self, operands: &[Operand]) -> Lower<SmallVec<[Picks; 2]>> {
         let mut qubits = SmallVec::new();
         let mut sound = true;
@@ -146,7 +146,7 @@ impl Lowering<'_> {
         if sound { Ok(qubits) } else { Err(Stop) }
     }
 
-    /// The bits that an operand means.
+    /// Returns the bits of an operand.
     pub(super) fn bits(&mut self, operand: &Operand) -> Lower<Picks> {
         let Base::Name(name) = operand.base else {
             let problem = Problem::Expected {
@@ -157,7 +157,7 @@ impl Lowering<'_> {
         };
         match self.names.get(name.symbol) {
             Some(Entry::Bits(whole)) => self.select(whole.clone(), name, operand, "bit"),
-            // What is written to the bits of a variable depends on a measurement.
+            // A value that is written to the bits of a variable depends on a measurement.
             Some(&Entry::Variable(id)) if self.variables[id].has_bits() => {
                 if !matches!(self.variables[id].state, State::Bits { .. })
                     && self.spill(id, operand.span)?.is_none()
@@ -243,7 +243,7 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").help(help)))
     }
 
-    /// One pair of brackets applied to what is picked so far.
+    /// Applies one pair of brackets to an index set.
     pub(super) fn pick(&mut self, from: &Picks, index: &Index, name: Ident) -> Lower<Picks> {
         let size = u64::from(from.len().unwrap_or(1));
         match index {
@@ -334,7 +334,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The qubits or bits that an expression names.
+    /// Returns the qubits or bits that an expression names.
     pub(super) fn selection(&mut self, expr: &Expr) -> Lower<Entry> {
         let ExprKind::Chain(first, rest) = &expr.kind else {
             let Some(operand) = self.as_operand(expr) else {
@@ -388,7 +388,7 @@ impl Lowering<'_> {
         Ok(Picks::List(a.iter().chain(b.iter()).collect()))
     }
 
-    /// The operand that an expression looks like.
+    /// Returns the operand that an expression has the form of.
     pub(super) fn as_operand(&self, expr: &Expr) -> Option<Operand> {
         let mut parts: Vec<Box<[Index]>> = Vec::new();
         let mut base = expr;

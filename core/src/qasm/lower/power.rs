@@ -1,12 +1,12 @@
 //! Powers of gates: `inv @` and `pow(x) @`.
 //!
 //! An integer power repeats the gate or its inverse, and any other power is the principal one of
-//! the matrix: eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. What has an exact
-//! form keeps it: `pow(1/2) @ x` is `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase
-//! the angle is multiplied, from which whole turns of the matrix are dropped before. Of an angle
-//! with parameters nothing is dropped, so that the power has a slope everywhere: it is the
-//! principal one while the phases of the gate stay within half a turn. Exponents with parameters
-//! are those of `open_power`.
+//! the matrix: eigenvalues `e^{i a}` with `a` in (-pi, pi] become `e^{i x a}`. Powers with an exact
+//! form keep it: `pow(1/2) @ x` is `sx`, `pow(x) @ z` is `p(pi x)`, and of a rotation or a phase
+//! the angle is multiplied, after it was reduced by whole turns of the matrix. An angle with
+//! parameters is not reduced, so that the power is differentiable everywhere: it is the principal
+//! one while the phases of the gate stay within half a turn. Exponents with parameters are those of
+//! `open_power`.
 //!
 //! Exponents form a list, innermost first. One that is followed by an integer merges with it,
 //! `(U^x)^k = U^{kx}`; other pairs stay, since `(U^2)^{1/2}` is not always `U`.
@@ -36,8 +36,8 @@ const CUT: f64 = 1e-9;
 pub(super) enum Exponent {
     Integer(i64),
     Real(Number),
-    /// One over the parameters of the gate that is defined, by number. A call of the gate makes it
-    /// one of the others.
+    /// An exponent over the parameters of the gate that is defined, by number. A call of the gate
+    /// turns it into one of the others.
     Open(usize),
 }
 
@@ -99,7 +99,7 @@ fn is_self_inverse(kind: GateKind) -> bool {
     matches!(kind, I | X | Y | Z | H | SWAP | ECR | RCCX)
 }
 
-/// The number of gates that a power comes to.
+/// Returns the number of gates that a power expands to.
 pub(super) fn size(kind: GateKind, exponents: &[Exponent]) -> u64 {
     match exponents {
         [] => 1,
@@ -157,14 +157,14 @@ fn no_power(gate: &Gate, exponent: Exponent, reason: &'static str) -> Problem {
     Problem::Power { gate: gate.kind().name().to_owned(), exponent: exponent.value(), reason }
 }
 
-/// The matrix of a gate without parameters.
+/// Returns the matrix of a gate without parameters.
 fn numbers(gate: &Gate, exponent: Exponent) -> Result<Matrix<Complex<f64>>, Problem> {
     gate.matrix(&Values::<f64>(&[])).map_err(|_| {
         no_power(gate, exponent, "only rotations keep their parameters under a fractional power")
     })
 }
 
-/// A power that is not an integer.
+/// Returns a power that is not an integer.
 fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     use GateKind::*;
     let phase = |numerator: i64, denominator: i64| {
@@ -206,7 +206,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason))
 }
 
-/// A gate without parameters as it is, a rotation or phase by [`within_turn`].
+/// Reduces a rotation or phase by [`within_turn`]; a gate without parameters is not changed.
 pub(super) fn principal(gate: Gate) -> Option<Gate> {
     match gate.kind().generator() {
         Some(generator) => within_turn(&gate, generator),
@@ -214,9 +214,9 @@ pub(super) fn principal(gate: Gate) -> Option<Gate> {
     }
 }
 
-/// A rotation or a phase with the eigenvalues `e^{i a}`, a from above -pi to pi; whose angle has
-/// parameters as it is. `None` if both signs of a rotation are at the border, where it is -1, or
-/// the turns are too many to be counted.
+/// Reduces the angle of a rotation or a phase, so that its eigenvalues are `e^{i a}`, a from above
+/// -pi to pi; an angle with parameters is not changed. Returns `None` if both signs of a rotation
+/// are at the border, where it is -1, or the turns are too many to be counted.
 fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
     let half = match generator {
         Generator::Pauli(_) => 2,
@@ -249,7 +249,8 @@ fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<Raised, Pro
     Ok(Raised::Gate(gate, 1))
 }
 
-/// `U^x` for a unitary matrix, by its Schur form, which is diagonal; or why there is none. O(8^k).
+/// Returns `U^x` for a unitary matrix, by its Schur form, which is diagonal; an error gives the
+/// reason if there is none. O(8^k).
 pub(super) fn principal_power(
     u: &Matrix<Complex<f64>>,
     x: f64,

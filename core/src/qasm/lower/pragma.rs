@@ -1,8 +1,8 @@
-//! Pragmas: which channel, with which numbers, on which qubits; which bits are misread.
+//! Pragmas: channels with their parameters on qubits, and readout errors of bits.
 //!
-//! As many operands as the channel has qubits go along registers as those of gates do. Otherwise
-//! all their elements are the qubits, one by one, as Amazon Braket has it:
-//! `two_qubit_depolarizing(0.1) q[{0, 2}]`.
+//! If the number of operands is that of the channel's qubits, they are broadcast along registers as
+//! those of gates are. Otherwise all their elements are the qubits, one by one, as Amazon Braket
+//! has it: `two_qubit_depolarizing(0.1) q[{0, 2}]`.
 //!
 //! In a matrix of a pragma the first qubit is the most significant bit of a row number, in a
 //! circuit it is the least: the qubits go in the opposite order.
@@ -27,14 +27,14 @@ use crate::{
 /// The name of a channel that is given by its operators.
 const KRAUS: &str = "kraus";
 
-/// The name of a reading that may be wrong, and its parameters.
+/// Name of a readout error, and its parameters.
 const MISREAD: (&str, [&str; 2]) = ("misread", ["p0", "p1"]);
 
 /// A channel along registers.
 #[derive(Debug)]
 pub(super) struct PlannedChannel {
     pub(super) applied: Applied,
-    /// In the order of the circuit.
+    /// Qubits in the order of the circuit.
     pub(super) qubits: SmallVec<[Picks; 2]>,
     pub(super) times: u32,
     pub(super) place: Place,
@@ -42,7 +42,7 @@ pub(super) struct PlannedChannel {
 
 #[derive(Debug)]
 pub(super) enum Applied {
-    /// As many values as it has parameters.
+    /// Values of all of its parameters.
     Named(ChannelKind, Box<[Value]>),
     Kraus(Channel),
     Unitary(Arc<Matrix<Complex<f64>>>),
@@ -120,7 +120,7 @@ impl Lowering<'_> {
         };
         let names = kind.param_names();
         let values = self.probabilities(pragma, kind.name(), names)?;
-        // What is made of the numbers is a probability, too.
+        // A combination of the numbers is a probability, too.
         let constants: Vec<Angle> = values.iter().filter_map(constant).collect();
         if constants.len() == values.len()
             && let Ok(channel) = Channel::new(kind, constants)
@@ -166,7 +166,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// For each outcome of all the bits the probabilities of all others.
+    /// Plans a readout matrix: for each outcome of all the bits the probabilities of all others.
     fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: Span) -> Lower<()> {
         let names: Vec<String> =
             (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
@@ -206,7 +206,7 @@ impl Lowering<'_> {
         self.fail(problem, around(&places, pragma.name.span))
     }
 
-    /// As many values as there are names, those that are known from 0 to 1.
+    /// Returns the values of all `names`, of which known ones are from 0 to 1.
     fn probabilities(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<Vec<Value>> {
         if pragma.args.len() != names.len() {
             return self.wrong_count(pragma, name, names);
@@ -287,7 +287,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What probability `k` of a reading of several bits is of, for people.
+/// Returns the name of probability `k` of a readout matrix of several bits, for messages.
 fn beside_diagonal(k: usize, n_bits: usize) -> String {
     let others = (1 << n_bits) - 1;
     let (row, column) = (k / others, k % others);
@@ -305,13 +305,13 @@ fn probability(angle: &Angle) -> Result<Complex<f64>, BindError> {
     Values::<f64>(&[]).probability(angle)
 }
 
-/// Where the arguments stand; the name where there are none.
+/// Returns the span of the arguments; that of the name if there are none.
 fn args_span(pragma: &Pragma) -> Span {
     let places: SmallVec<[Span; 4]> = pragma.args.iter().map(|arg| arg.span).collect();
     around(&places, pragma.name.span)
 }
 
-/// From the first place to the last.
+/// Returns the span from the first to the last.
 fn around(places: &[Span], otherwise: Span) -> Span {
     match places {
         [first, .., last] => first.to(*last),

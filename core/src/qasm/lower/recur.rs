@@ -1,4 +1,4 @@
-//! Numbers and arrays that a loop assigns which a measurement ends.
+//! Fixed point of the values that numbers and arrays have in a loop that a measurement ends.
 //!
 //! ```text
 //! float x = 0;                    0
@@ -8,10 +8,11 @@
 //! }
 //! rx(x) q;
 //! ```
-//! The body is planned once, so what is true of such a number must be true in every round: it is
-//! one of all values that it may ever have, as the bits of its place in a list of them say. The
-//! list is found by planning: a value at the end of a round that is not in it goes there, and the
-//! loop is planned again. A number with new values forever, as `x += 0.1` makes them, is lost.
+//! The body is planned once, so a state of such a number must hold in every iteration: it is one of
+//! all values that it may ever have, and bits store the position of the value in a list. The list
+//! is a fixed point, found by planning: a value at the end of an iteration that is not in the list
+//! is added, and the loop is planned again. A number with new values forever, as `x += 0.1` makes
+//! them, is lost.
 
 use super::{
     Lower, Lowering, Picks, Value,
@@ -23,20 +24,20 @@ use super::{
 };
 use crate::qasm::ast::Span;
 
-/// How often a loop is planned to find all values.
+/// Limit on the number of times that a loop is planned until the values reach a fixed point.
 const MAX_PLANS: usize = 80;
 
-/// A number that a loop assigns.
+/// Number that a loop assigns.
 pub(super) struct Recurring {
     id: usize,
     values: Vec<Value>,
-    /// The bits of the place of its value, and its state at the beginning of each round.
+    /// Bits of the position of its value, and its state at the beginning of each iteration.
     bits: Picks,
     state: State,
 }
 
 impl Lowering<'_> {
-    /// Those of some variables that are numbers or arrays, with the values that they have now.
+    /// Returns those of some variables that are numbers or arrays, with their current values.
     pub(super) fn recurring(&self, ids: &[usize]) -> Vec<Recurring> {
         let numbers = ids.iter().filter_map(|&id| {
             let variable = self.variables.get(id).filter(|variable| variable.chooses())?;
@@ -53,7 +54,7 @@ impl Lowering<'_> {
         numbers.collect()
     }
 
-    /// Before a loop: each number goes to bits that say which of its values it is.
+    /// Moves each number to bits that store the position of its value, before a loop.
     pub(super) fn begin_recurring(&mut self, numbers: &mut [Recurring], span: Span) -> Lower<()> {
         for number in numbers {
             let width = usize::BITS - (number.values.len() - 1).leading_zeros();
@@ -73,9 +74,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// At the end of a round: the bits say which values the numbers have now, and those of exits in
-    /// it (from the number `exits` on) are 0 again. Whether one has a new value, with which the
-    /// loop is to be planned again.
+    /// Ends an iteration: the bits store the positions of the present values, and those of exits in
+    /// it (from the number `exits` on) are 0 again. Returns true if one has a new value, with which
+    /// the loop is to be planned again.
     pub(super) fn end_round(
         &mut self,
         numbers: &mut [Recurring],
@@ -96,7 +97,7 @@ impl Lowering<'_> {
             }
             let lost = end.is_none() || number.values.contains(&UNDEFINED);
             if lost || number.values.len() > 1 << MAX_BITS || found && plans >= MAX_PLANS {
-                // The next plan does without it.
+                // The next plan leaves it out.
                 number.values.clear();
                 found = true;
             }
@@ -119,14 +120,15 @@ impl Lowering<'_> {
         stored.map(|()| false)
     }
 
-    /// The numbers are what they were at the beginning of a round.
+    /// Restores the states at the beginning of an iteration.
     pub(super) fn next_round(&mut self, numbers: &[Recurring]) {
         for number in numbers {
             self.set(number.id, number.state.clone());
         }
     }
 
-    /// The bits of all numbers get the places of new values, which may depend on the old ones.
+    /// Stores the positions of the new values, which may depend on the old ones, in the bits of all
+    /// numbers.
     fn store_ends(&mut self, numbers: &[Recurring], ends: &[Choice], span: Span) -> Lower<()> {
         let mut all = Vec::with_capacity(numbers.len());
         for (number, end) in numbers.iter().zip(ends) {
@@ -147,12 +149,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Hidden bits; none for the place in a list of one value.
+    /// Returns scratch bits for a position; none for a list of one value.
     fn bits_for_place(&mut self, n: u32, depth: usize, span: Span) -> Lower<Picks> {
         if n == 0 { Ok(Picks::List([].into())) } else { self.hidden_bits(n, depth, span) }
     }
 
-    /// Bits get the place of a value in a list.
+    /// Stores the position of a value in a list in bits.
     fn store_place(
         &mut self,
         value: &Choice,
@@ -180,7 +182,7 @@ impl Lowering<'_> {
 }
 
 impl Recurring {
-    /// The variable, if its values are too many.
+    /// Returns the variable, if its values are too many.
     pub(super) fn lost(&self) -> Option<usize> {
         self.values.is_empty().then_some(self.id)
     }

@@ -9,10 +9,11 @@
 //! }                                 }
 //! ```
 //!
-//! What is true in the first round may not be in the second. So before the loop each variable that
-//! is assigned in it goes to bits, or is one of the values that it may have (`recur`), or is lost
-//! if it cannot; what a round changes besides is an error. A condition that takes computing is
-//! computed before the loop and at the end of each round, into a bit that the loop reads.
+//! A fact about the first iteration may not hold in the second. So before the loop each variable
+//! that is assigned in it goes to bits, or is one of the values that it may have (`fixed_point`),
+//! or is lost if it cannot; any other change in an iteration is an error. A condition that takes
+//! computing is computed before the loop and at the end of each iteration, into a bit that the loop
+//! reads.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,10 +37,10 @@ use crate::{
     },
 };
 
-/// What must be the same in each round, by variable.
+/// States that must be the same in each iteration, by variable.
 pub(super) type Known = Vec<(usize, State)>;
 
-/// Where the walk stood.
+/// Snapshot of the state of the lowering.
 pub(super) struct Checkpoint {
     plan: usize,
     branches: usize,
@@ -80,7 +81,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Takes back all that a statement planned, in the scope and branch in which it began.
+    /// Undoes the plan of a statement, in the scope and branch in which it began.
     pub(super) fn back_to(&mut self, start: &Checkpoint) {
         self.plan.truncate(start.plan);
         self.branches.truncate(start.branches);
@@ -99,7 +100,7 @@ impl Lowering<'_> {
         self.leaving = None;
     }
 
-    /// What is known of the variables that a body may change.
+    /// Returns the states of the variables that a body may change, except for those in bits.
     pub(super) fn known(&self, body: &[Stmt]) -> Known {
         let mut ids = self.assigned_variables(body);
         // A subroutine may change an array.
@@ -110,7 +111,7 @@ impl Lowering<'_> {
         known.filter(|(_, state)| !matches!(state, State::Bits { .. })).collect()
     }
 
-    /// The variables outside that a body assigns.
+    /// Returns the outer variables that a body assigns.
     fn assigned_variables(&self, body: &[Stmt]) -> Vec<usize> {
         let variable = |name| match self.names.get(name) {
             Some(&Entry::Variable(id)) => Some(id),
@@ -119,8 +120,8 @@ impl Lowering<'_> {
         assigned(body).into_iter().filter_map(variable).collect()
     }
 
-    /// Plans a loop that goes on while a condition on bits holds, or until it is left; `None` is
-    /// always.
+    /// Plans a loop that runs while a condition on bits holds, or until it is left; `None` is
+    /// always true.
     pub(super) fn repeat(
         &mut self,
         condition: Option<&Expr>,
@@ -141,8 +142,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Plans the loop, with the values that some numbers may have in it. Whether they may have
-    /// others, and it is to be planned again.
+    /// Plans the loop, with the values that some numbers may have in it. Returns true if they may
+    /// have others, and it is to be planned again.
     fn repeat_with(
         &mut self,
         numbers: &mut [Recurring],
@@ -160,7 +161,7 @@ impl Lowering<'_> {
             {
                 self.lose(id, span);
             }
-            // In a later round it may be larger than in the first one.
+            // In a later iteration it may be larger than in the first one.
             self.use_all_digits(id);
         }
         self.begin_recurring(numbers, span)?;
@@ -262,10 +263,11 @@ impl Lowering<'_> {
         condition.map_or(Ok(Truth::Constant(true)), |condition| self.condition(condition))
     }
 
-    /// At the end of a round: the bit of a loop gets its condition, unless the loop is left.
+    /// Updates the bit of a loop with its condition at the end of an iteration, unless the loop is
+    /// left.
     fn ask_again(&mut self, condition: Option<&Expr>, go: u32, span: Span) -> Lower<()> {
         let rest = if self.left_somewhere() { vec![self.guard_rest(span)?] } else { Vec::new() };
-        // What is computed takes bits that are 0 again before the next round.
+        // Computing the condition takes bits that are 0 again before the next iteration.
         self.enter_scope();
         let truth = self.asked(condition);
         let stored = truth.and_then(|truth| match truth {

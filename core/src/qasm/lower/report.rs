@@ -1,4 +1,4 @@
-//! Errors and warnings, with their places.
+//! Errors and warnings, with their spans.
 
 use super::{Lower, Lowering, Stop};
 use crate::qasm::{
@@ -7,16 +7,16 @@ use crate::qasm::{
     parser::MAX_ERRORS,
 };
 
-/// Warnings beyond these are dropped.
+/// Limit on the warnings; further ones are dropped.
 const MAX_WARNINGS: usize = 100;
 
 impl Lowering<'_> {
-    /// How many errors there are.
+    /// Returns the number of errors.
     pub(super) fn n_errors(&self) -> usize {
         self.diagnostics.len() - self.warnings.min(self.diagnostics.len())
     }
 
-    /// Whether there are too many errors to go on.
+    /// Returns true if there are too many errors to go on.
     pub(super) fn full(&mut self) -> bool {
         if self.n_errors() < MAX_ERRORS {
             return false;
@@ -67,14 +67,14 @@ impl Lowering<'_> {
     }
 
     pub(super) fn warning(&mut self, warning: Diagnostic) {
-        // In a loop, or in a subroutine, a statement says the same each time.
+        // In a loop, or in a subroutine, a statement would give the same warning each time.
         if self.warnings < MAX_WARNINGS && !self.diagnostics.contains(&warning) {
             self.warnings += 1;
             self.diagnostics.push(warning);
         }
     }
 
-    /// Warns of the first one of each kind.
+    /// Warns of the first ignored construct of each kind.
     pub(super) fn ignored(&mut self, what: &'static str, span: Span) -> Lower<()> {
         if self.reported.insert(what) {
             self.warn(Problem::Ignored { what }, span);

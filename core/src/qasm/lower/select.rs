@@ -7,7 +7,7 @@
 //! a[1:2, 0]     of two rows the first elements
 //! a[0, 1][0:3]  bits of an element
 //! ```
-//! Negative places count from the end. A range keeps its axis, a number drops it.
+//! Negative indices count from the end. A range keeps its axis, a number drops it.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::qasm::{
     diagnostic::Problem,
 };
 
-/// The places that an index means along an axis.
+/// Positions that an index selects along an axis.
 pub(super) enum Along {
     One(usize),
     Many(Vec<usize>),
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The element at a place of the first axis of a value, if there is one.
+    /// Returns the element at a position of the first axis of a value, if it exists.
     pub(super) fn element(
         &mut self,
         value: &Value,
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// How many places the first axis of a value has.
+    /// Returns the length of the first axis of a value.
     pub(super) fn axis(&mut self, value: &Value, span: Span) -> Lower<u64> {
         match (value, in_bits(value)) {
             (Value::Array(items), _) => Ok(items.len() as u64),
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The places that an index means on an axis of so many.
+    /// Returns the positions that an index selects on an axis of that length.
     fn along(&mut self, index: &Index, size: u64, name: &str) -> Lower<Along> {
         let at = index_span(index);
         let places: Vec<usize> = match index {
@@ -149,7 +149,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The places in a value that pairs of brackets mean.
+    /// Returns the positions in a value that pairs of brackets select.
     pub(super) fn places(
         &mut self,
         whole: &Value,
@@ -177,7 +177,7 @@ impl Lowering<'_> {
         Ok(all)
     }
 
-    /// A part of a variable gets a value.
+    /// Assigns to a part of a variable.
     pub(super) fn assign_part(
         &mut self,
         id: usize,
@@ -197,7 +197,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Places in a value get another.
+    /// Assigns to positions in a value.
     pub(super) fn put(
         &mut self,
         into: &mut Value,
@@ -246,7 +246,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value of which some bits are others.
+    /// Returns a value with some of its bits replaced.
     fn put_bits(&mut self, of: &Value, places: &[usize], value: Value, span: Span) -> Lower<Value> {
         let n = u32::try_from(places.len()).unwrap_or(u32::MAX);
         let new = match &value {
@@ -277,7 +277,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The bits of a value that has some, and how many.
+/// Returns the bits of a value, and their number, if it has some.
 fn in_bits(value: &Value) -> Option<(u32, u128)> {
     match value {
         // Bit 0 is the lowest, of negative numbers too. Without a size an integer has no bits.

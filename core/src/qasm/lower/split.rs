@@ -1,15 +1,15 @@
-//! Statements that need a number to be known which a measurement decides: one for each of its
-//! values.
+//! Case split of a statement that needs a known number which a measurement decides: one for each of
+//! its values.
 //!
 //! ```text
 //! uint[2] k = c;                       if (k == 0) x q[0];
 //! x q[k];                              if (k == 1) x q[1];
 //!                                      …
 //! ```
-//! That is so for the indices of what a statement acts on, for modifiers and for the bounds of a
-//! `for`. Bits that are cast there, `x q[uint[2](c)];`, get a variable of their own first. What an
-//! expression reads at such an index is a `choice`. Where an index is out of range, or a qubit is
-//! taken twice, the statement is left out, with a warning: that value may never come.
+//! This holds for the indices of the operands of a statement, for modifiers and for the bounds of a
+//! `for`. Bits that are cast there, `x q[uint[2](c)];`, get a variable of their own first. An
+//! element that an expression reads at such an index is a value set. If an index is out of range,
+//! or a qubit is repeated, the statement is left out, with a warning: that value may never occur.
 
 use super::{
     Lower, Lowering, Value,
@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// An integer that a statement needs to be known, and that a measurement decides.
+/// Integer that a statement needs to be known, and that a measurement decides.
 #[derive(Clone, Copy)]
 pub(super) enum Undecided<'e> {
     Variable(usize, Span),
@@ -40,7 +40,7 @@ pub(super) enum Undecided<'e> {
 }
 
 impl Lowering<'_> {
-    /// An integer that a statement needs to be known, and that a measurement decides.
+    /// Returns an integer that a statement needs to be known, and that a measurement decides.
     pub(super) fn undecided<'e>(&self, statement: &'e Stmt) -> Option<Undecided<'e>> {
         match &statement.kind {
             StmtKind::Call(call) => {
@@ -75,8 +75,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The assignment of a declaration whose value measures, or is computed from, qubits at an
-    /// index that a measurement decides: what it declares is known behind all of its cases.
+    /// Returns the assignment of a declaration whose value measures, or is computed from, qubits at
+    /// an index that a measurement decides: the variable is known after all of its cases.
     pub(super) fn value_by_bits(&self, declaration: &Declaration, span: Span) -> Option<Stmt> {
         let value = declaration.value.as_ref()?;
         self.qubits_by_bits(value)?;
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         Some(Stmt { span, kind: StmtKind::Assign(Box::new(assignment)) })
     }
 
-    /// An integer in bits that an expression reads.
+    /// Returns an integer in bits that an expression reads.
     fn integer_in_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
@@ -136,19 +136,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether an index is the name of an integer.
+    /// Returns true if an index is the name of an integer.
     fn is_integer(&self, index: &Index) -> bool {
         let Index::At(Expr { kind: ExprKind::Name(symbol), .. }) = index else { return false };
         matches!(self.names.get(*symbol), Some(&Entry::Variable(id)) if self.variables[id].integer.is_some())
     }
 
-    /// One in the indices of an operand.
+    /// Returns one in the indices of an operand.
     fn index_in_bits<'e>(&self, operand: &'e Operand) -> Option<Undecided<'e>> {
         let Select::Parts(parts) = &operand.select else { return None };
         parts.iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
     }
 
-    /// One in the indices of qubits within an expression: those of a measurement, or of an
+    /// Returns one in the indices of qubits within an expression: those of a measurement, or of an
     /// argument.
     fn qubits_by_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
         match &expr.kind {
@@ -166,7 +166,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A statement, for each value of what is to be known.
+    /// Plans a statement for each value of an undecided integer.
     pub(super) fn each_undecided(
         &mut self,
         undecided: Undecided<'_>,
@@ -189,7 +189,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A statement, for each value of a variable.
+    /// Plans a statement for each value of a variable.
     fn each_value(&mut self, (id, at): (usize, Span), statement: &Stmt, all: &[Stmt]) -> Lower<()> {
         let Some(Classical::Word { bits, signed, ty }) = self.word_of(id) else {
             return self.depends(id, self.place(at), "");
@@ -236,7 +236,7 @@ impl Lowering<'_> {
         result
     }
 
-    /// A statement in the branch in which a variable has a value.
+    /// Plans a statement in the branch in which a variable has a value.
     fn with_value(
         &mut self,
         (id, at): (usize, Span),
@@ -273,14 +273,14 @@ impl Lowering<'_> {
             result
         };
         if self.variables[id].state == known {
-            // Its bits say so.
+            // The bits hold the value.
             self.set(id, before);
         }
         result
     }
 }
 
-/// Whether a value may be at fault that never comes.
+/// Returns true if the cause may be a value that never occurs at run time.
 fn is_of_value(problem: &Problem) -> bool {
     matches!(
         problem,

@@ -1,4 +1,4 @@
-//! Subroutines: planned anew wherever they are called.
+//! Subroutines: inlined at every call.
 //!
 //! ```text
 //! def flips(qubit[2] q, float t) -> bit {      bit c = flips(r, pi/3);
@@ -9,9 +9,9 @@
 //! }
 //! ```
 //!
-//! What becomes of arguments stands in `arguments`. A result of bits goes straight to where the
-//! caller wants it; a known number is a value of the caller's expression; one that depends on a
-//! measurement goes to hidden bits. Recursion is fine while it ends.
+//! Arguments are passed in `arguments`. A result of bits is written directly to its destination in
+//! the caller; a known number is a value of the caller's expression; one that depends on a
+//! measurement goes to scratch bits. Recursion is allowed if it ends.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ use crate::qasm::{
     diagnostic::{Diagnostic, Problem},
 };
 
-/// How deep calls may be nested.
+/// Maximum depth of nested calls.
 const MAX_CALLS: usize = 64;
 
 /// A subroutine of the source.
@@ -39,17 +39,17 @@ pub(super) struct Definable {
     source: u32,
 }
 
-/// What a call is to give.
+/// Result that a call is to return, and its destination.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     ty: Option<Rc<Type>>,
-    /// How many bits the result is, where it can be kept in bits.
+    /// Number of bits of the result, where bits can hold it.
     size: Option<u32>,
-    /// The bits that it goes to, and whether the caller handed them in.
+    /// Bits that the result is written to, and true if the caller passed them.
     slot: Option<Picks>,
     direct: bool,
     value: Option<Value>,
-    /// The variable that gets it, where it is a number that no bits hold.
+    /// Variable for the result, where it is a number that no bits hold.
     number: Option<usize>,
     given: bool,
     /// The scopes around the call, and those around the body.
@@ -59,11 +59,11 @@ pub(super) struct Wanted {
     returned: Option<Symbol>,
 }
 
-/// What a call has given.
+/// Result of a call.
 pub(super) enum Given {
     Nothing,
     Value(Classical),
-    /// It stands in the bits that were handed in.
+    /// The result is in the bits that the caller passed.
     Stored,
 }
 
@@ -99,7 +99,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An error if a name, which stands for nothing yet, is that of a subroutine below.
+    /// Returns an error if a name that is not declared yet is that of a subroutine below.
     pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
         let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };
         let here = self.place(name.span);
@@ -119,7 +119,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Plans the body of a subroutine. Bits that it gives go `into` some, if these are as many.
+    /// Plans the body of a subroutine. Bits that it returns are written to `into`, if the number of
+    /// bits is the same.
     pub(super) fn call_subroutine(
         &mut self,
         number: usize,
@@ -187,7 +188,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A variable for what a subroutine gives, where that is a number that no bits hold.
+    /// Returns a variable for the result of a subroutine, where that is a number that no bits hold.
     fn number_of_result(&mut self, subroutine: &Subroutine) -> Lower<Option<usize>> {
         let Some(ty) = &subroutine.result else { return Ok(None) };
         if !matches!(ty.base, BaseType::Float | BaseType::Angle) {
@@ -236,7 +237,7 @@ impl Lowering<'_> {
         self.results.pop().ok_or(Stop)
     }
 
-    /// How many bits hold a result of a type, if bits can.
+    /// Returns the number of bits that hold a result of a type, if bits can.
     fn size_in_bits(&mut self, ty: &Type) -> Lower<Option<u32>> {
         if let (BaseType::Bit, None) = (ty.base, &ty.dims) {
             return match &ty.size {
@@ -248,7 +249,8 @@ impl Lowering<'_> {
         Ok(bits_of_type(ty, integer))
     }
 
-    /// The bits that a local register of a subroutine may be, since they are what it returns.
+    /// Returns the bits that hold a local register of a subroutine directly, since they are its
+    /// result.
     pub(super) fn returned_bits(&self, name: Symbol, size: u32) -> Option<Picks> {
         let wanted = self.results.last()?;
         let is_it = wanted.returned == Some(name) && wanted.inside == self.locals.len();
@@ -341,7 +343,7 @@ impl Lowering<'_> {
         Err(self.report(error.at(place, "").at(defined, "defined here")))
     }
 
-    /// The value of a call where only a known one will do.
+    /// Returns the value of a call where only a known one is valid.
     pub(super) fn called_known(
         &mut self,
         number: usize,

@@ -1,11 +1,11 @@
-//! Truth values: conditions on bits, and what is known.
+//! Truth values: constants, and residual conditions on bits.
 //!
 //! ```text
 //! c[0] && d == 2        all of two conditions
 //! a ^ b                 a && !b || !a && b
 //! k                     of an integer: k != 0
 //! ```
-//! A condition is data of the circuit, so its size is counted: `spend`.
+//! A condition is data of the circuit, so its size is counted (`spend`).
 
 use super::{Lower, Lowering, Value, classical::Classical};
 use crate::{
@@ -16,10 +16,11 @@ use crate::{
     },
 };
 
-/// How large all conditions together may be: one for each bit that is read, ten for each operator.
+/// Limit on the size of all conditions together: one for each bit that is read, ten for each
+/// operator.
 const MAX_SIZE: u64 = 1 << 26;
 
-/// A truth value.
+/// Truth value: a constant, or a residual condition on bits.
 #[derive(Clone, Debug)]
 pub(super) enum Truth {
     Constant(bool),
@@ -34,7 +35,7 @@ impl Truth {
         }
     }
 
-    /// Both, or one of both.
+    /// Combines two by `&&` (`and`) or `||`.
     pub(super) fn join(self, other: Truth, and: bool) -> Truth {
         match (self, other) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
@@ -62,7 +63,7 @@ impl Truth {
 }
 
 impl Lowering<'_> {
-    /// The value of an expression that must be a truth value.
+    /// Evaluates an expression that must be a truth value.
     pub(super) fn condition(&mut self, expr: &Expr) -> Lower<Truth> {
         let value = self.classical(expr)?;
         self.truth(value, expr.span)
@@ -77,7 +78,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A value as a truth value.
+    /// Converts a value to a truth value.
     pub(super) fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
         let given = match value {
             Classical::Truth(condition) => return Ok(Truth::Open(condition)),
@@ -95,7 +96,8 @@ impl Lowering<'_> {
         self.fail(Problem::WrongType { given, expected }, span)
     }
 
-    /// A number that is 0 or 1 as that of one bit, if it can be; it has no type then.
+    /// Converts a number that is 0 or 1 to the truth value of one bit, if possible; it has no type
+    /// then.
     pub(super) fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
         match value {
             Classical::Truth(condition) => Ok(Truth::Open(condition)),
@@ -109,7 +111,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Exactly one of both.
+    /// Returns the exclusive or.
     pub(super) fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
         match (a, b) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
@@ -125,7 +127,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The opposite of a condition.
+/// Returns the negation of a condition.
 pub(super) fn negate(condition: Condition) -> Condition {
     match condition {
         Condition::Bit { bit, value } => Condition::Bit { bit, value: !value },
@@ -145,7 +147,7 @@ pub(super) fn negate(condition: Condition) -> Condition {
     }
 }
 
-/// What a condition costs in memory.
+/// Returns the size of a condition in memory.
 pub(super) fn size(condition: &Condition) -> u64 {
     let list = |list: &[Condition]| list.iter().map(size).fold(10, u64::saturating_add);
     match condition {
@@ -161,7 +163,7 @@ pub(super) fn is_one(bit: u32) -> Truth {
     Truth::Open(Condition::Bit { bit, value: true })
 }
 
-/// Whether some bits are not all 0.
+/// Returns the condition that some bits are not all 0.
 pub(super) fn nonzero(bits: Vec<u32>) -> Condition {
     match bits.as_slice() {
         &[bit] => Condition::Bit { bit, value: true },

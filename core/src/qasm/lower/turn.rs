@@ -8,12 +8,12 @@
 //! y *= 6;                  0
 //! ```
 //!
-//! Sums, differences and products with integers are angles again; an angle beside a number in a sum
-//! or comparison makes it one. In all other places an angle is its number of radians from 0 to
-//! below 2 pi.
+//! Sums, differences and products with integers are angles again; a number that is added to an
+//! angle, or compared with one, is converted to an angle. In all other places an angle is its
+//! number of radians from 0 to below 2 pi.
 //!
-//! An angle with an input in it is no such value: it is neither rounded nor wrapped, since nothing
-//! is known of it.
+//! A value that contains an input is not of this kind: it is neither rounded nor wrapped, since it
+//! is not known.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -30,23 +30,24 @@ use crate::{
     qasm::{Version, ast::BinaryOp, diagnostic::Problem},
 };
 
-/// The largest power of two that an exact fraction has below its line.
+/// Largest power of two in the denominator of an exact fraction.
 const MAX_EXACT: u32 = 61;
 
-/// Radians from which on a quotient by a turn is no longer precise.
+/// Number of radians from which on a quotient by a turn is imprecise.
 const FAR: f64 = 1e6;
 
-/// An angle from 0 to below 2 pi.
+/// Angle from 0 to below 2 pi.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Turn {
-    /// So many parts of a turn of `2^width`.
+    /// Fixed-point fraction: that many parts of `2^width` in a turn.
     Bits { width: u32, bits: u128 },
-    /// A constant, without a width.
+    /// Constant without a width.
     Open(Angle),
 }
 
 impl Turn {
-    /// A constant as an angle of a width, or of none; the value as it was if it is none.
+    /// Converts a constant to an angle of a width, or of none; returns it as an error if it is not
+    /// a constant angle.
     pub(super) fn of(value: Value, width: Option<u32>) -> Result<Value, Value> {
         let angle = match &value {
             Value::Turn(Turn::Bits { width: from, bits }) => match width {
@@ -89,7 +90,7 @@ impl Turn {
         }
     }
 
-    /// What it is where no angle is meant.
+    /// Returns its number of radians, for places where no angle is meant.
     fn plain(&self) -> Result<Value, Problem> {
         Value::linear(self.radians())
     }
@@ -151,7 +152,7 @@ pub(super) fn operate(
         (BitAnd | BitOr | BitXor | Shl | Shr, ..) => return Err(mismatch(op, &left, &right)),
         _ => return binary(op, plain(left)?, plain(right)?, version),
     }
-    // Numbers beyond a turn are in order, but not as angles.
+    // Numbers outside a turn are compared as numbers, not as angles.
     let ordered = matches!(op, Less | LessEqual | Greater | GreaterEqual);
     let beyond = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0 || n.value >= TAU);
     if ordered && (beyond(&left) || beyond(&right)) {
@@ -164,7 +165,7 @@ pub(super) fn operate(
     };
     match (Turn::of(left, width), Turn::of(right, width)) {
         (Ok(Value::Turn(a)), Ok(Value::Turn(b))) => join(op, &a, &b, version),
-        // Something with an input in it is no angle of the type.
+        // A value that contains an input is not an angle of the type.
         (a, b) => {
             let either = |side: Result<Value, Value>| side.unwrap_or_else(|value| value);
             binary(op, plain(either(a))?, plain(either(b))?, version)
@@ -172,7 +173,7 @@ pub(super) fn operate(
     }
 }
 
-/// An operator on two angles of one type.
+/// Applies an operator to two angles of one type.
 fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Problem> {
     use BinaryOp::*;
     if op == Div && b.is_zero() {
@@ -214,7 +215,7 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
     Ok(Value::Turn(Turn::Bits { width, bits: bits & mask(width) }))
 }
 
-/// The order of two angles without a width.
+/// Compares two angles without a width.
 fn order(a: &Turn, b: &Turn) -> Ordering {
     let (a, b) = (a.radians(), b.radians());
     if a.radian_part() == b.radian_part() {
@@ -234,12 +235,12 @@ fn times(turn: &Turn, k: i128, version: Version) -> Result<Value, Problem> {
     }
 }
 
-/// A constant as an angle without a width.
+/// Converts a constant to an angle without a width.
 fn open(value: Value) -> Result<Value, Problem> {
     Turn::of(value, None).map_err(|_| Problem::NotFinite)
 }
 
-/// A value, an angle as its radians.
+/// Converts an angle to its radians; any other value is not changed.
 pub(super) fn plain(value: Value) -> Result<Value, Problem> {
     match value {
         Value::Turn(turn) => turn.plain(),
@@ -256,7 +257,7 @@ fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> Problem {
     Problem::Operands { operator: op.text().to_owned(), given }
 }
 
-/// The angle without whole turns, from 0 to below one. Nothing is rounded.
+/// Reduces an angle by whole turns, to at least 0 and below one. Nothing is rounded.
 fn within_turn(angle: Angle) -> Angle {
     let angle = angle.within_two_turns();
     let turns = angle.constant().map(|x| (x / TAU).floor()).and_then(|n| n.to_i64());
@@ -273,11 +274,11 @@ fn within_turn(angle: Angle) -> Angle {
     }
 }
 
-/// The nearest of `2^width` parts of a turn; a tie goes to the even one.
+/// Rounds to the nearest of `2^width` parts of a turn; a tie goes to the even one.
 fn nearest(angle: &Angle, width: u32) -> u128 {
     if angle.radian_part() != 0.0 {
         let radians = angle.constant().unwrap_or_default();
-        // The quotient of a large angle has no digits behind the point; sine and cosine have all.
+        // The quotient of a large angle has no digits after the point; sine and cosine have all.
         let turns = if radians.abs() < FAR {
             radians / TAU
         } else {
@@ -300,7 +301,7 @@ fn nearest(angle: &Angle, width: u32) -> u128 {
     round_up(bits, (rest << 1).cmp(&whole)) & mask(width)
 }
 
-/// Bits of another width: zeros behind, or rounded.
+/// Returns the bits in another width: with zeros appended, or rounded.
 fn resize(bits: u128, from: u32, to: u32) -> u128 {
     if to >= from {
         return bits << to.saturating_sub(from);
@@ -310,7 +311,7 @@ fn resize(bits: u128, from: u32, to: u32) -> u128 {
     round_up(bits >> off, rest.cmp(&half)) & mask(to)
 }
 
-/// One more where the rest is above a half, or makes it even.
+/// Rounds up if the rest is above a half, or is a half and the number is odd.
 fn round_up(bits: u128, rest: Ordering) -> u128 {
     match rest {
         Ordering::Less => bits,

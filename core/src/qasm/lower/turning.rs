@@ -1,4 +1,4 @@
-//! Angles that depend on a measurement: of a size, they are kept in bits.
+//! Angles that depend on a measurement: those with a width are kept in bits.
 //!
 //! ```text
 //! angle[3] c;                     c, in three hidden bits
@@ -8,7 +8,7 @@
 //! ```
 //! They are added, subtracted, compared, shifted and multiplied by integers as unsigned integers of
 //! their bits. A rotation or a phase by one of them is the product of those by its bits, under
-//! modifiers too; for other gates it is a `choice`.
+//! modifiers too; for other gates it is a value set.
 
 use super::{
     Item, Lower, Lowering, Value, call::PlannedCall, classical::Classical, integer::IntType,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl Lowering<'_> {
-    /// Whether an expression is an angle that is kept in bits.
+    /// Returns true if an expression is an angle that is kept in bits.
     pub(super) fn reads_turn(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(symbol) => match self.names.get(*symbol) {
@@ -67,15 +67,15 @@ impl Lowering<'_> {
             return self.fail(Problem::Operands { operator, given }, span);
         };
         Ok(match (self.combine(op, a, b, span)?, op, widths) {
-            // How often one goes into the other.
+            // The integer quotient of two angles.
             (ratio, Div, (_, Some(_))) => ratio,
             (Classical::Word { bits, .. }, ..) => Classical::Turn(bits),
             (other, ..) => other,
         })
     }
 
-    /// An operand beside an angle in bits: as an unsigned integer of as many. `None` if it is no
-    /// angle nor a factor.
+    /// Returns an operand of an angle in bits as an unsigned integer of the same width; `None` if
+    /// it is neither an angle nor a factor.
     fn turn_as_integer(
         &mut self,
         op: BinaryOp,
@@ -102,7 +102,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A call of a rotation or a phase by an angle in bits: one by each of them.
+    /// Plans a call of a rotation or a phase by an angle in bits: one gate for each bit.
     pub(super) fn call_by_bits(&mut self, bits: &[u32], call: PlannedCall) -> Lower<()> {
         let PlannedCall { gate, qubits, times, span, source } = call;
         let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);

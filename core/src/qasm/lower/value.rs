@@ -1,4 +1,4 @@
-//! The values of expressions, exact as long as they can be.
+//! Values of expressions, exact as long as they can be.
 //!
 //! ```text
 //! 3*pi/8          Angle   3/8 pi, exact
@@ -8,10 +8,10 @@
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
-//! A [`Number`] carries its f64 and, while 62 bits hold it, the fraction that it is, else how far
-//! it may be from what is meant.
+//! A [`Number`] carries its f64 and, while 62 bits hold it, the exact fraction, else a rounding
+//! bound.
 //!
-//! Errors have no place: whoever evaluates knows where it stands.
+//! Errors have no span: the caller knows that of the expression.
 
 #![deny(clippy::arithmetic_side_effects)]
 
@@ -30,11 +30,11 @@ use crate::{
     qasm::{ast::BinaryOp, diagnostic::Problem},
 };
 
-/// What an expression stands for.
+/// Value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Bool(bool),
-    /// A literal, or what is made of them, has no type.
+    /// A literal, or a result of literals alone, has no type.
     Int(i128, Option<IntType>),
     /// A bit string; the last character is bit 0.
     Bits {
@@ -42,14 +42,14 @@ pub(super) enum Value {
         bits: u128,
     },
     Number(Number),
-    /// A sum of a multiple of pi, multiples of parameters and a number; not a mere number.
+    /// A sum of a multiple of pi, multiples of parameters and a number; not just a number.
     Angle(Angle),
     /// A constant of the type `angle`.
     Turn(Turn),
     /// Anything else over parameters.
     Expr(ParamExpr),
     Array(Rc<[Value]>),
-    /// A complex number, be it real.
+    /// A complex number, even if it is real.
     Complex(Complex<f64>),
     Duration(Duration),
     /// A value that no gate takes, by its description.
@@ -63,15 +63,14 @@ pub(super) struct Number {
     form: Form,
 }
 
-/// How a constant came about, and with it which fraction it is.
+/// Origin of a constant, which decides the fraction that it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     /// Written as a decimal: a fraction if it is short. Found out only when needed.
     Decimal,
     /// Computed from fractions.
     Fraction(Q),
-    /// Computed otherwise, or written with more digits than a float holds; with a bound of what it
-    /// is off by.
+    /// Computed otherwise, or written with more digits than a float holds; with a rounding bound.
     Rounded(f64),
 }
 
@@ -85,29 +84,29 @@ impl Form {
     }
 }
 
-/// The most digits of a decimal that is taken for an exact fraction.
+/// Limit on the digits of a decimal that is taken for an exact fraction.
 const EXACT_DIGITS: usize = 12;
 
-/// A fraction that has a negative.
+/// Returns the fraction if its negative exists.
 pub(super) fn fits(q: Q) -> Option<Q> {
     (*q.numer() > i64::MIN).then_some(q)
 }
 
 impl Number {
-    /// A decimal: exact if it is short.
+    /// Returns a decimal: exact if it is short.
     pub(super) fn decimal(value: f64) -> Number {
         Number { value, form: Form::Decimal }
     }
 
-    /// A decimal whose digits a float does not hold.
+    /// Returns a decimal whose digits a float does not hold.
     pub(super) fn rounded_decimal(value: f64) -> Number {
-        // Half a unit of what is written, which has 16 digits at least, and half a unit of the
-        // float.
+        // Half a unit in the last written place (there are at least 16 digits), and half a unit of
+        // the float.
         let off = 8.0 * UNIT * value.abs() + f64::MIN_POSITIVE;
         Number { value, form: Form::Rounded(off) }
     }
 
-    /// The fraction, if it is known, else the value with what it is off by.
+    /// Returns the fraction, if it is known, else the value with its rounding bound.
     pub(super) fn with(exact: Option<Q>, otherwise: impl FnOnce() -> Rounded) -> Number {
         match exact.and_then(|q| Some((q, q.to_f64()?))) {
             Some((q, value)) => Number { value, form: Form::Fraction(q) },
@@ -134,7 +133,7 @@ impl Number {
         })
     }
 
-    /// The value, and how far it may be from the number that is meant.
+    /// Returns the value with its rounding bound.
     pub(super) fn rounded(self) -> Rounded {
         match self.form {
             Form::Decimal => Rounded::decimal(self.value),
@@ -146,11 +145,11 @@ impl Number {
         }
     }
 
-    /// The angle of so many radians.
+    /// Returns the angle of that many radians.
     pub(super) fn radians(self) -> Angle {
         match self.form {
             Form::Decimal => Angle::rad(self.value),
-            // Of a fraction such as 1/3 the float says that it is rounded.
+            // The float of a fraction such as 1/3 is rounded.
             Form::Fraction(q) if short_decimal(self.value).is_none_or(|short| short == q) => {
                 Angle::rad(self.value)
             }
@@ -187,7 +186,7 @@ impl Number {
         -Number { value: -self.value, form: self.form.negate() }.floor()
     }
 
-    /// What stands before the point.
+    /// Returns the integer part: the number rounded towards zero.
     pub(super) fn trunc(self) -> f64 {
         if self.value < 0.0 { self.ceil() } else { self.floor() }
     }
@@ -201,7 +200,7 @@ impl Number {
 
     fn integer(value: i128) -> Number {
         let exact = i64::try_from(value).ok().map(Q::from_integer).and_then(fits);
-        // The nearest f64 is what is wanted of a large integer.
+        // For a large integer the nearest f64 is the result.
         Number::with(exact, || {
             let near = value.to_f64().unwrap_or(f64::NAN);
             let off = near.to_i128().map_or(u128::MAX, |back| back.abs_diff(value));
@@ -210,7 +209,7 @@ impl Number {
     }
 }
 
-/// The fraction that a float with at most 12 significant digits is.
+/// Returns the fraction that is meant by a float with at most 12 significant digits.
 fn short_decimal(value: f64) -> Option<Q> {
     let text = format!("{value:e}");
     let (mantissa, exponent) = text.split_once('e')?;
@@ -230,7 +229,7 @@ fn short_decimal(value: f64) -> Option<Q> {
 }
 
 impl Value {
-    /// A complex number with parameters in it, which nothing takes: what it is does not matter.
+    /// A complex number with parameters in it, which nothing accepts, so its value does not matter.
     pub(super) const COMPLEX: Value = Value::Other("a complex number");
 
     /// An integer without a type.
@@ -254,7 +253,7 @@ impl Value {
         }
     }
 
-    /// An angle as a value: a number if nothing but radians is in it.
+    /// Returns an angle as a value: a number if it has radians alone.
     pub(super) fn linear(angle: Angle) -> Result<Value, Problem> {
         let radians = angle.radian_part();
         if !radians.is_finite() {
@@ -266,7 +265,7 @@ impl Value {
         Ok(Value::Number(Number::of_radians(&angle)))
     }
 
-    /// The real constant that this is, be it an integer.
+    /// Returns the real constant, which may be an integer, that this is.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
             Value::Int(i @ ..0, Some(ty)) if ty.unsigned => {
@@ -279,7 +278,7 @@ impl Value {
         }
     }
 
-    /// The constant that this is, be it complex.
+    /// Returns the constant, real or complex, that this is.
     pub(super) fn complex(&self) -> Option<Complex<f64>> {
         match self {
             Value::Complex(z) => Some(*z),
@@ -287,7 +286,7 @@ impl Value {
         }
     }
 
-    /// The real constant that this is, be it a multiple of pi.
+    /// Returns the real constant, which may be a multiple of pi, that this is.
     pub(super) fn constant(&self) -> Option<Number> {
         match self {
             Value::Angle(a) if a.is_constant() => {
@@ -298,7 +297,7 @@ impl Value {
         }
     }
 
-    /// The angle that this is, unless a product or function of parameters.
+    /// Returns the angle that this is; `None` for a product or function of parameters.
     pub(super) fn angle(&self) -> Option<Angle> {
         match self {
             Value::Angle(a) => Some(a.clone()),
@@ -307,7 +306,7 @@ impl Value {
         }
     }
 
-    /// The angle that this is, or the value as it was.
+    /// Returns the angle that this is, or the unchanged value as an error.
     pub(super) fn into_angle(self) -> Result<Angle, Value> {
         match self {
             Value::Angle(a) => Ok(a),
@@ -316,7 +315,7 @@ impl Value {
         }
     }
 
-    /// The expression that this is, or the value as it was.
+    /// Returns the expression that this is, or the unchanged value as an error.
     pub(super) fn into_expr(self) -> Result<ParamExpr, Value> {
         match self {
             Value::Expr(e) => Ok(e),

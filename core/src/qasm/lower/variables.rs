@@ -1,6 +1,6 @@
 //! Classical variables, known while the text is read.
 //!
-//! A circuit has bits and conditions, no numbers. So the values of variables are worked out here:
+//! A circuit has bits and conditions, no numbers. So the values of variables are evaluated here:
 //!
 //! ```text
 //! float angle = pi;                  known
@@ -13,9 +13,9 @@
 //! if (hits == 1) { x q[0]; }
 //! ```
 //!
-//! What is assigned under a condition on bits is known within that branch. Behind it, where the
-//! branches do not agree, a truth value or an integer goes to hidden bits, and any other number or
-//! an array becomes a `choice`; any other variable is lost, and reading it is an error.
+//! An assignment under a condition on bits is known within that branch. After it, if the branches
+//! do not agree, a truth value or an integer goes to scratch bits, and any other number or an array
+//! becomes a value set; any other variable is lost, and reading it is an error.
 //!
 //! Invariant: `log[mark..]` has each variable once that has changed since the innermost open branch
 //! began, with its state at that beginning; variables declared in the branch itself are not in it.
@@ -31,20 +31,20 @@ use crate::qasm::{
     diagnostic::{Diagnostic, Problem},
 };
 
-/// What is known of a variable.
+/// Abstract state of a variable while the text is lowered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
-    /// It was not assigned yet.
+    /// Not assigned yet.
     Empty,
     Known(Value),
-    /// Its value is in hidden bits, least significant first.
+    /// Its value is in scratch bits, least significant first.
     Bits {
         bits: Picks,
         signed: bool,
     },
-    /// A number that is one of some values, as bits say.
+    /// A number with a value set.
     Choice(Choice),
-    /// It depends on bits, and cannot be kept in bits itself: by this statement.
+    /// Lost: it depends on bits since this statement, and cannot be kept in bits itself.
     Lost(Place),
 }
 
@@ -54,12 +54,12 @@ pub(super) struct Variable {
     pub(super) ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
-    /// How many bits hold it, if some do; and of how many its value is made, the last a sign if it
-    /// has one. The others are as that sign, or 0.
+    /// Number of bits that hold it, if some do; and the number of these that its value uses, the
+    /// last a sign if it has one. The others repeat that sign, or are 0.
     pub(super) n_bits: Option<u32>,
     pub(super) used: u32,
     pub(super) state: State,
-    /// Where it was declared: in how many scopes, and in which branch.
+    /// Number of scopes around the declaration, and the branch that it is in.
     pub(super) depth: usize,
     pub(super) guard: Option<Guard>,
 }
@@ -74,14 +74,14 @@ impl Variable {
         self.ty.base == BaseType::Angle && !self.is_array()
     }
 
-    /// Whether it is a number that no bits hold, or an array: one of some values where it depends
-    /// on a measurement.
+    /// Returns true if it is a number that no bits hold, or an array: its value is one of a finite
+    /// set where it depends on a measurement.
     pub(super) fn chooses(&self) -> bool {
         self.is_array()
             || matches!(self.ty.base, BaseType::Float | BaseType::Angle) && self.n_bits.is_none()
     }
 
-    /// Whether it has bits to be written to.
+    /// Returns true if it has bits to be written to.
     pub(super) fn has_bits(&self) -> bool {
         self.is_angle() || self.integer.is_some()
     }
@@ -96,16 +96,16 @@ impl Variable {
 pub(super) struct Change {
     pub(super) variable: usize,
     pub(super) before: State,
-    /// What the branch runs under.
+    /// Guard of the branch.
     pub(super) guard: Option<Guard>,
 }
 
-/// What goes with a scope.
+/// Variables and scratch bits of a scope.
 #[derive(Clone, Debug)]
 pub(super) struct Local {
-    /// How many variables there are outside.
+    /// Number of variables outside.
     variables: usize,
-    /// Hidden bits that are free again behind it: the first, and how many.
+    /// Scratch bits that are free again after it: the first, and the number of bits.
     pub(super) bits: Vec<(u32, u32)>,
 }
 
@@ -118,13 +118,14 @@ impl Lowering<'_> {
         self.locals.push(Local { variables: self.variables.len(), bits: Vec::new() });
     }
 
-    /// Leaves a scope. Its hidden bits are 0 afterwards.
+    /// Leaves a scope. Its scratch bits are 0 afterwards.
     pub(super) fn leave_scope(&mut self) {
         self.names.leave();
         self.leave_locals();
     }
 
-    /// Variables of the file have no scope of names, but bits that are 0 in the end too.
+    /// Enters the file: its variables have no scope of names, but bits that are cleared at the end
+    /// too.
     pub(super) fn enter_file(&mut self) {
         self.locals.push(Local { variables: 0, bits: Vec::new() });
     }
@@ -210,7 +211,7 @@ impl Lowering<'_> {
                 let what = "an integer of this length".to_owned();
                 return self.fail(Problem::IntegerOverflow { what }, span);
             }
-            // Of bits alone, be they those of another angle, an angle is made.
+            // An angle is made of the bits alone, which may be those of another angle.
             Classical::Word { ty: Some(_), .. } | Classical::Truth(_)
                 if self.variables[id].is_angle() =>
             {
@@ -311,7 +312,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Gives a variable another state.
+    /// Replaces the state of a variable; returns the old one.
     pub(super) fn change(&mut self, id: usize, state: State) -> State {
         if self.variables[id].state != state {
             self.remember(id);
@@ -320,7 +321,8 @@ impl Lowering<'_> {
     }
 }
 
-/// How many bits hold a truth value, or an integer of a type. `None` for other types.
+/// Returns the number of bits that hold a truth value, or an integer of a type; `None` for other
+/// types.
 pub(super) fn bits_of_type(ty: &Type, integer: Option<IntType>) -> Option<u32> {
     match (ty.base, &ty.dims) {
         (BaseType::Bool, None) => Some(1),

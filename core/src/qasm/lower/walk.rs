@@ -1,4 +1,5 @@
-//! What the statements of a body write to and give, found without planning them.
+//! Analysis of the statements of a body: variables that they write and values that they return,
+//! found without planning them.
 
 use crate::qasm::ast::{Base, Expr, ExprKind, PragmaKind, Stmt, StmtKind, Symbol};
 
@@ -38,7 +39,7 @@ pub(super) fn walk<'s>(
     local.truncate(outside);
 }
 
-/// The names of what is outside that a body writes to.
+/// Returns the names of outer variables that a body writes to.
 pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
     let mut names = Vec::new();
     walk(body, &mut Vec::new(), &mut |statement, local| {
@@ -59,7 +60,7 @@ pub(super) fn assigned(body: &[Stmt]) -> Vec<Symbol> {
     names
 }
 
-/// The name that every `return` of a body gives.
+/// Returns the name that every `return` of a body returns.
 pub(super) fn returned(body: &[Stmt]) -> Option<Symbol> {
     let mut names = Vec::new();
     walk(body, &mut Vec::new(), &mut |statement, _| {

@@ -1,18 +1,18 @@
-//! Arithmetic on integers that depend on measurements, in bits.
+//! Bit-vector arithmetic: integers that depend on measurements, in bits.
 //!
-//! A circuit has no numbers, so each bit of a result is a condition on bits, kept in a hidden one
-//! where it is needed again:
+//! A circuit has no numbers, so each bit of a result is a condition on bits, stored in a scratch
+//! bit where it is needed again:
 //!
 //! ```text
 //! uint[2] n;  n + 1:      sum[0] = !n[0]         carry = n[0]
 //!                         sum[1] = n[1] ^ carry
 //! ```
 //!
-//! Results have the type that `integer` tells and wrap; of one with a sign no more bits are
-//! computed than it can need. But a register that is shifted, or taken together with a number bit
-//! by bit, is one again. A sum takes two bits for each of its own, a product or quotient of n bits
-//! n times as much. Quotients are rounded to 0. What is divided by a measured 0 gives all ones, and
-//! itself as the rest.
+//! Results have the type of `integer` and wrap; of a signed one no more bits are computed than it
+//! can need. But a register that is shifted, or combined with a number bit by bit, is a register
+//! again. A sum takes two bits for each of its own, a product or quotient of n bits n times that.
+//! Quotients are rounded to 0. A division by a measured 0 gives all ones, and the dividend as the
+//! remainder.
 
 use super::{
     Lower, Lowering, Picks, Value,
@@ -35,8 +35,8 @@ pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
 /// Digits of a number, least significant first.
 type Digits = Vec<Truth>;
 
-/// An operand: its digits, whether the last is a sign, and what it means for the type of the
-/// result. A known number has no more digits than it needs.
+/// Operand: its digits, true if the last is a sign, and its kind for the type of the result. A
+/// known number has no more digits than it needs.
 struct Operand {
     digits: Digits,
     signed: bool,
@@ -55,7 +55,7 @@ impl Operand {
         }
     }
 
-    /// The digits as a number of so many bits.
+    /// Returns the digits as a number of that many bits.
     fn to_width(&self, width: usize) -> Digits {
         let fill = if self.signed { self.digits.last().cloned().unwrap_or(ZERO) } else { ZERO };
         let mut digits = self.digits.clone();
@@ -79,7 +79,8 @@ impl Operand {
         u32::try_from(self.digits.len()).unwrap_or(u32::MAX)
     }
 
-    /// The digits that it needs with a sign, or without one if it is not negative.
+    /// Returns the number of digits that it needs with a sign, or without one if it is not
+    /// negative.
     fn needs(&self, sign: bool) -> u32 {
         match (self.signed, sign || self.is_negative()) {
             (false, true) => self.len().saturating_add(1),
@@ -111,7 +112,7 @@ impl Lowering<'_> {
             let digits = self.digit_by_digit(op, a.digits, b.digits, span)?;
             return self.word(digits, None, span);
         }
-        // Shifted, or taken together with a number bit by bit, a register is one again.
+        // A register that is shifted, or combined with a number bit by bit, is a register again.
         let register = registers[0].filter(|&len| match op {
             Shl | Shr => len > 1,
             BitAnd | BitOr | BitXor => {
@@ -184,7 +185,7 @@ impl Lowering<'_> {
         self.word(digits, ty, span)
     }
 
-    /// `popcount`, `rotl` or `rotr`, whose first argument may be measured.
+    /// Evaluates `popcount`, `rotl` or `rotr`, whose first argument may be measured.
     pub(super) fn function_of_bits(
         &mut self,
         name: Ident,
@@ -245,7 +246,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Two measured numbers compared, each with its own sign and width.
+    /// Compares two measured numbers, each with its own sign and width.
     pub(super) fn compare_words(
         &mut self,
         (a, a_signed): (Vec<u32>, bool),
@@ -287,7 +288,7 @@ impl Lowering<'_> {
         Ok(if holds { less } else { less.not() })
     }
 
-    /// The digits of a number; an error if it is none.
+    /// Returns the digits of a number; an error if it is none.
     fn operand(&mut self, op: BinaryOp, value: Classical, span: Span) -> Lower<Operand> {
         let of = |number: u128, width: u32| -> Digits {
             (0..width)
@@ -331,7 +332,7 @@ impl Lowering<'_> {
         self.fail(Problem::Operands { operator, given }, span)
     }
 
-    /// The type of a result: that of what is shifted for shifts.
+    /// Returns the type of a result; for shifts that of the left operand.
     fn type_of(op: BinaryOp, a: &Operand, b: &Operand) -> IntType {
         let ty = match op {
             BinaryOp::Shl | BinaryOp::Shr => common(&[a.kind]),
@@ -340,8 +341,8 @@ impl Lowering<'_> {
         ty.unwrap_or(INT)
     }
 
-    /// A number in bits: those that its digits are, new ones for the others. Without a type it is a
-    /// register.
+    /// Returns a number in bits: its digits where they are bits, new bits for the others. Without a
+    /// type it is a register.
     pub(super) fn word(
         &mut self,
         digits: Digits,
@@ -376,7 +377,7 @@ impl Lowering<'_> {
         Ok(Classical::Word { bits, signed, ty })
     }
 
-    /// A fresh bit gets a digit.
+    /// Stores a digit in a fresh bit.
     fn store_digit(&mut self, bit: u32, digit: Truth, span: Span) -> Lower<()> {
         match digit {
             Truth::Constant(false) => Ok(()),
@@ -388,7 +389,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A digit that may be read often: a constant or a single bit.
+    /// Stores a digit that may be read often, so that it is a constant or a single bit.
     fn kept_digit(&mut self, digit: Truth, span: Span) -> Lower<Truth> {
         if matches!(digit, Truth::Constant(_) | Truth::Open(Condition::Bit { .. })) {
             return Ok(digit);
@@ -402,7 +403,7 @@ impl Lowering<'_> {
         digits.into_iter().map(|digit| self.kept_digit(digit, span)).collect()
     }
 
-    /// `a + b + carry`, with the carry out of it.
+    /// Returns `a + b + carry`, with the carry out of it.
     fn add(&mut self, a: Digits, b: Digits, carry: Truth, span: Span) -> Lower<(Digits, Truth)> {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
@@ -436,7 +437,7 @@ impl Lowering<'_> {
         Ok(sum)
     }
 
-    /// Quotient and rest.
+    /// Returns the quotient and the remainder.
     fn divide(
         &mut self,
         a: Digits,
@@ -456,7 +457,7 @@ impl Lowering<'_> {
         Ok((self.negated_if(&sign, quotient, span)?, self.negated_if(&sign_a, rest, span)?))
     }
 
-    /// Long division: from the highest digit on, what can be taken off is.
+    /// Long division: from the highest digit on, the divisor is subtracted where it fits.
     fn divide_unsigned(&mut self, a: Digits, b: Digits, span: Span) -> Lower<(Digits, Digits)> {
         let width = a.len();
         let mut divisor = not(b);
@@ -474,7 +475,7 @@ impl Lowering<'_> {
         Ok((quotient, rest))
     }
 
-    /// Shifted by a number, from which `fill` comes in.
+    /// Shifts by a number; `fill` is shifted in.
     fn shift(
         &mut self,
         digits: Digits,
@@ -507,7 +508,7 @@ impl Lowering<'_> {
         self.chosen(condition, negative, digits, span)
     }
 
-    /// `condition ? a : b`, kept.
+    /// Returns `condition ? a : b`, stored.
     fn chosen(&mut self, condition: &Truth, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
         let digits = a.into_iter().zip(b).map(|(a, b)| {
             let first = condition.clone().join(a, true);
@@ -527,7 +528,7 @@ impl Lowering<'_> {
     }
 }
 
-/// How many digits of a result with a sign can differ from the last one.
+/// Returns the number of digits of a signed result that can differ from the last one.
 fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
     use BinaryOp::*;
     let (m, n) = (a.needs(true), b.needs(true));
@@ -535,7 +536,7 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
         Add | Sub | Div | Rem => m.max(n).saturating_add(1),
         Mul => m.saturating_add(n),
         Shl => {
-            // At most as far as all of its digits say.
+            // At most by the sum of all of its digits.
             let far = |(at, digit): (u32, &Truth)| match digit {
                 Truth::Constant(false) => 0,
                 _ => 1u32.checked_shl(at).unwrap_or(u32::MAX),
@@ -547,7 +548,7 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
     }
 }
 
-/// How many digits of a result without a sign can be other than 0.
+/// Returns the number of digits of an unsigned result that can be other than 0.
 fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
     use BinaryOp::*;
     let negative =
@@ -566,7 +567,7 @@ fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
     }
 }
 
-/// How long a register or bit string is; `None` for numbers.
+/// Returns the length of a register or bit string; `None` for numbers.
 fn register_size(value: &Classical) -> Option<usize> {
     match value {
         Classical::Word { bits, ty: None, .. } => Some(bits.len()),

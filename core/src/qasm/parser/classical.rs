@@ -12,7 +12,7 @@ use crate::qasm::{
     lexer::{Kind, Sign},
 };
 
-/// The most dimensions of an array. OpenQASM has seven.
+/// Limit on the dimensions of an array. OpenQASM has seven.
 const MAX_DIMENSIONS: usize = 16;
 
 fn base_type(word: Word) -> Option<BaseType> {
@@ -32,12 +32,12 @@ fn base_type(word: Word) -> Option<BaseType> {
 }
 
 impl Parser<'_> {
-    /// Whether a type begins here.
+    /// Returns true if a type begins here.
     pub(super) fn is_type(&self) -> bool {
         self.word().is_some_and(|w| w == Word::Array || base_type(w).is_some())
     }
 
-    /// `[n]`, if it is there.
+    /// Parses `[n]`, if it is present.
     pub(super) fn designator(&mut self) -> Parse<Option<Expr>> {
         if !self.eat(Sign::LBracket) {
             return Ok(None);
@@ -305,12 +305,13 @@ impl Parser<'_> {
         self.raw_block().map(|_| StmtKind::Defcal(name))
     }
 
-    /// Skips to the block of a calibration and over it: its text is in another language. Where it
-    /// first plays a pulse or captures one, if it does.
+    /// Skips to the block of a calibration and over it: its text is in another language. Returns
+    /// the span of the first pulse that it plays or captures, if it does.
     fn raw_block(&mut self) -> Parse<Option<Span>> {
         let start = self.last_end;
         let result = self.skip_block();
-        // What is no word of ours is one of that language.
+        // Errors within the block are dropped: a word that is not OpenQASM belongs to the other
+        // language.
         let (source, end) = (self.source as usize, self.last_end);
         let within = start as usize..end as usize;
         let foreign = |label: &Label| label.source == source && within.contains(&label.span.start);

@@ -50,10 +50,10 @@ impl Parser<'_> {
         })
     }
 
-    /// Operators that bind at least as strongly as `least`.
+    /// Parses operators that bind at least as strongly as `least`.
     fn binary(&mut self, least: u8) -> Parse<Expr> {
         let mut left = self.unary()?;
-        // The precedence of the chain that `left` is, if it was built here.
+        // Precedence of the chain that `left` is, if it was built here.
         let mut chained = 0;
         while let Some(op) = self.binary_op() {
             let precedence = op.precedence();
@@ -130,7 +130,7 @@ impl Parser<'_> {
                 self.bump();
                 let value = self.int_value(span);
                 if value.is_none() && !is_integer(&self.text[span.range()]) {
-                    // The lexer said so.
+                    // The lexer has reported it.
                     return Err(Stop);
                 }
                 self.unit(span).unwrap_or(ExprKind::Int(value))
@@ -161,7 +161,7 @@ impl Parser<'_> {
                 self.bump();
                 let inner = self.expr()?;
                 self.expect(Sign::RParen)?;
-                // The parentheses belong to the place, but need no node of their own.
+                // The parentheses belong to the span, but need no node of their own.
                 return Ok(Expr { span: Span::new(span.start, self.last_end), kind: inner.kind });
             }
             Kind::Sign(Sign::LBrace) => {
@@ -176,7 +176,7 @@ impl Parser<'_> {
         Ok(Expr { span: Span::new(span.start, self.last_end), kind })
     }
 
-    /// What begins with a word.
+    /// Parses an expression that begins with a name.
     fn named(&mut self, name: Ident) -> Parse<Expr> {
         let kind = match self.word() {
             Some(Word::True | Word::False) => ExprKind::Bool(self.word() == Some(Word::True)),
@@ -225,7 +225,7 @@ impl Parser<'_> {
         Ok(Expr { span: name.span, kind })
     }
 
-    /// The unit that may follow a number, with which it is something else.
+    /// Parses the unit that may follow a number, which makes it a duration or an imaginary number.
     fn unit(&mut self, number: Span) -> Option<ExprKind> {
         let Kind::Name(symbol) = self.token.kind else { return None };
         // Exporters in Python write its own unit.
@@ -243,7 +243,7 @@ impl Parser<'_> {
         Some(kind)
     }
 
-    /// The value of a whole number, if 64 bits hold it.
+    /// Returns the value of a whole number, if it fits in 64 bits.
     pub(super) fn int_value(&self, span: Span) -> Option<u64> {
         let text = &self.text[span.range()];
         if let Ok(value) = text.parse() {
@@ -299,12 +299,13 @@ impl Parser<'_> {
     }
 }
 
-/// Up to so many digits every decimal comes back from the nearest float, within the powers of ten
-/// of normal ones.
+/// Number of digits up to which every decimal reads back from the nearest float, within the powers
+/// of ten of normal ones.
 const FAITHFUL_DIGITS: usize = 15;
 const FAITHFUL_POWERS: u64 = 290;
 
-/// Whether the shortest decimal that reads back as the float is not the one that is written.
+/// Returns true if the shortest decimal that reads back as the float is not the one that is
+/// written.
 fn is_rounded(text: &str, value: f64) -> bool {
     let written = digits_and_power(text);
     match &written {
@@ -317,8 +318,8 @@ fn is_rounded(text: &str, value: f64) -> bool {
     }
 }
 
-/// The digits of a decimal without zeros at either end, and the power of ten of the last; `None`
-/// where that has no end.
+/// Returns the digits of a decimal without zeros at either end, and the power of ten of the last;
+/// `None` if that overflows.
 fn digits_and_power(text: &str) -> Option<(String, i64)> {
     let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

@@ -1,8 +1,8 @@
-//! From tokens to the syntax tree, by recursive descent.
+//! Parser: from tokens to the syntax tree, by recursive descent.
 //!
-//! Both languages go through the same code: they differ in which words are keywords and in what `^`
-//! means. After an error the parser goes on behind the next `;` or `}`, so that a file shows most
-//! of its errors at once. A function that returns [`Stop`] has reported why.
+//! Both languages go through the same code: they differ in their keywords and in the meaning of
+//! `^`. After an error the parser continues after the next `;` or `}`, so that most errors of a
+//! file are shown at once. A function that returns [`Stop`] has reported the error.
 //!
 //! Invariants: the parser consumes a token or stops in every loop; nesting is bounded by
 //! [`MAX_DEPTH`], and with it the stack.
@@ -21,13 +21,13 @@ use super::{
 };
 use crate::stack::deep;
 
-/// The deepest nesting of expressions and blocks.
+/// Maximum depth of nested expressions and blocks.
 pub(super) const MAX_DEPTH: usize = 256;
 
-/// After so many errors the rest is not read.
+/// Limit on the number of errors, after which the rest is not read.
 pub(super) const MAX_ERRORS: usize = 50;
 
-/// An error was reported; the statement is given up.
+/// Marker of an error that was reported; the statement is given up.
 #[derive(Debug)]
 pub(super) struct Stop;
 
@@ -37,7 +37,7 @@ type Parse<T> = Result<T, Stop>;
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) version: Version,
-    /// Whether there was an `OPENQASM` line.
+    /// True if there was an `OPENQASM` line.
     pub(super) header: bool,
     pub(super) statements: Vec<Stmt>,
 }
@@ -91,7 +91,7 @@ pub(super) fn expression(
     None
 }
 
-/// Which language a text without a header seems to be.
+/// Guesses the language version of a text without a header.
 fn guess(text: &str, names: &mut Interner) -> Version {
     let mut errors = Vec::new();
     let mut lexer = Lexer::new(text, 0);
@@ -138,14 +138,14 @@ pub(super) struct Parser<'a> {
     errors: &'a mut Vec<Diagnostic>,
     token: Token,
     next: Token,
-    /// Where the token before the current one ended.
+    /// End of the token before the current one.
     last_end: u32,
     depth: usize,
-    /// Whether nothing more is to be read.
+    /// True if nothing more is to be read.
     fatal: bool,
-    /// Whether bits are computed, where `^` is no power in OpenQASM 2 either.
+    /// True inside bitwise expressions, where `^` is not a power in OpenQASM 2 either.
     is_bitwise: bool,
-    /// What ends with the text.
+    /// Name of the construct that ends with the text, for messages.
     whole: &'static str,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
         self.next.kind == Kind::Sign(sign)
     }
 
-    /// Takes the sign if it is the current token.
+    /// Consumes the sign if it is the current token.
     fn eat(&mut self, sign: Sign) -> bool {
         let found = self.is_sign(sign);
         if found {
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
         self.expected(&format!("`{}`", sign.text()))
     }
 
-    /// The keyword that the current token is in this language.
+    /// Returns the keyword of the current token, if it is one in this language.
     fn word(&self) -> Option<Word> {
         match self.token.kind {
             Kind::Name(symbol) => {
@@ -298,7 +298,7 @@ impl<'a> Parser<'a> {
         if closed { Ok(span) } else { Err(Stop) }
     }
 
-    /// A `;`. If only that is missing at the end of a line, it is reported and taken as read.
+    /// Parses a `;`. If only that is missing at the end of a line, it is reported and assumed.
     fn semicolon(&mut self) -> Parse<()> {
         if self.eat(Sign::Semi) {
             return Ok(());
@@ -315,7 +315,7 @@ impl<'a> Parser<'a> {
         self.expected("`;`")
     }
 
-    /// What comes between commas, up to a closing sign that is left alone.
+    /// Parses a list with commas, up to a closing sign that is not consumed.
     fn list<T>(
         &mut self,
         close: Sign,
@@ -376,7 +376,7 @@ impl<'a> Parser<'a> {
         self.errors.push(Diagnostic::error(problem).at(place, ""));
     }
 
-    /// Goes on behind the next `;`, or behind a block, or before the `}` of the enclosing block.
+    /// Continues after the next `;`, or after a block, or before the `}` of the enclosing block.
     fn recover(&mut self) {
         let mut open = 0usize;
         while !self.stopped() {

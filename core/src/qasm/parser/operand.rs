@@ -21,7 +21,7 @@ impl Parser<'_> {
         self.operand_of(name)
     }
 
-    /// The operand that begins with a name already taken.
+    /// Parses the operand that begins with a name already consumed.
     pub(super) fn operand_of(&mut self, name: Ident) -> Parse<Operand> {
         let mut parts: Vec<Box<[Index]>> = Vec::new();
         let mut one = None;
@@ -49,7 +49,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `[2]`, as nearly all indices are. What turns out to be more is put into `parts`.
+    /// Parses `[2]`, as nearly all indices are. Any other index is added to `parts`.
     fn plain_index(&mut self, parts: &mut Vec<Box<[Index]>>) -> Parse<Option<u64>> {
         let number = self.int_value(self.next.span);
         let ahead = self.text[self.next.span.end as usize..].trim_start();
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Operands up to the `;`, at least `least`.
+    /// Parses operands up to the `;`, at least `least`.
     pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[Operand]>> {
         let mut operands = Vec::with_capacity(2);
         if least == 0 && !matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
@@ -116,7 +116,7 @@ impl Parser<'_> {
         self.call(modifiers.into(), name)
     }
 
-    /// What follows the name of a gate.
+    /// Parses the rest of a gate call, after the name of the gate.
     pub(super) fn call(&mut self, modifiers: Box<[Modifier]>, name: Ident) -> Parse<StmtKind> {
         let (mut args, mut least) = (Box::default(), 1);
         if self.eat(Sign::LParen) {
@@ -134,7 +134,7 @@ impl Parser<'_> {
         Ok(StmtKind::Call(Box::new(Call { modifiers, name, args, operands, timed })))
     }
 
-    /// An argument of a gate. A sign alone is what Qiskit calls a state that a gate prepares.
+    /// Parses an argument of a gate. A sign alone is Qiskit's name of a state that a gate prepares.
     fn argument_of_call(&mut self) -> Parse<Expr> {
         let sign = self.is_sign(Sign::Plus) || self.is_sign(Sign::Minus);
         if sign && (self.next_is(Sign::Comma) || self.next_is(Sign::RParen)) {

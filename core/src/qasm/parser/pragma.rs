@@ -1,5 +1,4 @@
-//! Pragmas that do something: noise and unitary matrices as Amazon Braket has them, and readings
-//! that may be wrong.
+//! Pragmas with an effect: noise and unitary matrices of Amazon Braket, and readout errors.
 //!
 //! ```text
 //! #pragma braket noise depolarizing(p) q[0]
@@ -7,9 +6,9 @@
 //! #pragma ketgrad misread(0.01, 0.02) c[0]
 //! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
-//! A pragma is one token to the end of its line. What it says is read by a parser of that part of
-//! the text, so that numbers and operands are those of the language, with their places in the file.
-//! It goes no further than the line, and so does an error in it.
+//! A pragma is one token to the end of its line. Its text is read by a parser of that part of the
+//! source, so that numbers and operands are those of the language, with their spans in the file.
+//! That parser ends with the line, and so does an error in it.
 
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
@@ -20,7 +19,7 @@ use crate::qasm::{
 };
 
 impl Parser<'_> {
-    /// A pragma. OpenQASM 2 has none that do something.
+    /// Parses a pragma. OpenQASM 2 has none with an effect.
     pub(super) fn pragma(&mut self) -> StmtKind {
         let Span { start, end } = self.bump().span;
         let text = &self.text[..end as usize];
@@ -52,11 +51,11 @@ impl Parser<'_> {
         let pragma = line.applied(kind);
         let fatal = line.fatal;
         self.fatal |= fatal;
-        // The line is over, so there is nothing to recover from.
+        // The line has ended, so there is nothing to recover from.
         pragma.map_or(StmtKind::Empty, |pragma| StmtKind::Pragma(Some(Box::new(pragma))))
     }
 
-    /// `name(args) operands`, which is all of the text.
+    /// Parses `name(args) operands`, which is all of the text.
     fn applied(&mut self, kind: PragmaKind) -> Parse<Pragma> {
         let name =
             self.ident(if kind == PragmaKind::Noise { "the name of a channel" } else { "a name" })?;
@@ -92,7 +91,7 @@ impl Parser<'_> {
     }
 }
 
-/// What a pragma does, if anything, and the text from its name on.
+/// Returns the kind of a pragma, if it is a known one, and the text from its name on.
 fn kind_of(pragma: &str) -> Option<(PragmaKind, &str)> {
     let rest = pragma.strip_prefix('#').unwrap_or(pragma).strip_prefix("pragma")?;
     if let Some(own) = after(rest, "ketgrad") {
@@ -103,7 +102,7 @@ fn kind_of(pragma: &str) -> Option<(PragmaKind, &str)> {
     noise.or_else(|| after(braket, "unitary").map(|_| (PragmaKind::Unitary, braket)))
 }
 
-/// What follows a word and is no more of it.
+/// Returns the text after a whole word; `None` if the text does not begin with that word.
 fn after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let next = text.trim_start();
     let rest = next.strip_prefix(word).filter(|_| next.len() < text.len())?;

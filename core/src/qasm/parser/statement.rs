@@ -1,4 +1,4 @@
-//! Statements: gates, measurements and the words that begin one.
+//! Statements: gates, measurements and those that begin with a keyword.
 
 use super::{Parse, Parser, Stop};
 use crate::qasm::{
@@ -23,7 +23,7 @@ impl Parser<'_> {
         Ok(Stmt { span: Span::new(start, self.last_end), kind: kind? })
     }
 
-    /// An error in a statement of OpenQASM 3 within a file of OpenQASM 2 says so.
+    /// Adds a note to an error in a statement of OpenQASM 3 within a file of OpenQASM 2.
     fn hint_at_version(&mut self, first: Kind) {
         let modern = matches!(first, Kind::Name(s) if s.word().is_some_and(|w| !w.is_old()));
         if let (true, Some(error)) = (modern, self.errors.last_mut()) {
@@ -112,7 +112,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `{ … }`, going on after errors within.
+    /// Parses `{ … }`, and continues after errors within.
     pub(super) fn block(&mut self) -> Parse<Box<[Stmt]>> {
         self.deeper(|p| {
             let open = p.expect(Sign::LBrace)?;
@@ -136,7 +136,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A block, or one statement in its place.
+    /// Parses a block, or one statement in its place.
     pub(super) fn body(&mut self) -> Parse<Box<[Stmt]>> {
         if self.is_sign(Sign::LBrace) {
             return self.block();
@@ -192,7 +192,7 @@ impl Parser<'_> {
         Ok(StmtKind::Gate(Box::new(GateDef { name, params, qubits, body: None })))
     }
 
-    /// A gate call or an assignment, which tket writes in OpenQASM 2, too.
+    /// Parses a gate call or an assignment, which tket writes in OpenQASM 2, too.
     fn named_statement(&mut self) -> Parse<StmtKind> {
         if self.is(Kind::Hardware) {
             return self.expected("a statement");
@@ -207,7 +207,7 @@ impl Parser<'_> {
                 return self.assignment(target);
             }
             if modern && matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
-                // A gate with a duration, `x[100ns] q`: the brackets are read over.
+                // A gate with a duration, `x[100ns] q`: the brackets are skipped.
                 let mut kind = self.call(Box::default(), name)?;
                 if let StmtKind::Call(call) = &mut kind {
                     call.timed = true;
@@ -227,7 +227,7 @@ impl Parser<'_> {
         self.call(Box::default(), name)
     }
 
-    /// The sign of an assignment, and the operator within it.
+    /// Returns the operator in the sign of an assignment, if it is one.
     fn assignment_sign(&self) -> Option<Compound> {
         let Kind::Sign(sign) = self.token.kind else { return None };
         Some(match sign {
@@ -275,7 +275,7 @@ impl Parser<'_> {
     }
 }
 
-/// What stands before the `=` of an assignment.
+/// Operator before the `=` of a compound assignment.
 #[derive(Clone, Copy)]
 enum Compound {
     None,

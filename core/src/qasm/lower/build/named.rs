@@ -25,8 +25,8 @@ impl Builder<'_> {
         named
     }
 
-    /// Notes that the instructions from this one on are calls of a definition of the file: as many
-    /// as its power says.
+    /// Records that the instructions from this one on are calls of a definition of the file: as
+    /// often as its power says.
     pub(super) fn remember(
         &mut self,
         gate: &Resolved,
