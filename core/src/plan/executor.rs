@@ -57,7 +57,7 @@ impl Fast {
         Fast { plan_from: n_qubits, ..self }
     }
 
-    /// Whether operators are planned.
+    /// Returns true if the executor plans these operators.
     fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
         let many = self.plan_from <= PLAN_FROM
             && n_qubits >= COLLAPSE_FROM
@@ -70,7 +70,7 @@ impl Fast {
         self.plans(n_qubits, operators.len()) || strings || many && collapses(operators)
     }
 
-    /// Whether so many operators are planned, whatever they are.
+    /// Returns true if this number of operators is planned, whatever they are.
     fn plans(&self, n_qubits: usize, operators: usize) -> bool {
         let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
         n_qubits >= self.plan_from && operators >= enough

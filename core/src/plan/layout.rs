@@ -34,13 +34,13 @@ pub struct Line {
     pub inner: usize,
     /// The parity of the tile's index that it reads; a bit is a qubit.
     pub outer: usize,
-    /// Whether 1 is added.
+    /// True if 1 is added.
     pub flip: bool,
     /// The places that differ in this qubit alone are apart by this; 0 outside of the tile.
     pub vector: usize,
 }
 
-/// Where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
+/// Parity `inner . p + outer . o` of the place p in the tile and the tile's index o.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parity {
     /// The parity of the place.
@@ -65,7 +65,7 @@ pub struct Phase {
 /// `im <lambda|P|psi> = weight sum_p (-1)^{z.p + outer.o} part(conj(lambda[p + x]) psi[p])`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Which inner product of the list.
+    /// Number of the inner product in the list.
     pub number: usize,
     /// The vector between the places.
     pub x: usize,
@@ -73,9 +73,9 @@ pub struct Look {
     pub z: usize,
     /// The parity of the tile's index that gives the sign.
     pub outer: usize,
-    /// Whether the part is the real one; else the imaginary one.
+    /// True if the part is the real one; else it is the imaginary one.
     pub real: bool,
-    /// What the sum is multiplied by.
+    /// Factor of the sum.
     pub weight: f64,
 }
 
@@ -129,8 +129,8 @@ impl Placed {
         }
     }
 
-    /// What it leaves of a product of two amplitudes until the stage is scaled back, as
-    /// `1 / factor`.
+    /// Returns the factor that remains on a product of two amplitudes until the stage is scaled
+    /// back: `1 / factor`.
     #[must_use]
     pub fn shrinkage(&self) -> f64 {
         if let Placed::Rotation { tan, .. } = self { 1.0 / (1.0 + tan * tan) } else { 1.0 }
@@ -141,7 +141,7 @@ impl Placed {
 /// basis of each list is enough, so that the cost does not depend on how many there are.
 #[derive(Clone, Debug)]
 pub struct Obstacles {
-    /// Whether the order of inner products matters.
+    /// True if the order of inner products matters.
     looks_change: bool,
     /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
     strings: SmallVec<[u64; 16]>,
@@ -182,7 +182,7 @@ impl Obstacles {
         }
     }
 
-    /// Whether the order of an operation and one of these matters.
+    /// Returns true if the order of an operation and one of these matters.
     #[must_use]
     pub fn conflicts(&self, op: &Placed) -> bool {
         let touched = op.touched();
@@ -206,7 +206,7 @@ pub struct Layout {
     pub inside: Vec<usize>,
     /// The other qubits, as bits of an index.
     pub outside: usize,
-    /// What is done, in order. The weights of looks do not know of the rotations before them, see
+    /// Operations, in order. The weights of looks do not include the rotations before them, see
     /// [`Placed::shrinkage`].
     pub ops: Vec<Placed>,
     /// The logical qubits of the tile at the end.
@@ -364,7 +364,8 @@ impl Layout {
         }
     }
 
-    /// Whether every place means at the end what it meant at the beginning.
+    /// Returns true if every place means at the end what it meant at the beginning: the frame is
+    /// the identity.
     #[must_use]
     pub fn stays(&self) -> bool {
         let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;

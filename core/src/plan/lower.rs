@@ -106,7 +106,8 @@ impl Op {
         }
     }
 
-    /// Whether two operations differ at most in their numbers, so that they can be planned alike.
+    /// Returns true if two operations differ at most in their numbers, so that they can be planned
+    /// alike.
     pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
         match (self, other) {
             (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
@@ -142,20 +143,20 @@ pub(in crate::plan) struct Lowered {
     pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
-    /// Which operations are dense blocks with such blocks next on both qubits.
+    /// True for each operation that is a dense block with such blocks next on both qubits.
     followed: Vec<bool>,
     entries: Entries,
 }
 
-/// How operators are lowered.
+/// Options of the lowering of operators.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) struct Form {
-    /// Whether dense blocks are factored.
+    /// True if dense blocks are factored.
     pub(in crate::plan) factor_blocks: bool,
     /// The most qubits with X or Y of a string.
     pub(in crate::plan) widest: usize,
-    /// How far what a block is written as may be from the product of its gates, in eps of the
-    /// numbers for each.
+    /// Largest distance between the factors of a block and the product of its gates, in eps of the
+    /// numbers for each gate.
     pub(in crate::plan) tolerance: f64,
 }
 
@@ -196,8 +197,8 @@ pub(in crate::plan) fn lower<E: Element>(
     out
 }
 
-/// Whether most operators are Clifford gates that close around few rotations, to judge by some of
-/// them.
+/// Returns true if most operators are Clifford gates that surround few rotations, judged by a
+/// sample of them.
 pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>]) -> bool {
     const SAMPLE: usize = 512;
     let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else {
@@ -208,14 +209,14 @@ pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>])
     4 * entries.list.len() <= SAMPLE
 }
 
-/// What has been held back on a qubit.
+/// Gates that are held back on a qubit.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     /// The product of 1-qubit gates that are not out yet,
     matrix: Option<M2>,
     /// and their number.
     gates: usize,
-    /// Whether one of them is not diagonal at other angles either.
+    /// True if one of them is not diagonal at other angles either.
     moving: bool,
     /// The dense block that was the last thing on this qubit.
     dense: Option<usize>,
@@ -248,7 +249,8 @@ impl Lowering {
         64.0 * self.eps
     }
 
-    /// Whether what a block is written as is the product of so many gates, up to rounding.
+    /// Returns true if the factors of a block equal the product of this number of gates, up to
+    /// rounding.
     fn agrees(&mut self, written: &[C], product: &[C], gates: usize) -> bool {
         let off = distance(written, product);
         let agrees = off <= self.form.tolerance * self.eps * gates as f64;

@@ -55,7 +55,7 @@ const LARGE_TILES_FROM: usize = 23;
 /// On so many qubits passes over tiles take longer than to factor dense blocks.
 const FACTORED_FROM: usize = 16;
 
-/// How a plan cuts circuits into tiles.
+/// Options of a plan: the cut of circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
@@ -65,14 +65,14 @@ pub struct Options {
     pub tile_qubits: usize,
     /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
-    /// What is known of the state. From |0…0> the first passes go over few tiles, those that are
-    /// not zero, and in the same way the last ones where inner products are all that is wanted and
-    /// psi ends as |0…0>; else that is as any state.
+    /// Hint about the state. From |0…0> the first passes visit only the few tiles that are not
+    /// zero, and likewise the last ones where only inner products are wanted and psi ends as |0…0>;
+    /// where this is not so, the state is treated as arbitrary.
     pub way: Way,
     /// States of so many bytes are written past the caches: each line would be read again before it
     /// is written, and would push out another.
     pub stream_from_bytes: usize,
-    /// Whether dense blocks on two qubits are written as factors, which takes fewer products.
+    /// True if dense blocks on two qubits are written as factors, which takes fewer products.
     pub factor_blocks: bool,
     /// [`Cut::tolerance`].
     pub tolerance: f64,
@@ -145,8 +145,9 @@ impl Options {
     /// tile.
     pub const WINDOW: usize = 128;
 
-    /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache
-    /// of 1 MiB, or fill it where a pass over the state costs more than that; from a given state.
+    /// Returns the fastest options for n qubits: tiles whose scratches and tables leave room in a
+    /// second cache of 1 MiB, or fill it where a pass over the state costs more than that; the
+    /// state is arbitrary.
     #[must_use]
     pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
@@ -178,7 +179,8 @@ pub struct Plan<E> {
     passes: Vec<Pass<E>>,
     operators: Vec<Operator<Complex<E>>>,
     workspaces: Workspaces<E>,
-    /// Whether inner products change what they look at, so that their order matters.
+    /// True if inner products change the states that they are taken of, so that their order
+    /// matters.
     looks_change: bool,
 }
 
@@ -352,7 +354,7 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// Where the plan is to run on |0…0>: writes the amplitudes that the first pass reads.
+    /// Writes the amplitudes that the first pass reads, if the plan is to run on |0…0>.
     fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
         if self.options.way == Way::FromZero {
             let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
@@ -361,8 +363,8 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// The same: writes what no pass has written, the amplitudes whose index has a bit outside of a
-    /// set.
+    /// Writes the amplitudes that no pass has written, those whose index has a bit outside of a
+    /// set, if the plan is to run on |0…0>.
     fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
         let dead = (amplitudes.len() - 1) & !live;
         if self.options.way != Way::FromZero || dead == 0 {
@@ -389,7 +391,8 @@ impl<E: Element> Plan<E> {
         self.run_reporting(amplitudes, threads, &mut |_| {});
     }
 
-    /// As [`Plan::run`], and tells `progress` how many passes are done after each.
+    /// Runs the plan as [`Plan::run`] does, and tells `progress` the number of passes done after
+    /// each.
     ///
     /// # Panics
     /// As [`Plan::run`].

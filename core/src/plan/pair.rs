@@ -13,7 +13,7 @@ use super::{Options, Pass, Plan, tile::Pool};
 use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, Way, simd};
 
 impl<E: Element> Plan<E> {
-    /// Whether tiles of states of n qubits fill registers.
+    /// Returns true if tiles of states of n qubits fill registers.
     pub(super) fn takes_pairs(n_qubits: usize, set: InstructionSet) -> bool {
         n_qubits >= simd::shape::<E>(set).0 + 2
     }

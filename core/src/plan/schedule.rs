@@ -15,7 +15,7 @@ use super::{
 };
 use crate::kernel::{Element, Inner, Operator, Way};
 
-/// How operators are cut into tiles.
+/// Parameters of the cut of operators into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
@@ -23,11 +23,11 @@ pub struct Cut {
     /// The lowest so many qubits are in every tile, as far as there is room for any operation
     /// beside them.
     pub low_qubits: usize,
-    /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that
-    /// follow on both: what is left of it has 9 angles and a phase, which takes fewer products
-    /// where a stage makes use of that.
+    /// True if a dense block on two qubits passes the one-qubit gates at its end on to blocks that
+    /// follow on both: the rest of it has 9 angles and a phase, which takes fewer products where a
+    /// stage makes use of that.
     pub factor_blocks: bool,
-    /// What is known of the state near |0…0>.
+    /// Hint about the state: |0…0> before or after the operators.
     pub way: Way,
     /// The most by which an entry of what a block is written as may differ from the product of the
     /// gates that it stands for: so many eps of the numbers for each of the gates. Where it would
@@ -160,7 +160,7 @@ impl Schedule {
         self.n_qubits
     }
 
-    /// How it was cut.
+    /// Returns the parameters of the cut.
     #[must_use]
     pub fn cut(&self) -> Cut {
         self.cut
@@ -194,7 +194,8 @@ impl Schedule {
         4.0 * self.lowered.deviation
     }
 
-    /// What some primitive operations, by their numbers, do to tiles on the given qubits.
+    /// Returns the layout of some primitive operations, by their numbers, on tiles with the given
+    /// qubits.
     #[must_use]
     pub fn layout(&self, qubits: usize, ops: &[usize]) -> Layout {
         Layout::new(self.n_qubits, qubits, self.ops(ops))

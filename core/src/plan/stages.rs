@@ -110,7 +110,7 @@ impl Item<'_> {
     }
 }
 
-/// What is in the way while a list of operations is walked.
+/// Operations that later ones may not pass, while a list of operations is scanned.
 #[derive(Default)]
 struct Walk {
     /// Qubits along which something that waits moves amplitudes.
@@ -121,11 +121,11 @@ struct Walk {
     /// dense blocks.
     mixed: usize,
     rotations: usize,
-    /// How many operations wait.
+    /// Number of operations that wait.
     waiting: usize,
-    /// How many may wait.
+    /// Largest number of operations that may wait.
     lookahead: usize,
-    /// Whether it is walked from its end.
+    /// True if the list is scanned from its end.
     backwards: bool,
 }
 
@@ -134,7 +134,7 @@ impl Walk {
         Walk { backwards: left.backwards, lookahead: left.lookahead, ..Walk::default() }
     }
 
-    /// Whether an operation can go before those that wait.
+    /// Returns true if an operation commutes with those that wait.
     fn free(&self, item: &Item<'_>) -> bool {
         let Item { op, moving, reading } = *item;
         // A dense block comes before any CX on its qubits.
@@ -171,8 +171,8 @@ impl Walk {
         self.waiting += 1;
     }
 
-    /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing
-    /// more is looked at.
+    /// Returns true if no later operation can run in this stage on these qubits, or the lookahead
+    /// is used up.
     fn is_over(&self, qubits: usize) -> bool {
         qubits & !self.moving == 0 || self.waiting >= self.lookahead
     }
@@ -189,7 +189,7 @@ struct Left<'a> {
     next: usize,
     /// and the qubits of all operations from each position on.
     qubits_from: Vec<usize>,
-    /// How many operations are plain.
+    /// Number of plain operations.
     plain: usize,
 }
 
@@ -267,7 +267,7 @@ impl<'a> Left<'a> {
     }
 }
 
-/// What the qubits of a stage are chosen among.
+/// Candidates for the qubits of a stage.
 #[derive(Clone, Copy)]
 struct Room {
     n_qubits: usize,
@@ -277,7 +277,7 @@ struct Room {
     low: usize,
     /// The qubits that may be 1.
     live: usize,
-    /// How many may be 1 afterwards.
+    /// Number of qubits that may be 1 afterwards.
     limit: usize,
 }
 

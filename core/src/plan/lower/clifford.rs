@@ -84,14 +84,14 @@ impl Clifford {
         }
     }
 
-    /// Whether it is on one qubit and does not leave each of X, Z and Y as it is up to a sign:
-    /// amplitudes move along it, and places that mean something else are not enough.
+    /// Returns true if it acts on one qubit and does not map each of X, Z and Y to itself up to a
+    /// sign: amplitudes move along the qubit, and a change of the frame is not enough.
     pub(super) fn turns(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
     }
 
-    /// How far it is from a Pauli gate: 0 if it is one, 1 if it leaves Z as it is up to a sign, 2
-    /// otherwise.
+    /// Returns the distance from a Pauli gate: 0 if it is one, 1 if it maps Z to itself up to a
+    /// sign, 2 otherwise.
     pub(super) fn distance(&self) -> u8 {
         match self {
             Clifford::One { images: [(1, _), (2, _), _], .. } => 0,
@@ -100,7 +100,7 @@ impl Clifford {
         }
     }
 
-    /// Whether it is on one qubit and not diagonal.
+    /// Returns true if it acts on one qubit and is not diagonal.
     pub(super) fn moves(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
     }

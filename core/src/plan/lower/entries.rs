@@ -26,7 +26,7 @@ use crate::{
     plan::BinaryAngle,
 };
 
-/// How far a gate goes back.
+/// Number of entries that a gate is moved back at most.
 const WINDOW: usize = 128;
 
 /// One of a list of operators and inner products.
@@ -48,9 +48,9 @@ pub(super) struct Entries {
     pub(super) angle: BinaryAngle,
     /// The sum of how far operators are from what they are taken for.
     pub(super) deviation: f64,
-    /// Which operators are Clifford gates.
+    /// True for each operator that is a Clifford gate.
     pub(super) clifford: Vec<bool>,
-    /// Where Clifford gates stand.
+    /// Positions of the Clifford gates.
     gates: Vec<usize>,
 }
 
@@ -228,13 +228,13 @@ impl Entry {
         Entry { kind, given: None, moving, reading }
     }
 
-    /// Whether it has a qubit in common with a gate.
+    /// Returns true if it has a qubit in common with a gate.
     fn meets(&self, gate: &Clifford) -> bool {
         let (moving, reading) = gate.qubits();
         (self.moving | self.reading) & (moving | reading) != 0
     }
 
-    /// Whether its qubits tell that a gate can go past it.
+    /// Returns true if its qubits show that it commutes with a gate.
     fn commutes(&self, gate: &Clifford) -> bool {
         if let (Kind::Clifford(Clifford::Cx { target, .. }), Clifford::Cx { target: same, .. }) =
             (&self.kind, gate)
@@ -246,7 +246,7 @@ impl Entry {
         moving & (self.moving | self.reading) == 0 && reading & self.moving == 0
     }
 
-    /// What it becomes when a gate goes from behind it to before it.
+    /// Conjugates it by a gate that moves from after it to before it.
     fn conjugate(&mut self, gate: &Clifford) {
         let kind = match self.kind {
             Kind::Rotation { pauli, angle, phase } => {

@@ -11,7 +11,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// What an entry is to others.
+/// Kind of an entry, as far as commutation with other entries needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Clifford(Clifford),
@@ -30,11 +30,12 @@ pub(super) enum Kind {
     Other,
 }
 
-/// How far an operator may be from what it is taken for, in eps of its numbers.
+/// Largest distance of an operator from the gate that it is recognized as, in eps of its numbers.
 const TOLERANCE: f64 = 4.0;
 
 impl Kind {
-    /// What an operator is, a Clifford gate only if it may be one, and how far it is from that.
+    /// Classifies an operator (as a Clifford gate only if `clifford` allows it), and returns its
+    /// distance from that gate.
     pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> (Kind, f64) {
         let other = (Kind::Other, 0.0);
         Kind::found(operator, clifford).unwrap_or(other)
@@ -92,7 +93,7 @@ pub(super) struct Turned {
     z: usize,
     pub(super) angle: f64,
     pub(super) phase: f64,
-    /// How far the operator is from it.
+    /// Distance of the operator from it.
     pub(super) deviation: f64,
 }
 

@@ -3,7 +3,7 @@
 pub(super) use crate::matrix::small::{C, M2, dagger, local, multiply2, multiply4};
 pub(in crate::plan) use crate::matrix::small::{M4, distance};
 
-/// Whether the columns of a `dim` x `dim` matrix are orthonormal.
+/// Returns true if the columns of a `dim` x `dim` matrix are orthonormal.
 pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
     (0..dim).all(|i| {
         (0..=i).all(|j| {
@@ -24,7 +24,7 @@ pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     })
 }
 
-/// The same matrix with its two qubits in the other order.
+/// Returns the matrix with its two qubits in the other order.
 pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
     let other = |i: usize| [0, 2, 1, 3][i];
     std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])

@@ -24,7 +24,7 @@ pub(super) struct Zyz {
     pub(super) before: BinaryAngle,
     pub(super) tan: f64,
     pub(super) after: BinaryAngle,
-    /// Whether X comes last.
+    /// True if an X comes last.
     pub(super) flip: bool,
 }
 

@@ -38,7 +38,7 @@ const FACTORED_COEFFICIENTS: usize = 6;
 
 /// A dense 4x4 block on tile bits.
 pub(super) struct Block<E> {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     pub(super) source: usize,
     bits: [usize; 2],
     /// The sets of its bits that are rows, and those that are lanes.
@@ -47,9 +47,9 @@ pub(super) struct Block<E> {
     /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
     pub(super) row_offsets: Vec<usize>,
     pub(super) lane_flips: Vec<usize>,
-    /// Whether it is a factored one.
+    /// True if it is a factored block.
     pub(super) factored: bool,
-    /// How far the product of its factors is from the matrix.
+    /// Distance of the product of its factors from the matrix.
     pub(super) deviation: f64,
     /// For each row, column and lane exchange, the real and the imaginary parts of the lanes'
     /// coefficients. Of a factored block: for each of its coefficients and each row, the lanes.

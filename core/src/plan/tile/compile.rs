@@ -47,9 +47,9 @@ pub(in crate::plan) struct TileStage<E> {
     /// The order in which tiles are worked through: those that use the same variants of tables
     /// follow each other. Empty for the order of their indices.
     pub(super) order: Vec<u32>,
-    /// What all amplitudes are multiplied by.
+    /// Factor of all amplitudes.
     pub(super) scale: Complex<f64>,
-    /// Where each logical place is read from; `None` where nothing has moved.
+    /// Place that each logical index is read from; `None` if nothing has moved.
     pub(super) exit: Option<Exit>,
     pub(super) signs: Signs,
     /// Products and sums per amplitude.
@@ -75,7 +75,7 @@ pub(super) struct Sweep<E> {
     /// For each set of row vectors, the row that it leads to and the lanes that it exchanges.
     pub(super) row_offsets: [usize; 8],
     pub(super) row_flips: [usize; 8],
-    /// Whether a row vector also exchanges lanes.
+    /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
     pub(super) turns: Vec<Turn>,
     /// For each turn and each sign of its logical bit, the tangents of the lanes.
@@ -87,7 +87,7 @@ pub(super) struct Sweep<E> {
 
 /// A rotation of a sweep.
 pub(super) struct Turn {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     pub(super) source: usize,
     /// The bits of its line in the tile.
     pub(super) inner: usize,
@@ -204,7 +204,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// How often the steps take turns with the pipeline.
+    /// Returns the number of times that the steps let the pipeline gather rows.
     pub(super) fn turns(&self) -> usize {
         let turns = |step: &Step<E>| match step {
             Step::Sweep(sweep) => sweep.table.len().div_ceil(TURN),
@@ -248,7 +248,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// How often the tile is read and written in its scratch.
+    /// Returns the number of times that the tile is read and written in its scratch.
     pub(in crate::plan) fn sweeps(&self) -> usize {
         self.steps.len()
     }

@@ -9,7 +9,7 @@ use crate::{
 pub(super) struct Exit {
     /// The place of the first lane of each logical row.
     pub(super) rows: Vec<u32>,
-    /// What each logical lane adds to it.
+    /// Vector that each logical lane adds to it.
     pub(super) lanes: Vec<usize>,
     /// (outer parity, flip, vector): added where the parity and the flip are not equal.
     pub(super) shifts: Vec<(usize, bool, usize)>,
@@ -46,7 +46,7 @@ impl Exit {
 pub(super) struct Signs {
     /// Of places and of tiles.
     places: Parity,
-    /// The same in terms of what is written: the parity of the logical index within the tile.
+    /// Signs in terms of the output: the parity of the logical index within the tile.
     pub(super) written: usize,
 }
 
@@ -58,13 +58,13 @@ impl Signs {
         Signs { places: layout.signs, written }
     }
 
-    /// Whether there are any.
+    /// Returns true if there are any signs.
     pub(super) fn any(&self) -> bool {
         self.places.inner | self.places.outer | self.written != 0
     }
 
-    /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it
-    /// is read from the place `shift`.
+    /// Returns true if the amplitude of logical index 0 is negated in the tile at index `outer`,
+    /// where it is read from the place `shift`.
     pub(super) fn negates(&self, outer: usize, shift: usize) -> bool {
         odd(self.places.outer & outer) ^ odd(self.places.inner & shift)
     }

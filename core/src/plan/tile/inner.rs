@@ -62,10 +62,10 @@ pub(super) struct Group {
 
 /// A string of a group.
 pub(super) struct Line {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     source: usize,
     pub(super) look: Look,
-    /// What is added to the number of a row within its set.
+    /// Offset of the number of a row within its set.
     pub(super) set: usize,
     /// The rows of a set: those of the first half have one sign, the others that of `second`.
     pub(super) order: [u8; 1 << MAX_VECTORS],
@@ -194,7 +194,7 @@ impl<E: Element> Products<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// Whether the stage has inner products.
+    /// Returns true if the stage has inner products.
     pub(super) fn looks(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Inner(_)))
     }

@@ -77,9 +77,9 @@ pub(super) unsafe fn last_step<S: Simd>(
     unsafe { factored(block, scratch, pipeline, leave) }
 }
 
-/// Where the rows of a factored block go.
+/// Destination of the rows of a factored block.
 trait Destination<S: Simd> {
-    /// Whether to ask for places before they are written.
+    /// True if places are prefetched before they are written.
     const FAR: bool;
 
     /// Asks for a row's place.
@@ -447,8 +447,8 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
 /// The most sets of rows at once.
 const MAX_SETS: usize = 2;
 
-/// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of
-/// them, as many as the registers hold besides.
+/// Returns the number of sets of rows that a dense block takes at once: each coefficient is loaded
+/// once for all of them, as many as the registers hold besides.
 const fn sets<S: Simd>() -> usize {
     if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }

@@ -102,8 +102,8 @@ pub(in crate::plan) fn stream_from_bytes() -> usize {
     STREAM_FROM_BYTES.max(last_cache_bytes() + 1)
 }
 
-/// Whether tiles of a state are written past the caches: it is as large as the options say, and no
-/// register straddles a cache line.
+/// Returns true if tiles of a state are written past the caches: the state is as large as the
+/// options say, and no register straddles a cache line.
 fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
     size_of_val(amplitudes) >= options.stream_from_bytes
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
@@ -234,7 +234,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// What all amplitudes of the tile at this index are multiplied with at the end.
+    /// Returns the factor of all amplitudes of the tile at this index at the end of the stage.
     #[inline(always)]
     fn factor_at(&self, outer: usize) -> Complex<E> {
         let angles = self.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1);
@@ -249,7 +249,7 @@ struct Tiles<'a, E> {
     state: Shared<E>,
     tiles: Range<usize>,
     workspace: &'a mut Workspace<E>,
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 

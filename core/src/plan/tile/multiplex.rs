@@ -40,7 +40,7 @@ pub(super) struct Multiplexed<E> {
     variants: Variants,
     /// For each variant the cosines and the sines of the lanes.
     coefficients: Buffer<E>,
-    /// Whether a variant is turned at all.
+    /// True for each variant that is rotated at all.
     turned: Vec<bool>,
     /// The largest angle that was taken for none.
     left_out: f64,
@@ -48,7 +48,7 @@ pub(super) struct Multiplexed<E> {
 
 /// One of the rotations.
 struct Turn {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     source: usize,
     /// Its sign as a sum of the parities of the variants.
     set: usize,
@@ -127,7 +127,7 @@ impl<E: Element> Multiplexed<E> {
         growth
     }
 
-    /// How far the rotations that are left out are from nothing.
+    /// Returns the distance of the rotations that are left out from the identity.
     pub(super) fn deviation(&self) -> f64 {
         self.left_out
     }

@@ -83,7 +83,7 @@ struct Pairs<'a, E> {
     workspaces: [&'a mut Workspace<E>; 2],
     /// The inner products of the whole plan, to which those of these tiles are added.
     sums: &'a mut [f64],
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 

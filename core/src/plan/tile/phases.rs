@@ -39,7 +39,7 @@ pub(super) struct Phases<E> {
     /// (tile bit, outer parity, angle)
     singles: Vec<(usize, usize, BinaryAngle)>,
     bits: usize,
-    /// Where each phase is: in a table, as a single one of this number, or constant in a tile.
+    /// Location of each phase: in a table, as a single one of this number, or constant in a tile.
     in_tables: Vec<Numbered>,
     in_singles: Vec<(usize, Numbered)>,
     in_constants: Vec<Numbered>,
@@ -55,10 +55,10 @@ struct Table {
     signs: Vec<usize>,
 }
 
-/// What one tile needs of a level: the variants that fit, and the product of the single-bit phases,
+/// Phases of one tile at a level: the variants that fit, and the product of the single-bit phases,
 /// `low[p mod 2^6] high[p / 2^6]`.
 pub(super) struct Product<E> {
-    /// Where the variants start.
+    /// Starts of the variants.
     pub(super) variants: Vec<usize>,
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
@@ -200,12 +200,12 @@ impl<E: Element> Phases<E> {
         self.tables.iter().flat_map(|t| t.signs.iter().copied())
     }
 
-    /// Whether single-bit phases make a product for each tile.
+    /// Returns true if single-bit phases make a product for each tile.
     pub(super) fn has_product(&self) -> bool {
         !self.singles.is_empty()
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true if there are no phases.
     pub(super) fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.tables.is_empty()
     }
@@ -272,7 +272,7 @@ fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
 /// compiler vectorizes the loops for the instruction set.
 struct Fill<'a, E> {
     phases: &'a [Numbered],
-    /// Whether the phases that no outer bit changes are in this table.
+    /// True if the phases that no outer bit changes are in this table.
     still: bool,
     signs: &'a [usize],
     /// Room for the angles of a variant and of each part.

@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct Shared {
     rows: usize,
     lanes: usize,
-    /// Whether the part of the products is the real one.
+    /// True if the part of the products is the real one.
     real: bool,
     strings: Vec<Signed>,
     variants: Variants,

@@ -82,7 +82,7 @@ struct Tangents<'a, E> {
     tiles: Range<usize>,
     workspaces: &'a mut [Workspace<E>],
     kicks: &'a [f64],
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct StateRows<'a, E> {
     to: *mut E,
     /// The first amplitude of each row.
     offsets: &'a [usize],
-    /// Whether to write past the caches.
+    /// True if rows are written past the caches.
     streams: bool,
 }
 
@@ -136,11 +136,11 @@ pub(super) struct Pipeline<'a, S: Simd> {
     parts: *mut S::Elem,
     /// The numbers of the tiles.
     tiles: Range<usize>,
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
     /// The tile that is being gathered, by its first amplitude.
     next: Option<(*const S::Elem, Scratch<S::Elem>)>,
-    /// How many rows of it are there.
+    /// Number of its rows that have been gathered.
     row: usize,
     rows_per_turn: usize,
 }
@@ -276,10 +276,10 @@ struct Scatter<'a, S: Simd> {
     picks: &'a Picks<S>,
     to: StateRows<'a, S::Elem>,
     scratch: Scratch<S::Elem>,
-    /// What is added to all places.
+    /// Vector that is added to all places.
     shift: usize,
     factors: [[S; 2]; 2],
-    /// Whether the factor is.
+    /// True if the factor is real.
     real: bool,
 }
 
@@ -329,7 +329,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
 /// The most lanes of any register.
 const MAX_LANES: usize = 16;
 
-/// How output registers are picked, the same for all tiles.
+/// Pattern by which lanes of output registers are picked, the same for all tiles.
 pub(super) struct Picks<S: Simd> {
     /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an
     /// order where number j is the sum of those of the bits of j. Empty if nothing has moved.

@@ -23,11 +23,11 @@ type Parity = (usize, usize);
 /// variants.
 #[derive(Clone)]
 pub(super) struct Variants {
-    /// What may be added.
+    /// Vector of rows that may be added.
     vector: usize,
     parities: SmallVec<[Parity; MAX_PARITIES]>,
     rows: Vec<u32>,
-    /// Where the rows of each variant end.
+    /// Ends of the rows of each variant.
     ends: Vec<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Variants {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of variants.
     pub(super) fn count(&self) -> usize {
         1 << self.parities.len()
     }
@@ -80,7 +80,7 @@ impl Variants {
         &self.rows[start..self.ends[variant]]
     }
 
-    /// What is added (by exclusive or) to the variants in the tile at another index.
+    /// Returns the exclusive-or mask of the variants in the tile at another index.
     #[inline(always)]
     pub(super) fn shift(&self, outer: usize) -> usize {
         self.value(outer, |p| p.1)
