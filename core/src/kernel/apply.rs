@@ -65,7 +65,8 @@ pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, par
     plain(task, part);
 }
 
-/// As [`run`], of a ring on its own numbers; this crate's loops where it has compiled them.
+/// Runs the loops as [`run`] does, for a ring on its own numbers; takes this crate's loops where it
+/// has compiled them.
 #[inline(always)]
 pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
@@ -81,7 +82,7 @@ pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
 type Wide<R> = unsafe fn(&Task<'_, R, R>, Range<usize>);
 type Plain<R> = fn(&Task<'_, R, R>, Range<usize>);
 
-/// Whether the processor has what [`wide`] is compiled for.
+/// Returns true if the processor has the instructions that [`wide`] is compiled for.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn is_wide() -> bool {

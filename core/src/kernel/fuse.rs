@@ -41,8 +41,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// The same product of operators, where those on one qubit that no other operator on it parts are
-/// one. O(operators).
+/// Fuses the operators on one qubit that no other operator on it separates; the product stays the
+/// same. O(operators).
 ///
 /// # Errors
 /// None that operators which exist could have.

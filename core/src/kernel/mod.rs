@@ -72,7 +72,7 @@ pub struct Operator<R> {
     n_qubits: usize,
 }
 
-/// What an operator does to the amplitudes `base + offset`, where `base` runs over the indices with
+/// Action of an operator on the amplitudes `base + offset`, where `base` runs over the indices with
 /// the fixed bits at their values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape<R> {
@@ -103,16 +103,16 @@ pub enum Shape<R> {
         x: usize,
         /// The bits that give signs.
         z: usize,
-        /// What stays where it is.
+        /// Factor of the amplitude that stays in place.
         stay: R,
-        /// What goes to the other offset.
+        /// Factor of the amplitude that goes to the other offset.
         go: R,
     },
     /// A dense 2^k x 2^k matrix over the 2^k offsets.
     Dense {
         /// The matrix, row by row.
         matrix: Vec<R>,
-        /// Where row and column j stand.
+        /// Offsets of row and column j.
         offsets: Vec<usize>,
     },
 }

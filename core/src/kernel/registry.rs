@@ -27,7 +27,7 @@ const REPORT_EVERY: usize = 1 << 26;
 pub struct ExecuteError {
     /// The name of the executor.
     pub executor: String,
-    /// What went wrong.
+    /// Reason of the failure.
     pub reason: String,
     /// Nothing has been changed: another executor may take the work.
     pub untouched: bool,
@@ -60,8 +60,8 @@ impl ExecuteError {
     }
 }
 
-/// What is known of a state before and behind some operators: near |0…0> most of it is zero, and
-/// needs no work.
+/// Hint about a state before and after some operators: near |0…0> most of it is zero, and needs no
+/// work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Nothing: from the amplitudes as they are to others that are wanted.
@@ -86,8 +86,8 @@ pub trait Executor<R: Ring>: Send + Sync {
         let _ = operators;
         None
     }
-    /// Whether no other executor may take what it declines or has no room for: it was asked for by
-    /// name.
+    /// Returns true if no other executor may take the operators that it declines or has no room
+    /// for: it was asked for by name.
     fn is_required(&self) -> bool {
         false
     }
@@ -111,8 +111,8 @@ pub trait Executor<R: Ring>: Send + Sync {
         0.0
     }
 
-    /// Whether so many operators take it less time on n qubits if it is told that they are in
-    /// |0…0>.
+    /// Returns true if this number of operators takes it less time on n qubits when it is told that
+    /// the state is |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);
         false
@@ -131,14 +131,14 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
-    /// How it takes two states of n qubits through the same operators, if it has a better way than
-    /// one after the other.
+    /// Returns its executor for two states of n qubits that go through the same operators, if it
+    /// has one that is better than one state after the other.
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
         let _ = n_qubits;
         None
     }
 
-    /// How it keeps states where it computes, if that is elsewhere than in the host's memory.
+    /// Returns its store of device states, if it computes elsewhere than in the host's memory.
     fn residents(&self) -> Option<&dyn Residents<R>> {
         None
     }

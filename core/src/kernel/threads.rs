@@ -12,12 +12,12 @@ pub const SERIAL_BELOW: usize = 1 << 13;
 /// them still fit the last cache.
 pub const SHARED_BELOW: usize = 1 << 17;
 
-/// How many pieces each thread gets, so that a slow one does not hold up the rest.
+/// Number of pieces that each thread gets, so that a slow one does not hold up the rest.
 #[cfg(feature = "parallel")]
 const PIECES_PER_THREAD: usize = 4;
 
-/// Where work runs, and what ends it early: a thread pool or none, and a [`CancellationToken`]. It
-/// is handed to whatever computes; there is no global one.
+/// Execution resources of a computation: a thread pool or none, and a [`CancellationToken`]. It is
+/// handed to whatever computes; there is no global one.
 ///
 /// ```
 /// use ketgrad_core::kernel::Threads;
@@ -48,7 +48,7 @@ enum Pool {
 pub struct ThreadError {
     /// The number asked for.
     pub given: usize,
-    /// What the system says.
+    /// Message of the system.
     pub reason: String,
 }
 
@@ -93,16 +93,16 @@ impl Threads {
         Threads { pool: Some(Pool::Current), token: CancellationToken::never() }
     }
 
-    /// The same with another token. It is looked at before each gate, or each pass over a state
-    /// where gates are taken together, and in no pass: on n qubits one takes about 2^n ns. A device
-    /// is handed all gates at once.
+    /// Replaces the token. It is checked before each gate, or each pass over a state where gates
+    /// are taken together, and not within a pass: on n qubits a pass takes about 2^n ns. A device
+    /// is given all gates at once.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Threads {
         self.token = token;
         self
     }
 
-    /// The same with another token unless they have one.
+    /// Sets the token unless the threads have one.
     pub(crate) fn or_cancelled_by(self, token: &CancellationToken) -> Threads {
         if self.token.is_never() { self.with_cancellation(token.clone()) } else { self }
     }

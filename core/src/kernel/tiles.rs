@@ -128,7 +128,7 @@ fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
 
 /// An operator on tiles.
 enum Part<'a, R> {
-    /// The same on each.
+    /// Operator that is the same on each tile.
     Same(Operator<R>),
     /// One that depends on the qubits outside.
     Across(&'a Operator<R>),

@@ -95,7 +95,7 @@ impl InstructionSet {
             .unwrap_or(InstructionSet::Portable)
     }
 
-    /// Whether this processor has it.
+    /// Returns true if this processor has it.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
@@ -135,7 +135,7 @@ impl fmt::Display for InstructionSet {
 
 /// Work that can be done with any register type for numbers of type `E`.
 pub trait Task<E> {
-    /// What it gives.
+    /// Result of the work.
     type Output;
     /// Does the work.
     ///
@@ -194,7 +194,7 @@ element!(f64, F64x8, F64x4, F64x4);
 
 /// A register of `LANES` numbers.
 pub trait Simd: Copy + Send + Sync + 'static {
-    /// What a lane holds.
+    /// Type of a lane.
     type Elem: Element;
     /// Says for each lane which lane to take.
     type Index: Copy;
@@ -206,7 +206,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     const LANE_BITS: usize;
     /// The number of lanes.
     const LANES: usize = 1 << Self::LANE_BITS;
-    /// How many row qubits of a tile fit in the registers at a time: 2 x 2^k of them.
+    /// Number k of row qubits of a tile that fit in the registers at a time: 2 x 2^k of them.
     const ROW_QUBITS: usize;
 
     /// Runs a task in a function compiled for this register type.
@@ -236,7 +236,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn prefetch(from: *const Self::Elem);
     /// Asks for a cache line that will be needed soon, in the second cache; any address will do.
     fn prefetch_soon(from: *const Self::Elem);
-    /// The same number in every lane.
+    /// Returns a register with this number in every lane.
     ///
     /// # Safety
     /// Called within `vectorize`.

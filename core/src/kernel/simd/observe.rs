@@ -58,16 +58,16 @@ struct Lines {
 /// Strings that share x.
 struct Line {
     x: usize,
-    /// Whether the weights are imaginary.
+    /// True if the weights are imaginary.
     imaginary: bool,
     low: Low,
 }
 
-/// How the sign depends on the bits within a block.
+/// Dependence of the sign on the bits within a block.
 enum Low {
     /// Not at all: (z of the block, weight) of each string.
     Constant(Vec<(usize, f64)>),
-    /// As in the table that begins here, times the sign of z of the block.
+    /// Signs of the table that begins here, times the sign of z of the block.
     Table { z: usize, start: usize },
 }
 

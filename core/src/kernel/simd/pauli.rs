@@ -57,7 +57,7 @@ pub(super) const MOST_LANES: usize = 16;
 pub(crate) struct Product {
     /// The bits that are flipped.
     pub(crate) x: usize,
-    /// Whether the imaginary part is meant.
+    /// True if the imaginary part is needed; else it is the real one.
     pub(crate) imaginary: bool,
     /// The z mask of each string, and what it is multiplied by.
     pub(crate) strings: Vec<(usize, f64)>,
@@ -131,7 +131,7 @@ impl Family<'_> {
         self.basis.iter().fold(0, |mask, &b| mask | highest(b))
     }
 
-    /// What is left of x when the basis is taken out.
+    /// Returns x reduced by the basis.
     fn rest(&self, x: usize) -> usize {
         self.basis.iter().fold(x, |x, &b| if x & highest(b) == 0 { x } else { x ^ b })
     }

@@ -123,11 +123,11 @@ struct Apply<'a, E> {
     threads: &'a Threads,
 }
 
-/// Where an operator acts, in terms of registers.
+/// Registers that an operator acts on.
 struct Place<'a, E> {
     vector: Shared<E>,
     runs: Runs,
-    /// What is asked for meanwhile, if anything.
+    /// Registers that are prefetched meanwhile, if any.
     ahead: Option<Ahead>,
     operator: &'a Operator<Complex<E>>,
     /// Bits that all offsets have in common.
@@ -332,7 +332,7 @@ impl<E: Element> Place<'_, E> {
         self.entry(row | (lane & self.low), column | ((lane ^ flip) & self.low))
     }
 
-    /// Whether real products are enough.
+    /// Returns true if real products are enough.
     fn is_real(&self) -> bool {
         let real = |z: &Complex<E>| z.im == E::zero();
         match self.operator.shape() {

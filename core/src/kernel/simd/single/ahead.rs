@@ -26,7 +26,7 @@ const SOON_BELOW_BYTES: usize = 32 << 20;
 /// Rows that are together so many registers apart, or more, are streams of their own.
 const FAR: usize = 1 << 10;
 
-/// How far ahead is asked for, and in which cache.
+/// Distance of the prefetch, and the cache that it fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     /// log2 of the registers: 8 KiB in the first cache, 16 KiB in the second.
@@ -53,9 +53,9 @@ impl Reach {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     reach: Reach,
-    /// As many as there are runs.
+    /// Runs that are prefetched, one for each run of the loop.
     soon: Runs,
-    /// So many runs ahead.
+    /// Number of runs between a run and the one that is prefetched with it.
     skip: usize,
     /// log2 of the registers in a row that are asked for with each of a run; `None` for one in each
     /// row.
@@ -90,8 +90,8 @@ impl Ahead {
         Some(Ahead { reach, soon, skip, in_order: Some(more) })
     }
 
-    /// What belongs to each run of a part. Beyond the end it names registers that are not there,
-    /// which are asked for and not used.
+    /// Returns the registers to prefetch with each run of a part. Beyond the end these are
+    /// registers that do not exist, which are prefetched and not used.
     #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         self.soon.starts(part.start + self.skip..part.end + self.skip)

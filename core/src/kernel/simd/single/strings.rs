@@ -35,9 +35,9 @@ struct Strings<'a, E> {
     flip: usize,
     /// The bits of registers that give signs.
     signs: usize,
-    /// What stays, by the sign of the register.
+    /// Coefficients of the register itself, by its sign.
     stay: [Coefficient<E>; 2],
-    /// What comes, by the sign of the register that it comes from; `None` for a diagonal.
+    /// Coefficients of the joined register, by the sign of that register; `None` for a diagonal.
     go: Option<[Coefficient<E>; 2]>,
 }
 
