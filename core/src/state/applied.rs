@@ -78,7 +78,7 @@ impl<R: Ring> Loop for AddTimes<'_, R> {
     }
 }
 
-/// What amplitudes may be: multiples by real numbers and by imaginary ones are added.
+/// Amplitude type: multiples by real numbers and by imaginary ones are added.
 pub(crate) trait Amplitude: Scalar {
     /// `self += c w`.
     fn add_multiple(&mut self, w: &Self, c: &Self::Real);
@@ -129,7 +129,7 @@ impl Applied {
         Applied { passes }
     }
 
-    /// Whether all factors are real, so that real amplitudes stay real.
+    /// Returns true if all factors are real, so that real amplitudes stay real.
     pub(crate) fn is_real(&self) -> bool {
         self.passes.values().all(|[_, imaginary]| imaginary.is_empty())
     }

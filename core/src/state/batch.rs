@@ -72,7 +72,7 @@ impl<R: Ring> StateBatch<R> {
         self.blocks.iter().map(|(b, _)| 1usize << b).sum()
     }
 
-    /// Whether there is no state.
+    /// Returns true if there is no state.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()

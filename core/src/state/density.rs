@@ -208,8 +208,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(out)
     }
 
-    /// How often each basis state occurs in so many shots, ascending: the shots of a pure state
-    /// with the same probabilities.
+    /// Samples basis states and counts each, in ascending order: the shots of a pure state with the
+    /// same probabilities.
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite.

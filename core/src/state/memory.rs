@@ -44,7 +44,7 @@ pub(super) struct Amplitudes<R> {
     /// The numbers, after `skip` others.
     room: Vec<R>,
     skip: usize,
-    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    /// True if they are 1, 0, 0, …, and cannot have been changed.
     new: bool,
 }
 
@@ -99,7 +99,7 @@ impl<R: Ring> Amplitudes<R> {
 }
 
 impl<R> Amplitudes<R> {
-    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    /// Returns true if they are 1, 0, 0, …, and cannot have been changed.
     pub(super) fn are_new(&self) -> bool {
         self.new
     }

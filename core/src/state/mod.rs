@@ -42,8 +42,8 @@ use crate::{
     scalar::{Conj, Real, Ring, Scalar},
 };
 
-/// How far the norm of given amplitudes may be off 1: single precision files of 2^24 entries stay
-/// within it.
+/// Largest distance of the norm of given amplitudes from 1: single precision files of 2^24 entries
+/// stay within it.
 pub const NORM_TOLERANCE: f64 = 1e-4;
 
 /// Why a state could not be made or used.
@@ -113,10 +113,10 @@ pub enum StateError {
         /// The time.
         given: String,
     },
-    /// So many shots that their outcomes do not fit in memory.
+    /// Number of shots whose outcomes do not fit in memory.
     #[error("the outcomes of {shots} shots do not fit in memory: count them, or draw fewer")]
     Shots {
-        /// How many.
+        /// Number of shots.
         shots: usize,
     },
     /// A probability that is NaN or infinite.
@@ -210,7 +210,7 @@ impl<R: Ring> StateVector<R> {
         self.n_qubits
     }
 
-    /// Whether it is |0…0> and has never been lent to be changed.
+    /// Returns true if it is |0…0> and has never been lent to be changed.
     pub(crate) fn is_new(&self) -> bool {
         self.amplitudes.are_new()
     }

@@ -102,7 +102,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
 
-    /// How often each basis state occurs in so many shots, ascending; those that do not are left
+    /// Samples basis states and counts each, in ascending order; those that do not occur are left
     /// out. The shots are those of [`StateVector::sample`]. O(2^n + shots), and no memory for each
     /// shot.
     ///
@@ -117,8 +117,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// As [`StateVector::sample_counts`], and tells `progress` (done, all) shots every now and
-    /// then.
+    /// Samples as [`StateVector::sample_counts`] does, and tells `progress` (done, all) shots every
+    /// now and then.
     ///
     /// # Errors
     /// As [`StateVector::sample_counts`].
@@ -193,9 +193,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 }
 
-/// How often each basis state occurs in so many shots, where somebody else finds the states of
-/// uniform numbers that ascend. The shots are those of [`StateVector::sample`]; `progress` is told
-/// (done, all) of them.
+/// Counts the basis states that `find` returns for ascending uniform numbers. The shots are those
+/// of [`StateVector::sample`]; `progress` is told (done, all) of them.
 pub(crate) fn counts_by<E>(
     shots: usize,
     seed: u64,
@@ -217,7 +216,7 @@ pub(crate) fn counts_by<E>(
     Ok(counts)
 }
 
-/// What `make` makes of the uniform numbers of some shots; they begin with a stream.
+/// Maps the uniform numbers of some shots by `make`; the shots begin with a stream.
 fn drawn<D: Clone + Default + Send>(
     seed: u64,
     shots: Range<usize>,
