@@ -48,7 +48,7 @@ fn reduce(t: u128, p: u64) -> u64 {
     ((t >> 64) as u64).wrapping_sub(cancel).wrapping_add(p)
 }
 
-/// The same number below 2p, of one below 4p.
+/// Reduces a number below 4p to one below 2p, modulo p.
 #[inline(always)]
 fn below_2p(x: u64, p: u64) -> u64 {
     x.min(x.wrapping_sub(2 * p))

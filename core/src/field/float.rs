@@ -88,7 +88,7 @@ impl FloatResidue {
         below as u64
     }
 
-    /// The same integer in the field of another.
+    /// Moves the integer into the field of another.
     fn lift(self, other: &FloatResidue) -> FloatResidue {
         FloatField { p: other.p, inverse: other.inverse }.of(self.value)
     }

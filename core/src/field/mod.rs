@@ -53,9 +53,9 @@ use crate::{kernel::Acts, scalar::Ring};
 
 /// The numbers of a prime field: how they are made.
 pub trait Modular: Ring + Copy + PartialEq {
-    /// Which field.
+    /// Field of the numbers.
     type Field: Copy + Debug + Send + Sync + 'static;
-    /// What it is called in errors.
+    /// Name in errors.
     const NAME: &'static str;
     /// The prime.
     fn characteristic(field: &Self::Field) -> u64;
@@ -102,7 +102,7 @@ pub trait Modular: Ring + Copy + PartialEq {
 pub(crate) trait Vectors: Modular + Acts<Self::Bare> {
     /// A residue without its prime.
     type Bare: Copy + Send + Sync;
-    /// The same number with this prime, if it has met none yet.
+    /// Returns the number with this prime, if it has met none yet.
     fn lifted(field: &Self::Field, x: Self) -> Self;
     /// A residue of this field without its prime.
     fn bare(field: &Self::Field, x: Self) -> Self::Bare;

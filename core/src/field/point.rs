@@ -84,7 +84,7 @@ impl<R: Modular> Point<R> {
         out.unwrap_or_else(|| R::element(&self.field, 1))
     }
 
-    /// What `e^{i angle}` stands for, or its inverse.
+    /// Returns the image of `e^{i angle}`, or its inverse.
     fn image(&self, angle: &Angle, inverted: bool) -> Result<R, BindError> {
         let refuse = || Point::<R>::refuse(angle);
         if angle.radian_part() != 0.0 {

@@ -29,7 +29,7 @@ impl PrimeField {
         self.p
     }
 
-    /// The same number with this prime, if it has met none yet.
+    /// Returns the number with this prime, if it has met none yet.
     #[must_use]
     pub fn lifted(&self, x: Residue) -> Residue {
         if x.modulus == 0 { x.lift(self.p) } else { x }
@@ -114,13 +114,13 @@ impl Residue {
         self.modulus
     }
 
-    /// Whether it is 1, of a number with a prime.
+    /// Returns true if it is 1, for a number with a prime.
     #[inline(always)]
     pub(super) fn is_montgomery_one(self) -> bool {
         self.value == montgomery_one(self.modulus)
     }
 
-    /// The same integer in the field of a prime.
+    /// Moves the integer into the field of a prime.
     fn lift(self, p: u64) -> Residue {
         // What matrices mostly hold needs no division.
         if self.value <= 1 {
@@ -274,8 +274,8 @@ fn power_mod(base: u64, mut e: u64, n: u64) -> u64 {
     out
 }
 
-/// Whether a number is prime. Miller and Rabin's test with the first twelve primes as bases decides
-/// it for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
+/// Returns true if a number is prime. Miller and Rabin's test with the first twelve primes as bases
+/// decides it for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
 #[must_use]
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
