@@ -14,7 +14,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// So many bits, all 0.
+    /// Returns n bits, all 0.
     #[must_use]
     pub fn zero(n: usize) -> Bits {
         Bits { words: SmallVec::new(), n }

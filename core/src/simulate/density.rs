@@ -66,7 +66,8 @@ impl Simulator {
         self.average(&bound)
     }
 
-    /// As [`Simulator::run_density`], of a circuit that is bound and may start from another state.
+    /// Averages over the outcomes as [`Simulator::run_density`] does, of a circuit that is bound
+    /// and may start from another state.
     ///
     /// # Errors
     /// [`SimulateError`].

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::scalar::{Real, Scalar};
 
-/// What happens in loops with a smaller probability is left out.
+/// Smallest probability of a branch in a loop: less likely ones are left out.
 pub(super) const LEAST_LIKELY: f64 = 1e-17;
 
 /// Outcomes with a smaller probability do not occur: rounding leaves 1e-16 of nothing.
@@ -142,7 +142,7 @@ pub(super) struct Finals {
     bits: Vec<u32>,
     /// The distinct qubits that they read, in order.
     pub(super) qubits: Vec<usize>,
-    /// Where the qubit of each bit stands among them.
+    /// Position of the qubit of each bit among them.
     places: Vec<usize>,
 }
 

@@ -24,7 +24,8 @@ use crate::{
 /// The most vectors of a run.
 const MOST_VECTORS: usize = 200;
 
-/// Where a level counts as found: `|H v - E v|` over the sum of the moduli of the coefficients.
+/// Largest residual of a level that counts as found: `|H v - E v|` over the sum of the moduli of
+/// the coefficients.
 const TOLERANCE: f64 = 1e-11;
 
 /// The most products of H and a state for a level.

@@ -36,7 +36,7 @@ use crate::{
     state::{StateError, StateVector, derived_seed, draw},
 };
 
-/// Which terms of an observable are measured together.
+/// Grouping of the terms of an observable that are measured together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -61,22 +61,22 @@ impl Grouping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shots {
-    /// How many, of all groups together.
+    /// Number of shots, of all groups together.
     pub count: usize,
-    /// What they are drawn by.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// What is measured together.
+    /// Grouping of the terms.
     pub grouping: Grouping,
 }
 
 impl Shots {
-    /// So many, of terms that commute qubit by qubit.
+    /// Returns this number of shots, with terms that commute qubit by qubit measured together.
     #[must_use]
     pub fn new(count: usize, seed: u64) -> Shots {
         Shots { count, seed, grouping: Grouping::default() }
     }
 
-    /// As many others, for part `k` of some work.
+    /// Returns the same number of other shots, for part `k` of some work.
     #[must_use]
     pub fn part(self, k: u64) -> Shots {
         Shots { seed: derived_seed(self.seed, k), ..self }
@@ -191,7 +191,7 @@ impl Simulator {
         Ok(state)
     }
 
-    /// How often each outcome occurs in the basis of a group.
+    /// Samples the outcomes in the basis of a group, and counts each.
     fn outcomes<T: Real>(
         &self,
         measured: &Measured,
@@ -213,7 +213,7 @@ impl Simulator {
 /// The part of the work of a group that reads outcomes; others count from 0.
 const READINGS: u64 = 1 << 62;
 
-/// Which qubits are read wrongly how often.
+/// Readout errors of the qubits.
 struct ReadoutErrors(Vec<ReadoutError>);
 
 /// A reading of some qubits together.
@@ -228,7 +228,8 @@ impl ReadoutError {
         self.qubits.iter().fold(0, |mask, qubit| mask | 1 << qubit)
     }
 
-    /// What an outcome of all qubits becomes with a number that was drawn.
+    /// Returns the outcome that is read in place of an outcome of all qubits, by a number that was
+    /// drawn.
     fn read(&self, outcome: usize, drawn: f64) -> usize {
         let own = self.qubits.iter().enumerate();
         let own = own.fold(0, |own, (k, qubit)| own | (outcome >> qubit & 1) << k);
@@ -278,7 +279,7 @@ impl ReadoutErrors {
         Ok(ReadoutErrors(errors))
     }
 
-    /// How often each outcome is read on some qubits. O(shots x readings).
+    /// Counts the outcomes that are read on some qubits. O(shots x readings).
     fn read(&self, counts: Vec<(usize, u64)>, qubits: usize, seed: u64) -> Vec<(usize, u64)> {
         // The reading of a qubit may depend on others that are read with it.
         let (mut errors, mut read) = (Vec::new(), qubits);

@@ -158,7 +158,7 @@ pub enum SimulateError {
     /// A loop of the circuit without an end.
     #[error("a loop of the circuit never ends: {why}")]
     NeverEnds {
-        /// How that is known.
+        /// Reason that it never ends.
         why: &'static str,
     },
     /// More levels than the space has dimensions.
@@ -184,7 +184,7 @@ pub enum SimulateError {
     NotConverged {
         /// Products of the Hamiltonian and a state.
         products: usize,
-        /// How far the best state is from one.
+        /// Residual of the best state.
         residual: f64,
     },
     /// Fewer shots than an observable takes.
@@ -233,7 +233,7 @@ fn bound_from_zero<R: Ring>(
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Simulator {
-    /// Who may run which ring.
+    /// Executors, by ring.
     pub executors: Executors,
     /// The thread pool.
     pub threads: Threads,
@@ -258,33 +258,33 @@ impl Simulator {
         Simulator::default()
     }
 
-    /// The same with other [`executors`](Simulator::executors).
+    /// Replaces the [`executors`](Simulator::executors).
     #[must_use]
     pub fn with_executors(self, executors: Executors) -> Simulator {
         Simulator { executors, ..self }
     }
 
-    /// The same on other [`threads`](Simulator::threads), with their token, or if they have none,
-    /// with the one so far.
+    /// Replaces the [`threads`](Simulator::threads), with their token, or if they have none, with
+    /// the present one.
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Simulator {
         Simulator { threads: threads.or_cancelled_by(self.threads.cancellation()), ..self }
     }
 
-    /// The same with a [`memory_limit`](Simulator::memory_limit).
+    /// Sets the [`memory_limit`](Simulator::memory_limit).
     #[must_use]
     pub fn with_memory_limit(self, bytes: impl Into<Option<u64>>) -> Simulator {
         Simulator { memory_limit: bytes.into(), ..self }
     }
 
-    /// The same with another [`max_rounds`](Simulator::max_rounds).
+    /// Replaces [`max_rounds`](Simulator::max_rounds).
     #[must_use]
     pub fn with_max_rounds(self, max_rounds: u64) -> Simulator {
         Simulator { max_rounds, ..self }
     }
 
-    /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it
-    /// is looked at; loops over shots, trajectories, points and products look at it, too.
+    /// Sets a token that ends the work early: [`Threads::with_cancellation`] says where it is
+    /// checked; loops over shots, trajectories, points and products check it, too.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Simulator {
         Simulator { threads: self.threads.with_cancellation(token), ..self }
@@ -418,8 +418,9 @@ impl Simulator {
         Ok(state)
     }
 
-    /// As [`Simulator::run`], in the memory of a state that is no longer needed: what it holds is
-    /// not even cleared where a plan writes first. A state of another size is replaced.
+    /// Runs a circuit as [`Simulator::run`] does, in the memory of a state that is no longer
+    /// needed, which is not even cleared where a plan writes first. A state of another size is
+    /// replaced.
     ///
     /// # Errors
     /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after
@@ -646,8 +647,8 @@ impl Simulator {
         self.named(circuit, &|index| crate::basis::bitstring(index, circuit.n_qubits()), counts)
     }
 
-    /// As [`Simulator::counts_of`], for the circuit on the qubits that are used: without
-    /// measurements all qubits of the whole are named.
+    /// Counts outcomes as [`Simulator::counts_of`] does, for the circuit on the qubits that are
+    /// used: without measurements all qubits of the whole are named.
     ///
     /// # Errors
     /// As [`Simulator::counts_of`].

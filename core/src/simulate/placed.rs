@@ -20,7 +20,7 @@ use crate::{
 pub enum Placed<T: Real> {
     /// In the host's memory.
     Here(StateVector<Complex<T>>),
-    /// Where an executor keeps it.
+    /// State that an executor keeps, on its device.
     There(Box<dyn Resident<Complex<T>>>),
 }
 
@@ -56,8 +56,8 @@ impl<T: Real> Placed<T> {
         })
     }
 
-    /// How often each basis state occurs in so many shots; see [`StateVector::sample_counts`]. The
-    /// shots are the same wherever the state is, up to rounding of the probabilities.
+    /// Samples basis states and counts each; see [`StateVector::sample_counts`]. The shots are the
+    /// same wherever the state is, up to rounding of the probabilities.
     ///
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite, or an executor
@@ -71,7 +71,8 @@ impl<T: Real> Placed<T> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// As [`Placed::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    /// Samples as [`Placed::sample_counts`] does, and tells `progress` (done, all) shots every now
+    /// and then.
     ///
     /// # Errors
     /// As [`Placed::sample_counts`].

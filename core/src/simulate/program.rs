@@ -24,7 +24,7 @@ use crate::{
     state::{StateError, StateVector},
 };
 
-/// What happens next, under an optional condition on classical bits.
+/// Action, under an optional condition on classical bits.
 #[derive(Clone, Debug)]
 pub(super) struct Step<R> {
     pub(super) action: Action<R>,
@@ -32,7 +32,7 @@ pub(super) struct Step<R> {
 }
 
 impl<R> Step<R> {
-    /// Whether it gives a bit a value, whatever happens.
+    /// Returns true if it gives a bit a value, unconditionally.
     fn is_constant(&self) -> bool {
         matches!(self, Step { action: Action::Assign { .. }, condition: None })
     }
@@ -65,7 +65,7 @@ pub(super) struct BoundChannel<R> {
     /// [`Channel::kept`].
     pub(super) kept: Vec<(usize, R)>,
     pub(super) qubits: SmallVec<[usize; 4]>,
-    /// Whether the weights are probabilities that no state changes.
+    /// True if the weights are probabilities that do not depend on the state.
     pub(super) mixture: bool,
 }
 
@@ -111,7 +111,7 @@ impl<R: Ring> Misread<R> {
         self.weights_of(self.outcome(bits))
     }
 
-    /// The same for the bits of an outcome.
+    /// Returns the probabilities for the bits of an outcome, in the same order.
     pub(super) fn weights_of(&self, outcome: usize) -> &[R] {
         self.rows.get(outcome).map_or(&[], |row| row)
     }
@@ -120,7 +120,7 @@ impl<R: Ring> Misread<R> {
         self.bits.iter().enumerate().fold(0, |all, (k, &bit)| all | usize::from(bits.get(bit)) << k)
     }
 
-    /// What an outcome becomes that is read with the weight of this number.
+    /// Returns the outcome that is read in place of an outcome, for the weight of this number.
     pub(super) fn read_as(outcome: usize, weight: usize) -> usize {
         match weight {
             0 => outcome,
@@ -272,7 +272,7 @@ impl<R: Ring> BoundCircuit<R> {
         Ok(())
     }
 
-    /// The same circuit, whose trajectories start from this state instead of |0…0>.
+    /// Replaces |0…0> by this state as the start of the circuit's trajectories.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if it has another number of qubits.
@@ -297,7 +297,7 @@ impl<R: Ring> BoundCircuit<R> {
         self.steps.iter().any(|step| matches!(step.action, Action::While { .. }))
     }
 
-    /// Whether nothing random or conditional happens before the final measurements.
+    /// Returns true if nothing random or conditional happens before the final measurements.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.operators().is_some()
@@ -322,7 +322,8 @@ impl<R: Ring> BoundCircuit<R> {
     }
 }
 
-/// Which qubit each classical bit of a static circuit is read from: the last measurement into it.
+/// Returns the qubit that each classical bit of a static circuit is read from: that of the last
+/// measurement into it.
 ///
 /// # Errors
 /// [`SimulateError::Dynamic`] if something is random or conditional before that.
@@ -369,8 +370,8 @@ pub fn has_final_misreads(circuit: &Circuit) -> bool {
     })
 }
 
-/// Whether nothing but gates, channels and constants for bits, none of them under a condition,
-/// comes before the final measurements.
+/// Returns true if only gates, channels and constants for bits, none of them under a condition,
+/// come before the final measurements.
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {

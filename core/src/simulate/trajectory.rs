@@ -139,7 +139,7 @@ impl History {
     }
 }
 
-/// Where a branch stops.
+/// Reason that a branch stops.
 pub(super) enum Stop<T> {
     End,
     /// A random outcome is due: a bit, or a term of a channel. They have these weights.
@@ -270,7 +270,7 @@ pub(super) struct Live<S> {
     /// Gates that have not been applied yet: between the chances of noise that no state changes
     /// they are planned as one.
     pending: Vec<Operator<S>>,
-    /// What a round of a loop that goes on for long began with.
+    /// Snapshot at the beginning of a round of a loop that goes on for long.
     snapshot: Option<Box<Snapshot<S>>>,
 }
 
@@ -278,16 +278,16 @@ pub(super) struct Run<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     seed: u64,
-    /// How many more states may wait.
+    /// Number of further states that may wait.
     room: AtomicUsize,
-    /// Whether gates wait for others.
+    /// True if gates are collected before they are applied.
     waits: bool,
     /// Clears the bits that are dead, if there is one.
     liveness: Option<Liveness>,
 }
 
-/// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are
-/// planned together.
+/// Returns true if the gates of a circuit are collected before they are applied: noise cuts it into
+/// short pieces, which are planned together.
 fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
     circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
@@ -549,8 +549,8 @@ fn pick(chances: &[f64], u: f64) -> usize {
 }
 
 impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
-    /// How likely each term is in a state: `w |A psi|^2`, from the density matrix of its qubits or,
-    /// where that is enough, the diagonal of it.
+    /// Returns the probability of each term in a state: `w |A psi|^2`, from the density matrix of
+    /// its qubits or, where that is enough, the diagonal of it.
     fn weights(&self, state: &StateVector<S>, threads: &Threads) -> Result<Weights<T>, StateError> {
         let squares: Vec<Matrix<S>> = self.terms.iter().map(|(_, a)| &a.dagger() * a).collect();
         let dim = 1usize << self.qubits.len();
