@@ -111,7 +111,7 @@ impl<'a, T: Real> Bound<'a, T> {
         simulator.execute(&self.operators(), state, &mut |_, _| {})
     }
 
-    /// How many gates there are.
+    /// Returns the number of gates.
     pub(super) fn count(&self) -> usize {
         self.gates.iter().flatten().count()
     }
@@ -239,8 +239,8 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
-    /// Where the longest run of instructions begins that ends at `end` and in which no instruction
-    /// with a parameter shares a qubit with a later one.
+    /// Returns the start of the longest run of instructions that ends at `end` and in which no
+    /// instruction with a parameter shares a qubit with a later one.
     fn layer(&self, end: usize) -> usize {
         let mut used = 0usize;
         for (k, instruction) in self.circuit.instructions()[..end].iter().enumerate().rev() {

@@ -61,7 +61,7 @@ pub(super) fn slope<T: Real>(
 /// Binds values, but takes the root next to 0 for that of 0, so that its slope is finite.
 pub(super) struct Edge<'a, T> {
     values: Values<'a, T>,
-    /// What a 0 is taken for, in halves of the rounding unit.
+    /// Value that replaces a 0 under a root, in halves of the rounding unit.
     part: f64,
     met: Cell<bool>,
 }
@@ -81,7 +81,7 @@ impl<'a, T: Real> Edge<'a, T> {
         Edge { values: Values(values), part, met: Cell::new(false) }
     }
 
-    /// Whether there was a root of 0.
+    /// Returns true if there was a root of 0.
     pub(super) fn met(&self) -> bool {
         self.met.get()
     }

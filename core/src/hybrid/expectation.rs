@@ -21,10 +21,10 @@ use crate::{
     state::{StateError, StateVector},
 };
 
-/// How far exact methods may be apart: the rounding of long circuits.
+/// Largest distance between results of exact methods: the rounding of long circuits.
 pub(super) const EXACT: f64 = 1e-8;
 
-/// How a gradient is computed.
+/// Method of a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -157,7 +157,7 @@ impl Expectation {
         self.with_observables(vec![self.observables[observable].clone()])
     }
 
-    /// The same of other observables, which act on qubits that the circuit has.
+    /// Replaces the observables by others, which act on qubits that the circuit has.
     pub(super) fn with_observables(&self, observables: Vec<Observable>) -> Expectation {
         Expectation {
             observables,
@@ -178,7 +178,7 @@ impl Expectation {
         self
     }
 
-    /// Who may run the circuit.
+    /// Returns the executors of the circuit.
     #[must_use]
     pub fn executors(&self) -> &Executors {
         &self.simulator.executors
@@ -403,7 +403,8 @@ impl Expectation {
         Some(StateVector::from_vector(amplitudes).map_err(StateError::from))
     }
 
-    /// Where the way back leads.
+    /// Returns the hint for the backward pass: |0…0> after it, unless the circuit starts from
+    /// another state.
     pub(super) fn way_back(&self) -> Way {
         if self.initial.is_some() { Way::Given } else { Way::ToZero }
     }

@@ -75,7 +75,7 @@ impl Circuits {
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// What a handle stands for.
+    /// Returns the expectation value of a handle.
     #[must_use]
     pub fn get(&self, handle: u32) -> Option<&Expectation> {
         self.0.get(handle as usize)

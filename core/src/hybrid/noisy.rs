@@ -151,7 +151,7 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
 struct Sweep<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],
-    /// Whether roots of 0 are those of a smaller number ([`Edge`]).
+    /// True if roots of 0 are those of a smaller number ([`Edge`]).
     nearer: bool,
     layers: &'a [Layer<T>],
     by_angle: Vec<T>,
@@ -221,8 +221,8 @@ impl<T: Real> Sweep<'_, T> {
         Ok((results, std::mem::take(&mut self.by_angle)))
     }
 
-    /// How many channels belong to a segment: all, if so many states can be kept, else about the
-    /// root of their number.
+    /// Returns the number of channels of a segment: all, if this number of states can be kept, else
+    /// about the root of their number (checkpointing).
     fn segment(&self, n_qubits: usize, channels: usize) -> usize {
         let bytes = bytes_needed::<Complex<T>>(2 * n_qubits).max(1);
         let room =

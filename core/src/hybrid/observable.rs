@@ -61,8 +61,8 @@ impl fmt::Display for Observable {
 }
 
 impl Observable {
-    /// The same operator as a sum of Pauli strings, where it is one of few terms: an outcome of k
-    /// qubits is the product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
+    /// Returns the operator as a sum of Pauli strings, if it has few terms: an outcome of k qubits
+    /// is the product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
     pub(super) fn pauli_sum(&self) -> Option<PauliSum> {
         match self {
             Observable::Pauli(sum) => Some(sum.clone()),

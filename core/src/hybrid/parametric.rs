@@ -275,7 +275,8 @@ impl ParametricExpectation {
             .collect()
     }
 
-    /// What the derivative of an observable by parameters, one after the other, has of each part.
+    /// Returns the coefficient of each part in the derivative of an observable by parameters, one
+    /// after the other.
     fn weights(&self, observable: usize, point: &[f64], by: &[usize]) -> Vec<f64> {
         let mut weights = vec![0.0; self.parts.observables().len()];
         let (first, monomials) = &self.monomials[observable];
@@ -315,8 +316,9 @@ impl ParametricExpectation {
         Ok(pairs.into_iter().zip(slopes).map(|((k, j), slope)| (k, j, slope)).collect())
     }
 
-    /// The same by differences of values, which know nothing of derivatives of monomials. Five
-    /// points are exact for polynomials of degree 4, so that steps need not be short.
+    /// Computes the derivative of each observable by each of its parameters by differences of
+    /// values, independently of the derivatives of monomials. Five points are exact for polynomials
+    /// of degree 4, so that steps need not be short.
     fn differences<T: Element>(
         &self,
         point: &[f64],

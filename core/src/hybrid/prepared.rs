@@ -53,7 +53,7 @@ pub struct PreparedGradient<T: Real> {
     ready: Option<Ready<T>>,
 }
 
-/// What is made once.
+/// Operators and memory that are prepared once.
 struct Ready<T: Real> {
     values: Vec<T>,
     operators: Vec<Operator<Complex<T>>>,
@@ -61,7 +61,7 @@ struct Ready<T: Real> {
     inverses: Vec<Operator<Complex<T>>>,
     /// Operators that depend on parameters: their number, and that of their instruction.
     moving: Vec<(usize, usize)>,
-    /// Whether all generators are the same at each angle.
+    /// True if all generators are the same at each angle.
     fixed: bool,
     inners: Vec<Inner>,
     terms: Vec<(usize, T)>,
@@ -199,7 +199,7 @@ impl<T: Real> Ready<T> {
 }
 
 impl<T: Real> PreparedGradient<T> {
-    /// What it was prepared from.
+    /// Returns the expectation value that it was prepared from.
     #[must_use]
     pub fn expectation(&self) -> &Expectation {
         &self.energy

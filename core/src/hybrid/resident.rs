@@ -70,8 +70,8 @@ impl Expectation {
         Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
-    /// What is observed, if the best executor for so many operators keeps states, which begin as
-    /// |0…0> there.
+    /// Returns the observables as Pauli sums, if the best executor for this number of operators
+    /// keeps states on a device, which begin as |0…0>.
     pub(super) fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
         let executor =
             self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);

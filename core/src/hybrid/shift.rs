@@ -36,7 +36,7 @@ use crate::{
 const GENERIC: [f64; 4] = [0.37, -1.2, 2.05, 0.83];
 
 impl Expectation {
-    /// Whether a gate may act again, so that a shift of its angle is several.
+    /// Returns true if a gate may act again, so that a shift of its angle is several.
     pub(super) fn has_loops(&self) -> bool {
         self.circuit.instructions().iter().any(|i| matches!(i.operation, Operation::While { .. }))
     }
@@ -72,7 +72,7 @@ impl Expectation {
         Ok(shifts.iter().map(|(shift, c)| (shifted(&self.circuit, slot, shift), *c)).collect())
     }
 
-    /// The same observables in the final state of a circuit with the same parameters.
+    /// Replaces the circuit by another with the same parameters; the observables stay.
     pub(super) fn of(&self, circuit: Circuit) -> Expectation {
         Expectation { circuit: circuit.into(), ..self.clone() }
     }

@@ -119,7 +119,8 @@ pub(super) fn through<R: Conj>(
     total
 }
 
-/// Whether what an instruction does by an angle is the same at each of its values.
+/// Returns true if the generator of an instruction by an angle is the same at each value of the
+/// angle.
 pub(super) fn is_fixed(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Gate(gate) => gate.kind().generator().is_some(),

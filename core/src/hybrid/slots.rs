@@ -24,9 +24,9 @@ use crate::{
 /// An angle of a gate, or a parameter of a channel, in which parameters of the circuit occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Which instruction of the circuit.
+    /// Number of the instruction in the circuit.
     pub(super) instruction: usize,
-    /// Which of the angles.
+    /// Number of the angle.
     pub(super) angle: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle:
     by_parameter
 }
 
-/// As [`by_parameter`], added to what is there.
+/// Adds the derivatives of [`by_parameter`] to those in `by_parameter`.
 pub(super) fn add_by_parameter<T: Real>(
     circuit: &Circuit,
     slots: &[Slot],
@@ -71,7 +71,7 @@ pub(super) fn add_by_parameter<T: Real>(
 /// computes the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// Which parameters are inputs.
+    /// Parameters that are inputs.
     inputs: Vec<usize>,
     /// The number of parameters.
     n_params: usize,
@@ -96,7 +96,7 @@ impl Chain {
         Ok(Chain { inputs, n_params: circuit.params().len(), pullback: Some(pullback) })
     }
 
-    /// Whether the inputs are the parameters themselves.
+    /// Returns true if the inputs are the parameters themselves.
     pub(super) fn is_trivial(&self) -> bool {
         self.pullback.is_none()
     }
@@ -130,9 +130,9 @@ impl Chain {
         Ok(bars)
     }
 
-    /// Whether each input moves some parameter infinitely fast, or has no derivative there, as of
-    /// `sqrt(x * x)` at 0: then nothing has a derivative by it. Duals and differences do not always
-    /// see that.
+    /// Returns for each input true if it moves some parameter infinitely fast, or if the parameter
+    /// has no derivative by it, as `sqrt(x * x)` at 0: then nothing has a derivative by it. Duals
+    /// and differences do not always see that.
     pub(super) fn singular<T: Real>(&self, inputs: &[T]) -> Result<Vec<bool>, super::HybridError> {
         let Some(pullback) = &self.pullback else {
             return Ok(vec![false; inputs.len()]);
