@@ -20,11 +20,11 @@ use super::{
 pub struct Adam {
     /// About how far an input moves in an iteration.
     pub step: f64,
-    /// How much of the mean of the gradients is kept.
+    /// Decay rate of the mean of the gradients: the part of it that is kept.
     pub beta1: f64,
-    /// How much of the mean of their squares is kept.
+    /// Decay rate of the mean of their squares: the part of it that is kept.
     pub beta2: f64,
-    /// What keeps the quotient finite.
+    /// Number that keeps the quotient finite.
     pub epsilon: f64,
 }
 

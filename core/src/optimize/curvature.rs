@@ -21,15 +21,15 @@ use crate::state::draw;
 const MOST: usize = 40;
 /// The residual that is enough, as a part of the largest curvature.
 const RESIDUAL: f64 = 1e-3;
-/// What the first vector is drawn by.
+/// Seed of the first vector.
 const SEED: u64 = 0x6c61_6e63_7a6f_7301;
 
-/// What products have shown of a Hessian.
+/// Eigenvalue estimates of a Hessian, from its products with vectors.
 pub(super) struct Curvature {
     /// Eigenvalues of the Hessian within the space that was seen, the smallest first, each with its
     /// unit vector.
     pub(super) pairs: Vec<(f64, Vec<f64>)>,
-    /// Whether the smallest is that of the Hessian.
+    /// True if the smallest one is that of the Hessian.
     pub(super) certain: bool,
 }
 

@@ -12,7 +12,7 @@ pub enum OptimizeError<E: Error + 'static> {
     /// Something is infinite or NaN.
     #[error("{what} is {value}, not a finite number")]
     NotFinite {
-        /// What.
+        /// Name of the value.
         what: String,
         /// Its value.
         value: f64,
@@ -22,9 +22,9 @@ pub enum OptimizeError<E: Error + 'static> {
     Count {
         /// Of what.
         what: &'static str,
-        /// How many it gives.
+        /// Number that it gives.
         given: usize,
-        /// How many there should be.
+        /// Number expected.
         expected: usize,
     },
     /// A setting that makes no sense.
@@ -34,7 +34,7 @@ pub enum OptimizeError<E: Error + 'static> {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What may stand there.
+        /// Values that are allowed.
         expected: &'static str,
     },
 }

@@ -17,7 +17,7 @@ use super::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Lbfgs {
-    /// How many steps are remembered.
+    /// Number of steps that are remembered.
     pub memory: usize,
 }
 

@@ -21,9 +21,9 @@ use super::{
     vector::{dot, moved},
 };
 
-/// How much of the decrease that the slope promises is asked for.
+/// Part of the decrease that the slope promises which is required (the first Wolfe condition).
 const DECREASE: f64 = 1e-4;
-/// How much of the slope may be left.
+/// Part of the slope that may be left (the second Wolfe condition).
 const SLOPE: f64 = 0.9;
 /// The most evaluations; an interval shrinks to a tenth at best and to nine tenths at worst.
 const MOST: usize = 40;

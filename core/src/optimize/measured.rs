@@ -27,7 +27,7 @@ const AGAIN: u64 = 1 << 63;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// What is measured.
+    /// Expectation value that is measured.
     pub energy: &'a Expectation,
     /// The shots of each value.
     pub shots: Shots,

@@ -84,7 +84,7 @@ use crate::{
     state::draw,
 };
 
-/// How a minimum is looked for.
+/// Method of the search for a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -312,8 +312,8 @@ pub fn minimize<F: Objective>(
     minimize_until(f, x, optimizer, stopping, &CancellationToken::never())
 }
 
-/// As [`minimize`], with a token that ends it early: looked at before each iteration. Hand it to
-/// what the function runs, too, where one value takes long.
+/// Minimizes as [`minimize`] does, with a token that ends it early: it is checked before each
+/// iteration. Hand it to what the function runs, too, where one value takes long.
 ///
 /// ```
 /// use ketgrad_core::{ansatz, cancel::CancellationToken, hybrid::Expectation, problem};

@@ -25,7 +25,7 @@ pub trait Objective {
     /// As the function says.
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
 
-    /// Whether values are means of measurements ([`Objective::sample`]) rather than exact.
+    /// Returns true if values are means of measurements ([`Objective::sample`]) rather than exact.
     fn is_measured(&self) -> bool {
         false
     }

@@ -36,13 +36,13 @@ use crate::state::{derived_seed, draw};
 pub struct Spsa {
     /// The first factor of the gradient; calibrated, unless given.
     pub step: Option<f64>,
-    /// How far from the point the first two values are taken; calibrated, unless given.
+    /// Distance from the point at which the first two values are taken; calibrated, unless given.
     pub width: Option<f64>,
-    /// How far the first steps go along each input, where `step` is calibrated.
+    /// Length of the first steps along each input, where `step` is calibrated.
     pub reach: f64,
     /// A: after about so many iterations the steps get shorter.
     pub stability: f64,
-    /// What the directions are drawn by.
+    /// Seed of the directions.
     pub seed: u64,
 }
 

@@ -26,7 +26,7 @@ use super::{
     vector::{dot, largest, minus, moved, negated, norm},
 };
 
-/// What a stationary point is.
+/// Kind of a critical point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
@@ -46,10 +46,10 @@ pub enum Shape {
 const FLAT: f64 = 1e-5;
 /// Vectors of the null space that are probed, to both sides.
 const PROBES: u64 = 3;
-/// How far: an angle of some size, and a small one.
+/// Distances of the probes: an angle of some size, and a small one.
 const FAR: [f64; 2] = [0.5, 0.05];
 
-/// How many steps lead down from there.
+/// Number of steps that lead down from there.
 const STEPS: usize = 4;
 
 /// A value with the gradient there.
@@ -60,13 +60,13 @@ struct Around<'a, F> {
     f: &'a F,
     state: &'a mut State,
     slope: f64,
-    /// How much lower a value must be.
+    /// Smallest decrease that counts.
     least: f64,
 }
 
 impl<F: Objective> Around<'_, F> {
-    /// How far below the value here the one at x is, beyond what rounding and slope explain; above
-    /// it, if negative.
+    /// Returns the decrease from the value at the point to the one at x, beyond rounding and slope;
+    /// negative if the value is larger.
     fn fall(&self, value: f64, x: &[f64]) -> f64 {
         let away = norm(&minus(x, &self.state.x));
         let fall = self.state.value - value;
@@ -157,8 +157,9 @@ impl<F: Objective> Around<'_, F> {
     }
 }
 
-/// What the point of a state is. Of functions whose products of the Hessian are `exact` these are
-/// taken, else differences of gradients, which need no more memory than a gradient does.
+/// Classifies the critical point of a state. For functions whose products of the Hessian are
+/// `exact` these are taken, else differences of gradients, which need no more memory than a
+/// gradient does.
 ///
 /// # Errors
 /// [`OptimizeError`] from the gradient where a state has none.

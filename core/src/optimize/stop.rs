@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::{State, vector::largest};
 
-/// When it is enough.
+/// Tolerances that end a minimisation.
 ///
-/// Where values are exact, the tolerances say where a point is looked at ([`Shape`](super::Shape)):
-/// what is no minimum is left along the curvature that leads down. Measured values
+/// If values are exact, they say where a point is examined ([`Shape`](super::Shape)): from one that
+/// is no minimum the search goes on along the curvature that leads down. Measured values
 /// ([`Objective::is_measured`](super::Objective::is_measured)) are never equal but by chance: there
 /// the means over windows of 25 iterations are compared, and if they fall no further within their
 /// standard errors, and the gradients are consistent with 0, that is [`Stop::NoProgress`], which
@@ -108,7 +108,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// Whether a tolerance was reached at a minimum.
+    /// Returns true if a tolerance was reached at a minimum.
     #[must_use]
     pub fn converged(self) -> bool {
         matches!(self, Stop::Gradient | Stop::Change)

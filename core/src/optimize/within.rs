@@ -20,20 +20,20 @@ pub struct Intervals(pub Vec<Option<[f64; 2]>>);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("input {input} begins at {value}, expected a number from {} to {}", interval[0], interval[1])]
 pub struct Outside {
-    /// Which input.
+    /// Number of the input.
     pub input: usize,
-    /// Where it should begin.
+    /// Value at which it should begin.
     pub value: f64,
-    /// Where it may be.
+    /// Interval of its values.
     pub interval: [f64; 2],
 }
 
-/// How near to an end of its interval an input begins, as a part of the interval: at the end itself
-/// no derivative by u leads away from it.
+/// Smallest distance of the start of an input from an end of its interval, as a part of the
+/// interval: at the end itself no derivative by u leads away from it.
 const NEAREST: f64 = 1e-4;
 
 impl Intervals {
-    /// Whether no input has one.
+    /// Returns true if no input has one.
     #[must_use]
     pub fn are_trivial(&self) -> bool {
         self.0.iter().all(Option::is_none)
