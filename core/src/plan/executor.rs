@@ -15,18 +15,19 @@ use crate::kernel::{
 /// [`Plan::bind`].)
 const PLAN_FROM: usize = 15;
 
-/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each
-/// qubit less.
+/// Number of operators from which on they are planned, on `PLAN_FROM_FEW` qubits and more; twice as
+/// many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
 const PLAN_FROM_FEW: usize = 17;
 
-/// From so many qubits on, and with so many operators at least, they are planned if most of them
-/// are gone then.
+/// Number of qubits from which on operators are planned if most of them are gone then, and if there
+/// are enough of them.
 const COLLAPSE_FROM: usize = 11;
 const COLLAPSE_OPERATORS: usize = 4096;
 
-/// From so many qubits on so many operators, half of them about Pauli strings, are planned: a pass
-/// for one takes both products for each amplitude, which in a plan many share.
+/// Number of qubits from which on operators are planned if half of them are about Pauli strings,
+/// and if there are enough of them: a pass for one takes both products for each amplitude, which in
+/// a plan many share.
 const STRINGS_FROM: usize = 13;
 const STRINGS_OPERATORS: usize = 64;
 
@@ -51,7 +52,7 @@ impl Fast {
         set.is_available().then_some(Fast { set, ..Fast::new() })
     }
 
-    /// Plans for states of at least so many qubits, where by itself it would choose.
+    /// Plans for states of at least this number of qubits, where by itself it would choose.
     #[must_use]
     pub fn planning_from(self, n_qubits: usize) -> Fast {
         Fast { plan_from: n_qubits, ..self }

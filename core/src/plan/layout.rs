@@ -87,7 +87,7 @@ pub enum Placed {
     Rotation {
         /// The qubit.
         line: Line,
-        /// At most 1 in absolute value.
+        /// Tangent, at most 1 in absolute value.
         tan: f64,
     },
     /// A diagonal.
@@ -101,7 +101,7 @@ pub enum Placed {
         /// Row by row.
         matrix: Box<[Complex<f64>; 16]>,
     },
-    /// Nothing but a look.
+    /// Inner product, which changes nothing.
     Inner(Look),
 }
 
@@ -153,7 +153,7 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// None yet. `looks_change`: whether the order of inner products matters.
+    /// Creates an empty list. `looks_change`: true if the order of inner products matters.
     #[must_use]
     pub fn new(looks_change: bool) -> Self {
         Obstacles {
@@ -165,7 +165,7 @@ impl Obstacles {
         }
     }
 
-    /// One more.
+    /// Adds an operation.
     pub fn add(&mut self, op: &Placed) {
         let Some((x, z)) = op.string() else {
             self.dense |= op.touched();
@@ -217,7 +217,7 @@ pub struct Layout {
     pub scale: f64,
     /// The places that are negated at the end.
     pub signs: Parity,
-    /// All logical qubits at the end.
+    /// Logical qubits at the end, all of them.
     lines: Vec<Line>,
 }
 

@@ -86,7 +86,7 @@ pub(in crate::plan) enum Op {
     Swap(usize, usize),
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
-    /// Nothing but a look: the inner product of this number in the list, with a Pauli string.
+    /// Inner product of this number in the list, with a Pauli string; it changes nothing.
     Inner { number: usize, pauli: Pauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
@@ -139,7 +139,7 @@ impl Op {
 pub(in crate::plan) struct Lowered {
     pub(in crate::plan) ops: Vec<Op>,
     pub(in crate::plan) angle: BinaryAngle,
-    /// The sum over all blocks of how far each is from the product of the gates that it stands for.
+    /// Sum over all blocks of the distance of each from the product of its gates.
     pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
@@ -160,9 +160,9 @@ pub(in crate::plan) struct Form {
     pub(in crate::plan) tolerance: f64,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the
+/// Lowers operators on n qubits, and inner products between them, which are in the order of the
 /// operators. As far as may be the operations are those of what is `known` of other angles. What is
-/// no longer needed of `spare` gives its memory.
+/// no longer needed of `spare` lends its memory.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
@@ -218,7 +218,7 @@ struct Waiting {
     gates: usize,
     /// True if one of them is not diagonal at other angles either.
     moving: bool,
-    /// The dense block that was the last thing on this qubit.
+    /// The dense block that was the last operation on this qubit.
     dense: Option<usize>,
 }
 
@@ -244,7 +244,7 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// The distance from a unitary matrix up to which one is taken for unitary.
+    /// Distance from a unitary matrix up to which a matrix counts as unitary.
     fn unitary(&self) -> f64 {
         64.0 * self.eps
     }
@@ -452,7 +452,7 @@ impl Lowering {
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
 
-    /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see
+    /// Passes the one-qubit gates at the end of dense blocks on to the blocks that follow: see
     /// `canonical`.
     fn factor_blocks(&mut self) {
         let (unitary, tolerance) = (self.unitary(), self.form.tolerance * self.eps);
@@ -505,7 +505,7 @@ impl Lowering {
         }
     }
 
-    /// Puts out the product of so many gates on one qubit.
+    /// Emits the product of this number of gates on one qubit.
     fn put_out(&mut self, qubit: usize, u: &M2, gates: usize) {
         if let Some(i) = self.waiting[qubit].dense
             && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]

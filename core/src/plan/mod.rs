@@ -49,10 +49,11 @@ use num_traits::Zero;
 use self::tile::{Pool, TileStage, Workspaces};
 use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Threads, Way, restart, simd};
 
-/// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
+/// Number of qubits from which on states are far beyond any cache, so that fewer passes are worth
+/// slower ones.
 const LARGE_TILES_FROM: usize = 23;
 
-/// On so many qubits passes over tiles take longer than to factor dense blocks.
+/// Number of qubits from which on passes over tiles take longer than to factor dense blocks.
 const FACTORED_FROM: usize = 16;
 
 /// Options of a plan: the cut of circuits into tiles.
@@ -63,14 +64,14 @@ pub struct Options {
     pub set: InstructionSet,
     /// Qubits of a tile: two scratches of its size have to fit the second cache.
     pub tile_qubits: usize,
-    /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
+    /// Number of the lowest qubits that are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
     /// Hint about the state. From |0…0> the first passes visit only the few tiles that are not
     /// zero, and likewise the last ones where only inner products are wanted and psi ends as |0…0>;
     /// where this is not so, the state is treated as arbitrary.
     pub way: Way,
-    /// States of so many bytes are written past the caches: each line would be read again before it
-    /// is written, and would push out another.
+    /// Number of bytes from which on states are written past the caches: each line would be read
+    /// again before it is written, and would push out another.
     pub stream_from_bytes: usize,
     /// True if dense blocks on two qubits are written as factors, which takes fewer products.
     pub factor_blocks: bool,
@@ -85,55 +86,55 @@ pub struct Options {
 }
 
 impl Options {
-    /// With another [`set`](Options::set).
+    /// Sets [`set`](Options::set).
     #[must_use]
     pub fn with_set(self, set: InstructionSet) -> Options {
         Options { set, ..self }
     }
 
-    /// With another [`tile_qubits`](Options::tile_qubits).
+    /// Sets [`tile_qubits`](Options::tile_qubits).
     #[must_use]
     pub fn with_tile_qubits(self, tile_qubits: usize) -> Options {
         Options { tile_qubits, ..self }
     }
 
-    /// With another [`low_qubits`](Options::low_qubits).
+    /// Sets [`low_qubits`](Options::low_qubits).
     #[must_use]
     pub fn with_low_qubits(self, low_qubits: usize) -> Options {
         Options { low_qubits, ..self }
     }
 
-    /// With another [`way`](Options::way).
+    /// Sets [`way`](Options::way).
     #[must_use]
     pub fn with_way(self, way: Way) -> Options {
         Options { way, ..self }
     }
 
-    /// With another [`stream_from_bytes`](Options::stream_from_bytes).
+    /// Sets [`stream_from_bytes`](Options::stream_from_bytes).
     #[must_use]
     pub fn with_stream_from_bytes(self, stream_from_bytes: usize) -> Options {
         Options { stream_from_bytes, ..self }
     }
 
-    /// With another [`factor_blocks`](Options::factor_blocks).
+    /// Sets [`factor_blocks`](Options::factor_blocks).
     #[must_use]
     pub fn with_factor_blocks(self, factor_blocks: bool) -> Options {
         Options { factor_blocks, ..self }
     }
 
-    /// With another [`tolerance`](Options::tolerance).
+    /// Sets [`tolerance`](Options::tolerance).
     #[must_use]
     pub fn with_tolerance(self, tolerance: f64) -> Options {
         Options { tolerance, ..self }
     }
 
-    /// With another [`lookahead`](Options::lookahead).
+    /// Sets [`lookahead`](Options::lookahead).
     #[must_use]
     pub fn with_lookahead(self, lookahead: usize) -> Options {
         Options { lookahead, ..self }
     }
 
-    /// With another [`window`](Options::window).
+    /// Sets [`window`](Options::window).
     #[must_use]
     pub fn with_window(self, window: usize) -> Options {
         Options { window, ..self }
@@ -164,7 +165,7 @@ impl Options {
         }
     }
 
-    /// One way as any.
+    /// Replaces one hint by the one of an arbitrary state.
     fn without(self, way: Way) -> Options {
         if self.way == way { Options { way: Way::Given, ..self } } else { self }
     }
@@ -208,7 +209,7 @@ impl<E: Element> Plan<E> {
     /// and the amplitudes are of no use.
     ///
     /// # Panics
-    /// As [`Plan::new`], and if there are not 2^n amplitudes.
+    /// Those of [`Plan::new`], and if there are not 2^n amplitudes.
     pub fn run_once(
         operators: &[Operator<Complex<E>>],
         options: Options,
@@ -275,7 +276,7 @@ impl<E: Element> Plan<E> {
     /// usual at the angles that the plan was made for; otherwise this is as [`Plan::new`].
     ///
     /// # Panics
-    /// As [`Plan::new`].
+    /// Those of [`Plan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         if !self.takes(operators, &[]) {
             *self = Plan::new(self.schedule.n_qubits(), operators, self.options);
@@ -395,7 +396,7 @@ impl<E: Element> Plan<E> {
     /// each.
     ///
     /// # Panics
-    /// As [`Plan::run`].
+    /// Those of [`Plan::run`].
     pub fn run_reporting(
         &self,
         amplitudes: &mut [Complex<E>],
@@ -447,8 +448,8 @@ impl<E: Element> Plan<E> {
         amplitudes * amplitude_bytes::<E>()
     }
 
-    /// The least seconds it can take where memory moves so many bytes a second, as far as memory
-    /// goes.
+    /// Returns the least seconds that it can take at this memory bandwidth in bytes a second, as
+    /// far as memory goes.
     #[must_use]
     pub fn floor(&self, bytes_per_second: f64) -> f64 {
         self.bytes() / bytes_per_second

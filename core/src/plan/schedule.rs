@@ -20,8 +20,8 @@ use crate::kernel::{Element, Inner, Operator, Way};
 pub struct Cut {
     /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
     pub tile_qubits: usize,
-    /// The lowest so many qubits are in every tile, as far as there is room for any operation
-    /// beside them.
+    /// Number of the lowest qubits that are in every tile, as far as there is room for any
+    /// operation beside them.
     pub low_qubits: usize,
     /// True if a dense block on two qubits passes the one-qubit gates at its end on to blocks that
     /// follow on both: the rest of it has 9 angles and a phase, which takes fewer products where a
@@ -29,9 +29,9 @@ pub struct Cut {
     pub factor_blocks: bool,
     /// Hint about the state: |0…0> before or after the operators.
     pub way: Way,
-    /// The most by which an entry of what a block is written as may differ from the product of the
-    /// gates that it stands for: so many eps of the numbers for each of the gates. Where it would
-    /// differ by more, the product is kept as it is; below zero it always is.
+    /// Largest difference between an entry of the factors of a block and the product of its gates:
+    /// this number of eps of the numbers for each of the gates. Where it would differ by more, the
+    /// product is kept as it is; below zero it always is.
     pub tolerance: f64,
     /// The most operations that wait while a stage looks for others that can go before them. So the
     /// cost of planning is linear in the operations even where some qubit is hardly ever used and

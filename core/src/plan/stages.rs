@@ -25,7 +25,7 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
-//! A stage looks as far as anything can still run in it, and past so many operations that wait
+//! A stage looks as far as anything can still run in it, and past a number of operations that wait
 //! ([`Cut::lookahead`](super::Cut)); the next one begins with those that it has passed over. Cost:
 //! O(n) for each operation that a stage looks at.
 //!
@@ -39,11 +39,11 @@ use crate::kernel::Way;
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
 pub enum Stage {
-    /// On tiles with these qubits.
+    /// Operations on tiles with these qubits.
     Tile {
         /// The set Q.
         qubits: usize,
-        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
+        /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
         live: usize,
         /// The numbers of the operations in the list, in order.
         ops: Vec<usize>,
@@ -52,14 +52,14 @@ pub enum Stage {
     Plain {
         /// Its number in the list that was lowered.
         operator: usize,
-        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
+        /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
         live: usize,
     },
 }
 
 impl Stage {
-    /// The qubits that may be 1 before it, or behind it on the way to |0…0>: the amplitudes of all
-    /// other indices are zero there, and its tiles differ in these qubits only.
+    /// Returns the qubits that may be 1 before it, or after it where the state ends as |0…0>: the
+    /// amplitudes of all other indices are zero there, and its tiles differ in these qubits only.
     #[must_use]
     pub fn live(&self) -> usize {
         match self {
@@ -96,7 +96,7 @@ struct Item<'a> {
     op: &'a Op,
     /// The qubits along which it moves amplitudes.
     moving: usize,
-    /// Those that it only reads.
+    /// Qubits that it only reads.
     reading: usize,
 }
 
@@ -183,7 +183,7 @@ struct Left<'a> {
     all: Vec<Item<'a>>,
     backwards: bool,
     lookahead: usize,
-    /// Those that earlier stages have passed over.
+    /// Operations that earlier stages have left.
     passed: Vec<usize>,
     /// The position from which on no stage has looked,
     next: usize,
@@ -273,7 +273,7 @@ struct Room {
     n_qubits: usize,
     /// The most of them.
     size: usize,
-    /// Those of every stage.
+    /// Number of the lowest qubits, which are in every stage.
     low: usize,
     /// The qubits that may be 1.
     live: usize,

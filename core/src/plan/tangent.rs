@@ -20,7 +20,7 @@ impl<E: Element> Plan<E> {
     /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
     ///
     /// # Panics
-    /// As [`Plan::run_pair`].
+    /// Those of [`Plan::run_pair`].
     pub fn run_tangents(
         operators: &[Operator<Complex<E>>],
         (inners, kicks): (&[Inner], &[f64]),

@@ -20,7 +20,7 @@ type Image = (usize, bool);
 /// A Clifford gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Clifford {
-    /// On one qubit, with what becomes of X, Z and Y.
+    /// Gate on one qubit, with the images of X, Z and Y.
     One { qubit: usize, matrix: M2, images: [Image; 3] },
     /// CX.
     Cx { control: usize, target: usize },

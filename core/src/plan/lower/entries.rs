@@ -29,7 +29,7 @@ use crate::{
 /// Number of entries that a gate is moved back at most.
 const WINDOW: usize = 128;
 
-/// One of a list of operators and inner products.
+/// Entry of a list of operators and inner products.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
@@ -37,7 +37,7 @@ pub(super) struct Entry {
     pub(super) given: Option<usize>,
     /// The qubits along which it moves amplitudes.
     moving: usize,
-    /// Those that it only reads.
+    /// Qubits that it only reads.
     reading: usize,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Entry {
 pub(super) struct Entries {
     pub(super) list: Vec<Entry>,
     pub(super) angle: BinaryAngle,
-    /// The sum of how far operators are from what they are taken for.
+    /// Sum of the distances of operators from the gates that they are recognized as.
     pub(super) deviation: f64,
     /// True for each operator that is a Clifford gate.
     pub(super) clifford: Vec<bool>,
@@ -55,7 +55,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Takes operators, and inner products between them, which stand in the order of the operators.
+    /// Takes operators, and inner products between them, which are in the order of the operators.
     /// No string gets wider than `widest` qubits with X or Y. Of operators for which `known` says
     /// that they are no Clifford gates an angle may make one, which is not taken for one then: the
     /// entries are those of other angles.
@@ -182,7 +182,7 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 }
 
 impl Entry {
-    /// An operator, and how far it is from what it is taken for.
+    /// Classifies an operator; returns its entry and its distance from that.
     fn new<E: Element>(
         number: usize,
         operator: &Operator<Complex<E>>,

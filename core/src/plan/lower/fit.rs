@@ -17,7 +17,7 @@ impl Op {
         }
     }
 
-    /// It, written with the structure of another operation.
+    /// Writes it with the structure of another operation.
     fn like(&self, other: &Op) -> Option<Op> {
         match (self, other) {
             (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. })

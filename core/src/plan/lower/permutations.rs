@@ -39,8 +39,8 @@ impl Lowering {
         true
     }
 
-    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a
-    /// Z.
+    /// Lowers one exchange of two indices: CX brings them next to each other, H makes the X between
+    /// them a Z.
     fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),

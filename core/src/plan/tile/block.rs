@@ -29,7 +29,7 @@ use crate::{
     plan::lower::{Factored, distance},
 };
 
-/// Beyond this a product of tangents and cosines may leave the range of `f32`.
+/// Tangent beyond which a product of tangents and cosines may leave the range of `f32`.
 const MAX_TANGENT: f64 = 1e4;
 
 /// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of
@@ -51,14 +51,15 @@ pub(super) struct Block<E> {
     pub(super) factored: bool,
     /// Distance of the product of its factors from the matrix.
     pub(super) deviation: f64,
-    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes'
-    /// coefficients. Of a factored block: for each of its coefficients and each row, the lanes.
+    /// Coefficients: for each row, column and lane exchange, the real and the imaginary parts of
+    /// those of the lanes. Of a factored block: for each of its coefficients and each row, the
+    /// lanes.
     pub(super) coefficients: Buffer<E>,
     pub(super) table: Vec<u32>,
 }
 
 impl<E: Element> Block<E> {
-    /// On tile bits low < high, without numbers yet.
+    /// Creates a block on tile bits low < high, without numbers yet.
     pub(super) fn new(
         source: usize,
         bits: [usize; 2],
@@ -99,8 +100,8 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// Takes the numbers of a matrix, by its factors if it has some up to so many eps. What is left
-    /// is to be multiplied by `e^{i angle}`; gives this angle.
+    /// Takes the numbers of a matrix, by its factors if it has some up to a tolerance in eps. The
+    /// rest is a factor `e^{i angle}`; returns this angle.
     pub(super) fn fill(
         &mut self,
         matrix: &[Complex<f64>; 16],
@@ -165,8 +166,8 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of a matrix that is a factored block up to so much, and how far their product is from
-    /// it.
+    /// Returns the coefficients of a matrix that is a factored block up to the tolerance, and the
+    /// distance of their product from it.
     fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
         let numbers = Numbers::new(&Factored::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);

@@ -76,7 +76,7 @@ impl<E: Element> Pool<E> {
         self.buffers.push(buffer);
     }
 
-    /// Room for so many angles, with anything in it.
+    /// Returns room for this number of angles, with arbitrary content.
     pub(super) fn angles(&mut self, len: usize) -> &mut [BinaryAngle] {
         if self.angles.len() < len {
             self.angles.resize(len, BinaryAngle::ZERO);

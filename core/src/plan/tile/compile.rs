@@ -72,13 +72,13 @@ pub(super) enum Step<E> {
 /// Rotations along `rows` row vectors and some lane vectors, after phases.
 pub(super) struct Sweep<E> {
     pub(super) rows: usize,
-    /// For each set of row vectors, the row that it leads to and the lanes that it exchanges.
+    /// Rows that the sets of row vectors lead to, and the lanes that they exchange.
     pub(super) row_offsets: [usize; 8],
     pub(super) row_flips: [usize; 8],
     /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
     pub(super) turns: Vec<Turn>,
-    /// For each turn and each sign of its logical bit, the tangents of the lanes.
+    /// Tangents of the lanes, for each turn and each sign of its logical bit.
     pub(super) tangents: Buffer<E>,
     /// Rows to start from, with the signs of the turns above `SIGN_SHIFT`.
     pub(super) table: Vec<u32>,
@@ -239,7 +239,7 @@ impl<E: Element> TileStage<E> {
         deposit(tile, self.tiles)
     }
 
-    /// Gives the memory of the tables back.
+    /// Releases the memory of the tables.
     pub(in crate::plan) fn recycle(self, pool: &mut Pool<E>) {
         for step in self.steps {
             if let Step::Sweep(Sweep { phases: Some(phases), .. }) = step {

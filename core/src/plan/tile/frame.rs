@@ -44,7 +44,7 @@ impl Exit {
 /// The signs at the end of a stage.
 #[derive(Default)]
 pub(super) struct Signs {
-    /// Of places and of tiles.
+    /// Parity of places and of tiles.
     places: Parity,
     /// Signs in terms of the output: the parity of the logical index within the tile.
     pub(super) written: usize,

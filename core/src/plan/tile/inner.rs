@@ -44,7 +44,7 @@ pub(super) fn factor(look: &Look, outer: usize) -> f64 {
 
 /// The inner products taken between two sweeps.
 pub(super) struct Inners {
-    /// Each with its number in the layout.
+    /// Strings without x, each with its number in the layout.
     pub(super) diagonal: Vec<(usize, Look)>,
     shared: Vec<Shared>,
     pub(super) groups: Vec<Group>,
@@ -55,7 +55,7 @@ pub(super) struct Inners {
 pub(super) struct Group {
     /// The rows that are connected with row 0.
     pub(super) offsets: Vec<usize>,
-    /// One row of each such set.
+    /// Row of each such set.
     pub(super) starts: Vec<u32>,
     pub(super) strings: Vec<Line>,
 }
@@ -241,7 +241,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
 /// The Walsh-Hadamard transform over the rows, lane by lane.
 ///
 /// # Safety
-/// *set*; `at` has so many rows, a power of 2.
+/// *set*; the number of rows of `at` is a power of 2.
 #[inline(always)]
 pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
     let mut half = 1;

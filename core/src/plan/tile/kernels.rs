@@ -113,7 +113,7 @@ impl<S: Simd> Destination<S> for Scratch<S::Elem> {
     }
 }
 
-/// To the state, without a scatter.
+/// Destination in the state, without a scatter.
 pub(super) struct Leave<'a, S: Simd> {
     pub(super) rows: StateRows<'a, S::Elem>,
     /// The real and the imaginary part of what all are multiplied by.

@@ -35,9 +35,9 @@
 //! - *set*: the call is within `S::vectorize`, so that the processor has the instructions of `S`.
 //! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and
 //!   2^bits imaginary parts, the rows of the tile have their offsets in the state, and the tables
-//!   of a step were made for so many rows.
+//!   of a step were made for this number of rows.
 //! - *row*: a row is below the number of rows of the tile, `2^bits / LANES`.
-//! - *owner*: nobody else reads or writes the tile's amplitudes in the state while the call lasts.
+//! - *owner*: nothing else reads or writes the tile's amplitudes in the state while the call lasts.
 //!   Tiles of different indices have none in common: an index fixes the bits outside of the tile.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
@@ -96,8 +96,8 @@ const LINE_BYTES: usize = 64;
 /// Smaller states may fit some cache, where the processor does not say how large its last one is.
 const STREAM_FROM_BYTES: usize = 64 << 20;
 
-/// From so many bytes on a state does not fit the last cache. Where it fits, to write past the
-/// caches takes a third longer.
+/// Returns the number of bytes from which on a state does not fit the last cache. Where it fits, to
+/// write past the caches takes a third longer.
 pub(in crate::plan) fn stream_from_bytes() -> usize {
     STREAM_FROM_BYTES.max(last_cache_bytes() + 1)
 }
@@ -144,7 +144,7 @@ pub(in crate::plan) struct Workspace<E> {
     /// The scratches of the tile that is worked on and of the next one.
     parts: Buffer<E>,
     product: Product<E>,
-    /// Of inner products; none until they are wanted.
+    /// Memory of inner products; none until they are wanted.
     products: Products<E>,
     bits: usize,
 }

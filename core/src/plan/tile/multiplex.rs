@@ -38,15 +38,15 @@ pub(super) struct Multiplexed<E> {
     lanes: usize,
     turns: Vec<Turn>,
     variants: Variants,
-    /// For each variant the cosines and the sines of the lanes.
+    /// Cosines and sines of the lanes, for each variant.
     coefficients: Buffer<E>,
     /// True for each variant that is rotated at all.
     turned: Vec<bool>,
-    /// The largest angle that was taken for none.
+    /// The largest angle that was left out.
     left_out: f64,
 }
 
-/// One of the rotations.
+/// Rotation of a multiplexed rotation.
 struct Turn {
     /// Number of the operation in the layout.
     source: usize,
@@ -95,7 +95,7 @@ impl<E: Element> Multiplexed<E> {
         })
     }
 
-    /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too
+    /// Takes the angles of its rotations. Returns the factor by which a stage takes them to be too
     /// large, since these are not.
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;

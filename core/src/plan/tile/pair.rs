@@ -97,7 +97,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             second.products.make_room(stage.bits);
         }
         let parts = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
-        // SAFETY: this is `vectorize` (*set*); whoever makes a `Pairs` sees to *size* and hands
+        // SAFETY: this is `vectorize` (*set*); the maker of a `Pairs` sees to *size* and hands
         // these tiles to one thread (*owner*), with two workspaces of its own.
         unsafe {
             let picks = Picks::<S>::new(stage);

@@ -32,7 +32,7 @@ const MAX_SIGNS: usize = 2;
 
 /// The phases of one level.
 pub(super) struct Phases<E> {
-    /// All variants of all tables, one after another.
+    /// Variants of all tables, one after another.
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
     tables: Vec<Table>,
@@ -184,7 +184,7 @@ impl<E: Element> Phases<E> {
         }
     }
 
-    /// Gives the memory of the tables back.
+    /// Releases the memory of the tables.
     pub(super) fn recycle(self, pool: &mut Pool<E>) {
         pool.put(self.re);
         pool.put(self.im);

@@ -70,7 +70,7 @@ impl<E: Element> Sweep<E> {
         }
     }
 
-    /// Gives the factor by which the rotations make a product of two amplitudes too large, as 1 /
+    /// Returns the factor by which the rotations make a product of two amplitudes too large, as 1 /
     /// factor.
     fn rebind(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut left = 1.0;

@@ -64,7 +64,7 @@ impl Shared {
         Some(Shared { rows: first.x >> lane_bits, lanes, real: first.real, strings, variants })
     }
 
-    /// Each string with its number in the layout.
+    /// Returns each string with its number in the layout.
     pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut Look)> {
         self.strings.iter_mut().map(|string| (string.source, &mut string.look))
     }

@@ -26,7 +26,7 @@ use crate::kernel::{
     simd::{Simd, Task},
 };
 
-/// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart
+/// Number of rows between the prefetch of a row and its gather. Rows that lie a power of two apart
 /// compete for a few sets of the first cache, which have room for little more.
 pub(super) const AHEAD: usize = 16;
 
@@ -145,7 +145,7 @@ pub(super) struct Pipeline<'a, S: Simd> {
     rows_per_turn: usize,
 }
 
-/// A step takes turns with the pipeline after so many entries of its table.
+/// Number of entries of its table after which a step lets the pipeline gather some rows.
 pub(super) const TURN: usize = 16;
 
 impl<'a, S: Simd> Pipeline<'a, S> {
@@ -210,7 +210,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Writes the tile, which has been worked on.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
@@ -224,7 +224,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Runs the last step of the stage on the tile, which leaves the scratch by it.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants; the block is a factored one.
+    /// Requirements of [`Pipeline::new`]; the block is a factored one.
     #[inline(always)]
     pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
         let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
@@ -240,7 +240,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// A few rows.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     pub(super) unsafe fn turn(&mut self) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
@@ -249,7 +249,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     }
 
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     unsafe fn proceed(&mut self, rows: usize) {
         let Some((from, scratch)) = self.next else { return };
@@ -284,7 +284,7 @@ struct Scatter<'a, S: Simd> {
 }
 
 impl<'a, S: Simd> Scatter<'a, S> {
-    /// To a tile of the state.
+    /// Creates the scatter to a tile of the state.
     ///
     /// # Safety
     /// *set*.
@@ -335,9 +335,9 @@ pub(super) struct Picks<S: Simd> {
     /// order where number j is the sum of those of the bits of j. Empty if nothing has moved.
     rows: [usize; MAX_LANES],
     row_count: usize,
-    /// For each exclusive-or of lanes, where to find a lane in a pair of rows.
+    /// Location of a lane in a pair of rows, for each exclusive-or of lanes.
     pairs: [S::PairIndex; MAX_LANES],
-    /// For each level of blends, the lanes of the upper half.
+    /// Lanes of the upper half, for each level of blends.
     blends: [S::Mask; 3],
 }
 

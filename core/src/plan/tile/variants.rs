@@ -32,7 +32,7 @@ pub(super) struct Variants {
 }
 
 impl Variants {
-    /// With none yet.
+    /// Creates the variants, without parities yet.
     pub(super) fn new(vector: usize) -> Variants {
         Variants { vector, parities: SmallVec::new(), rows: Vec::new(), ends: Vec::new() }
     }
@@ -56,7 +56,7 @@ impl Variants {
         })
     }
 
-    /// Lists the rows of a tile of so many, when all parities are known.
+    /// Lists the rows of a tile of this number of rows, when all parities are known.
     pub(super) fn list(&mut self, row_count: usize) {
         let vectors: &[usize] = if self.vector == 0 { &[] } else { &[self.vector] };
         let starts = table(row_count, vectors, &[]);
