@@ -49,7 +49,7 @@ impl<R: Ring> Acts<R> for R {
         *y = difference * s;
     }
     fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
-        // On a state of a few qubits a call costs as much as the gate: the loops alone are behind
+        // On a state of a few qubits a call costs as much as the gate: the loops alone are within
         // one.
         apply::apply(operator, amplitudes, threads, apply::run_compiled);
     }

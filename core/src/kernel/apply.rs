@@ -5,7 +5,7 @@
 //!
 //! What the loops rely on:
 //! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
-//!   `base | offset` and the run behind it are below its length.
+//!   `base | offset` and the run after it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
 //! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins),
 //!   and the offsets of a shape differ, as the constructors of [`Operator`] see to. So slices of

@@ -44,8 +44,8 @@ pub(crate) struct Part {
     keep: usize,
 }
 
-/// For each value of the asked bits, in ascending order, what `sum` adds up; it is given a table of
-/// zeros and what belongs there.
+/// Computes a marginal: for each value of the asked bits, in ascending order, the sum over the
+/// others. `sum` is given a table of zeros and the part that belongs there.
 pub(crate) fn marginal<T: Real>(
     n_qubits: usize,
     asked: usize,

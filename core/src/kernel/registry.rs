@@ -1,12 +1,12 @@
-//! The kernels' registry: who may run operators over which ring.
+//! The kernels' registry: the executors of operators, by ring.
 //!
 //! Fast paths for single number types need neither specialization nor statics: an [`Executors`]
-//! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given
+//! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and a simulator is given
 //! that value. The generic kernels serve every ring, so there is always an answer.
 //!
 //! An executor may decline some operators, or find no room for a state when it should begin. Then
-//! the next one takes the work, and the value remembers who was passed over and why
-//! ([`Executors::passed_over`]). One that was asked for by name is never passed over.
+//! the next one takes the work, and the value remembers which were passed over and why
+//! ([`Executors::passed_over`]). One that was requested by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
@@ -64,13 +64,13 @@ impl ExecuteError {
 /// work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Nothing: from the amplitudes as they are to others that are wanted.
+    /// No hint: the amplitudes before are arbitrary, and those after are wanted.
     Given,
-    /// It is |0…0> before, whatever the amplitudes are; its tangent is 0.
+    /// The state before is |0…0>, whatever the amplitudes are; its tangent is 0.
     FromZero,
-    /// It is |0…0> behind, its tangent 0, up to rounding: what was done is undone. The amplitudes
-    /// are no longer wanted then, nor those of another state that takes the same way for the sake
-    /// of inner products.
+    /// The state after is |0…0>, its tangent 0, up to rounding: a circuit is undone. The amplitudes
+    /// are no longer wanted then, nor those of another state that goes through the same operators
+    /// for the sake of inner products.
     ToZero,
 }
 
@@ -78,8 +78,8 @@ pub enum Way {
 pub trait Executor<R: Ring>: Send + Sync {
     /// A short name for people.
     fn name(&self) -> &str;
-    /// Estimated seconds for so many operators on n qubits, up to a common factor; `None` to
-    /// decline. It must be cheap.
+    /// Estimates the seconds for this number of operators on n qubits, up to a common factor;
+    /// `None` to decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
     /// Why it does not take these operators, if it does not. It must be cheap beside running them.
     fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
@@ -87,7 +87,7 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
     /// Returns true if no other executor may take the operators that it declines or has no room
-    /// for: it was asked for by name.
+    /// for: it was requested by name.
     fn is_required(&self) -> bool {
         false
     }
@@ -147,7 +147,7 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// how many are done, at the end all.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run_reporting(
         &self,
         operators: &[Operator<R>],
@@ -174,11 +174,11 @@ pub trait Executor<R: Ring>: Send + Sync {
 /// Takes two states through the same operators, with inner products on the way: the way back of a
 /// gradient.
 pub trait Pairs<R: Ring>: Send + Sync {
-    /// Applies the operators to both states and gives the inner products in their order, which is
+    /// Applies the operators to both states and returns the inner products in their order, which is
     /// that of [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(
         &self,
         operators: &[Operator<R>],
@@ -196,7 +196,7 @@ pub trait Pairs<R: Ring>: Send + Sync {
     /// |0…0> it is taken as given for four states. `None`, and nothing is changed, if it cannot.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run_tangents(
         &self,
         operators: &[Operator<R>],
@@ -249,10 +249,10 @@ pub trait Pairs<R: Ring>: Send + Sync {
 pub trait PreparedPair<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any as many.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators to both states and gives the inner products, as [`Pairs::run`].
+    /// Applies the operators to both states and returns the inner products, as [`Pairs::run`].
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(
         &mut self,
         psi: &mut [R],
@@ -263,7 +263,7 @@ pub trait PreparedPair<R: Ring>: Send + Sync {
 
 /// A Hermitian operator O that an executor has prepared to apply often.
 pub trait Observed<R: Ring>: Send + Sync {
-    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the
+    /// Writes `weight O |psi>` to `out`, or adds it to the content, and returns `<psi|O|psi>`: the
     /// same bits for any number of threads.
     ///
     /// # Panics
@@ -291,7 +291,7 @@ pub trait Prepared<R: Ring>: Send + Sync {
     /// Applies the operators, on the way that it was prepared for.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(&self, amplitudes: &mut [R], threads: &Threads) -> Result<(), ExecuteError>;
 }
 
@@ -330,7 +330,7 @@ pub struct Executors {
 type List<R> = Vec<Arc<dyn Executor<R>>>;
 
 impl Executors {
-    /// Only the generic kernels.
+    /// Creates a registry of only the generic kernels.
     #[must_use]
     pub fn new() -> Executors {
         Executors::default()
@@ -347,8 +347,8 @@ impl Executors {
         self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
     }
 
-    /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
-    /// offers the first registered wins. No operators cost as much as one.
+    /// Returns the cheapest executor that accepts; the generic one for rings without a registered
+    /// executor. Of equal costs the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
         self.best_beside(n_qubits, operators, &[])
@@ -384,7 +384,7 @@ impl Executors {
     /// name.
     ///
     /// # Errors
-    /// What the last of them fails with.
+    /// The error of the last of them.
     pub fn in_turn<R: Ring, T>(
         &self,
         n_qubits: usize,

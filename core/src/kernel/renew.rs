@@ -14,10 +14,10 @@ impl<R: Ring> Operator<R> {
     /// is that or simpler; it keeps its shape then, and so its cost.
     ///
     /// # Errors
-    /// As [`Operator::new`].
+    /// Those of [`Operator::new`].
     ///
     /// # Panics
-    /// As [`Operator::new`].
+    /// Those of [`Operator::new`].
     pub fn renew(
         &mut self,
         matrix: &Matrix<R>,

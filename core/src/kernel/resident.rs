@@ -42,11 +42,11 @@ pub trait Resident<R: Ring>: Any + Send {
     /// See [`Resident`]; an operator on a qubit that is not there, or one that the executor does
     /// not take.
     fn apply(&mut self, operators: &[Operator<R>]) -> Result<(), ExecuteError>;
-    /// Applies operators to this state, psi, and to another, lambda, and gives the inner products
+    /// Applies operators to this state, psi, and to another, lambda, and returns the inner products
     /// in their order, which is that of [`Inner::before`].
     ///
     /// # Errors
-    /// As [`Resident::apply`].
+    /// Those of [`Resident::apply`].
     fn apply_pair(
         &mut self,
         lambda: &mut dyn Resident<R>,
@@ -61,7 +61,7 @@ pub trait Resident<R: Ring>: Any + Send {
     /// `O|psi>`, into another state, whatever that was.
     ///
     /// # Errors
-    /// As [`Resident::expectation`].
+    /// Those of [`Resident::expectation`].
     fn observed_into(
         &self,
         observable: &PauliSum,
@@ -70,15 +70,15 @@ pub trait Resident<R: Ring>: Any + Send {
     /// `O|psi>`, another state.
     ///
     /// # Errors
-    /// As [`Resident::expectation`].
+    /// Those of [`Resident::expectation`].
     fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<R>>, ExecuteError>;
     /// `<self|other>`
     ///
     /// # Errors
     /// See [`Resident`].
     fn inner(&self, other: &dyn Resident<R>) -> Result<Complex<f64>, ExecuteError>;
-    /// For each number u of an ascending list in [0, 1) the basis state at which the cumulative
-    /// distribution passes u.
+    /// Samples the state: for each number u of an ascending list in [0, 1) the basis state at which
+    /// the cumulative distribution passes u.
     ///
     /// # Errors
     /// See [`Resident`].
@@ -88,12 +88,12 @@ pub trait Resident<R: Ring>: Any + Send {
     /// # Errors
     /// See [`Resident`]; memory of another size.
     fn download(&self, amplitudes: &mut [R]) -> Result<(), ExecuteError>;
-    /// Waits until all that was asked for is done.
+    /// Waits until all submitted work is done.
     ///
     /// # Errors
     /// See [`Resident`].
     fn wait(&self) -> Result<(), ExecuteError>;
-    /// Another state with the same amplitudes.
+    /// Returns another state with the same amplitudes.
     ///
     /// # Errors
     /// See [`Resident`].

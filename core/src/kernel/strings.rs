@@ -83,7 +83,7 @@ impl<R: Ring> Operator<R> {
     /// says.
     ///
     /// # Errors
-    /// As [`Operator::string`].
+    /// Those of [`Operator::string`].
     pub fn renew_string(
         &mut self,
         x: usize,
@@ -190,7 +190,7 @@ fn same<R: Ring>([a, b]: &[R; 2]) -> bool {
     (a.clone() - b).is_exact_zero()
 }
 
-/// One past the highest bit.
+/// Returns one past the highest bit.
 fn above(mask: usize) -> usize {
     (usize::BITS - mask.leading_zeros()) as usize
 }

@@ -8,8 +8,8 @@ use crate::cancel::{CancellationToken, Cancelled};
 /// what 2^13 amplitudes take.
 pub const SERIAL_BELOW: usize = 1 << 13;
 
-/// Of many states with fewer amplitudes than this, each one is worked on by one thread: four of
-/// them still fit the last cache.
+/// Number of amplitudes of a state below which one of many states is worked on by one thread: four
+/// of them still fit the last cache.
 pub const SHARED_BELOW: usize = 1 << 17;
 
 /// Number of pieces that each thread gets, so that a slow one does not hold up the rest.
@@ -36,9 +36,9 @@ pub struct Threads {
 #[cfg(feature = "parallel")]
 #[derive(Clone, Debug)]
 enum Pool {
-    /// This one.
+    /// A pool of its own, shared by its clones.
     Shared(std::sync::Arc<rayon::ThreadPool>),
-    /// That of the thread that calls.
+    /// The pool of the calling thread.
     Current,
 }
 
@@ -46,20 +46,20 @@ enum Pool {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {given} threads: {reason}")]
 pub struct ThreadError {
-    /// The number asked for.
+    /// Number requested.
     pub given: usize,
     /// Message of the system.
     pub reason: String,
 }
 
 impl Threads {
-    /// No threads: everything runs where it is called.
+    /// Returns no threads: everything runs on the calling thread.
     #[must_use]
     pub fn serial() -> Threads {
         Threads::default()
     }
 
-    /// A pool of so many threads; 1 is [`Threads::serial`]. Without the feature `parallel`
+    /// Creates a pool of n threads; 1 is [`Threads::serial`]. Without the feature `parallel`
     /// everything is serial.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Threads {
         if self.token.is_never() { self.with_cancellation(token.clone()) } else { self }
     }
 
-    /// No threads, and the same token.
+    /// Returns no threads, with the same token.
     #[must_use]
     pub fn to_serial(&self) -> Threads {
         Threads::serial().with_cancellation(self.token.clone())

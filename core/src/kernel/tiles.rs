@@ -38,7 +38,7 @@ const LOOK_AHEAD: usize = 64;
 pub(crate) struct TileSize {
     /// Qubits of a tile.
     pub(crate) qubits: usize,
-    /// Those among them that a stage is to leave idle, and that come first.
+    /// Qubits among them that a stage is to leave idle, and that come first.
     pub(crate) idle: usize,
 }
 
@@ -91,8 +91,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// Takes the operators of a stage from those that are left, in order, and gives the bits that they
-/// move along.
+/// Takes the operators of a stage from those that are left, in order, and returns the bits that
+/// they move along.
 fn next_stage<'a, R: Ring>(
     left: &mut VecDeque<&'a Operator<R>>,
     most: usize,
@@ -130,14 +130,14 @@ fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
 enum Part<'a, R> {
     /// Operator that is the same on each tile.
     Same(Operator<R>),
-    /// One that depends on the qubits outside.
+    /// Operator that depends on the qubits outside.
     Across(&'a Operator<R>),
 }
 
 /// Operators that are applied to a tile one after the other.
 struct Stage<'a, R> {
     n_qubits: usize,
-    /// Those of a tile, in its order.
+    /// Qubits of a tile, in its order.
     qubits: Vec<usize>,
     /// Their bits.
     inside: usize,

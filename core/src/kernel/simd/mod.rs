@@ -196,11 +196,11 @@ element!(f64, F64x8, F64x4, F64x4);
 pub trait Simd: Copy + Send + Sync + 'static {
     /// Type of a lane.
     type Elem: Element;
-    /// Says for each lane which lane to take.
+    /// Lane to take, for each lane.
     type Index: Copy;
-    /// Says for each lane which lane of two registers to take.
+    /// Lane of two registers to take, for each lane.
     type PairIndex: Copy;
-    /// Says for each lane which of two registers to take.
+    /// Register to take of two, for each lane.
     type Mask: Copy;
     /// log2 of the number of lanes.
     const LANE_BITS: usize;
@@ -275,7 +275,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn blend(self, second: Self, mask: Self::Mask) -> Self;
     /// Exchanges each even lane with the odd one after it: real and imaginary parts.
     fn swap_pairs(self) -> Self;
-    /// From two registers `re im re im …` to one of real and one of imaginary parts.
+    /// Separates two registers `re im re im …` into one of real and one of imaginary parts.
     fn deinterleave(self, second: Self) -> (Self, Self);
     /// The inverse of `deinterleave`.
     fn interleave(self, im: Self) -> (Self, Self);

@@ -43,7 +43,7 @@ pub(crate) struct PauliMap<E> {
     families: Vec<Lines>,
     /// Factors over a block, each twice: for the real and for the imaginary part.
     tables: Vec<E>,
-    /// One sum for each set of blocks.
+    /// Sum of each set of blocks.
     sums: Vec<f64>,
 }
 
@@ -65,15 +65,15 @@ struct Line {
 
 /// Dependence of the sign on the bits within a block.
 enum Low {
-    /// Not at all: (z of the block, weight) of each string.
+    /// No dependence: (z of the block, weight) of each string.
     Constant(Vec<(usize, f64)>),
     /// Signs of the table that begins here, times the sign of z of the block.
     Table { z: usize, start: usize },
 }
 
 impl<E: Element> PauliMap<E> {
-    /// Of some products, or `None` if the states are too short for the registers or the signs need
-    /// too many tables.
+    /// Prepares the sum of some products, or `None` if the states are too short for the registers
+    /// or the signs need too many tables.
     pub(crate) fn new(
         n_qubits: usize,
         products: &[Product],
@@ -281,11 +281,12 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// Writes the sum of the runs to a block, times the weight, and gives its real inner product with
+/// Writes the sum of the runs to a block, times the weight, and returns its real inner product with
 /// `own`.
 ///
 /// # Safety
-/// Called within `S::vectorize`; all blocks have so many rows, a power of two and at least eight.
+/// Called within `S::vectorize`; the number of rows of all blocks is a power of two and at least
+/// eight.
 #[inline(always)]
 unsafe fn sum_rows<S: Simd>(
     runs: &[Run<S>],

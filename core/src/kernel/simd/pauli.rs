@@ -117,7 +117,7 @@ pub(crate) fn expectation<E: Element>(
 
 /// Products whose x span few dimensions above the block's bits.
 pub(super) struct Family<'a> {
-    /// In reduced echelon form: each vector's highest bit is in no other.
+    /// Basis in reduced echelon form: each vector's highest bit is in no other.
     pub(super) basis: Vec<usize>,
     pub(super) products: Vec<&'a Product>,
 }
@@ -345,7 +345,7 @@ impl<S: Simd> Pair<S> {
     /// end.
     ///
     /// # Safety
-    /// As [`Pair::eight`].
+    /// Those of [`Pair::eight`].
     #[inline(always)]
     unsafe fn one(&self, z: usize) -> S {
         // SAFETY: the caller promises what `eight` wants.
@@ -367,7 +367,7 @@ impl<S: Simd> Pair<S> {
     /// The sums for several strings.
     ///
     /// # Safety
-    /// As [`Pair::eight`].
+    /// Those of [`Pair::eight`].
     #[inline(always)]
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {

@@ -1,4 +1,4 @@
-//! What a pass over a large state asks for while it works.
+//! Prefetch in a pass over a large state.
 //!
 //! Memory answers fastest to who asks for one line after another. A gate on qubit 6 takes lines
 //! from two places 1 KiB apart, a kibibyte from each and then both from the next; but what it takes
@@ -23,7 +23,7 @@ const FROM_BYTES: usize = 4 << 20;
 /// States of fewer bytes are in a last cache that answers soon.
 const SOON_BELOW_BYTES: usize = 32 << 20;
 
-/// Rows that are together so many registers apart, or more, are streams of their own.
+/// Distance in registers from which on rows that are together are streams of their own.
 const FAR: usize = 1 << 10;
 
 /// Distance of the prefetch, and the cache that it fills.
@@ -31,15 +31,15 @@ const FAR: usize = 1 << 10;
 pub(super) struct Reach {
     /// log2 of the registers: 8 KiB in the first cache, 16 KiB in the second.
     pub(super) bits: u32,
-    /// In the first cache. From the memory, lines come up to a third slower there where most are
-    /// left out.
+    /// True if it fills the first cache. From the memory, lines come up to a third slower there
+    /// where most are left out.
     first: bool,
-    /// From so many registers on rows are far enough apart to be asked for in order.
+    /// Distance in registers from which on rows are far enough apart to be prefetched in order.
     apart: usize,
 }
 
 impl Reach {
-    /// For a state of so many bytes; `None` if nothing has to be asked for.
+    /// Returns the distance for a state of this number of bytes; `None` if it needs no prefetch.
     pub(super) fn of(bytes: usize) -> Option<Reach> {
         match bytes {
             ..FROM_BYTES => None,
@@ -49,7 +49,7 @@ impl Reach {
     }
 }
 
-/// The places that are asked for while a run is worked on.
+/// Prefetch of the registers that come soon, while a run is worked on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     reach: Reach,
@@ -57,14 +57,15 @@ pub(super) struct Ahead {
     soon: Runs,
     /// Number of runs between a run and the one that is prefetched with it.
     skip: usize,
-    /// log2 of the registers in a row that are asked for with each of a run; `None` for one in each
-    /// row.
+    /// log2 of the registers in a row that are prefetched with each of a run; `None` for one in
+    /// each row.
     in_order: Option<u32>,
 }
 
 impl Ahead {
-    /// For the runs of an operator on `n` bits of registers, whose rows differ in the bits `rows`;
-    /// `all` says that it takes all of them. `None` if the processor does better alone.
+    /// Plans the prefetch of the runs of an operator on `n` bits of registers, whose rows differ in
+    /// the bits `rows`; `all` says that it takes all of them. `None` if the processor does better
+    /// alone.
     pub(super) fn new(
         reach: Reach,
         runs: &Runs,
@@ -134,8 +135,8 @@ mod tests {
     use super::*;
     use crate::basis::deposit;
 
-    /// In all, exactly what is worked on is asked for, each place once, and in order where that is
-    /// said.
+    /// Exactly the registers that are worked on are prefetched, each once, and in order where that
+    /// is said.
     #[test]
     fn what_is_asked_for_is_what_is_needed() {
         let n = 13;
