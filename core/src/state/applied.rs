@@ -238,7 +238,7 @@ impl<S: Amplitude> Exchanged<'_, S> {
         }
     }
 
-    /// In runs as long as the lowest bit of x.
+    /// Adds in runs as long as the lowest bit of x.
     #[inline(always)]
     fn runs(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;
@@ -256,7 +256,7 @@ impl<S: Amplitude> Exchanged<'_, S> {
         }
     }
 
-    /// In runs of eight, exchanged among themselves by the low bits of x, which are known.
+    /// Adds in runs of eight, exchanged among themselves by the low bits of x, which are known.
     #[inline(always)]
     fn eights<const X: usize>(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;

@@ -29,7 +29,7 @@ use crate::{
 /// The most states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
 const MAX_COLUMNS: usize = 64;
 
-/// States of so many qubits lie for themselves.
+/// Number of qubits from which on states lie for themselves.
 const ALONE_FROM: usize = 8;
 
 /// States of n qubits, side by side.

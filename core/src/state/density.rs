@@ -39,7 +39,7 @@ impl<R: Ring> DensityMatrix<R> {
     /// `|0…0><0…0|`.
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory.
+    /// [`StateError`] if the system does not provide the memory.
     pub fn zero(n_qubits: usize, threads: &Threads) -> Result<DensityMatrix<R>, StateError> {
         let entries = StateVector::zero_on(n_qubits.saturating_mul(2), threads)?;
         Ok(DensityMatrix { n_qubits, entries })
@@ -61,7 +61,7 @@ impl<R: Ring> DensityMatrix<R> {
         &self.entries.amplitudes()[row | column << self.n_qubits]
     }
 
-    /// All entries as a matrix.
+    /// Returns all entries as a matrix.
     #[must_use]
     pub fn to_matrix(&self) -> Matrix<R> {
         Matrix::from_fn(self.n_qubits, |row, column| self.entry(row, column).clone())
@@ -100,7 +100,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
     /// `|psi><psi|`. O(4^n).
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory.
+    /// [`StateError`] if the system does not provide the memory.
     pub fn pure(state: &StateVector<S>, threads: &Threads) -> Result<DensityMatrix<S>, StateError> {
         let mut rho = DensityMatrix::zero(state.n_qubits(), threads)?;
         let psi = state.amplitudes();

@@ -41,7 +41,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
     /// The von Neumann entropy in nats: 0 for a pure state, n ln 2 if nothing is known. O(8^n).
     ///
     /// # Errors
-    /// As [`DensityMatrix::spectrum`].
+    /// Those of [`DensityMatrix::spectrum`].
     pub fn entropy(&self) -> Result<T, StateError> {
         Ok(entropy(self.spectrum()?))
     }

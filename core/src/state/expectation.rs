@@ -69,8 +69,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             .and_then(|a| expectation(products, a, threads, set))
     }
 
-    /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else
-    /// i and i ^ x give complex conjugates, so half the indices do.
+    /// Sums one product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2;
+    /// else i and i ^ x give complex conjugates, so half the indices do.
     fn product(&self, product: &Product, threads: &Threads) -> T {
         let (a, x) = (&self.amplitudes, product.x);
         let weight = |i: usize| {

@@ -74,7 +74,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         marginal(self.n_qubits, asked, threads, sum)
     }
 
-    /// Projects a qubit onto a value and normalizes; gives the probability that this had. Two
+    /// Projects a qubit onto a value and normalizes; returns the probability that this had. Two
     /// passes over the state.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Memory of a state: from the start of a cache line, in large pages where the system gives them on
-//! request, touched first by all threads.
+//! Memory of a state: from the start of a cache line, in large pages where the system provides them
+//! on request, touched first by all threads.
 //!
 //! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`]
 //! leaves out as many numbers at the start of its memory as it takes to reach a line: the numbers
@@ -58,7 +58,8 @@ impl<R: Ring> Amplitudes<R> {
         Some(amplitudes)
     }
 
-    /// Zeros as the system gives them, where that is the same: pages that nobody has touched.
+    /// Returns zeros as the system provides them, where that is the same: pages that have not been
+    /// touched.
     fn zeros(dim: usize) -> Option<Amplitudes<R>> {
         let ring = TypeId::of::<R>();
         let plain = [TypeId::of::<Complex<f32>>(), TypeId::of::<Complex<f64>>()].contains(&ring);
@@ -120,7 +121,7 @@ impl<R: Clone> From<Vec<R>> for Amplitudes<R> {
         if aligned || dim < ALIGN_FROM || room.try_reserve_exact(spare).is_err() {
             return Amplitudes { room, skip: 0, new: false };
         }
-        // There is room behind, maybe at another place than before.
+        // There is room after it, maybe at another place than before.
         let skip = room.as_ptr().align_offset(LINE);
         if skip == 0 || skip > spare {
             return Amplitudes { room, skip: 0, new: false };
@@ -177,8 +178,8 @@ impl<R: fmt::Debug> fmt::Debug for Amplitudes<R> {
     }
 }
 
-/// Room for `dim` numbers after so many that a line begins there, and how many these are; or
-/// `None`.
+/// Reserves room for `dim` numbers after as many that a line begins there, and returns the number
+/// of these; or `None`.
 fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     let spare = LINE / size_of::<R>().max(1);
     let mut room: Vec<R> = Vec::new();
@@ -187,8 +188,8 @@ fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     Some((room, skip))
 }
 
-/// Asks for large pages for memory that nobody has touched; with how many of its places lie before
-/// a line.
+/// Asks for large pages for memory that has not been touched; returns the number of its places that
+/// lie before a line.
 fn prepare<R>(room: &mut Vec<R>, dim: usize) -> usize {
     #[cfg(target_os = "linux")]
     if dim.saturating_mul(size_of::<R>()) >= LARGE {

@@ -96,7 +96,7 @@ pub enum StateError {
     Impossible {
         /// The qubit.
         qubit: usize,
-        /// The outcome asked for.
+        /// Outcome requested.
         value: bool,
     },
     /// Probabilities without a value cannot be sampled.
@@ -149,18 +149,19 @@ impl<R: Ring> StateVector<R> {
     /// The state |0…0>.
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory. See `Simulator` for a limit that is
-    /// checked before anything is asked for.
+    /// [`StateError`] if the system does not provide the memory. See `Simulator` for a limit that
+    /// is checked before anything is asked for.
     pub fn zero(n_qubits: usize) -> Result<StateVector<R>, StateError> {
         StateVector::basis(n_qubits, 0)
     }
 
     /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of
     /// them, and on machines with several memories lie near those that will work on them. (Those of
-    /// large states of `Complex<f32>` and `Complex<f64>` are touched first by whoever writes them.)
+    /// large states of `Complex<f32>` and `Complex<f64>` are touched first by the thread that
+    /// writes them.)
     ///
     /// # Errors
-    /// As [`StateVector::zero`].
+    /// Those of [`StateVector::zero`].
     pub fn zero_on(n_qubits: usize, threads: &Threads) -> Result<StateVector<R>, StateError> {
         StateVector::basis_on(n_qubits, 0, threads)
     }
@@ -259,7 +260,7 @@ impl<R: Ring> StateVector<R> {
         self.apply(&Operator::new(matrix, targets, controls)?, &Threads::serial())
     }
 
-    /// That a sum of Pauli strings acts on qubits that there are.
+    /// Checks that a sum of Pauli strings acts on qubits that exist.
     pub(crate) fn check_acts(n_qubits: usize, sum: &PauliSum) -> Result<(), BasisError> {
         match sum.n_qubits() {
             n if n > n_qubits => Err(BasisError::OutOfRange { given: n - 1, available: n_qubits }),

@@ -75,9 +75,10 @@ const CELLS_PER_BLOCK: usize = 4;
 const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// Measures all qubits so many times: basis states in the order of the shots, which are
-    /// independent. The same seed gives the same shots for any number of threads, and fewer shots
-    /// are the first of more. O(2^n + shots).
+    /// Measures all qubits `shots` times: basis states in the order of the shots, which are
+    /// independent. basis states in the order of the shots, which are independent. The same seed
+    /// gives the same shots for any number of threads, and fewer shots are the first of more. O(2^n
+    /// + shots).
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite, or the shots do not fit
@@ -121,7 +122,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// now and then.
     ///
     /// # Errors
-    /// As [`StateVector::sample_counts`].
+    /// Those of [`StateVector::sample_counts`].
     pub fn sample_counts_reporting(
         &self,
         shots: usize,
@@ -243,7 +244,7 @@ struct Draw {
 struct Ends<'a, S> {
     amplitudes: &'a [S],
     ends: Vec<f64>,
-    /// For each of equal parts of [0, 1), the first block that reaches beyond its beginning.
+    /// First block that reaches beyond the beginning of each of equal parts of [0, 1).
     cells: Vec<u32>,
     total: f64,
 }
@@ -297,7 +298,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
     }
 
     /// Calls `visit` with what it gathers, the number of the draw, and the outcome; draws come
-    /// block by block. Gives what was gathered, in the order of blocks.
+    /// block by block. Returns the results, in the order of blocks.
     fn place<V: Default + Send>(
         &self,
         draws: &[Draw],
@@ -342,9 +343,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
 
 /// The cumulative distribution within a block.
 struct Block {
-    /// Up to each amplitude of a group, from the group's start.
+    /// Sums up to each amplitude of a group, from the group's start.
     sums: [[f64; GROUP]; GROUP],
-    /// Up to the end of each group, from the block's start.
+    /// Sums up to the end of each group, from the block's start.
     ends: [f64; GROUP],
 }
 

@@ -38,7 +38,7 @@ impl<T: Real> StateVector<Complex<T>> {
     /// `<AB + BA>/2 - <A><B>`. O(2^n) as [`StateVector::applied`]; memory: two states.
     ///
     /// # Errors
-    /// As [`StateVector::variance`].
+    /// Those of [`StateVector::variance`].
     pub fn covariance(
         &self,
         a: &PauliSum,
@@ -78,7 +78,7 @@ impl<T: Real> DensityMatrix<Complex<T>> {
     /// another matrix.
     ///
     /// # Errors
-    /// As [`DensityMatrix::variance`].
+    /// Those of [`DensityMatrix::variance`].
     pub fn covariance(
         &self,
         a: &PauliSum,
