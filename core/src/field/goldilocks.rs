@@ -106,7 +106,7 @@ impl Ring for Fp {
     fn is_exact_zero(&self) -> bool {
         self.0 == 0
     }
-    /// One reduction for both products.
+    /// Computes both products with one reduction.
     #[inline(always)]
     fn dot2(a: &Fp, x: &Fp, b: &Fp, y: &Fp) -> Fp {
         let (first, second) =

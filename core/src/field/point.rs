@@ -29,7 +29,7 @@ pub struct Point<R: Modular> {
     order: u64,
     /// `table[j][i]` is the root to the power `i 2^(WINDOW j)`.
     table: Vec<Vec<R>>,
-    /// For each parameter `m_k`, its element and the inverse of that.
+    /// Element of each parameter, with its `m_k` and its inverse.
     params: Vec<(i64, R, R)>,
     half: R,
     sqrt_half: R,

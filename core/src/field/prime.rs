@@ -84,7 +84,7 @@ impl Modular for Residue {
 /// An integer that has met no prime yet is exact up to `2^63`.
 #[derive(Clone, Copy, Debug)]
 pub struct Residue {
-    /// In Montgomery form; the integer itself, in two's complement, where there is no prime.
+    /// Number in Montgomery form; the integer itself, in two's complement, where there is no prime.
     value: u64,
     /// 0: no prime yet.
     modulus: u64,
@@ -97,7 +97,7 @@ impl Residue {
         if self.modulus == 0 { self.value } else { reduce(u128::from(self.value), self.modulus) }
     }
 
-    /// In Montgomery form.
+    /// Returns the number in Montgomery form.
     #[inline(always)]
     pub(super) fn montgomery(self) -> u64 {
         self.value
@@ -248,7 +248,7 @@ impl Ring for Residue {
     fn is_exact_one(&self) -> bool {
         if self.modulus == 0 { self.value == 1 } else { self.is_montgomery_one() }
     }
-    /// One reduction for both products: their sum is below `2^125`.
+    /// Computes both products with one reduction: their sum is below `2^125`.
     #[inline(always)]
     fn dot2(a: &Residue, x: &Residue, b: &Residue, y: &Residue) -> Residue {
         let p = a.modulus;
