@@ -127,7 +127,7 @@ struct Evolution<'a, S> {
     circuit: &'a BoundCircuit<S>,
     n_qubits: usize,
     liveness: Liveness,
-    /// By the step at which they are.
+    /// Branches by the step that they are at.
     waiting: BTreeMap<usize, Queue<S>>,
     /// The number of those that wait, and the bytes on the heap of their bits and of those at the
     /// end.

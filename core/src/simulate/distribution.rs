@@ -147,7 +147,7 @@ pub(super) struct Finals {
 }
 
 impl Finals {
-    /// Those of a circuit, if their outcomes are no more than allowed.
+    /// Creates the distribution of a circuit, if its outcomes are no more than allowed.
     pub(super) fn new<S>(
         circuit: &BoundCircuit<S>,
         max_outcomes: usize,
@@ -188,7 +188,7 @@ impl Finals {
     }
 }
 
-/// The distinct qubits, and where each of the given ones stands among them.
+/// The distinct qubits, and the position of each of the given ones among them.
 fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let mut all = qubits.to_vec();
     all.sort_unstable();
@@ -201,7 +201,7 @@ fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
 enum Waiting<S, T> {
     /// The last one is next. The bytes on the heap of their bits are counted.
     Stack(Vec<(Live<S>, T)>, u128),
-    /// One of those that are least far is next.
+    /// Branches of which one of those that have come least far is next.
     Merging(Merging<S, T>),
 }
 

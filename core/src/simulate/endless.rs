@@ -16,7 +16,7 @@ use crate::{scalar::Ring, state::StateVector};
 pub(super) const CONDITION: &str = "its condition holds whatever it measures or assigns";
 pub(super) const CYCLE: &str = "its rounds repeat, with the same state and the same outcomes";
 
-/// Cycles are looked for after so many rounds.
+/// Number of rounds after which cycles are searched.
 pub(super) const FIRST: u64 = 1 << 10;
 
 /// States of more amplitudes are not compared.
@@ -25,7 +25,7 @@ const MOST_AMPLITUDES: usize = 1 << 12;
 /// The most bits whose values are all tried.
 const MOST_BITS: usize = 12;
 
-/// An outcome as likely as this is taken for certain: others are due after more rounds than any
+/// An outcome as likely as this counts as certain: others are due after more rounds than any
 /// limit allows.
 pub(super) const CERTAIN: f64 = 1.0 - 1e-12;
 

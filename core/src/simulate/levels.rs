@@ -92,7 +92,7 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// As [`Simulator::lowest`].
+    /// Those of [`Simulator::lowest`].
     pub fn lowest_among(
         &self,
         hamiltonian: &PauliSum,
@@ -305,7 +305,7 @@ impl Search<'_> {
         }
     }
 
-    /// Brings a vector to length 1, if it has one, and gives what it was.
+    /// Brings a vector to length 1, if it has one, and returns its old length.
     fn normalize<S: Number>(&self, vector: &mut StateVector<S>) -> f64 {
         let norm = vector.norm2(self.threads).sqrt();
         if norm > 0.0 {

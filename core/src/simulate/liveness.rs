@@ -26,9 +26,9 @@ use super::{
 /// The bits that die on the way from each step to the next.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// From step k to k + 1.
+    /// Bits that die from step k to k + 1.
     next: Vec<SmallVec<[u32; 2]>>,
-    /// From the head of a loop to what follows the loop.
+    /// Bits that die from the head of a loop to the step that follows the loop.
     leaving: HashMap<usize, Vec<u32>>,
 }
 
@@ -55,7 +55,8 @@ impl Frame {
 }
 
 impl Liveness {
-    /// At the end all bits are read but those that final measurements write.
+    /// Analyzes a circuit, backwards. At the end all bits are live but those that final
+    /// measurements write.
     pub(super) fn new<R>(circuit: &BoundCircuit<R>) -> Liveness {
         let steps = &circuit.steps;
         let uses = uses_of_loops(steps);

@@ -41,10 +41,10 @@ use crate::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Grouping {
-    /// Those that commute qubit by qubit: gates on single qubits before the measurement.
+    /// Terms that commute qubit by qubit: gates on single qubits before the measurement.
     #[default]
     QubitWise,
-    /// All that commute: fewer groups, and up to n^2 CX and CZ before the measurement.
+    /// Terms that commute: fewer groups, and up to n^2 CX and CZ before the measurement.
     Commuting,
 }
 
@@ -87,10 +87,10 @@ impl Shots {
 const FEWEST: usize = 2;
 
 impl Simulator {
-    /// The expectation value of an observable from so many shots. Constants are exact; of the shots
-    /// each group of the other terms has at least two. The same seed gives the same result for any
-    /// number of threads. Measurements at the end of the circuit are set aside; with others, or
-    /// noise, each shot is a trajectory. Where such a measurement may be read wrongly
+    /// The expectation value of an observable from the given number of shots. Constants are exact;
+    /// of the shots each group of the other terms has at least two. The same seed gives the same
+    /// result for any number of threads. Measurements at the end of the circuit are set aside; with
+    /// others, or noise, each shot is a trajectory. Where such a measurement may be read wrongly
     /// ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the
     /// first bit with such readings counts. Qubits that are read together are so in the basis of
     /// each group, where those that no term of the group is about are measured as they are.
@@ -129,7 +129,7 @@ impl Simulator {
     /// [`Simulator::measure`] of a circuit that is bound.
     ///
     /// # Errors
-    /// As [`Simulator::measure`].
+    /// Those of [`Simulator::measure`].
     pub fn measure_bound<T: Real>(
         &self,
         circuit: &BoundCircuit<Complex<T>>,
@@ -219,7 +219,7 @@ struct ReadoutErrors(Vec<ReadoutError>);
 /// A reading of some qubits together.
 struct ReadoutError {
     qubits: SmallVec<[usize; 2]>,
-    /// For each outcome the probabilities that it stays, and that it becomes each of the others.
+    /// Probabilities that each outcome stays, and that it becomes each of the others.
     rows: Vec<Vec<f64>>,
 }
 
@@ -251,7 +251,7 @@ impl ReadoutError {
 }
 
 impl ReadoutErrors {
-    /// Those of the final measurements of a circuit.
+    /// Collects the readout errors of the final measurements of a circuit.
     fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, SimulateError> {
         // The bit of a qubit that counts.
         let mut bits = BTreeMap::new();
@@ -492,8 +492,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Each gate takes a string P to U P U^dagger. Source of the signs: S. Aaronson, D. Gottesman,
-    /// Phys. Rev. A 70, 052328.
+    /// Conjugates each string P by a gate: U P U^dagger. Source of the signs: S. Aaronson, D.
+    /// Gottesman, Phys. Rev. A 70, 052328.
     fn each(&mut self, change: impl Fn(&mut Signed)) {
         self.strings.iter_mut().for_each(change);
     }

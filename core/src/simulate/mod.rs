@@ -66,8 +66,8 @@ pub const MAX_MATRIX_QUBITS: usize = 13;
 /// seconds on a few qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
-/// The most rounds that take seconds on so many qubits: [`MAX_ROUNDS`] up to 10 of them, 1000 for
-/// 20 and more.
+/// Returns the largest number of rounds that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10 of
+/// them, 1000 for 20 and more.
 ///
 /// ```
 /// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
@@ -147,7 +147,7 @@ pub enum SimulateError {
         /// Bytes available.
         available: u128,
     },
-    /// A loop of the circuit that goes on and on.
+    /// A loop of the circuit that exceeds the allowed number of rounds.
     #[error(
         "a loop of the circuit goes on after {limit} rounds: what ends it may never happen, or too rarely"
     )]
@@ -164,7 +164,7 @@ pub enum SimulateError {
     /// More levels than the space has dimensions.
     #[error("{n_qubits} qubits have 2^{n_qubits} levels, fewer than {given}")]
     Levels {
-        /// The number asked for.
+        /// Number requested.
         given: usize,
         /// The number of qubits.
         n_qubits: usize,
@@ -172,7 +172,7 @@ pub enum SimulateError {
     /// More levels than the basis states that are kept.
     #[error("the basis states that are kept have {available} levels, fewer than {given}")]
     LevelsAmong {
-        /// The number asked for.
+        /// Number requested.
         given: usize,
         /// The number of basis states that are kept.
         available: usize,
@@ -394,7 +394,7 @@ impl Simulator {
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// One point of [`Simulator::run_points`].
+    /// Runs one point of [`Simulator::run_points`].
     fn point<T: Real>(
         &self,
         circuit: &Circuit,
@@ -423,8 +423,8 @@ impl Simulator {
     /// replaced.
     ///
     /// # Errors
-    /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after
-    /// any other the state is what it was.
+    /// Those of [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use,
+    /// after any other the state is what it was.
     pub fn run_into<T: Real>(
         &self,
         circuit: &Circuit,
@@ -508,8 +508,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Checks that so many branches fit in the memory limit: a state of n qubits for each, and what
-    /// their bits take.
+    /// Checks that this number of branches fits in the memory limit: a state of n qubits for each,
+    /// and what their bits take.
     fn check_branches<R>(
         &self,
         n_qubits: usize,
@@ -555,9 +555,9 @@ impl Simulator {
         Ok(Matrix::from_fn(n_qubits, |row, column| columns[column].amplitudes()[row].clone()))
     }
 
-    /// Runs a circuit for so many shots: how often each outcome of the classical registers occurs,
+    /// Runs a circuit for `shots` shots and counts the outcomes of the classical registers,
     /// last declared leftmost, separated by spaces, bit 0 of each rightmost. A circuit without
-    /// measurements measures all qubits. Measurements may stand anywhere.
+    /// measurements measures all qubits. Measurements may be anywhere.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -633,7 +633,7 @@ impl Simulator {
     /// every now and then.
     ///
     /// # Errors
-    /// As [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
+    /// Those of [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
     pub fn counts_of<T: Real>(
         &self,
         circuit: &Circuit,
@@ -651,7 +651,7 @@ impl Simulator {
     /// used: without measurements all qubits of the whole are named.
     ///
     /// # Errors
-    /// As [`Simulator::counts_of`].
+    /// Those of [`Simulator::counts_of`].
     pub fn counts_in<T: Real>(
         &self,
         compact: &Compact,

@@ -19,12 +19,12 @@ use crate::{
 /// Bytes of an outcome besides its bits and its text.
 const BYTES_PER_OUTCOME: u128 = 160;
 
-/// Outcomes may always take so many bytes.
+/// Number of bytes that outcomes may always take.
 const ALWAYS: u128 = 1 << 20;
 
 impl Simulator {
-    /// Checks that so many outcomes of classical bits fit in the half of the memory limit that
-    /// states do not take, as bits and as text.
+    /// Checks that this number of outcomes of classical bits fits in the half of the memory limit
+    /// that states do not take, as bits and as text.
     ///
     /// # Errors
     /// [`SimulateError::Outcomes`] with both numbers.
@@ -39,8 +39,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Counts of the outcomes of the classical registers in so many shots, as
-    /// [`Simulator::counts`] writes them; for circuits with measurements anywhere.
+    /// Counts the outcomes of the classical registers in `shots` shots, as [`Simulator::counts`]
+    /// writes them; for circuits with measurements anywhere.
     ///
     /// # Errors
     /// [`SimulateError`]; the memory limit counts the different outcomes.

@@ -75,7 +75,7 @@ impl<T: Real> Placed<T> {
     /// and then.
     ///
     /// # Errors
-    /// As [`Placed::sample_counts`].
+    /// Those of [`Placed::sample_counts`].
     pub fn sample_counts_reporting(
         &self,
         shots: usize,
@@ -96,7 +96,7 @@ impl<T: Real> Placed<T> {
     /// The amplitudes here, moved if they are elsewhere.
     ///
     /// # Errors
-    /// [`SimulateError`] if the system does not give the memory, or an executor fails.
+    /// [`SimulateError`] if the system does not provide the memory, or an executor fails.
     pub fn into_state(self, threads: &Threads) -> Result<StateVector<Complex<T>>, SimulateError> {
         match self {
             Placed::Here(state) => Ok(state),
@@ -114,7 +114,7 @@ impl Simulator {
     /// where it is computed.
     ///
     /// # Errors
-    /// As [`Simulator::run`].
+    /// Those of [`Simulator::run`].
     pub fn run_placed<T: Real>(
         &self,
         circuit: &Circuit,
@@ -183,7 +183,7 @@ impl Simulator {
     /// Applies operators to a state where it is; see [`Simulator::execute`].
     ///
     /// # Errors
-    /// As [`Simulator::execute`].
+    /// Those of [`Simulator::execute`].
     pub fn evolve<T: Real>(
         &self,
         operators: &[Operator<Complex<T>>],

@@ -52,7 +52,7 @@ pub(super) enum Action<R> {
     Misread(Misread<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
-    /// A round of a loop begins, or where the condition does not hold, what is behind it.
+    /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
     While { end: usize },
     /// Back to the head of a loop.
     Again { head: usize },
@@ -73,8 +73,8 @@ pub(super) struct BoundChannel<R> {
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
     pub(super) bits: MisreadBits,
-    /// For each outcome the probability that it stays, and those that it becomes each of the others
-    /// in ascending order.
+    /// Probabilities that each outcome stays, and that it becomes each of the others in ascending
+    /// order.
     rows: Vec<SmallVec<[R; 2]>>,
 }
 
@@ -475,9 +475,9 @@ fn controls(instruction: &Instruction) -> Controls {
     instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
-/// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait
-/// until the end: one pass from the back, which collects what the instructions that cannot wait
-/// use. In a loop all are used again.
+/// Returns for each instruction true if it is a measurement, or a readout error, that can be
+/// deferred until the end: one pass from the back, which collects the qubits and bits that the
+/// instructions which cannot be deferred use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();

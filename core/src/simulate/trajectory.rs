@@ -71,7 +71,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// The mean of values that occur so many times: (times, value).
+    /// Computes the mean of values by their multiplicities: (multiplicity, value).
     pub(super) fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
         let n: f64 = values.clone().map(|(times, _)| times).sum();
         let value = values.clone().map(|(times, value)| times * value).sum::<f64>() / n;
@@ -103,7 +103,7 @@ struct Past {
 }
 
 impl Drop for Past {
-    /// One by one: a chain may be longer than a stack is deep.
+    /// Drops the chain iteratively: it may be longer than a stack is deep.
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(mut past) = next.and_then(Arc::into_inner) {
@@ -127,7 +127,7 @@ impl History {
         History { past: self.past.clone(), own: vec![outcome], len: self.len + 1 }
     }
 
-    /// All outcomes, the first one first.
+    /// Returns all outcomes, the first one first.
     fn outcomes(&self) -> Vec<u32> {
         let mut parts = vec![&self.own];
         let mut past = &self.past;
@@ -152,9 +152,9 @@ pub(super) type Weights<T> = SmallVec<[T; 4]>;
 const PLANNED_FROM: usize = 1 << 10;
 
 impl Simulator {
-    /// Runs a circuit with measurements anywhere for so many shots and calls `visit` once for each
-    /// distinct history, from any thread. Gives the shots of each history with what `visit` made of
-    /// it, ordered by first shot.
+    /// Runs a circuit with measurements anywhere for `shots` shots and calls `visit` once for each
+    /// distinct history, from any thread. Returns the shots of each history with the result of
+    /// `visit`, ordered by first shot.
     ///
     /// # Errors
     /// [`SimulateError`], also that of `visit`.
@@ -215,8 +215,9 @@ impl Simulator {
         }
     }
 
-    /// The mean of each observable over so many shots, for circuits with measurements anywhere. A
-    /// shot's value is the expectation value in the state before its final measurements.
+    /// Computes the mean of each observable over `shots` shots, for circuits with measurements
+    /// anywhere. A shot's value is the expectation value in the state before its final
+    /// measurements.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -259,7 +260,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A branch with its state at hand.
+/// A branch with its state in memory.
 #[derive(Clone)]
 pub(super) struct Live<S> {
     pub(super) step: usize,
@@ -397,7 +398,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         Ok(())
     }
 
-    /// Gives the outcome that is due and steps over it.
+    /// Applies the outcome that is due and steps over it.
     pub(super) fn settle(
         &self,
         live: &mut Live<S>,
