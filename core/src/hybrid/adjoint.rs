@@ -56,7 +56,7 @@ pub(super) struct WayBack<T> {
     /// The inverses of the gates, the last first.
     pub(super) operators: Vec<Operator<Complex<T>>>,
     pub(super) inners: Vec<Inner>,
-    /// For each inner product, the slot and the factor.
+    /// Slot and factor of each inner product.
     pub(super) terms: Vec<(usize, T)>,
 }
 
@@ -80,7 +80,7 @@ impl<T: Real> WayBack<T> {
 pub(super) struct Bound<'a, T> {
     circuit: &'a Circuit,
     values: &'a [T],
-    /// For each instruction; barriers and final measurements have none.
+    /// Operator of each instruction; barriers and final measurements have none.
     gates: Vec<Option<Operator<Complex<T>>>>,
 }
 
@@ -121,7 +121,7 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().flatten().cloned().collect()
     }
 
-    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot.
+    /// Takes both vectors back to the start, and returns the derivative by the angle of each slot.
     /// Where psi began as |0…0> ([`Way::ToZero`]), both are of no use then.
     pub(super) fn back(
         &self,
@@ -180,7 +180,8 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(products.map(|products| back.by_angle(slots, &products)))
     }
 
-    /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.
+    /// Returns the backward pass as a list of operators and inner products; `None` if a generator
+    /// is a sum of too many Pauli strings.
     pub(super) fn way_back(&self, slots: &[Slot]) -> Result<Option<WayBack<T>>, SimulateError> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
         let mut terms = Vec::new();

@@ -67,7 +67,7 @@ pub(super) struct Edge<'a, T> {
 }
 
 impl<'a, T: Real> Edge<'a, T> {
-    /// For a channel; a strength without parameters stays what it is.
+    /// Creates the binding for a channel; a strength without parameters keeps its value.
     pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> Edge<'a, T> {
         let ids = channel
             .params()

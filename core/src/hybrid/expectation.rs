@@ -28,7 +28,7 @@ pub(super) const EXACT: f64 = 1e-8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// One run back with two vectors.
+    /// Adjoint method: one backward pass with two vectors.
     Adjoint,
     /// Duals as amplitudes, one run for each input.
     Forward,
@@ -41,7 +41,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Those that serve circuits of any size: all but [`Method::Symbolic`].
+    /// Methods that serve circuits of any size: all but [`Method::Symbolic`].
     pub const ALL: [Method; 4] =
         [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
@@ -84,7 +84,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Of the given observables.
+    /// Creates the expectation values of the given observables.
     ///
     /// # Errors
     /// [`HybridError::Qubit`] for an observable on a qubit that the circuit does not have.
@@ -108,8 +108,8 @@ impl Expectation {
         Ok(Expectation { given, ..Expectation::of_whole(circuit, observables)? })
     }
 
-    /// Of the given observables in the final state of a circuit that starts in another state than
-    /// |0…0>: from there no qubit is idle.
+    /// Creates the expectation values of the given observables in the final state of a circuit that
+    /// starts in another state than |0…0>: from there no qubit is idle.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum, state::StateVector};
@@ -123,7 +123,7 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::new`]; [`HybridError::Count`] for a state of another size.
+    /// Those of [`Expectation::new`]; [`HybridError::Count`] for a state of another size.
     pub fn from_state(
         circuit: Circuit,
         observables: impl IntoIterator<Item = impl Into<Observable>>,
@@ -136,7 +136,7 @@ impl Expectation {
         Ok(Expectation { initial: Some(Arc::new(initial)), ..of })
     }
 
-    /// Of a circuit as it is.
+    /// Creates the expectation values of a circuit as it is, without compacting it.
     fn of_whole(
         circuit: Circuit,
         observables: Vec<Observable>,
@@ -148,7 +148,7 @@ impl Expectation {
         Ok(Expectation { circuit, given, observables, initial, simulator, slots, chain, n_inputs })
     }
 
-    /// One of the observables alone.
+    /// Returns one of the observables alone.
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -171,7 +171,7 @@ impl Expectation {
         }
     }
 
-    /// With other executors, threads, or a memory limit.
+    /// Sets the executors, the threads and the memory limit.
     #[must_use]
     pub fn with_simulator(mut self, simulator: Simulator) -> Expectation {
         self.simulator = simulator;
@@ -228,7 +228,7 @@ impl Expectation {
     /// The sum of the values of all observables: the value, where there is one.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn value<T: Real>(&self, inputs: &[T]) -> Result<T, HybridError> {
         Ok(total(self.values(inputs)?))
     }
@@ -236,7 +236,7 @@ impl Expectation {
     /// [`Expectation::value`] and its derivative by each input, by the adjoint method.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn value_and_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let (values, gradient) = self.vjp(inputs, &vec![T::one(); self.observables.len()])?;
         Ok((total(values), gradient))
@@ -246,8 +246,8 @@ impl Expectation {
     /// method: about three runs, whatever the number of inputs and observables.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each
-    /// observable.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for
+    /// each observable.
     pub fn vjp<T: Real>(
         &self,
         inputs: &[T],
@@ -295,7 +295,8 @@ impl Expectation {
     /// The values, and their change along a tangent of the inputs: one run on duals.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each
+    /// input.
     pub fn jvp<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -314,7 +315,7 @@ impl Expectation {
     /// [`Expectation::value`] and its gradient by a method of choice.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn gradient_by<T: Real + DualNum>(
         &self,
         method: Method,
@@ -340,7 +341,7 @@ impl Expectation {
     /// they are left out.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn check(&self, inputs: &[f64]) -> Result<Report, HybridError> {
         let by = |method: Method| {
             self.gradient_by(method, inputs)
@@ -430,7 +431,7 @@ impl Expectation {
         Ok((values, lambda))
     }
 
-    /// For each observable what the executor makes of it, if it can.
+    /// Prepares each observable with the executor, if it can.
     pub(super) fn prepare_observables<T: Real>(&self, n_qubits: usize) -> Vec<Option<Prepared<T>>> {
         let executor = self.simulator.executors.best::<Complex<T>>(n_qubits, 1);
         let prepare = |o: &Observable| executor.pairs(n_qubits)?.observe(n_qubits, &o.masks()?);

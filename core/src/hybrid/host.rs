@@ -68,7 +68,7 @@ impl Circuits {
         Circuits::default()
     }
 
-    /// Adds expectation values and gives their handle.
+    /// Adds expectation values and returns their handle.
     pub fn add(&mut self, expectation: Expectation) -> u32 {
         self.0.push(expectation);
         // A table of 2^32 circuits does not fit any memory.
@@ -81,7 +81,7 @@ impl Circuits {
         self.0.get(handle as usize)
     }
 
-    /// The primitives with their derivatives, for whoever reads programs.
+    /// Returns the primitives with their derivatives, for a reader of programs.
     ///
     /// # Errors
     /// There are none in a new registry.

@@ -28,7 +28,7 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::gradient_by`].
+    /// Those of [`Expectation::gradient_by`].
     pub fn jacobian_by<T: Real + DualNum>(
         &self,
         method: Method,

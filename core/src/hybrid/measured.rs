@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Expectation {
-    /// [`Expectation::value`] from so many shots, as
+    /// [`Expectation::value`] from the given shots, as
     /// [`Simulator::measure`](crate::simulate::Simulator::measure) takes them.
     ///
     /// ```
@@ -29,20 +29,20 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots do not
-    /// give; [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
+    /// Those of [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots
+    /// do not give; [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
     pub fn measure(&self, inputs: &[f64], shots: Shots) -> Result<Mean, HybridError> {
         self.measure_circuit(&self.circuit, inputs, &self.readout(shots)?, shots)
     }
 
-    /// [`Expectation::measure`] and the derivative by each input by shifts, so many shots for each
-    /// shifted value.
+    /// [`Expectation::measure`] and the derivative by each input by shifts, with the given shots
+    /// for each shifted value.
     ///
     /// Cost: a value for each shift, two for each angle of a Pauli rotation, four for a controlled
     /// one.
     ///
     /// # Errors
-    /// As [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
+    /// Those of [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
     pub fn measure_gradient(
         &self,
         inputs: &[f64],

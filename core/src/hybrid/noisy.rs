@@ -49,7 +49,7 @@ struct Layer<T> {
     channels: bool,
     /// The numbers of the instructions.
     instructions: Vec<usize>,
-    /// For each the operators on rows and columns.
+    /// Operators on rows and columns, for each instruction.
     operators: Vec<Vec<Operator<Complex<T>>>>,
 }
 

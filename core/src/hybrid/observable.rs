@@ -87,13 +87,14 @@ impl Observable {
         }
     }
 
-    /// Its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
+    /// Returns its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
     pub(super) fn masks(&self) -> Option<Vec<(f64, usize, usize)>> {
         let Observable::Pauli(sum) = self else { return None };
         Some(sum.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask())).collect())
     }
 
-    /// It on the qubits of a compact circuit, where the others are |0>; `None` for an overlap.
+    /// Returns it on the qubits of a compact circuit, where the others are |0>; `None` for an
+    /// overlap.
     pub(super) fn placed(&self, compact: &Compact) -> Option<Observable> {
         Some(Observable::Pauli(match self {
             Observable::Pauli(sum) => compact.observable(sum).ok()?,

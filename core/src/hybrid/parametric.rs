@@ -22,7 +22,8 @@ use crate::{
 };
 
 impl Expectation {
-    /// Of linear combinations of its observables: for each row of weights one.
+    /// Returns the expectation values of linear combinations of its observables: one for each row
+    /// of weights.
     ///
     /// # Errors
     /// [`HybridError::NoFormula`] for an observable that is no sum of Pauli strings;
@@ -47,9 +48,10 @@ impl Expectation {
 /// of theirs.
 #[derive(Clone, Debug)]
 pub struct ParametricExpectation {
-    /// Of the sums that each monomial is multiplied by, one observable after the other.
+    /// Expectation values of the sums that each monomial multiplies, one observable after the
+    /// other.
     parts: Expectation,
-    /// Of each observable the monomials, in names, and where the first of its parts is.
+    /// Monomials of each observable, in names, and the index of the first of its parts.
     monomials: Vec<(usize, Vec<Monomial>)>,
     /// The inputs of the circuit, and then the parameters that are none, in order of first
     /// occurrence.
@@ -57,7 +59,8 @@ pub struct ParametricExpectation {
 }
 
 impl ParametricExpectation {
-    /// Of the given observables; `expectation` makes that of sums on the same qubits.
+    /// Creates the expectation values of the given observables; `expectation` makes that of sums on
+    /// the same qubits.
     ///
     /// ```
     /// use ketgrad_core::{
@@ -132,8 +135,8 @@ impl ParametricExpectation {
     /// number.
     ///
     /// # Errors
-    /// As [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for each
-    /// name; [`HybridError::Observable`] if a coefficient is not finite.
+    /// Those of [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for
+    /// each name; [`HybridError::Observable`] if a coefficient is not finite.
     pub fn jacobian_by<T: Element + DualNum>(
         &self,
         method: Method,
@@ -158,7 +161,7 @@ impl ParametricExpectation {
     /// The second derivatives of an observable by each pair of parameters.
     ///
     /// # Errors
-    /// As [`Expectation::hessian_by`] and [`ParametricExpectation::jacobian_by`].
+    /// Those of [`Expectation::hessian_by`] and [`ParametricExpectation::jacobian_by`].
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -200,11 +203,11 @@ impl ParametricExpectation {
         Ok(hessian)
     }
 
-    /// The value of an observable and its derivative by each parameter from so many shots for each
-    /// value: derivatives by parameters of observables are values, too.
+    /// The value of an observable and its derivative by each parameter from the given shots for
+    /// each value: derivatives by parameters of observables are values, too.
     ///
     /// # Errors
-    /// As [`Expectation::measure_gradient`] and [`ParametricExpectation::jacobian_by`].
+    /// Those of [`Expectation::measure_gradient`] and [`ParametricExpectation::jacobian_by`].
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -232,7 +235,7 @@ impl ParametricExpectation {
     /// [`Expectation::check`] does.
     ///
     /// # Errors
-    /// As [`ParametricExpectation::jacobian_by`].
+    /// Those of [`ParametricExpectation::jacobian_by`].
     pub fn check(&self, values: &[f64]) -> Result<Report, HybridError> {
         if self.is_constant() {
             return self.parts.check(values);
@@ -252,7 +255,7 @@ impl ParametricExpectation {
         Ok(Report::new(self.names.clone(), engines, reentrant, settings))
     }
 
-    /// All values as coefficients take them, and those of the circuit's inputs.
+    /// Splits the values into those of the coefficients and those of the circuit's inputs.
     fn split<'v, T: Element>(&self, values: &'v [T]) -> Result<(Vec<f64>, &'v [T]), HybridError> {
         expect("values of parameters", values.len(), self.names.len())?;
         let point = values.iter().map(|x| (*x).into()).collect();
@@ -297,7 +300,7 @@ impl ParametricExpectation {
         self.parts.combined(&rows.collect::<Vec<_>>())
     }
 
-    /// Each observable and each of its parameters.
+    /// Returns each observable with each of its parameters.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let of = |k: usize| self.params(k).into_iter().map(move |j| (k, j));
         (0..self.monomials.len()).flat_map(of).collect()

@@ -79,7 +79,7 @@ impl Expectation {
     /// Prepares for gradients at many points.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn prepare<T: Real>(&self) -> Result<PreparedGradient<T>, HybridError> {
         Ok(PreparedGradient { energy: self.clone(), ready: Ready::new(self)? })
     }
@@ -208,8 +208,8 @@ impl<T: Real> PreparedGradient<T> {
     /// [`Expectation::value`] at a point; its derivative by each input is written to `gradient`.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for each
-    /// input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for
+    /// each input.
     pub fn value_and_gradient(
         &mut self,
         inputs: &[T],

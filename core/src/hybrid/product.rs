@@ -113,8 +113,8 @@ impl Expectation {
         Ok(Some(result.into_iter().map(|g| (g.re, g.eps)).unzip()))
     }
 
-    /// For each inner product of the way back the speed of its angle times its factor; `None` if
-    /// one is no number.
+    /// Computes for each inner product of the backward pass the speed of its angle times its
+    /// factor; `None` if one is no number.
     fn kicks<T: Real + DualNum>(&self, back: &WayBack<T>, moving: &[Dual<T>]) -> Option<Vec<f64>> {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {

@@ -2,7 +2,7 @@
 //!
 //! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for
 //! gradients) every generator one of few. What else there is runs in the host's memory, and so does
-//! what a device declines or has no room for, unless it was asked for by name.
+//! what a device declines or has no room for, unless it was requested by name.
 
 use num_complex::Complex;
 

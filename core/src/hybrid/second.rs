@@ -33,7 +33,8 @@ impl Expectation {
     /// on duals. Memory: 4 states.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each
+    /// input.
     pub fn hvp<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -60,7 +61,7 @@ impl Expectation {
     /// The Hessian of [`Expectation::value`]: one [`Expectation::hvp`] for each input.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn hessian<T: Real + DualNum>(&self, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
         (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit(inputs.len(), k))?.1)).collect()
     }
@@ -69,7 +70,7 @@ impl Expectation {
     /// `Shift` and `Difference` differences of gradients by shifts and differences.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn hessian_by<T: Real + DualNum>(
         &self,
         method: Method,
@@ -120,7 +121,7 @@ impl Expectation {
     /// state for each input.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn metric_tensor<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -161,7 +162,7 @@ impl Expectation {
     /// amplitudes.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
     pub fn state_vjp<T: Real>(
         &self,
         inputs: &[T],

@@ -24,7 +24,8 @@ pub(super) enum Slope<T> {
 }
 
 impl<T: Real> Slope<T> {
-    /// That of a gate by one of its angles; `None` for what is no gate.
+    /// Returns the derivative of a gate by one of its angles; `None` for an instruction that is no
+    /// gate.
     ///
     /// # Errors
     /// [`CircuitError`] if an angle has no number.

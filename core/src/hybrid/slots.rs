@@ -30,7 +30,7 @@ pub(super) struct Slot {
     pub(super) angle: usize,
 }
 
-/// All of them, in the order of the circuit.
+/// Lists all slots, in the order of the circuit.
 pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
     let of = |(k, instruction): (usize, &Instruction)| {
         let angles = instruction.operation.params();
@@ -67,8 +67,8 @@ pub(super) fn add_by_parameter<T: Real>(
     }
 }
 
-/// From derivatives by all parameters to those by the inputs: the pullback of the program that
-/// computes the parameters.
+/// Chain rule from the derivatives by all parameters to those by the inputs: the pullback of the
+/// program that computes the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     /// Parameters that are inputs.

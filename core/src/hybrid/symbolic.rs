@@ -24,7 +24,7 @@ impl Expectation {
     /// The sum of the values of all observables as a formula.
     ///
     /// # Errors
-    /// As [`Expectation::closed_forms`].
+    /// Those of [`Expectation::closed_forms`].
     pub fn closed_form(&self) -> Result<Formula, HybridError> {
         let mut all = PauliSum::default();
         for observable in &self.observables {
