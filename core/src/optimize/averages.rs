@@ -52,7 +52,7 @@ pub struct Window {
 }
 
 impl Averages {
-    /// None yet, of n inputs.
+    /// Creates empty averages of n inputs.
     pub(super) fn new(n: usize) -> Averages {
         let zeros = || vec![0.0; n];
         Averages {

@@ -29,7 +29,7 @@ impl Default for Lbfgs {
 }
 
 impl Lbfgs {
-    /// With another [`memory`](Lbfgs::memory).
+    /// Sets [`memory`](Lbfgs::memory).
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Lbfgs {
         Lbfgs { memory, ..self }

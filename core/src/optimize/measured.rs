@@ -10,7 +10,7 @@ use crate::{
 /// angles.
 const AGAIN: u64 = 1 << 63;
 
-/// The sum of the expectation values of a circuit as so many shots give it, and its derivatives by
+/// Sum of the expectation values of a circuit from this number of shots, and its derivatives by
 /// shifts. The shots are drawn by the seed and the point, so that the function has one value at
 /// each.
 ///

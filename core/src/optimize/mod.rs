@@ -198,9 +198,9 @@ impl Optimizer {
         }
     }
 
-    /// One iteration, or why there is none: where [`Stopping::reached`] says that it is enough, the
-    /// curvature decides whether the point is a minimum. If it is none, the iteration leads from
-    /// there to a lower point, and the optimizer begins anew.
+    /// Does one iteration, or returns the reason that there is none: where [`Stopping::reached`]
+    /// says that it is enough, the curvature decides whether the point is a minimum. If it is none,
+    /// the iteration leads from there to a lower point, and the optimizer begins anew.
     ///
     /// # Errors
     /// [`OptimizeError`]; the state is then as it was.

@@ -34,7 +34,7 @@ impl Default for NewtonCg {
 }
 
 impl NewtonCg {
-    /// With another [`products`](NewtonCg::products).
+    /// Sets [`products`](NewtonCg::products).
     #[must_use]
     pub fn with_products(self, products: usize) -> NewtonCg {
         NewtonCg { products, ..self }

@@ -16,13 +16,13 @@ pub trait Objective {
     /// The value at x.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn value(&self, x: &[f64]) -> Result<f64, Self::Error>;
 
     /// The value and the derivative by each input.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
 
     /// Returns true if values are means of measurements ([`Objective::sample`]) rather than exact.
@@ -35,7 +35,7 @@ pub trait Objective {
     /// an error.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn sample(&self, x: &[f64], k: u64) -> Result<Mean, Self::Error> {
         let _ = k;
         Ok(Mean { value: self.value(x)?, stderr: None })
@@ -45,7 +45,7 @@ pub trait Objective {
     /// better way.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, Self::Error> {
         difference_of_gradients(self, x, v)
     }
@@ -60,7 +60,7 @@ pub trait Objective {
     /// eigenvalues. The identity, unless the function knows better.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, Self::Error> {
         let row = |i| (0..x.len()).map(|j| if i == j { 1.0 } else { 0.0 }).collect();
         Ok((0..x.len()).map(row).collect())

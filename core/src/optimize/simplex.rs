@@ -31,7 +31,7 @@ impl Default for NelderMead {
 }
 
 impl NelderMead {
-    /// With another [`step`](field@NelderMead::step).
+    /// Sets [`step`](field@NelderMead::step).
     #[must_use]
     pub fn with_step(self, step: f64) -> NelderMead {
         NelderMead { step, ..self }

@@ -40,7 +40,7 @@ pub struct Spsa {
     pub width: Option<f64>,
     /// Length of the first steps along each input, where `step` is calibrated.
     pub reach: f64,
-    /// A: after about so many iterations the steps get shorter.
+    /// Number A of iterations after which the steps get shorter.
     pub stability: f64,
     /// Seed of the directions.
     pub seed: u64,
@@ -54,31 +54,31 @@ impl Default for Spsa {
 }
 
 impl Spsa {
-    /// With another [`step`](field@Spsa::step).
+    /// Sets [`step`](field@Spsa::step).
     #[must_use]
     pub fn with_step(self, step: Option<f64>) -> Spsa {
         Spsa { step, ..self }
     }
 
-    /// With another [`width`](Spsa::width).
+    /// Sets [`width`](Spsa::width).
     #[must_use]
     pub fn with_width(self, width: Option<f64>) -> Spsa {
         Spsa { width, ..self }
     }
 
-    /// With another [`reach`](Spsa::reach).
+    /// Sets [`reach`](Spsa::reach).
     #[must_use]
     pub fn with_reach(self, reach: f64) -> Spsa {
         Spsa { reach, ..self }
     }
 
-    /// With another [`stability`](Spsa::stability).
+    /// Sets [`stability`](Spsa::stability).
     #[must_use]
     pub fn with_stability(self, stability: f64) -> Spsa {
         Spsa { stability, ..self }
     }
 
-    /// With another [`seed`](Spsa::seed).
+    /// Sets [`seed`](Spsa::seed).
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Spsa {
         Spsa { seed, ..self }

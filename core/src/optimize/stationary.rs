@@ -32,9 +32,9 @@ use super::{
 pub enum Shape {
     /// A minimum, as far as curvature and probes show.
     Minimum,
-    /// None: here the value is lower.
+    /// No minimum: at this point the value is lower.
     Lower(Vec<f64>),
-    /// Nothing decides.
+    /// Undecided.
     Undecided,
     /// The derivatives are not small: it is not stationary.
     Slope,

@@ -1,4 +1,4 @@
-//! When to stop, and why.
+//! Stopping criteria and reasons to stop.
 
 use std::fmt;
 
@@ -34,19 +34,19 @@ impl Default for Stopping {
 }
 
 impl Stopping {
-    /// With another number of [`iterations`](Stopping::iterations).
+    /// Sets the number of [`iterations`](Stopping::iterations).
     #[must_use]
     pub const fn with_iterations(self, iterations: usize) -> Stopping {
         Stopping { iterations, ..self }
     }
 
-    /// With another tolerance of the [`gradient`](Stopping::gradient).
+    /// Sets the tolerance of the [`gradient`](Stopping::gradient).
     #[must_use]
     pub const fn with_gradient(self, gradient: f64) -> Stopping {
         Stopping { gradient, ..self }
     }
 
-    /// With another tolerance of the [`change`](Stopping::change) of values.
+    /// Sets the tolerance of the [`change`](Stopping::change) of values.
     #[must_use]
     pub const fn with_change(self, change: f64) -> Stopping {
         Stopping { change, ..self }
@@ -101,7 +101,7 @@ pub enum Stop {
     NoProgress,
     /// No step makes the value smaller.
     Stalled,
-    /// There were as many iterations as were allowed.
+    /// The number of iterations that is allowed was reached.
     Iterations,
     /// It was cancelled.
     Cancelled,
