@@ -22,7 +22,7 @@ use crate::{
     param::Angle,
 };
 
-/// Appends `exp(-i H t)` by a product formula of an order, 1 or even, in so many steps.
+/// Appends `exp(-i H t)` by a product formula of an order, 1 or even, in this number of steps.
 ///
 /// The time may be a parameter. A constant in H becomes a phase, so that the circuit is right under
 /// controls, too. Of m strings an even order `2k` takes about `2 (m - 1) 5^(k-1)` exponentials a

@@ -13,7 +13,7 @@ use crate::{
 /// [`excitations_from`] the `electrons` lowest of `n` spin orbitals, by Jordan and Wigner.
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn excitations(n: usize, electrons: usize) -> Result<Vec<PauliSum>, CircuitError> {
     // What does not fit is refused there, at once.
     let occupied: Vec<usize> = (0..electrons.min(MAX_QUBITS + 1)).collect();
@@ -71,7 +71,7 @@ pub fn excitations_from(
 /// [`uccsd_from`] the lowest spin orbitals, by Jordan and Wigner.
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn uccsd(spin_orbitals: usize, electrons: usize) -> Result<Circuit, CircuitError> {
     let generators = excitations(spin_orbitals, electrons)?;
     exponentials(spin_orbitals, &(0..electrons).collect::<Vec<_>>(), &generators)
@@ -96,7 +96,7 @@ pub fn uccsd(spin_orbitals: usize, electrons: usize) -> Result<Circuit, CircuitE
 /// Source: J. Romero et al., Quantum Sci. Technol. 4, 014008 (2019).
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn uccsd_from(
     spin_orbitals: usize,
     occupied: &[usize],
