@@ -1,4 +1,4 @@
-//! What a stage does to the places of a tile.
+//! Layout of a stage: its operations in terms of the places of a tile.
 //!
 //! # Frame
 //! X, CX and SWAP move nothing: the place p of an amplitude in the tile stays, and what changes is
@@ -137,8 +137,9 @@ impl Placed {
     }
 }
 
-/// Operations that others may not pass. What passes a list of strings passes all their products: a
-/// basis of each list is enough, so that the cost does not depend on how many there are.
+/// Operations that others may not pass. An operation that commutes with a list of strings commutes
+/// with all their products: a basis of each list is enough, so that the cost does not depend on how
+/// many there are.
 #[derive(Clone, Debug)]
 pub struct Obstacles {
     /// True if the order of inner products matters.

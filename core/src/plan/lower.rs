@@ -12,10 +12,10 @@
 //!                         the blocks that follow
 //! ```
 //! Clifford gates that close around rotations make these rotations about other strings, see
-//! `entries`. Neighbouring 1-qubit gates are multiplied. What is none of this stays as it is,
+//! `entries`. Neighbouring 1-qubit gates are fused. What is none of this stays as it is,
 //! [`Op::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
 //! rounding, phases on many bits. Each block that is written as something else is multiplied out
-//! again and compared with the product of the gates that it stands for
+//! again and compared with the product of the gates that it replaces
 //! ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
@@ -161,8 +161,8 @@ pub(in crate::plan) struct Form {
 }
 
 /// Lowers operators on n qubits, and inner products between them, which are in the order of the
-/// operators. As far as may be the operations are those of what is `known` of other angles. What is
-/// no longer needed of `spare` lends its memory.
+/// operators. As far as possible the operations have the structure of `known`, which are those of
+/// other angles. The memory of `spare` is reused.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
@@ -350,7 +350,7 @@ impl Lowering {
         }
     }
 
-    /// Looks at the state as it is, so what waits goes first.
+    /// An inner product is taken of the state as it is, so the gates that are held back go first.
     fn inner(&mut self, number: usize, pauli: Pauli) {
         self.flush_seen(pauli.x, pauli.z);
         self.push(Op::Inner { number, pauli });
@@ -570,7 +570,7 @@ impl Lowering {
     }
 }
 
-/// The phase `e^{i angle}` as one between -pi/2 and pi/2, and whether it is to be negated.
+/// Returns the phase `e^{i angle}` as one between -pi/2 and pi/2, and true if it is to be negated.
 fn without_sign(angle: BinaryAngle) -> (BinaryAngle, bool) {
     match angle.abs() < std::f64::consts::FRAC_PI_2 {
         true => (angle, false),

@@ -1,4 +1,4 @@
-//! Plans: a list of operators turned into few passes over memory.
+//! Plans: a list of operators turned into few passes over memory (cache blocking).
 //!
 //! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages
 //! (`stages`), follows what each does to the places of a tile ([`layout`]) and compiles that for
@@ -79,8 +79,8 @@ pub struct Options {
     pub tolerance: f64,
     /// [`Cut::lookahead`].
     pub lookahead: usize,
-    /// Rotations and blocks of a stage among which those of a level are looked for, at least one.
-    /// Each level looks at all operations up to the last of them again, so this keeps compiling
+    /// Number of rotations and blocks of a stage among which those of a level are chosen, at least
+    /// one. Each level scans all operations up to the last of them again, so this keeps compiling
     /// linear where few qubits are moved.
     pub window: usize,
 }
@@ -204,9 +204,9 @@ impl<E: Element> Plan<E> {
     }
 
     /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept,
-    /// because the tables of a pass take the memory of the one before. `progress` is told how many
-    /// passes of how many are done. If `threads` are [cancelled](Threads::check), it ends early,
-    /// and the amplitudes are of no use.
+    /// because the tables of a pass take the memory of the one before. `progress` is told the
+    /// number of passes that are done and the number of all. If `threads` are
+    /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
     /// # Panics
     /// Those of [`Plan::new`], and if there are not 2^n amplitudes.
@@ -324,7 +324,7 @@ impl<E: Element> Plan<E> {
         match stage {
             Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
             Stage::Tile { qubits, live, ops } => {
-                // On the way back a pass finds more in its tiles than it leaves there.
+                // In a backward pass a tile has more active qubits before the pass than after it.
                 let found = if self.options.way == Way::ToZero { *qubits } else { *live };
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
@@ -384,7 +384,7 @@ impl<E: Element> Plan<E> {
 
     /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once
     /// it has run, running it again on one thread allocates nothing. If `threads` are
-    /// [cancelled](Threads::check), it ends early, and the amplitudes are of no use.
+    /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
     /// # Panics
     /// If there are not 2^n amplitudes.

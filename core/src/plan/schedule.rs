@@ -1,4 +1,4 @@
-//! Schedules: operators cut into stages, without a word about how a stage is run.
+//! Schedules: operators cut into stages, independently of how a stage is run.
 //!
 //! A [`Schedule`] is the part of a plan that is the same on every machine: the operators lowered to
 //! primitive ones, and which of them share a pass over memory. [`Layout`] then says what a stage
@@ -33,9 +33,9 @@ pub struct Cut {
     /// this number of eps of the numbers for each of the gates. Where it would differ by more, the
     /// product is kept as it is; below zero it always is.
     pub tolerance: f64,
-    /// The most operations that wait while a stage looks for others that can go before them. So the
-    /// cost of planning is linear in the operations even where some qubit is hardly ever used and
-    /// nothing else ends the search.
+    /// Largest number of operations that wait while a stage searches for others that commute with
+    /// them. So the cost of planning is linear in the operations even where some qubit is hardly
+    /// ever used and nothing else ends the search.
     pub lookahead: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The stage planner: which operations run together in one pass over memory.
+//! The stage planner: groups operations that run together in one pass over memory (cache blocking).
 //!
 //! A stage has a set Q of qubits. It runs every operation that moves amplitudes only along Q and
 //! that no operation left for later holds back. Operations that only read a qubit (phases,
@@ -27,7 +27,7 @@
 //! ```
 //! A stage looks as far as anything can still run in it, and past a number of operations that wait
 //! ([`Cut::lookahead`](super::Cut)); the next one begins with those that it has passed over. Cost:
-//! O(n) for each operation that a stage looks at.
+//! O(n) for each operation that a stage considers.
 //!
 //! Where the operations take a state back to |0…0>, and all that is wanted are inner products with
 //! it on the way, stages are planned from the last operation to the first, and the last ones go
@@ -91,7 +91,7 @@ fn weight(op: &Op) -> f64 {
     }
 }
 
-/// An operation with its qubits, which every set that is tried asks for.
+/// An operation with its qubits, which are needed for every set that is tried.
 struct Item<'a> {
     op: &'a Op,
     /// The qubits along which it moves amplitudes.

@@ -1,8 +1,8 @@
 //! States and their tangents through one plan: Hessian-vector products of circuits, tile by tile.
 //!
 //! Along a direction of the parameters each gate moves by `-i kappa P` with a Pauli string P, and
-//! so do the states: the tangent goes through the same stages as its state, and where an inner
-//! product with P stands in the plan it also takes `i kappa P |psi>`. See `tile::kick`.
+//! so do the states: the tangent goes through the same stages as its state, and where the plan has
+//! an inner product with P it also takes `i kappa P |psi>`. See `tile::kick`.
 //!
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 

@@ -1,5 +1,5 @@
-//! Pauli strings, and what Clifford gates make of them: `V P V^dagger` is a Pauli string again,
-//! with a sign.
+//! Pauli strings in symplectic form (masks x and z and a sign), and their conjugation by Clifford
+//! gates: `V P V^dagger` is a Pauli string again, with a sign.
 //!
 //! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A
 //! 70, 052328 (2004).
@@ -14,7 +14,7 @@ pub(in crate::plan) struct Pauli {
     pub(in crate::plan) negative: bool,
 }
 
-/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and whether it is negated.
+/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and true if it is negated.
 type Image = (usize, bool);
 
 /// A Clifford gate.
@@ -29,9 +29,9 @@ pub(super) enum Clifford {
 }
 
 impl Clifford {
-    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much, and how far
-    /// it is from one. Near the identity only multiples of it are: thousands of small angles add
-    /// up.
+    /// Returns the gate on one qubit with this matrix, if it is a Clifford gate up to the
+    /// tolerance, and its distance from one. Near the identity only multiples of it are: thousands
+    /// of small angles add up.
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
         // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.

@@ -1,19 +1,20 @@
-//! Clifford gates that undo each other around rotations are taken out:
+//! Cancellation of Clifford gates that undo each other around rotations, which are conjugated by
+//! them:
 //!
 //! ```text
 //! V e^{-i a/2 P} V^dagger = e^{-i a/2 V P V^dagger}
 //! h 0; sdg 1; h 1; cx 0,1; rz(a) 1; cx 0,1; h 0; h 1; s 1    =    e^{-i a/2 X0 Y1}
 //! ```
-//! Each Clifford gate looks back along the list for one that it can be multiplied with. It passes
+//! Each Clifford gate is moved back along the list to one that it can be multiplied with. It passes
 //! what it commutes with; rotations and inner products on its way become those of other strings.
-//! The product stands where the earlier gate stood, or nothing if it is the identity. So nothing is
-//! done where gates do not close, and what is around a chain of gates comes out string by string.
+//! The product replaces the earlier gate, or nothing does if it is the identity. So nothing is done
+//! where gates do not close, and what is around a chain of gates comes out string by string.
 //!
 //! A gate stays where it is if that would take more rotations along which amplitudes move than it
 //! saves, as H around many phases would, or a string on more qubits than a tile has room for; and
 //! if nothing is gained, as where it would only go to an earlier gate.
 //!
-//! Cost: each Clifford gate looks at those before it, and at [`WINDOW`] entries at most.
+//! Cost: each Clifford gate is compared with those before it, and with [`WINDOW`] entries at most.
 
 use num_complex::Complex;
 

@@ -1,5 +1,5 @@
-//! Other numbers in a known structure: what an angle has made simpler than usual is written as
-//! usual.
+//! Rebinding of a known structure to other numbers: an operation that an angle has made simpler
+//! than usual is written as usual.
 
 use super::{Lowered, Op};
 use crate::plan::BinaryAngle;
@@ -37,8 +37,8 @@ impl Op {
 
 impl Lowered {
     /// Writes the operations with the structure of others, where a rotation or a phase that an
-    /// angle has made vanish is one that does nothing. False if that cannot be; what is here is of
-    /// no use then.
+    /// angle has made vanish is one that does nothing. Returns false if that is impossible; the
+    /// operations are invalid then.
     pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
         let ops = &mut self.ops;
         let mut rest = ops.len();

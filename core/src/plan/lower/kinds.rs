@@ -1,4 +1,5 @@
-//! What operators are to a plan: Clifford gates, rotations about Pauli strings, or neither.
+//! Classification of operators for a plan: Clifford gates, rotations about Pauli strings, or
+//! neither.
 
 use num_complex::Complex;
 

@@ -1,4 +1,4 @@
-//! Matrices of one and two qubits, row by row: what lowering asks of them.
+//! Matrices of one and two qubits, row by row: the functions that lowering needs.
 
 pub(super) use crate::matrix::small::{C, M2, dagger, local, multiply2, multiply4};
 pub(in crate::plan) use crate::matrix::small::{M4, distance};

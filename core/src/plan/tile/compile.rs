@@ -78,9 +78,9 @@ pub(super) struct Sweep<E> {
     /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
     pub(super) turns: Vec<Turn>,
-    /// Tangents of the lanes, for each turn and each sign of its logical bit.
+    /// Tangents of the lanes, for each rotation and each sign of its logical bit.
     pub(super) tangents: Buffer<E>,
-    /// Rows to start from, with the signs of the turns above `SIGN_SHIFT`.
+    /// Rows to start from, with the signs of the rotations above `SIGN_SHIFT`.
     pub(super) table: Vec<u32>,
     pub(super) phases: Option<Phases<E>>,
 }
@@ -93,7 +93,7 @@ pub(super) struct Turn {
     pub(super) inner: usize,
     pub(super) outer: usize,
     pub(super) flip: bool,
-    /// The lanes that it exchanges, for a lane turn.
+    /// Lanes that it exchanges, for a rotation along lanes.
     pub(super) lanes: usize,
 }
 
@@ -258,8 +258,8 @@ impl<E: Element> TileStage<E> {
         self.scale *= angle.cis();
     }
 
-    /// The sum over all steps of how far they may be from the operations that they stand for, by
-    /// their largest entries.
+    /// Returns the sum over all steps of their largest distance from the operations that they
+    /// replace, by entries.
     pub(in crate::plan) fn deviation(&self) -> f64 {
         let off = |step: &Step<E>| match step {
             Step::Dense(block) => block.deviation,

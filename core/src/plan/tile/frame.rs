@@ -1,4 +1,4 @@
-//! The frame: which place of the scratch means which basis state.
+//! The frame: the affine map over GF(2) from places of the scratch to basis states.
 
 use crate::{
     basis::odd,

@@ -73,8 +73,8 @@ pub(super) struct Line {
 }
 
 impl Inners {
-    /// The inner products that are looked at in one place. `alone`: whether each string is wanted
-    /// by itself.
+    /// Creates the inner products that are taken at one place. `alone`: true if each string is
+    /// wanted by itself.
     pub(super) fn new(
         looks: Vec<(usize, Look)>,
         bits: usize,

@@ -1,7 +1,7 @@
 //! Rotations along one vector, together: a multiplexed rotation.
 //!
 //! Rotations about Pauli strings that have X or Y on the same qubits, as those of a fermionic
-//! excitation, couple the same places, and turn them by angles that add up with signs:
+//! excitation, couple the same places, and rotate them by angles that add up with signs:
 //!
 //! ```text
 //! a[p] -> c a[p] - s a[p + x],   c, s = cos, sin of sum_k (-1)^{z_k.p + outer_k.o + flip_k} angle_k

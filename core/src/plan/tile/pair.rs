@@ -1,4 +1,5 @@
-//! A stage on two vectors: both tiles in the cache together, with inner products between the steps.
+//! A stage on two vectors: both tiles in the cache together, with inner products between the steps
+//! (the adjoint method).
 //!
 //! Tiles are summed in up to [`GROUPS`] groups, whose number depends on the number of tiles only,
 //! and the groups are added in their order: the same bits for any number of threads.

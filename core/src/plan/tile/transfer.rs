@@ -104,7 +104,7 @@ impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
         let (offsets, dead) = (self.stage.row_offsets.as_slice(), self.stage.dead);
         for row in self.rows {
             if ALL {
-                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                // The number of rows is a power of 2; the last ones prefetch the first ones again.
                 let ahead =
                     self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
                 S::prefetch(ahead);
@@ -434,7 +434,7 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
                 } else {
                     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
                 };
-                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                // The number of rows is a power of 2; the last ones prefetch the first ones again.
                 to.ask::<P>((row + AHEAD) & (count - 1));
                 to.write(row, (x, y));
             }
