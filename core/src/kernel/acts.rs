@@ -1,4 +1,4 @@
-//! Numbers of gates acting on numbers of amplitudes.
+//! Action of the numbers of gates on the numbers of amplitudes.
 
 use super::{Operator, Threads, apply};
 use crate::scalar::Ring;

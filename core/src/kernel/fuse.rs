@@ -1,5 +1,5 @@
-//! Neighbouring operators on one qubit as one, over any ring: their product is exact where the ring
-//! is.
+//! Gate fusion over any ring: neighbouring operators on one qubit become their product, which is
+//! exact where the ring is.
 
 use super::{Operator, Shape};
 use crate::{basis::BasisError, matrix::Matrix, scalar::Ring};

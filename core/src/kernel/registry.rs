@@ -1,11 +1,11 @@
-//! The kernels' registry: the executors of operators, by ring.
+//! Registry of the executors of operators, by ring.
 //!
 //! Fast paths for single number types need neither specialization nor statics: an [`Executors`]
 //! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and a simulator is given
 //! that value. The generic kernels serve every ring, so there is always an answer.
 //!
-//! An executor may decline some operators, or find no room for a state when it should begin. Then
-//! the next one takes the work, and the value remembers which were passed over and why
+//! An executor may decline some operators, or fail to allocate a state when it should begin. Then
+//! the work falls back to the next one, and the value remembers these failures
 //! ([`Executors::passed_over`]). One that was requested by name is never passed over.
 
 use std::{
@@ -37,7 +37,7 @@ pub struct ExecuteError {
 }
 
 impl ExecuteError {
-    /// A failure after which the amplitudes are of no use.
+    /// Creates a failure after which the amplitudes are invalid.
     pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
         ExecuteError {
             executor: executor.into(),
@@ -47,7 +47,7 @@ impl ExecuteError {
         }
     }
 
-    /// The work was cancelled; the amplitudes are of no use.
+    /// Creates the error of cancelled work; the amplitudes are invalid.
     pub fn cancelled(executor: impl Into<String>) -> ExecuteError {
         let error = ExecuteError::new(executor, Cancelled.to_string());
         ExecuteError { cancelled: Some(Cancelled), ..error }
@@ -94,7 +94,7 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// Applies the operators.
     ///
     /// # Errors
-    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing
+    /// [`ExecuteError`] if it fails; the amplitudes are then invalid, unless it says that nothing
     /// was changed.
     fn run(
         &self,
@@ -104,8 +104,8 @@ pub trait Executor<R: Ring>: Send + Sync {
     ) -> Result<(), ExecuteError>;
 
     /// Bound on the distance between the state that it makes of one of norm 1 and the one that the
-    /// operators make, in exact arithmetic: what is lost where operators are rewritten before they
-    /// run. It may cost as much as to plan them.
+    /// operators make, in exact arithmetic: the error of rewriting operators before they run. It
+    /// may cost as much as to plan them.
     fn planning_error(&self, n_qubits: usize, operators: &[Operator<R>]) -> f64 {
         let _ = (n_qubits, operators);
         0.0
@@ -144,7 +144,7 @@ pub trait Executor<R: Ring>: Send + Sync {
     }
 
     /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then
-    /// how many are done, at the end all.
+    /// the number of those done, at the end all.
     ///
     /// # Errors
     /// Those of [`Executor::run`].
@@ -171,8 +171,8 @@ pub trait Executor<R: Ring>: Send + Sync {
     }
 }
 
-/// Takes two states through the same operators, with inner products on the way: the way back of a
-/// gradient.
+/// Executor for two states that go through the same operators, with inner products on the way: the
+/// backward pass of a gradient.
 pub trait Pairs<R: Ring>: Send + Sync {
     /// Applies the operators to both states and returns the inner products in their order, which is
     /// that of [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
@@ -288,7 +288,7 @@ pub struct Inner {
 pub trait Prepared<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators, on the way that it was prepared for.
+    /// Applies the operators, with the hint that it was prepared for.
     ///
     /// # Errors
     /// Those of [`Executor::run`].
@@ -320,7 +320,7 @@ impl<R: Ring> Executor<R> for Generic {
     }
 }
 
-/// Executors by ring. Copies share what they remember of executors that were passed over.
+/// Executors by ring. Copies share the list of fallbacks.
 #[derive(Clone, Default)]
 pub struct Executors {
     by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
@@ -379,9 +379,9 @@ impl Executors {
         best.0
     }
 
-    /// Does some work with the best executor that takes the operators. One that declines them, or
-    /// fails before anything was changed, is passed over for the next, unless it was asked for by
-    /// name.
+    /// Runs some work with the best executor that takes the operators. If that declines them, or
+    /// fails before anything was changed, the work falls back to the next, unless the executor was
+    /// requested by name.
     ///
     /// # Errors
     /// The error of the last of them.
@@ -430,7 +430,8 @@ impl Executors {
         self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The name of who runs such work as it turned out: the best that was not passed over.
+    /// Returns the name of the executor that runs such work: the cheapest that has neither declined
+    /// nor failed.
     #[must_use]
     pub fn in_use<R: Ring>(&self, n_qubits: usize, operators: usize) -> String {
         let without: Vec<String> = self.passed_over().into_iter().map(|e| e.executor).collect();

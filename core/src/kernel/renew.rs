@@ -1,5 +1,4 @@
-//! Other numbers in an operator, in its memory: what a gradient that is wanted often does for every
-//! angle.
+//! In-place update of an operator's parameters, which a repeated gradient does for every angle.
 
 use super::{Operator, Shape};
 use crate::{

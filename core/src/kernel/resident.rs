@@ -31,8 +31,8 @@ pub trait Residents<R: Ring>: Send + Sync {
 
 /// A state that stays where it is computed.
 ///
-/// Each method fails with [`ExecuteError`] if the executor does, also with what went wrong in
-/// earlier work; the state is then of no use. A second state must be of the same executor and size.
+/// Each method fails with [`ExecuteError`] if the executor does, also for a failure in earlier
+/// work; the state is then invalid. A second state must be of the same executor and size.
 pub trait Resident<R: Ring>: Any + Send {
     /// The number of qubits.
     fn n_qubits(&self) -> usize;

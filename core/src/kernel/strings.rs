@@ -111,7 +111,7 @@ impl<R: Ring> Operator<R> {
 impl<E: Element> Operator<Complex<E>> {
     /// An operator about a Pauli string as gates on one and two qubits, in order, for executors
     /// that know no strings: a change of basis, a chain of CX, a diagonal on one qubit under the
-    /// controls, and the way back. `None` for any other operator.
+    /// controls, and the inverses of the first two. `None` for any other operator.
     #[must_use]
     pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
         let (x, z) = self.shape.string()?;

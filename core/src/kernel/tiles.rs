@@ -1,5 +1,5 @@
-//! Many operators in one pass over memory, for every ring: a vector is worked on in tiles that stay
-//! in a cache.
+//! Cache blocking, many operators in one pass over memory, for every ring: a vector is worked on in
+//! tiles that stay in a cache.
 //!
 //! Operators are taken in stages. A stage *moves* amplitudes along few qubits only, its active
 //! ones; with as many others as a tile has room for they make up the tile's qubits. For each value

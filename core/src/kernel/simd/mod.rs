@@ -21,9 +21,9 @@
 /// by its counter stay registers. (Loops that the compiler finds too long to unroll go through
 /// memory.)
 ///
-/// It is said how large the constant may be: as often the body is written down. Turns beyond the
-/// count are left out before code is generated, which nested loops would otherwise make a
-/// thousandfold.
+/// The largest value of the constant is given: the body is written down that many times. Iterations
+/// beyond the count are left out before code is generated, which nested loops would otherwise make
+/// a thousandfold.
 macro_rules! unroll {
     ($i:ident in $from:tt..$count:expr, at most $most:tt => $body:block) => {
         unroll!(@ $from, $most, $i, $count, $body)
@@ -300,7 +300,7 @@ pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
     amplitudes.as_mut_ptr().cast()
 }
 
-/// A pointer that threads may share. Who uses it keeps their parts disjoint.
+/// A pointer that threads may share. The caller keeps their parts disjoint.
 pub(crate) struct Shared<E>(*mut E);
 
 impl<E> Clone for Shared<E> {

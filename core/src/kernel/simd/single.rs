@@ -19,10 +19,10 @@
 //! | Pauli strings | those of `strings` |
 //! | larger spans, states shorter than a register | the generic kernel |
 //!
-//! What will be read next the processor can not guess where pieces are left out, and it fetches
-//! what is left out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19);
-//! so on states beyond the second cache each run asks for what comes soon (`ahead`). The loops are
-//! in `loops`, `moves` and `pair`.
+//! Where pieces are left out, the processor's prefetcher cannot predict the next reads, and it
+//! fetches the pieces that are left out (a gate on qubit 6 of 20 took five times as long as one on
+//! qubit 19); so on states beyond the second cache each run prefetches the registers of a later one
+//! (`ahead`). The loops are in `loops`, `moves` and `pair`.
 //!
 //! # Safety
 //! What the loops rely on, by the names that they cite:
@@ -163,7 +163,7 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         // The same bits, of the numbers of registers.
         let [fixed_bits, value_bits, row_bits] = [fixed, value, high].map(|bits| bits >> lane_bits);
         let reach = Reach::of(size_of::<Complex<E>>() << n_qubits);
-        // Long runs are cut so that what is asked for is not too far ahead.
+        // Long runs are cut so that the prefetch distance is not too large.
         let run_bits = reach.map_or(MAX_RUN_BITS, |reach| reach.bits - high.count_ones());
         let runs = Runs::up_to(run_bits, registers, fixed_bits, value_bits);
         let all_rows = match &operator.shape {

@@ -1,17 +1,17 @@
 //! Prefetch in a pass over a large state.
 //!
-//! Memory answers fastest to who asks for one line after another. A gate on qubit 6 takes lines
+//! Memory is fastest for sequential reads, one line after another. A gate on qubit 6 takes lines
 //! from two places 1 KiB apart, a kibibyte from each and then both from the next; but what it takes
-//! in all is everything. So lines are asked for in the order of their addresses, whatever the order
-//! of the work:
+//! in all is everything. So lines are prefetched in the order of their addresses, whatever the
+//! order of the work:
 //! ```text
 //! worked on    0 8  1 9  2 10 …  7 15 | 16 24  17 25 …       registers of a gate on bit 3 of them
 //! asked for    32 33  34 35  36 37  …                        soon ones, two with each two
 //! ```
-//! That takes .6 to .9 of the time of asking for the places of the work (an AMD EPYC of family 26,
-//! 64 MiB to 256 MiB) where these are 512 bytes to 32 KiB apart. Nearer ones share pages of the
-//! memory anyway, and rows that lie further apart are streams of their own; these are asked for one
-//! by one, as are those of operators that leave rows or pieces out.
+//! That takes .6 to .9 of the time of a prefetch in the order of the work (an AMD EPYC of family
+//! 26, 64 MiB to 256 MiB) where these are 512 bytes to 32 KiB apart. Nearer ones share pages of the
+//! memory anyway, and rows that lie further apart are streams of their own; these are prefetched
+//! one by one, as are those of operators that leave rows or pieces out.
 
 use std::ops::Range;
 
@@ -98,8 +98,8 @@ impl Ahead {
         self.soon.starts(part.start + self.skip..part.end + self.skip)
     }
 
-    /// Asks for what belongs to register `i` of the run that starts at `next`. The rows are
-    /// distances in numbers.
+    /// Prefetches the registers that belong to register `i` of the run that starts at `next`. The
+    /// rows are distances in numbers.
     #[inline(always)]
     pub(super) fn ask<S: Simd>(
         &self,

@@ -1,4 +1,4 @@
-//! Operators about Pauli strings on many qubits: each register takes what comes from the one that x
+//! Operators about Pauli strings on many qubits: each register is combined with the one that x
 //! joins it with.
 //!
 //! ```text
