@@ -1,4 +1,4 @@
-//! A point of a prime field: which residue each root of unity and each parameter stands for.
+//! Evaluation point in a prime field: the residues of the roots of unity and of the parameters.
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;
