@@ -1,4 +1,5 @@
-//! What a sum of Pauli strings makes of a state: `sum_k c_k P_k |psi>`, without building a matrix.
+//! Application of a sum of Pauli strings to a state, `sum_k c_k P_k |psi>`, without building a
+//! matrix.
 //!
 //! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it
 //! signs), so an amplitude of the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`.

@@ -89,7 +89,7 @@ impl<R: Ring> StateBatch<R> {
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if one acts on a qubit that the states do not have; nothing is
-    /// applied then. [`StateError::Execute`] if an executor fails; the states are then of no use.
+    /// applied then. [`StateError::Execute`] if an executor fails; the states are then invalid.
     pub fn apply(
         &mut self,
         operators: &[Operator<R>],

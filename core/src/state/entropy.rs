@@ -4,8 +4,9 @@
 //! ```text
 //! S(rho) = -tr(rho ln rho) = -sum_k p_k ln p_k        p_k the eigenvalues of rho
 //! ```
-//! in nats; divided by `ln 2` it is in bits. Of a pure state both parts have the same entropy, the
-//! entropy of entanglement: 0 if they are a product, k ln 2 at most for k qubits.
+//! in nats; divided by `ln 2` it is in bits. By the Schmidt decomposition both parts of a pure
+//! state have the same entropy, the entropy of entanglement: 0 if they are a product, k ln 2 at
+//! most for k qubits.
 //!
 //! Source: M. A. Nielsen, I. L. Chuang, Quantum Computation and Quantum Information (2010), section
 //! 11.3.

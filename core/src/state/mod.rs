@@ -50,7 +50,7 @@ pub const NORM_TOLERANCE: f64 = 1e-4;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The work was cancelled; a state that was worked on is of no use.
+    /// The work was cancelled; a state that was worked on is invalid.
     #[error("{0}")]
     Cancelled(#[from] Cancelled),
     /// It would not fit in memory.

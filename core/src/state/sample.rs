@@ -233,7 +233,8 @@ fn drawn<D: Clone + Default + Send>(
     draws
 }
 
-/// A shot on its way: where it falls within its block's share of the distribution, and the block.
+/// Shot that has been assigned to a block: its position within the block's share of the
+/// distribution, and the block.
 #[derive(Clone, Copy, Default)]
 struct Draw {
     within: f64,

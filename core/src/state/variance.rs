@@ -1,5 +1,4 @@
-//! Variances and covariances of observables: how far outcomes of measurements scatter, and
-//! together.
+//! Variances and covariances of observables: the spread of the outcomes of measurements.
 //!
 //! With `a = (A - <A>) |psi>` and b likewise, the symmetrised covariance `<AB + BA>/2 - <A><B>` is
 //! `re <a|b>`, and the variance `<A^2> - <A>^2` the squared norm of a: what is nearly zero is no
