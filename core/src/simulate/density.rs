@@ -114,7 +114,7 @@ impl Simulator {
     }
 }
 
-/// A branch on its way.
+/// Branch of a run: its bits and its density matrix.
 #[derive(Clone)]
 struct Branch<S> {
     rounds: u64,

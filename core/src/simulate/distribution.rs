@@ -108,7 +108,7 @@ impl Simulator {
         self.misread(circuit, distribution, max_outcomes)
     }
 
-    /// The distribution after the readings at the end that may be wrong.
+    /// Applies the final readout errors to the distribution.
     pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,

@@ -1,5 +1,5 @@
-//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: what
-//! variational results are measured by.
+//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: the
+//! reference for variational results.
 //!
 //! The method is that of Lanczos: with `b_{j+1} v_{j+1} = H v_j - a_j v_j - b_j v_{j-1}`, H is a
 //! tridiagonal matrix in the space of `v, H v, H^2 v, ...`. The vectors are not kept (Cullum,
@@ -7,8 +7,9 @@
 //! finds the matrix, a second the combination of the vectors that its lowest eigenvector says. They
 //! stay orthogonal until a level has been found, at either end of the spectrum; what that spoils,
 //! the true residual shows, and the state found so far starts another run. A level that is found is
-//! kept out of the search for the next, so that a level comes as often as it is degenerate. Where
-//! each string has an even number of Y, all vectors are real: half the memory and half the time.
+//! deflated: the search for the next is orthogonal to it, so that a level comes as often as it is
+//! degenerate. Where each string has an even number of Y, all vectors are real: half the memory and
+//! half the time.
 
 use num_complex::Complex;
 

@@ -1,4 +1,4 @@
-//! Which classical bits are dead: never read again before they are written.
+//! Liveness of classical bits: a bit is dead if it is never read again before it is written.
 //!
 //! Branches of a circuit that differ in dead bits only have the same future. Liveness is not stored
 //! as a set for each step but as what changes from one to the next: only the bits that a step uses
@@ -23,7 +23,7 @@ use super::{
     program::{Action, BoundCircuit, Step},
 };
 
-/// The bits that die on the way from each step to the next.
+/// Liveness of the bits, as those that die between each step and the next.
 #[derive(Debug)]
 pub(super) struct Liveness {
     /// Bits that die from step k to k + 1.
@@ -32,7 +32,7 @@ pub(super) struct Liveness {
     leaving: HashMap<usize, Vec<u32>>,
 }
 
-/// A loop that is gone through from its end: how the live bits differ from those at the end of its
+/// Loop that is analyzed from its end: the difference of the live bits from those at the end of its
 /// body.
 #[derive(Default)]
 struct Frame {
@@ -139,7 +139,7 @@ fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
     uses
 }
 
-/// The bits that a step reads; a reading that may be wrong reads what it changes.
+/// The bits that a step reads; a readout error reads the bits that it changes.
 fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
     let mut bits = SmallVec::new();
     if let Some(condition) = &step.condition {

@@ -1,4 +1,4 @@
-//! Expectation values as measurements give them: means over shots, with their standard errors.
+//! Expectation values estimated from measurements: means over shots, with their standard errors.
 //!
 //! The terms of an observable fall into groups that are measured together: a
 //! [basis change](measurement_basis) turns the strings of a group into strings of Z, whose values
@@ -57,7 +57,7 @@ impl Grouping {
     }
 }
 
-/// Measurements: how many, and how.
+/// Settings of measurements: their number, their seed and their grouping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shots {
@@ -90,9 +90,9 @@ impl Simulator {
     /// The expectation value of an observable from the given number of shots. Constants are exact;
     /// of the shots each group of the other terms has at least two. The same seed gives the same
     /// result for any number of threads. Measurements at the end of the circuit are set aside; with
-    /// others, or noise, each shot is a trajectory. Where such a measurement may be read wrongly
-    /// ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the
-    /// first bit with such readings counts. Qubits that are read together are so in the basis of
+    /// others, or noise, each shot is a trajectory. Where such a measurement has a readout error
+    /// ([`Circuit::misread`]), so has its qubit here; of a qubit that several of them read, the
+    /// first bit with a readout error counts. Qubits that are read together are so in the basis of
     /// each group, where those that no term of the group is about are measured as they are.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run
@@ -116,7 +116,7 @@ impl Simulator {
             .into());
         }
         let values = circuit.param_values(inputs)?;
-        // The reading of an idle qubit may be wrong, too.
+        // An idle qubit may have a readout error, too.
         let lean = circuit.lean().filter(|_| !circuit.has_misreads());
         let Some(compact) = lean else {
             let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
@@ -216,7 +216,7 @@ const READINGS: u64 = 1 << 62;
 /// Readout errors of the qubits.
 struct ReadoutErrors(Vec<ReadoutError>);
 
-/// A reading of some qubits together.
+/// Readout error of some qubits together, as a confusion matrix.
 struct ReadoutError {
     qubits: SmallVec<[usize; 2]>,
     /// Probabilities that each outcome stays, and that it becomes each of the others.
@@ -281,7 +281,7 @@ impl ReadoutErrors {
 
     /// Counts the outcomes that are read on some qubits. O(shots x readings).
     fn read(&self, counts: Vec<(usize, u64)>, qubits: usize, seed: u64) -> Vec<(usize, u64)> {
-        // The reading of a qubit may depend on others that are read with it.
+        // The readout error of a qubit may depend on others that are read with it.
         let (mut errors, mut read) = (Vec::new(), qubits);
         for error in self.0.iter().rev() {
             if error.mask() & read != 0 {
@@ -391,13 +391,14 @@ impl Measured {
     }
 }
 
-/// A circuit of Clifford gates after which commuting strings are strings of Z: that circuit, and
-/// those strings in the order of the terms, with signs. Strings that commute qubit by qubit take
-/// gates on single qubits alone; others up to n CX and CZ for each qubit. O(n^2 t) for t terms.
+/// Diagonalizes commuting strings: returns a Clifford circuit after which they are strings of Z,
+/// and those strings in the order of the terms, with signs. Strings that commute qubit by qubit
+/// take gates on single qubits alone; others up to n CX and CZ for each qubit. O(n^2 t) for t
+/// terms.
 ///
 /// # Errors
 /// [`SimulateError::NotCommuting`] with two terms that do not commute; [`SimulateError`] for a
-/// qubit that is not there.
+/// qubit that does not exist.
 pub fn measurement_basis(
     n_qubits: usize,
     group: &PauliSum,
@@ -428,7 +429,8 @@ pub fn measurement_basis(
     Ok((frame.circuit, diagonal))
 }
 
-/// Strings that change with the gates of a circuit.
+/// Tableau: Pauli strings in symplectic form, conjugated by the gates of a Clifford circuit as it
+/// grows.
 struct Frame {
     circuit: Circuit,
     strings: Vec<Signed>,
@@ -459,7 +461,7 @@ impl Frame {
         }
     }
 
-    /// Turns each qubit by itself.
+    /// Changes the basis of each qubit by itself.
     fn turn_qubits(&mut self) -> Result<(), CircuitError> {
         let (x, y) = self.strings.iter().fold((0, 0), |(x, y), s| (x | s.x, y | (s.x & s.z)));
         for q in qubits(x) {

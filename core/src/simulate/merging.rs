@@ -1,10 +1,10 @@
-//! Branches that wait at the steps of a circuit, those of the same future as one.
+//! Merging of branches that wait at the steps of a circuit: those with the same future become one.
 //!
 //! Two branches at one step have the same future if their live bits are equal and their states are,
-//! up to a phase and rounding. Whether a state is there already is looked up by its *mark*,
-//! `|<w|psi>|` for a fixed w without structure: a phase does not change it, and states that agree
-//! to a tolerance have marks that agree to `2 2^n` times that. So a branch is compared with those
-//! of nearly the same mark only.
+//! up to a phase and rounding. An equal state is looked up by its *mark*, `|<w|psi>|` for a fixed w
+//! without structure: a phase does not change it, and states that agree to a tolerance have marks
+//! that agree to `2 2^n` times that. So a branch is compared with those of nearly the same mark
+//! only.
 
 use std::{
     any::TypeId,

@@ -59,7 +59,8 @@ use crate::{
     state::{StateError, StateVector, bytes_needed, bytes_text},
 };
 
-/// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
+/// Largest number of qubits of a circuit whose matrix is computed: 4^13 entries of 16 bytes are 1
+/// GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
 /// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise:
@@ -423,8 +424,8 @@ impl Simulator {
     /// replaced.
     ///
     /// # Errors
-    /// Those of [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use,
-    /// after any other the state is what it was.
+    /// Those of [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are invalid,
+    /// after any other the state is unchanged.
     pub fn run_into<T: Real>(
         &self,
         circuit: &Circuit,

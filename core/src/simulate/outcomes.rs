@@ -79,7 +79,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(all)
     }
 
-    /// Hands on how often each outcome occurs; one may come several times.
+    /// Passes on the count of each outcome; one may come several times.
     fn count(
         &self,
         circuit: &BoundCircuit<S>,
@@ -95,7 +95,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
                 add(bits, shots.len() as u64)?;
                 continue;
             }
-            // By the bits that are misread.
+            // Counts by the bits with a readout error.
             let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
             for (_, shot) in shots {
                 let flipped = self.misread(circuit, *shot, &mut bits)?;
@@ -122,7 +122,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         self.state.sample_at(&draws, threads)
     }
 
-    /// The final readings of a shot, which may be wrong: the bits that were flipped, in order.
+    /// Draws the final readout errors of a shot: the bits that were flipped, in order.
     fn misread(
         &self,
         circuit: &BoundCircuit<S>,
@@ -132,7 +132,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         let mut flipped = Vec::new();
         for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
             let drawn = draw(self.seed, shot as u64, k);
-            // The first weight is that of a right reading.
+            // The first weight is that of a correct readout.
             let mut sum = 0.0;
             for (weight, p) in misread.weights(bits).iter().enumerate().skip(1) {
                 sum += p.re().primal().ok_or(StateError::Symbolic)?;

@@ -1,10 +1,11 @@
-//! A circuit ready to run on one ring: its gates bound, its steps in order, and which measurements
-//! may wait until the end.
+//! A circuit ready to run on one ring: its gates bound, its steps in order, and the measurements
+//! that can be deferred until the end.
 //!
-//! A measurement may wait if nothing after it acts on its qubit, reads its bit or writes its bit,
-//! but measurements that may wait themselves, and it is in no loop. Those that wait are the *final*
-//! ones: a state can be sampled for all of them at once. A circuit in which nothing random is left
-//! before them is *static*: one run of it serves any number of shots.
+//! A measurement can be deferred (deferred measurement) if nothing after it acts on its qubit,
+//! reads its bit or writes its bit, but measurements that can be deferred themselves, and it is in
+//! no loop. The deferred ones are the *final* ones: a state can be sampled for all of them at once.
+//! A circuit in which nothing random is left before them is *static*: one run of it serves any
+//! number of shots.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -42,19 +43,19 @@ impl<R> Step<R> {
 pub(super) enum Action<R> {
     /// Gates in a row.
     Gates(Vec<Operator<R>>),
-    /// A measurement that cannot wait.
+    /// A measurement that cannot be deferred.
     Measure { qubit: usize, bit: u32 },
     /// A qubit goes back to |0>.
     Reset { qubit: usize },
     /// Noise.
     Channel(BoundChannel<R>),
-    /// Bits are misread.
+    /// A readout error of some bits.
     Misread(Misread<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
     /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
     While { end: usize },
-    /// Back to the head of a loop.
+    /// Back edge to the head of a loop.
     Again { head: usize },
 }
 
@@ -69,7 +70,7 @@ pub(super) struct BoundChannel<R> {
     pub(super) mixture: bool,
 }
 
-/// A reading that may be wrong, of some bits together.
+/// Readout error of some bits together, as a confusion matrix.
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
     pub(super) bits: MisreadBits,
@@ -158,7 +159,7 @@ pub struct BoundCircuit<R> {
     pub(super) n_bits: usize,
     pub(super) steps: Vec<Step<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
-    /// Readings that may be wrong, after the final measurements.
+    /// Readout errors after the final measurements.
     pub(super) misreads: Vec<Misread<R>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
@@ -247,7 +248,7 @@ impl<R: Ring> BoundCircuit<R> {
     /// circuit is the one that was bound.
     ///
     /// # Errors
-    /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
+    /// [`SimulateError`] if the binding has no number for an angle; the numbers are then invalid.
     pub fn rebind(
         &mut self,
         circuit: &Circuit,
@@ -309,8 +310,8 @@ impl<R: Ring> BoundCircuit<R> {
         self.gates_before_readout().filter(|_| self.misreads.is_empty())
     }
 
-    /// The gates of a circuit that has one state before its final measurements, whether these are
-    /// read rightly or not.
+    /// The gates of a circuit that has one state before its final measurements, with or without
+    /// readout errors.
     #[must_use]
     pub fn gates_before_readout(&self) -> Option<&[Operator<R>]> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
@@ -481,7 +482,7 @@ fn controls(instruction: &Instruction) -> Controls {
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();
-    // The bits of measurements that wait.
+    // The bits of deferred measurements.
     let mut written = Marks::default();
     let mut waits = vec![false; instructions.len()];
     // The outermost loops.
@@ -505,7 +506,7 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
                 }
                 waits
             }
-            // All measurements that wait come first.
+            // All deferred measurements come first.
             Operation::Misread { bits, .. } => {
                 let free = |&bit: &u32| !written.has(bit) && !used.bits.has(bit);
                 instruction.condition.is_none() && bits.iter().all(free)

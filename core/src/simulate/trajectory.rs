@@ -13,10 +13,10 @@
 //! A shot's draws depend on the seed, the shot and how many draws it made before, so the outcome is
 //! the same for any number of threads and any order of branches.
 //!
-//! A loop is gone through by each branch as often as its outcomes say.
+//! Each branch runs a loop as often as its outcomes say.
 //!
 //! Noise is a split like any other, by the terms of its channel. Where these are unitary by chance,
-//! whatever the state, the gates in between wait until shots part or a state is asked for, and are
+//! whatever the state, the gates in between wait until shots part or a state is needed, and are
 //! then planned as one circuit.
 //!
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
@@ -80,7 +80,7 @@ impl Mean {
     }
 }
 
-/// A group of shots on its way.
+/// Branch of a run: a group of shots with the same history.
 struct Branch<S> {
     shots: Vec<usize>,
     history: History,
@@ -242,8 +242,8 @@ impl Simulator {
         Ok((0..observables.len()).map(mean).collect())
     }
 
-    /// The number of states that may wait, with their classical bits, beside the one that is worked
-    /// on.
+    /// Returns the number of states that may wait, with their classical bits, beside the one that
+    /// is worked on.
     fn waiting_states<S>(&self, n_qubits: usize, n_bits: usize) -> usize {
         // What few bits take is a part of the branch.
         let bits = if n_bits > 128 { n_bits.div_ceil(8) as u128 } else { 0 };
