@@ -1,4 +1,4 @@
-//! Derivatives of circuits by the adjoint method: one run forward, one run back, two vectors.
+//! Derivatives of circuits by the adjoint method: one forward pass, one backward pass, two vectors.
 //!
 //! With `|psi> = G_m … G_1 |start>` and the cotangent `lambda` of the final amplitudes,
 //! `dL = re <lambda|d psi>`, the derivative by an angle `a` of gate k is
@@ -8,10 +8,10 @@
 //! psi_{k-1} = G_k^dagger psi_k,    lambda_{k-1} = G_k^dagger lambda_k,
 //! ```
 //!
-//! where `psi_k`, `lambda_k` stand after gate k. For an expectation value `<psi|O|psi>` the
-//! cotangent is `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of the
-//! way forward are recomputed on the way back. What remains of `lambda` at the start is the
-//! cotangent of the initial state.
+//! where `psi_k`, `lambda_k` are the vectors after gate k. For an expectation value `<psi|O|psi>`
+//! the cotangent is `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of
+//! the forward pass are recomputed in the backward pass. What remains of `lambda` at the start is
+//! the cotangent of the initial state.
 //!
 //! Gates on different qubits do not disturb each other's derivative, so a layer of them is
 //! differentiated at one place and undone in one go, by the executors: in as few passes as they
@@ -21,8 +21,8 @@
 //!
 //! For `Complex<f32>` and `Complex<f64>` the fast executor takes both vectors through one plan, a
 //! stage of many gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a
-//! real sum of Pauli strings, controls included, and what the executor takes on the way are inner
-//! products with these.
+//! real sum of Pauli strings, controls included, and the executor takes inner products with these
+//! on the way.
 //!
 //! Where an executor keeps states on a device, both vectors stay there (`resident.rs`).
 //!
@@ -51,7 +51,7 @@ use crate::{
 /// A gate of k qubits under c controls has at most 2^(2k + c) Pauli strings in its derivative.
 const MAX_BITS: usize = 8;
 
-/// The way back of the adjoint method as one list of work.
+/// Backward pass of the adjoint method as one list of operators and inner products.
 pub(super) struct WayBack<T> {
     /// The inverses of the gates, the last first.
     pub(super) operators: Vec<Operator<Complex<T>>>,
@@ -122,7 +122,7 @@ impl<'a, T: Real> Bound<'a, T> {
     }
 
     /// Takes both vectors back to the start, and returns the derivative by the angle of each slot.
-    /// Where psi began as |0…0> ([`Way::ToZero`]), both are of no use then.
+    /// Where psi began as |0…0> ([`Way::ToZero`]), both are invalid then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
@@ -151,8 +151,9 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(by_angle)
     }
 
-    /// The whole way back in one go, by an executor that takes inner products on the way; `None` if
-    /// there is none for this type of number, or if a generator is a sum of too many Pauli strings.
+    /// Runs the whole backward pass at once, by an executor that takes inner products on the way;
+    /// `None` if there is none for this type of number, or if a generator is a sum of too many
+    /// Pauli strings.
     fn at_once(
         &self,
         simulator: &Simulator,

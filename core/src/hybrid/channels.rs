@@ -7,7 +7,7 @@
 //! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is
 //! infinite. There the derivative is that at the number next to 1, `gamma = 1 - 2^-53`: finite
 //! derivatives, those by a gamma of several channels among them, are right to 1e-8, and one that is
-//! infinite is some `5e7` times what stands off the diagonal. It is told by a second `gamma`, four
+//! infinite is some `5e7` times the entry off the diagonal. It is told by a second `gamma`, four
 //! times as near and nearer still for each parameter with a higher number: there it is more than
 //! twice as large, and becomes infinite. So does one that depends on the way to a corner where
 //! several parameters are 1. The values are those at 1. Duals carry the infinite slope: what
@@ -58,7 +58,8 @@ pub(super) fn slope<T: Real>(
     Ok(superoperator_matrix(&slopes, &kept.collect::<Vec<_>>()))
 }
 
-/// Binds values, but takes the root next to 0 for that of 0, so that its slope is finite.
+/// Binding of values that replaces the root of 0 by the root of a number next to 0, so that its
+/// derivative is finite.
 pub(super) struct Edge<'a, T> {
     values: Values<'a, T>,
     /// Value that replaces a 0 under a root, in halves of the rounding unit.

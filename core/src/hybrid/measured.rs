@@ -1,4 +1,5 @@
-//! Values and derivatives as measurements give them: means over shots, with their standard errors.
+//! Values and derivatives estimated from measurements: means over shots, with their standard
+//! errors.
 //!
 //! A derivative is a sum of values at shifted angles (`shift.rs`), each measured with shots of its
 //! own, so that errors add in squares: `var(sum_m c_m E_m) = sum_m c_m^2 var(E_m)`, and likewise

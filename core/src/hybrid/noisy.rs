@@ -16,7 +16,7 @@
 //! ```text
 //! h 0; noise 0; h 1; noise 1; cx 0,1; noise 0,1   ->   h 0, h 1 | noise 0, 1 | cx 0,1 | noise 0, 1
 //! ```
-//! Derivatives of channels, and what they are at the edge of what is a probability: `channels.rs`.
+//! Derivatives of channels, also at the boundary of the probabilities: `channels.rs`.
 //!
 //! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states
 //! that are kept.
@@ -147,7 +147,7 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
     instruction.targets.iter().map(|&q| q as usize).collect()
 }
 
-/// The way through the layers and back.
+/// Forward and backward pass through the layers.
 struct Sweep<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],

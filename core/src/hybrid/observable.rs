@@ -1,4 +1,4 @@
-//! What is observed: Hermitian operators by their value and by what they make of a state.
+//! Observables: Hermitian operators by their value and by their action on a state.
 //!
 //! | observable | operator | value |
 //! |---|---|---|
@@ -32,9 +32,8 @@ pub enum Observable {
     /// probability of that outcome.
     Outcome(Vec<(usize, bool)>),
     /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w),
-    /// by [`StateVector::from_vector`], gives w times that: the penalty with which variational
-    /// deflation looks for excited states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156
-    /// (2019)).
+    /// by [`StateVector::from_vector`], gives w times that: the penalty by which variational
+    /// deflation finds excited states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156 (2019)).
     Overlap(Arc<StateVector<Complex<f64>>>),
 }
 

@@ -37,7 +37,7 @@ use crate::{
 type Product<T> = (Vec<T>, Vec<T>);
 
 impl Expectation {
-    /// The gradient and its change, tile by tile; `None` where there is no such way.
+    /// Computes the gradient and its change, tile by tile; `None` if the executor cannot.
     pub(super) fn hvp_by_tiles<T: Real + DualNum>(
         &self,
         inputs: &[T],

@@ -1,8 +1,8 @@
 //! Expectation values and their gradients on a device: only values come back.
 //!
 //! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for
-//! gradients) every generator one of few. What else there is runs in the host's memory, and so does
-//! what a device declines or has no room for, unless it was requested by name.
+//! gradients) every generator one of few. All else runs in the host's memory, and so does work that
+//! a device declines or has no room for, unless it was requested by name.
 
 use num_complex::Complex;
 
@@ -57,7 +57,8 @@ impl Expectation {
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
             let Some(residents) = executor.residents() else { return Ok(None) };
-            // Both before any work: who has no room for the second has done nothing in vain.
+            // Both are allocated before any work, so that a lack of room for the second wastes
+            // none.
             let (mut psi, mut lambda) =
                 (residents.basis(n_qubits, 0)?, residents.basis(n_qubits, 0)?);
             psi.apply(&operators)?;

@@ -1,4 +1,4 @@
-//! What a gate does to a state by one of its angles.
+//! Derivative of a gate's action on a state by one of its angles.
 
 use num_complex::Complex;
 
@@ -14,8 +14,8 @@ use crate::{
     state::StateVector,
 };
 
-/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: what stands between lambda and
-/// psi after the gate.
+/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: the operator between lambda
+/// and psi after the gate.
 pub(super) enum Slope<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),

@@ -1,5 +1,5 @@
 //! The angles of a circuit that depend on its parameters, those of gates and those of channels, and
-//! the way from their derivatives to those of the inputs.
+//! the chain rule from their derivatives to those of the inputs.
 //!
 //! ```text
 //! inputs ──► parameters ──► angles of gates ──► state ──► expectation values

@@ -1,6 +1,6 @@
-//! Directions, and numbers that move along them.
+//! Tangent directions, and dual numbers along them.
 //!
-//! A (co)tangent may be shorter than what it belongs to; what is not there is zero
+//! A (co)tangent may be shorter than what it belongs to; the rest is zero
 //! ([`Kind`](crate::ir::Kind)).
 
 use num_dual::{Dual, DualNum};
