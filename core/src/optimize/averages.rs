@@ -1,4 +1,4 @@
-//! Means over the last iterations: what can be said of values that are measured.
+//! Means over the last iterations, a convergence test for values that are measured.
 //!
 //! Of N iterations in a window the values have the mean m and, with standard errors e_i, the error
 //! `sqrt(sum e_i^2) / N`. From one half of the last windows to the other the values fall if the

@@ -1,4 +1,4 @@
-//! What keeps a minimisation from going on, and settings that make no sense.
+//! Errors of a minimisation, and checks of its settings.
 
 use std::error::Error;
 

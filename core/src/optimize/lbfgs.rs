@@ -1,7 +1,8 @@
 //! L-BFGS: Newton's method with the curvature that the last steps have shown.
 //!
 //! A step s changed the gradient by y; the inverse Hessian is what the last few pairs (s, y) make
-//! of a multiple of the identity, and its product with the gradient takes two loops over them.
+//! of a multiple of the identity, and its product with the gradient takes two loops over them (the
+//! two-loop recursion).
 //!
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithms 7.4 and 7.5.
 

@@ -13,8 +13,8 @@ use super::{
     vector::{dot, moved, negated, norm},
 };
 
-/// The longest step that curvature may ask for, in units of the size of the point or of 1: at an
-/// inflection it is rounding, and what it asks for is anywhere.
+/// Longest step that curvature may suggest, in units of the size of the point or of 1: at an
+/// inflection it is rounding, and its step is arbitrary.
 const FAR: f64 = 100.0;
 
 /// A truncated Newton method by Hessian-vector products.

@@ -1,4 +1,4 @@
-//! Simultaneous perturbation: the slope along one random direction stands for the gradient.
+//! Simultaneous perturbation: the slope along one random direction replaces the gradient.
 //!
 //! ```text
 //! g = (f(x + c d) - f(x - c d)) / (2 c) d,   d_k = 1 or -1 at random

@@ -1,4 +1,4 @@
-//! Where a minimisation stands.
+//! State of a minimisation.
 
 use super::{
     Averages, Objective, OptimizeError, Shape,

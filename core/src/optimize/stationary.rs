@@ -1,4 +1,4 @@
-//! Whether a point where the gradient is small is a minimum.
+//! Classification of critical points: is a point where the gradient is small a minimum?
 //!
 //! The gradient is 0 at a maximum and a saddle too, so the Hessian H decides ([`curvature`]): where
 //! it is positive the point is a minimum; along a v with `v H v < 0` the value falls, and a search
@@ -36,7 +36,7 @@ pub enum Shape {
     Lower(Vec<f64>),
     /// Undecided.
     Undecided,
-    /// The derivatives are not small: it is not stationary.
+    /// The derivatives are not small: it is no critical point.
     Slope,
     /// The function has no derivatives to tell by.
     NoDerivatives,

@@ -1,5 +1,5 @@
-//! Inputs that must stay in an interval, as the strengths of noise: another number is put in their
-//! place.
+//! Box constraints by a change of variables: inputs that must stay in an interval, as the strengths
+//! of noise, are functions of free ones.
 //!
 //! ```text
 //! x = a + (b - a) sin^2 u
