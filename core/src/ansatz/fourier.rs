@@ -1,4 +1,4 @@
-//! The quantum Fourier transform, and what reads phases by it.
+//! The quantum Fourier transform, and phase estimation by it.
 
 use crate::{
     circuit::{Circuit, CircuitError},
