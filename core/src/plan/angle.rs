@@ -75,7 +75,7 @@ impl BinaryAngle {
         BinaryAngle(self.0 >> 1)
     }
 
-    /// `e^{i angle}`.
+    /// Returns `e^{i angle}`.
     #[must_use]
     pub fn cis(self) -> Complex<f64> {
         let (sin, cos) = self.sin_cos();

@@ -40,13 +40,13 @@ pub struct Fast {
 }
 
 impl Fast {
-    /// The fastest instructions of this processor.
+    /// Returns the fastest instructions of this processor.
     #[must_use]
     pub fn new() -> Fast {
         Fast { set: InstructionSet::detect(), plan_from: PLAN_FROM }
     }
 
-    /// The given instructions; `None` if this processor does not have them.
+    /// Returns the given instructions; `None` if this processor does not have them.
     #[must_use]
     pub fn with(set: InstructionSet) -> Option<Fast> {
         set.is_available().then_some(Fast { set, ..Fast::new() })
@@ -86,15 +86,15 @@ impl Fast {
         Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
     }
 
-    /// The instructions in use.
+    /// Returns the instructions in use.
     #[must_use]
     pub fn instruction_set(&self) -> InstructionSet {
         self.set
     }
 }
 
-/// An error if the work was cancelled, so that a plan may have ended early. A token that was
-/// cancelled stays so.
+/// Returns an error if the work was cancelled, so that a plan may have ended early. A token that
+/// was cancelled stays so.
 fn finished(threads: &Threads) -> Result<(), ExecuteError> {
     threads.check().map_err(|_| ExecuteError::cancelled("fast"))
 }
@@ -110,7 +110,8 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         "fast"
     }
 
-    /// A quarter of the generic kernels' cost, which is at least what vector registers save.
+    /// Returns a quarter of the generic kernels' cost, which is at least what vector registers
+    /// save.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         Some((n_qubits as f64).exp2() * operators as f64 * 0.25)
     }
@@ -271,7 +272,7 @@ impl<E: Element> Prepared<Complex<E>> for Plan<E> {
 }
 
 impl Executors {
-    /// The generic kernels, and [`Fast`] for `Complex<f32>` and `Complex<f64>`.
+    /// Returns the generic kernels, and [`Fast`] for `Complex<f32>` and `Complex<f64>`.
     #[must_use]
     pub fn fast() -> Executors {
         let mut executors = Executors::new();

@@ -106,8 +106,8 @@ pub enum Placed {
 }
 
 impl Placed {
-    /// The Pauli string that it is a function of, as (vector between places, parity of the place):
-    /// two of them commute where the strings do. `None` for a dense block.
+    /// Returns the Pauli string that it is a function of, as (vector between places, parity of the
+    /// place): two of them commute where the strings do. `None` for a dense block.
     #[must_use]
     pub fn string(&self) -> Option<(usize, usize)> {
         match self {
@@ -118,7 +118,7 @@ impl Placed {
         }
     }
 
-    /// The bits of a place that it reads or changes.
+    /// Returns the bits of a place that it reads or changes.
     #[must_use]
     pub fn touched(&self) -> usize {
         match self {
@@ -374,7 +374,7 @@ impl Layout {
     }
 }
 
-/// The bits that are set.
+/// Returns the bits that are set.
 fn ones(mut mask: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let first = (mask != 0).then(|| mask.trailing_zeros() as usize);
@@ -383,7 +383,7 @@ fn ones(mut mask: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The sum of the lines of some qubits.
+/// Returns the sum of the lines of some qubits.
 fn sum(lines: &[Line], mask: usize) -> Line {
     ones(mask).fold(Line::default(), |sum, q| Line {
         inner: sum.inner ^ lines[q].inner,
@@ -393,7 +393,7 @@ fn sum(lines: &[Line], mask: usize) -> Line {
     })
 }
 
-/// A Pauli string in terms of places.
+/// Returns a Pauli string in terms of places.
 fn look(lines: &[Line], number: usize, Pauli { x, z, negative }: Pauli) -> Look {
     let quarters = (x & z).count_ones();
     let line = sum(lines, z);

@@ -55,7 +55,8 @@ use crate::{
 type Factors = SmallVec<[(usize, C); 4]>;
 type Bits = SmallVec<[usize; 6]>;
 
-/// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
+/// Largest number of bits that a controlled phase may depend on: it becomes up to 2^bits phases of
+/// parities.
 const MAX_PHASE_BITS: u32 = 5;
 
 /// Angles below this are rounding errors: of sums and differences of angles, or of a transform of
@@ -93,7 +94,7 @@ pub(in crate::plan) enum Op {
 }
 
 impl Op {
-    /// The qubits on which it is not diagonal.
+    /// Returns the qubits on which it is not diagonal.
     pub(in crate::plan) fn moving(&self) -> usize {
         match *self {
             Op::Rotation { qubit, .. } | Op::Pauli { qubit, flip: true, .. } => 1 << qubit,
@@ -121,7 +122,7 @@ impl Op {
         }
     }
 
-    /// The qubits on which it only depends.
+    /// Returns the qubits on which it only depends.
     pub(in crate::plan) fn reading(&self) -> usize {
         match *self {
             Op::Phase { mask, .. } => mask,
@@ -153,7 +154,7 @@ pub(in crate::plan) struct Lowered {
 pub(in crate::plan) struct Form {
     /// True if dense blocks are factored.
     pub(in crate::plan) factor_blocks: bool,
-    /// The most qubits with X or Y of a string.
+    /// Largest number of qubits with X or Y of a string.
     pub(in crate::plan) widest: usize,
     /// Largest distance between the factors of a block and the product of its gates, in eps of the
     /// numbers for each gate.
@@ -350,7 +351,8 @@ impl Lowering {
         }
     }
 
-    /// An inner product is taken of the state as it is, so the gates that are held back go first.
+    /// Lowers an inner product. It is taken of the state as it is, so the gates that are held back
+    /// go first.
     fn inner(&mut self, number: usize, pauli: Pauli) {
         self.flush_seen(pauli.x, pauli.z);
         self.push(Op::Inner { number, pauli });

@@ -237,7 +237,7 @@ impl<E: Element> Plan<E> {
         plan.settle(plan.schedule.live(), amplitudes, threads);
     }
 
-    /// A plan without numbers.
+    /// Returns a plan without numbers.
     fn staged(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
@@ -319,7 +319,7 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// A stage with its numbers. The first one on tiles takes the phase of the whole.
+    /// Returns a stage with its numbers. The first one on tiles takes the phase of the whole.
     fn pass(&self, stage: &Stage, angle: &mut BinaryAngle, pool: &mut Pool<E>) -> Pass<E> {
         match stage {
             Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
@@ -426,7 +426,7 @@ impl<E: Element> Plan<E> {
         self.schedule.deviation() + 4.0 * tiles.sum::<f64>()
     }
 
-    /// The number of passes over memory.
+    /// Returns the number of passes over memory.
     #[must_use]
     pub fn passes(&self) -> usize {
         self.passes.len()
@@ -456,7 +456,7 @@ impl<E: Element> Plan<E> {
     }
 }
 
-/// The bytes of an amplitude that is read and written.
+/// Returns the bytes of an amplitude that is read and written.
 fn amplitude_bytes<E>() -> f64 {
     // Two numbers, and both ways.
     4.0 * size_of::<E>() as f64

@@ -50,7 +50,8 @@ impl Cut {
         lower::Form { factor_blocks: self.factor_blocks, widest, tolerance: self.tolerance }
     }
 
-    /// The qubits that a string can have X or Y on, if those of inner products have up to `given`.
+    /// Returns the qubits that a string can have X or Y on, if those of inner products have up to
+    /// `given`.
     fn widest(self, n_qubits: usize, given: usize) -> usize {
         if n_qubits <= self.tile_qubits {
             n_qubits
@@ -60,8 +61,8 @@ impl Cut {
     }
 }
 
-/// The qubits with X or Y of the widest inner product, and not fewer than any operation moves
-/// amplitudes along.
+/// Returns the qubits with X or Y of the widest inner product, and not fewer than any operation
+/// moves amplitudes along.
 pub(super) fn widest(inners: &[Inner]) -> usize {
     inners.iter().map(|inner| inner.x.count_ones() as usize).fold(2, usize::max)
 }
@@ -154,7 +155,7 @@ impl Schedule {
         same && turns
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
@@ -166,20 +167,20 @@ impl Schedule {
         self.cut
     }
 
-    /// The stages in order.
+    /// Returns the stages in order.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
 
-    /// The qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of all
-    /// other indices are zero.
+    /// Returns the qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of
+    /// all other indices are zero.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// The phase `e^{i angle}` of the whole, which no stage has.
+    /// Returns the phase `e^{i angle}` of the whole, which no stage has.
     #[must_use]
     pub fn angle(&self) -> BinaryAngle {
         self.lowered.angle

@@ -72,15 +72,15 @@ impl Stage {
 /// over a sixteenth of the state, or a fourth.
 const SPARED: [usize; 2] = [4, 2];
 
-/// The least work of such a stage, in products per amplitude: what its tables cost.
+/// Smallest work of such a stage, in products per amplitude: what its tables cost.
 const WORTH: f64 = 2.0;
 
-/// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales
-/// it back: 2^50 in all, so that products of two amplitudes are far enough from the limits of
-/// `f32`.
+/// Largest number of rotations of a stage. Each multiplies the norm by up to sqrt 2 before the
+/// stage scales it back: 2^50 in all, so that products of two amplitudes are far enough from the
+/// limits of `f32`.
 const MAX_ROTATIONS: usize = 100;
 
-/// The work that one operation saves later passes, in products per amplitude.
+/// Returns the work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
         Op::Rotation { .. } | Op::Turn { .. } | Op::Swap(..) => 1.0,
@@ -208,7 +208,7 @@ impl<'a> Left<'a> {
         left
     }
 
-    /// The number of the operation at a position.
+    /// Returns the number of the operation at a position.
     fn number(&self, position: usize) -> usize {
         if self.backwards { self.all.len() - 1 - position } else { position }
     }
@@ -224,7 +224,7 @@ impl<'a> Left<'a> {
         self.iter().next()
     }
 
-    /// The qubits of all of them.
+    /// Returns the qubits of all of them.
     fn qubits(&self) -> usize {
         self.passed
             .iter()
@@ -271,7 +271,7 @@ impl<'a> Left<'a> {
 #[derive(Clone, Copy)]
 struct Room {
     n_qubits: usize,
-    /// The most of them.
+    /// Largest number of qubits of a stage.
     size: usize,
     /// Number of the lowest qubits, which are in every stage.
     low: usize,
@@ -292,7 +292,7 @@ impl Room {
     }
 }
 
-/// The work of the stage that grows from a set of qubits, and the set it ends with.
+/// Returns the work of the stage that grows from a set of qubits, and the set it ends with.
 fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
     let mut walk = Walk::new(left);
     let mut work = 0.0;
@@ -384,7 +384,7 @@ fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
     last
 }
 
-/// [`defer`] for stages that are all there.
+/// Applies [`defer`] to stages that are complete.
 fn defer_all(all: &[Op], stages: &mut [Stage]) {
     for k in 1..stages.len() {
         let (before, after) = stages.split_at_mut(k);
@@ -397,8 +397,8 @@ fn defer_all(all: &[Op], stages: &mut [Stage]) {
     }
 }
 
-/// The qubits of the next stage: those whose stage does most, at the start among those that spare
-/// tiles.
+/// Returns the qubits of the next stage: those whose stage does most, at the start among those that
+/// spare tiles.
 fn choose(left: &Left<'_>, room: Room) -> usize {
     if room.size == room.n_qubits {
         return room.everything();
@@ -418,7 +418,7 @@ fn choose(left: &Left<'_>, room: Room) -> usize {
     qubits
 }
 
-/// The set of qubits whose stage does most, with its work.
+/// Returns the set of qubits whose stage does most, with its work.
 fn choose_in(left: &Left<'_>, room: Room) -> (f64, usize) {
     let all_qubits = left.qubits();
     let mut best = (0.0, room.low);

@@ -58,7 +58,7 @@ impl Clifford {
         (!identity || exact).then_some((Clifford::One { qubit, matrix, images }, deviation))
     }
 
-    /// The product `self other`, of gates on one qubit, the same.
+    /// Returns the product `self other`, of gates on one qubit, the same.
     pub(super) fn after(&self, other: &Clifford) -> Option<Clifford> {
         let (
             Clifford::One { qubit, matrix: a, images: mine },
@@ -74,7 +74,7 @@ impl Clifford {
         (qubit == same).then(|| Clifford::One { qubit: *qubit, matrix: multiply2(a, b), images })
     }
 
-    /// The qubits along which it moves amplitudes, and those that it only reads.
+    /// Returns the qubits along which it moves amplitudes, and those that it only reads.
     pub(super) fn qubits(&self) -> (usize, usize) {
         match *self {
             Clifford::One { qubit, .. } if self.moves() => (1 << qubit, 0),
@@ -105,7 +105,7 @@ impl Clifford {
         matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
     }
 
-    /// The angle of the phase that it is, if it is nothing else.
+    /// Returns the angle of the phase that it is, if it is nothing else.
     pub(super) fn phase(&self) -> Option<f64> {
         match self {
             Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => {
@@ -115,7 +115,7 @@ impl Clifford {
         }
     }
 
-    /// `V P V^dagger`.
+    /// Returns `V P V^dagger`.
     pub(super) fn conjugate(&self, pauli: Pauli) -> Pauli {
         let Pauli { mut x, mut z, mut negative } = pauli;
         let bit = |mask: usize, qubit: usize| mask >> qubit & 1;
@@ -164,7 +164,7 @@ mod tests {
         [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, 1.0)]
     }
 
-    /// A string on two qubits as a matrix.
+    /// Returns a string on two qubits as a matrix.
     fn matrix(pauli: Pauli) -> M4 {
         std::array::from_fn(|at| {
             let (row, column) = (at / 4, at % 4);

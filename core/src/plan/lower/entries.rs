@@ -96,8 +96,8 @@ impl Entries {
         self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
     }
 
-    /// The last gate that a gate at the end can be multiplied with, by its number among the gates,
-    /// and their product, if that pays.
+    /// Returns the last gate that a gate at the end can be multiplied with, by its number among the
+    /// gates, and their product, if that pays.
     fn partner(&self, gate: &Clifford, widest: usize) -> Option<(usize, Option<Clifford>)> {
         let near = |at: &usize| at + WINDOW >= self.list.len();
         let mut gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
@@ -165,8 +165,8 @@ impl Entries {
     }
 }
 
-/// The product `a b` of two gates on the same qubits as one gate, `None` for the identity up to a
-/// phase; or nothing if they are not on the same qubits, or of two kinds.
+/// Returns the product `a b` of two gates on the same qubits as one gate, `None` for the identity
+/// up to a phase; or nothing if they are not on the same qubits, or of two kinds.
 #[expect(clippy::option_option, reason = "no gate is another thing than no product")]
 fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
     match (a, b) {

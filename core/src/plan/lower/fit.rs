@@ -5,7 +5,7 @@ use super::{Lowered, Op};
 use crate::plan::BinaryAngle;
 
 impl Op {
-    /// The operation of the same structure that does nothing.
+    /// Returns the operation of the same structure that does nothing.
     fn idle(&self) -> Option<Op> {
         match *self {
             Op::Rotation { qubit, .. } => {

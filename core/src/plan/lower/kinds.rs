@@ -111,7 +111,8 @@ impl Turned {
         (self.kind(), self.deviation)
     }
 
-    /// `a + b P` for the string P with the masks x and z, if it is a rotation up to so much.
+    /// Returns `a + b P` for the string P with the masks x and z, if it is a rotation up to the
+    /// tolerance.
     fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
         // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the
         // argument of the other one may be noise. No phase where the angle can say it.
@@ -131,7 +132,8 @@ impl Turned {
         (deviation <= tolerance).then_some(Turned { x, z, angle, phase, deviation })
     }
 
-    /// The factors of even and odd parity of the bits in z, if they are a rotation up to so much.
+    /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
+    /// the tolerance.
     fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
         // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
@@ -141,8 +143,8 @@ impl Turned {
     }
 }
 
-/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one,
-/// and no wider than may be.
+/// Returns an operator about a Pauli string as a rotation, and the qubits that control it; if it is
+/// one, and no wider than may be.
 pub(super) fn string<E: Element>(
     operator: &Operator<Complex<E>>,
     widest: usize,
@@ -162,7 +164,7 @@ pub(super) fn string<E: Element>(
     }
 }
 
-/// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
+/// Returns `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
 fn exchange<E: Element>(
     matrix: &[Complex<E>],
     offsets: &[usize],
@@ -192,7 +194,7 @@ fn exchange<E: Element>(
     Turned::of_sum(both, z, a, b, tolerance)
 }
 
-/// The qubit and the matrix of an operator on one qubit without controls.
+/// Returns the qubit and the matrix of an operator on one qubit without controls.
 pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
     let (fixed, value) = (operator.fixed(), operator.value());
     if !fixed.is_power_of_two() {

@@ -13,7 +13,7 @@ pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
     })
 }
 
-/// A 1-qubit gate on bit 0 or 1 of two qubits.
+/// Returns a 1-qubit gate on bit 0 or 1 of two qubits.
 pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     std::array::from_fn(|i| {
         let (row, column) = (i / 4, i % 4);
@@ -30,7 +30,7 @@ pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
     std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])
 }
 
-/// `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
+/// Returns `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
 pub(super) fn eigen(u: &M2) -> (M2, [C; 2]) {
     let one = C::new(1.0, 0.0);
     if u[1].norm_sqr() + u[2].norm_sqr() == 0.0 {

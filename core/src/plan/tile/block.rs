@@ -125,7 +125,7 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// The block's bits of a lane.
+    /// Returns the block's bits of a lane.
     fn own(bits: [usize; 2], lane: usize, lane_bits: usize) -> usize {
         (0..2).filter(|k| bits[*k] < lane_bits).fold(0, |set, k| set | (lane >> bits[k] & 1) << k)
     }
@@ -174,7 +174,7 @@ impl Numbers {
         (off <= tolerance).then_some((numbers, off))
     }
 
-    /// The matrix that they make, row by row.
+    /// Returns the matrix that they make, row by row.
     fn product(&self) -> [Complex<f64>; 16] {
         let [d1, r0, r1, d2, stay, go] = &self.of;
         let mut columns: [[Complex<f64>; 4]; 4] =

@@ -227,12 +227,12 @@ impl<E: Element> TileStage<E> {
         self.flops
     }
 
-    /// The number of tiles that are worked on.
+    /// Returns the number of tiles that are worked on.
     pub(super) fn tile_count(&self) -> usize {
         1 << self.tiles.count_ones()
     }
 
-    /// The index of the first amplitude of a tile, by its number in the order of the stage.
+    /// Returns the index of the first amplitude of a tile, by its number in the order of the stage.
     #[inline(always)]
     pub(super) fn tile_at(&self, number: usize) -> usize {
         let tile = self.order.get(number).map_or(number, |&tile| tile as usize);
@@ -369,7 +369,7 @@ impl<E: Element> TileStage<E> {
         self.layout.ops = ops;
     }
 
-    /// A sweep for as many rotations as fit.
+    /// Returns a sweep for as many rotations as fit.
     fn sweep<'a>(
         &self,
         ops: Vec<Item<'a>>,

@@ -15,7 +15,7 @@ pub(super) struct Exit {
     pub(super) shifts: Vec<(usize, bool, usize)>,
 }
 
-/// The frame of the tile's qubits when the stage is over.
+/// Returns the frame of the tile's qubits when the stage is over.
 pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
     let image = |y: usize| {
         lines

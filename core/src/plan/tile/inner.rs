@@ -37,7 +37,7 @@ pub(super) const MAX_STRINGS: usize = 16;
 /// Lanes of the widest register.
 pub(super) const MAX_LANES: usize = 16;
 
-/// The weight of a string in the tile at index `outer`.
+/// Returns the weight of a string in the tile at index `outer`.
 pub(super) fn factor(look: &Look, outer: usize) -> f64 {
     if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
@@ -238,7 +238,7 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
     }
 }
 
-/// The Walsh-Hadamard transform over the rows, lane by lane.
+/// Computes the Walsh-Hadamard transform over the rows, lane by lane.
 ///
 /// # Safety
 /// *set*; the number of rows of `at` is a power of 2.
@@ -341,7 +341,7 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
 }
 
 impl Line {
-    /// The sum over a set of rows, lane by lane.
+    /// Returns the sum over a set of rows, lane by lane.
     ///
     /// # Safety
     /// *set*; `self.set` is below the number of rows, a power of 2.

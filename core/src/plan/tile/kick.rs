@@ -23,7 +23,7 @@ use crate::kernel::{
 };
 use crate::plan::layout::Look;
 
-/// `kappa sigma` in the tile at index `outer`.
+/// Returns `kappa sigma` in the tile at index `outer`.
 fn factor(look: &Look, kicks: &[f64], outer: usize) -> f64 {
     let kick = kicks[look.number] * look.weight.signum();
     if odd(look.outer & outer) { -kick } else { kick }

@@ -109,7 +109,7 @@ fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
 }
 
-/// The bytes of the processor's last cache; 0 where it does not say.
+/// Returns the bytes of the processor's last cache; 0 where it does not say.
 fn last_cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
@@ -131,7 +131,7 @@ fn last_cache_bytes() -> usize {
     0
 }
 
-/// The numbers of a scratch for a tile of 2^bits amplitudes, in whole cache lines.
+/// Returns the numbers of a scratch for a tile of 2^bits amplitudes, in whole cache lines.
 fn scratch_len<E>(bits: usize) -> usize {
     (2usize << bits).next_multiple_of(LINE_BYTES / size_of::<E>()) + SKEW_BYTES / size_of::<E>()
 }
@@ -224,8 +224,8 @@ impl<E: Element> TileStage<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// The last step, if amplitudes can leave the tile by it, where they were and with one factor;
-    /// and the steps before.
+    /// Returns the last step, if amplitudes can leave the tile by it, where they were and with one
+    /// factor; and the steps before.
     fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
         let stays = self.exit.is_none() && !self.signs.any();
         match self.steps.split_last() {

@@ -28,7 +28,7 @@ use crate::{
     plan::{BinaryAngle, layout::Placed, lower::NO_ANGLE},
 };
 
-/// The most rotations taken together.
+/// Largest number of rotations taken together.
 const MAX_TURNS: usize = 64;
 
 /// Rotations along one vector.
@@ -132,7 +132,8 @@ impl<E: Element> Multiplexed<E> {
         self.left_out
     }
 
-    /// The products and sums for each amplitude of those that are turned, on the mean over all.
+    /// Returns the products and sums for each amplitude of those that are turned, on the mean over
+    /// all.
     pub(super) fn flops(&self) -> f64 {
         8.0 * self.turned.iter().filter(|turned| **turned).count() as f64 / self.turned.len() as f64
     }

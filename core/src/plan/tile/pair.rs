@@ -23,7 +23,7 @@ use crate::{
     plan::Options,
 };
 
-/// The most groups of tiles.
+/// Largest number of groups of tiles.
 pub(super) const GROUPS: usize = 64;
 
 impl<E: Element> TileStage<E> {

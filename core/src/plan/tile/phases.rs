@@ -27,7 +27,7 @@ use crate::{
 /// Tile bits that the low one of the two short tables spans.
 const LOW_BITS: usize = 6;
 
-/// The most outer parities that the variants of one table are made for.
+/// Largest number of outer parities that the variants of one table are made for.
 const MAX_SIGNS: usize = 2;
 
 /// The phases of one level.
@@ -190,12 +190,12 @@ impl<E: Element> Phases<E> {
         pool.put(self.im);
     }
 
-    /// The number of tables.
+    /// Returns the number of tables.
     pub(super) fn tables(&self) -> usize {
         self.tables.len()
     }
 
-    /// The outer parities that variants depend on.
+    /// Returns the outer parities that variants depend on.
     pub(super) fn signs(&self) -> impl Iterator<Item = usize> {
         self.tables.iter().flat_map(|t| t.signs.iter().copied())
     }

@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    /// The sums of the strings, from those of the variants for each lane.
+    /// Computes the sums of the strings, from those of the variants for each lane.
     fn settle(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
         let count = self.variants.count();
         parts.iter_mut().for_each(|part| walsh_hadamard(&mut part[..count]));

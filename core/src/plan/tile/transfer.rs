@@ -51,7 +51,7 @@ impl<E: Element> StateRows<'_, E> {
         self.to.wrapping_add(2 * unsafe { *self.offsets.get_unchecked(row) })
     }
 
-    /// Asks for a row, which will be written to.
+    /// Prefetches a row, which will be written to.
     ///
     /// # Safety
     /// *row*.
@@ -174,7 +174,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         pipeline
     }
 
-    /// The scratch of a tile, by its number.
+    /// Returns the scratch of a tile, by its number.
     fn scratch(&self, number: usize) -> Scratch<S::Elem> {
         let re =
             self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
@@ -191,14 +191,14 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         self.row = 0;
     }
 
-    /// The tile of this number, which is the one after that of the last call.
+    /// Returns the tile of this number, which is the one after that of the last call.
     #[inline(always)]
     pub(super) fn take(&mut self, number: usize) -> Scratch<S::Elem> {
         self.fetch(number + 1);
         self.scratch(number)
     }
 
-    /// The rows of the tile at an index.
+    /// Returns the rows of the tile at an index.
     fn rows(&self, outer: usize) -> StateRows<'a, S::Elem> {
         StateRows {
             to: self.state.wrapping_add(2 * outer),
@@ -237,7 +237,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         }
     }
 
-    /// A few rows.
+    /// Gathers a few rows.
     ///
     /// # Safety
     /// Requirements of [`Pipeline::new`].
@@ -326,7 +326,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
     }
 }
 
-/// The most lanes of any register.
+/// Largest number of lanes of any register.
 const MAX_LANES: usize = 16;
 
 /// Pattern by which lanes of output registers are picked, the same for all tiles.
@@ -442,8 +442,8 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
     }
 }
 
-/// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and
-/// of odd parity.
+/// Returns the real and the imaginary part of the factor with the signs of the lanes, for rows of
+/// even and of odd parity.
 ///
 /// # Safety
 /// *set*.

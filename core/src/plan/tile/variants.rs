@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::rows::table;
 use crate::basis::{odd, top};
 
-/// The most parities that the others are sums of.
+/// Largest number of parities that the others are sums of.
 const MAX_PARITIES: usize = 4;
 
 /// Variants of rows.
@@ -37,8 +37,8 @@ impl Variants {
         Variants { vector, parities: SmallVec::new(), rows: Vec::new(), ends: Vec::new() }
     }
 
-    /// A parity as the sum of those that are known, bit k for number k; a new one is added to
-    /// these. `None` if there are too many.
+    /// Returns a parity as the sum of those that are known, bit k for number k; a new one is added
+    /// to these. `None` if there are too many.
     pub(super) fn admit(&mut self, row: usize, outer: usize) -> Option<usize> {
         // The rows that stand for all have no such bit.
         let row = row & !top(self.vector);
@@ -73,7 +73,7 @@ impl Variants {
         1 << self.parities.len()
     }
 
-    /// The rows of a variant in the tile at index 0.
+    /// Returns the rows of a variant in the tile at index 0.
     #[inline(always)]
     pub(super) fn rows(&self, variant: usize) -> &[u32] {
         let start = if variant == 0 { 0 } else { self.ends[variant - 1] };
