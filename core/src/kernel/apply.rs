@@ -19,7 +19,7 @@ use num_complex::Complex;
 use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
 use crate::scalar::Ring;
 
-/// Applies an operator by what runs a part of the task.
+/// Applies an operator by a function that runs a part of the task.
 #[inline]
 pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     operator: &Operator<R>,
@@ -54,7 +54,7 @@ pub(super) struct Task<'a, R, A> {
     shape: &'a Shape<R>,
 }
 
-/// The loops of a part of a task.
+/// Runs the loops of a part of a task.
 pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
     if is_wide() {
@@ -89,8 +89,8 @@ fn is_wide() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// The loops for the wider registers of newer processors, and for fused operations where a ring
-/// asks for them. Others stay products and sums, so that both give the same bits.
+/// Runs the loops, compiled for the wider registers of newer processors, and for fused operations
+/// where a ring uses them. Others stay products and sums, so that both give the same bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn wide<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
@@ -188,7 +188,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         }
     }
 
-    /// The amplitudes of the run at `base` that stand `offset` further.
+    /// Returns the amplitudes of the run at `base` that stand `offset` further.
     ///
     /// # Safety
     /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other

@@ -5,7 +5,7 @@ use super::{Operator, Shape};
 use crate::{basis::BasisError, matrix::Matrix, scalar::Ring};
 
 impl<R: Ring> Operator<R> {
-    /// The only bit that it acts on, and its matrix there.
+    /// Returns the only bit that it acts on, and its matrix there.
     fn on_one_qubit(&self) -> Option<(usize, [[R; 2]; 2])> {
         if self.fixed.count_ones() != 1 {
             return None;

@@ -25,7 +25,7 @@ use crate::{
 /// log2 of the amplitudes of a block.
 const BLOCK_BITS: usize = 11;
 
-/// The most pieces that the blocks of one outcome are cut into.
+/// Largest number of pieces that the blocks of one outcome are cut into.
 const MOST_PIECES: usize = 64;
 
 /// All tables together have this many times fewer numbers than there are amplitudes, unless the
@@ -78,7 +78,7 @@ pub(crate) fn marginal<T: Real>(
     sums.chunks_mut(pieces * table).flat_map(of_outcome).collect()
 }
 
-/// Adds to a table what the squares of some blocks give.
+/// Adds the squares of some blocks to a table.
 #[inline(always)]
 pub(crate) fn add_squares<S, T: Real>(
     amplitudes: &[S],

@@ -29,7 +29,7 @@ pub struct ExecuteError {
     pub executor: String,
     /// Reason of the failure.
     pub reason: String,
-    /// Nothing has been changed: another executor may take the work.
+    /// True if nothing has been changed: another executor may take the work.
     pub untouched: bool,
     /// It was cancelled.
     #[source]
@@ -53,7 +53,7 @@ impl ExecuteError {
         ExecuteError { cancelled: Some(Cancelled), ..error }
     }
 
-    /// A failure before anything was changed: no room for a state, say.
+    /// Marks it as a failure before anything was changed: no room for a state, say.
     #[must_use]
     pub fn untouched(self) -> ExecuteError {
         ExecuteError { untouched: true, ..self }
@@ -76,7 +76,7 @@ pub enum Way {
 
 /// Runs operators on the amplitudes of a state, in place and in order.
 pub trait Executor<R: Ring>: Send + Sync {
-    /// A short name for people.
+    /// Returns a short name for people.
     fn name(&self) -> &str;
     /// Estimates the seconds for this number of operators on n qubits, up to a common factor;
     /// `None` to decline. It must be cheap.
@@ -423,8 +423,8 @@ impl Executors {
         }
     }
 
-    /// The executors that were better but declined or had no room, and why: each reason once, in
-    /// the order in which they came up.
+    /// Returns the executors that were better but declined or had no room, and why: each reason
+    /// once, in the order in which they came up.
     #[must_use]
     pub fn passed_over(&self) -> Vec<ExecuteError> {
         self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()

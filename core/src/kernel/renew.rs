@@ -8,9 +8,9 @@ use crate::{
 };
 
 impl<R: Ring> Operator<R> {
-    /// The operator of another matrix on the same targets under the same controls, as
-    /// [`Operator::new`]. Nothing is allocated where it was dense, a full diagonal or a phase, and
-    /// is that or simpler; it keeps its shape then, and so its cost.
+    /// Replaces the matrix by another one on the same targets under the same controls, as
+    /// [`Operator::new`] does. Nothing is allocated where it was dense, a full diagonal or a phase,
+    /// and is that or simpler; it keeps its shape then, and so its cost.
     ///
     /// # Errors
     /// Those of [`Operator::new`].

@@ -17,12 +17,12 @@ use crate::{observable::PauliSum, scalar::Ring};
 
 /// Makes states that stay where an executor computes.
 pub trait Residents<R: Ring>: Send + Sync {
-    /// The basis state `|index>` of n qubits.
+    /// Returns the basis state `|index>` of n qubits.
     ///
     /// # Errors
     /// [`ExecuteError`] if there is no room for it (which changes nothing), or no such index.
     fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<R>>, ExecuteError>;
-    /// The state of the given amplitudes, 2^n of them.
+    /// Returns the state of the given amplitudes, 2^n of them.
     ///
     /// # Errors
     /// [`ExecuteError`] if there is no room for it, or the amplitudes are no power of two.
@@ -34,7 +34,7 @@ pub trait Residents<R: Ring>: Send + Sync {
 /// Each method fails with [`ExecuteError`] if the executor does, also for a failure in earlier
 /// work; the state is then invalid. A second state must be of the same executor and size.
 pub trait Resident<R: Ring>: Any + Send {
-    /// The number of qubits.
+    /// Returns the number of qubits.
     fn n_qubits(&self) -> usize;
     /// Applies operators in order.
     ///
@@ -53,12 +53,12 @@ pub trait Resident<R: Ring>: Any + Send {
         operators: &[Operator<R>],
         inners: &[Inner],
     ) -> Result<Vec<f64>, ExecuteError>;
-    /// `<psi|O|psi>`
+    /// Returns `<psi|O|psi>`
     ///
     /// # Errors
     /// See [`Resident`]; an observable on a qubit that is not there.
     fn expectation(&self, observable: &PauliSum) -> Result<f64, ExecuteError>;
-    /// `O|psi>`, into another state, whatever that was.
+    /// Writes `O|psi>` into another state, whatever that was.
     ///
     /// # Errors
     /// Those of [`Resident::expectation`].
@@ -67,12 +67,12 @@ pub trait Resident<R: Ring>: Any + Send {
         observable: &PauliSum,
         into: &mut dyn Resident<R>,
     ) -> Result<(), ExecuteError>;
-    /// `O|psi>`, another state.
+    /// Returns `O|psi>`, another state.
     ///
     /// # Errors
     /// Those of [`Resident::expectation`].
     fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<R>>, ExecuteError>;
-    /// `<self|other>`
+    /// Returns `<self|other>`
     ///
     /// # Errors
     /// See [`Resident`].

@@ -78,15 +78,15 @@ impl Threads {
         Ok(Threads::serial())
     }
 
-    /// A pool of the caller's.
+    /// Returns a pool of the caller's.
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn in_pool(pool: std::sync::Arc<rayon::ThreadPool>) -> Threads {
         Threads { pool: Some(Pool::Shared(pool)), token: CancellationToken::never() }
     }
 
-    /// The pool that the thread which calls belongs to ([`rayon::ThreadPool::install`]), elsewhere
-    /// rayon's global one.
+    /// Returns the pool of the calling thread ([`rayon::ThreadPool::install`]), elsewhere rayon's
+    /// global one.
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn current() -> Threads {
@@ -113,13 +113,13 @@ impl Threads {
         Threads::serial().with_cancellation(self.token.clone())
     }
 
-    /// The token.
+    /// Returns the token.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// An error if the work is cancelled.
+    /// Returns an error if the work is cancelled.
     ///
     /// # Errors
     /// [`Cancelled`].
@@ -127,7 +127,7 @@ impl Threads {
         self.token.check()
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     #[must_use]
     pub fn count(&self) -> usize {
         #[cfg(feature = "parallel")]
@@ -151,7 +151,7 @@ impl Threads {
         f(0..n);
     }
 
-    /// The values of `f` at `0..n`, in order, computed on all threads.
+    /// Returns the values of `f` at `0..n`, in order, computed on all threads.
     pub fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {

@@ -86,7 +86,7 @@ impl InstructionSet {
         InstructionSet::Portable,
     ];
 
-    /// The fastest set that this processor has.
+    /// Returns the fastest set that this processor has.
     #[must_use]
     pub fn detect() -> InstructionSet {
         InstructionSet::ALL
@@ -232,9 +232,11 @@ pub trait Simd: Copy + Send + Sync + 'static {
     unsafe fn stream(self, to: *mut Self::Elem);
     /// Ends a series of `stream`.
     fn fence();
-    /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
+    /// Prefetches a cache line that will be needed at once, into the first cache; any address will
+    /// do.
     fn prefetch(from: *const Self::Elem);
-    /// Asks for a cache line that will be needed soon, in the second cache; any address will do.
+    /// Prefetches a cache line that will be needed soon, into the second cache; any address will
+    /// do.
     fn prefetch_soon(from: *const Self::Elem);
     /// Returns a register with this number in every lane.
     ///
@@ -257,15 +259,15 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Called within `vectorize`.
     unsafe fn mask(second: impl Fn(usize) -> bool) -> Self::Mask;
 
-    /// `self + b`.
+    /// Returns `self + b`.
     fn add(self, b: Self) -> Self;
-    /// `self - b`.
+    /// Returns `self - b`.
     fn sub(self, b: Self) -> Self;
-    /// `self b`.
+    /// Returns `self b`.
     fn mul(self, b: Self) -> Self;
-    /// `self b + c`.
+    /// Returns `self b + c`.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `c - self b`.
+    /// Returns `c - self b`.
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
     /// Moves lanes.
     fn permute(self, index: Self::Index) -> Self;
@@ -277,7 +279,7 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn swap_pairs(self) -> Self;
     /// Separates two registers `re im re im …` into one of real and one of imaginary parts.
     fn deinterleave(self, second: Self) -> (Self, Self);
-    /// The inverse of `deinterleave`.
+    /// Returns the inverse of `deinterleave`.
     fn interleave(self, im: Self) -> (Self, Self);
 }
 
@@ -295,7 +297,7 @@ pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
     unsafe { E::dispatch(set, Shape) }
 }
 
-/// The amplitudes as plain numbers: re, im, re, im, ….
+/// Returns the amplitudes as plain numbers: re, im, re, im, ….
 pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
     amplitudes.as_mut_ptr().cast()
 }

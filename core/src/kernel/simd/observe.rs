@@ -32,7 +32,7 @@ use crate::{
 /// Strings that are summed in registers together.
 const TOGETHER: usize = 16;
 
-/// The most tables, of 16 KiB each in double precision.
+/// Largest number of tables, of 16 KiB each in double precision.
 const MAX_TABLES: usize = 256;
 
 /// A sum of Pauli strings, ready for states of n qubits.

@@ -97,7 +97,7 @@ use crate::kernel::{
     runs::{MAX_RUN_BITS, Runs},
 };
 
-/// The most bits that a span may have here.
+/// Largest number of bits that a span may have here.
 const MAX_SPAN: u32 = 4;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the
@@ -199,8 +199,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// The bits that all offsets of a shape share, and those in which some differ; `None` for the
-/// identity.
+/// Returns the bits that all offsets of a shape share, and those in which some differ; `None` for
+/// the identity.
 fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
     let mut and = usize::MAX;
     let mut or = 0;
@@ -288,7 +288,7 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry of the operator's matrix at two offsets.
+    /// Returns the entry of the operator's matrix at two offsets.
     fn entry(&self, row: usize, column: usize) -> Complex<E> {
         let (one, zero) = (Complex::new(E::one(), E::zero()), Complex::new(E::zero(), E::zero()));
         let at = |there: bool, z: Complex<E>| if there { z } else { zero };
@@ -323,7 +323,8 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry that a lane needs: that of the identity where a control among the lanes says so.
+    /// Returns the entry that a lane needs: that of the identity where a control among the lanes
+    /// says so.
     fn lane_entry(&self, row: usize, column: usize, lane: usize, flip: usize) -> Complex<E> {
         if lane & self.control != self.value & self.control {
             let same = row == column && flip == 0;
@@ -342,8 +343,8 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The coefficients of a register of amplitudes: real parts, and imaginary parts with the sign
-    /// that a product needs.
+    /// Returns the coefficients of a register of amplitudes: real parts, and imaginary parts with
+    /// the sign that a product needs.
     ///
     /// # Safety
     /// Called within `S::vectorize`.

@@ -114,8 +114,8 @@ impl Ahead {
         });
     }
 
-    /// The places that belong to register `i` of the run that starts at `next`, as a register and
-    /// one of the rows.
+    /// Visits the places that belong to register `i` of the run that starts at `next`, as a
+    /// register and one of the rows.
     #[inline(always)]
     fn each(&self, next: usize, i: usize, rows: &[usize], mut f: impl FnMut(usize, usize)) {
         match self.in_order {
