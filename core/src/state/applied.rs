@@ -18,9 +18,9 @@ use crate::{
 };
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for each
-    /// distinct set of qubits with X or Y, and a few times as much for each of them whose strings
-    /// have Z or Y on the lowest 11 qubits.
+    /// Returns `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for
+    /// each distinct set of qubits with X or Y, and a few times as much for each of them whose
+    /// strings have Z or Y on the lowest 11 qubits.
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, observable::{PauliString, PauliSum}, state::StateVector};
@@ -52,14 +52,14 @@ impl<R: Ring> StateVector<R> {
         Ok(zeros)
     }
 
-    /// `self *= factor`.
+    /// Scales in place: `self *= factor`.
     pub(crate) fn scale(&mut self, factor: &R, threads: &Threads) {
         threads.chunks(&mut self.amplitudes, BLOCK, |_, part| {
             part.iter_mut().for_each(|z| *z = &*z * factor)
         });
     }
 
-    /// `self += factor * other`.
+    /// Adds a multiple: `self += factor * other` (axpy).
     pub(crate) fn add_times(&mut self, factor: &R, other: &Self, threads: &Threads) {
         let other = &other.amplitudes;
         threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
@@ -68,7 +68,7 @@ impl<R: Ring> StateVector<R> {
     }
 }
 
-/// `z += c w`.
+/// Loop of `z += c w` (axpy).
 struct AddTimes<'a, R>(&'a mut [R], &'a [R], &'a R);
 
 impl<R: Ring> Loop for AddTimes<'_, R> {
@@ -81,9 +81,10 @@ impl<R: Ring> Loop for AddTimes<'_, R> {
 
 /// Amplitude type: multiples by real numbers and by imaginary ones are added.
 pub(crate) trait Amplitude: Scalar {
-    /// `self += c w`.
+    /// Adds a multiple: `self += c w`.
     fn add_multiple(&mut self, w: &Self, c: &Self::Real);
-    /// `self += i c w`, of which a real amplitude takes the real part: nothing.
+    /// Adds an imaginary multiple: `self += i c w`, of which a real amplitude takes the real part:
+    /// nothing.
     fn add_imaginary_multiple(&mut self, w: &Self, c: &Self::Real);
 }
 
@@ -114,7 +115,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// The sum times `i^quarter`.
+    /// Returns the sum times `i^quarter`.
     pub(crate) fn new<'a>(
         terms: impl IntoIterator<Item = &'a (f64, PauliString)>,
         quarter: usize,
@@ -135,7 +136,7 @@ impl Applied {
         self.passes.values().all(|[_, imaginary]| imaginary.is_empty())
     }
 
-    /// Adds `weight` times what it makes of psi to `out`, of the same size: block by block, so that
+    /// Adds `weight` times its product with psi to `out`, of the same size: block by block, so that
     /// `out` passes through the cache once.
     pub(crate) fn add<T: Real, S: Amplitude<Real = T>>(
         &self,
@@ -166,8 +167,8 @@ impl Applied {
 /// Strings up to which writing the signs of each costs less than the whole transform of a block.
 const FEW_STRINGS: usize = 64;
 
-/// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is the same
-/// for all.
+/// Computes `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is
+/// the same for all.
 fn signed_sums<T: Real>(
     strings: &[(usize, f64)],
     start: usize,

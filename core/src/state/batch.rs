@@ -26,7 +26,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// The most states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
+/// Largest number of states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
 const MAX_COLUMNS: usize = 64;
 
 /// Number of qubits from which on states lie for themselves.
@@ -66,7 +66,7 @@ impl<R: Ring> StateBatch<R> {
         Ok(StateBatch { n_qubits, blocks })
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|(b, _)| 1usize << b).sum()
@@ -78,7 +78,7 @@ impl<R: Ring> StateBatch<R> {
         self.blocks.is_empty()
     }
 
-    /// The number of qubits of each.
+    /// Returns the number of qubits of each.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
@@ -155,7 +155,7 @@ impl<R: Ring> StateBatch<R> {
         }
     }
 
-    /// The states by themselves again.
+    /// Returns the states by themselves again.
     #[must_use]
     pub fn into_states(self) -> Vec<StateVector<R>> {
         let n_qubits = self.n_qubits;

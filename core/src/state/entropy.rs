@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
-    /// The eigenvalues, ascending: the probabilities of the pure states that it is a mixture of.
-    /// O(8^n).
+    /// Returns the eigenvalues, ascending: the probabilities of the pure states that it is a
+    /// mixture of. O(8^n).
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -39,7 +39,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         spectrum(&self.to_matrix())
     }
 
-    /// The von Neumann entropy in nats: 0 for a pure state, n ln 2 if nothing is known. O(8^n).
+    /// Returns the von Neumann entropy in nats: 0 for a pure state, n ln 2 if nothing is known.
+    /// O(8^n).
     ///
     /// # Errors
     /// Those of [`DensityMatrix::spectrum`].
@@ -49,8 +50,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// The entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) + 8^k) for
-    /// the k qubits of the smaller part.
+    /// Returns the entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) +
+    /// 8^k) for the k qubits of the smaller part.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -73,7 +74,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 }
 
-/// The eigenvalues of a Hermitian matrix, ascending.
+/// Returns the eigenvalues of a Hermitian matrix, ascending.
 fn spectrum<T: Real, S: Scalar<Real = T>>(matrix: &Matrix<S>) -> Result<Vec<T>, StateError> {
     let dim = 1usize << matrix.n_qubits();
     let items = (0..dim * dim).map(|k| matrix[(k / dim, k % dim)].clone()).collect();
@@ -83,7 +84,7 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(matrix: &Matrix<S>) -> Result<Vec<T>, 
     Ok(values.items().to_vec())
 }
 
-/// `-sum p ln p`, where 0 ln 0 is 0; an eigenvalue that rounding made negative is 0.
+/// Returns `-sum p ln p`, where 0 ln 0 is 0; an eigenvalue that rounding made negative is 0.
 fn entropy<T: Real>(spectrum: Vec<T>) -> T {
     let positive = spectrum.into_iter().filter(|p| p.primal().is_some_and(|p| p > 0.0));
     positive.fold(T::zero(), |sum, p| sum - p.clone() * p.ln())

@@ -81,8 +81,8 @@ impl<T: Real> StateVector<Complex<T>> {
     }
 }
 
-/// `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite or has
-/// no value.
+/// Returns `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite
+/// or has no value.
 fn coefficients<T: Real>(x: &T) -> Option<Vec<T>> {
     let size = x.primal()?.abs();
     if !size.is_finite() {
@@ -96,7 +96,7 @@ fn coefficients<T: Real>(x: &T) -> Option<Vec<T>> {
     Some(all)
 }
 
-/// `J_k(x) = (x/2)^k/k! sum_m (-x^2/4)^m / (m! (k+1) ... (k+m))` for |x| < 1.
+/// Returns `J_k(x) = (x/2)^k/k! sum_m (-x^2/4)^m / (m! (k+1) ... (k+m))` for |x| < 1.
 fn by_series<T: Real>(x: &T) -> Vec<T> {
     let half = x.clone() * T::lit(0.5);
     let square = -(half.clone() * &half);

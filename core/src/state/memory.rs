@@ -49,7 +49,7 @@ pub(super) struct Amplitudes<R> {
 }
 
 impl<R: Ring> Amplitudes<R> {
-    /// A one among zeros, or `None` if the memory is not to be had.
+    /// Returns a one among zeros, or `None` if the allocation fails.
     pub(super) fn basis(dim: usize, index: usize, threads: &Threads) -> Option<Amplitudes<R>> {
         let mut amplitudes =
             Amplitudes::zeros(dim).or_else(|| Amplitudes::filled(dim, &R::zero(), threads))?;
@@ -79,7 +79,7 @@ impl<R: Ring> Amplitudes<R> {
         Some(Amplitudes { room, skip, new: false })
     }
 
-    /// `dim` copies of a number, or `None` if the memory is not to be had.
+    /// Returns `dim` copies of a number, or `None` if the allocation fails.
     pub(super) fn filled(dim: usize, number: &R, threads: &Threads) -> Option<Amplitudes<R>> {
         let (mut room, skip) = reserve(dim)?;
         if !R::PARALLEL || dim < SERIAL_BELOW || threads.count() == 1 {
@@ -105,7 +105,7 @@ impl<R> Amplitudes<R> {
         self.new
     }
 
-    /// The numbers as a vector, in the same memory.
+    /// Returns the numbers as a vector, in the same memory.
     pub(super) fn into_vec(mut self) -> Vec<R> {
         self.room.drain(..self.skip);
         self.room

@@ -127,7 +127,7 @@ pub enum StateError {
     },
 }
 
-/// The bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
+/// Returns the bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
 #[must_use]
 pub fn bytes_needed<R>(n_qubits: usize) -> u128 {
     let size = size_of::<R>() as u128;
@@ -146,7 +146,7 @@ pub struct StateVector<R> {
 }
 
 impl<R: Ring> StateVector<R> {
-    /// The state |0…0>.
+    /// Returns the state |0…0>.
     ///
     /// # Errors
     /// [`StateError`] if the system does not provide the memory. See `Simulator` for a limit that
@@ -155,10 +155,10 @@ impl<R: Ring> StateVector<R> {
         StateVector::basis(n_qubits, 0)
     }
 
-    /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of
-    /// them, and on machines with several memories lie near those that will work on them. (Those of
-    /// large states of `Complex<f32>` and `Complex<f64>` are touched first by the thread that
-    /// writes them.)
+    /// Returns the state |0…0>, whose memory is touched first by the threads: pages are cleared by
+    /// all of them, and on machines with several memories lie near those that will work on them.
+    /// (Those of large states of `Complex<f32>` and `Complex<f64>` are touched first by the thread
+    /// that writes them.)
     ///
     /// # Errors
     /// Those of [`StateVector::zero`].
@@ -166,7 +166,7 @@ impl<R: Ring> StateVector<R> {
         StateVector::basis_on(n_qubits, 0, threads)
     }
 
-    /// The basis state with this index.
+    /// Returns the basis state with this index.
     ///
     /// # Errors
     /// [`StateError`] if the index is out of range or the memory is not to be had.
@@ -192,9 +192,9 @@ impl<R: Ring> StateVector<R> {
         Ok(StateVector { n_qubits, amplitudes })
     }
 
-    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs.
-    /// Its numbers move up to the next cache line if they do not begin one: O(2^n), and within its
-    /// memory if that has room.
+    /// Returns a vector of any norm, in basis order: what a ring without a norm, or a derivative,
+    /// needs. Its numbers move up to the next cache line if they do not begin one: O(2^n), and
+    /// within its memory if that has room.
     ///
     /// # Errors
     /// [`BasisError`] if their number is not a power of two.
@@ -205,7 +205,7 @@ impl<R: Ring> StateVector<R> {
         })
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
@@ -216,18 +216,18 @@ impl<R: Ring> StateVector<R> {
         self.amplitudes.are_new()
     }
 
-    /// The amplitudes in basis order.
+    /// Returns the amplitudes in basis order.
     #[must_use]
     pub fn amplitudes(&self) -> &[R] {
         &self.amplitudes
     }
 
-    /// The amplitudes, to change.
+    /// Returns the amplitudes, to change.
     pub fn amplitudes_mut(&mut self) -> &mut [R] {
         &mut self.amplitudes
     }
 
-    /// The amplitudes by value.
+    /// Returns the amplitudes by value.
     #[must_use]
     pub fn into_amplitudes(self) -> Vec<R> {
         self.amplitudes.into_vec()
@@ -274,7 +274,8 @@ impl<R: Ring> StateVector<R> {
 }
 
 impl<R: Conj> StateVector<R> {
-    /// The inner product `<self|other> = sum_i conj(self_i) other_i`. O(2^n), in a fixed order.
+    /// Returns the inner product `<self|other> = sum_i conj(self_i) other_i`. O(2^n), in a fixed
+    /// order.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.
@@ -301,7 +302,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.apply(&Operator::new(&x, &[qubit], &[])?, threads)
     }
 
-    /// A state from its amplitudes in basis order, whose norm must be 1.
+    /// Returns a state from its amplitudes in basis order, whose norm must be 1.
     ///
     /// # Errors
     /// [`StateError`] if their number is not a power of two or their norm is not 1 within
@@ -316,7 +317,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         }
     }
 
-    /// `|<self|other>|^2`.
+    /// Returns `|<self|other>|^2`.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.

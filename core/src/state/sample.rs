@@ -53,7 +53,7 @@ const BLOCK: usize = 1 << NORM_BITS;
 const GROUP: usize = 16;
 const _: () = assert!(GROUP * GROUP == BLOCK);
 
-/// The least number of shots of a round.
+/// Smallest number of shots of a round.
 const ROUND: usize = 1 << 17;
 
 /// The shots of a round on a state that is elsewhere, where each round goes through all of it: 16
@@ -71,7 +71,7 @@ const BLOCKS_PER_PIECE: usize = 256;
 /// Cells of the table for each block: most draws are at their block at once.
 const CELLS_PER_BLOCK: usize = 4;
 
-/// The most cells of the table.
+/// Largest number of cells of the table.
 const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
@@ -149,8 +149,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(counts)
     }
 
-    /// The basis states that uniform numbers in [0, 1) stand for, in their order: the inverse of
-    /// the cumulative distribution.
+    /// Maps uniform numbers in [0, 1) to basis states, in their order: the inverse of the
+    /// cumulative distribution.
     pub(crate) fn sample_at(
         &self,
         draws: &[f64],
@@ -169,7 +169,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
 
-    /// The sum of the probabilities of each block.
+    /// Returns the sum of the probabilities of each block.
     fn block_weights(&self, threads: &Threads) -> Result<Vec<f64>, StateError> {
         let (all, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
         let by_vectors = if let Some(a) = all.downcast_ref::<Amplitudes<Complex<f64>>>() {
@@ -274,20 +274,20 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
         Ok(Ends { amplitudes: &state.amplitudes, ends, cells, total })
     }
 
-    /// The shots, round by round.
+    /// Returns the shots, round by round.
     fn rounds(&self, shots: usize) -> impl Iterator<Item = Range<usize>> + use<S, T> {
         let size = ROUND.max(self.amplitudes.len() / AMPLITUDES_PER_SHOT);
         (0..shots).step_by(size).map(move |start| start..(start + size).min(shots))
     }
 
-    /// The draws of some shots; they begin with a stream.
+    /// Returns the draws of some shots; they begin with a stream.
     fn drawn(&self, seed: u64, shots: Range<usize>, threads: &Threads) -> Vec<Draw> {
         drawn(seed, shots, threads, |u| self.find(u))
     }
 
-    /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks
-    /// after the cell's first come into question. Where rounding takes u to the end of the
-    /// distribution, it is the last block that can occur.
+    /// Returns the block in which u in [0, 1) falls. Cells begin at or before their numbers, so
+    /// only blocks after the cell's first come into question. Where rounding takes u to the end of
+    /// the distribution, it is the last block that can occur.
     fn find(&self, u: f64) -> Draw {
         let at = u * self.total;
         let mut block = self.cells[(u * self.cells.len() as f64) as usize] as usize;
@@ -370,8 +370,8 @@ impl Block {
         block
     }
 
-    /// The place at which the distribution passes `within`. A number past the end, which rounding
-    /// may give, takes the last place that can occur.
+    /// Returns the place at which the distribution passes `within`. A number past the end, which
+    /// rounding may give, takes the last place that can occur.
     fn find(&self, within: f64) -> usize {
         let last = self.ends[self.ends.len() - 1];
         // Sums ascend, so those passed are counted: no branch, and registers may do it.
