@@ -35,14 +35,14 @@ impl PrimeField {
         if x.modulus == 0 { x.lift(self.p) } else { x }
     }
 
-    /// The field of this prime, if it is one of those that [`Residue`] can compute with.
+    /// Returns the field of this prime, if it is one of those that [`Residue`] can compute with.
     #[must_use]
     pub fn new(p: u64) -> Option<PrimeField> {
         (p / 2 < LEAST && p >= LEAST && p % STEP == 1 && is_prime(p)).then_some(PrimeField { p })
     }
 
-    /// A prime drawn uniformly from those that are 1 modulo `order` and `2^16`. `None` if there are
-    /// hardly any: the least common multiple of the two must be below `2^40`.
+    /// Returns a prime drawn uniformly from those that are 1 modulo `order` and `2^16`. `None` if
+    /// there are hardly any: the least common multiple of the two must be below `2^40`.
     #[must_use]
     pub fn random(order: u64, seed: u64) -> Option<PrimeField> {
         let step = lcm(order, STEP).filter(|step| *step < 1 << 40)?;
@@ -58,7 +58,7 @@ impl PrimeField {
 /// The stream of the seed that primes are drawn from.
 const PRIMES: u64 = u64::MAX;
 
-/// The least common multiple, if 64 bits hold it.
+/// Returns the least common multiple, if 64 bits hold it.
 pub(crate) fn lcm(a: u64, b: u64) -> Option<u64> {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -91,7 +91,7 @@ pub struct Residue {
 }
 
 impl Residue {
-    /// The residue as an integer below its prime.
+    /// Returns the residue as an integer below its prime.
     #[must_use]
     pub fn residue(self) -> u64 {
         if self.modulus == 0 { self.value } else { reduce(u128::from(self.value), self.modulus) }
@@ -131,7 +131,7 @@ impl Residue {
     }
 }
 
-/// An operation on numbers of which one has met no prime yet.
+/// Applies an operation to numbers of which one has met no prime yet.
 #[cold]
 #[inline(never)]
 fn mixed(
@@ -148,7 +148,7 @@ fn mixed(
     }
 }
 
-/// `2^64 mod p` for p between `2^61` and `2^62`.
+/// Returns `2^64 mod p` for p between `2^61` and `2^62`.
 #[inline(always)]
 fn montgomery_one(p: u64) -> u64 {
     let below_4p = (4 * p).wrapping_neg();
@@ -156,13 +156,13 @@ fn montgomery_one(p: u64) -> u64 {
     below_2p.min(below_2p.wrapping_sub(p))
 }
 
-/// `2^64 x mod p`.
+/// Returns `2^64 x mod p`.
 fn montgomery(x: u128, p: u64) -> u64 {
     // The remainder is below p.
     ((x << 64) % u128::from(p)) as u64
 }
 
-/// `1 / p mod 2^64`.
+/// Returns `1 / p mod 2^64`.
 #[inline(always)]
 pub(super) fn inverse(p: u64) -> u64 {
     // (1 + x)(1 - x) = 1 modulo 2^32 for x = p - 1, and one step of Newton doubles the digits.
@@ -170,7 +170,7 @@ pub(super) fn inverse(p: u64) -> u64 {
     y.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(y)))
 }
 
-/// `t / 2^64 mod p` for `t < 2^64 p`.
+/// Returns `t / 2^64 mod p` for `t < 2^64 p`.
 #[inline(always)]
 fn reduce(t: u128, p: u64) -> u64 {
     let m = (t as u64).wrapping_mul(inverse(p));
