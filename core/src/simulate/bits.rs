@@ -56,8 +56,8 @@ impl Bits {
         if self.words.spilled() { 8 * self.words.capacity() as u128 } else { 0 }
     }
 
-    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost;
-    /// hidden ones left out.
+    /// Returns the registers as text: last declared leftmost, separated by spaces, bit 0 of each
+    /// rightmost; hidden ones left out.
     #[must_use]
     pub fn text(&self, circuit: &Circuit) -> String {
         let mut first = 0;

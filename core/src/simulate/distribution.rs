@@ -29,11 +29,11 @@ pub(super) const LEAST_LIKELY: f64 = 1e-17;
 pub(super) const IMPOSSIBLE: f64 = 1e-14;
 
 impl Simulator {
-    /// The exact probability of each outcome of the classical registers that can occur, over any
-    /// number type, by following every branch. In loops a branch is followed until it is less
-    /// likely than 1e-17, and over `f64` and `f32` those with the same future are followed as one.
-    /// A circuit with noise runs on density matrices, and so does one whose loops make more states
-    /// than such a matrix has rows, for each value of its bits.
+    /// Returns the exact probability of each outcome of the classical registers that can occur,
+    /// over any number type, by following every branch. In loops a branch is followed until it is
+    /// less likely than 1e-17, and over `f64` and `f32` those with the same future are followed as
+    /// one. A circuit with noise runs on density matrices, and so does one whose loops make more
+    /// states than such a matrix has rows, for each value of its bits.
     ///
     /// # Errors
     /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice
@@ -188,7 +188,7 @@ impl Finals {
     }
 }
 
-/// The distinct qubits, and the position of each of the given ones among them.
+/// Returns the distinct qubits, and the position of each of the given ones among them.
 fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let mut all = qubits.to_vec();
     all.sort_unstable();
@@ -225,7 +225,7 @@ impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
         }
     }
 
-    /// The number of branches, where those of the same future are one.
+    /// Returns the number of branches, where those of the same future are one.
     fn n_branches(&self) -> Option<usize> {
         match self {
             Waiting::Stack(..) => None,
@@ -233,7 +233,7 @@ impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
         }
     }
 
-    /// The number of states, and the bytes on the heap of their bits.
+    /// Returns the number of states, and the bytes on the heap of their bits.
     fn held(&self) -> (usize, u128) {
         match self {
             Waiting::Stack(stack, bits) => (stack.len(), *bits),

@@ -22,7 +22,7 @@ pub(super) const FIRST: u64 = 1 << 10;
 /// States of more amplitudes are not compared.
 const MOST_AMPLITUDES: usize = 1 << 12;
 
-/// The most bits whose values are all tried.
+/// Largest number of bits whose values are all tried.
 const MOST_BITS: usize = 12;
 
 /// An outcome as likely as this counts as certain: others are due after more rounds than any

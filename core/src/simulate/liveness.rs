@@ -112,7 +112,8 @@ impl Liveness {
     }
 }
 
-/// The bits that each loop reads before it writes them, its condition included, by its head.
+/// Returns the bits that each loop reads before it writes them, its condition included, by its
+/// head.
 fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
     let mut uses = HashMap::new();
     let mut around: Vec<HashSet<u32>> = vec![HashSet::new()];
@@ -139,7 +140,7 @@ fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
     uses
 }
 
-/// The bits that a step reads; a readout error reads the bits that it changes.
+/// Returns the bits that a step reads; a readout error reads the bits that it changes.
 fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
     let mut bits = SmallVec::new();
     if let Some(condition) = &step.condition {
@@ -159,7 +160,7 @@ pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
     }
 }
 
-/// The bit that a step writes whatever happened before.
+/// Returns the bit that a step writes whatever happened before.
 fn overwritten<R>(step: &Step<R>) -> Option<u32> {
     match step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } if step.condition.is_none() => {
@@ -226,7 +227,7 @@ mod tests {
         steps[head].action = Action::While { end: steps.len() };
     }
 
-    /// The live bits at every step, by passes over all steps until nothing changes.
+    /// Returns the live bits at every step, by passes over all steps until nothing changes.
     fn by_passes(circuit: &BoundCircuit<f64>) -> Vec<HashSet<u32>> {
         let mut live = vec![HashSet::new(); circuit.steps.len() + 1];
         *live.last_mut().unwrap() =

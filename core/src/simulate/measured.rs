@@ -83,17 +83,17 @@ impl Shots {
     }
 }
 
-/// The fewest shots of a group: a spread takes two.
+/// Smallest number of shots of a group: a spread takes two.
 const FEWEST: usize = 2;
 
 impl Simulator {
-    /// The expectation value of an observable from the given number of shots. Constants are exact;
-    /// of the shots each group of the other terms has at least two. The same seed gives the same
-    /// result for any number of threads. Measurements at the end of the circuit are set aside; with
-    /// others, or noise, each shot is a trajectory. Where such a measurement has a readout error
-    /// ([`Circuit::misread`]), so has its qubit here; of a qubit that several of them read, the
-    /// first bit with a readout error counts. Qubits that are read together are so in the basis of
-    /// each group, where those that no term of the group is about are measured as they are.
+    /// Returns the expectation value of an observable from the given number of shots. Constants are
+    /// exact; of the shots each group of the other terms has at least two. The same seed gives the
+    /// same result for any number of threads. Measurements at the end of the circuit are set aside;
+    /// with others, or noise, each shot is a trajectory. Where such a measurement has a readout
+    /// error ([`Circuit::misread`]), so has its qubit here; of a qubit that several of them read,
+    /// the first bit with a readout error counts. Qubits that are read together are so in the basis
+    /// of each group, where those that no term of the group is about are measured as they are.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run
     /// for each group.
@@ -126,7 +126,7 @@ impl Simulator {
         self.measure_bound(&bound, &compact.observable(observable)?, shots)
     }
 
-    /// [`Simulator::measure`] of a circuit that is bound.
+    /// Computes [`Simulator::measure`] of a circuit that is bound.
     ///
     /// # Errors
     /// Those of [`Simulator::measure`].
@@ -143,7 +143,7 @@ impl Simulator {
         )
     }
 
-    /// [`Simulator::measure_bound`] of an observable whose groups are known.
+    /// Computes [`Simulator::measure_bound`] of an observable whose groups are known.
     pub(crate) fn measure_readout<T: Real>(
         &self,
         circuit: &BoundCircuit<Complex<T>>,
@@ -338,7 +338,7 @@ impl Readout {
         })
     }
 
-    /// The shots of each group.
+    /// Returns the shots of each group.
     fn shares(&self, shots: usize) -> Result<Vec<usize>, SimulateError> {
         let groups = self.groups.len();
         let free = groups.checked_mul(FEWEST).and_then(|least| shots.checked_sub(least));
@@ -375,17 +375,17 @@ impl Measured {
         Ok(Measured { basis, terms })
     }
 
-    /// The qubits that its values depend on.
+    /// Returns the qubits that its values depend on.
     fn qubits(&self) -> usize {
         self.terms.iter().fold(0, |all, (_, parity)| all | parity)
     }
 
-    /// The root of the sum of the squared coefficients.
+    /// Returns the root of the sum of the squared coefficients.
     fn size(&self) -> f64 {
         self.terms.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt()
     }
 
-    /// The value of a basis state.
+    /// Returns the value of a basis state.
     fn value(&self, outcome: usize) -> f64 {
         self.terms.iter().map(|(c, parity)| if odd(outcome & parity) { -c } else { *c }).sum()
     }
@@ -443,7 +443,7 @@ struct Signed {
     negative: bool,
 }
 
-/// The qubits of a mask, ascending.
+/// Returns the qubits of a mask, ascending.
 fn qubits(mask: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
 }

@@ -63,8 +63,7 @@ use crate::{
 /// GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise:
-/// seconds on a few qubits.
+/// Largest number of rounds of loops in one run of a circuit, by default: seconds on a few qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
 /// Returns the largest number of rounds that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10 of
@@ -220,8 +219,8 @@ pub enum SimulateError {
     },
 }
 
-/// A circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single final state
-/// as it is.
+/// Returns a circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single
+/// final state as it is.
 fn bound_from_zero<R: Ring>(
     circuit: &Circuit,
     binding: &impl Binding<R>,
@@ -238,10 +237,10 @@ pub struct Simulator {
     pub executors: Executors,
     /// The thread pool.
     pub threads: Threads,
-    /// The most bytes that a state may take; checked before anything is allocated.
+    /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// The most rounds that the loops of a circuit may take together in one run; [`MAX_ROUNDS`]
-    /// unless told.
+    /// Largest number of rounds that the loops of a circuit may take together in one run;
+    /// [`MAX_ROUNDS`] unless told.
     pub max_rounds: u64,
 }
 
@@ -253,7 +252,7 @@ impl Default for Simulator {
 }
 
 impl Simulator {
-    /// The fast executors on one thread, without a memory limit.
+    /// Returns the fast executors on one thread, without a memory limit.
     #[must_use]
     pub fn new() -> Simulator {
         Simulator::default()
@@ -528,7 +527,7 @@ impl Simulator {
         }
     }
 
-    /// The 2^n x 2^n matrix of a circuit. O(4^n) per gate.
+    /// Returns the 2^n x 2^n matrix of a circuit. O(4^n) per gate.
     ///
     /// # Errors
     /// [`SimulateError::MatrixTooLarge`] above [`MAX_MATRIX_QUBITS`] qubits,
@@ -630,8 +629,8 @@ impl Simulator {
         self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
-    /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots
-    /// every now and then.
+    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done,
+    /// all) shots every now and then.
     ///
     /// # Errors
     /// Those of [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
@@ -666,7 +665,8 @@ impl Simulator {
         self.named(compact.circuit(), &|index| compact.bitstring(index), counts)
     }
 
-    /// The classical registers for counts of basis states; without measurements the names of these.
+    /// Returns the classical registers for counts of basis states; without measurements the names
+    /// of these.
     fn named(
         &self,
         circuit: &Circuit,

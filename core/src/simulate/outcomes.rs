@@ -62,7 +62,7 @@ impl Simulator {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
-    /// The classical bits after the final measurements, for each of the shots.
+    /// Returns the classical bits after the final measurements, for each of the shots.
     ///
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite.
@@ -111,8 +111,8 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(())
     }
 
-    /// The basis state that the final measurements find, for each of the shots; 0 if there are
-    /// none.
+    /// Returns the basis state that the final measurements find, for each of the shots; 0 if there
+    /// are none.
     fn ends(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<usize>, StateError> {
         if circuit.finals.is_empty() {
             return Ok(vec![0; self.shots.len()]);

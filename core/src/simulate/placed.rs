@@ -32,7 +32,7 @@ impl<T: Real> std::fmt::Debug for Placed<T> {
 }
 
 impl<T: Real> Placed<T> {
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         match self {
@@ -41,7 +41,7 @@ impl<T: Real> Placed<T> {
         }
     }
 
-    /// `<psi|O|psi>`; see [`StateVector::expectation`].
+    /// Returns `<psi|O|psi>`; see [`StateVector::expectation`].
     ///
     /// # Errors
     /// [`SimulateError`] if it acts on a qubit that the state does not have, or an executor fails.
@@ -93,7 +93,7 @@ impl<T: Real> Placed<T> {
         }
     }
 
-    /// The amplitudes here, moved if they are elsewhere.
+    /// Returns the amplitudes here, moved if they are elsewhere.
     ///
     /// # Errors
     /// [`SimulateError`] if the system does not provide the memory, or an executor fails.
@@ -164,7 +164,7 @@ impl Simulator {
         Ok(Placed::Here(StateVector::zero_on(n_qubits, &self.threads)?))
     }
 
-    /// A state where these operators will be run.
+    /// Moves a state to the place where these operators will be run.
     ///
     /// # Errors
     /// [`SimulateError`] if an executor has no room for it.

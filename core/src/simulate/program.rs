@@ -106,8 +106,8 @@ impl<R: Ring> Misread<R> {
         Ok(Misread { bits: bits.clone(), rows })
     }
 
-    /// The probabilities that the bits stay what they are, and that they become each of the other
-    /// outcomes.
+    /// Returns the probabilities that the bits stay what they are, and that they become each of the
+    /// other outcomes.
     pub(super) fn weights(&self, bits: &Bits) -> &[R] {
         self.weights_of(self.outcome(bits))
     }
@@ -131,7 +131,7 @@ impl<R: Ring> Misread<R> {
         }
     }
 
-    /// The bits become what they are read as with the weight of this number.
+    /// Replaces the bits by the values that are read, for the weight of this number.
     pub(super) fn change(&self, bits: &mut Bits, weight: usize) {
         let read = Self::read_as(self.outcome(bits), weight);
         self.bits.iter().enumerate().for_each(|(k, &bit)| bits.set(bit, read >> k & 1 == 1));
@@ -304,14 +304,14 @@ impl<R: Ring> BoundCircuit<R> {
         self.operators().is_some()
     }
 
-    /// The gates of a static circuit.
+    /// Returns the gates of a static circuit.
     #[must_use]
     pub fn operators(&self) -> Option<&[Operator<R>]> {
         self.gates_before_readout().filter(|_| self.misreads.is_empty())
     }
 
-    /// The gates of a circuit that has one state before its final measurements, with or without
-    /// readout errors.
+    /// Returns the gates of a circuit that has one state before its final measurements, with or
+    /// without readout errors.
     #[must_use]
     pub fn gates_before_readout(&self) -> Option<&[Operator<R>]> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
@@ -345,7 +345,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
-/// The classical bits of a static circuit that are given values, with the last of them;
+/// Returns the classical bits of a static circuit that are given values, with the last of them;
 /// measurements into them come later.
 pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
     let assigned = circuit.instructions().iter().filter_map(|i| match i.operation {
@@ -387,7 +387,7 @@ pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     })
 }
 
-/// A gate with its constants in the ring; `None` for what is no gate.
+/// Returns a gate with its constants in the ring; `None` for what is no gate.
 ///
 /// # Errors
 /// [`SimulateError`] if the binding has no number for an angle.
@@ -438,7 +438,7 @@ fn bind_gate<R: Ring>(
     )?)
 }
 
-/// The masks and the numbers of a rotation.
+/// Returns the masks and the numbers of a rotation.
 fn string<R: Ring>(
     circuit: &Circuit,
     instruction: &Instruction,

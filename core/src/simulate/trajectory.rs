@@ -118,7 +118,7 @@ impl History {
         self.len += 1;
     }
 
-    /// The history of a branch whose next outcome is this one.
+    /// Returns the history of a branch whose next outcome is this one.
     fn fork(&mut self, outcome: u32) -> History {
         if !self.own.is_empty() {
             let outcomes = std::mem::take(&mut self.own);
@@ -294,7 +294,7 @@ fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
 }
 
 impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
-    /// A run that draws no numbers.
+    /// Returns a run that draws no numbers.
     pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
         let (room, waits) = (AtomicUsize::new(0), waits(circuit));
         // Branches become one only where there may be no end to them.
@@ -318,7 +318,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
     }
 
-    /// Applies what is pending.
+    /// Applies the pending gates.
     fn flush(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
         if !live.pending.is_empty() {
             self.simulator.execute(&live.pending, &mut live.state, &mut |_, _| {})?;
@@ -481,7 +481,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         }
     }
 
-    /// The branch in which the due outcome is another one.
+    /// Returns the branch in which the due outcome is another one.
     fn split(
         &self,
         live: &mut Live<S>,
@@ -514,7 +514,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     }
 }
 
-/// The stop at a random outcome, which may be certain.
+/// Returns the stop at a random outcome, which may be certain.
 fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
     if let Some(snapshot) = &mut live.snapshot {
         let values = weights.iter().map(|w| w.primal().unwrap_or(f64::NAN));
@@ -524,7 +524,7 @@ fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
     Stop::Random(weights)
 }
 
-/// The probabilities of outcomes with these weights.
+/// Returns the probabilities of outcomes with these weights.
 fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> {
     let value = |w: &T| w.primal().ok_or(StateError::Symbolic);
     let mut chances: SmallVec<[f64; 4]> = weights.iter().map(value).collect::<Result<_, _>>()?;
@@ -536,8 +536,8 @@ fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> 
     Err(StateError::NotFinite { total }.into())
 }
 
-/// The outcome that a uniform number in [0, 1) stands for: the last ones come first. None without a
-/// chance is taken.
+/// Maps a uniform number in [0, 1) to an outcome: the last ones come first. None without a chance
+/// is taken.
 fn pick(chances: &[f64], u: f64) -> usize {
     let mut end = 0.0;
     let last = chances.iter().enumerate().rev().find(|(_, p)| {
@@ -575,7 +575,7 @@ impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
         Ok(self.terms.iter().zip(means).map(|((w, _), mean)| w.re() * mean).collect())
     }
 
-    /// A term as an operator after which a state is normalized, given how likely it was.
+    /// Returns a term as an operator after which a state is normalized, given how likely it was.
     fn operator(&self, term: usize, weight: &T) -> Result<Operator<S>, SimulateError> {
         let (w, matrix) = &self.terms[term];
         if self.mixture {
