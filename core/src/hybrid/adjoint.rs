@@ -68,7 +68,7 @@ pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_a
 }
 
 impl<T: Real> WayBack<T> {
-    /// The derivative by the angle of each slot, from the inner products.
+    /// Returns the derivative by the angle of each slot, from the inner products.
     pub(super) fn by_angle(&self, slots: &[Slot], products: &[f64]) -> Vec<T> {
         let mut by_angle = vec![T::zero(); slots.len()];
         add_products(&self.terms, products, &mut by_angle);
@@ -116,7 +116,7 @@ impl<'a, T: Real> Bound<'a, T> {
         self.gates.iter().flatten().count()
     }
 
-    /// The gates in order.
+    /// Returns the gates in order.
     pub(super) fn operators(&self) -> Vec<Operator<Complex<T>>> {
         self.gates.iter().flatten().cloned().collect()
     }
@@ -236,7 +236,7 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(Some(WayBack { operators, inners, terms }))
     }
 
-    /// The operators of the circuit, each with the number of its instruction.
+    /// Returns the operators of the circuit, each with the number of its instruction.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &Operator<Complex<T>>)> {
         self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
@@ -259,7 +259,7 @@ impl<'a, T: Real> Bound<'a, T> {
         0
     }
 
-    /// The inverses of some instructions, the last first.
+    /// Returns the inverses of some instructions, the last first.
     fn inverses(&self, start: usize, end: usize) -> Vec<Operator<Complex<T>>> {
         self.gates[start..end].iter().rev().flatten().map(Operator::dagger).collect()
     }
@@ -281,7 +281,7 @@ impl<'a, T: Real> Bound<'a, T> {
 /// A Pauli string on the targets of a gate, (x, z), and its factor.
 type Term<T> = (usize, usize, T);
 
-/// An anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
+/// Returns an anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
 /// `c_k = -im tr(P_k M) / 2^n`.
 fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     let dim = matrix.dim();
@@ -302,8 +302,8 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     (0..dim * dim).map(term).filter(|(_, _, c)| !c.is_exact_zero()).collect()
 }
 
-/// The strings of a gate on the qubits of an instruction, where its controls hold: a control is
-/// `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
+/// Lists the strings of a gate on the qubits of an instruction, where its controls hold: a control
+/// is `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
 fn on_qubits<T: Real>(
     strings: &[Term<T>],
     instruction: &Instruction,
@@ -317,7 +317,7 @@ fn on_qubits<T: Real>(
     }
 }
 
-/// A string with its factor where controls hold, as strings.
+/// Expands a string with its factor, where controls hold, into strings.
 fn under_controls<T: Real>(
     x: usize,
     z: usize,

@@ -28,8 +28,8 @@ use crate::{
     simulate::superoperator_matrix,
 };
 
-/// The derivative of a channel's superoperator by one of its parameters, from terms of which some
-/// have negative weights: of `w A (x) conj(A)` it is
+/// Returns the derivative of a channel's superoperator by one of its parameters, from terms of
+/// which some have negative weights: of `w A (x) conj(A)` it is
 /// `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
 /// `A + A'` gives less what A and A' give alone.
 pub(super) fn slope<T: Real>(
@@ -113,7 +113,7 @@ impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
     }
 }
 
-/// The distance of the numbers above 1.
+/// Returns the distance of the numbers above 1.
 fn unit<T: Real>() -> f64 {
     let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
     if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON }

@@ -45,7 +45,7 @@ impl Method {
     pub const ALL: [Method; 4] =
         [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
-    /// The name in the command line.
+    /// Returns the name in the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -184,25 +184,25 @@ impl Expectation {
         &self.simulator.executors
     }
 
-    /// The circuit as it is run: without idle qubits, unless an observable is an overlap.
+    /// Returns the circuit as it is run: without idle qubits, unless an observable is an overlap.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The observables, on the qubits of [`circuit`](Expectation::circuit).
+    /// Returns the observables, on the qubits of [`circuit`](Expectation::circuit).
     #[must_use]
     pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     #[must_use]
     pub fn n_inputs(&self) -> usize {
         self.n_inputs
     }
 
-    /// The value of each observable. One run.
+    /// Returns the value of each observable. One run.
     ///
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
@@ -225,7 +225,7 @@ impl Expectation {
         self.observe(&state)
     }
 
-    /// The sum of the values of all observables: the value, where there is one.
+    /// Returns the sum of the values of all observables: the value, where there is one.
     ///
     /// # Errors
     /// Those of [`Expectation::values`].
@@ -233,7 +233,7 @@ impl Expectation {
         Ok(total(self.values(inputs)?))
     }
 
-    /// [`Expectation::value`] and its derivative by each input, by the adjoint method.
+    /// Computes [`Expectation::value`] and its derivative by each input, by the adjoint method.
     ///
     /// # Errors
     /// Those of [`Expectation::values`].
@@ -242,8 +242,8 @@ impl Expectation {
         Ok((total(values), gradient))
     }
 
-    /// The values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the adjoint
-    /// method: about three runs, whatever the number of inputs and observables.
+    /// Returns the values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the
+    /// adjoint method: about three runs, whatever the number of inputs and observables.
     ///
     /// # Errors
     /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for
@@ -277,8 +277,8 @@ impl Expectation {
         Ok((results, gradient))
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot, in the
-    /// host's memory.
+    /// Returns the values, and the derivative of their weighted sum by the angle of each slot, in
+    /// the host's memory.
     fn vjp_here<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -292,7 +292,7 @@ impl Expectation {
         Ok((results, by_angle))
     }
 
-    /// The values, and their change along a tangent of the inputs: one run on duals.
+    /// Returns the values, and their change along a tangent of the inputs: one run on duals.
     ///
     /// # Errors
     /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each
@@ -312,7 +312,7 @@ impl Expectation {
         Ok((values, dots))
     }
 
-    /// [`Expectation::value`] and its gradient by a method of choice.
+    /// Computes [`Expectation::value`] and its gradient by a method of choice.
     ///
     /// # Errors
     /// Those of [`Expectation::values`].
@@ -359,9 +359,9 @@ impl Expectation {
         Ok(Report::new(names, engines, reentrant, settings))
     }
 
-    /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where
-    /// channels depend on the inputs or gates are in loops, and the adjoint method where the
-    /// circuit has no one final state.
+    /// Returns the methods that serve it and need no closed form: all of [`Method::ALL`], but
+    /// shifts where channels depend on the inputs or gates are in loops, and the adjoint method
+    /// where the circuit has no one final state.
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
@@ -375,7 +375,7 @@ impl Expectation {
         Method::ALL.into_iter().filter(serves).collect()
     }
 
-    /// The final state.
+    /// Returns the final state.
     pub(super) fn state<T: Real>(
         &self,
         values: &[T],
@@ -385,7 +385,7 @@ impl Expectation {
         Ok(state)
     }
 
-    /// The state to start in, once it is known that the vectors of the adjoint method fit.
+    /// Returns the state to start in, once it is known that the vectors of the adjoint method fit.
     pub(super) fn start<T: Real>(&self) -> Result<StateVector<Complex<T>>, HybridError> {
         let n_qubits = self.circuit.n_qubits();
         self.simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
@@ -395,7 +395,7 @@ impl Expectation {
         })
     }
 
-    /// The state to start in, if it is not |0…0>.
+    /// Returns the state to start in, if it is not |0…0>.
     pub(super) fn given_start<T: Real>(
         &self,
     ) -> Option<Result<StateVector<Complex<T>>, StateError>> {
@@ -418,7 +418,7 @@ impl Expectation {
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
-    /// The values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
+    /// Returns the values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
     pub(super) fn observe_and_cotangent<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,

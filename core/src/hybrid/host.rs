@@ -62,7 +62,7 @@ use crate::{
 pub struct Circuits(Vec<Expectation>);
 
 impl Circuits {
-    /// An empty table.
+    /// Returns an empty table.
     #[must_use]
     pub fn new() -> Circuits {
         Circuits::default()
@@ -179,7 +179,7 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
     }
 }
 
-/// An array, also as the only field of a tuple.
+/// Returns an array, also as the only field of a tuple.
 fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
     match datum {
         Datum::Reals(xs) => Some(xs),
@@ -192,7 +192,7 @@ fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
 }
 
 impl Expectation {
-    /// The cotangents with the zeros that they may leave out.
+    /// Returns the cotangents with the zeros that they may leave out.
     fn weights<T: Real>(&self, w: &[T]) -> Vec<T> {
         padded(w, self.observables().len())
     }

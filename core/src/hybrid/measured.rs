@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Expectation {
-    /// [`Expectation::value`] from the given shots, as
+    /// Computes [`Expectation::value`] from the given shots, as
     /// [`Simulator::measure`](crate::simulate::Simulator::measure) takes them.
     ///
     /// ```
@@ -36,8 +36,8 @@ impl Expectation {
         self.measure_circuit(&self.circuit, inputs, &self.readout(shots)?, shots)
     }
 
-    /// [`Expectation::measure`] and the derivative by each input by shifts, with the given shots
-    /// for each shifted value.
+    /// Computes [`Expectation::measure`] and the derivative by each input by shifts, with the given
+    /// shots for each shifted value.
     ///
     /// Cost: a value for each shift, two for each angle of a Pauli rotation, four for a controlled
     /// one.
@@ -91,7 +91,7 @@ impl Expectation {
         Ok(self.simulator.measure_readout(&bound, readout, shots)?)
     }
 
-    /// The sum of all observables as it is measured.
+    /// Returns the sum of all observables as it is measured.
     fn readout(&self, shots: Shots) -> Result<Readout, HybridError> {
         let mut sum = PauliSum::default();
         for observable in &self.observables {

@@ -19,7 +19,7 @@ use crate::{
     state::{Applied, StateVector},
 };
 
-/// The most qubits of an outcome that is written as Pauli strings.
+/// Largest number of qubits of an outcome that is written as Pauli strings.
 const MOST_OUTCOME_QUBITS: usize = 12;
 
 /// A Hermitian operator whose mean is a differentiable value.
@@ -114,7 +114,7 @@ impl Observable {
         }))
     }
 
-    /// A bound of the moduli of its values.
+    /// Returns a bound of the moduli of its values.
     pub(super) fn size(&self) -> f64 {
         match self {
             Observable::Pauli(sum) => sum.terms().iter().map(|term| term.0.abs()).sum(),
@@ -156,7 +156,8 @@ impl Observable {
         Ok(())
     }
 
-    /// `<psi|O|psi>`. O(2^n), for a sum of Pauli strings times its distinct sets of flipped qubits.
+    /// Returns `<psi|O|psi>`. O(2^n), for a sum of Pauli strings times its distinct sets of flipped
+    /// qubits.
     pub(super) fn value<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,
@@ -265,7 +266,7 @@ fn times<T: Real>(z: &Complex<T>, x: &T) -> Complex<T> {
     Complex::new(z.re.clone() * x, z.im.clone() * x)
 }
 
-/// `<phi|psi>`, in a fixed order.
+/// Returns `<phi|psi>`, in a fixed order.
 fn overlap<T: Real>(
     phi: &StateVector<Complex<f64>>,
     psi: &StateVector<Complex<T>>,

@@ -110,15 +110,15 @@ impl ParametricExpectation {
         Ok(ParametricExpectation { parts, monomials: all, names })
     }
 
-    /// The expectation values of the sums that each monomial is multiplied by: of the observables
-    /// themselves, where these have no parameters.
+    /// Returns the expectation values of the sums that each monomial is multiplied by: of the
+    /// observables themselves, where these have no parameters.
     #[must_use]
     pub fn parts(&self) -> &Expectation {
         &self.parts
     }
 
-    /// The names of all parameters: the inputs of the circuit, and then those that are none, in
-    /// order of first occurrence.
+    /// Returns the names of all parameters: the inputs of the circuit, and then those that are
+    /// none, in order of first occurrence.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -130,9 +130,9 @@ impl ParametricExpectation {
         self.monomials.iter().flat_map(|(_, monomials)| monomials).all(Monomial::is_one)
     }
 
-    /// The value of each observable and its derivative by each parameter: row k is the gradient of
-    /// observable k. Where observables have parameters it takes one run more, whatever their
-    /// number.
+    /// Returns the value of each observable and its derivative by each parameter: row k is the
+    /// gradient of observable k. Where observables have parameters it takes one run more, whatever
+    /// their number.
     ///
     /// # Errors
     /// Those of [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for
@@ -158,7 +158,7 @@ impl ParametricExpectation {
         Ok((means, rows))
     }
 
-    /// The second derivatives of an observable by each pair of parameters.
+    /// Returns the second derivatives of an observable by each pair of parameters.
     ///
     /// # Errors
     /// Those of [`Expectation::hessian_by`] and [`ParametricExpectation::jacobian_by`].
@@ -203,8 +203,8 @@ impl ParametricExpectation {
         Ok(hessian)
     }
 
-    /// The value of an observable and its derivative by each parameter from the given shots for
-    /// each value: derivatives by parameters of observables are values, too.
+    /// Returns the value of an observable and its derivative by each parameter from the given shots
+    /// for each value: derivatives by parameters of observables are values, too.
     ///
     /// # Errors
     /// Those of [`Expectation::measure_gradient`] and [`ParametricExpectation::jacobian_by`].
@@ -262,13 +262,13 @@ impl ParametricExpectation {
         Ok((point, &values[..self.parts.n_inputs()]))
     }
 
-    /// A row of derivatives by the inputs as one of those by all parameters.
+    /// Returns a row of derivatives by the inputs as one of those by all parameters.
     fn widened<T: Element>(&self, mut row: Vec<T>) -> Vec<T> {
         row.resize(self.names.len(), T::lit(0.0));
         row
     }
 
-    /// The parameters of an observable.
+    /// Returns the parameters of an observable.
     fn params(&self, observable: usize) -> Vec<usize> {
         let factors = self.monomials[observable].1.iter().flat_map(Monomial::factors);
         factors
@@ -294,7 +294,7 @@ impl ParametricExpectation {
         weights
     }
 
-    /// The observables where their parameters have these values.
+    /// Returns the observables where their parameters have these values.
     fn at(&self, point: &[f64]) -> Result<Expectation, HybridError> {
         let rows = (0..self.monomials.len()).map(|k| self.weights(k, point, &[]));
         self.parts.combined(&rows.collect::<Vec<_>>())
@@ -306,7 +306,7 @@ impl ParametricExpectation {
         (0..self.monomials.len()).flat_map(of).collect()
     }
 
-    /// The derivative of each observable by each of its parameters.
+    /// Returns the derivative of each observable by each of its parameters.
     fn own_slopes<T: Element>(
         &self,
         point: &[f64],

@@ -177,7 +177,7 @@ impl<T: Real> Ready<T> {
         Ok(())
     }
 
-    /// The value; the derivatives by the angles of the slots are in `by_angle`.
+    /// Returns the value; the derivatives by the angles of the slots are in `by_angle`.
     fn run(&mut self, energy: &Expectation, inputs: &[T]) -> Result<T, HybridError> {
         let threads = &energy.simulator.threads;
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
@@ -205,7 +205,8 @@ impl<T: Real> PreparedGradient<T> {
         &self.energy
     }
 
-    /// [`Expectation::value`] at a point; its derivative by each input is written to `gradient`.
+    /// Computes [`Expectation::value`] at a point; its derivative by each input is written to
+    /// `gradient`.
     ///
     /// # Errors
     /// Those of [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for

@@ -26,7 +26,7 @@ impl From<ExecuteError> for HybridError {
 }
 
 impl Expectation {
-    /// The value of each observable; `None` if this is not for a device.
+    /// Returns the value of each observable; `None` if this is not for a device.
     pub(super) fn values_there<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -43,8 +43,8 @@ impl Expectation {
         Ok(self.simulator.executors.in_turn(n_qubits, &operators, work)?)
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot; `None` if
-    /// this is not for a device.
+    /// Returns the values, and the derivative of their weighted sum by the angle of each slot;
+    /// `None` if this is not for a device.
     pub(super) fn vjp_there<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -85,7 +85,7 @@ fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, Execute
     sums.iter().map(|sum| Ok(T::lit(psi.expectation(sum)?))).collect()
 }
 
-/// `2 sum_k w_k O_k`; `None` if a weight is no finite number.
+/// Returns `2 sum_k w_k O_k`; `None` if a weight is no finite number.
 fn weighted<T: Real>(sums: &[PauliSum], weights: &[T]) -> Option<PauliSum> {
     let mut all = PauliSum::default();
     for (sum, weight) in sums.iter().zip(weights) {

@@ -45,8 +45,8 @@ impl<T: Real> Slope<T> {
         })
     }
 
-    /// `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold, and is
-    /// zero elsewhere.
+    /// Returns `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold,
+    /// and is zero elsewhere.
     pub(super) fn between(
         &self,
         instruction: &Instruction,
@@ -83,14 +83,14 @@ impl<T: Real> Slope<T> {
     }
 }
 
-/// The qubits of controls, and those of them that must be 1.
+/// Returns the qubits of controls, and those of them that must be 1.
 fn held(controls: &[Control]) -> (usize, usize) {
     let fixed = controls.iter().fold(0usize, |mask, c| mask | 1 << c.qubit);
     (fixed, controls.iter().filter(|c| c.value).fold(0usize, |mask, c| mask | 1 << c.qubit))
 }
 
-/// `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero elsewhere.
-/// O(2^(n - controls)) for each entry in a row of M that is not zero.
+/// Returns `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero
+/// elsewhere. O(2^(n - controls)) for each entry in a row of M that is not zero.
 pub(super) fn through<R: Conj>(
     matrix: &Matrix<R>,
     targets: &[u32],

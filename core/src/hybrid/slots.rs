@@ -101,8 +101,8 @@ impl Chain {
         self.pullback.is_none()
     }
 
-    /// The derivatives by the inputs; NaN where an angle does not change the value, but itself
-    /// changes infinitely fast.
+    /// Returns the derivatives by the inputs; NaN where an angle does not change the value, but
+    /// itself changes infinitely fast.
     pub(super) fn pull<T: Real>(
         &self,
         inputs: &[T],
@@ -141,7 +141,7 @@ impl Chain {
         Ok(bars.iter().map(|bar| bar.primal().is_some_and(|bar| !bar.is_finite())).collect())
     }
 
-    /// The cotangents of the inputs.
+    /// Returns the cotangents of the inputs.
     fn bars<T: Real>(
         &self,
         pullback: &Bytecode,
@@ -164,7 +164,7 @@ impl Chain {
     }
 }
 
-/// `fn parameters(inputs: array) -> array`: the values of all parameters.
+/// Returns `fn parameters(inputs: array) -> array`: the values of all parameters.
 fn lower(circuit: &Circuit, n_inputs: usize) -> crate::ir::Function {
     let reals = Kind::Array(Element::Real);
     let mut b = FunctionBuilder::new(
@@ -220,7 +220,8 @@ fn lower_expression(b: &mut FunctionBuilder, expr: &ParamExpr, values: &[Value])
     pop(b, &mut stack)
 }
 
-/// A table is well-formed by construction, so the stack is never empty here; zero keeps this total.
+/// Pops a value. A table is well-formed by construction, so the stack is never empty here; zero
+/// keeps this total.
 fn pop(b: &mut FunctionBuilder, stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or_else(|| b.real(0.0))
 }
