@@ -35,7 +35,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of a minimisation from `start` that ended in a state.
+    /// Returns the answer of a minimisation from `start` that ended in a state.
     ///
     /// # Errors
     /// [`OptimizeError`] where a measurement fails.
@@ -79,7 +79,7 @@ impl Answer {
     }
 }
 
-/// The mean of some measurements at x.
+/// Returns the mean of some measurements at x.
 fn mean_of<F: Objective>(
     f: &F,
     x: &[f64],

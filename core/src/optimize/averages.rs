@@ -93,7 +93,7 @@ impl Averages {
         Some((point, mean))
     }
 
-    /// The mean point of the window that is being filled.
+    /// Returns the mean point of the window that is being filled.
     pub(super) fn mean_point(&self) -> Option<Vec<f64>> {
         let part = (self.count > 0).then(|| (self.count as f64).recip())?;
         Some(self.points.iter().map(|x| part * x).collect())

@@ -75,12 +75,12 @@ impl Lbfgs {
     }
 }
 
-/// The step to try first: 1, but without known curvature no further than 1 in space.
+/// Returns the step to try first: 1, but without known curvature no further than 1 in space.
 fn first(pairs: &[(Vec<f64>, Vec<f64>)], gradient: &[f64]) -> f64 {
     if pairs.is_empty() { norm(gradient).recip().min(1.0) } else { 1.0 }
 }
 
-/// The inverse Hessian times g.
+/// Returns the inverse Hessian times g.
 fn product(pairs: &[(Vec<f64>, Vec<f64>)], g: &[f64]) -> Vec<f64> {
     let mut q = g.to_vec();
     let mut along = Vec::with_capacity(pairs.len());

@@ -25,7 +25,8 @@ use super::{
 const DECREASE: f64 = 1e-4;
 /// Part of the slope that may be left (the second Wolfe condition).
 const SLOPE: f64 = 0.9;
-/// The most evaluations; an interval shrinks to a tenth at best and to nine tenths at worst.
+/// Largest number of evaluations; an interval shrinks to a tenth at best and to nine tenths at
+/// worst.
 const MOST: usize = 40;
 
 /// A point on the line.
@@ -93,8 +94,8 @@ pub(super) fn search<F: Objective>(
     Ok(true)
 }
 
-/// The minimum of the cubic through both ends with their slopes, a tenth of the interval or more
-/// away from them.
+/// Returns the minimum of the cubic through both ends with their slopes, a tenth of the interval or
+/// more away from them.
 fn between(low: &Sample, high: &Sample) -> f64 {
     let width = high.t - low.t;
     let a = low.slope + high.slope - 3.0 * (high.value - low.value) / width;

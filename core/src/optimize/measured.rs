@@ -34,7 +34,7 @@ pub struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// The shots at a point: by a hash of its bits (FNV-1a).
+    /// Returns the shots at a point: by a hash of its bits (FNV-1a).
     fn at(&self, x: &[f64]) -> Shots {
         let bytes = x.iter().flat_map(|x| x.to_bits().to_le_bytes());
         let step =

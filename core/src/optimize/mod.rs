@@ -107,7 +107,8 @@ macro_rules! optimizers {
         })*
 
         impl Optimizer {
-            /// The first setting that makes no sense: its name, its value, and what was expected.
+            /// Returns the first setting that makes no sense: its name, its value, and what was
+            /// expected.
             #[must_use]
             pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
                 match self {
@@ -140,7 +141,7 @@ macro_rules! optimizers {
 optimizers!(Adam NaturalGradient Lbfgs NewtonCg NelderMead Spsa);
 
 impl Optimizer {
-    /// The state at x, before the first step.
+    /// Returns the state at x, before the first step.
     ///
     /// # Errors
     /// [`OptimizeError`]: a setting that makes no sense, an input that is not finite, or what the
@@ -236,7 +237,7 @@ impl Optimizer {
         }
     }
 
-    /// An iteration that leads to a given point.
+    /// Does an iteration that leads to a given point.
     fn jump<F: Objective>(
         &self,
         f: &F,
@@ -290,8 +291,8 @@ impl Optimizer {
     }
 }
 
-/// A random start: n inputs, uniform from `-width` to `width`, the same for a seed on every machine
-/// (ChaCha8).
+/// Returns a random start: n inputs, uniform from `-width` to `width`, the same for a seed on every
+/// machine (ChaCha8).
 #[must_use]
 pub fn random_start(n: usize, width: f64, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|k| width * (2.0 * draw(seed, 0, k) - 1.0)).collect()

@@ -22,7 +22,7 @@ const FAR: f64 = 100.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct NewtonCg {
-    /// The most products in an iteration.
+    /// Largest number of products in an iteration.
     pub products: usize,
 }
 
@@ -66,7 +66,7 @@ impl NewtonCg {
         Ok(())
     }
 
-    /// A direction that leads down, and whether it solves Newton's equations about.
+    /// Returns a direction that leads down, and true if it solves Newton's equations approximately.
     fn direction<F: Objective>(
         &self,
         f: &F,

@@ -13,13 +13,13 @@ pub trait Objective {
     /// Why a value or a derivative is not to be had.
     type Error: Error + 'static;
 
-    /// The value at x.
+    /// Returns the value at x.
     ///
     /// # Errors
     /// Those of the function.
     fn value(&self, x: &[f64]) -> Result<f64, Self::Error>;
 
-    /// The value and the derivative by each input.
+    /// Returns the value and the derivative by each input.
     ///
     /// # Errors
     /// Those of the function.
@@ -41,8 +41,8 @@ pub trait Objective {
         Ok(Mean { value: self.value(x)?, stderr: None })
     }
 
-    /// The change of the gradient along v. Central differences of gradients, unless there is a
-    /// better way.
+    /// Returns the change of the gradient along v. Central differences of gradients, unless there
+    /// is a better way.
     ///
     /// # Errors
     /// Those of the function.
@@ -56,8 +56,8 @@ pub trait Objective {
         1e-14
     }
 
-    /// The metric that says how far apart two neighbouring points are: symmetric, without negative
-    /// eigenvalues. The identity, unless the function knows better.
+    /// Returns the metric that says how far apart two neighbouring points are: symmetric, without
+    /// negative eigenvalues. The identity, unless the function knows better.
     ///
     /// # Errors
     /// Those of the function.
@@ -71,8 +71,8 @@ pub trait Objective {
 /// rounding of x is 2^-16.
 const LEAST_STEP: f64 = 1.0 / (1u64 << 36) as f64;
 
-/// The change of the gradient along v by a central difference, with the step that balances its
-/// rounding against the next derivatives: for functions of angles the same wherever x is.
+/// Returns the change of the gradient along v by a central difference, with the step that balances
+/// its rounding against the next derivatives: for functions of angles the same wherever x is.
 pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     f: &F,
     x: &[f64],

@@ -105,7 +105,7 @@ impl Spsa {
         Ok(())
     }
 
-    /// The step and the width: those given, and what the values at x and beside it say.
+    /// Returns the step and the width: those given, and what the values at x and beside it say.
     fn calibrate<F: Objective>(
         &self,
         f: &F,
@@ -150,7 +150,7 @@ impl Spsa {
         self.look(f, state, x, t)
     }
 
-    /// The value at x, and the gradient as the direction of iteration `t` shows it.
+    /// Evaluates the function at x, and its gradient along the direction of iteration `t`.
     pub(super) fn look<F: Objective>(
         &self,
         f: &F,
@@ -170,7 +170,7 @@ impl Spsa {
         Ok(())
     }
 
-    /// The step and the width of a state.
+    /// Returns the step and the width of a state.
     fn sizes(&self, state: &State) -> (f64, f64) {
         match state.memory {
             Memory::Sizes(step, width) => (step, width),
@@ -191,7 +191,7 @@ impl Spsa {
     }
 }
 
-/// A random direction: 1 or -1 along each input.
+/// Returns a random direction: 1 or -1 along each input.
 fn directions(seed: u64, number: u64, n: usize) -> Vec<f64> {
     (0..n as u64).map(|k| if draw(seed, number, k) < 0.5 { -1.0 } else { 1.0 }).collect()
 }

@@ -80,7 +80,7 @@ impl<F: Objective> Around<'_, F> {
         }
     }
 
-    /// The value and the gradient at x, where there are any.
+    /// Returns the value and the gradient at x, where there are any.
     fn at(&mut self, x: &[f64]) -> Option<Point> {
         self.state.evaluations += 1;
         let (value, gradient) = self.f.value_and_gradient(x).ok()?;
@@ -88,7 +88,7 @@ impl<F: Objective> Around<'_, F> {
             .then_some((value, gradient))
     }
 
-    /// A lower point along v, whose curvature is negative.
+    /// Returns a lower point along v, whose curvature is negative.
     fn along(&mut self, v: &[f64], curvature: f64) -> Option<Vec<f64>> {
         // Down the slope first, if there is any.
         let v = if dot(v, &self.state.gradient) > 0.0 { negated(v) } else { v.to_vec() };
@@ -108,8 +108,8 @@ impl<F: Objective> Around<'_, F> {
         None
     }
 
-    /// A lower point that probes of the null space find, or whether the value rises along all of
-    /// them.
+    /// Returns a lower point that probes of the null space find, or else true if the value rises
+    /// along all of them.
     fn probe(&mut self, seen: &Curvature, flat: f64) -> Result<Vec<f64>, bool> {
         let n = self.state.x.len();
         let curved: Vec<&Vec<f64>> =

@@ -16,7 +16,7 @@ use super::{State, vector::largest};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stopping {
-    /// The most iterations.
+    /// Largest number of iterations.
     pub iterations: usize,
     /// Enough if no derivative is larger. Not for [`Spsa`](super::Spsa), whose gradients are
     /// guesses.
@@ -114,7 +114,7 @@ impl Stop {
         matches!(self, Stop::Gradient | Stop::Change)
     }
 
-    /// The name of the reason.
+    /// Returns the name of the reason.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
