@@ -20,9 +20,10 @@ pub fn excitations(n: usize, electrons: usize) -> Result<Vec<PauliSum>, CircuitE
     excitations_from(n, &occupied, Mapping::JordanWigner)
 }
 
-/// The generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a` and double
-/// excitations `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied` to the
-/// others of `n` spin orbitals. Spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
+/// Returns the generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a`
+/// and double excitations `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied`
+/// to the others of `n` spin orbitals. Spin orbital 2k is orbital k with spin up, 2k + 1 with spin
+/// down.
 ///
 /// `exp(-i theta/2 G) = exp(theta (T - T^dagger))`. The strings of one G commute. Singles come
 /// first; each kind is in the order of `occupied`, then in ascending order.
@@ -110,7 +111,7 @@ pub fn uccsd_from(
     exponentials(spin_orbitals, &ones, &generators)
 }
 
-/// The occupied ones of n spin orbitals as a mask.
+/// Returns the occupied ones of n spin orbitals as a mask.
 fn occupations(n_qubits: usize, occupied: &[usize]) -> Result<usize, CircuitError> {
     occupied.iter().try_fold(0usize, |mask, &given| match given {
         _ if given >= n_qubits => Err(CircuitError::NoSuchQubit { given, n_qubits }),
