@@ -76,9 +76,8 @@ const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// Measures all qubits `shots` times: basis states in the order of the shots, which are
-    /// independent. basis states in the order of the shots, which are independent. The same seed
-    /// gives the same shots for any number of threads, and fewer shots are the first of more. O(2^n
-    /// + shots).
+    /// independent. The same seed gives the same shots for any number of threads, and fewer shots
+    /// are the first of more. O(2^n + shots).
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite, or the shots do not fit
