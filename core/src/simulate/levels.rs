@@ -54,8 +54,8 @@ impl Simulator {
     ///
     /// Each is exact to a [residual](Level::residual) of 1e-11 of the sum of the moduli of the
     /// coefficients. Cost: some 100 to 1000 times that of [`applied`](StateVector::applied) for a
-    /// level, the more the closer the next one is; memory for four states besides those found.
-    /// Where each string has an even number of Y, half of both.
+    /// level, the more the closer the next one is; memory for four states besides those found. If
+    /// each string has an even number of Y, it is half of both.
     ///
     /// ```
     /// use ketgrad_core::{problem, simulate::Simulator};
