@@ -54,8 +54,8 @@ fn wide<E: Element>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
     x.into_iter().map(Into::into).collect()
 }
 
-/// With Hessian-vector products and the Fubini-Study metric. Where the circuit has no one final
-/// state, as for [`Expectation`].
+/// Objective with Hessian-vector products and the Fubini-Study metric. If the circuit has no one
+/// final state, it does as [`Expectation`] does.
 impl<E: Element + Real + DualNum> Objective for Energy<E> {
     type Error = HybridError;
 

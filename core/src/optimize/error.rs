@@ -20,7 +20,7 @@ pub enum OptimizeError<E: Error + 'static> {
     /// A function that gives more or fewer numbers than it has inputs.
     #[error("the function gives {given} {what}, expected {expected}: one for each input")]
     Count {
-        /// Of what.
+        /// Name of the counted things.
         what: &'static str,
         /// Number that it gives.
         given: usize,

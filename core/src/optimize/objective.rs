@@ -88,9 +88,9 @@ pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
 }
 
-/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric.
-/// Where the circuit has no one final state, gradients are taken on duals, and Hessian-vector
-/// products are differences of these.
+/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric. If
+/// the circuit has no one final state, gradients are taken on duals, and Hessian-vector products
+/// are differences of these.
 impl Objective for Expectation {
     type Error = HybridError;
 
