@@ -161,7 +161,7 @@ pub enum HybridError {
     /// The wrong number of cotangents, tangents or amplitudes.
     #[error("{given} {what} given, expected {expected}")]
     Count {
-        /// Of what.
+        /// Name of the counted things.
         what: &'static str,
         /// Number given.
         given: usize,
