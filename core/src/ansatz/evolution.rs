@@ -22,7 +22,7 @@ use crate::{
     param::Angle,
 };
 
-/// Appends `exp(-i H t)` by a product formula of an order, 1 or even, in so many steps.
+/// Appends `exp(-i H t)` by a product formula of an order, 1 or even, in this number of steps.
 ///
 /// The time may be a parameter. A constant in H becomes a phase, so that the circuit is right under
 /// controls, too. Of m strings an even order `2k` takes about `2 (m - 1) 5^(k-1)` exponentials a
@@ -99,7 +99,7 @@ pub fn evolution(
     waiting.map_or(Ok(()), |last| emit(circuit, last))
 }
 
-/// The exponentials of one step: a string and its part of the time.
+/// Returns the exponentials of one step: a string and its part of the time.
 fn product(strings: &[usize], order: usize) -> Vec<(usize, f64)> {
     if order == 1 {
         return strings.iter().map(|&j| (j, 1.0)).collect();
@@ -111,7 +111,7 @@ fn product(strings: &[usize], order: usize) -> Vec<(usize, f64)> {
     turns(order).into_iter().flat_map(there_and_back).collect()
 }
 
-/// The times of the second-order products that make one of an even order.
+/// Returns the times of the second-order products that make one of an even order.
 fn turns(order: usize) -> Vec<f64> {
     if order <= 2 {
         return vec![1.0];

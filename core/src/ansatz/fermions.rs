@@ -13,16 +13,17 @@ use crate::{
 /// [`excitations_from`] the `electrons` lowest of `n` spin orbitals, by Jordan and Wigner.
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn excitations(n: usize, electrons: usize) -> Result<Vec<PauliSum>, CircuitError> {
     // What does not fit is refused there, at once.
     let occupied: Vec<usize> = (0..electrons.min(MAX_QUBITS + 1)).collect();
     excitations_from(n, &occupied, Mapping::JordanWigner)
 }
 
-/// The generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a` and double
-/// excitations `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied` to the
-/// others of `n` spin orbitals. Spin orbital 2k is orbital k with spin up, 2k + 1 with spin down.
+/// Returns the generators `G = 2i (T - T^dagger)` of all single excitations `T = a_c^dagger a_a`
+/// and double excitations `T = a_c^dagger a_d^dagger a_b a_a` that keep the spin, from `occupied`
+/// to the others of `n` spin orbitals. Spin orbital 2k is orbital k with spin up, 2k + 1 with spin
+/// down.
 ///
 /// `exp(-i theta/2 G) = exp(theta (T - T^dagger))`. The strings of one G commute. Singles come
 /// first; each kind is in the order of `occupied`, then in ascending order.
@@ -71,7 +72,7 @@ pub fn excitations_from(
 /// [`uccsd_from`] the lowest spin orbitals, by Jordan and Wigner.
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn uccsd(spin_orbitals: usize, electrons: usize) -> Result<Circuit, CircuitError> {
     let generators = excitations(spin_orbitals, electrons)?;
     exponentials(spin_orbitals, &(0..electrons).collect::<Vec<_>>(), &generators)
@@ -96,7 +97,7 @@ pub fn uccsd(spin_orbitals: usize, electrons: usize) -> Result<Circuit, CircuitE
 /// Source: J. Romero et al., Quantum Sci. Technol. 4, 014008 (2019).
 ///
 /// # Errors
-/// As [`excitations_from`].
+/// Those of [`excitations_from`].
 pub fn uccsd_from(
     spin_orbitals: usize,
     occupied: &[usize],
@@ -110,7 +111,7 @@ pub fn uccsd_from(
     exponentials(spin_orbitals, &ones, &generators)
 }
 
-/// The occupied ones of n spin orbitals as a mask.
+/// Returns the occupied ones of n spin orbitals as a mask.
 fn occupations(n_qubits: usize, occupied: &[usize]) -> Result<usize, CircuitError> {
     occupied.iter().try_fold(0usize, |mask, &given| match given {
         _ if given >= n_qubits => Err(CircuitError::NoSuchQubit { given, n_qubits }),

@@ -1,14 +1,14 @@
-//! The quantum Fourier transform, and what reads phases by it.
+//! The quantum Fourier transform, and phase estimation by it.
 
 use crate::{
     circuit::{Circuit, CircuitError},
     param::Angle,
 };
 
-/// The Fourier transform `|k> -> sum_j e^{2 pi i j k / 2^n} |j> / sqrt(2^n)` of n qubits, of which
-/// qubit 0 is the least significant bit of j and k. All angles are exact multiples of pi;
-/// `n (n + 1) / 2` gates and `n / 2` swaps. Angles below `pi / 2^62` are left out, which are less
-/// than any rounding.
+/// Returns the circuit of the Fourier transform `|k> -> sum_j e^{2 pi i j k / 2^n} |j> / sqrt(2^n)`
+/// of n qubits, of which qubit 0 is the least significant bit of j and k. All angles are exact
+/// multiples of pi; `n (n + 1) / 2` gates and `n / 2` swaps. Angles below `pi / 2^62` are left out,
+/// which are less than any rounding.
 ///
 /// ```
 /// use ketgrad_core::{ansatz::qft, simulate::Simulator};

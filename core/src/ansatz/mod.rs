@@ -65,9 +65,9 @@ pub fn hardware_efficient(n_qubits: usize, layers: usize) -> Result<Circuit, Cir
     Ok(circuit)
 }
 
-/// The quantum approximate optimization algorithm for the cuts of a graph: |+…+>, then for each
-/// layer `exp(-i gamma C)` with `C = sum w (1 - Z_a Z_b) / 2`, and `exp(-i beta X)` on every
-/// vertex.
+/// Returns the circuit of the quantum approximate optimization algorithm for the cuts of a graph:
+/// |+…+>, then for each layer `exp(-i gamma C)` with `C = sum w (1 - Z_a Z_b) / 2`, and
+/// `exp(-i beta X)` on every vertex.
 ///
 /// The inputs are `gamma[0]`, …, then `beta[0]`, …. For one layer and weights 1 the values have a
 /// closed form (Z. Wang, S. Hadfield, Z. Jiang, E. Rieffel, Phys. Rev. A 97, 022304 (2018),
@@ -121,8 +121,8 @@ pub fn exponentials(
     Ok(circuit)
 }
 
-/// An angle times any number. Of parameters an angle holds fractions, so that a factor that is none
-/// makes a computed parameter of them.
+/// Multiplies an angle by any number. Of parameters an angle holds fractions, so that a factor that
+/// is none makes a computed parameter of them.
 fn scaled(circuit: &mut Circuit, angle: &Angle, factor: f64) -> Angle {
     const SCALE: f64 = (1 << 20) as f64;
     if angle.is_constant() || ((factor * SCALE).fract() == 0.0 && factor.abs() < SCALE) {

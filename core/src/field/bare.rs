@@ -13,13 +13,13 @@ use crate::kernel::Acts;
 pub struct Bare(u64);
 
 impl PrimeField {
-    /// A residue of this field without its prime.
+    /// Returns a residue of this field without its prime.
     #[must_use]
     pub fn bare(&self, x: Residue) -> Bare {
         Bare(self.lifted(x).montgomery())
     }
 
-    /// The residue that a bare one of this field is.
+    /// Returns the residue that a bare one of this field is.
     #[must_use]
     pub fn residue(&self, x: Bare) -> Residue {
         let p = self.prime();
@@ -40,7 +40,7 @@ impl Vectors for Residue {
     }
 }
 
-/// `t / 2^64 mod p`, below 2p, for `t < 2^64 p`.
+/// Returns `t / 2^64 mod p`, below 2p, for `t < 2^64 p`.
 #[inline(always)]
 fn reduce(t: u128, p: u64) -> u64 {
     let m = (t as u64).wrapping_mul(inverse(p));
@@ -48,7 +48,7 @@ fn reduce(t: u128, p: u64) -> u64 {
     ((t >> 64) as u64).wrapping_sub(cancel).wrapping_add(p)
 }
 
-/// The same number below 2p, of one below 4p.
+/// Reduces a number below 4p to one below 2p, modulo p.
 #[inline(always)]
 fn below_2p(x: u64, p: u64) -> u64 {
     x.min(x.wrapping_sub(2 * p))

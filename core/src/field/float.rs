@@ -37,15 +37,15 @@ pub struct FloatField {
 }
 
 impl FloatField {
-    /// The field of this prime, if it is one of those.
+    /// Returns the field of this prime, if it is one of those.
     #[must_use]
     pub fn new(p: u64) -> Option<FloatField> {
         let here = (LEAST..2 * LEAST).contains(&p) && is_prime(p);
         here.then_some(FloatField { p: p as f64, inverse: 1.0 / p as f64 })
     }
 
-    /// A prime drawn uniformly from those that are 1 modulo `order`. `None` if there are hardly
-    /// any: the order must be below `2^32`.
+    /// Returns a prime drawn uniformly from those that are 1 modulo `order`. `None` if there are
+    /// hardly any: the order must be below `2^32`.
     #[must_use]
     pub fn random(order: u64, seed: u64) -> Option<FloatField> {
         if order == 0 || order >= 1 << 32 {
@@ -80,7 +80,7 @@ pub struct FloatResidue {
 }
 
 impl FloatResidue {
-    /// The residue as an integer below its prime.
+    /// Returns the residue as an integer below its prime.
     #[must_use]
     pub fn residue(self) -> u64 {
         let below = if self.value < 0.0 { self.value + self.p } else { self.value };
@@ -88,19 +88,19 @@ impl FloatResidue {
         below as u64
     }
 
-    /// The same integer in the field of another.
+    /// Moves the integer into the field of another.
     fn lift(self, other: &FloatResidue) -> FloatResidue {
         FloatField { p: other.p, inverse: other.inverse }.of(self.value)
     }
 }
 
-/// The integer of the class of x that is nearest to 0, up to rounding of half of p.
+/// Returns the integer of the class of x that is nearest to 0, up to rounding of half of p.
 #[inline(always)]
 fn reduced(x: f64, p: f64, inverse: f64) -> f64 {
     (-(x * inverse).round_ties_even()).mul_add(p, x)
 }
 
-/// A number of the class of `a x` within 7/8 p of 0, for `|a| <= p / 2` and `|x| <= 4 p`.
+/// Returns a number of the class of `a x` within 7/8 p of 0, for `|a| <= p / 2` and `|x| <= 4 p`.
 #[inline(always)]
 fn product(a: &FloatResidue, x: f64) -> f64 {
     let h = a.value * x;
@@ -109,7 +109,7 @@ fn product(a: &FloatResidue, x: f64) -> f64 {
     (-q).mul_add(a.p, h) + l
 }
 
-/// An operation on numbers of which one may have met no prime yet.
+/// Applies an operation to numbers of which one may have met no prime yet.
 #[inline(always)]
 fn joined(
     a: &FloatResidue,

@@ -32,13 +32,13 @@ impl Modular for Fp {
 }
 
 impl Fp {
-    /// The residue of a number.
+    /// Returns the residue of a number.
     #[must_use]
     pub fn new(x: u64) -> Fp {
         Fp(x % P)
     }
 
-    /// The residue as an integer below the prime.
+    /// Returns the residue as an integer below the prime.
     #[must_use]
     pub fn residue(self) -> u64 {
         self.0
@@ -58,7 +58,7 @@ fn minus(a: &Fp, b: &Fp) -> Fp {
     Fp(if borrow { difference.wrapping_add(P) } else { difference })
 }
 
-/// A product, or any sum below `2^128`, modulo p.
+/// Reduces a product, or any sum below `2^128`, modulo p.
 #[inline(always)]
 fn reduce(x: u128) -> Fp {
     let (low, high) = (x as u64, (x >> 64) as u64);
@@ -106,7 +106,7 @@ impl Ring for Fp {
     fn is_exact_zero(&self) -> bool {
         self.0 == 0
     }
-    /// One reduction for both products.
+    /// Computes both products with one reduction.
     #[inline(always)]
     fn dot2(a: &Fp, x: &Fp, b: &Fp, y: &Fp) -> Fp {
         let (first, second) =

@@ -53,13 +53,13 @@ use crate::{kernel::Acts, scalar::Ring};
 
 /// The numbers of a prime field: how they are made.
 pub trait Modular: Ring + Copy + PartialEq {
-    /// Which field.
+    /// Field of the numbers.
     type Field: Copy + Debug + Send + Sync + 'static;
-    /// What it is called in errors.
+    /// Name in errors.
     const NAME: &'static str;
-    /// The prime.
+    /// Returns the prime.
     fn characteristic(field: &Self::Field) -> u64;
-    /// The residue of an integer.
+    /// Returns the residue of an integer.
     fn element(field: &Self::Field, x: u64) -> Self;
 
     /// Any residue, all with the same probability.
@@ -74,7 +74,7 @@ pub trait Modular: Ring + Copy + PartialEq {
         Self::element(field, 1 + below(Self::characteristic(field) - 1, rng))
     }
 
-    /// `x^e` by repeated squaring.
+    /// Returns `x^e` by repeated squaring.
     #[must_use]
     fn power(self, mut e: u64) -> Self {
         // Numbers that know their field are not multiplied with a 1 that does not.
@@ -91,7 +91,7 @@ pub trait Modular: Ring + Copy + PartialEq {
         out.unwrap_or_else(Self::one)
     }
 
-    /// `1 / x`; 0 for 0.
+    /// Returns `1 / x`; 0 for 0.
     #[must_use]
     fn inverse(self, field: &Self::Field) -> Self {
         self.power(Self::characteristic(field) - 2)
@@ -102,15 +102,15 @@ pub trait Modular: Ring + Copy + PartialEq {
 pub(crate) trait Vectors: Modular + Acts<Self::Bare> {
     /// A residue without its prime.
     type Bare: Copy + Send + Sync;
-    /// The same number with this prime, if it has met none yet.
+    /// Returns the number with this prime, if it has met none yet.
     fn lifted(field: &Self::Field, x: Self) -> Self;
-    /// A residue of this field without its prime.
+    /// Returns a residue of this field without its prime.
     fn bare(field: &Self::Field, x: Self) -> Self::Bare;
-    /// The residue that a bare one of this field is.
+    /// Returns the residue that a bare one of this field is.
     fn residue(field: &Self::Field, x: &Self::Bare) -> Self;
 }
 
-/// A number below `n`, all with the same probability.
+/// Returns a number below `n`, all with the same probability.
 fn below(n: u64, rng: &mut impl Rng) -> u64 {
     loop {
         // Drawn again above the last multiple of n.

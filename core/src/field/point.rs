@@ -1,4 +1,4 @@
-//! A point of a prime field: which residue each root of unity and each parameter stands for.
+//! Evaluation point in a prime field: the residues of the roots of unity and of the parameters.
 
 use num_complex::Complex;
 use num_traits::ToPrimitive;
@@ -29,16 +29,16 @@ pub struct Point<R: Modular> {
     order: u64,
     /// `table[j][i]` is the root to the power `i 2^(WINDOW j)`.
     table: Vec<Vec<R>>,
-    /// For each parameter `m_k`, its element and the inverse of that.
+    /// Element of each parameter, with its `m_k` and its inverse.
     params: Vec<(i64, R, R)>,
     half: R,
     sqrt_half: R,
 }
 
 impl<R: Modular> Point<R> {
-    /// A point drawn uniformly: the root among all elements of order `order`, each parameter among
-    /// all elements but 0. `steps` holds `m_k`, which are positive. `None` unless `order` is a
-    /// multiple of 8 and divides p - 1.
+    /// Returns a point drawn uniformly: the root among all elements of order `order`, each
+    /// parameter among all elements but 0. `steps` holds `m_k`, which are positive. `None` unless
+    /// `order` is a multiple of 8 and divides p - 1.
     #[must_use]
     pub fn random(field: R::Field, order: u64, steps: &[i64], seed: u64) -> Option<Point<R>> {
         let p = R::characteristic(&field);
@@ -66,7 +66,7 @@ impl<R: Modular> Point<R> {
         Some(Point { field, order, table, params, half, sqrt_half })
     }
 
-    /// The field.
+    /// Returns the field.
     #[must_use]
     pub fn field(&self) -> &R::Field {
         &self.field
@@ -84,7 +84,7 @@ impl<R: Modular> Point<R> {
         out.unwrap_or_else(|| R::element(&self.field, 1))
     }
 
-    /// What `e^{i angle}` stands for, or its inverse.
+    /// Returns the image of `e^{i angle}`, or its inverse.
     fn image(&self, angle: &Angle, inverted: bool) -> Result<R, BindError> {
         let refuse = || Point::<R>::refuse(angle);
         if angle.radian_part() != 0.0 {
@@ -129,7 +129,7 @@ fn prime_factors(mut n: u64) -> Vec<u64> {
     primes
 }
 
-/// The powers of a root by windows of its exponent.
+/// Returns the powers of a root by windows of its exponent.
 fn powers<R: Modular>(field: &R::Field, root: R, order: u64) -> Vec<Vec<R>> {
     let windows = (u64::BITS - order.leading_zeros()).div_ceil(WINDOW);
     let mut base = root;
@@ -145,7 +145,7 @@ fn powers<R: Modular>(field: &R::Field, root: R, order: u64) -> Vec<Vec<R>> {
     table
 }
 
-/// `unit q`, or `-unit q`, where it is whole.
+/// Returns `unit q`, or `-unit q`, where it is whole.
 fn whole(unit: u64, q: Q, negated: bool) -> Option<i128> {
     // Fractions are in lowest terms, with a positive denominator.
     let (n, d) = (i128::from(*q.numer()), q.denom().unsigned_abs());

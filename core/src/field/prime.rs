@@ -29,20 +29,20 @@ impl PrimeField {
         self.p
     }
 
-    /// The same number with this prime, if it has met none yet.
+    /// Returns the number with this prime, if it has met none yet.
     #[must_use]
     pub fn lifted(&self, x: Residue) -> Residue {
         if x.modulus == 0 { x.lift(self.p) } else { x }
     }
 
-    /// The field of this prime, if it is one of those that [`Residue`] can compute with.
+    /// Returns the field of this prime, if it is one of those that [`Residue`] can compute with.
     #[must_use]
     pub fn new(p: u64) -> Option<PrimeField> {
         (p / 2 < LEAST && p >= LEAST && p % STEP == 1 && is_prime(p)).then_some(PrimeField { p })
     }
 
-    /// A prime drawn uniformly from those that are 1 modulo `order` and `2^16`. `None` if there are
-    /// hardly any: the least common multiple of the two must be below `2^40`.
+    /// Returns a prime drawn uniformly from those that are 1 modulo `order` and `2^16`. `None` if
+    /// there are hardly any: the least common multiple of the two must be below `2^40`.
     #[must_use]
     pub fn random(order: u64, seed: u64) -> Option<PrimeField> {
         let step = lcm(order, STEP).filter(|step| *step < 1 << 40)?;
@@ -58,7 +58,7 @@ impl PrimeField {
 /// The stream of the seed that primes are drawn from.
 const PRIMES: u64 = u64::MAX;
 
-/// The least common multiple, if 64 bits hold it.
+/// Returns the least common multiple, if 64 bits hold it.
 pub(crate) fn lcm(a: u64, b: u64) -> Option<u64> {
     let (mut x, mut y) = (a, b);
     while y != 0 {
@@ -84,20 +84,20 @@ impl Modular for Residue {
 /// An integer that has met no prime yet is exact up to `2^63`.
 #[derive(Clone, Copy, Debug)]
 pub struct Residue {
-    /// In Montgomery form; the integer itself, in two's complement, where there is no prime.
+    /// Number in Montgomery form; the integer itself, in two's complement, where there is no prime.
     value: u64,
     /// 0: no prime yet.
     modulus: u64,
 }
 
 impl Residue {
-    /// The residue as an integer below its prime.
+    /// Returns the residue as an integer below its prime.
     #[must_use]
     pub fn residue(self) -> u64 {
         if self.modulus == 0 { self.value } else { reduce(u128::from(self.value), self.modulus) }
     }
 
-    /// In Montgomery form.
+    /// Returns the number in Montgomery form.
     #[inline(always)]
     pub(super) fn montgomery(self) -> u64 {
         self.value
@@ -114,13 +114,13 @@ impl Residue {
         self.modulus
     }
 
-    /// Whether it is 1, of a number with a prime.
+    /// Returns true if it is 1, for a number with a prime.
     #[inline(always)]
     pub(super) fn is_montgomery_one(self) -> bool {
         self.value == montgomery_one(self.modulus)
     }
 
-    /// The same integer in the field of a prime.
+    /// Moves the integer into the field of a prime.
     fn lift(self, p: u64) -> Residue {
         // What matrices mostly hold needs no division.
         if self.value <= 1 {
@@ -131,7 +131,7 @@ impl Residue {
     }
 }
 
-/// An operation on numbers of which one has met no prime yet.
+/// Applies an operation to numbers of which one has met no prime yet.
 #[cold]
 #[inline(never)]
 fn mixed(
@@ -148,7 +148,7 @@ fn mixed(
     }
 }
 
-/// `2^64 mod p` for p between `2^61` and `2^62`.
+/// Returns `2^64 mod p` for p between `2^61` and `2^62`.
 #[inline(always)]
 fn montgomery_one(p: u64) -> u64 {
     let below_4p = (4 * p).wrapping_neg();
@@ -156,13 +156,13 @@ fn montgomery_one(p: u64) -> u64 {
     below_2p.min(below_2p.wrapping_sub(p))
 }
 
-/// `2^64 x mod p`.
+/// Returns `2^64 x mod p`.
 fn montgomery(x: u128, p: u64) -> u64 {
     // The remainder is below p.
     ((x << 64) % u128::from(p)) as u64
 }
 
-/// `1 / p mod 2^64`.
+/// Returns `1 / p mod 2^64`.
 #[inline(always)]
 pub(super) fn inverse(p: u64) -> u64 {
     // (1 + x)(1 - x) = 1 modulo 2^32 for x = p - 1, and one step of Newton doubles the digits.
@@ -170,7 +170,7 @@ pub(super) fn inverse(p: u64) -> u64 {
     y.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(y)))
 }
 
-/// `t / 2^64 mod p` for `t < 2^64 p`.
+/// Returns `t / 2^64 mod p` for `t < 2^64 p`.
 #[inline(always)]
 fn reduce(t: u128, p: u64) -> u64 {
     let m = (t as u64).wrapping_mul(inverse(p));
@@ -248,7 +248,7 @@ impl Ring for Residue {
     fn is_exact_one(&self) -> bool {
         if self.modulus == 0 { self.value == 1 } else { self.is_montgomery_one() }
     }
-    /// One reduction for both products: their sum is below `2^125`.
+    /// Computes both products with one reduction: their sum is below `2^125`.
     #[inline(always)]
     fn dot2(a: &Residue, x: &Residue, b: &Residue, y: &Residue) -> Residue {
         let p = a.modulus;
@@ -274,8 +274,8 @@ fn power_mod(base: u64, mut e: u64, n: u64) -> u64 {
     out
 }
 
-/// Whether a number is prime. Miller and Rabin's test with the first twelve primes as bases decides
-/// it for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
+/// Returns true if a number is prime. Miller and Rabin's test with the first twelve primes as bases
+/// decides it for all numbers of 64 bits (Sorenson and Webster, Math. Comp. 86, 985 (2017)).
 #[must_use]
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];

@@ -1,4 +1,4 @@
-//! Derivatives of circuits by the adjoint method: one run forward, one run back, two vectors.
+//! Derivatives of circuits by the adjoint method: one forward pass, one backward pass, two vectors.
 //!
 //! With `|psi> = G_m … G_1 |start>` and the cotangent `lambda` of the final amplitudes,
 //! `dL = re <lambda|d psi>`, the derivative by an angle `a` of gate k is
@@ -8,10 +8,10 @@
 //! psi_{k-1} = G_k^dagger psi_k,    lambda_{k-1} = G_k^dagger lambda_k,
 //! ```
 //!
-//! where `psi_k`, `lambda_k` stand after gate k. For an expectation value `<psi|O|psi>` the
-//! cotangent is `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of the
-//! way forward are recomputed on the way back. What remains of `lambda` at the start is the
-//! cotangent of the initial state.
+//! where `psi_k`, `lambda_k` are the vectors after gate k. For an expectation value `<psi|O|psi>`
+//! the cotangent is `lambda = 2 O psi`. Gates are unitary, so nothing is recorded: the states of
+//! the forward pass are recomputed in the backward pass. What remains of `lambda` at the start is
+//! the cotangent of the initial state.
 //!
 //! Gates on different qubits do not disturb each other's derivative, so a layer of them is
 //! differentiated at one place and undone in one go, by the executors: in as few passes as they
@@ -21,8 +21,8 @@
 //!
 //! For `Complex<f32>` and `Complex<f64>` the fast executor takes both vectors through one plan, a
 //! stage of many gates in one pass. `(dG/da) G^dagger` is anti-Hermitian, so it is `-i` times a
-//! real sum of Pauli strings, controls included, and what the executor takes on the way are inner
-//! products with these.
+//! real sum of Pauli strings, controls included, and the executor takes inner products with these
+//! on the way.
 //!
 //! Where an executor keeps states on a device, both vectors stay there (`resident.rs`).
 //!
@@ -51,12 +51,12 @@ use crate::{
 /// A gate of k qubits under c controls has at most 2^(2k + c) Pauli strings in its derivative.
 const MAX_BITS: usize = 8;
 
-/// The way back of the adjoint method as one list of work.
+/// Backward pass of the adjoint method as one list of operators and inner products.
 pub(super) struct WayBack<T> {
     /// The inverses of the gates, the last first.
     pub(super) operators: Vec<Operator<Complex<T>>>,
     pub(super) inners: Vec<Inner>,
-    /// For each inner product, the slot and the factor.
+    /// Slot and factor of each inner product.
     pub(super) terms: Vec<(usize, T)>,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_a
 }
 
 impl<T: Real> WayBack<T> {
-    /// The derivative by the angle of each slot, from the inner products.
+    /// Returns the derivative by the angle of each slot, from the inner products.
     pub(super) fn by_angle(&self, slots: &[Slot], products: &[f64]) -> Vec<T> {
         let mut by_angle = vec![T::zero(); slots.len()];
         add_products(&self.terms, products, &mut by_angle);
@@ -80,7 +80,7 @@ impl<T: Real> WayBack<T> {
 pub(super) struct Bound<'a, T> {
     circuit: &'a Circuit,
     values: &'a [T],
-    /// For each instruction; barriers and final measurements have none.
+    /// Operator of each instruction; barriers and final measurements have none.
     gates: Vec<Option<Operator<Complex<T>>>>,
 }
 
@@ -111,18 +111,18 @@ impl<'a, T: Real> Bound<'a, T> {
         simulator.execute(&self.operators(), state, &mut |_, _| {})
     }
 
-    /// How many gates there are.
+    /// Returns the number of gates.
     pub(super) fn count(&self) -> usize {
         self.gates.iter().flatten().count()
     }
 
-    /// The gates in order.
+    /// Returns the gates in order.
     pub(super) fn operators(&self) -> Vec<Operator<Complex<T>>> {
         self.gates.iter().flatten().cloned().collect()
     }
 
-    /// Takes both vectors back to the start, and gives the derivative by the angle of each slot.
-    /// Where psi began as |0…0> ([`Way::ToZero`]), both are of no use then.
+    /// Takes both vectors back to the start, and returns the derivative by the angle of each slot.
+    /// If psi began as |0…0> ([`Way::ToZero`]), both are invalid then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
@@ -151,8 +151,9 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(by_angle)
     }
 
-    /// The whole way back in one go, by an executor that takes inner products on the way; `None` if
-    /// there is none for this type of number, or if a generator is a sum of too many Pauli strings.
+    /// Runs the whole backward pass at once, by an executor that takes inner products on the way;
+    /// `None` if there is none for this type of number, or if a generator is a sum of too many
+    /// Pauli strings.
     fn at_once(
         &self,
         simulator: &Simulator,
@@ -180,7 +181,8 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(products.map(|products| back.by_angle(slots, &products)))
     }
 
-    /// All that happens on the way back; `None` if a generator is a sum of too many Pauli strings.
+    /// Returns the backward pass as a list of operators and inner products; `None` if a generator
+    /// is a sum of too many Pauli strings.
     pub(super) fn way_back(&self, slots: &[Slot]) -> Result<Option<WayBack<T>>, SimulateError> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
         let mut terms = Vec::new();
@@ -234,13 +236,13 @@ impl<'a, T: Real> Bound<'a, T> {
         Ok(Some(WayBack { operators, inners, terms }))
     }
 
-    /// The operators of the circuit, each with the number of its instruction.
+    /// Returns the operators of the circuit, each with the number of its instruction.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (usize, &Operator<Complex<T>>)> {
         self.gates.iter().enumerate().filter_map(|(k, gate)| gate.as_ref().map(|gate| (k, gate)))
     }
 
-    /// Where the longest run of instructions begins that ends at `end` and in which no instruction
-    /// with a parameter shares a qubit with a later one.
+    /// Returns the start of the longest run of instructions that ends at `end` and in which no
+    /// instruction with a parameter shares a qubit with a later one.
     fn layer(&self, end: usize) -> usize {
         let mut used = 0usize;
         for (k, instruction) in self.circuit.instructions()[..end].iter().enumerate().rev() {
@@ -257,7 +259,7 @@ impl<'a, T: Real> Bound<'a, T> {
         0
     }
 
-    /// The inverses of some instructions, the last first.
+    /// Returns the inverses of some instructions, the last first.
     fn inverses(&self, start: usize, end: usize) -> Vec<Operator<Complex<T>>> {
         self.gates[start..end].iter().rev().flatten().map(Operator::dagger).collect()
     }
@@ -279,7 +281,7 @@ impl<'a, T: Real> Bound<'a, T> {
 /// A Pauli string on the targets of a gate, (x, z), and its factor.
 type Term<T> = (usize, usize, T);
 
-/// An anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
+/// Returns an anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
 /// `c_k = -im tr(P_k M) / 2^n`.
 fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     let dim = matrix.dim();
@@ -300,8 +302,8 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
     (0..dim * dim).map(term).filter(|(_, _, c)| !c.is_exact_zero()).collect()
 }
 
-/// The strings of a gate on the qubits of an instruction, where its controls hold: a control is
-/// `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
+/// Lists the strings of a gate on the qubits of an instruction, where its controls hold: a control
+/// is `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
 fn on_qubits<T: Real>(
     strings: &[Term<T>],
     instruction: &Instruction,
@@ -315,7 +317,7 @@ fn on_qubits<T: Real>(
     }
 }
 
-/// A string with its factor where controls hold, as strings.
+/// Expands a string with its factor, where controls hold, into strings.
 fn under_controls<T: Real>(
     x: usize,
     z: usize,

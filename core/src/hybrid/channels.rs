@@ -7,7 +7,7 @@
 //! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is
 //! infinite. There the derivative is that at the number next to 1, `gamma = 1 - 2^-53`: finite
 //! derivatives, those by a gamma of several channels among them, are right to 1e-8, and one that is
-//! infinite is some `5e7` times what stands off the diagonal. It is told by a second `gamma`, four
+//! infinite is some `5e7` times the entry off the diagonal. It is told by a second `gamma`, four
 //! times as near and nearer still for each parameter with a higher number: there it is more than
 //! twice as large, and becomes infinite. So does one that depends on the way to a corner where
 //! several parameters are 1. The values are those at 1. Duals carry the infinite slope: what
@@ -28,8 +28,8 @@ use crate::{
     simulate::superoperator_matrix,
 };
 
-/// The derivative of a channel's superoperator by one of its parameters, from terms of which some
-/// have negative weights: of `w A (x) conj(A)` it is
+/// Returns the derivative of a channel's superoperator by one of its parameters, from terms of
+/// which some have negative weights: of `w A (x) conj(A)` it is
 /// `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
 /// `A + A'` gives less what A and A' give alone.
 pub(super) fn slope<T: Real>(
@@ -58,16 +58,17 @@ pub(super) fn slope<T: Real>(
     Ok(superoperator_matrix(&slopes, &kept.collect::<Vec<_>>()))
 }
 
-/// Binds values, but takes the root next to 0 for that of 0, so that its slope is finite.
+/// Binding of values that replaces the root of 0 by the root of a number next to 0, so that its
+/// derivative is finite.
 pub(super) struct Edge<'a, T> {
     values: Values<'a, T>,
-    /// What a 0 is taken for, in halves of the rounding unit.
+    /// Value that replaces a 0 under a root, in halves of the rounding unit.
     part: f64,
     met: Cell<bool>,
 }
 
 impl<'a, T: Real> Edge<'a, T> {
-    /// For a channel; a strength without parameters stays what it is.
+    /// Creates the binding for a channel; a strength without parameters keeps its value.
     pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> Edge<'a, T> {
         let ids = channel
             .params()
@@ -81,7 +82,7 @@ impl<'a, T: Real> Edge<'a, T> {
         Edge { values: Values(values), part, met: Cell::new(false) }
     }
 
-    /// Whether there was a root of 0.
+    /// Returns true if there was a root of 0.
     pub(super) fn met(&self) -> bool {
         self.met.get()
     }
@@ -112,7 +113,7 @@ impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
     }
 }
 
-/// The distance of the numbers above 1.
+/// Returns the distance of the numbers above 1.
 fn unit<T: Real>() -> f64 {
     let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
     if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON }

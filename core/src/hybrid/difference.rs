@@ -76,8 +76,8 @@ impl Expectation {
     }
 }
 
-/// The slope to one side of a value, from those beside it; `noise` is the error of a difference
-/// over a step.
+/// Returns the slope to one side of a value, from those beside it; `noise` is the error of a
+/// difference over a step.
 fn one_sided<T: Real>(
     here: &T,
     side: f64,

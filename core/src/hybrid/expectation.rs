@@ -21,14 +21,14 @@ use crate::{
     state::{StateError, StateVector},
 };
 
-/// How far exact methods may be apart: the rounding of long circuits.
+/// Largest distance between results of exact methods: the rounding of long circuits.
 pub(super) const EXACT: f64 = 1e-8;
 
-/// How a gradient is computed.
+/// Method of a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// One run back with two vectors.
+    /// Adjoint method: one backward pass with two vectors.
     Adjoint,
     /// Duals as amplitudes, one run for each input.
     Forward,
@@ -41,11 +41,11 @@ pub enum Method {
 }
 
 impl Method {
-    /// Those that serve circuits of any size: all but [`Method::Symbolic`].
+    /// Methods that serve circuits of any size: all but [`Method::Symbolic`].
     pub const ALL: [Method; 4] =
         [Method::Adjoint, Method::Forward, Method::Shift, Method::Difference];
 
-    /// The name in the command line.
+    /// Returns the name in the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Of the given observables.
+    /// Creates the expectation values of the given observables.
     ///
     /// # Errors
     /// [`HybridError::Qubit`] for an observable on a qubit that the circuit does not have.
@@ -94,7 +94,7 @@ impl Expectation {
     ) -> Result<Expectation, HybridError> {
         let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
-        // In means over shots the reading of an idle qubit may be wrong, too.
+        // In means over shots an idle qubit may have a readout error, too.
         let lean = circuit.lean().filter(|_| !circuit.has_misreads());
         let given = lean.as_ref().map(|_| Arc::new(circuit.clone()));
         let (circuit, observables) = match lean {
@@ -108,8 +108,8 @@ impl Expectation {
         Ok(Expectation { given, ..Expectation::of_whole(circuit, observables)? })
     }
 
-    /// Of the given observables in the final state of a circuit that starts in another state than
-    /// |0…0>: from there no qubit is idle.
+    /// Creates the expectation values of the given observables in the final state of a circuit that
+    /// starts in another state than |0…0>: from there no qubit is idle.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum, state::StateVector};
@@ -123,7 +123,7 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::new`]; [`HybridError::Count`] for a state of another size.
+    /// Those of [`Expectation::new`]; [`HybridError::Count`] for a state of another size.
     pub fn from_state(
         circuit: Circuit,
         observables: impl IntoIterator<Item = impl Into<Observable>>,
@@ -136,7 +136,7 @@ impl Expectation {
         Ok(Expectation { initial: Some(Arc::new(initial)), ..of })
     }
 
-    /// Of a circuit as it is.
+    /// Creates the expectation values of a circuit as it is, without compacting it.
     fn of_whole(
         circuit: Circuit,
         observables: Vec<Observable>,
@@ -148,7 +148,7 @@ impl Expectation {
         Ok(Expectation { circuit, given, observables, initial, simulator, slots, chain, n_inputs })
     }
 
-    /// One of the observables alone.
+    /// Returns one of the observables alone.
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -157,7 +157,7 @@ impl Expectation {
         self.with_observables(vec![self.observables[observable].clone()])
     }
 
-    /// The same of other observables, which act on qubits that the circuit has.
+    /// Replaces the observables by others, which act on qubits that the circuit has.
     pub(super) fn with_observables(&self, observables: Vec<Observable>) -> Expectation {
         Expectation {
             observables,
@@ -171,38 +171,38 @@ impl Expectation {
         }
     }
 
-    /// With other executors, threads, or a memory limit.
+    /// Sets the executors, the threads and the memory limit.
     #[must_use]
     pub fn with_simulator(mut self, simulator: Simulator) -> Expectation {
         self.simulator = simulator;
         self
     }
 
-    /// Who may run the circuit.
+    /// Returns the executors of the circuit.
     #[must_use]
     pub fn executors(&self) -> &Executors {
         &self.simulator.executors
     }
 
-    /// The circuit as it is run: without idle qubits, unless an observable is an overlap.
+    /// Returns the circuit as it is run: without idle qubits, unless an observable is an overlap.
     #[must_use]
     pub fn circuit(&self) -> &Circuit {
         &self.circuit
     }
 
-    /// The observables, on the qubits of [`circuit`](Expectation::circuit).
+    /// Returns the observables, on the qubits of [`circuit`](Expectation::circuit).
     #[must_use]
     pub fn observables(&self) -> &[Observable] {
         &self.observables
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     #[must_use]
     pub fn n_inputs(&self) -> usize {
         self.n_inputs
     }
 
-    /// The value of each observable. One run.
+    /// Returns the value of each observable. One run.
     ///
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
@@ -225,29 +225,29 @@ impl Expectation {
         self.observe(&state)
     }
 
-    /// The sum of the values of all observables: the value, where there is one.
+    /// Returns the sum of the values of all observables: the value, where there is one.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn value<T: Real>(&self, inputs: &[T]) -> Result<T, HybridError> {
         Ok(total(self.values(inputs)?))
     }
 
-    /// [`Expectation::value`] and its derivative by each input, by the adjoint method.
+    /// Computes [`Expectation::value`] and its derivative by each input, by the adjoint method.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn value_and_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let (values, gradient) = self.vjp(inputs, &vec![T::one(); self.observables.len()])?;
         Ok((total(values), gradient))
     }
 
-    /// The values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the adjoint
-    /// method: about three runs, whatever the number of inputs and observables.
+    /// Returns the values, and the derivative of `sum_k cotangents[k] <O_k>` by each input, by the
+    /// adjoint method: about three runs, whatever the number of inputs and observables.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for each
-    /// observable.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a cotangent for
+    /// each observable.
     pub fn vjp<T: Real>(
         &self,
         inputs: &[T],
@@ -277,8 +277,8 @@ impl Expectation {
         Ok((results, gradient))
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot, in the
-    /// host's memory.
+    /// Returns the values, and the derivative of their weighted sum by the angle of each slot, in
+    /// the host's memory.
     fn vjp_here<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -292,10 +292,11 @@ impl Expectation {
         Ok((results, by_angle))
     }
 
-    /// The values, and their change along a tangent of the inputs: one run on duals.
+    /// Returns the values, and their change along a tangent of the inputs: one run on duals.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each
+    /// input.
     pub fn jvp<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -311,10 +312,10 @@ impl Expectation {
         Ok((values, dots))
     }
 
-    /// [`Expectation::value`] and its gradient by a method of choice.
+    /// Computes [`Expectation::value`] and its gradient by a method of choice.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn gradient_by<T: Real + DualNum>(
         &self,
         method: Method,
@@ -340,7 +341,7 @@ impl Expectation {
     /// they are left out.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn check(&self, inputs: &[f64]) -> Result<Report, HybridError> {
         let by = |method: Method| {
             self.gradient_by(method, inputs)
@@ -358,9 +359,9 @@ impl Expectation {
         Ok(Report::new(names, engines, reentrant, settings))
     }
 
-    /// The methods that serve it and need no closed form: all of [`Method::ALL`], but shifts where
-    /// channels depend on the inputs or gates are in loops, and the adjoint method where the
-    /// circuit has no one final state.
+    /// Returns the methods that serve it and need no closed form: all of [`Method::ALL`], but
+    /// shifts where channels depend on the inputs or gates are in loops, and the adjoint method
+    /// where the circuit has no one final state.
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
@@ -374,7 +375,7 @@ impl Expectation {
         Method::ALL.into_iter().filter(serves).collect()
     }
 
-    /// The final state.
+    /// Returns the final state.
     pub(super) fn state<T: Real>(
         &self,
         values: &[T],
@@ -384,7 +385,7 @@ impl Expectation {
         Ok(state)
     }
 
-    /// The state to start in, once it is known that the vectors of the adjoint method fit.
+    /// Returns the state to start in, once it is known that the vectors of the adjoint method fit.
     pub(super) fn start<T: Real>(&self) -> Result<StateVector<Complex<T>>, HybridError> {
         let n_qubits = self.circuit.n_qubits();
         self.simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
@@ -394,7 +395,7 @@ impl Expectation {
         })
     }
 
-    /// The state to start in, if it is not |0…0>.
+    /// Returns the state to start in, if it is not |0…0>.
     pub(super) fn given_start<T: Real>(
         &self,
     ) -> Option<Result<StateVector<Complex<T>>, StateError>> {
@@ -403,7 +404,8 @@ impl Expectation {
         Some(StateVector::from_vector(amplitudes).map_err(StateError::from))
     }
 
-    /// Where the way back leads.
+    /// Returns the hint for the backward pass: |0…0> after it, unless the circuit starts from
+    /// another state.
     pub(super) fn way_back(&self) -> Way {
         if self.initial.is_some() { Way::Given } else { Way::ToZero }
     }
@@ -416,7 +418,7 @@ impl Expectation {
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
-    /// The values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
+    /// Returns the values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
     pub(super) fn observe_and_cotangent<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,
@@ -429,7 +431,7 @@ impl Expectation {
         Ok((values, lambda))
     }
 
-    /// For each observable what the executor makes of it, if it can.
+    /// Prepares each observable with the executor, if it can.
     pub(super) fn prepare_observables<T: Real>(&self, n_qubits: usize) -> Vec<Option<Prepared<T>>> {
         let executor = self.simulator.executors.best::<Complex<T>>(n_qubits, 1);
         let prepare = |o: &Observable| executor.pairs(n_qubits)?.observe(n_qubits, &o.masks()?);

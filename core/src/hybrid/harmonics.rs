@@ -26,7 +26,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// The matrices `G_q` of a gate in its angle number `k`, by ascending frequency.
+/// Returns the matrices `G_q` of a gate in its angle number `k`, by ascending frequency.
 ///
 /// # Errors
 /// [`BindError`] if the binding has no number for one of the angles.
@@ -55,7 +55,7 @@ struct Shifted<'b, B> {
 }
 
 impl<B> Shifted<'_, B> {
-    /// The coefficient of x in an angle, and the angle without x.
+    /// Returns the coefficient of x in an angle, and the angle without x.
     fn split(&self, angle: &Angle) -> (Q, Angle) {
         let of_x = angle.terms().iter().find(|t| t.0 == self.x).map_or(Q::zero(), |t| t.1);
         (of_x, angle.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) }))
@@ -104,7 +104,7 @@ impl<R: Ring> Series<R> {
     pub(super) fn constant(c: R) -> Series<R> {
         if c.is_exact_zero() { Series(Vec::new()) } else { Series(vec![(Q::zero(), c)]) }
     }
-    /// The coefficient of a frequency.
+    /// Returns the coefficient of a frequency.
     pub(super) fn at(&self, q: Q) -> R {
         self.0.iter().find(|t| t.0 == q).map_or_else(R::zero, |t| t.1.clone())
     }

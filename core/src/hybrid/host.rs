@@ -62,26 +62,26 @@ use crate::{
 pub struct Circuits(Vec<Expectation>);
 
 impl Circuits {
-    /// An empty table.
+    /// Returns an empty table.
     #[must_use]
     pub fn new() -> Circuits {
         Circuits::default()
     }
 
-    /// Adds expectation values and gives their handle.
+    /// Adds expectation values and returns their handle.
     pub fn add(&mut self, expectation: Expectation) -> u32 {
         self.0.push(expectation);
         // A table of 2^32 circuits does not fit any memory.
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// What a handle stands for.
+    /// Returns the expectation value of a handle.
     #[must_use]
     pub fn get(&self, handle: u32) -> Option<&Expectation> {
         self.0.get(handle as usize)
     }
 
-    /// The primitives with their derivatives, for whoever reads programs.
+    /// Returns the primitives with their derivatives, for a reader of programs.
     ///
     /// # Errors
     /// There are none in a new registry.
@@ -179,7 +179,7 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
     }
 }
 
-/// An array, also as the only field of a tuple.
+/// Returns an array, also as the only field of a tuple.
 fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
     match datum {
         Datum::Reals(xs) => Some(xs),
@@ -192,7 +192,7 @@ fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
 }
 
 impl Expectation {
-    /// The cotangents with the zeros that they may leave out.
+    /// Returns the cotangents with the zeros that they may leave out.
     fn weights<T: Real>(&self, w: &[T]) -> Vec<T> {
         padded(w, self.observables().len())
     }

@@ -13,8 +13,8 @@ use crate::{scalar::Real, simulate::Simulator};
 pub(super) type Jacobian<T> = (Vec<T>, Vec<Vec<T>>);
 
 impl Expectation {
-    /// The value of each observable and its derivative by each input: row k is the gradient of
-    /// observable k.
+    /// Returns the value of each observable and its derivative by each input: row k is the gradient
+    /// of observable k.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::{Expectation, Method}, observable::PauliSum};
@@ -28,7 +28,7 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::gradient_by`].
+    /// Those of [`Expectation::gradient_by`].
     pub fn jacobian_by<T: Real + DualNum>(
         &self,
         method: Method,
@@ -52,7 +52,7 @@ impl Expectation {
         }
     }
 
-    /// The rows of a matrix with a row for each observable, from its columns.
+    /// Returns the rows of a matrix with a row for each observable, from its columns.
     fn rows<T: Real>(&self, columns: &[Vec<T>]) -> Vec<Vec<T>> {
         (0..self.observables.len())
             .map(|k| columns.iter().map(|column| column[k].clone()).collect())

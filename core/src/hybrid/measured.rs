@@ -1,4 +1,5 @@
-//! Values and derivatives as measurements give them: means over shots, with their standard errors.
+//! Values and derivatives estimated from measurements: means over shots, with their standard
+//! errors.
 //!
 //! A derivative is a sum of values at shifted angles (`shift.rs`), each measured with shots of its
 //! own, so that errors add in squares: `var(sum_m c_m E_m) = sum_m c_m^2 var(E_m)`, and likewise
@@ -13,7 +14,7 @@ use crate::{
 };
 
 impl Expectation {
-    /// [`Expectation::value`] from so many shots, as
+    /// Computes [`Expectation::value`] from the given shots, as
     /// [`Simulator::measure`](crate::simulate::Simulator::measure) takes them.
     ///
     /// ```
@@ -29,20 +30,20 @@ impl Expectation {
     /// ```
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots do not
-    /// give; [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
+    /// Those of [`Expectation::values`]; [`HybridError::NotMeasured`] for an observable that shots
+    /// do not give; [`SimulateError::TooFewShots`](crate::simulate::SimulateError::TooFewShots).
     pub fn measure(&self, inputs: &[f64], shots: Shots) -> Result<Mean, HybridError> {
         self.measure_circuit(&self.circuit, inputs, &self.readout(shots)?, shots)
     }
 
-    /// [`Expectation::measure`] and the derivative by each input by shifts, so many shots for each
-    /// shifted value.
+    /// Computes [`Expectation::measure`] and the derivative by each input by shifts, with the given
+    /// shots for each shifted value.
     ///
     /// Cost: a value for each shift, two for each angle of a Pauli rotation, four for a controlled
     /// one.
     ///
     /// # Errors
-    /// As [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
+    /// Those of [`Expectation::measure`], and where [shifts do not serve](Expectation::methods).
     pub fn measure_gradient(
         &self,
         inputs: &[f64],
@@ -90,7 +91,7 @@ impl Expectation {
         Ok(self.simulator.measure_readout(&bound, readout, shots)?)
     }
 
-    /// The sum of all observables as it is measured.
+    /// Returns the sum of all observables as it is measured.
     fn readout(&self, shots: Shots) -> Result<Readout, HybridError> {
         let mut sum = PauliSum::default();
         for observable in &self.observables {

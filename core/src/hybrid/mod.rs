@@ -132,9 +132,9 @@ pub enum HybridError {
          the other methods serve it"
     )]
     Shift {
-        /// Which parameter of the channel, counted from 0.
+        /// Number of the parameter of the channel, counted from 0.
         angle: usize,
-        /// Which instruction of the circuit, counted from 0.
+        /// Number of the instruction of the circuit, counted from 0.
         instruction: usize,
     },
     /// An observable without a closed form.
@@ -161,11 +161,11 @@ pub enum HybridError {
     /// The wrong number of cotangents, tangents or amplitudes.
     #[error("{given} {what} given, expected {expected}")]
     Count {
-        /// Of what.
+        /// Name of the counted things.
         what: &'static str,
-        /// How many were given.
+        /// Number given.
         given: usize,
-        /// How many there should be.
+        /// Number expected.
         expected: usize,
     },
     /// A parameter that is computed from others has no derivative.
@@ -197,7 +197,7 @@ pub enum HybridError {
 }
 
 impl HybridError {
-    /// Whether a strength of noise left what is a probability.
+    /// Returns true if a strength of noise is no probability.
     #[must_use]
     pub fn is_no_probability(&self) -> bool {
         matches!(

@@ -16,7 +16,7 @@
 //! ```text
 //! h 0; noise 0; h 1; noise 1; cx 0,1; noise 0,1   ->   h 0, h 1 | noise 0, 1 | cx 0,1 | noise 0, 1
 //! ```
-//! Derivatives of channels, and what they are at the edge of what is a probability: `channels.rs`.
+//! Derivatives of channels, also at the boundary of the probabilities: `channels.rs`.
 //!
 //! Cost: of 4^n entries, two or three runs, a pass for each parameter of a layer, and the states
 //! that are kept.
@@ -49,14 +49,15 @@ struct Layer<T> {
     channels: bool,
     /// The numbers of the instructions.
     instructions: Vec<usize>,
-    /// For each the operators on rows and columns.
+    /// Operators on rows and columns, for each instruction.
     operators: Vec<Vec<Operator<Complex<T>>>>,
 }
 
 type Rho<T> = DensityMatrix<Complex<T>>;
 
 impl Expectation {
-    /// [`Expectation::values`] of a circuit with noise, or whose state is an average over outcomes.
+    /// Computes [`Expectation::values`] of a circuit with noise, or whose state is an average over
+    /// outcomes.
     pub(super) fn noisy_values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
         let rho = match self.given_start() {
             None => self.simulator.run_density(&self.circuit, inputs)?,
@@ -69,7 +70,7 @@ impl Expectation {
         self.observables.iter().map(|o| mean(o, &rho)).collect()
     }
 
-    /// [`Expectation::vjp`] of a circuit with noise.
+    /// Computes [`Expectation::vjp`] of a circuit with noise.
     pub(super) fn noisy_vjp<T: Real>(
         &self,
         inputs: &[T],
@@ -104,7 +105,7 @@ impl Expectation {
     }
 }
 
-/// The instructions in layers, and whether a root is that next to 0; barriers and final
+/// Returns the instructions in layers, and true if a root is that next to 0; barriers and final
 /// measurements have none.
 fn layers<T: Real>(
     circuit: &Circuit,
@@ -147,18 +148,18 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
     instruction.targets.iter().map(|&q| q as usize).collect()
 }
 
-/// The way through the layers and back.
+/// Forward and backward pass through the layers.
 struct Sweep<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],
-    /// Whether roots of 0 are those of a smaller number ([`Edge`]).
+    /// True if roots of 0 are those of a smaller number ([`Edge`]).
     nearer: bool,
     layers: &'a [Layer<T>],
     by_angle: Vec<T>,
 }
 
 impl<T: Real> Sweep<'_, T> {
-    /// The values, and the derivative of their weighted sum by the angle of each slot.
+    /// Returns the values, and the derivative of their weighted sum by the angle of each slot.
     fn there_and_back(&mut self, weights: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         let (energy, simulator) = (self.energy, &self.energy.simulator);
         let n_qubits = energy.circuit.n_qubits();
@@ -221,8 +222,8 @@ impl<T: Real> Sweep<'_, T> {
         Ok((results, std::mem::take(&mut self.by_angle)))
     }
 
-    /// How many channels belong to a segment: all, if so many states can be kept, else about the
-    /// root of their number.
+    /// Returns the number of channels of a segment: all, if this number of states can be kept, else
+    /// about the root of their number (checkpointing).
     fn segment(&self, n_qubits: usize, channels: usize) -> usize {
         let bytes = bytes_needed::<Complex<T>>(2 * n_qubits).max(1);
         let room =
@@ -245,7 +246,7 @@ impl<T: Real> Sweep<'_, T> {
         Ok(self.energy.simulator.execute(operators, state, &mut |_, _| {})?)
     }
 
-    /// `sum_k w_k O_k` as a vector of its entries.
+    /// Returns `sum_k w_k O_k` as a vector of its entries.
     fn cotangent(&self, weights: &[T]) -> Result<StateVector<Complex<T>>, HybridError> {
         let n_qubits = self.energy.circuit.n_qubits();
         let mut entries = StateVector::null(2 * n_qubits, &self.energy.simulator.threads)?;
@@ -255,7 +256,7 @@ impl<T: Real> Sweep<'_, T> {
         Ok(entries)
     }
 
-    /// The slots of an instruction, by their number.
+    /// Returns the slots of an instruction, by their number.
     fn slots_of(&self, instruction: usize) -> std::ops::Range<usize> {
         let slots = &self.energy.slots;
         let first = slots.partition_point(|slot| slot.instruction < instruction);
@@ -333,8 +334,8 @@ impl<T: Real> Sweep<'_, T> {
         Ok(())
     }
 
-    /// The derivatives by the parameters of a channel, given the state before it and the cotangent
-    /// after it.
+    /// Adds the derivatives by the parameters of a channel, given the state before it and the
+    /// cotangent after it.
     fn slopes(
         &mut self,
         number: usize,
@@ -359,7 +360,7 @@ impl<T: Real> Sweep<'_, T> {
     }
 }
 
-/// The mean of an observable.
+/// Returns the mean of an observable.
 fn mean<T: Real>(observable: &Observable, rho: &Rho<T>) -> Result<T, HybridError> {
     match observable {
         Observable::Pauli(sum) => Ok(rho.expectation(sum)?),

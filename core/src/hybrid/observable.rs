@@ -1,4 +1,4 @@
-//! What is observed: Hermitian operators by their value and by what they make of a state.
+//! Observables: Hermitian operators by their value and by their action on a state.
 //!
 //! | observable | operator | value |
 //! |---|---|---|
@@ -19,7 +19,7 @@ use crate::{
     state::{Applied, StateVector},
 };
 
-/// The most qubits of an outcome that is written as Pauli strings.
+/// Largest number of qubits of an outcome that is written as Pauli strings.
 const MOST_OUTCOME_QUBITS: usize = 12;
 
 /// A Hermitian operator whose mean is a differentiable value.
@@ -32,9 +32,8 @@ pub enum Observable {
     /// probability of that outcome.
     Outcome(Vec<(usize, bool)>),
     /// The projector on a state: its mean is `|<phi|psi>|^2`, the fidelity. A phi of norm sqrt(w),
-    /// by [`StateVector::from_vector`], gives w times that: the penalty with which variational
-    /// deflation looks for excited states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156
-    /// (2019)).
+    /// by [`StateVector::from_vector`], gives w times that: the penalty by which variational
+    /// deflation finds excited states (O. Higgott, D. Wang, S. Brierley, Quantum 3, 156 (2019)).
     Overlap(Arc<StateVector<Complex<f64>>>),
 }
 
@@ -61,8 +60,8 @@ impl fmt::Display for Observable {
 }
 
 impl Observable {
-    /// The same operator as a sum of Pauli strings, where it is one of few terms: an outcome of k
-    /// qubits is the product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
+    /// Returns the operator as a sum of Pauli strings, if it has few terms: an outcome of k qubits
+    /// is the product of `(1 + Z)/2` and `(1 - Z)/2`, 2^k strings.
     pub(super) fn pauli_sum(&self) -> Option<PauliSum> {
         match self {
             Observable::Pauli(sum) => Some(sum.clone()),
@@ -87,13 +86,14 @@ impl Observable {
         }
     }
 
-    /// Its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
+    /// Returns its strings `c i^|x & z| X^x Z^z` as (c, x, z), if it is given by them.
     pub(super) fn masks(&self) -> Option<Vec<(f64, usize, usize)>> {
         let Observable::Pauli(sum) = self else { return None };
         Some(sum.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask())).collect())
     }
 
-    /// It on the qubits of a compact circuit, where the others are |0>; `None` for an overlap.
+    /// Returns it on the qubits of a compact circuit, where the others are |0>; `None` for an
+    /// overlap.
     pub(super) fn placed(&self, compact: &Compact) -> Option<Observable> {
         Some(Observable::Pauli(match self {
             Observable::Pauli(sum) => compact.observable(sum).ok()?,
@@ -114,7 +114,7 @@ impl Observable {
         }))
     }
 
-    /// A bound of the moduli of its values.
+    /// Returns a bound of the moduli of its values.
     pub(super) fn size(&self) -> f64 {
         match self {
             Observable::Pauli(sum) => sum.terms().iter().map(|term| term.0.abs()).sum(),
@@ -156,7 +156,8 @@ impl Observable {
         Ok(())
     }
 
-    /// `<psi|O|psi>`. O(2^n), for a sum of Pauli strings times its distinct sets of flipped qubits.
+    /// Returns `<psi|O|psi>`. O(2^n), for a sum of Pauli strings times its distinct sets of flipped
+    /// qubits.
     pub(super) fn value<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,
@@ -265,7 +266,7 @@ fn times<T: Real>(z: &Complex<T>, x: &T) -> Complex<T> {
     Complex::new(z.re.clone() * x, z.im.clone() * x)
 }
 
-/// `<phi|psi>`, in a fixed order.
+/// Returns `<phi|psi>`, in a fixed order.
 fn overlap<T: Real>(
     phi: &StateVector<Complex<f64>>,
     psi: &StateVector<Complex<T>>,

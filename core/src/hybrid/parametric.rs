@@ -22,7 +22,8 @@ use crate::{
 };
 
 impl Expectation {
-    /// Of linear combinations of its observables: for each row of weights one.
+    /// Returns the expectation values of linear combinations of its observables: one for each row
+    /// of weights.
     ///
     /// # Errors
     /// [`HybridError::NoFormula`] for an observable that is no sum of Pauli strings;
@@ -47,9 +48,10 @@ impl Expectation {
 /// of theirs.
 #[derive(Clone, Debug)]
 pub struct ParametricExpectation {
-    /// Of the sums that each monomial is multiplied by, one observable after the other.
+    /// Expectation values of the sums that each monomial multiplies, one observable after the
+    /// other.
     parts: Expectation,
-    /// Of each observable the monomials, in names, and where the first of its parts is.
+    /// Monomials of each observable, in names, and the index of the first of its parts.
     monomials: Vec<(usize, Vec<Monomial>)>,
     /// The inputs of the circuit, and then the parameters that are none, in order of first
     /// occurrence.
@@ -57,7 +59,8 @@ pub struct ParametricExpectation {
 }
 
 impl ParametricExpectation {
-    /// Of the given observables; `expectation` makes that of sums on the same qubits.
+    /// Creates the expectation values of the given observables; `expectation` makes that of sums on
+    /// the same qubits.
     ///
     /// ```
     /// use ketgrad_core::{
@@ -107,15 +110,15 @@ impl ParametricExpectation {
         Ok(ParametricExpectation { parts, monomials: all, names })
     }
 
-    /// The expectation values of the sums that each monomial is multiplied by: of the observables
-    /// themselves, where these have no parameters.
+    /// Returns the expectation values of the sums that each monomial is multiplied by: of the
+    /// observables themselves, where these have no parameters.
     #[must_use]
     pub fn parts(&self) -> &Expectation {
         &self.parts
     }
 
-    /// The names of all parameters: the inputs of the circuit, and then those that are none, in
-    /// order of first occurrence.
+    /// Returns the names of all parameters: the inputs of the circuit, and then those that are
+    /// none, in order of first occurrence.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -127,13 +130,13 @@ impl ParametricExpectation {
         self.monomials.iter().flat_map(|(_, monomials)| monomials).all(Monomial::is_one)
     }
 
-    /// The value of each observable and its derivative by each parameter: row k is the gradient of
-    /// observable k. Where observables have parameters it takes one run more, whatever their
-    /// number.
+    /// Returns the value of each observable and its derivative by each parameter: row k is the
+    /// gradient of observable k. Where observables have parameters it takes one run more, whatever
+    /// their number.
     ///
     /// # Errors
-    /// As [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for each
-    /// name; [`HybridError::Observable`] if a coefficient is not finite.
+    /// Those of [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for
+    /// each name; [`HybridError::Observable`] if a coefficient is not finite.
     pub fn jacobian_by<T: Element + DualNum>(
         &self,
         method: Method,
@@ -155,10 +158,10 @@ impl ParametricExpectation {
         Ok((means, rows))
     }
 
-    /// The second derivatives of an observable by each pair of parameters.
+    /// Returns the second derivatives of an observable by each pair of parameters.
     ///
     /// # Errors
-    /// As [`Expectation::hessian_by`] and [`ParametricExpectation::jacobian_by`].
+    /// Those of [`Expectation::hessian_by`] and [`ParametricExpectation::jacobian_by`].
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -200,11 +203,11 @@ impl ParametricExpectation {
         Ok(hessian)
     }
 
-    /// The value of an observable and its derivative by each parameter from so many shots for each
-    /// value: derivatives by parameters of observables are values, too.
+    /// Returns the value of an observable and its derivative by each parameter from the given shots
+    /// for each value: derivatives by parameters of observables are values, too.
     ///
     /// # Errors
-    /// As [`Expectation::measure_gradient`] and [`ParametricExpectation::jacobian_by`].
+    /// Those of [`Expectation::measure_gradient`] and [`ParametricExpectation::jacobian_by`].
     ///
     /// # Panics
     /// If there is no observable of that number.
@@ -232,7 +235,7 @@ impl ParametricExpectation {
     /// [`Expectation::check`] does.
     ///
     /// # Errors
-    /// As [`ParametricExpectation::jacobian_by`].
+    /// Those of [`ParametricExpectation::jacobian_by`].
     pub fn check(&self, values: &[f64]) -> Result<Report, HybridError> {
         if self.is_constant() {
             return self.parts.check(values);
@@ -252,20 +255,20 @@ impl ParametricExpectation {
         Ok(Report::new(self.names.clone(), engines, reentrant, settings))
     }
 
-    /// All values as coefficients take them, and those of the circuit's inputs.
+    /// Splits the values into those of the coefficients and those of the circuit's inputs.
     fn split<'v, T: Element>(&self, values: &'v [T]) -> Result<(Vec<f64>, &'v [T]), HybridError> {
         expect("values of parameters", values.len(), self.names.len())?;
         let point = values.iter().map(|x| (*x).into()).collect();
         Ok((point, &values[..self.parts.n_inputs()]))
     }
 
-    /// A row of derivatives by the inputs as one of those by all parameters.
+    /// Returns a row of derivatives by the inputs as one of those by all parameters.
     fn widened<T: Element>(&self, mut row: Vec<T>) -> Vec<T> {
         row.resize(self.names.len(), T::lit(0.0));
         row
     }
 
-    /// The parameters of an observable.
+    /// Returns the parameters of an observable.
     fn params(&self, observable: usize) -> Vec<usize> {
         let factors = self.monomials[observable].1.iter().flat_map(Monomial::factors);
         factors
@@ -275,7 +278,8 @@ impl ParametricExpectation {
             .collect()
     }
 
-    /// What the derivative of an observable by parameters, one after the other, has of each part.
+    /// Returns the coefficient of each part in the derivative of an observable by parameters, one
+    /// after the other.
     fn weights(&self, observable: usize, point: &[f64], by: &[usize]) -> Vec<f64> {
         let mut weights = vec![0.0; self.parts.observables().len()];
         let (first, monomials) = &self.monomials[observable];
@@ -290,19 +294,19 @@ impl ParametricExpectation {
         weights
     }
 
-    /// The observables where their parameters have these values.
+    /// Returns the observables where their parameters have these values.
     fn at(&self, point: &[f64]) -> Result<Expectation, HybridError> {
         let rows = (0..self.monomials.len()).map(|k| self.weights(k, point, &[]));
         self.parts.combined(&rows.collect::<Vec<_>>())
     }
 
-    /// Each observable and each of its parameters.
+    /// Returns each observable with each of its parameters.
     fn pairs(&self) -> Vec<(usize, usize)> {
         let of = |k: usize| self.params(k).into_iter().map(move |j| (k, j));
         (0..self.monomials.len()).flat_map(of).collect()
     }
 
-    /// The derivative of each observable by each of its parameters.
+    /// Returns the derivative of each observable by each of its parameters.
     fn own_slopes<T: Element>(
         &self,
         point: &[f64],
@@ -315,8 +319,9 @@ impl ParametricExpectation {
         Ok(pairs.into_iter().zip(slopes).map(|((k, j), slope)| (k, j, slope)).collect())
     }
 
-    /// The same by differences of values, which know nothing of derivatives of monomials. Five
-    /// points are exact for polynomials of degree 4, so that steps need not be short.
+    /// Computes the derivative of each observable by each of its parameters by differences of
+    /// values, independently of the derivatives of monomials. Five points are exact for polynomials
+    /// of degree 4, so that steps need not be short.
     fn differences<T: Element>(
         &self,
         point: &[f64],

@@ -53,7 +53,7 @@ pub struct PreparedGradient<T: Real> {
     ready: Option<Ready<T>>,
 }
 
-/// What is made once.
+/// Operators and memory that are prepared once.
 struct Ready<T: Real> {
     values: Vec<T>,
     operators: Vec<Operator<Complex<T>>>,
@@ -61,7 +61,7 @@ struct Ready<T: Real> {
     inverses: Vec<Operator<Complex<T>>>,
     /// Operators that depend on parameters: their number, and that of their instruction.
     moving: Vec<(usize, usize)>,
-    /// Whether all generators are the same at each angle.
+    /// True if all generators are the same at each angle.
     fixed: bool,
     inners: Vec<Inner>,
     terms: Vec<(usize, T)>,
@@ -79,7 +79,7 @@ impl Expectation {
     /// Prepares for gradients at many points.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn prepare<T: Real>(&self) -> Result<PreparedGradient<T>, HybridError> {
         Ok(PreparedGradient { energy: self.clone(), ready: Ready::new(self)? })
     }
@@ -177,7 +177,7 @@ impl<T: Real> Ready<T> {
         Ok(())
     }
 
-    /// The value; the derivatives by the angles of the slots are in `by_angle`.
+    /// Returns the value; the derivatives by the angles of the slots are in `by_angle`.
     fn run(&mut self, energy: &Expectation, inputs: &[T]) -> Result<T, HybridError> {
         let threads = &energy.simulator.threads;
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
@@ -199,17 +199,18 @@ impl<T: Real> Ready<T> {
 }
 
 impl<T: Real> PreparedGradient<T> {
-    /// What it was prepared from.
+    /// Returns the expectation value that it was prepared from.
     #[must_use]
     pub fn expectation(&self) -> &Expectation {
         &self.energy
     }
 
-    /// [`Expectation::value`] at a point; its derivative by each input is written to `gradient`.
+    /// Computes [`Expectation::value`] at a point; its derivative by each input is written to
+    /// `gradient`.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for each
-    /// input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless the gradient has a place for
+    /// each input.
     pub fn value_and_gradient(
         &mut self,
         inputs: &[T],

@@ -37,7 +37,7 @@ use crate::{
 type Product<T> = (Vec<T>, Vec<T>);
 
 impl Expectation {
-    /// The gradient and its change, tile by tile; `None` where there is no such way.
+    /// Computes the gradient and its change, tile by tile; `None` if the executor cannot.
     pub(super) fn hvp_by_tiles<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -113,8 +113,8 @@ impl Expectation {
         Ok(Some(result.into_iter().map(|g| (g.re, g.eps)).unzip()))
     }
 
-    /// For each inner product of the way back the speed of its angle times its factor; `None` if
-    /// one is no number.
+    /// Computes for each inner product of the backward pass the speed of its angle times its
+    /// factor; `None` if one is no number.
     fn kicks<T: Real + DualNum>(&self, back: &WayBack<T>, moving: &[Dual<T>]) -> Option<Vec<f64>> {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {

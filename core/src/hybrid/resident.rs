@@ -1,8 +1,8 @@
 //! Expectation values and their gradients on a device: only values come back.
 //!
 //! Taken where the best executor keeps states, every observable is a sum of Pauli strings, and (for
-//! gradients) every generator one of few. What else there is runs in the host's memory, and so does
-//! what a device declines or has no room for, unless it was asked for by name.
+//! gradients) every generator one of few. All else runs in the host's memory, and so does work that
+//! a device declines or has no room for, unless it was requested by name.
 
 use num_complex::Complex;
 
@@ -26,7 +26,7 @@ impl From<ExecuteError> for HybridError {
 }
 
 impl Expectation {
-    /// The value of each observable; `None` if this is not for a device.
+    /// Returns the value of each observable; `None` if this is not for a device.
     pub(super) fn values_there<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -43,8 +43,8 @@ impl Expectation {
         Ok(self.simulator.executors.in_turn(n_qubits, &operators, work)?)
     }
 
-    /// The values, and the derivative of their weighted sum by the angle of each slot; `None` if
-    /// this is not for a device.
+    /// Returns the values, and the derivative of their weighted sum by the angle of each slot;
+    /// `None` if this is not for a device.
     pub(super) fn vjp_there<T: Real>(
         &self,
         bound: &Bound<'_, T>,
@@ -57,7 +57,8 @@ impl Expectation {
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
             let Some(residents) = executor.residents() else { return Ok(None) };
-            // Both before any work: who has no room for the second has done nothing in vain.
+            // Both are allocated before any work, so that a lack of room for the second wastes
+            // none.
             let (mut psi, mut lambda) =
                 (residents.basis(n_qubits, 0)?, residents.basis(n_qubits, 0)?);
             psi.apply(&operators)?;
@@ -70,8 +71,8 @@ impl Expectation {
         Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
     }
 
-    /// What is observed, if the best executor for so many operators keeps states, which begin as
-    /// |0…0> there.
+    /// Returns the observables as Pauli sums, if the best executor for this number of operators
+    /// keeps states on a device, which begin as |0…0>.
     pub(super) fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
         let executor =
             self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
@@ -84,7 +85,7 @@ fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, Execute
     sums.iter().map(|sum| Ok(T::lit(psi.expectation(sum)?))).collect()
 }
 
-/// `2 sum_k w_k O_k`; `None` if a weight is no finite number.
+/// Returns `2 sum_k w_k O_k`; `None` if a weight is no finite number.
 fn weighted<T: Real>(sums: &[PauliSum], weights: &[T]) -> Option<PauliSum> {
     let mut all = PauliSum::default();
     for (sum, weight) in sums.iter().zip(weights) {

@@ -28,12 +28,13 @@ pub struct MetricTensor<T>(
 pub(super) type StateAndTangents<T> = (StateVector<Complex<T>>, Vec<StateVector<Complex<T>>>);
 
 impl Expectation {
-    /// The gradient of [`Expectation::value`] and its change along a tangent of the inputs, `H v`:
-    /// forward over adjoint (`product.rs`), 3 to 4 gradients tile by tile, else the adjoint method
-    /// on duals. Memory: 4 states.
+    /// Returns the gradient of [`Expectation::value`] and its change along a tangent of the inputs,
+    /// `H v`: forward over adjoint (`product.rs`), 3 to 4 gradients tile by tile, else the adjoint
+    /// method on duals. Memory: 4 states.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each input.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] unless there is a tangent for each
+    /// input.
     pub fn hvp<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -57,19 +58,19 @@ impl Expectation {
         Ok((gradient, product))
     }
 
-    /// The Hessian of [`Expectation::value`]: one [`Expectation::hvp`] for each input.
+    /// Returns the Hessian of [`Expectation::value`]: one [`Expectation::hvp`] for each input.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn hessian<T: Real + DualNum>(&self, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
         (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit(inputs.len(), k))?.1)).collect()
     }
 
-    /// The Hessian by a method of choice: `Forward` takes hyper-duals for each pair of inputs,
-    /// `Shift` and `Difference` differences of gradients by shifts and differences.
+    /// Returns the Hessian by a method of choice: `Forward` takes hyper-duals for each pair of
+    /// inputs, `Shift` and `Difference` differences of gradients by shifts and differences.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn hessian_by<T: Real + DualNum>(
         &self,
         method: Method,
@@ -116,11 +117,11 @@ impl Expectation {
         Ok(hessian)
     }
 
-    /// The Fubini-Study metric of the final states. One run on duals for each input; memory: a
-    /// state for each input.
+    /// Returns the Fubini-Study metric of the final states. One run on duals for each input;
+    /// memory: a state for each input.
     ///
     /// # Errors
-    /// As [`Expectation::values`].
+    /// Those of [`Expectation::values`].
     pub fn metric_tensor<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -139,7 +140,7 @@ impl Expectation {
         Ok(MetricTensor(symmetric(n, entry)?))
     }
 
-    /// The final state and its derivative by each input.
+    /// Returns the final state and its derivative by each input.
     fn state_tangents<T: Real + DualNum>(
         &self,
         inputs: &[T],
@@ -156,12 +157,12 @@ impl Expectation {
         Ok((psi, (0..inputs.len()).map(tangent).collect::<Result<_, _>>()?))
     }
 
-    /// The pullback of `(inputs, start) -> amplitudes`: from the cotangent of the final amplitudes,
-    /// `dL = re <lambda|d psi>`, to the derivatives by the inputs and the cotangent of the initial
-    /// amplitudes.
+    /// Returns the pullback of `(inputs, start) -> amplitudes`: from the cotangent of the final
+    /// amplitudes, `dL = re <lambda|d psi>`, to the derivatives by the inputs and the cotangent of
+    /// the initial amplitudes.
     ///
     /// # Errors
-    /// As [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
+    /// Those of [`Expectation::values`]; [`HybridError::Count`] for states of other sizes.
     pub fn state_vjp<T: Real>(
         &self,
         inputs: &[T],
@@ -188,8 +189,8 @@ impl Expectation {
         Ok((gradient, lambda))
     }
 
-    /// [`Expectation::value`] and its gradient at many points, in parallel where the states are
-    /// small.
+    /// Computes [`Expectation::value`] and its gradient at many points, in parallel where the
+    /// states are small.
     ///
     /// # Errors
     /// [`HybridError`] of the first point that fails.
@@ -214,7 +215,7 @@ impl Expectation {
         Ok(all?.concat())
     }
 
-    /// [`Expectation::gradients`], one after the other; more than one are prepared for.
+    /// Computes [`Expectation::gradients`], one after the other; more than one are prepared for.
     fn gradients_in_turn<T: Real>(
         &self,
         points: &[Vec<T>],
@@ -231,7 +232,7 @@ impl Expectation {
     }
 }
 
-/// The symmetric matrix whose entries on and below the diagonal are given.
+/// Returns the symmetric matrix whose entries on and below the diagonal are given.
 fn symmetric<T: Real>(
     n: usize,
     entry: impl Fn(usize, usize) -> Result<T, HybridError>,

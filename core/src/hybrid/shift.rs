@@ -36,12 +36,12 @@ use crate::{
 const GENERIC: [f64; 4] = [0.37, -1.2, 2.05, 0.83];
 
 impl Expectation {
-    /// Whether a gate may act again, so that a shift of its angle is several.
+    /// Returns true if a gate may act again, so that a shift of its angle is several.
     pub(super) fn has_loops(&self) -> bool {
         self.circuit.instructions().iter().any(|i| matches!(i.operation, Operation::While { .. }))
     }
 
-    /// The value and the gradient by shifts of the angles.
+    /// Returns the value and the gradient by shifts of the angles.
     pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let value = |circuit: &Circuit| -> Result<T, HybridError> {
             Ok(total(self.of(circuit.clone()).values(inputs)?))
@@ -59,8 +59,8 @@ impl Expectation {
         Ok((value(&self.circuit)?, gradient))
     }
 
-    /// The circuits with the angle shifted whose values, with these coefficients, add up to the
-    /// derivative.
+    /// Returns the circuits with the angle shifted whose values, with these coefficients, add up to
+    /// the derivative.
     ///
     /// # Errors
     /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
@@ -72,12 +72,12 @@ impl Expectation {
         Ok(shifts.iter().map(|(shift, c)| (shifted(&self.circuit, slot, shift), *c)).collect())
     }
 
-    /// The same observables in the final state of a circuit with the same parameters.
+    /// Replaces the circuit by another with the same parameters; the observables stay.
     pub(super) fn of(&self, circuit: Circuit) -> Expectation {
         Expectation { circuit: circuit.into(), ..self.clone() }
     }
 
-    /// The shifts of an angle with their coefficients.
+    /// Returns the shifts of an angle with their coefficients.
     ///
     /// The frequencies are those that the gate has at some values of its other parameters: where a
     /// coefficient vanishes, its derivative may not.
@@ -116,7 +116,7 @@ impl Expectation {
     }
 }
 
-/// The circuit with one angle of one gate shifted.
+/// Returns the circuit with one angle of one gate shifted.
 fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
     let mut moved = circuit.clone();
     if let Some(Instruction { operation, .. }) = moved.instruction_mut(slot.instruction) {
@@ -127,8 +127,8 @@ fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
     moved
 }
 
-/// The shifts and coefficients for an expectation value whose frequencies are the differences of
-/// the given ones.
+/// Returns the shifts and coefficients for an expectation value whose frequencies are the
+/// differences of the given ones.
 fn rule(of_gate: &[Q]) -> Vec<(Angle, f64)> {
     let differences = || {
         let pairs = of_gate.iter().flat_map(|p| of_gate.iter().map(move |q| p - q));
@@ -159,7 +159,7 @@ fn float(q: Q) -> f64 {
     *q.numer() as f64 / *q.denom() as f64
 }
 
-/// The largest fraction that both are multiples of.
+/// Returns the largest fraction that both are multiples of.
 fn gcd(mut a: Q, mut b: Q) -> Q {
     while b > Q::zero() {
         (a, b) = (b, a % b);
@@ -172,8 +172,8 @@ mod tests {
     use super::*;
     use crate::gate::{Gate, GateKind};
 
-    /// The derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of a
-    /// gate.
+    /// Checks the derivative at 0 of `cos`, `sin` of every multiple, by the rule for frequencies of
+    /// a gate.
     fn check(of_gate: &[Q], frequencies: &[f64]) {
         for &w in frequencies {
             let derivative = |f: fn(f64) -> f64| -> f64 {

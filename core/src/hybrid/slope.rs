@@ -1,4 +1,4 @@
-//! What a gate does to a state by one of its angles.
+//! Derivative of a gate's action on a state by one of its angles.
 
 use num_complex::Complex;
 
@@ -14,8 +14,8 @@ use crate::{
     state::StateVector,
 };
 
-/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: what stands between lambda and
-/// psi after the gate.
+/// `(dG/da) G^dagger` by an angle of a gate G, without its controls: the operator between lambda
+/// and psi after the gate.
 pub(super) enum Slope<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),
@@ -24,7 +24,8 @@ pub(super) enum Slope<T> {
 }
 
 impl<T: Real> Slope<T> {
-    /// That of a gate by one of its angles; `None` for what is no gate.
+    /// Returns the derivative of a gate by one of its angles; `None` for an instruction that is no
+    /// gate.
     ///
     /// # Errors
     /// [`CircuitError`] if an angle has no number.
@@ -44,8 +45,8 @@ impl<T: Real> Slope<T> {
         })
     }
 
-    /// `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold, and is
-    /// zero elsewhere.
+    /// Returns `<lambda| S |psi>`, where the slope S acts on the targets where the controls hold,
+    /// and is zero elsewhere.
     pub(super) fn between(
         &self,
         instruction: &Instruction,
@@ -82,14 +83,14 @@ impl<T: Real> Slope<T> {
     }
 }
 
-/// The qubits of controls, and those of them that must be 1.
+/// Returns the qubits of controls, and those of them that must be 1.
 fn held(controls: &[Control]) -> (usize, usize) {
     let fixed = controls.iter().fold(0usize, |mask, c| mask | 1 << c.qubit);
     (fixed, controls.iter().filter(|c| c.value).fold(0usize, |mask, c| mask | 1 << c.qubit))
 }
 
-/// `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero elsewhere.
-/// O(2^(n - controls)) for each entry in a row of M that is not zero.
+/// Returns `<lambda| M |psi>`, where M acts on the targets where the controls hold, and is zero
+/// elsewhere. O(2^(n - controls)) for each entry in a row of M that is not zero.
 pub(super) fn through<R: Conj>(
     matrix: &Matrix<R>,
     targets: &[u32],
@@ -119,7 +120,8 @@ pub(super) fn through<R: Conj>(
     total
 }
 
-/// Whether what an instruction does by an angle is the same at each of its values.
+/// Returns true if the generator of an instruction by an angle is the same at each value of the
+/// angle.
 pub(super) fn is_fixed(instruction: &Instruction) -> bool {
     match &instruction.operation {
         Operation::Gate(gate) => gate.kind().generator().is_some(),

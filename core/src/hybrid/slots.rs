@@ -1,5 +1,5 @@
 //! The angles of a circuit that depend on its parameters, those of gates and those of channels, and
-//! the way from their derivatives to those of the inputs.
+//! the chain rule from their derivatives to those of the inputs.
 //!
 //! ```text
 //! inputs ──► parameters ──► angles of gates ──► state ──► expectation values
@@ -24,13 +24,13 @@ use crate::{
 /// An angle of a gate, or a parameter of a channel, in which parameters of the circuit occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// Which instruction of the circuit.
+    /// Number of the instruction in the circuit.
     pub(super) instruction: usize,
-    /// Which of the angles.
+    /// Number of the angle.
     pub(super) angle: usize,
 }
 
-/// All of them, in the order of the circuit.
+/// Lists all slots, in the order of the circuit.
 pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
     let of = |(k, instruction): (usize, &Instruction)| {
         let angles = instruction.operation.params();
@@ -52,7 +52,7 @@ pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle:
     by_parameter
 }
 
-/// As [`by_parameter`], added to what is there.
+/// Adds the derivatives of [`by_parameter`] to those in `by_parameter`.
 pub(super) fn add_by_parameter<T: Real>(
     circuit: &Circuit,
     slots: &[Slot],
@@ -67,11 +67,11 @@ pub(super) fn add_by_parameter<T: Real>(
     }
 }
 
-/// From derivatives by all parameters to those by the inputs: the pullback of the program that
-/// computes the parameters.
+/// Chain rule from the derivatives by all parameters to those by the inputs: the pullback of the
+/// program that computes the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// Which parameters are inputs.
+    /// Parameters that are inputs.
     inputs: Vec<usize>,
     /// The number of parameters.
     n_params: usize,
@@ -96,13 +96,13 @@ impl Chain {
         Ok(Chain { inputs, n_params: circuit.params().len(), pullback: Some(pullback) })
     }
 
-    /// Whether the inputs are the parameters themselves.
+    /// Returns true if the inputs are the parameters themselves.
     pub(super) fn is_trivial(&self) -> bool {
         self.pullback.is_none()
     }
 
-    /// The derivatives by the inputs; NaN where an angle does not change the value, but itself
-    /// changes infinitely fast.
+    /// Returns the derivatives by the inputs; NaN where an angle does not change the value, but
+    /// itself changes infinitely fast.
     pub(super) fn pull<T: Real>(
         &self,
         inputs: &[T],
@@ -130,9 +130,9 @@ impl Chain {
         Ok(bars)
     }
 
-    /// Whether each input moves some parameter infinitely fast, or has no derivative there, as of
-    /// `sqrt(x * x)` at 0: then nothing has a derivative by it. Duals and differences do not always
-    /// see that.
+    /// Returns for each input true if it moves some parameter infinitely fast, or if the parameter
+    /// has no derivative by it, as `sqrt(x * x)` at 0: then nothing has a derivative by it. Duals
+    /// and differences do not always see that.
     pub(super) fn singular<T: Real>(&self, inputs: &[T]) -> Result<Vec<bool>, super::HybridError> {
         let Some(pullback) = &self.pullback else {
             return Ok(vec![false; inputs.len()]);
@@ -141,7 +141,7 @@ impl Chain {
         Ok(bars.iter().map(|bar| bar.primal().is_some_and(|bar| !bar.is_finite())).collect())
     }
 
-    /// The cotangents of the inputs.
+    /// Returns the cotangents of the inputs.
     fn bars<T: Real>(
         &self,
         pullback: &Bytecode,
@@ -164,7 +164,7 @@ impl Chain {
     }
 }
 
-/// `fn parameters(inputs: array) -> array`: the values of all parameters.
+/// Returns `fn parameters(inputs: array) -> array`: the values of all parameters.
 fn lower(circuit: &Circuit, n_inputs: usize) -> crate::ir::Function {
     let reals = Kind::Array(Element::Real);
     let mut b = FunctionBuilder::new(
@@ -220,7 +220,8 @@ fn lower_expression(b: &mut FunctionBuilder, expr: &ParamExpr, values: &[Value])
     pop(b, &mut stack)
 }
 
-/// A table is well-formed by construction, so the stack is never empty here; zero keeps this total.
+/// Pops a value. A table is well-formed by construction, so the stack is never empty here; zero
+/// keeps this total.
 fn pop(b: &mut FunctionBuilder, stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or_else(|| b.real(0.0))
 }

@@ -21,10 +21,10 @@ use crate::{
 };
 
 impl Expectation {
-    /// The sum of the values of all observables as a formula.
+    /// Returns the sum of the values of all observables as a formula.
     ///
     /// # Errors
-    /// As [`Expectation::closed_forms`].
+    /// Those of [`Expectation::closed_forms`].
     pub fn closed_form(&self) -> Result<Formula, HybridError> {
         let mut all = PauliSum::default();
         for observable in &self.observables {
@@ -33,7 +33,7 @@ impl Expectation {
         Ok(self.closed_state()?.expectation(&all)?)
     }
 
-    /// The value of each observable as a formula, from one run.
+    /// Returns the value of each observable as a formula, from one run.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, hybrid::Expectation, observable::PauliSum};
@@ -74,7 +74,7 @@ impl Expectation {
         Slopes::new(self, self.closed_form()?)?.at(&self.chain, inputs)
     }
 
-    /// The values and the gradient of each observable.
+    /// Returns the values and the gradient of each observable.
     pub(super) fn symbolic_jacobian<T: Real>(
         &self,
         inputs: &[T],
@@ -99,7 +99,7 @@ impl Expectation {
     }
 }
 
-/// The strings of an observable.
+/// Returns the strings of an observable.
 pub(super) fn strings(observable: &Observable) -> Result<PauliSum, HybridError> {
     observable
         .pauli_sum()
@@ -120,7 +120,7 @@ impl Slopes {
         Ok(Slopes { value, by_parameter })
     }
 
-    /// The value and the derivatives by the inputs.
+    /// Returns the value and the derivatives by the inputs.
     fn at<T: Real>(&self, chain: &Chain, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let values = self.value.symbols().values(inputs)?;
         let slopes = self.by_parameter.iter().map(|slope| slope.at(&values).re).collect();

@@ -1,4 +1,4 @@
-//! Numbers of gates acting on numbers of amplitudes.
+//! Action of the numbers of gates on the numbers of amplitudes.
 
 use super::{Operator, Threads, apply};
 use crate::scalar::Ring;
@@ -7,13 +7,13 @@ use crate::scalar::Ring;
 /// of the ring carry, such as the prime of their field. So every kernel is written once, and a
 /// vector holds no more than it has to.
 pub trait Acts<A>: Ring {
-    /// `self x`.
+    /// Returns `self x`.
     fn act(&self, x: &A) -> A;
-    /// `a x + b y`, the inner step of a 2x2 gate.
+    /// Returns `a x + b y`, the inner step of a 2x2 gate.
     fn act2(a: &Self, x: &A, b: &Self, y: &A) -> A;
-    /// The sum of the products of a row and a column of the same length.
+    /// Returns the sum of the products of a row and a column of the same length.
     fn act_row(row: &[Self], x: &[A]) -> A;
-    /// `(x, y)` becomes `(s (x + y), s (x - y))`.
+    /// Replaces `(x, y)` by `(s (x + y), s (x - y))`.
     fn act_crosswise(s: &Self, x: &mut A, y: &mut A);
     /// Applies an operator in place: [`Operator::apply`].
     #[doc(hidden)]
@@ -49,7 +49,7 @@ impl<R: Ring> Acts<R> for R {
         *y = difference * s;
     }
     fn apply(operator: &Operator<R>, amplitudes: &mut [R], threads: &Threads) {
-        // On a state of a few qubits a call costs as much as the gate: the loops alone are behind
+        // On a state of a few qubits a call costs as much as the gate: the loops alone are within
         // one.
         apply::apply(operator, amplitudes, threads, apply::run_compiled);
     }

@@ -5,7 +5,7 @@
 //!
 //! What the loops rely on:
 //! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
-//!   `base | offset` and the run behind it are below its length.
+//!   `base | offset` and the run after it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
 //! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins),
 //!   and the offsets of a shape differ, as the constructors of [`Operator`] see to. So slices of
@@ -19,7 +19,7 @@ use num_complex::Complex;
 use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
 use crate::scalar::Ring;
 
-/// Applies an operator by what runs a part of the task.
+/// Applies an operator by a function that runs a part of the task.
 #[inline]
 pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     operator: &Operator<R>,
@@ -54,7 +54,7 @@ pub(super) struct Task<'a, R, A> {
     shape: &'a Shape<R>,
 }
 
-/// The loops of a part of a task.
+/// Runs the loops of a part of a task.
 pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
     if is_wide() {
@@ -65,7 +65,8 @@ pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, par
     plain(task, part);
 }
 
-/// As [`run`], of a ring on its own numbers; this crate's loops where it has compiled them.
+/// Runs the loops as [`run`] does, for a ring on its own numbers; takes this crate's loops where it
+/// has compiled them.
 #[inline(always)]
 pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
@@ -81,15 +82,15 @@ pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
 type Wide<R> = unsafe fn(&Task<'_, R, R>, Range<usize>);
 type Plain<R> = fn(&Task<'_, R, R>, Range<usize>);
 
-/// Whether the processor has what [`wide`] is compiled for.
+/// Returns true if the processor has the instructions that [`wide`] is compiled for.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn is_wide() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
 }
 
-/// The loops for the wider registers of newer processors, and for fused operations where a ring
-/// asks for them. Others stay products and sums, so that both give the same bits.
+/// Runs the loops, compiled for the wider registers of newer processors, and for fused operations
+/// where a ring uses them. Others stay products and sums, so that both give the same bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn wide<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
@@ -187,7 +188,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
         }
     }
 
-    /// The amplitudes of the run at `base` that stand `offset` further.
+    /// Returns the amplitudes of the run at `base` that stand `offset` further.
     ///
     /// # Safety
     /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other

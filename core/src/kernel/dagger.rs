@@ -11,7 +11,7 @@ use super::{Operator, Shape};
 use crate::{basis::odd, scalar::Conj};
 
 impl<R: Conj> Operator<R> {
-    /// The conjugate transpose, which undoes a unitary operator. O(size of the matrix).
+    /// Returns the conjugate transpose, which undoes a unitary operator. O(size of the matrix).
     #[must_use]
     pub fn dagger(&self) -> Operator<R> {
         let shape = match &self.shape {
@@ -44,7 +44,7 @@ impl<R: Conj> Operator<R> {
     }
 }
 
-/// A cycle the other way round. The factor of an offset is that of the step away from it.
+/// Returns a cycle the other way round. The factor of an offset is that of the step away from it.
 fn backwards<R: Conj>(cycle: &[(usize, R)]) -> Vec<(usize, R)> {
     let before = |k: usize| (k + cycle.len() - 1) % cycle.len();
     (0..cycle.len()).rev().map(|k| (cycle[k].0, cycle[before(k)].1.conj())).collect()

@@ -24,7 +24,7 @@ impl<'a, R> Disjoint<'a, R> {
         Disjoint { start: whole.as_mut_ptr(), len: whole.len(), borrow: PhantomData }
     }
 
-    /// The part of `length` elements from `start`.
+    /// Returns the part of `length` elements from `start`.
     ///
     /// # Safety
     /// `start + length` is at most the length of the whole, and no two parts that are alive at the

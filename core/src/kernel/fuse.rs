@@ -1,11 +1,11 @@
-//! Neighbouring operators on one qubit as one, over any ring: their product is exact where the ring
-//! is.
+//! Gate fusion over any ring: neighbouring operators on one qubit become their product, which is
+//! exact where the ring is.
 
 use super::{Operator, Shape};
 use crate::{basis::BasisError, matrix::Matrix, scalar::Ring};
 
 impl<R: Ring> Operator<R> {
-    /// The only bit that it acts on, and its matrix there.
+    /// Returns the only bit that it acts on, and its matrix there.
     fn on_one_qubit(&self) -> Option<(usize, [[R; 2]; 2])> {
         if self.fixed.count_ones() != 1 {
             return None;
@@ -41,8 +41,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// The same product of operators, where those on one qubit that no other operator on it parts are
-/// one. O(operators).
+/// Fuses the operators on one qubit that no other operator on it separates; the product stays the
+/// same. O(operators).
 ///
 /// # Errors
 /// None that operators which exist could have.

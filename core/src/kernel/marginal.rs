@@ -25,7 +25,7 @@ use crate::{
 /// log2 of the amplitudes of a block.
 const BLOCK_BITS: usize = 11;
 
-/// The most pieces that the blocks of one outcome are cut into.
+/// Largest number of pieces that the blocks of one outcome are cut into.
 const MOST_PIECES: usize = 64;
 
 /// All tables together have this many times fewer numbers than there are amplitudes, unless the
@@ -44,8 +44,8 @@ pub(crate) struct Part {
     keep: usize,
 }
 
-/// For each value of the asked bits, in ascending order, what `sum` adds up; it is given a table of
-/// zeros and what belongs there.
+/// Computes a marginal: for each value of the asked bits, in ascending order, the sum over the
+/// others. `sum` is given a table of zeros and the part that belongs there.
 pub(crate) fn marginal<T: Real>(
     n_qubits: usize,
     asked: usize,
@@ -78,7 +78,7 @@ pub(crate) fn marginal<T: Real>(
     sums.chunks_mut(pieces * table).flat_map(of_outcome).collect()
 }
 
-/// Adds to a table what the squares of some blocks give.
+/// Adds the squares of some blocks to a table.
 #[inline(always)]
 pub(crate) fn add_squares<S, T: Real>(
     amplitudes: &[S],

@@ -72,7 +72,7 @@ pub struct Operator<R> {
     n_qubits: usize,
 }
 
-/// What an operator does to the amplitudes `base + offset`, where `base` runs over the indices with
+/// Action of an operator on the amplitudes `base + offset`, where `base` runs over the indices with
 /// the fixed bits at their values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape<R> {
@@ -103,16 +103,16 @@ pub enum Shape<R> {
         x: usize,
         /// The bits that give signs.
         z: usize,
-        /// What stays where it is.
+        /// Factor of the amplitude that stays in place.
         stay: R,
-        /// What goes to the other offset.
+        /// Factor of the amplitude that goes to the other offset.
         go: R,
     },
     /// A dense 2^k x 2^k matrix over the 2^k offsets.
     Dense {
         /// The matrix, row by row.
         matrix: Vec<R>,
-        /// Where row and column j stand.
+        /// Offsets of row and column j.
         offsets: Vec<usize>,
     },
 }
@@ -168,14 +168,14 @@ impl<R: Ring> Operator<R> {
         Ok(Operator { shape, fixed, value, n_qubits })
     }
 
-    /// The shape.
+    /// Returns the shape.
     #[must_use]
     pub fn shape(&self) -> &Shape<R> {
         &self.shape
     }
 
-    /// The bits of an index that the loop does not run over (controls and targets), and the values
-    /// of those among them that no offset of the shape sets.
+    /// Returns the bits of an index that the loop does not run over (controls and targets), and the
+    /// values of those among them that no offset of the shape sets.
     #[must_use]
     pub fn controls(&self) -> (usize, usize) {
         (self.fixed, self.value)
@@ -186,18 +186,18 @@ impl<R: Ring> Operator<R> {
         self.fixed
     }
 
-    /// The values of the fixed bits where no offset sets them.
+    /// Returns the values of the fixed bits where no offset sets them.
     pub(crate) fn value(&self) -> usize {
         self.value
     }
 
-    /// The least number of qubits of a state that it can act on.
+    /// Returns the smallest number of qubits of a state that it can act on.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
     }
 
-    /// The number of amplitudes of 2^n that it changes.
+    /// Returns the number of amplitudes of 2^n that it changes.
     #[must_use]
     pub fn touched(&self, n_qubits: usize) -> usize {
         let bases = 1usize << n_qubits.saturating_sub(self.fixed.count_ones() as usize);
@@ -215,7 +215,7 @@ impl<R: Ring> Operator<R> {
             }
     }
 
-    /// The operator on qubits that all have moved up by `b` places.
+    /// Returns the operator on qubits that all have moved up by `b` places.
     #[must_use]
     pub fn shifted(&self, b: usize) -> Operator<R> {
         let mut shape = self.shape.clone();
@@ -248,7 +248,7 @@ impl<R: Ring> Operator<R> {
         R::apply(self, amplitudes, threads);
     }
 
-    /// The operator over another ring.
+    /// Returns the operator over another ring.
     #[must_use]
     pub fn map<S: Ring>(&self, f: impl Fn(&R) -> S) -> Operator<S> {
         let at = |factors: &[(usize, R)]| factors.iter().map(|(o, x)| (*o, f(x))).collect();
@@ -271,8 +271,9 @@ impl<R: Ring> Operator<R> {
         Operator { shape, fixed: self.fixed, value: self.value, n_qubits: self.n_qubits }
     }
 
-    /// The first entry, where the operator has no controls and is `first entry * rest` with less
-    /// work left in the rest. A global factor need not be multiplied into a vector more than once.
+    /// Returns the first entry, where the operator has no controls and is `first entry * rest` with
+    /// less work left in the rest. A global factor need not be multiplied into a vector more than
+    /// once.
     pub(crate) fn lead(&self) -> Option<&R> {
         let all = 1usize << self.fixed.count_ones();
         match &self.shape {
@@ -284,7 +285,7 @@ impl<R: Ring> Operator<R> {
         }
     }
 
-    /// The operator times a number, which must be the inverse of [`Operator::lead`].
+    /// Returns the operator times a number, which must be the inverse of [`Operator::lead`].
     pub(crate) fn divided(&self, inverse: &R) -> Operator<R> {
         let scaled = self.map(|x| x * inverse);
         let Shape::Diagonal(mut factors) = scaled.shape else { return scaled };
@@ -345,8 +346,8 @@ fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
     }
 }
 
-/// The indices of n bits whose `fixed` bits have the given value: number `part.start` to `part.end`
-/// of them, in ascending order. O(n) for the first, O(1) for each further one.
+/// Returns the indices of n bits whose `fixed` bits have the given value: number `part.start` to
+/// `part.end` of them, in ascending order. O(n) for the first, O(1) for each further one.
 pub(crate) fn places(
     part: Range<usize>,
     n_qubits: usize,

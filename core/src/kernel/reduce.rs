@@ -12,7 +12,8 @@ use super::{SERIAL_BELOW, Threads};
 /// The number of indices that are summed in one piece.
 pub const BLOCK: usize = 1 << 11;
 
-/// The sum over `0..n` of what `block` gives for each part of it, which is at most [`BLOCK`] long.
+/// Returns the sum over `0..n` of what `block` gives for each part of it, which is at most
+/// [`BLOCK`] long.
 pub fn tree_sum<T: Send>(
     n: usize,
     threads: &Threads,

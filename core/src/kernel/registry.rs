@@ -1,12 +1,12 @@
-//! The kernels' registry: who may run operators over which ring.
+//! Registry of the executors of operators, by ring.
 //!
 //! Fast paths for single number types need neither specialization nor statics: an [`Executors`]
-//! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and whoever simulates is given
+//! value maps the ring's `TypeId` to a list of [`Executor`]s for it, and a simulator is given
 //! that value. The generic kernels serve every ring, so there is always an answer.
 //!
-//! An executor may decline some operators, or find no room for a state when it should begin. Then
-//! the next one takes the work, and the value remembers who was passed over and why
-//! ([`Executors::passed_over`]). One that was asked for by name is never passed over.
+//! An executor may decline some operators, or fail to allocate a state when it should begin. Then
+//! the work falls back to the next one, and the value remembers these failures
+//! ([`Executors::passed_over`]). One that was requested by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
@@ -27,9 +27,9 @@ const REPORT_EVERY: usize = 1 << 26;
 pub struct ExecuteError {
     /// The name of the executor.
     pub executor: String,
-    /// What went wrong.
+    /// Reason of the failure.
     pub reason: String,
-    /// Nothing has been changed: another executor may take the work.
+    /// True if nothing has been changed: another executor may take the work.
     pub untouched: bool,
     /// It was cancelled.
     #[source]
@@ -37,7 +37,7 @@ pub struct ExecuteError {
 }
 
 impl ExecuteError {
-    /// A failure after which the amplitudes are of no use.
+    /// Creates a failure after which the amplitudes are invalid.
     pub fn new(executor: impl Into<String>, reason: impl Into<String>) -> ExecuteError {
         ExecuteError {
             executor: executor.into(),
@@ -47,54 +47,54 @@ impl ExecuteError {
         }
     }
 
-    /// The work was cancelled; the amplitudes are of no use.
+    /// Creates the error of cancelled work; the amplitudes are invalid.
     pub fn cancelled(executor: impl Into<String>) -> ExecuteError {
         let error = ExecuteError::new(executor, Cancelled.to_string());
         ExecuteError { cancelled: Some(Cancelled), ..error }
     }
 
-    /// A failure before anything was changed: no room for a state, say.
+    /// Marks it as a failure before anything was changed: no room for a state, say.
     #[must_use]
     pub fn untouched(self) -> ExecuteError {
         ExecuteError { untouched: true, ..self }
     }
 }
 
-/// What is known of a state before and behind some operators: near |0…0> most of it is zero, and
-/// needs no work.
+/// Hint about a state before and after some operators: near |0…0> most of it is zero, and needs no
+/// work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Nothing: from the amplitudes as they are to others that are wanted.
+    /// No hint: the amplitudes before are arbitrary, and those after are wanted.
     Given,
-    /// It is |0…0> before, whatever the amplitudes are; its tangent is 0.
+    /// The state before is |0…0>, whatever the amplitudes are; its tangent is 0.
     FromZero,
-    /// It is |0…0> behind, its tangent 0, up to rounding: what was done is undone. The amplitudes
-    /// are no longer wanted then, nor those of another state that takes the same way for the sake
-    /// of inner products.
+    /// The state after is |0…0>, its tangent 0, up to rounding: a circuit is undone. The amplitudes
+    /// are no longer wanted then, nor those of another state that goes through the same operators
+    /// for the sake of inner products.
     ToZero,
 }
 
 /// Runs operators on the amplitudes of a state, in place and in order.
 pub trait Executor<R: Ring>: Send + Sync {
-    /// A short name for people.
+    /// Returns a short name for people.
     fn name(&self) -> &str;
-    /// Estimated seconds for so many operators on n qubits, up to a common factor; `None` to
-    /// decline. It must be cheap.
+    /// Estimates the seconds for this number of operators on n qubits, up to a common factor;
+    /// `None` to decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
     /// Why it does not take these operators, if it does not. It must be cheap beside running them.
     fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
         let _ = operators;
         None
     }
-    /// Whether no other executor may take what it declines or has no room for: it was asked for by
-    /// name.
+    /// Returns true if no other executor may take the operators that it declines or has no room
+    /// for: it was requested by name.
     fn is_required(&self) -> bool {
         false
     }
     /// Applies the operators.
     ///
     /// # Errors
-    /// [`ExecuteError`] if it fails; the amplitudes are then of no use, unless it says that nothing
+    /// [`ExecuteError`] if it fails; the amplitudes are then invalid, unless it says that nothing
     /// was changed.
     fn run(
         &self,
@@ -104,15 +104,15 @@ pub trait Executor<R: Ring>: Send + Sync {
     ) -> Result<(), ExecuteError>;
 
     /// Bound on the distance between the state that it makes of one of norm 1 and the one that the
-    /// operators make, in exact arithmetic: what is lost where operators are rewritten before they
-    /// run. It may cost as much as to plan them.
+    /// operators make, in exact arithmetic: the error of rewriting operators before they run. It
+    /// may cost as much as to plan them.
     fn planning_error(&self, n_qubits: usize, operators: &[Operator<R>]) -> f64 {
         let _ = (n_qubits, operators);
         0.0
     }
 
-    /// Whether so many operators take it less time on n qubits if it is told that they are in
-    /// |0…0>.
+    /// Returns true if this number of operators takes it less time on n qubits when it is told that
+    /// the state is |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);
         false
@@ -131,23 +131,23 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
-    /// How it takes two states of n qubits through the same operators, if it has a better way than
-    /// one after the other.
+    /// Returns its executor for two states of n qubits that go through the same operators, if it
+    /// has one that is better than one state after the other.
     fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
         let _ = n_qubits;
         None
     }
 
-    /// How it keeps states where it computes, if that is elsewhere than in the host's memory.
+    /// Returns its store of device states, if it computes elsewhere than in the host's memory.
     fn residents(&self) -> Option<&dyn Residents<R>> {
         None
     }
 
     /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then
-    /// how many are done, at the end all.
+    /// the number of those done, at the end all.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run_reporting(
         &self,
         operators: &[Operator<R>],
@@ -171,14 +171,14 @@ pub trait Executor<R: Ring>: Send + Sync {
     }
 }
 
-/// Takes two states through the same operators, with inner products on the way: the way back of a
-/// gradient.
+/// Executor for two states that go through the same operators, with inner products on the way: the
+/// backward pass of a gradient.
 pub trait Pairs<R: Ring>: Send + Sync {
-    /// Applies the operators to both states and gives the inner products in their order, which is
+    /// Applies the operators to both states and returns the inner products in their order, which is
     /// that of [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(
         &self,
         operators: &[Operator<R>],
@@ -196,7 +196,7 @@ pub trait Pairs<R: Ring>: Send + Sync {
     /// |0…0> it is taken as given for four states. `None`, and nothing is changed, if it cannot.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run_tangents(
         &self,
         operators: &[Operator<R>],
@@ -249,10 +249,10 @@ pub trait Pairs<R: Ring>: Send + Sync {
 pub trait PreparedPair<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any as many.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators to both states and gives the inner products, as [`Pairs::run`].
+    /// Applies the operators to both states and returns the inner products, as [`Pairs::run`].
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(
         &mut self,
         psi: &mut [R],
@@ -263,7 +263,7 @@ pub trait PreparedPair<R: Ring>: Send + Sync {
 
 /// A Hermitian operator O that an executor has prepared to apply often.
 pub trait Observed<R: Ring>: Send + Sync {
-    /// Writes `weight O |psi>` to `out`, or adds it to what is there, and gives `<psi|O|psi>`: the
+    /// Writes `weight O |psi>` to `out`, or adds it to the content, and returns `<psi|O|psi>`: the
     /// same bits for any number of threads.
     ///
     /// # Panics
@@ -288,10 +288,10 @@ pub struct Inner {
 pub trait Prepared<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators, on the way that it was prepared for.
+    /// Applies the operators, with the hint that it was prepared for.
     ///
     /// # Errors
-    /// As [`Executor::run`].
+    /// Those of [`Executor::run`].
     fn run(&self, amplitudes: &mut [R], threads: &Threads) -> Result<(), ExecuteError>;
 }
 
@@ -320,7 +320,7 @@ impl<R: Ring> Executor<R> for Generic {
     }
 }
 
-/// Executors by ring. Copies share what they remember of executors that were passed over.
+/// Executors by ring. Copies share the list of fallbacks.
 #[derive(Clone, Default)]
 pub struct Executors {
     by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
@@ -330,7 +330,7 @@ pub struct Executors {
 type List<R> = Vec<Arc<dyn Executor<R>>>;
 
 impl Executors {
-    /// Only the generic kernels.
+    /// Creates a registry of only the generic kernels.
     #[must_use]
     pub fn new() -> Executors {
         Executors::default()
@@ -347,8 +347,8 @@ impl Executors {
         self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
     }
 
-    /// The cheapest executor that accepts; the generic one for rings nobody registered. Of equal
-    /// offers the first registered wins. No operators cost as much as one.
+    /// Returns the cheapest executor that accepts; the generic one for rings without a registered
+    /// executor. Of equal costs the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
         self.best_beside(n_qubits, operators, &[])
@@ -379,12 +379,12 @@ impl Executors {
         best.0
     }
 
-    /// Does some work with the best executor that takes the operators. One that declines them, or
-    /// fails before anything was changed, is passed over for the next, unless it was asked for by
-    /// name.
+    /// Runs some work with the best executor that takes the operators. If that declines them, or
+    /// fails before anything was changed, the work falls back to the next, unless the executor was
+    /// requested by name.
     ///
     /// # Errors
-    /// What the last of them fails with.
+    /// The error of the last of them.
     pub fn in_turn<R: Ring, T>(
         &self,
         n_qubits: usize,
@@ -423,14 +423,15 @@ impl Executors {
         }
     }
 
-    /// The executors that were better but declined or had no room, and why: each reason once, in
-    /// the order in which they came up.
+    /// Returns the executors that were better but declined or had no room, and why: each reason
+    /// once, in the order in which they came up.
     #[must_use]
     pub fn passed_over(&self) -> Vec<ExecuteError> {
         self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The name of who runs such work as it turned out: the best that was not passed over.
+    /// Returns the name of the executor that runs such work: the cheapest that has neither declined
+    /// nor failed.
     #[must_use]
     pub fn in_use<R: Ring>(&self, n_qubits: usize, operators: usize) -> String {
         let without: Vec<String> = self.passed_over().into_iter().map(|e| e.executor).collect();

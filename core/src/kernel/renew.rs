@@ -1,5 +1,4 @@
-//! Other numbers in an operator, in its memory: what a gradient that is wanted often does for every
-//! angle.
+//! In-place update of an operator's parameters, which a repeated gradient does for every angle.
 
 use super::{Operator, Shape};
 use crate::{
@@ -9,15 +8,15 @@ use crate::{
 };
 
 impl<R: Ring> Operator<R> {
-    /// The operator of another matrix on the same targets under the same controls, as
-    /// [`Operator::new`]. Nothing is allocated where it was dense, a full diagonal or a phase, and
-    /// is that or simpler; it keeps its shape then, and so its cost.
+    /// Replaces the matrix by another one on the same targets under the same controls, as
+    /// [`Operator::new`] does. Nothing is allocated where it was dense, a full diagonal or a phase,
+    /// and is that or simpler; it keeps its shape then, and so its cost.
     ///
     /// # Errors
-    /// As [`Operator::new`].
+    /// Those of [`Operator::new`].
     ///
     /// # Panics
-    /// As [`Operator::new`].
+    /// Those of [`Operator::new`].
     pub fn renew(
         &mut self,
         matrix: &Matrix<R>,

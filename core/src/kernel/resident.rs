@@ -17,12 +17,12 @@ use crate::{observable::PauliSum, scalar::Ring};
 
 /// Makes states that stay where an executor computes.
 pub trait Residents<R: Ring>: Send + Sync {
-    /// The basis state `|index>` of n qubits.
+    /// Returns the basis state `|index>` of n qubits.
     ///
     /// # Errors
     /// [`ExecuteError`] if there is no room for it (which changes nothing), or no such index.
     fn basis(&self, n_qubits: usize, index: usize) -> Result<Box<dyn Resident<R>>, ExecuteError>;
-    /// The state of the given amplitudes, 2^n of them.
+    /// Returns the state of the given amplitudes, 2^n of them.
     ///
     /// # Errors
     /// [`ExecuteError`] if there is no room for it, or the amplitudes are no power of two.
@@ -31,10 +31,10 @@ pub trait Residents<R: Ring>: Send + Sync {
 
 /// A state that stays where it is computed.
 ///
-/// Each method fails with [`ExecuteError`] if the executor does, also with what went wrong in
-/// earlier work; the state is then of no use. A second state must be of the same executor and size.
+/// Each method fails with [`ExecuteError`] if the executor does, also for a failure in earlier
+/// work; the state is then invalid. A second state must be of the same executor and size.
 pub trait Resident<R: Ring>: Any + Send {
-    /// The number of qubits.
+    /// Returns the number of qubits.
     fn n_qubits(&self) -> usize;
     /// Applies operators in order.
     ///
@@ -42,43 +42,43 @@ pub trait Resident<R: Ring>: Any + Send {
     /// See [`Resident`]; an operator on a qubit that is not there, or one that the executor does
     /// not take.
     fn apply(&mut self, operators: &[Operator<R>]) -> Result<(), ExecuteError>;
-    /// Applies operators to this state, psi, and to another, lambda, and gives the inner products
+    /// Applies operators to this state, psi, and to another, lambda, and returns the inner products
     /// in their order, which is that of [`Inner::before`].
     ///
     /// # Errors
-    /// As [`Resident::apply`].
+    /// Those of [`Resident::apply`].
     fn apply_pair(
         &mut self,
         lambda: &mut dyn Resident<R>,
         operators: &[Operator<R>],
         inners: &[Inner],
     ) -> Result<Vec<f64>, ExecuteError>;
-    /// `<psi|O|psi>`
+    /// Returns `<psi|O|psi>`
     ///
     /// # Errors
     /// See [`Resident`]; an observable on a qubit that is not there.
     fn expectation(&self, observable: &PauliSum) -> Result<f64, ExecuteError>;
-    /// `O|psi>`, into another state, whatever that was.
+    /// Writes `O|psi>` into another state, whatever that was.
     ///
     /// # Errors
-    /// As [`Resident::expectation`].
+    /// Those of [`Resident::expectation`].
     fn observed_into(
         &self,
         observable: &PauliSum,
         into: &mut dyn Resident<R>,
     ) -> Result<(), ExecuteError>;
-    /// `O|psi>`, another state.
+    /// Returns `O|psi>`, another state.
     ///
     /// # Errors
-    /// As [`Resident::expectation`].
+    /// Those of [`Resident::expectation`].
     fn observed(&self, observable: &PauliSum) -> Result<Box<dyn Resident<R>>, ExecuteError>;
-    /// `<self|other>`
+    /// Returns `<self|other>`
     ///
     /// # Errors
     /// See [`Resident`].
     fn inner(&self, other: &dyn Resident<R>) -> Result<Complex<f64>, ExecuteError>;
-    /// For each number u of an ascending list in [0, 1) the basis state at which the cumulative
-    /// distribution passes u.
+    /// Samples the state: for each number u of an ascending list in [0, 1) the basis state at which
+    /// the cumulative distribution passes u.
     ///
     /// # Errors
     /// See [`Resident`].
@@ -88,12 +88,12 @@ pub trait Resident<R: Ring>: Any + Send {
     /// # Errors
     /// See [`Resident`]; memory of another size.
     fn download(&self, amplitudes: &mut [R]) -> Result<(), ExecuteError>;
-    /// Waits until all that was asked for is done.
+    /// Waits until all submitted work is done.
     ///
     /// # Errors
     /// See [`Resident`].
     fn wait(&self) -> Result<(), ExecuteError>;
-    /// Another state with the same amplitudes.
+    /// Returns another state with the same amplitudes.
     ///
     /// # Errors
     /// See [`Resident`].

@@ -37,17 +37,17 @@ impl Runs {
         Runs { n_qubits, skip: fixed | ((1 << run_bits) - 1), value, run_bits }
     }
 
-    /// The number of indices in a run.
+    /// Returns the number of indices in a run.
     pub(super) fn run_length(&self) -> usize {
         1 << self.run_bits
     }
 
-    /// The number of runs.
+    /// Returns the number of runs.
     pub(super) fn len(&self) -> usize {
         1 << (self.n_qubits - self.skip.count_ones() as usize)
     }
 
-    /// The first index of each run in a part of the list of runs.
+    /// Returns the first index of each run in a part of the list of runs.
     #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         places(part, self.n_qubits, self.skip, self.value)

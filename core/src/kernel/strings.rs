@@ -24,8 +24,8 @@ use crate::{
 };
 
 impl<R: Ring> Operator<R> {
-    /// `a + b W` with `W|j> = (-1)^{|j & z|} |j ^ x>` for the numbers `[a, b]`; if x is 0 these are
-    /// the factors of the amplitudes where the bits of z have even and odd parity,
+    /// Returns `a + b W` with `W|j> = (-1)^{|j & z|} |j ^ x>` for the numbers `[a, b]`; if x is 0
+    /// these are the factors of the amplitudes where the bits of z have even and odd parity,
     /// `[a + b, a - b]`. Under controls (qubit, value).
     ///
     /// ```
@@ -83,7 +83,7 @@ impl<R: Ring> Operator<R> {
     /// says.
     ///
     /// # Errors
-    /// As [`Operator::string`].
+    /// Those of [`Operator::string`].
     pub fn renew_string(
         &mut self,
         x: usize,
@@ -109,9 +109,9 @@ impl<R: Ring> Operator<R> {
 }
 
 impl<E: Element> Operator<Complex<E>> {
-    /// An operator about a Pauli string as gates on one and two qubits, in order, for executors
-    /// that know no strings: a change of basis, a chain of CX, a diagonal on one qubit under the
-    /// controls, and the way back. `None` for any other operator.
+    /// Returns an operator about a Pauli string as gates on one and two qubits, in order, for
+    /// executors that know no strings: a change of basis, a chain of CX, a diagonal on one qubit
+    /// under the controls, and the inverses of the first two. `None` for any other operator.
     #[must_use]
     pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
         let (x, z) = self.shape.string()?;
@@ -167,7 +167,7 @@ impl<E: Element> Operator<Complex<E>> {
 }
 
 impl<R> Shape<R> {
-    /// The masks x and z of a Pauli string.
+    /// Returns the masks x and z of a Pauli string.
     pub(in crate::kernel) fn string(&self) -> Option<(usize, usize)> {
         match *self {
             Shape::Parity { z, .. } => Some((0, z)),
@@ -177,7 +177,7 @@ impl<R> Shape<R> {
     }
 }
 
-/// The matrix of an operator about one letter.
+/// Returns the matrix of an operator about one letter.
 fn on_one<R: Ring>(x: usize, z: usize, [a, b]: [R; 2]) -> Matrix<R> {
     Matrix::from_array(match (x, z) {
         (0, _) => [[a, R::zero()], [R::zero(), b]],
@@ -190,18 +190,18 @@ fn same<R: Ring>([a, b]: &[R; 2]) -> bool {
     (a.clone() - b).is_exact_zero()
 }
 
-/// One past the highest bit.
+/// Returns one past the highest bit.
 fn above(mask: usize) -> usize {
     (usize::BITS - mask.leading_zeros()) as usize
 }
 
-/// The bits of a mask, one by one.
+/// Returns the bits of a mask, one by one.
 fn bits(mask: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS).map(|q| 1 << q).filter(move |bit| mask & bit != 0)
 }
 
-/// The runs of an operator about a string: they go over all of its qubits but one, if x reaches
-/// beyond a run.
+/// Returns the runs of an operator about a string: they go over all of its qubits but one, if x
+/// reaches beyond a run.
 pub(super) fn runs<R>(operator: &Operator<R>, n_qubits: usize) -> Option<Runs> {
     let (x, z) = operator.shape.string()?;
     let controls = operator.fixed & !(x | z);

@@ -8,16 +8,16 @@ use crate::cancel::{CancellationToken, Cancelled};
 /// what 2^13 amplitudes take.
 pub const SERIAL_BELOW: usize = 1 << 13;
 
-/// Of many states with fewer amplitudes than this, each one is worked on by one thread: four of
-/// them still fit the last cache.
+/// Number of amplitudes of a state below which one of many states is worked on by one thread: four
+/// of them still fit the last cache.
 pub const SHARED_BELOW: usize = 1 << 17;
 
-/// How many pieces each thread gets, so that a slow one does not hold up the rest.
+/// Number of pieces that each thread gets, so that a slow one does not hold up the rest.
 #[cfg(feature = "parallel")]
 const PIECES_PER_THREAD: usize = 4;
 
-/// Where work runs, and what ends it early: a thread pool or none, and a [`CancellationToken`]. It
-/// is handed to whatever computes; there is no global one.
+/// Execution resources of a computation: a thread pool or none, and a [`CancellationToken`]. It is
+/// handed to whatever computes; there is no global one.
 ///
 /// ```
 /// use ketgrad_core::kernel::Threads;
@@ -36,9 +36,9 @@ pub struct Threads {
 #[cfg(feature = "parallel")]
 #[derive(Clone, Debug)]
 enum Pool {
-    /// This one.
+    /// A pool of its own, shared by its clones.
     Shared(std::sync::Arc<rayon::ThreadPool>),
-    /// That of the thread that calls.
+    /// The pool of the calling thread.
     Current,
 }
 
@@ -46,20 +46,20 @@ enum Pool {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start {given} threads: {reason}")]
 pub struct ThreadError {
-    /// The number asked for.
+    /// Number requested.
     pub given: usize,
-    /// What the system says.
+    /// Message of the system.
     pub reason: String,
 }
 
 impl Threads {
-    /// No threads: everything runs where it is called.
+    /// Returns no threads: everything runs on the calling thread.
     #[must_use]
     pub fn serial() -> Threads {
         Threads::default()
     }
 
-    /// A pool of so many threads; 1 is [`Threads::serial`]. Without the feature `parallel`
+    /// Creates a pool of n threads; 1 is [`Threads::serial`]. Without the feature `parallel`
     /// everything is serial.
     ///
     /// # Errors
@@ -78,48 +78,48 @@ impl Threads {
         Ok(Threads::serial())
     }
 
-    /// A pool of the caller's.
+    /// Returns a pool of the caller's.
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn in_pool(pool: std::sync::Arc<rayon::ThreadPool>) -> Threads {
         Threads { pool: Some(Pool::Shared(pool)), token: CancellationToken::never() }
     }
 
-    /// The pool that the thread which calls belongs to ([`rayon::ThreadPool::install`]), elsewhere
-    /// rayon's global one.
+    /// Returns the pool of the calling thread ([`rayon::ThreadPool::install`]), elsewhere rayon's
+    /// global one.
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn current() -> Threads {
         Threads { pool: Some(Pool::Current), token: CancellationToken::never() }
     }
 
-    /// The same with another token. It is looked at before each gate, or each pass over a state
-    /// where gates are taken together, and in no pass: on n qubits one takes about 2^n ns. A device
-    /// is handed all gates at once.
+    /// Replaces the token. It is checked before each gate, or each pass over a state where gates
+    /// are taken together, and not within a pass: on n qubits a pass takes about 2^n ns. A device
+    /// is given all gates at once.
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Threads {
         self.token = token;
         self
     }
 
-    /// The same with another token unless they have one.
+    /// Sets the token unless the threads have one.
     pub(crate) fn or_cancelled_by(self, token: &CancellationToken) -> Threads {
         if self.token.is_never() { self.with_cancellation(token.clone()) } else { self }
     }
 
-    /// No threads, and the same token.
+    /// Returns no threads, with the same token.
     #[must_use]
     pub fn to_serial(&self) -> Threads {
         Threads::serial().with_cancellation(self.token.clone())
     }
 
-    /// The token.
+    /// Returns the token.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// An error if the work is cancelled.
+    /// Returns an error if the work is cancelled.
     ///
     /// # Errors
     /// [`Cancelled`].
@@ -127,7 +127,7 @@ impl Threads {
         self.token.check()
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     #[must_use]
     pub fn count(&self) -> usize {
         #[cfg(feature = "parallel")]
@@ -151,7 +151,7 @@ impl Threads {
         f(0..n);
     }
 
-    /// The values of `f` at `0..n`, in order, computed on all threads.
+    /// Returns the values of `f` at `0..n`, in order, computed on all threads.
     pub fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         #[cfg(feature = "parallel")]
         if let Some(pool) = &self.pool {

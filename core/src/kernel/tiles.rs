@@ -1,5 +1,5 @@
-//! Many operators in one pass over memory, for every ring: a vector is worked on in tiles that stay
-//! in a cache.
+//! Cache blocking, many operators in one pass over memory, for every ring: a vector is worked on in
+//! tiles that stay in a cache.
 //!
 //! Operators are taken in stages. A stage *moves* amplitudes along few qubits only, its active
 //! ones; with as many others as a tile has room for they make up the tile's qubits. For each value
@@ -38,7 +38,7 @@ const LOOK_AHEAD: usize = 64;
 pub(crate) struct TileSize {
     /// Qubits of a tile.
     pub(crate) qubits: usize,
-    /// Those among them that a stage is to leave idle, and that come first.
+    /// Qubits among them that a stage is to leave idle, and that come first.
     pub(crate) idle: usize,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn apply_in_tiles<R: Acts<A>, A: Clone + Send + Sync>(
 }
 
 impl<R: Ring> Operator<R> {
-    /// The bits along which it moves amplitudes.
+    /// Returns the bits along which it moves amplitudes.
     fn moves(&self) -> usize {
         match &self.shape {
             Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_) | Shape::Parity { .. } => 0,
@@ -91,8 +91,8 @@ impl<R: Ring> Operator<R> {
     }
 }
 
-/// Takes the operators of a stage from those that are left, in order, and gives the bits that they
-/// move along.
+/// Takes the operators of a stage from those that are left, in order, and returns the bits that
+/// they move along.
 fn next_stage<'a, R: Ring>(
     left: &mut VecDeque<&'a Operator<R>>,
     most: usize,
@@ -119,7 +119,7 @@ fn next_stage<'a, R: Ring>(
     (stage, active)
 }
 
-/// The qubits of a tile: idle ones from below, then the active ones.
+/// Returns the qubits of a tile: idle ones from below, then the active ones.
 fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
     let is_active = |q: &usize| active >> q & 1 == 1;
     let idle = (0..n_qubits).filter(|q| !is_active(q)).take(count - active.count_ones() as usize);
@@ -128,16 +128,16 @@ fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
 
 /// An operator on tiles.
 enum Part<'a, R> {
-    /// The same on each.
+    /// Operator that is the same on each tile.
     Same(Operator<R>),
-    /// One that depends on the qubits outside.
+    /// Operator that depends on the qubits outside.
     Across(&'a Operator<R>),
 }
 
 /// Operators that are applied to a tile one after the other.
 struct Stage<'a, R> {
     n_qubits: usize,
-    /// Those of a tile, in its order.
+    /// Qubits of a tile, in its order.
     qubits: Vec<usize>,
     /// Their bits.
     inside: usize,
@@ -194,8 +194,8 @@ impl<'a, R: Ring> Stage<'a, R> {
         if R::PARALLEL { threads.split(tiles, work) } else { work(0..tiles) }
     }
 
-    /// The operator on the tile where the bits outside have the values of `base`, if it does
-    /// anything there.
+    /// Returns the operator on the tile where the bits outside have the values of `base`, if it
+    /// does anything there.
     fn restricted(&self, operator: &Operator<R>, base: usize) -> Option<Operator<R>> {
         let Operator { shape, fixed, value, .. } = operator;
         let outside = fixed & !self.inside;
@@ -268,7 +268,7 @@ fn copy<A>(place: Place<'_, A>, tile: &mut [A], each: impl Fn(&mut [A], &mut [A]
     }
 }
 
-/// [`copy`] of runs whose length is known to the compiler, unless it is given as 0.
+/// Copies as [`copy`] does, runs whose length is known to the compiler, unless it is given as 0.
 #[inline(always)]
 fn copy_runs<const LEN: usize, A>(
     (vector, base, offsets, length): Place<'_, A>,
@@ -296,12 +296,12 @@ mod tests {
 
     type C = Complex<f64>;
 
-    /// A power of i: all numbers stay integers that floats hold.
+    /// Returns a power of i: all numbers stay integers that floats hold.
     fn number(rng: &mut Rng) -> C {
         C::i().powu(rng.below(4) as u32)
     }
 
-    /// A random operator of any shape under controls of both values.
+    /// Returns a random operator of any shape under controls of both values.
     fn operator(n: usize, rng: &mut Rng) -> Operator<C> {
         let order = rng.permutation(n);
         let k = 1 + rng.below(n.min(3));

@@ -20,11 +20,11 @@ use super::{
 pub struct Adam {
     /// About how far an input moves in an iteration.
     pub step: f64,
-    /// How much of the mean of the gradients is kept.
+    /// Decay rate of the mean of the gradients: the part of it that is kept.
     pub beta1: f64,
-    /// How much of the mean of their squares is kept.
+    /// Decay rate of the mean of their squares: the part of it that is kept.
     pub beta2: f64,
-    /// What keeps the quotient finite.
+    /// Number that keeps the quotient finite.
     pub epsilon: f64,
 }
 
@@ -36,25 +36,25 @@ impl Default for Adam {
 }
 
 impl Adam {
-    /// With another [`step`](field@Adam::step).
+    /// Sets [`step`](field@Adam::step).
     #[must_use]
     pub fn with_step(self, step: f64) -> Adam {
         Adam { step, ..self }
     }
 
-    /// With another [`beta1`](Adam::beta1).
+    /// Sets [`beta1`](Adam::beta1).
     #[must_use]
     pub fn with_beta1(self, beta1: f64) -> Adam {
         Adam { beta1, ..self }
     }
 
-    /// With another [`beta2`](Adam::beta2).
+    /// Sets [`beta2`](Adam::beta2).
     #[must_use]
     pub fn with_beta2(self, beta2: f64) -> Adam {
         Adam { beta2, ..self }
     }
 
-    /// With another [`epsilon`](Adam::epsilon).
+    /// Sets [`epsilon`](Adam::epsilon).
     #[must_use]
     pub fn with_epsilon(self, epsilon: f64) -> Adam {
         Adam { epsilon, ..self }

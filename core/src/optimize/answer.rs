@@ -3,7 +3,7 @@
 use super::{Objective, OptimizeError, State};
 use crate::simulate::Mean;
 
-/// How often each point that may be the answer is measured to choose one.
+/// Number of measurements of each point that may be the answer, to choose one.
 const CHOICE: u64 = 10;
 /// The numbers of the measurements that choose, and of those that tell; others are of iterations.
 const FIRST: u64 = 1 << 40;
@@ -35,7 +35,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of a minimisation from `start` that ended in a state.
+    /// Returns the answer of a minimisation from `start` that ended in a state.
     ///
     /// # Errors
     /// [`OptimizeError`] where a measurement fails.
@@ -70,8 +70,8 @@ impl Answer {
         Ok(Answer { x, end, start })
     }
 
-    /// Whether the value is below that at the start: by more than two standard errors of their
-    /// difference, where they are measured.
+    /// Returns true if the value is below that at the start: by more than two standard errors of
+    /// their difference, where they are measured.
     #[must_use]
     pub fn is_below_start(&self) -> bool {
         let stderr = |of: &Estimate| of.stderr.unwrap_or(0.0);
@@ -79,7 +79,7 @@ impl Answer {
     }
 }
 
-/// The mean of some measurements at x.
+/// Returns the mean of some measurements at x.
 fn mean_of<F: Objective>(
     f: &F,
     x: &[f64],

@@ -1,4 +1,4 @@
-//! Means over the last iterations: what can be said of values that are measured.
+//! Means over the last iterations, a convergence test for values that are measured.
 //!
 //! Of N iterations in a window the values have the mean m and, with standard errors e_i, the error
 //! `sqrt(sum e_i^2) / N`. From one half of the last windows to the other the values fall if the
@@ -15,14 +15,15 @@ use super::vector::moved;
 
 /// The iterations of a window.
 pub(super) const WINDOW: usize = 25;
-/// How many windows are compared: the first half with the second, and so the last of these.
+/// Number of windows that are compared: the first half with the second, and likewise the last of
+/// these.
 const COMPARED: usize = 8;
 
 /// Means over windows of iterations.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Averages {
-    /// How many iterations are in the window that is being filled.
+    /// Number of iterations in the window that is being filled.
     pub count: usize,
     /// The sum of their points.
     pub points: Vec<f64>,
@@ -46,12 +47,12 @@ pub struct Window {
     pub mean: f64,
     /// The standard error of this.
     pub stderr: f64,
-    /// Whether its gradients are consistent with 0; so they are if there are none.
+    /// True if its gradients are consistent with 0, or if there are none.
     pub level: bool,
 }
 
 impl Averages {
-    /// None yet, of n inputs.
+    /// Creates empty averages of n inputs.
     pub(super) fn new(n: usize) -> Averages {
         let zeros = || vec![0.0; n];
         Averages {
@@ -92,7 +93,7 @@ impl Averages {
         Some((point, mean))
     }
 
-    /// The mean point of the window that is being filled.
+    /// Returns the mean point of the window that is being filled.
     pub(super) fn mean_point(&self) -> Option<Vec<f64>> {
         let part = (self.count > 0).then(|| (self.count as f64).recip())?;
         Some(self.points.iter().map(|x| part * x).collect())
@@ -110,8 +111,8 @@ impl Averages {
         all <= inputs + 3.0 * (2.0 * inputs).sqrt()
     }
 
-    /// Whether over the last windows the values have not fallen, and the gradients of the later
-    /// half are consistent with 0.
+    /// Returns true if over the last windows the values have not fallen, and the gradients of the
+    /// later half are consistent with 0.
     pub(super) fn are_level(&self) -> bool {
         if self.windows.len() < COMPARED {
             return false;
@@ -130,7 +131,7 @@ impl Averages {
         !falls(&self.windows) && !falls(last) && last.iter().all(|window| window.level)
     }
 
-    /// Whether its lists are of n inputs.
+    /// Returns true if its lists are of n inputs.
     #[must_use]
     pub fn fits(&self, n: usize) -> bool {
         let lists = [&self.points, &self.gradients, &self.squares];

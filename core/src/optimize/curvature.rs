@@ -17,42 +17,42 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use super::vector::{dot, largest, moved, norm};
 use crate::state::draw;
 
-/// The most products.
+/// Largest number of products.
 const MOST: usize = 40;
 /// The residual that is enough, as a part of the largest curvature.
 const RESIDUAL: f64 = 1e-3;
-/// What the first vector is drawn by.
+/// Seed of the first vector.
 const SEED: u64 = 0x6c61_6e63_7a6f_7301;
 
-/// What products have shown of a Hessian.
+/// Eigenvalue estimates of a Hessian, from its products with vectors.
 pub(super) struct Curvature {
     /// Eigenvalues of the Hessian within the space that was seen, the smallest first, each with its
     /// unit vector.
     pub(super) pairs: Vec<(f64, Vec<f64>)>,
-    /// Whether the smallest is that of the Hessian.
+    /// True if the smallest one is that of the Hessian.
     pub(super) certain: bool,
 }
 
 impl Curvature {
-    /// The largest absolute value of the curvature along any direction that was seen.
+    /// Returns the largest absolute value of the curvature along any direction that was seen.
     pub(super) fn scale(&self) -> f64 {
         self.pairs.iter().fold(0.0, |most, (value, _)| value.abs().max(most))
     }
 }
 
-/// A random vector of length 1, the same on every machine.
+/// Returns a random vector of length 1, the same on every machine.
 pub(super) fn random_unit(n: usize, number: u64) -> Vec<f64> {
     let x: Vec<f64> = (0..n as u64).map(|k| 2.0 * draw(SEED, number, k) - 1.0).collect();
     scaled(&x, norm(&x).max(f64::MIN_POSITIVE).recip())
 }
 
-/// `t x`.
+/// Returns `t x`.
 pub(super) fn scaled(x: &[f64], t: f64) -> Vec<f64> {
     x.iter().map(|x| t * x).collect()
 }
 
-/// The part of x that is orthogonal to unit vectors which are so to each other. Twice is enough for
-/// rounding.
+/// Returns the part of x that is orthogonal to unit vectors which are so to each other. Twice is
+/// enough for rounding.
 pub(super) fn without<'a>(
     x: Vec<f64>,
     basis: impl Iterator<Item = &'a Vec<f64>> + Clone,
@@ -61,8 +61,8 @@ pub(super) fn without<'a>(
     once(once(x))
 }
 
-/// The curvature at a point of n inputs, n above 0, from products `H v`; `None` if one is not
-/// finite.
+/// Returns the curvature at a point of n inputs, n above 0, from products `H v`; `None` if one is
+/// not finite.
 ///
 /// # Errors
 /// Those of the product.

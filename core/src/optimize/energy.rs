@@ -33,7 +33,7 @@ pub struct Energy<E: Real> {
 }
 
 impl<E: Real> Energy<E> {
-    /// The sum of the values of these observables.
+    /// Returns the sum of the values of these observables.
     #[must_use]
     pub fn new(energy: Expectation) -> Energy<E> {
         Energy { first: energy.methods()[0], energy, prepared: RefCell::new(None) }
@@ -54,8 +54,8 @@ fn wide<E: Element>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
     x.into_iter().map(Into::into).collect()
 }
 
-/// With Hessian-vector products and the Fubini-Study metric. Where the circuit has no one final
-/// state, as for [`Expectation`].
+/// Objective with Hessian-vector products and the Fubini-Study metric. If the circuit has no one
+/// final state, it does as [`Expectation`] does.
 impl<E: Element + Real + DualNum> Objective for Energy<E> {
     type Error = HybridError;
 
@@ -85,7 +85,7 @@ impl<E: Element + Real + DualNum> Objective for Energy<E> {
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, HybridError> {
         Ok(self.energy.metric_tensor(&narrow::<E>(x))?.0.into_iter().map(wide).collect())
     }
-    /// The rounding of a circuit: 64 units in the last place.
+    /// Returns the rounding of a circuit: 64 units in the last place.
     fn noise(&self) -> f64 {
         64.0 * Into::<f64>::into(E::EPSILON)
     }

@@ -1,4 +1,4 @@
-//! What keeps a minimisation from going on, and settings that make no sense.
+//! Errors of a minimisation, and checks of its settings.
 
 use std::error::Error;
 
@@ -12,7 +12,7 @@ pub enum OptimizeError<E: Error + 'static> {
     /// Something is infinite or NaN.
     #[error("{what} is {value}, not a finite number")]
     NotFinite {
-        /// What.
+        /// Name of the value.
         what: String,
         /// Its value.
         value: f64,
@@ -20,11 +20,11 @@ pub enum OptimizeError<E: Error + 'static> {
     /// A function that gives more or fewer numbers than it has inputs.
     #[error("the function gives {given} {what}, expected {expected}: one for each input")]
     Count {
-        /// Of what.
+        /// Name of the counted things.
         what: &'static str,
-        /// How many it gives.
+        /// Number that it gives.
         given: usize,
-        /// How many there should be.
+        /// Number expected.
         expected: usize,
     },
     /// A setting that makes no sense.
@@ -34,7 +34,7 @@ pub enum OptimizeError<E: Error + 'static> {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What may stand there.
+        /// Values that are allowed.
         expected: &'static str,
     },
 }

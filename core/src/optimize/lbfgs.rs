@@ -1,7 +1,8 @@
 //! L-BFGS: Newton's method with the curvature that the last steps have shown.
 //!
 //! A step s changed the gradient by y; the inverse Hessian is what the last few pairs (s, y) make
-//! of a multiple of the identity, and its product with the gradient takes two loops over them.
+//! of a multiple of the identity, and its product with the gradient takes two loops over them (the
+//! two-loop recursion).
 //!
 //! Source: J. Nocedal, S. J. Wright, Numerical Optimization (2006), algorithms 7.4 and 7.5.
 
@@ -17,7 +18,7 @@ use super::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Lbfgs {
-    /// How many steps are remembered.
+    /// Number of steps that are remembered.
     pub memory: usize,
 }
 
@@ -29,7 +30,7 @@ impl Default for Lbfgs {
 }
 
 impl Lbfgs {
-    /// With another [`memory`](Lbfgs::memory).
+    /// Sets [`memory`](Lbfgs::memory).
     #[must_use]
     pub fn with_memory(self, memory: usize) -> Lbfgs {
         Lbfgs { memory, ..self }
@@ -74,12 +75,12 @@ impl Lbfgs {
     }
 }
 
-/// The step to try first: 1, but without known curvature no further than 1 in space.
+/// Returns the step to try first: 1, but without known curvature no further than 1 in space.
 fn first(pairs: &[(Vec<f64>, Vec<f64>)], gradient: &[f64]) -> f64 {
     if pairs.is_empty() { norm(gradient).recip().min(1.0) } else { 1.0 }
 }
 
-/// The inverse Hessian times g.
+/// Returns the inverse Hessian times g.
 fn product(pairs: &[(Vec<f64>, Vec<f64>)], g: &[f64]) -> Vec<f64> {
     let mut q = g.to_vec();
     let mut along = Vec::with_capacity(pairs.len());

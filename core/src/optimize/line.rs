@@ -21,11 +21,12 @@ use super::{
     vector::{dot, moved},
 };
 
-/// How much of the decrease that the slope promises is asked for.
+/// Part of the decrease that the slope promises which is required (the first Wolfe condition).
 const DECREASE: f64 = 1e-4;
-/// How much of the slope may be left.
+/// Part of the slope that may be left (the second Wolfe condition).
 const SLOPE: f64 = 0.9;
-/// The most evaluations; an interval shrinks to a tenth at best and to nine tenths at worst.
+/// Largest number of evaluations; an interval shrinks to a tenth at best and to nine tenths at
+/// worst.
 const MOST: usize = 40;
 
 /// A point on the line.
@@ -93,8 +94,8 @@ pub(super) fn search<F: Objective>(
     Ok(true)
 }
 
-/// The minimum of the cubic through both ends with their slopes, a tenth of the interval or more
-/// away from them.
+/// Returns the minimum of the cubic through both ends with their slopes, a tenth of the interval or
+/// more away from them.
 fn between(low: &Sample, high: &Sample) -> f64 {
     let width = high.t - low.t;
     let a = low.slope + high.slope - 3.0 * (high.value - low.value) / width;

@@ -10,7 +10,7 @@ use crate::{
 /// angles.
 const AGAIN: u64 = 1 << 63;
 
-/// The sum of the expectation values of a circuit as so many shots give it, and its derivatives by
+/// Sum of the expectation values of a circuit from this number of shots, and its derivatives by
 /// shifts. The shots are drawn by the seed and the point, so that the function has one value at
 /// each.
 ///
@@ -27,14 +27,14 @@ const AGAIN: u64 = 1 << 63;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// What is measured.
+    /// Expectation value that is measured.
     pub energy: &'a Expectation,
     /// The shots of each value.
     pub shots: Shots,
 }
 
 impl Measured<'_> {
-    /// The shots at a point: by a hash of its bits (FNV-1a).
+    /// Returns the shots at a point: by a hash of its bits (FNV-1a).
     fn at(&self, x: &[f64]) -> Shots {
         let bytes = x.iter().flat_map(|x| x.to_bits().to_le_bytes());
         let step =

@@ -84,7 +84,7 @@ use crate::{
     state::draw,
 };
 
-/// How a minimum is looked for.
+/// Method of the search for a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -107,7 +107,8 @@ macro_rules! optimizers {
         })*
 
         impl Optimizer {
-            /// The first setting that makes no sense: its name, its value, and what was expected.
+            /// Returns the first setting that makes no sense: its name, its value, and what was
+            /// expected.
             #[must_use]
             pub fn fault(&self) -> Option<(&'static str, f64, &'static str)> {
                 match self {
@@ -140,7 +141,7 @@ macro_rules! optimizers {
 optimizers!(Adam NaturalGradient Lbfgs NewtonCg NelderMead Spsa);
 
 impl Optimizer {
-    /// The state at x, before the first step.
+    /// Returns the state at x, before the first step.
     ///
     /// # Errors
     /// [`OptimizeError`]: a setting that makes no sense, an input that is not finite, or what the
@@ -198,9 +199,9 @@ impl Optimizer {
         }
     }
 
-    /// One iteration, or why there is none: where [`Stopping::reached`] says that it is enough, the
-    /// curvature decides whether the point is a minimum. If it is none, the iteration leads from
-    /// there to a lower point, and the optimizer begins anew.
+    /// Does one iteration, or returns the reason that there is none: where [`Stopping::reached`]
+    /// says that it is enough, the curvature decides whether the point is a minimum. If it is none,
+    /// the iteration leads from there to a lower point, and the optimizer begins anew.
     ///
     /// # Errors
     /// [`OptimizeError`]; the state is then as it was.
@@ -236,7 +237,7 @@ impl Optimizer {
         }
     }
 
-    /// An iteration that leads to a given point.
+    /// Does an iteration that leads to a given point.
     fn jump<F: Objective>(
         &self,
         f: &F,
@@ -290,8 +291,8 @@ impl Optimizer {
     }
 }
 
-/// A random start: n inputs, uniform from `-width` to `width`, the same for a seed on every machine
-/// (ChaCha8).
+/// Returns a random start: n inputs, uniform from `-width` to `width`, the same for a seed on every
+/// machine (ChaCha8).
 #[must_use]
 pub fn random_start(n: usize, width: f64, seed: u64) -> Vec<f64> {
     (0..n as u64).map(|k| width * (2.0 * draw(seed, 0, k) - 1.0)).collect()
@@ -312,8 +313,8 @@ pub fn minimize<F: Objective>(
     minimize_until(f, x, optimizer, stopping, &CancellationToken::never())
 }
 
-/// As [`minimize`], with a token that ends it early: looked at before each iteration. Hand it to
-/// what the function runs, too, where one value takes long.
+/// Minimizes as [`minimize`] does, with a token that ends it early: it is checked before each
+/// iteration. Hand it to what the function runs, too, where one value takes long.
 ///
 /// ```
 /// use ketgrad_core::{ansatz, cancel::CancellationToken, hybrid::Expectation, problem};

@@ -18,7 +18,7 @@ use super::{
 pub struct NaturalGradient {
     /// The length of a step, in units of the natural gradient.
     pub step: f64,
-    /// What is added to the diagonal of the metric.
+    /// Number that is added to the diagonal of the metric.
     pub damping: f64,
 }
 

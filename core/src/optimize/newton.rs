@@ -13,8 +13,8 @@ use super::{
     vector::{dot, moved, negated, norm},
 };
 
-/// The longest step that curvature may ask for, in units of the size of the point or of 1: at an
-/// inflection it is rounding, and what it asks for is anywhere.
+/// Longest step that curvature may suggest, in units of the size of the point or of 1: at an
+/// inflection it is rounding, and its step is arbitrary.
 const FAR: f64 = 100.0;
 
 /// A truncated Newton method by Hessian-vector products.
@@ -22,7 +22,7 @@ const FAR: f64 = 100.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct NewtonCg {
-    /// The most products in an iteration.
+    /// Largest number of products in an iteration.
     pub products: usize,
 }
 
@@ -34,7 +34,7 @@ impl Default for NewtonCg {
 }
 
 impl NewtonCg {
-    /// With another [`products`](NewtonCg::products).
+    /// Sets [`products`](NewtonCg::products).
     #[must_use]
     pub fn with_products(self, products: usize) -> NewtonCg {
         NewtonCg { products, ..self }
@@ -66,7 +66,7 @@ impl NewtonCg {
         Ok(())
     }
 
-    /// A direction that leads down, and whether it solves Newton's equations about.
+    /// Returns a direction that leads down, and true if it solves Newton's equations approximately.
     fn direction<F: Objective>(
         &self,
         f: &F,

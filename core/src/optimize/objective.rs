@@ -13,19 +13,19 @@ pub trait Objective {
     /// Why a value or a derivative is not to be had.
     type Error: Error + 'static;
 
-    /// The value at x.
+    /// Returns the value at x.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn value(&self, x: &[f64]) -> Result<f64, Self::Error>;
 
-    /// The value and the derivative by each input.
+    /// Returns the value and the derivative by each input.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), Self::Error>;
 
-    /// Whether values are means of measurements ([`Objective::sample`]) rather than exact.
+    /// Returns true if values are means of measurements ([`Objective::sample`]) rather than exact.
     fn is_measured(&self) -> bool {
         false
     }
@@ -35,17 +35,17 @@ pub trait Objective {
     /// an error.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn sample(&self, x: &[f64], k: u64) -> Result<Mean, Self::Error> {
         let _ = k;
         Ok(Mean { value: self.value(x)?, stderr: None })
     }
 
-    /// The change of the gradient along v. Central differences of gradients, unless there is a
-    /// better way.
+    /// Returns the change of the gradient along v. Central differences of gradients, unless there
+    /// is a better way.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn hessian_product(&self, x: &[f64], v: &[f64]) -> Result<Vec<f64>, Self::Error> {
         difference_of_gradients(self, x, v)
     }
@@ -56,11 +56,11 @@ pub trait Objective {
         1e-14
     }
 
-    /// The metric that says how far apart two neighbouring points are: symmetric, without negative
-    /// eigenvalues. The identity, unless the function knows better.
+    /// Returns the metric that says how far apart two neighbouring points are: symmetric, without
+    /// negative eigenvalues. The identity, unless the function knows better.
     ///
     /// # Errors
-    /// As the function says.
+    /// Those of the function.
     fn metric(&self, x: &[f64]) -> Result<Vec<Vec<f64>>, Self::Error> {
         let row = |i| (0..x.len()).map(|j| if i == j { 1.0 } else { 0.0 }).collect();
         Ok((0..x.len()).map(row).collect())
@@ -71,8 +71,8 @@ pub trait Objective {
 /// rounding of x is 2^-16.
 const LEAST_STEP: f64 = 1.0 / (1u64 << 36) as f64;
 
-/// The change of the gradient along v by a central difference, with the step that balances its
-/// rounding against the next derivatives: for functions of angles the same wherever x is.
+/// Returns the change of the gradient along v by a central difference, with the step that balances
+/// its rounding against the next derivatives: for functions of angles the same wherever x is.
 pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     f: &F,
     x: &[f64],
@@ -88,9 +88,9 @@ pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
 }
 
-/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric.
-/// Where the circuit has no one final state, gradients are taken on duals, and Hessian-vector
-/// products are differences of these.
+/// The sum of the expectation values, with Hessian-vector products and the Fubini-Study metric. If
+/// the circuit has no one final state, gradients are taken on duals, and Hessian-vector products
+/// are differences of these.
 impl Objective for Expectation {
     type Error = HybridError;
 

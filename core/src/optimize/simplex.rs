@@ -19,7 +19,7 @@ use super::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct NelderMead {
-    /// How far the corners of the first simplex are from the start, one along each input.
+    /// Distance of the corners of the first simplex from the start, one along each input.
     pub step: f64,
 }
 
@@ -31,7 +31,7 @@ impl Default for NelderMead {
 }
 
 impl NelderMead {
-    /// With another [`step`](field@NelderMead::step).
+    /// Sets [`step`](field@NelderMead::step).
     #[must_use]
     pub fn with_step(self, step: f64) -> NelderMead {
         NelderMead { step, ..self }

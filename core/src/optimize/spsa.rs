@@ -1,4 +1,4 @@
-//! Simultaneous perturbation: the slope along one random direction stands for the gradient.
+//! Simultaneous perturbation: the slope along one random direction replaces the gradient.
 //!
 //! ```text
 //! g = (f(x + c d) - f(x - c d)) / (2 c) d,   d_k = 1 or -1 at random
@@ -36,13 +36,13 @@ use crate::state::{derived_seed, draw};
 pub struct Spsa {
     /// The first factor of the gradient; calibrated, unless given.
     pub step: Option<f64>,
-    /// How far from the point the first two values are taken; calibrated, unless given.
+    /// Distance from the point at which the first two values are taken; calibrated, unless given.
     pub width: Option<f64>,
-    /// How far the first steps go along each input, where `step` is calibrated.
+    /// Length of the first steps along each input, where `step` is calibrated.
     pub reach: f64,
-    /// A: after about so many iterations the steps get shorter.
+    /// Number A of iterations after which the steps get shorter.
     pub stability: f64,
-    /// What the directions are drawn by.
+    /// Seed of the directions.
     pub seed: u64,
 }
 
@@ -54,31 +54,31 @@ impl Default for Spsa {
 }
 
 impl Spsa {
-    /// With another [`step`](field@Spsa::step).
+    /// Sets [`step`](field@Spsa::step).
     #[must_use]
     pub fn with_step(self, step: Option<f64>) -> Spsa {
         Spsa { step, ..self }
     }
 
-    /// With another [`width`](Spsa::width).
+    /// Sets [`width`](Spsa::width).
     #[must_use]
     pub fn with_width(self, width: Option<f64>) -> Spsa {
         Spsa { width, ..self }
     }
 
-    /// With another [`reach`](Spsa::reach).
+    /// Sets [`reach`](Spsa::reach).
     #[must_use]
     pub fn with_reach(self, reach: f64) -> Spsa {
         Spsa { reach, ..self }
     }
 
-    /// With another [`stability`](Spsa::stability).
+    /// Sets [`stability`](Spsa::stability).
     #[must_use]
     pub fn with_stability(self, stability: f64) -> Spsa {
         Spsa { stability, ..self }
     }
 
-    /// With another [`seed`](Spsa::seed).
+    /// Sets [`seed`](Spsa::seed).
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Spsa {
         Spsa { seed, ..self }
@@ -105,7 +105,7 @@ impl Spsa {
         Ok(())
     }
 
-    /// The step and the width: those given, and what the values at x and beside it say.
+    /// Returns the step and the width: those given, and what the values at x and beside it say.
     fn calibrate<F: Objective>(
         &self,
         f: &F,
@@ -150,7 +150,7 @@ impl Spsa {
         self.look(f, state, x, t)
     }
 
-    /// The value at x, and the gradient as the direction of iteration `t` shows it.
+    /// Evaluates the function at x, and its gradient along the direction of iteration `t`.
     pub(super) fn look<F: Objective>(
         &self,
         f: &F,
@@ -170,7 +170,7 @@ impl Spsa {
         Ok(())
     }
 
-    /// The step and the width of a state.
+    /// Returns the step and the width of a state.
     fn sizes(&self, state: &State) -> (f64, f64) {
         match state.memory {
             Memory::Sizes(step, width) => (step, width),
@@ -191,7 +191,7 @@ impl Spsa {
     }
 }
 
-/// A random direction: 1 or -1 along each input.
+/// Returns a random direction: 1 or -1 along each input.
 fn directions(seed: u64, number: u64, n: usize) -> Vec<f64> {
     (0..n as u64).map(|k| if draw(seed, number, k) < 0.5 { -1.0 } else { 1.0 }).collect()
 }

@@ -1,4 +1,4 @@
-//! Where a minimisation stands.
+//! State of a minimisation.
 
 use super::{
     Averages, Objective, OptimizeError, Shape,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::simulate::Mean;
 
-/// Where a minimisation stands: all that the next step depends on.
+/// State of a minimisation: all that the next step depends on.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct State {
@@ -23,27 +23,27 @@ pub struct State {
     /// values is less than it should be: of these it is the mean point of the window of iterations
     /// with the smallest mean, and this mean.
     pub best: (Vec<f64>, f64),
-    /// How many iterations there were.
+    /// Number of iterations so far.
     pub iterations: usize,
     /// The value at the start and after each iteration.
     pub values: Vec<f64>,
-    /// How often the function was asked for a value, a gradient, a product or a metric.
+    /// Number of evaluations of the function: values, gradients, products and metrics.
     pub evaluations: u64,
-    /// How far a simplex reaches, in its values or in the square of its size; only for
+    /// Extent of a simplex, in its values or in the square of its size; only for
     /// [`NelderMead`](super::NelderMead).
     pub spread: Option<f64>,
-    /// Whether no step made the value smaller any more.
+    /// True if no step made the value smaller any more.
     pub stalled: bool,
-    /// What the optimizer remembers.
+    /// Memory of the optimizer.
     pub memory: Memory,
     /// Means over the last iterations, where values are measured.
     pub averages: Option<Averages>,
-    /// What the point is, once that was asked.
+    /// Kind of the critical point, once it has been determined.
     pub shape: Option<Shape>,
 }
 
-/// What an optimizer remembers from step to step. It begins anew from what is another's, or does
-/// not fit the inputs.
+/// Memory of an optimizer from step to step. It begins anew if the memory is another's, or does not
+/// fit the inputs.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Memory {
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// Whether the gradient is one, not a guess.
+    /// Returns true if the gradient is one, not a guess.
     pub(super) fn has_gradient(&self) -> bool {
         self.spread.is_none() && !matches!(self.memory, Memory::Sizes(..))
     }

@@ -1,4 +1,4 @@
-//! Whether a point where the gradient is small is a minimum.
+//! Classification of critical points: is a point where the gradient is small a minimum?
 //!
 //! The gradient is 0 at a maximum and a saddle too, so the Hessian H decides ([`curvature`]): where
 //! it is positive the point is a minimum; along a v with `v H v < 0` the value falls, and a search
@@ -26,17 +26,17 @@ use super::{
     vector::{dot, largest, minus, moved, negated, norm},
 };
 
-/// What a stationary point is.
+/// Kind of a critical point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
     /// A minimum, as far as curvature and probes show.
     Minimum,
-    /// None: here the value is lower.
+    /// No minimum: at this point the value is lower.
     Lower(Vec<f64>),
-    /// Nothing decides.
+    /// Undecided.
     Undecided,
-    /// The derivatives are not small: it is not stationary.
+    /// The derivatives are not small: it is no critical point.
     Slope,
     /// The function has no derivatives to tell by.
     NoDerivatives,
@@ -46,10 +46,10 @@ pub enum Shape {
 const FLAT: f64 = 1e-5;
 /// Vectors of the null space that are probed, to both sides.
 const PROBES: u64 = 3;
-/// How far: an angle of some size, and a small one.
+/// Distances of the probes: an angle of some size, and a small one.
 const FAR: [f64; 2] = [0.5, 0.05];
 
-/// How many steps lead down from there.
+/// Number of steps that lead down from there.
 const STEPS: usize = 4;
 
 /// A value with the gradient there.
@@ -60,13 +60,13 @@ struct Around<'a, F> {
     f: &'a F,
     state: &'a mut State,
     slope: f64,
-    /// How much lower a value must be.
+    /// Smallest decrease that counts.
     least: f64,
 }
 
 impl<F: Objective> Around<'_, F> {
-    /// How far below the value here the one at x is, beyond what rounding and slope explain; above
-    /// it, if negative.
+    /// Returns the decrease from the value at the point to the one at x, beyond rounding and slope;
+    /// negative if the value is larger.
     fn fall(&self, value: f64, x: &[f64]) -> f64 {
         let away = norm(&minus(x, &self.state.x));
         let fall = self.state.value - value;
@@ -80,7 +80,7 @@ impl<F: Objective> Around<'_, F> {
         }
     }
 
-    /// The value and the gradient at x, where there are any.
+    /// Returns the value and the gradient at x, where there are any.
     fn at(&mut self, x: &[f64]) -> Option<Point> {
         self.state.evaluations += 1;
         let (value, gradient) = self.f.value_and_gradient(x).ok()?;
@@ -88,7 +88,7 @@ impl<F: Objective> Around<'_, F> {
             .then_some((value, gradient))
     }
 
-    /// A lower point along v, whose curvature is negative.
+    /// Returns a lower point along v, whose curvature is negative.
     fn along(&mut self, v: &[f64], curvature: f64) -> Option<Vec<f64>> {
         // Down the slope first, if there is any.
         let v = if dot(v, &self.state.gradient) > 0.0 { negated(v) } else { v.to_vec() };
@@ -108,8 +108,8 @@ impl<F: Objective> Around<'_, F> {
         None
     }
 
-    /// A lower point that probes of the null space find, or whether the value rises along all of
-    /// them.
+    /// Returns a lower point that probes of the null space find, or else true if the value rises
+    /// along all of them.
     fn probe(&mut self, seen: &Curvature, flat: f64) -> Result<Vec<f64>, bool> {
         let n = self.state.x.len();
         let curved: Vec<&Vec<f64>> =
@@ -157,8 +157,9 @@ impl<F: Objective> Around<'_, F> {
     }
 }
 
-/// What the point of a state is. Of functions whose products of the Hessian are `exact` these are
-/// taken, else differences of gradients, which need no more memory than a gradient does.
+/// Classifies the critical point of a state. For functions whose products of the Hessian are
+/// `exact` these are taken, else differences of gradients, which need no more memory than a
+/// gradient does.
 ///
 /// # Errors
 /// [`OptimizeError`] from the gradient where a state has none.

@@ -1,13 +1,13 @@
-//! When to stop, and why.
+//! Stopping criteria and reasons to stop.
 
 use std::fmt;
 
 use super::{State, vector::largest};
 
-/// When it is enough.
+/// Tolerances that end a minimisation.
 ///
-/// Where values are exact, the tolerances say where a point is looked at ([`Shape`](super::Shape)):
-/// what is no minimum is left along the curvature that leads down. Measured values
+/// If values are exact, they say where a point is examined ([`Shape`](super::Shape)): from one that
+/// is no minimum the search goes on along the curvature that leads down. Measured values
 /// ([`Objective::is_measured`](super::Objective::is_measured)) are never equal but by chance: there
 /// the means over windows of 25 iterations are compared, and if they fall no further within their
 /// standard errors, and the gradients are consistent with 0, that is [`Stop::NoProgress`], which
@@ -16,7 +16,7 @@ use super::{State, vector::largest};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Stopping {
-    /// The most iterations.
+    /// Largest number of iterations.
     pub iterations: usize,
     /// Enough if no derivative is larger. Not for [`Spsa`](super::Spsa), whose gradients are
     /// guesses.
@@ -34,19 +34,19 @@ impl Default for Stopping {
 }
 
 impl Stopping {
-    /// With another number of [`iterations`](Stopping::iterations).
+    /// Sets the number of [`iterations`](Stopping::iterations).
     #[must_use]
     pub const fn with_iterations(self, iterations: usize) -> Stopping {
         Stopping { iterations, ..self }
     }
 
-    /// With another tolerance of the [`gradient`](Stopping::gradient).
+    /// Sets the tolerance of the [`gradient`](Stopping::gradient).
     #[must_use]
     pub const fn with_gradient(self, gradient: f64) -> Stopping {
         Stopping { gradient, ..self }
     }
 
-    /// With another tolerance of the [`change`](Stopping::change) of values.
+    /// Sets the tolerance of the [`change`](Stopping::change) of values.
     #[must_use]
     pub const fn with_change(self, change: f64) -> Stopping {
         Stopping { change, ..self }
@@ -101,20 +101,20 @@ pub enum Stop {
     NoProgress,
     /// No step makes the value smaller.
     Stalled,
-    /// There were as many iterations as were allowed.
+    /// The number of iterations that is allowed was reached.
     Iterations,
     /// It was cancelled.
     Cancelled,
 }
 
 impl Stop {
-    /// Whether a tolerance was reached at a minimum.
+    /// Returns true if a tolerance was reached at a minimum.
     #[must_use]
     pub fn converged(self) -> bool {
         matches!(self, Stop::Gradient | Stop::Change)
     }
 
-    /// The name of the reason.
+    /// Returns the name of the reason.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -8,22 +8,22 @@ pub(super) fn norm(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// The largest absolute value; 0 of nothing.
+/// Returns the largest absolute value; 0 of nothing.
 pub(super) fn largest(a: &[f64]) -> f64 {
     a.iter().fold(0.0, |most, x| x.abs().max(most))
 }
 
-/// `x + t d`.
+/// Returns `x + t d`.
 pub(super) fn moved(x: &[f64], t: f64, d: &[f64]) -> Vec<f64> {
     x.iter().zip(d).map(|(x, d)| x + t * d).collect()
 }
 
-/// `a - b`.
+/// Returns `a - b`.
 pub(super) fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// `-a`.
+/// Returns `-a`.
 pub(super) fn negated(a: &[f64]) -> Vec<f64> {
     a.iter().map(|a| -a).collect()
 }

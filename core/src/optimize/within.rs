@@ -1,5 +1,5 @@
-//! Inputs that must stay in an interval, as the strengths of noise: another number is put in their
-//! place.
+//! Box constraints by a change of variables: inputs that must stay in an interval, as the strengths
+//! of noise, are functions of free ones.
 //!
 //! ```text
 //! x = a + (b - a) sin^2 u
@@ -20,26 +20,26 @@ pub struct Intervals(pub Vec<Option<[f64; 2]>>);
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("input {input} begins at {value}, expected a number from {} to {}", interval[0], interval[1])]
 pub struct Outside {
-    /// Which input.
+    /// Number of the input.
     pub input: usize,
-    /// Where it should begin.
+    /// Value at which it should begin.
     pub value: f64,
-    /// Where it may be.
+    /// Interval of its values.
     pub interval: [f64; 2],
 }
 
-/// How near to an end of its interval an input begins, as a part of the interval: at the end itself
-/// no derivative by u leads away from it.
+/// Smallest distance of the start of an input from an end of its interval, as a part of the
+/// interval: at the end itself no derivative by u leads away from it.
 const NEAREST: f64 = 1e-4;
 
 impl Intervals {
-    /// Whether no input has one.
+    /// Returns true if no input has one.
     #[must_use]
     pub fn are_trivial(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 
-    /// The inputs for the numbers u.
+    /// Returns the inputs for the numbers u.
     #[must_use]
     pub fn inputs(&self, u: &[f64]) -> Vec<f64> {
         let input = |(k, u): (usize, &f64)| match self.of(k) {
@@ -49,8 +49,8 @@ impl Intervals {
         u.iter().enumerate().map(input).collect()
     }
 
-    /// The numbers u for inputs to begin with; one at an end of its interval is moved a little
-    /// inside.
+    /// Returns the numbers u for inputs to begin with; one at an end of its interval is moved a
+    /// little inside.
     ///
     /// # Errors
     /// [`Outside`].
@@ -71,7 +71,7 @@ impl Intervals {
         self.0.get(input).copied().flatten()
     }
 
-    /// `dx/du` and the second derivative.
+    /// Returns `dx/du` and the second derivative.
     fn slopes(&self, u: &[f64]) -> Vec<[f64; 2]> {
         let slope = |(k, u): (usize, &f64)| match self.of(k) {
             Some([a, b]) => [(b - a) * (2.0 * u).sin(), 2.0 * (b - a) * (2.0 * u).cos()],
@@ -108,14 +108,14 @@ pub struct Within<F> {
 }
 
 impl<F: Objective> Within<F> {
-    /// The objective, with its inputs kept in intervals.
+    /// Returns the objective, with its inputs kept in intervals.
     #[must_use]
     pub fn new(objective: F, intervals: Intervals) -> Within<F> {
         Within { objective, intervals }
     }
 
-    /// The derivative by number k as a difference of values: at the end of an interval that by x
-    /// may be infinite, where x is the end to rounding and that by u is none or 0.
+    /// Returns the derivative by number k as a difference of values: at the end of an interval that
+    /// by x may be infinite, where x is the end to rounding and that by u is none or 0.
     fn difference(&self, u: &[f64], k: usize) -> Result<f64, F::Error> {
         let h = self.objective.noise().max(f64::EPSILON).cbrt();
         let mut beside = u.to_vec();

@@ -38,7 +38,7 @@ impl BinaryAngle {
     /// pi.
     pub const HALF_TURN: BinaryAngle = BinaryAngle(i64::MIN);
 
-    /// Nearest angle to so many radians, up to whole turns, which must be finite. The error is
+    /// Returns the nearest angle to a finite number of radians, up to whole turns. The error is
     /// below 2^-64 of a turn up to a turn, and below eps times the number of radians beyond.
     #[must_use]
     pub fn from_radians(radians: f64) -> BinaryAngle {
@@ -75,7 +75,7 @@ impl BinaryAngle {
         BinaryAngle(self.0 >> 1)
     }
 
-    /// `e^{i angle}`.
+    /// Returns `e^{i angle}`.
     #[must_use]
     pub fn cis(self) -> Complex<f64> {
         let (sin, cos) = self.sin_cos();

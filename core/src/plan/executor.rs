@@ -15,18 +15,19 @@ use crate::kernel::{
 /// [`Plan::bind`].)
 const PLAN_FROM: usize = 15;
 
-/// From `PLAN_FROM_FEW` qubits on, so many operators at least are planned; twice as many for each
-/// qubit less.
+/// Number of operators from which on they are planned, on `PLAN_FROM_FEW` qubits and more; twice as
+/// many for each qubit less.
 const PLAN_OPERATORS: usize = 6;
 const PLAN_FROM_FEW: usize = 17;
 
-/// From so many qubits on, and with so many operators at least, they are planned if most of them
-/// are gone then.
+/// Number of qubits from which on operators are planned if most of them are gone then, and if there
+/// are enough of them.
 const COLLAPSE_FROM: usize = 11;
 const COLLAPSE_OPERATORS: usize = 4096;
 
-/// From so many qubits on so many operators, half of them about Pauli strings, are planned: a pass
-/// for one takes both products for each amplitude, which in a plan many share.
+/// Number of qubits from which on operators are planned if half of them are about Pauli strings,
+/// and if there are enough of them: a pass for one takes both products for each amplitude, which in
+/// a plan many share.
 const STRINGS_FROM: usize = 13;
 const STRINGS_OPERATORS: usize = 64;
 
@@ -39,25 +40,25 @@ pub struct Fast {
 }
 
 impl Fast {
-    /// The fastest instructions of this processor.
+    /// Returns the fastest instructions of this processor.
     #[must_use]
     pub fn new() -> Fast {
         Fast { set: InstructionSet::detect(), plan_from: PLAN_FROM }
     }
 
-    /// The given instructions; `None` if this processor does not have them.
+    /// Returns the given instructions; `None` if this processor does not have them.
     #[must_use]
     pub fn with(set: InstructionSet) -> Option<Fast> {
         set.is_available().then_some(Fast { set, ..Fast::new() })
     }
 
-    /// Plans for states of at least so many qubits, where by itself it would choose.
+    /// Plans for states of at least this number of qubits, where by itself it would choose.
     #[must_use]
     pub fn planning_from(self, n_qubits: usize) -> Fast {
         Fast { plan_from: n_qubits, ..self }
     }
 
-    /// Whether operators are planned.
+    /// Returns true if the executor plans these operators.
     fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
         let many = self.plan_from <= PLAN_FROM
             && n_qubits >= COLLAPSE_FROM
@@ -70,7 +71,7 @@ impl Fast {
         self.plans(n_qubits, operators.len()) || strings || many && collapses(operators)
     }
 
-    /// Whether so many operators are planned, whatever they are.
+    /// Returns true if this number of operators is planned, whatever they are.
     fn plans(&self, n_qubits: usize, operators: usize) -> bool {
         let enough = PLAN_OPERATORS << PLAN_FROM_FEW.saturating_sub(n_qubits.max(PLAN_FROM));
         n_qubits >= self.plan_from && operators >= enough
@@ -85,15 +86,15 @@ impl Fast {
         Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
     }
 
-    /// The instructions in use.
+    /// Returns the instructions in use.
     #[must_use]
     pub fn instruction_set(&self) -> InstructionSet {
         self.set
     }
 }
 
-/// An error if the work was cancelled, so that a plan may have ended early. A token that was
-/// cancelled stays so.
+/// Returns an error if the work was cancelled, so that a plan may have ended early. A token that
+/// was cancelled stays so.
 fn finished(threads: &Threads) -> Result<(), ExecuteError> {
     threads.check().map_err(|_| ExecuteError::cancelled("fast"))
 }
@@ -109,7 +110,8 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         "fast"
     }
 
-    /// A quarter of the generic kernels' cost, which is at least what vector registers save.
+    /// Returns a quarter of the generic kernels' cost, which is at least what vector registers
+    /// save.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         Some((n_qubits as f64).exp2() * operators as f64 * 0.25)
     }
@@ -270,7 +272,7 @@ impl<E: Element> Prepared<Complex<E>> for Plan<E> {
 }
 
 impl Executors {
-    /// The generic kernels, and [`Fast`] for `Complex<f32>` and `Complex<f64>`.
+    /// Returns the generic kernels, and [`Fast`] for `Complex<f32>` and `Complex<f64>`.
     #[must_use]
     pub fn fast() -> Executors {
         let mut executors = Executors::new();

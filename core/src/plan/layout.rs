@@ -1,4 +1,4 @@
-//! What a stage does to the places of a tile.
+//! Layout of a stage: its operations in terms of the places of a tile.
 //!
 //! # Frame
 //! X, CX and SWAP move nothing: the place p of an amplitude in the tile stays, and what changes is
@@ -34,13 +34,13 @@ pub struct Line {
     pub inner: usize,
     /// The parity of the tile's index that it reads; a bit is a qubit.
     pub outer: usize,
-    /// Whether 1 is added.
+    /// True if 1 is added.
     pub flip: bool,
     /// The places that differ in this qubit alone are apart by this; 0 outside of the tile.
     pub vector: usize,
 }
 
-/// Where `inner . p + outer . o` is odd, for the place p in the tile and the tile's index o.
+/// Parity `inner . p + outer . o` of the place p in the tile and the tile's index o.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parity {
     /// The parity of the place.
@@ -65,7 +65,7 @@ pub struct Phase {
 /// `im <lambda|P|psi> = weight sum_p (-1)^{z.p + outer.o} part(conj(lambda[p + x]) psi[p])`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
-    /// Which inner product of the list.
+    /// Number of the inner product in the list.
     pub number: usize,
     /// The vector between the places.
     pub x: usize,
@@ -73,9 +73,9 @@ pub struct Look {
     pub z: usize,
     /// The parity of the tile's index that gives the sign.
     pub outer: usize,
-    /// Whether the part is the real one; else the imaginary one.
+    /// True if the part is the real one; else it is the imaginary one.
     pub real: bool,
-    /// What the sum is multiplied by.
+    /// Factor of the sum.
     pub weight: f64,
 }
 
@@ -87,7 +87,7 @@ pub enum Placed {
     Rotation {
         /// The qubit.
         line: Line,
-        /// At most 1 in absolute value.
+        /// Tangent, at most 1 in absolute value.
         tan: f64,
     },
     /// A diagonal.
@@ -101,13 +101,13 @@ pub enum Placed {
         /// Row by row.
         matrix: Box<[Complex<f64>; 16]>,
     },
-    /// Nothing but a look.
+    /// Inner product, which changes nothing.
     Inner(Look),
 }
 
 impl Placed {
-    /// The Pauli string that it is a function of, as (vector between places, parity of the place):
-    /// two of them commute where the strings do. `None` for a dense block.
+    /// Returns the Pauli string that it is a function of, as (vector between places, parity of the
+    /// place): two of them commute where the strings do. `None` for a dense block.
     #[must_use]
     pub fn string(&self) -> Option<(usize, usize)> {
         match self {
@@ -118,7 +118,7 @@ impl Placed {
         }
     }
 
-    /// The bits of a place that it reads or changes.
+    /// Returns the bits of a place that it reads or changes.
     #[must_use]
     pub fn touched(&self) -> usize {
         match self {
@@ -129,19 +129,20 @@ impl Placed {
         }
     }
 
-    /// What it leaves of a product of two amplitudes until the stage is scaled back, as
-    /// `1 / factor`.
+    /// Returns the factor that remains on a product of two amplitudes until the stage is scaled
+    /// back: `1 / factor`.
     #[must_use]
     pub fn shrinkage(&self) -> f64 {
         if let Placed::Rotation { tan, .. } = self { 1.0 / (1.0 + tan * tan) } else { 1.0 }
     }
 }
 
-/// Operations that others may not pass. What passes a list of strings passes all their products: a
-/// basis of each list is enough, so that the cost does not depend on how many there are.
+/// Operations that others may not pass. An operation that commutes with a list of strings commutes
+/// with all their products: a basis of each list is enough, so that the cost does not depend on how
+/// many there are.
 #[derive(Clone, Debug)]
 pub struct Obstacles {
-    /// Whether the order of inner products matters.
+    /// True if the order of inner products matters.
     looks_change: bool,
     /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
     strings: SmallVec<[u64; 16]>,
@@ -153,7 +154,7 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// None yet. `looks_change`: whether the order of inner products matters.
+    /// Creates an empty list. `looks_change`: true if the order of inner products matters.
     #[must_use]
     pub fn new(looks_change: bool) -> Self {
         Obstacles {
@@ -165,7 +166,7 @@ impl Obstacles {
         }
     }
 
-    /// One more.
+    /// Adds an operation.
     pub fn add(&mut self, op: &Placed) {
         let Some((x, z)) = op.string() else {
             self.dense |= op.touched();
@@ -182,7 +183,7 @@ impl Obstacles {
         }
     }
 
-    /// Whether the order of an operation and one of these matters.
+    /// Returns true if the order of an operation and one of these matters.
     #[must_use]
     pub fn conflicts(&self, op: &Placed) -> bool {
         let touched = op.touched();
@@ -206,7 +207,7 @@ pub struct Layout {
     pub inside: Vec<usize>,
     /// The other qubits, as bits of an index.
     pub outside: usize,
-    /// What is done, in order. The weights of looks do not know of the rotations before them, see
+    /// Operations, in order. The weights of looks do not include the rotations before them, see
     /// [`Placed::shrinkage`].
     pub ops: Vec<Placed>,
     /// The logical qubits of the tile at the end.
@@ -217,7 +218,7 @@ pub struct Layout {
     pub scale: f64,
     /// The places that are negated at the end.
     pub signs: Parity,
-    /// All logical qubits at the end.
+    /// Logical qubits at the end, all of them.
     lines: Vec<Line>,
 }
 
@@ -364,7 +365,8 @@ impl Layout {
         }
     }
 
-    /// Whether every place means at the end what it meant at the beginning.
+    /// Returns true if every place means at the end what it meant at the beginning: the frame is
+    /// the identity.
     #[must_use]
     pub fn stays(&self) -> bool {
         let still = |(i, l): (usize, &Line)| l.inner == 1 << i && l.outer == 0 && !l.flip;
@@ -372,7 +374,7 @@ impl Layout {
     }
 }
 
-/// The bits that are set.
+/// Returns the bits that are set.
 fn ones(mut mask: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let first = (mask != 0).then(|| mask.trailing_zeros() as usize);
@@ -381,7 +383,7 @@ fn ones(mut mask: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The sum of the lines of some qubits.
+/// Returns the sum of the lines of some qubits.
 fn sum(lines: &[Line], mask: usize) -> Line {
     ones(mask).fold(Line::default(), |sum, q| Line {
         inner: sum.inner ^ lines[q].inner,
@@ -391,7 +393,7 @@ fn sum(lines: &[Line], mask: usize) -> Line {
     })
 }
 
-/// A Pauli string in terms of places.
+/// Returns a Pauli string in terms of places.
 fn look(lines: &[Line], number: usize, Pauli { x, z, negative }: Pauli) -> Look {
     let quarters = (x & z).count_ones();
     let line = sum(lines, z);

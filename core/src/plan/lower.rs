@@ -12,10 +12,10 @@
 //!                         the blocks that follow
 //! ```
 //! Clifford gates that close around rotations make these rotations about other strings, see
-//! `entries`. Neighbouring 1-qubit gates are multiplied. What is none of this stays as it is,
+//! `entries`. Neighbouring 1-qubit gates are fused. What is none of this stays as it is,
 //! [`Op::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
 //! rounding, phases on many bits. Each block that is written as something else is multiplied out
-//! again and compared with the product of the gates that it stands for
+//! again and compared with the product of the gates that it replaces
 //! ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
@@ -55,7 +55,8 @@ use crate::{
 type Factors = SmallVec<[(usize, C); 4]>;
 type Bits = SmallVec<[usize; 6]>;
 
-/// The most bits that a controlled phase may depend on: it becomes up to 2^bits phases of parities.
+/// Largest number of bits that a controlled phase may depend on: it becomes up to 2^bits phases of
+/// parities.
 const MAX_PHASE_BITS: u32 = 5;
 
 /// Angles below this are rounding errors: of sums and differences of angles, or of a transform of
@@ -86,14 +87,14 @@ pub(in crate::plan) enum Op {
     Swap(usize, usize),
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
-    /// Nothing but a look: the inner product of this number in the list, with a Pauli string.
+    /// Inner product of this number in the list, with a Pauli string; it changes nothing.
     Inner { number: usize, pauli: Pauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
 
 impl Op {
-    /// The qubits on which it is not diagonal.
+    /// Returns the qubits on which it is not diagonal.
     pub(in crate::plan) fn moving(&self) -> usize {
         match *self {
             Op::Rotation { qubit, .. } | Op::Pauli { qubit, flip: true, .. } => 1 << qubit,
@@ -106,7 +107,8 @@ impl Op {
         }
     }
 
-    /// Whether two operations differ at most in their numbers, so that they can be planned alike.
+    /// Returns true if two operations differ at most in their numbers, so that they can be planned
+    /// alike.
     pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
         match (self, other) {
             (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
@@ -120,7 +122,7 @@ impl Op {
         }
     }
 
-    /// The qubits on which it only depends.
+    /// Returns the qubits on which it only depends.
     pub(in crate::plan) fn reading(&self) -> usize {
         match *self {
             Op::Phase { mask, .. } => mask,
@@ -138,30 +140,30 @@ impl Op {
 pub(in crate::plan) struct Lowered {
     pub(in crate::plan) ops: Vec<Op>,
     pub(in crate::plan) angle: BinaryAngle,
-    /// The sum over all blocks of how far each is from the product of the gates that it stands for.
+    /// Sum over all blocks of the distance of each from the product of its gates.
     pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
     waiting: Vec<Waiting>,
-    /// Which operations are dense blocks with such blocks next on both qubits.
+    /// True for each operation that is a dense block with such blocks next on both qubits.
     followed: Vec<bool>,
     entries: Entries,
 }
 
-/// How operators are lowered.
+/// Options of the lowering of operators.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::plan) struct Form {
-    /// Whether dense blocks are factored.
+    /// True if dense blocks are factored.
     pub(in crate::plan) factor_blocks: bool,
-    /// The most qubits with X or Y of a string.
+    /// Largest number of qubits with X or Y of a string.
     pub(in crate::plan) widest: usize,
-    /// How far what a block is written as may be from the product of its gates, in eps of the
-    /// numbers for each.
+    /// Largest distance between the factors of a block and the product of its gates, in eps of the
+    /// numbers for each gate.
     pub(in crate::plan) tolerance: f64,
 }
 
-/// Lowers operators on n qubits, and inner products between them, which stand in the order of the
-/// operators. As far as may be the operations are those of what is `known` of other angles. What is
-/// no longer needed of `spare` gives its memory.
+/// Lowers operators on n qubits, and inner products between them, which are in the order of the
+/// operators. As far as possible the operations have the structure of `known`, which are those of
+/// other angles. The memory of `spare` is reused.
 pub(in crate::plan) fn lower<E: Element>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
@@ -196,8 +198,8 @@ pub(in crate::plan) fn lower<E: Element>(
     out
 }
 
-/// Whether most operators are Clifford gates that close around few rotations, to judge by some of
-/// them.
+/// Returns true if most operators are Clifford gates that surround few rotations, judged by a
+/// sample of them.
 pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>]) -> bool {
     const SAMPLE: usize = 512;
     let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else {
@@ -208,16 +210,16 @@ pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>])
     4 * entries.list.len() <= SAMPLE
 }
 
-/// What has been held back on a qubit.
+/// Gates that are held back on a qubit.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     /// The product of 1-qubit gates that are not out yet,
     matrix: Option<M2>,
     /// and their number.
     gates: usize,
-    /// Whether one of them is not diagonal at other angles either.
+    /// True if one of them is not diagonal at other angles either.
     moving: bool,
-    /// The dense block that was the last thing on this qubit.
+    /// The dense block that was the last operation on this qubit.
     dense: Option<usize>,
 }
 
@@ -243,12 +245,13 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// The distance from a unitary matrix up to which one is taken for unitary.
+    /// Distance from a unitary matrix up to which a matrix counts as unitary.
     fn unitary(&self) -> f64 {
         64.0 * self.eps
     }
 
-    /// Whether what a block is written as is the product of so many gates, up to rounding.
+    /// Returns true if the factors of a block equal the product of this number of gates, up to
+    /// rounding.
     fn agrees(&mut self, written: &[C], product: &[C], gates: usize) -> bool {
         let off = distance(written, product);
         let agrees = off <= self.form.tolerance * self.eps * gates as f64;
@@ -348,7 +351,8 @@ impl Lowering {
         }
     }
 
-    /// Looks at the state as it is, so what waits goes first.
+    /// Lowers an inner product. It is taken of the state as it is, so the gates that are held back
+    /// go first.
     fn inner(&mut self, number: usize, pauli: Pauli) {
         self.flush_seen(pauli.x, pauli.z);
         self.push(Op::Inner { number, pauli });
@@ -450,7 +454,7 @@ impl Lowering {
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
 
-    /// Gives the gates of one qubit at the end of dense blocks to the blocks that follow: see
+    /// Passes the one-qubit gates at the end of dense blocks on to the blocks that follow: see
     /// `canonical`.
     fn factor_blocks(&mut self) {
         let (unitary, tolerance) = (self.unitary(), self.form.tolerance * self.eps);
@@ -503,7 +507,7 @@ impl Lowering {
         }
     }
 
-    /// Puts out the product of so many gates on one qubit.
+    /// Emits the product of this number of gates on one qubit.
     fn put_out(&mut self, qubit: usize, u: &M2, gates: usize) {
         if let Some(i) = self.waiting[qubit].dense
             && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]
@@ -568,7 +572,7 @@ impl Lowering {
     }
 }
 
-/// The phase `e^{i angle}` as one between -pi/2 and pi/2, and whether it is to be negated.
+/// Returns the phase `e^{i angle}` as one between -pi/2 and pi/2, and true if it is to be negated.
 fn without_sign(angle: BinaryAngle) -> (BinaryAngle, bool) {
     match angle.abs() < std::f64::consts::FRAC_PI_2 {
         true => (angle, false),

@@ -1,4 +1,4 @@
-//! Plans: a list of operators turned into few passes over memory.
+//! Plans: a list of operators turned into few passes over memory (cache blocking).
 //!
 //! [`Plan::new`] lowers the operators to primitive ones (`lower`), cuts them into stages
 //! (`stages`), follows what each does to the places of a tile ([`layout`]) and compiles that for
@@ -49,13 +49,14 @@ use num_traits::Zero;
 use self::tile::{Pool, TileStage, Workspaces};
 use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Threads, Way, restart, simd};
 
-/// States of so many qubits are far beyond any cache, so fewer passes are worth slower ones.
+/// Number of qubits from which on states are far beyond any cache, so that fewer passes are worth
+/// slower ones.
 const LARGE_TILES_FROM: usize = 23;
 
-/// On so many qubits passes over tiles take longer than to factor dense blocks.
+/// Number of qubits from which on passes over tiles take longer than to factor dense blocks.
 const FACTORED_FROM: usize = 16;
 
-/// How a plan cuts circuits into tiles.
+/// Options of a plan: the cut of circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
@@ -63,77 +64,77 @@ pub struct Options {
     pub set: InstructionSet,
     /// Qubits of a tile: two scratches of its size have to fit the second cache.
     pub tile_qubits: usize,
-    /// The lowest so many qubits are in every tile: 2^low amplitudes are read together.
+    /// Number of the lowest qubits that are in every tile: 2^low amplitudes are read together.
     pub low_qubits: usize,
-    /// What is known of the state. From |0…0> the first passes go over few tiles, those that are
-    /// not zero, and in the same way the last ones where inner products are all that is wanted and
-    /// psi ends as |0…0>; else that is as any state.
+    /// Hint about the state. From |0…0> the first passes visit only the few tiles that are not
+    /// zero, and likewise the last ones where only inner products are wanted and psi ends as |0…0>;
+    /// where this is not so, the state is treated as arbitrary.
     pub way: Way,
-    /// States of so many bytes are written past the caches: each line would be read again before it
-    /// is written, and would push out another.
+    /// Number of bytes from which on states are written past the caches: each line would be read
+    /// again before it is written, and would push out another.
     pub stream_from_bytes: usize,
-    /// Whether dense blocks on two qubits are written as factors, which takes fewer products.
+    /// True if dense blocks on two qubits are written as factors, which takes fewer products.
     pub factor_blocks: bool,
     /// [`Cut::tolerance`].
     pub tolerance: f64,
     /// [`Cut::lookahead`].
     pub lookahead: usize,
-    /// Rotations and blocks of a stage among which those of a level are looked for, at least one.
-    /// Each level looks at all operations up to the last of them again, so this keeps compiling
+    /// Number of rotations and blocks of a stage among which those of a level are chosen, at least
+    /// one. Each level scans all operations up to the last of them again, so this keeps compiling
     /// linear where few qubits are moved.
     pub window: usize,
 }
 
 impl Options {
-    /// With another [`set`](Options::set).
+    /// Sets [`set`](Options::set).
     #[must_use]
     pub fn with_set(self, set: InstructionSet) -> Options {
         Options { set, ..self }
     }
 
-    /// With another [`tile_qubits`](Options::tile_qubits).
+    /// Sets [`tile_qubits`](Options::tile_qubits).
     #[must_use]
     pub fn with_tile_qubits(self, tile_qubits: usize) -> Options {
         Options { tile_qubits, ..self }
     }
 
-    /// With another [`low_qubits`](Options::low_qubits).
+    /// Sets [`low_qubits`](Options::low_qubits).
     #[must_use]
     pub fn with_low_qubits(self, low_qubits: usize) -> Options {
         Options { low_qubits, ..self }
     }
 
-    /// With another [`way`](Options::way).
+    /// Sets [`way`](Options::way).
     #[must_use]
     pub fn with_way(self, way: Way) -> Options {
         Options { way, ..self }
     }
 
-    /// With another [`stream_from_bytes`](Options::stream_from_bytes).
+    /// Sets [`stream_from_bytes`](Options::stream_from_bytes).
     #[must_use]
     pub fn with_stream_from_bytes(self, stream_from_bytes: usize) -> Options {
         Options { stream_from_bytes, ..self }
     }
 
-    /// With another [`factor_blocks`](Options::factor_blocks).
+    /// Sets [`factor_blocks`](Options::factor_blocks).
     #[must_use]
     pub fn with_factor_blocks(self, factor_blocks: bool) -> Options {
         Options { factor_blocks, ..self }
     }
 
-    /// With another [`tolerance`](Options::tolerance).
+    /// Sets [`tolerance`](Options::tolerance).
     #[must_use]
     pub fn with_tolerance(self, tolerance: f64) -> Options {
         Options { tolerance, ..self }
     }
 
-    /// With another [`lookahead`](Options::lookahead).
+    /// Sets [`lookahead`](Options::lookahead).
     #[must_use]
     pub fn with_lookahead(self, lookahead: usize) -> Options {
         Options { lookahead, ..self }
     }
 
-    /// With another [`window`](Options::window).
+    /// Sets [`window`](Options::window).
     #[must_use]
     pub fn with_window(self, window: usize) -> Options {
         Options { window, ..self }
@@ -145,8 +146,9 @@ impl Options {
     /// tile.
     pub const WINDOW: usize = 128;
 
-    /// What is fastest for n qubits: tiles whose scratches and tables leave room in a second cache
-    /// of 1 MiB, or fill it where a pass over the state costs more than that; from a given state.
+    /// Returns the fastest options for n qubits: tiles whose scratches and tables leave room in a
+    /// second cache of 1 MiB, or fill it where a pass over the state costs more than that; the
+    /// state is arbitrary.
     #[must_use]
     pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
@@ -163,7 +165,7 @@ impl Options {
         }
     }
 
-    /// One way as any.
+    /// Replaces one hint by the one of an arbitrary state.
     fn without(self, way: Way) -> Options {
         if self.way == way { Options { way: Way::Given, ..self } } else { self }
     }
@@ -178,7 +180,8 @@ pub struct Plan<E> {
     passes: Vec<Pass<E>>,
     operators: Vec<Operator<Complex<E>>>,
     workspaces: Workspaces<E>,
-    /// Whether inner products change what they look at, so that their order matters.
+    /// True if inner products change the states that they are taken of, so that their order
+    /// matters.
     looks_change: bool,
 }
 
@@ -201,12 +204,12 @@ impl<E: Element> Plan<E> {
     }
 
     /// Plans operators and runs them, one pass after the other: cheaper than a plan that is kept,
-    /// because the tables of a pass take the memory of the one before. `progress` is told how many
-    /// passes of how many are done. If `threads` are [cancelled](Threads::check), it ends early,
-    /// and the amplitudes are of no use.
+    /// because the tables of a pass take the memory of the one before. `progress` is told the
+    /// number of passes that are done and the number of all. If `threads` are
+    /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
     /// # Panics
-    /// As [`Plan::new`], and if there are not 2^n amplitudes.
+    /// Those of [`Plan::new`], and if there are not 2^n amplitudes.
     pub fn run_once(
         operators: &[Operator<Complex<E>>],
         options: Options,
@@ -234,7 +237,7 @@ impl<E: Element> Plan<E> {
         plan.settle(plan.schedule.live(), amplitudes, threads);
     }
 
-    /// A plan without numbers.
+    /// Returns a plan without numbers.
     fn staged(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
@@ -273,7 +276,7 @@ impl<E: Element> Plan<E> {
     /// usual at the angles that the plan was made for; otherwise this is as [`Plan::new`].
     ///
     /// # Panics
-    /// As [`Plan::new`].
+    /// Those of [`Plan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         if !self.takes(operators, &[]) {
             *self = Plan::new(self.schedule.n_qubits(), operators, self.options);
@@ -316,12 +319,12 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// A stage with its numbers. The first one on tiles takes the phase of the whole.
+    /// Returns a stage with its numbers. The first one on tiles takes the phase of the whole.
     fn pass(&self, stage: &Stage, angle: &mut BinaryAngle, pool: &mut Pool<E>) -> Pass<E> {
         match stage {
             Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
             Stage::Tile { qubits, live, ops } => {
-                // On the way back a pass finds more in its tiles than it leaves there.
+                // In a backward pass a tile has more active qubits before the pass than after it.
                 let found = if self.options.way == Way::ToZero { *qubits } else { *live };
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
@@ -352,7 +355,7 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// Where the plan is to run on |0…0>: writes the amplitudes that the first pass reads.
+    /// Writes the amplitudes that the first pass reads, if the plan is to run on |0…0>.
     fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
         if self.options.way == Way::FromZero {
             let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
@@ -361,8 +364,8 @@ impl<E: Element> Plan<E> {
         }
     }
 
-    /// The same: writes what no pass has written, the amplitudes whose index has a bit outside of a
-    /// set.
+    /// Writes the amplitudes that no pass has written, those whose index has a bit outside of a
+    /// set, if the plan is to run on |0…0>.
     fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
         let dead = (amplitudes.len() - 1) & !live;
         if self.options.way != Way::FromZero || dead == 0 {
@@ -381,7 +384,7 @@ impl<E: Element> Plan<E> {
 
     /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once
     /// it has run, running it again on one thread allocates nothing. If `threads` are
-    /// [cancelled](Threads::check), it ends early, and the amplitudes are of no use.
+    /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
     /// # Panics
     /// If there are not 2^n amplitudes.
@@ -389,10 +392,11 @@ impl<E: Element> Plan<E> {
         self.run_reporting(amplitudes, threads, &mut |_| {});
     }
 
-    /// As [`Plan::run`], and tells `progress` how many passes are done after each.
+    /// Runs the plan as [`Plan::run`] does, and tells `progress` the number of passes done after
+    /// each.
     ///
     /// # Panics
-    /// As [`Plan::run`].
+    /// Those of [`Plan::run`].
     pub fn run_reporting(
         &self,
         amplitudes: &mut [Complex<E>],
@@ -422,7 +426,7 @@ impl<E: Element> Plan<E> {
         self.schedule.deviation() + 4.0 * tiles.sum::<f64>()
     }
 
-    /// The number of passes over memory.
+    /// Returns the number of passes over memory.
     #[must_use]
     pub fn passes(&self) -> usize {
         self.passes.len()
@@ -444,15 +448,15 @@ impl<E: Element> Plan<E> {
         amplitudes * amplitude_bytes::<E>()
     }
 
-    /// The least seconds it can take where memory moves so many bytes a second, as far as memory
-    /// goes.
+    /// Returns the least seconds that it can take at this memory bandwidth in bytes a second, as
+    /// far as memory goes.
     #[must_use]
     pub fn floor(&self, bytes_per_second: f64) -> f64 {
         self.bytes() / bytes_per_second
     }
 }
 
-/// The bytes of an amplitude that is read and written.
+/// Returns the bytes of an amplitude that is read and written.
 fn amplitude_bytes<E>() -> f64 {
     // Two numbers, and both ways.
     4.0 * size_of::<E>() as f64

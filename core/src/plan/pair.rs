@@ -13,7 +13,7 @@ use super::{Options, Pass, Plan, tile::Pool};
 use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, Way, simd};
 
 impl<E: Element> Plan<E> {
-    /// Whether tiles of states of n qubits fill registers.
+    /// Returns true if tiles of states of n qubits fill registers.
     pub(super) fn takes_pairs(n_qubits: usize, set: InstructionSet) -> bool {
         n_qubits >= simd::shape::<E>(set).0 + 2
     }
@@ -97,7 +97,7 @@ impl<E: Element> PairPlan<E> {
     /// Puts other numbers in, as [`Plan::bind`]. The inner products stay.
     ///
     /// # Panics
-    /// As [`PairPlan::new`].
+    /// Those of [`PairPlan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         if !self.plan.takes(operators, &self.inners) {
             *self = PairPlan::new(
@@ -109,7 +109,7 @@ impl<E: Element> PairPlan<E> {
         }
     }
 
-    /// Takes both states through the operators and gives the inner products. Once it has run,
+    /// Takes both states through the operators and returns the inner products. Once it has run,
     /// running it again on one thread allocates nothing.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! Schedules: operators cut into stages, without a word about how a stage is run.
+//! Schedules: operators cut into stages, independently of how a stage is run.
 //!
 //! A [`Schedule`] is the part of a plan that is the same on every machine: the operators lowered to
 //! primitive ones, and which of them share a pass over memory. [`Layout`] then says what a stage
@@ -15,27 +15,27 @@ use super::{
 };
 use crate::kernel::{Element, Inner, Operator, Way};
 
-/// How operators are cut into tiles.
+/// Parameters of the cut of operators into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
     /// Qubits of a tile, at least two and at least the qubits with X or Y of any inner product.
     pub tile_qubits: usize,
-    /// The lowest so many qubits are in every tile, as far as there is room for any operation
-    /// beside them.
+    /// Number of the lowest qubits that are in every tile, as far as there is room for any
+    /// operation beside them.
     pub low_qubits: usize,
-    /// Whether a dense block on two qubits gives the gates of one qubit at its end to blocks that
-    /// follow on both: what is left of it has 9 angles and a phase, which takes fewer products
-    /// where a stage makes use of that.
+    /// True if a dense block on two qubits passes the one-qubit gates at its end on to blocks that
+    /// follow on both: the rest of it has 9 angles and a phase, which takes fewer products where a
+    /// stage makes use of that.
     pub factor_blocks: bool,
-    /// What is known of the state near |0…0>.
+    /// Hint about the state: |0…0> before or after the operators.
     pub way: Way,
-    /// The most by which an entry of what a block is written as may differ from the product of the
-    /// gates that it stands for: so many eps of the numbers for each of the gates. Where it would
-    /// differ by more, the product is kept as it is; below zero it always is.
+    /// Largest difference between an entry of the factors of a block and the product of its gates:
+    /// this number of eps of the numbers for each of the gates. Where it would differ by more, the
+    /// product is kept as it is; below zero it always is.
     pub tolerance: f64,
-    /// The most operations that wait while a stage looks for others that can go before them. So the
-    /// cost of planning is linear in the operations even where some qubit is hardly ever used and
-    /// nothing else ends the search.
+    /// Largest number of operations that wait while a stage searches for others that commute with
+    /// them. So the cost of planning is linear in the operations even where some qubit is hardly
+    /// ever used and nothing else ends the search.
     pub lookahead: usize,
 }
 
@@ -50,7 +50,8 @@ impl Cut {
         lower::Form { factor_blocks: self.factor_blocks, widest, tolerance: self.tolerance }
     }
 
-    /// The qubits that a string can have X or Y on, if those of inner products have up to `given`.
+    /// Returns the qubits that a string can have X or Y on, if those of inner products have up to
+    /// `given`.
     fn widest(self, n_qubits: usize, given: usize) -> usize {
         if n_qubits <= self.tile_qubits {
             n_qubits
@@ -60,8 +61,8 @@ impl Cut {
     }
 }
 
-/// The qubits with X or Y of the widest inner product, and not fewer than any operation moves
-/// amplitudes along.
+/// Returns the qubits with X or Y of the widest inner product, and not fewer than any operation
+/// moves amplitudes along.
 pub(super) fn widest(inners: &[Inner]) -> usize {
     inners.iter().map(|inner| inner.x.count_ones() as usize).fold(2, usize::max)
 }
@@ -154,32 +155,32 @@ impl Schedule {
         same && turns
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
     }
 
-    /// How it was cut.
+    /// Returns the parameters of the cut.
     #[must_use]
     pub fn cut(&self) -> Cut {
         self.cut
     }
 
-    /// The stages in order.
+    /// Returns the stages in order.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {
         &self.stages
     }
 
-    /// The qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of all
-    /// other indices are zero.
+    /// Returns the qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of
+    /// all other indices are zero.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// The phase `e^{i angle}` of the whole, which no stage has.
+    /// Returns the phase `e^{i angle}` of the whole, which no stage has.
     #[must_use]
     pub fn angle(&self) -> BinaryAngle {
         self.lowered.angle
@@ -194,7 +195,8 @@ impl Schedule {
         4.0 * self.lowered.deviation
     }
 
-    /// What some primitive operations, by their numbers, do to tiles on the given qubits.
+    /// Returns the layout of some primitive operations, by their numbers, on tiles with the given
+    /// qubits.
     #[must_use]
     pub fn layout(&self, qubits: usize, ops: &[usize]) -> Layout {
         Layout::new(self.n_qubits, qubits, self.ops(ops))

@@ -1,4 +1,4 @@
-//! The stage planner: which operations run together in one pass over memory.
+//! The stage planner: groups operations that run together in one pass over memory (cache blocking).
 //!
 //! A stage has a set Q of qubits. It runs every operation that moves amplitudes only along Q and
 //! that no operation left for later holds back. Operations that only read a qubit (phases,
@@ -25,9 +25,9 @@
 //! stage 2                              20 qubits         128 of 512
 //! stage 3                              22 qubits         all
 //! ```
-//! A stage looks as far as anything can still run in it, and past so many operations that wait
+//! A stage looks as far as anything can still run in it, and past a number of operations that wait
 //! ([`Cut::lookahead`](super::Cut)); the next one begins with those that it has passed over. Cost:
-//! O(n) for each operation that a stage looks at.
+//! O(n) for each operation that a stage considers.
 //!
 //! Where the operations take a state back to |0…0>, and all that is wanted are inner products with
 //! it on the way, stages are planned from the last operation to the first, and the last ones go
@@ -39,11 +39,11 @@ use crate::kernel::Way;
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
 pub enum Stage {
-    /// On tiles with these qubits.
+    /// Operations on tiles with these qubits.
     Tile {
         /// The set Q.
         qubits: usize,
-        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
+        /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
         live: usize,
         /// The numbers of the operations in the list, in order.
         ops: Vec<usize>,
@@ -52,14 +52,14 @@ pub enum Stage {
     Plain {
         /// Its number in the list that was lowered.
         operator: usize,
-        /// The qubits that may be 1 before it, or behind it on the way to |0…0>.
+        /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
         live: usize,
     },
 }
 
 impl Stage {
-    /// The qubits that may be 1 before it, or behind it on the way to |0…0>: the amplitudes of all
-    /// other indices are zero there, and its tiles differ in these qubits only.
+    /// Returns the qubits that may be 1 before it, or after it where the state ends as |0…0>: the
+    /// amplitudes of all other indices are zero there, and its tiles differ in these qubits only.
     #[must_use]
     pub fn live(&self) -> usize {
         match self {
@@ -72,15 +72,15 @@ impl Stage {
 /// over a sixteenth of the state, or a fourth.
 const SPARED: [usize; 2] = [4, 2];
 
-/// The least work of such a stage, in products per amplitude: what its tables cost.
+/// Smallest work of such a stage, in products per amplitude: what its tables cost.
 const WORTH: f64 = 2.0;
 
-/// The most rotations of a stage. Each multiplies the norm by up to sqrt 2 before the stage scales
-/// it back: 2^50 in all, so that products of two amplitudes are far enough from the limits of
-/// `f32`.
+/// Largest number of rotations of a stage. Each multiplies the norm by up to sqrt 2 before the
+/// stage scales it back: 2^50 in all, so that products of two amplitudes are far enough from the
+/// limits of `f32`.
 const MAX_ROTATIONS: usize = 100;
 
-/// The work that one operation saves later passes, in products per amplitude.
+/// Returns the work that one operation saves later passes, in products per amplitude.
 fn weight(op: &Op) -> f64 {
     match op {
         Op::Rotation { .. } | Op::Turn { .. } | Op::Swap(..) => 1.0,
@@ -91,12 +91,12 @@ fn weight(op: &Op) -> f64 {
     }
 }
 
-/// An operation with its qubits, which every set that is tried asks for.
+/// An operation with its qubits, which are needed for every set that is tried.
 struct Item<'a> {
     op: &'a Op,
     /// The qubits along which it moves amplitudes.
     moving: usize,
-    /// Those that it only reads.
+    /// Qubits that it only reads.
     reading: usize,
 }
 
@@ -110,7 +110,7 @@ impl Item<'_> {
     }
 }
 
-/// What is in the way while a list of operations is walked.
+/// Operations that later ones may not pass, while a list of operations is scanned.
 #[derive(Default)]
 struct Walk {
     /// Qubits along which something that waits moves amplitudes.
@@ -121,11 +121,11 @@ struct Walk {
     /// dense blocks.
     mixed: usize,
     rotations: usize,
-    /// How many operations wait.
+    /// Number of operations that wait.
     waiting: usize,
-    /// How many may wait.
+    /// Largest number of operations that may wait.
     lookahead: usize,
-    /// Whether it is walked from its end.
+    /// True if the list is scanned from its end.
     backwards: bool,
 }
 
@@ -134,7 +134,7 @@ impl Walk {
         Walk { backwards: left.backwards, lookahead: left.lookahead, ..Walk::default() }
     }
 
-    /// Whether an operation can go before those that wait.
+    /// Returns true if an operation commutes with those that wait.
     fn free(&self, item: &Item<'_>) -> bool {
         let Item { op, moving, reading } = *item;
         // A dense block comes before any CX on its qubits.
@@ -171,8 +171,8 @@ impl Walk {
         self.waiting += 1;
     }
 
-    /// Whether nothing that follows can run in this stage, if it is on these qubits, or nothing
-    /// more is looked at.
+    /// Returns true if no later operation can run in this stage on these qubits, or the lookahead
+    /// is used up.
     fn is_over(&self, qubits: usize) -> bool {
         qubits & !self.moving == 0 || self.waiting >= self.lookahead
     }
@@ -183,13 +183,13 @@ struct Left<'a> {
     all: Vec<Item<'a>>,
     backwards: bool,
     lookahead: usize,
-    /// Those that earlier stages have passed over.
+    /// Operations that earlier stages have left.
     passed: Vec<usize>,
     /// The position from which on no stage has looked,
     next: usize,
     /// and the qubits of all operations from each position on.
     qubits_from: Vec<usize>,
-    /// How many operations are plain.
+    /// Number of plain operations.
     plain: usize,
 }
 
@@ -208,7 +208,7 @@ impl<'a> Left<'a> {
         left
     }
 
-    /// The number of the operation at a position.
+    /// Returns the number of the operation at a position.
     fn number(&self, position: usize) -> usize {
         if self.backwards { self.all.len() - 1 - position } else { position }
     }
@@ -224,7 +224,7 @@ impl<'a> Left<'a> {
         self.iter().next()
     }
 
-    /// The qubits of all of them.
+    /// Returns the qubits of all of them.
     fn qubits(&self) -> usize {
         self.passed
             .iter()
@@ -267,17 +267,17 @@ impl<'a> Left<'a> {
     }
 }
 
-/// What the qubits of a stage are chosen among.
+/// Candidates for the qubits of a stage.
 #[derive(Clone, Copy)]
 struct Room {
     n_qubits: usize,
-    /// The most of them.
+    /// Largest number of qubits of a stage.
     size: usize,
-    /// Those of every stage.
+    /// Number of the lowest qubits, which are in every stage.
     low: usize,
     /// The qubits that may be 1.
     live: usize,
-    /// How many may be 1 afterwards.
+    /// Number of qubits that may be 1 afterwards.
     limit: usize,
 }
 
@@ -292,7 +292,7 @@ impl Room {
     }
 }
 
-/// The work of the stage that grows from a set of qubits, and the set it ends with.
+/// Returns the work of the stage that grows from a set of qubits, and the set it ends with.
 fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
     let mut walk = Walk::new(left);
     let mut work = 0.0;
@@ -384,7 +384,7 @@ fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
     last
 }
 
-/// [`defer`] for stages that are all there.
+/// Applies [`defer`] to stages that are complete.
 fn defer_all(all: &[Op], stages: &mut [Stage]) {
     for k in 1..stages.len() {
         let (before, after) = stages.split_at_mut(k);
@@ -397,8 +397,8 @@ fn defer_all(all: &[Op], stages: &mut [Stage]) {
     }
 }
 
-/// The qubits of the next stage: those whose stage does most, at the start among those that spare
-/// tiles.
+/// Returns the qubits of the next stage: those whose stage does most, at the start among those that
+/// spare tiles.
 fn choose(left: &Left<'_>, room: Room) -> usize {
     if room.size == room.n_qubits {
         return room.everything();
@@ -418,7 +418,7 @@ fn choose(left: &Left<'_>, room: Room) -> usize {
     qubits
 }
 
-/// The set of qubits whose stage does most, with its work.
+/// Returns the set of qubits whose stage does most, with its work.
 fn choose_in(left: &Left<'_>, room: Room) -> (f64, usize) {
     let all_qubits = left.qubits();
     let mut best = (0.0, room.low);

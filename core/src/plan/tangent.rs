@@ -1,8 +1,8 @@
 //! States and their tangents through one plan: Hessian-vector products of circuits, tile by tile.
 //!
 //! Along a direction of the parameters each gate moves by `-i kappa P` with a Pauli string P, and
-//! so do the states: the tangent goes through the same stages as its state, and where an inner
-//! product with P stands in the plan it also takes `i kappa P |psi>`. See `tile::kick`.
+//! so do the states: the tangent goes through the same stages as its state, and where the plan has
+//! an inner product with P it also takes `i kappa P |psi>`. See `tile::kick`.
 //!
 //! Invariant: sums are added in an order that depends on the number of qubits only.
 
@@ -20,7 +20,7 @@ impl<E: Element> Plan<E> {
     /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
     ///
     /// # Panics
-    /// As [`Plan::run_pair`].
+    /// Those of [`Plan::run_pair`].
     pub fn run_tangents(
         operators: &[Operator<Complex<E>>],
         (inners, kicks): (&[Inner], &[f64]),

@@ -14,7 +14,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// So many bits, all 0.
+    /// Returns n bits, all 0.
     #[must_use]
     pub fn zero(n: usize) -> Bits {
         Bits { words: SmallVec::new(), n }
@@ -27,7 +27,7 @@ impl Bits {
         self.words.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
     }
 
-    /// Gives a bit a value; beyond the end nothing happens.
+    /// Sets a bit to a value; beyond the end nothing happens.
     pub fn set(&mut self, bit: u32, value: bool) {
         let (place, mask) = (bit as usize / 64, 1u64 << (bit % 64));
         if bit as usize >= self.n {
@@ -46,7 +46,7 @@ impl Bits {
         }
     }
 
-    /// Gives a bit the other value.
+    /// Flips a bit.
     pub(super) fn flip(&mut self, bit: u32) {
         self.set(bit, !self.get(bit));
     }
@@ -56,8 +56,8 @@ impl Bits {
         if self.words.spilled() { 8 * self.words.capacity() as u128 } else { 0 }
     }
 
-    /// The registers as text: last declared leftmost, separated by spaces, bit 0 of each rightmost;
-    /// hidden ones left out.
+    /// Returns the registers as text: last declared leftmost, separated by spaces, bit 0 of each
+    /// rightmost; hidden ones left out.
     #[must_use]
     pub fn text(&self, circuit: &Circuit) -> String {
         let mut first = 0;

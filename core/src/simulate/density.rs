@@ -66,7 +66,8 @@ impl Simulator {
         self.average(&bound)
     }
 
-    /// As [`Simulator::run_density`], of a circuit that is bound and may start from another state.
+    /// Averages over the outcomes as [`Simulator::run_density`] does, of a circuit that is bound
+    /// and may start from another state.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -82,8 +83,8 @@ impl Simulator {
         Ok(sum)
     }
 
-    /// The states of a circuit by the values of its classical bits, before the final measurements.
-    /// Their traces are the probabilities of the bits.
+    /// Returns the states of a circuit by the values of its classical bits, before the final
+    /// measurements. Their traces are the probabilities of the bits.
     ///
     /// # Errors
     /// [`SimulateError`]. The memory limit counts all branches that wait.
@@ -94,7 +95,7 @@ impl Simulator {
         Evolution::new(self, circuit)?.run()
     }
 
-    /// [`Simulator::distribution`] of a circuit with noise.
+    /// Computes [`Simulator::distribution`] of a circuit with noise.
     pub(super) fn noisy_distribution<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
@@ -113,7 +114,7 @@ impl Simulator {
     }
 }
 
-/// A branch on its way.
+/// Branch of a run: its bits and its density matrix.
 #[derive(Clone)]
 struct Branch<S> {
     rounds: u64,
@@ -126,7 +127,7 @@ struct Evolution<'a, S> {
     circuit: &'a BoundCircuit<S>,
     n_qubits: usize,
     liveness: Liveness,
-    /// By the step at which they are.
+    /// Branches by the step that they are at.
     waiting: BTreeMap<usize, Queue<S>>,
     /// The number of those that wait, and the bytes on the heap of their bits and of those at the
     /// end.
@@ -165,7 +166,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         Ok(new)
     }
 
-    /// The branches that are least far go on first, so that all others can join them.
+    /// Runs all branches to the end. Those that have come least far go on first, so that all others
+    /// can join them.
     fn run(mut self) -> Result<BTreeMap<Bits, DensityMatrix<S>>, SimulateError> {
         while let Some(mut first) = self.waiting.first_entry() {
             self.simulator.threads.check()?;
@@ -338,7 +340,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     }
 }
 
-/// A gate on the rows and its complex conjugate on the columns. A phase of the whole state cancels.
+/// Returns a gate on the rows and its complex conjugate on the columns. A phase of the whole state
+/// cancels.
 pub(crate) fn on_both_sides<R: Conj>(
     gate: &Operator<R>,
     n_qubits: usize,
@@ -349,8 +352,8 @@ pub(crate) fn on_both_sides<R: Conj>(
     SmallVec::from([gate.clone(), gate.map(R::conj).shifted(n_qubits)])
 }
 
-/// `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns, and what of it is
-/// known better ([`Channel::kept`](crate::channel::Channel)).
+/// Returns `sum_k w_k A_k (x) conj(A_k)` on some qubits and the same ones of the columns, and what
+/// of it is known better ([`Channel::kept`](crate::channel::Channel)).
 pub(crate) fn superoperator<R: Conj>(
     terms: &[(R, Matrix<R>)],
     kept: &[(usize, R)],
@@ -362,8 +365,8 @@ pub(crate) fn superoperator<R: Conj>(
     Ok(Operator::new(&superoperator_matrix(terms, kept), &targets, &[])?)
 }
 
-/// `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a density
-/// matrix. There is a term.
+/// Returns `sum_k w_k A_k (x) conj(A_k)`: the low bits of its rows are those of the rows of a
+/// density matrix. There is a term.
 pub(crate) fn superoperator_matrix<R: Conj>(
     terms: &[(R, Matrix<R>)],
     kept: &[(usize, R)],
@@ -390,7 +393,7 @@ pub(crate) fn superoperator_matrix<R: Conj>(
     Matrix::from_fn(2 * k, |row, column| sums[row * dim + column].clone())
 }
 
-/// `|row><column|` on one qubit.
+/// Returns `|row><column|` on one qubit.
 fn unit<R: Conj>(row: usize, column: usize) -> Matrix<R> {
     Matrix::from_fn(1, |i, j| if (i, j) == (row, column) { R::one() } else { R::zero() })
 }

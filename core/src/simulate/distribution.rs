@@ -22,18 +22,18 @@ use super::{
 };
 use crate::scalar::{Real, Scalar};
 
-/// What happens in loops with a smaller probability is left out.
+/// Smallest probability of a branch in a loop: less likely ones are left out.
 pub(super) const LEAST_LIKELY: f64 = 1e-17;
 
 /// Outcomes with a smaller probability do not occur: rounding leaves 1e-16 of nothing.
 pub(super) const IMPOSSIBLE: f64 = 1e-14;
 
 impl Simulator {
-    /// The exact probability of each outcome of the classical registers that can occur, over any
-    /// number type, by following every branch. In loops a branch is followed until it is less
-    /// likely than 1e-17, and over `f64` and `f32` those with the same future are followed as one.
-    /// A circuit with noise runs on density matrices, and so does one whose loops make more states
-    /// than such a matrix has rows, for each value of its bits.
+    /// Returns the exact probability of each outcome of the classical registers that can occur,
+    /// over any number type, by following every branch. In loops a branch is followed until it is
+    /// less likely than 1e-17, and over `f64` and `f32` those with the same future are followed as
+    /// one. A circuit with noise runs on density matrices, and so does one whose loops make more
+    /// states than such a matrix has rows, for each value of its bits.
     ///
     /// # Errors
     /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice
@@ -108,7 +108,7 @@ impl Simulator {
         self.misread(circuit, distribution, max_outcomes)
     }
 
-    /// The distribution after the readings at the end that may be wrong.
+    /// Applies the final readout errors to the distribution.
     pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
@@ -142,12 +142,12 @@ pub(super) struct Finals {
     bits: Vec<u32>,
     /// The distinct qubits that they read, in order.
     pub(super) qubits: Vec<usize>,
-    /// Where the qubit of each bit stands among them.
+    /// Position of the qubit of each bit among them.
     places: Vec<usize>,
 }
 
 impl Finals {
-    /// Those of a circuit, if their outcomes are no more than allowed.
+    /// Creates the distribution of a circuit, if its outcomes are no more than allowed.
     pub(super) fn new<S>(
         circuit: &BoundCircuit<S>,
         max_outcomes: usize,
@@ -188,7 +188,7 @@ impl Finals {
     }
 }
 
-/// The distinct qubits, and where each of the given ones stands among them.
+/// Returns the distinct qubits, and the position of each of the given ones among them.
 fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let mut all = qubits.to_vec();
     all.sort_unstable();
@@ -201,7 +201,7 @@ fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
 enum Waiting<S, T> {
     /// The last one is next. The bytes on the heap of their bits are counted.
     Stack(Vec<(Live<S>, T)>, u128),
-    /// One of those that are least far is next.
+    /// Branches of which one of those that have come least far is next.
     Merging(Merging<S, T>),
 }
 
@@ -225,7 +225,7 @@ impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
         }
     }
 
-    /// The number of branches, where those of the same future are one.
+    /// Returns the number of branches, where those of the same future are one.
     fn n_branches(&self) -> Option<usize> {
         match self {
             Waiting::Stack(..) => None,
@@ -233,7 +233,7 @@ impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
         }
     }
 
-    /// The number of states, and the bytes on the heap of their bits.
+    /// Returns the number of states, and the bytes on the heap of their bits.
     fn held(&self) -> (usize, u128) {
         match self {
             Waiting::Stack(stack, bits) => (stack.len(), *bits),

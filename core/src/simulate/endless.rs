@@ -16,21 +16,21 @@ use crate::{scalar::Ring, state::StateVector};
 pub(super) const CONDITION: &str = "its condition holds whatever it measures or assigns";
 pub(super) const CYCLE: &str = "its rounds repeat, with the same state and the same outcomes";
 
-/// Cycles are looked for after so many rounds.
+/// Number of rounds after which cycles are searched.
 pub(super) const FIRST: u64 = 1 << 10;
 
 /// States of more amplitudes are not compared.
 const MOST_AMPLITUDES: usize = 1 << 12;
 
-/// The most bits whose values are all tried.
+/// Largest number of bits whose values are all tried.
 const MOST_BITS: usize = 12;
 
-/// An outcome as likely as this is taken for certain: others are due after more rounds than any
+/// An outcome as likely as this counts as certain: others are due after more rounds than any
 /// limit allows.
 pub(super) const CERTAIN: f64 = 1.0 - 1e-12;
 
-/// Whether the loop with this head, whose condition holds, can end by what it writes. O(length of
-/// the loop + 2^bits).
+/// Returns true if the bits that the loop with this head writes can end it, where its condition
+/// holds. O(length of the loop + 2^bits).
 pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) -> bool {
     let Some(step) = circuit.steps.get(head) else { return true };
     let (Action::While { end }, Some(condition)) = (&step.action, &step.condition) else {
@@ -56,18 +56,19 @@ pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) ->
     })
 }
 
-/// What a round of a loop began with.
+/// State and bits at the beginning of a round of a loop.
 #[derive(Clone)]
 pub(super) struct Snapshot<S> {
     head: usize,
     bits: Bits,
     state: StateVector<S>,
-    /// Whether all outcomes since then were certain.
+    /// True if all outcomes since then were certain.
     pub(super) is_certain: bool,
 }
 
 impl<S: Ring> Snapshot<S> {
-    /// Whether a round begins as the one of the snapshot did; takes a new snapshot when it is due.
+    /// Returns true if a round begins with the state and the bits of the snapshot; takes a new
+    /// snapshot when it is due.
     pub(super) fn comes_again(
         snapshot: &mut Option<Box<Snapshot<S>>>,
         head: usize,

@@ -1,5 +1,5 @@
-//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: what
-//! variational results are measured by.
+//! The lowest energies of a sum of Pauli strings and their states, without building a matrix: the
+//! reference for variational results.
 //!
 //! The method is that of Lanczos: with `b_{j+1} v_{j+1} = H v_j - a_j v_j - b_j v_{j-1}`, H is a
 //! tridiagonal matrix in the space of `v, H v, H^2 v, ...`. The vectors are not kept (Cullum,
@@ -7,8 +7,9 @@
 //! finds the matrix, a second the combination of the vectors that its lowest eigenvector says. They
 //! stay orthogonal until a level has been found, at either end of the spectrum; what that spoils,
 //! the true residual shows, and the state found so far starts another run. A level that is found is
-//! kept out of the search for the next, so that a level comes as often as it is degenerate. Where
-//! each string has an even number of Y, all vectors are real: half the memory and half the time.
+//! deflated: the search for the next is orthogonal to it, so that a level comes as often as it is
+//! degenerate. Where each string has an even number of Y, all vectors are real: half the memory and
+//! half the time.
 
 use num_complex::Complex;
 
@@ -21,13 +22,14 @@ use crate::{
     state::{Amplitude, Applied, StateVector},
 };
 
-/// The most vectors of a run.
+/// Largest number of vectors of a run.
 const MOST_VECTORS: usize = 200;
 
-/// Where a level counts as found: `|H v - E v|` over the sum of the moduli of the coefficients.
+/// Largest residual of a level that counts as found: `|H v - E v|` over the sum of the moduli of
+/// the coefficients.
 const TOLERANCE: f64 = 1e-11;
 
-/// The most products of H and a state for a level.
+/// Largest number of products of H and a state for a level.
 const MOST_PRODUCTS: usize = 20_000;
 
 /// Amplitudes that a thread takes at a time.
@@ -47,13 +49,13 @@ pub struct Level {
 }
 
 impl Simulator {
-    /// The lowest levels of a Hamiltonian on n qubits, ascending; a degenerate level as often as it
-    /// is.
+    /// Returns the lowest levels of a Hamiltonian on n qubits, ascending; a degenerate level as
+    /// often as it is.
     ///
     /// Each is exact to a [residual](Level::residual) of 1e-11 of the sum of the moduli of the
     /// coefficients. Cost: some 100 to 1000 times that of [`applied`](StateVector::applied) for a
-    /// level, the more the closer the next one is; memory for four states besides those found.
-    /// Where each string has an even number of Y, half of both.
+    /// level, the more the closer the next one is; memory for four states besides those found. If
+    /// each string has an even number of Y, it is half of both.
     ///
     /// ```
     /// use ketgrad_core::{problem, simulate::Simulator};
@@ -75,10 +77,10 @@ impl Simulator {
         self.lowest_levels(hamiltonian, n_qubits, count, None)
     }
 
-    /// The lowest levels of a Hamiltonian on the space of the basis states that `keeps` keeps, such
-    /// as those with some number of electrons: where the Hamiltonian conserves that number, the
-    /// lowest ones that have it, however low the others are. Of a Hamiltonian that leads to other
-    /// basis states, the levels of its block.
+    /// Returns the lowest levels of a Hamiltonian on the space of the basis states that `keeps`
+    /// keeps, such as those with some number of electrons: where the Hamiltonian conserves that
+    /// number, the lowest ones that have it, however low the others are. Of a Hamiltonian that
+    /// leads to other basis states, the levels of its block.
     ///
     /// ```
     /// use ketgrad_core::simulate::Simulator;
@@ -91,7 +93,7 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// As [`Simulator::lowest`].
+    /// Those of [`Simulator::lowest`].
     pub fn lowest_among(
         &self,
         hamiltonian: &PauliSum,
@@ -199,7 +201,7 @@ impl Search<'_> {
         Ok(found.into_iter().map(level).collect())
     }
 
-    /// The lowest level orthogonal to some.
+    /// Returns the lowest level orthogonal to some.
     fn next<S: Number>(&self, found: &[Found<S>]) -> Result<Found<S>, SimulateError> {
         let mut state = self.random(found.len() as u64)?;
         self.avoid(found, &mut state);
@@ -270,7 +272,7 @@ impl Search<'_> {
         }
     }
 
-    /// A vector that is not orthogonal to any level.
+    /// Returns a vector that is not orthogonal to any level.
     fn random<S: Number>(&self, seed: u64) -> Result<StateVector<S>, SimulateError> {
         let state = StateVector::<Complex<f64>>::random(self.n_qubits, seed, self.threads)?;
         let mut vector = StateVector::<S>::null(self.n_qubits, self.threads)?;
@@ -280,7 +282,7 @@ impl Search<'_> {
         Ok(vector)
     }
 
-    /// Adds what the Hamiltonian makes of a vector.
+    /// Adds the product of the Hamiltonian and a vector.
     fn add_product<S: Number>(&self, vector: &StateVector<S>, sum: &mut StateVector<S>) {
         self.hamiltonian.add(&self.unit, vector, sum, self.threads);
         self.restrict(sum);
@@ -304,7 +306,7 @@ impl Search<'_> {
         }
     }
 
-    /// Brings a vector to length 1, if it has one, and gives what it was.
+    /// Brings a vector to length 1, if it has one, and returns its old length.
     fn normalize<S: Number>(&self, vector: &mut StateVector<S>) -> f64 {
         let norm = vector.norm2(self.threads).sqrt();
         if norm > 0.0 {
@@ -313,7 +315,7 @@ impl Search<'_> {
         norm
     }
 
-    /// `<v|w>`.
+    /// Returns `<v|w>`.
     fn inner<S: Number>(&self, v: &StateVector<S>, w: &StateVector<S>) -> S {
         let (v, w) = (v.amplitudes(), w.amplitudes());
         let block = |range: std::ops::Range<usize>| wide::<S, _>(Dot(&v[range.clone()], &w[range]));
@@ -321,8 +323,8 @@ impl Search<'_> {
     }
 }
 
-/// The eigenvector of the lowest eigenvalue of a symmetric tridiagonal matrix; none if it has no
-/// numbers.
+/// Returns the eigenvector of the lowest eigenvalue of a symmetric tridiagonal matrix; none if it
+/// has no numbers.
 fn lowest_eigenvector(diagonal: &[f64], beside: &[f64]) -> Vec<f64> {
     let n = diagonal.len();
     let entry = |i: usize, j: usize| match i.abs_diff(j) {

@@ -1,4 +1,4 @@
-//! Which classical bits are dead: never read again before they are written.
+//! Liveness of classical bits: a bit is dead if it is never read again before it is written.
 //!
 //! Branches of a circuit that differ in dead bits only have the same future. Liveness is not stored
 //! as a set for each step but as what changes from one to the next: only the bits that a step uses
@@ -23,16 +23,16 @@ use super::{
     program::{Action, BoundCircuit, Step},
 };
 
-/// The bits that die on the way from each step to the next.
+/// Liveness of the bits, as those that die between each step and the next.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// From step k to k + 1.
+    /// Bits that die from step k to k + 1.
     next: Vec<SmallVec<[u32; 2]>>,
-    /// From the head of a loop to what follows the loop.
+    /// Bits that die from the head of a loop to the step that follows the loop.
     leaving: HashMap<usize, Vec<u32>>,
 }
 
-/// A loop that is gone through from its end: how the live bits differ from those at the end of its
+/// Loop that is analyzed from its end: the difference of the live bits from those at the end of its
 /// body.
 #[derive(Default)]
 struct Frame {
@@ -55,7 +55,8 @@ impl Frame {
 }
 
 impl Liveness {
-    /// At the end all bits are read but those that final measurements write.
+    /// Analyzes a circuit, backwards. At the end all bits are live but those that final
+    /// measurements write.
     pub(super) fn new<R>(circuit: &BoundCircuit<R>) -> Liveness {
         let steps = &circuit.steps;
         let uses = uses_of_loops(steps);
@@ -111,7 +112,8 @@ impl Liveness {
     }
 }
 
-/// The bits that each loop reads before it writes them, its condition included, by its head.
+/// Returns the bits that each loop reads before it writes them, its condition included, by its
+/// head.
 fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
     let mut uses = HashMap::new();
     let mut around: Vec<HashSet<u32>> = vec![HashSet::new()];
@@ -138,7 +140,7 @@ fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
     uses
 }
 
-/// The bits that a step reads; a reading that may be wrong reads what it changes.
+/// Returns the bits that a step reads; a readout error reads the bits that it changes.
 fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
     let mut bits = SmallVec::new();
     if let Some(condition) = &step.condition {
@@ -158,7 +160,7 @@ pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
     }
 }
 
-/// The bit that a step writes whatever happened before.
+/// Returns the bit that a step writes whatever happened before.
 fn overwritten<R>(step: &Step<R>) -> Option<u32> {
     match step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } if step.condition.is_none() => {
@@ -225,7 +227,7 @@ mod tests {
         steps[head].action = Action::While { end: steps.len() };
     }
 
-    /// The live bits at every step, by passes over all steps until nothing changes.
+    /// Returns the live bits at every step, by passes over all steps until nothing changes.
     fn by_passes(circuit: &BoundCircuit<f64>) -> Vec<HashSet<u32>> {
         let mut live = vec![HashSet::new(); circuit.steps.len() + 1];
         *live.last_mut().unwrap() =

@@ -1,4 +1,4 @@
-//! Expectation values as measurements give them: means over shots, with their standard errors.
+//! Expectation values estimated from measurements: means over shots, with their standard errors.
 //!
 //! The terms of an observable fall into groups that are measured together: a
 //! [basis change](measurement_basis) turns the strings of a group into strings of Z, whose values
@@ -36,15 +36,15 @@ use crate::{
     state::{StateError, StateVector, derived_seed, draw},
 };
 
-/// Which terms of an observable are measured together.
+/// Grouping of the terms of an observable that are measured together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Grouping {
-    /// Those that commute qubit by qubit: gates on single qubits before the measurement.
+    /// Terms that commute qubit by qubit: gates on single qubits before the measurement.
     #[default]
     QubitWise,
-    /// All that commute: fewer groups, and up to n^2 CX and CZ before the measurement.
+    /// Terms that commute: fewer groups, and up to n^2 CX and CZ before the measurement.
     Commuting,
 }
 
@@ -57,43 +57,43 @@ impl Grouping {
     }
 }
 
-/// Measurements: how many, and how.
+/// Settings of measurements: their number, their seed and their grouping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shots {
-    /// How many, of all groups together.
+    /// Number of shots, of all groups together.
     pub count: usize,
-    /// What they are drawn by.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// What is measured together.
+    /// Grouping of the terms.
     pub grouping: Grouping,
 }
 
 impl Shots {
-    /// So many, of terms that commute qubit by qubit.
+    /// Returns this number of shots, with terms that commute qubit by qubit measured together.
     #[must_use]
     pub fn new(count: usize, seed: u64) -> Shots {
         Shots { count, seed, grouping: Grouping::default() }
     }
 
-    /// As many others, for part `k` of some work.
+    /// Returns the same number of other shots, for part `k` of some work.
     #[must_use]
     pub fn part(self, k: u64) -> Shots {
         Shots { seed: derived_seed(self.seed, k), ..self }
     }
 }
 
-/// The fewest shots of a group: a spread takes two.
+/// Smallest number of shots of a group: a spread takes two.
 const FEWEST: usize = 2;
 
 impl Simulator {
-    /// The expectation value of an observable from so many shots. Constants are exact; of the shots
-    /// each group of the other terms has at least two. The same seed gives the same result for any
-    /// number of threads. Measurements at the end of the circuit are set aside; with others, or
-    /// noise, each shot is a trajectory. Where such a measurement may be read wrongly
-    /// ([`Circuit::misread`]), so is its qubit here; of a qubit that several of them read, the
-    /// first bit with such readings counts. Qubits that are read together are so in the basis of
-    /// each group, where those that no term of the group is about are measured as they are.
+    /// Returns the expectation value of an observable from the given number of shots. Constants are
+    /// exact; of the shots each group of the other terms has at least two. The same seed gives the
+    /// same result for any number of threads. Measurements at the end of the circuit are set aside;
+    /// with others, or noise, each shot is a trajectory. Where such a measurement has a readout
+    /// error ([`Circuit::misread`]), so has its qubit here; of a qubit that several of them read,
+    /// the first bit with a readout error counts. Qubits that are read together are so in the basis
+    /// of each group, where those that no term of the group is about are measured as they are.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run
     /// for each group.
@@ -116,7 +116,7 @@ impl Simulator {
             .into());
         }
         let values = circuit.param_values(inputs)?;
-        // The reading of an idle qubit may be wrong, too.
+        // An idle qubit may have a readout error, too.
         let lean = circuit.lean().filter(|_| !circuit.has_misreads());
         let Some(compact) = lean else {
             let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
@@ -126,10 +126,10 @@ impl Simulator {
         self.measure_bound(&bound, &compact.observable(observable)?, shots)
     }
 
-    /// [`Simulator::measure`] of a circuit that is bound.
+    /// Computes [`Simulator::measure`] of a circuit that is bound.
     ///
     /// # Errors
-    /// As [`Simulator::measure`].
+    /// Those of [`Simulator::measure`].
     pub fn measure_bound<T: Real>(
         &self,
         circuit: &BoundCircuit<Complex<T>>,
@@ -143,7 +143,7 @@ impl Simulator {
         )
     }
 
-    /// [`Simulator::measure_bound`] of an observable whose groups are known.
+    /// Computes [`Simulator::measure_bound`] of an observable whose groups are known.
     pub(crate) fn measure_readout<T: Real>(
         &self,
         circuit: &BoundCircuit<Complex<T>>,
@@ -191,7 +191,7 @@ impl Simulator {
         Ok(state)
     }
 
-    /// How often each outcome occurs in the basis of a group.
+    /// Samples the outcomes in the basis of a group, and counts each.
     fn outcomes<T: Real>(
         &self,
         measured: &Measured,
@@ -213,13 +213,13 @@ impl Simulator {
 /// The part of the work of a group that reads outcomes; others count from 0.
 const READINGS: u64 = 1 << 62;
 
-/// Which qubits are read wrongly how often.
+/// Readout errors of the qubits.
 struct ReadoutErrors(Vec<ReadoutError>);
 
-/// A reading of some qubits together.
+/// Readout error of some qubits together, as a confusion matrix.
 struct ReadoutError {
     qubits: SmallVec<[usize; 2]>,
-    /// For each outcome the probabilities that it stays, and that it becomes each of the others.
+    /// Probabilities that each outcome stays, and that it becomes each of the others.
     rows: Vec<Vec<f64>>,
 }
 
@@ -228,7 +228,8 @@ impl ReadoutError {
         self.qubits.iter().fold(0, |mask, qubit| mask | 1 << qubit)
     }
 
-    /// What an outcome of all qubits becomes with a number that was drawn.
+    /// Returns the outcome that is read in place of an outcome of all qubits, by a number that was
+    /// drawn.
     fn read(&self, outcome: usize, drawn: f64) -> usize {
         let own = self.qubits.iter().enumerate();
         let own = own.fold(0, |own, (k, qubit)| own | (outcome >> qubit & 1) << k);
@@ -250,7 +251,7 @@ impl ReadoutError {
 }
 
 impl ReadoutErrors {
-    /// Those of the final measurements of a circuit.
+    /// Collects the readout errors of the final measurements of a circuit.
     fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, SimulateError> {
         // The bit of a qubit that counts.
         let mut bits = BTreeMap::new();
@@ -278,9 +279,9 @@ impl ReadoutErrors {
         Ok(ReadoutErrors(errors))
     }
 
-    /// How often each outcome is read on some qubits. O(shots x readings).
+    /// Counts the outcomes that are read on some qubits. O(shots x readings).
     fn read(&self, counts: Vec<(usize, u64)>, qubits: usize, seed: u64) -> Vec<(usize, u64)> {
-        // The reading of a qubit may depend on others that are read with it.
+        // The readout error of a qubit may depend on others that are read with it.
         let (mut errors, mut read) = (Vec::new(), qubits);
         for error in self.0.iter().rev() {
             if error.mask() & read != 0 {
@@ -337,7 +338,7 @@ impl Readout {
         })
     }
 
-    /// The shots of each group.
+    /// Returns the shots of each group.
     fn shares(&self, shots: usize) -> Result<Vec<usize>, SimulateError> {
         let groups = self.groups.len();
         let free = groups.checked_mul(FEWEST).and_then(|least| shots.checked_sub(least));
@@ -374,29 +375,30 @@ impl Measured {
         Ok(Measured { basis, terms })
     }
 
-    /// The qubits that its values depend on.
+    /// Returns the qubits that its values depend on.
     fn qubits(&self) -> usize {
         self.terms.iter().fold(0, |all, (_, parity)| all | parity)
     }
 
-    /// The root of the sum of the squared coefficients.
+    /// Returns the root of the sum of the squared coefficients.
     fn size(&self) -> f64 {
         self.terms.iter().map(|t| t.0 * t.0).sum::<f64>().sqrt()
     }
 
-    /// The value of a basis state.
+    /// Returns the value of a basis state.
     fn value(&self, outcome: usize) -> f64 {
         self.terms.iter().map(|(c, parity)| if odd(outcome & parity) { -c } else { *c }).sum()
     }
 }
 
-/// A circuit of Clifford gates after which commuting strings are strings of Z: that circuit, and
-/// those strings in the order of the terms, with signs. Strings that commute qubit by qubit take
-/// gates on single qubits alone; others up to n CX and CZ for each qubit. O(n^2 t) for t terms.
+/// Diagonalizes commuting strings: returns a Clifford circuit after which they are strings of Z,
+/// and those strings in the order of the terms, with signs. Strings that commute qubit by qubit
+/// take gates on single qubits alone; others up to n CX and CZ for each qubit. O(n^2 t) for t
+/// terms.
 ///
 /// # Errors
 /// [`SimulateError::NotCommuting`] with two terms that do not commute; [`SimulateError`] for a
-/// qubit that is not there.
+/// qubit that does not exist.
 pub fn measurement_basis(
     n_qubits: usize,
     group: &PauliSum,
@@ -427,7 +429,8 @@ pub fn measurement_basis(
     Ok((frame.circuit, diagonal))
 }
 
-/// Strings that change with the gates of a circuit.
+/// Tableau: Pauli strings in symplectic form, conjugated by the gates of a Clifford circuit as it
+/// grows.
 struct Frame {
     circuit: Circuit,
     strings: Vec<Signed>,
@@ -440,7 +443,7 @@ struct Signed {
     negative: bool,
 }
 
-/// The qubits of a mask, ascending.
+/// Returns the qubits of a mask, ascending.
 fn qubits(mask: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
 }
@@ -458,7 +461,7 @@ impl Frame {
         }
     }
 
-    /// Turns each qubit by itself.
+    /// Changes the basis of each qubit by itself.
     fn turn_qubits(&mut self) -> Result<(), CircuitError> {
         let (x, y) = self.strings.iter().fold((0, 0), |(x, y), s| (x | s.x, y | (s.x & s.z)));
         for q in qubits(x) {
@@ -491,8 +494,8 @@ impl Frame {
         Ok(())
     }
 
-    /// Each gate takes a string P to U P U^dagger. Source of the signs: S. Aaronson, D. Gottesman,
-    /// Phys. Rev. A 70, 052328.
+    /// Conjugates each string P by a gate: U P U^dagger. Source of the signs: S. Aaronson, D.
+    /// Gottesman, Phys. Rev. A 70, 052328.
     fn each(&mut self, change: impl Fn(&mut Signed)) {
         self.strings.iter_mut().for_each(change);
     }

@@ -1,10 +1,10 @@
-//! Branches that wait at the steps of a circuit, those of the same future as one.
+//! Merging of branches that wait at the steps of a circuit: those with the same future become one.
 //!
 //! Two branches at one step have the same future if their live bits are equal and their states are,
-//! up to a phase and rounding. Whether a state is there already is looked up by its *mark*,
-//! `|<w|psi>|` for a fixed w without structure: a phase does not change it, and states that agree
-//! to a tolerance have marks that agree to `2 2^n` times that. So a branch is compared with those
-//! of nearly the same mark only.
+//! up to a phase and rounding. An equal state is looked up by its *mark*, `|<w|psi>|` for a fixed w
+//! without structure: a phase does not change it, and states that agree to a tolerance have marks
+//! that agree to `2 2^n` times that. So a branch is compared with those of nearly the same mark
+//! only.
 
 use std::{
     any::TypeId,
@@ -104,7 +104,7 @@ impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
         first.is_some_and(|(other, ..)| other == bits)
     }
 
-    /// The first branch of the same future.
+    /// Returns the first branch of the same future.
     fn find(&self, live: &Live<S>, mark: u64) -> Option<usize> {
         let tolerance = tolerance::<T>()?;
         let width = 2.0 * tolerance * live.state.amplitudes().len() as f64;
@@ -136,7 +136,7 @@ fn plain<T: Real, S: Scalar<Real = T>>(z: &S) -> Complex<f64> {
     Complex::new(z.re().primal().unwrap_or(f64::NAN), z.im().primal().unwrap_or(f64::NAN))
 }
 
-/// The bits of `|<w|psi>|`; 0 where states are not compared, or not finite.
+/// Returns the bits of `|<w|psi>|`; 0 where states are not compared, or not finite.
 fn mark<T: Real, S: Scalar<Real = T>>(state: &StateVector<S>) -> u64 {
     if tolerance::<T>().is_none() {
         return 0;
@@ -146,8 +146,8 @@ fn mark<T: Real, S: Scalar<Real = T>>(state: &StateVector<S>) -> u64 {
     if mark.is_finite() { mark.to_bits() } else { 0 }
 }
 
-/// A number of modulus at most sqrt 2 for each basis state: the bits of its number, mixed by the
-/// function of G. Steele, D. Lea and C. Flood (splitmix64).
+/// Returns a number of modulus at most sqrt 2 for each basis state: the bits of its number, mixed
+/// by the function of G. Steele, D. Lea and C. Flood (splitmix64).
 fn weight(k: u64) -> Complex<f64> {
     let mut x = k.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

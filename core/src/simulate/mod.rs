@@ -59,15 +59,15 @@ use crate::{
     state::{StateError, StateVector, bytes_needed, bytes_text},
 };
 
-/// The most qubits of a circuit whose matrix is asked for: 4^13 entries of 16 bytes are 1 GiB.
+/// Largest number of qubits of a circuit whose matrix is computed: 4^13 entries of 16 bytes are 1
+/// GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// The most rounds of loops in one run of a circuit, if the simulator is not told otherwise:
-/// seconds on a few qubits.
+/// Largest number of rounds of loops in one run of a circuit, by default: seconds on a few qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
-/// The most rounds that take seconds on so many qubits: [`MAX_ROUNDS`] up to 10 of them, 1000 for
-/// 20 and more.
+/// Returns the largest number of rounds that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10 of
+/// them, 1000 for 20 and more.
 ///
 /// ```
 /// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
@@ -147,7 +147,7 @@ pub enum SimulateError {
         /// Bytes available.
         available: u128,
     },
-    /// A loop of the circuit that goes on and on.
+    /// A loop of the circuit that exceeds the allowed number of rounds.
     #[error(
         "a loop of the circuit goes on after {limit} rounds: what ends it may never happen, or too rarely"
     )]
@@ -158,13 +158,13 @@ pub enum SimulateError {
     /// A loop of the circuit without an end.
     #[error("a loop of the circuit never ends: {why}")]
     NeverEnds {
-        /// How that is known.
+        /// Reason that it never ends.
         why: &'static str,
     },
     /// More levels than the space has dimensions.
     #[error("{n_qubits} qubits have 2^{n_qubits} levels, fewer than {given}")]
     Levels {
-        /// The number asked for.
+        /// Number requested.
         given: usize,
         /// The number of qubits.
         n_qubits: usize,
@@ -172,7 +172,7 @@ pub enum SimulateError {
     /// More levels than the basis states that are kept.
     #[error("the basis states that are kept have {available} levels, fewer than {given}")]
     LevelsAmong {
-        /// The number asked for.
+        /// Number requested.
         given: usize,
         /// The number of basis states that are kept.
         available: usize,
@@ -184,7 +184,7 @@ pub enum SimulateError {
     NotConverged {
         /// Products of the Hamiltonian and a state.
         products: usize,
-        /// How far the best state is from one.
+        /// Residual of the best state.
         residual: f64,
     },
     /// Fewer shots than an observable takes.
@@ -219,8 +219,8 @@ pub enum SimulateError {
     },
 }
 
-/// A circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single final state
-/// as it is.
+/// Returns a circuit bound for a run from |0…0>, [folded](Circuit::folded) if it has no single
+/// final state as it is.
 fn bound_from_zero<R: Ring>(
     circuit: &Circuit,
     binding: &impl Binding<R>,
@@ -233,14 +233,14 @@ fn bound_from_zero<R: Ring>(
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Simulator {
-    /// Who may run which ring.
+    /// Executors, by ring.
     pub executors: Executors,
     /// The thread pool.
     pub threads: Threads,
-    /// The most bytes that a state may take; checked before anything is allocated.
+    /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// The most rounds that the loops of a circuit may take together in one run; [`MAX_ROUNDS`]
-    /// unless told.
+    /// Largest number of rounds that the loops of a circuit may take together in one run;
+    /// [`MAX_ROUNDS`] unless told.
     pub max_rounds: u64,
 }
 
@@ -252,39 +252,39 @@ impl Default for Simulator {
 }
 
 impl Simulator {
-    /// The fast executors on one thread, without a memory limit.
+    /// Returns the fast executors on one thread, without a memory limit.
     #[must_use]
     pub fn new() -> Simulator {
         Simulator::default()
     }
 
-    /// The same with other [`executors`](Simulator::executors).
+    /// Replaces the [`executors`](Simulator::executors).
     #[must_use]
     pub fn with_executors(self, executors: Executors) -> Simulator {
         Simulator { executors, ..self }
     }
 
-    /// The same on other [`threads`](Simulator::threads), with their token, or if they have none,
-    /// with the one so far.
+    /// Replaces the [`threads`](Simulator::threads), with their token, or if they have none, with
+    /// the present one.
     #[must_use]
     pub fn with_threads(self, threads: Threads) -> Simulator {
         Simulator { threads: threads.or_cancelled_by(self.threads.cancellation()), ..self }
     }
 
-    /// The same with a [`memory_limit`](Simulator::memory_limit).
+    /// Sets the [`memory_limit`](Simulator::memory_limit).
     #[must_use]
     pub fn with_memory_limit(self, bytes: impl Into<Option<u64>>) -> Simulator {
         Simulator { memory_limit: bytes.into(), ..self }
     }
 
-    /// The same with another [`max_rounds`](Simulator::max_rounds).
+    /// Replaces [`max_rounds`](Simulator::max_rounds).
     #[must_use]
     pub fn with_max_rounds(self, max_rounds: u64) -> Simulator {
         Simulator { max_rounds, ..self }
     }
 
-    /// The same with a token that ends its work early: [`Threads::with_cancellation`] says where it
-    /// is looked at; loops over shots, trajectories, points and products look at it, too.
+    /// Sets a token that ends the work early: [`Threads::with_cancellation`] says where it is
+    /// checked; loops over shots, trajectories, points and products check it, too.
     #[must_use]
     pub fn with_cancellation(self, token: CancellationToken) -> Simulator {
         Simulator { threads: self.threads.with_cancellation(token), ..self }
@@ -394,7 +394,7 @@ impl Simulator {
         Ok(parts.into_iter().flatten().collect())
     }
 
-    /// One point of [`Simulator::run_points`].
+    /// Runs one point of [`Simulator::run_points`].
     fn point<T: Real>(
         &self,
         circuit: &Circuit,
@@ -418,12 +418,13 @@ impl Simulator {
         Ok(state)
     }
 
-    /// As [`Simulator::run`], in the memory of a state that is no longer needed: what it holds is
-    /// not even cleared where a plan writes first. A state of another size is replaced.
+    /// Runs a circuit as [`Simulator::run`] does, in the memory of a state that is no longer
+    /// needed, which is not even cleared where a plan writes first. A state of another size is
+    /// replaced.
     ///
     /// # Errors
-    /// As [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are of no use, after
-    /// any other the state is what it was.
+    /// Those of [`Simulator::run`]; after [`SimulateError::Execute`] the amplitudes are invalid,
+    /// after any other the state is unchanged.
     pub fn run_into<T: Real>(
         &self,
         circuit: &Circuit,
@@ -507,8 +508,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Checks that so many branches fit in the memory limit: a state of n qubits for each, and what
-    /// their bits take.
+    /// Checks that this number of branches fits in the memory limit: a state of n qubits for each,
+    /// and what their bits take.
     fn check_branches<R>(
         &self,
         n_qubits: usize,
@@ -526,7 +527,7 @@ impl Simulator {
         }
     }
 
-    /// The 2^n x 2^n matrix of a circuit. O(4^n) per gate.
+    /// Returns the 2^n x 2^n matrix of a circuit. O(4^n) per gate.
     ///
     /// # Errors
     /// [`SimulateError::MatrixTooLarge`] above [`MAX_MATRIX_QUBITS`] qubits,
@@ -554,9 +555,9 @@ impl Simulator {
         Ok(Matrix::from_fn(n_qubits, |row, column| columns[column].amplitudes()[row].clone()))
     }
 
-    /// Runs a circuit for so many shots: how often each outcome of the classical registers occurs,
+    /// Runs a circuit for `shots` shots and counts the outcomes of the classical registers,
     /// last declared leftmost, separated by spaces, bit 0 of each rightmost. A circuit without
-    /// measurements measures all qubits. Measurements may stand anywhere.
+    /// measurements measures all qubits. Measurements may be anywhere.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -628,11 +629,11 @@ impl Simulator {
         self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
-    /// [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done, all) shots
-    /// every now and then.
+    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done,
+    /// all) shots every now and then.
     ///
     /// # Errors
-    /// As [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
+    /// Those of [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.
     pub fn counts_of<T: Real>(
         &self,
         circuit: &Circuit,
@@ -646,11 +647,11 @@ impl Simulator {
         self.named(circuit, &|index| crate::basis::bitstring(index, circuit.n_qubits()), counts)
     }
 
-    /// As [`Simulator::counts_of`], for the circuit on the qubits that are used: without
-    /// measurements all qubits of the whole are named.
+    /// Counts outcomes as [`Simulator::counts_of`] does, for the circuit on the qubits that are
+    /// used: without measurements all qubits of the whole are named.
     ///
     /// # Errors
-    /// As [`Simulator::counts_of`].
+    /// Those of [`Simulator::counts_of`].
     pub fn counts_in<T: Real>(
         &self,
         compact: &Compact,
@@ -664,7 +665,8 @@ impl Simulator {
         self.named(compact.circuit(), &|index| compact.bitstring(index), counts)
     }
 
-    /// The classical registers for counts of basis states; without measurements the names of these.
+    /// Returns the classical registers for counts of basis states; without measurements the names
+    /// of these.
     fn named(
         &self,
         circuit: &Circuit,

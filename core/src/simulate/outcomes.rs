@@ -19,12 +19,12 @@ use crate::{
 /// Bytes of an outcome besides its bits and its text.
 const BYTES_PER_OUTCOME: u128 = 160;
 
-/// Outcomes may always take so many bytes.
+/// Number of bytes that outcomes may always take.
 const ALWAYS: u128 = 1 << 20;
 
 impl Simulator {
-    /// Checks that so many outcomes of classical bits fit in the half of the memory limit that
-    /// states do not take, as bits and as text.
+    /// Checks that this number of outcomes of classical bits fits in the half of the memory limit
+    /// that states do not take, as bits and as text.
     ///
     /// # Errors
     /// [`SimulateError::Outcomes`] with both numbers.
@@ -39,8 +39,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Counts of the outcomes of the classical registers in so many shots, as
-    /// [`Simulator::counts`] writes them; for circuits with measurements anywhere.
+    /// Counts the outcomes of the classical registers in `shots` shots, as [`Simulator::counts`]
+    /// writes them; for circuits with measurements anywhere.
     ///
     /// # Errors
     /// [`SimulateError`]; the memory limit counts the different outcomes.
@@ -62,7 +62,7 @@ impl Simulator {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
-    /// The classical bits after the final measurements, for each of the shots.
+    /// Returns the classical bits after the final measurements, for each of the shots.
     ///
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite.
@@ -79,7 +79,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(all)
     }
 
-    /// Hands on how often each outcome occurs; one may come several times.
+    /// Passes on the count of each outcome; one may come several times.
     fn count(
         &self,
         circuit: &BoundCircuit<S>,
@@ -95,7 +95,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
                 add(bits, shots.len() as u64)?;
                 continue;
             }
-            // By the bits that are misread.
+            // Counts by the bits with a readout error.
             let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
             for (_, shot) in shots {
                 let flipped = self.misread(circuit, *shot, &mut bits)?;
@@ -111,8 +111,8 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         Ok(())
     }
 
-    /// The basis state that the final measurements find, for each of the shots; 0 if there are
-    /// none.
+    /// Returns the basis state that the final measurements find, for each of the shots; 0 if there
+    /// are none.
     fn ends(&self, circuit: &BoundCircuit<S>, threads: &Threads) -> Result<Vec<usize>, StateError> {
         if circuit.finals.is_empty() {
             return Ok(vec![0; self.shots.len()]);
@@ -122,7 +122,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         self.state.sample_at(&draws, threads)
     }
 
-    /// The final readings of a shot, which may be wrong: the bits that were flipped, in order.
+    /// Draws the final readout errors of a shot: the bits that were flipped, in order.
     fn misread(
         &self,
         circuit: &BoundCircuit<S>,
@@ -132,7 +132,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         let mut flipped = Vec::new();
         for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
             let drawn = draw(self.seed, shot as u64, k);
-            // The first weight is that of a right reading.
+            // The first weight is that of a correct readout.
             let mut sum = 0.0;
             for (weight, p) in misread.weights(bits).iter().enumerate().skip(1) {
                 sum += p.re().primal().ok_or(StateError::Symbolic)?;

@@ -20,7 +20,7 @@ use crate::{
 pub enum Placed<T: Real> {
     /// In the host's memory.
     Here(StateVector<Complex<T>>),
-    /// Where an executor keeps it.
+    /// State that an executor keeps, on its device.
     There(Box<dyn Resident<Complex<T>>>),
 }
 
@@ -32,7 +32,7 @@ impl<T: Real> std::fmt::Debug for Placed<T> {
 }
 
 impl<T: Real> Placed<T> {
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         match self {
@@ -41,7 +41,7 @@ impl<T: Real> Placed<T> {
         }
     }
 
-    /// `<psi|O|psi>`; see [`StateVector::expectation`].
+    /// Returns `<psi|O|psi>`; see [`StateVector::expectation`].
     ///
     /// # Errors
     /// [`SimulateError`] if it acts on a qubit that the state does not have, or an executor fails.
@@ -56,8 +56,8 @@ impl<T: Real> Placed<T> {
         })
     }
 
-    /// How often each basis state occurs in so many shots; see [`StateVector::sample_counts`]. The
-    /// shots are the same wherever the state is, up to rounding of the probabilities.
+    /// Samples basis states and counts each; see [`StateVector::sample_counts`]. The shots are the
+    /// same wherever the state is, up to rounding of the probabilities.
     ///
     /// # Errors
     /// [`SimulateError`] if the probabilities have no value or are not finite, or an executor
@@ -71,10 +71,11 @@ impl<T: Real> Placed<T> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// As [`Placed::sample_counts`], and tells `progress` (done, all) shots every now and then.
+    /// Samples as [`Placed::sample_counts`] does, and tells `progress` (done, all) shots every now
+    /// and then.
     ///
     /// # Errors
-    /// As [`Placed::sample_counts`].
+    /// Those of [`Placed::sample_counts`].
     pub fn sample_counts_reporting(
         &self,
         shots: usize,
@@ -92,10 +93,10 @@ impl<T: Real> Placed<T> {
         }
     }
 
-    /// The amplitudes here, moved if they are elsewhere.
+    /// Returns the amplitudes here, moved if they are elsewhere.
     ///
     /// # Errors
-    /// [`SimulateError`] if the system does not give the memory, or an executor fails.
+    /// [`SimulateError`] if the system does not provide the memory, or an executor fails.
     pub fn into_state(self, threads: &Threads) -> Result<StateVector<Complex<T>>, SimulateError> {
         match self {
             Placed::Here(state) => Ok(state),
@@ -113,7 +114,7 @@ impl Simulator {
     /// where it is computed.
     ///
     /// # Errors
-    /// As [`Simulator::run`].
+    /// Those of [`Simulator::run`].
     pub fn run_placed<T: Real>(
         &self,
         circuit: &Circuit,
@@ -163,7 +164,7 @@ impl Simulator {
         Ok(Placed::Here(StateVector::zero_on(n_qubits, &self.threads)?))
     }
 
-    /// A state where these operators will be run.
+    /// Moves a state to the place where these operators will be run.
     ///
     /// # Errors
     /// [`SimulateError`] if an executor has no room for it.
@@ -182,7 +183,7 @@ impl Simulator {
     /// Applies operators to a state where it is; see [`Simulator::execute`].
     ///
     /// # Errors
-    /// As [`Simulator::execute`].
+    /// Those of [`Simulator::execute`].
     pub fn evolve<T: Real>(
         &self,
         operators: &[Operator<Complex<T>>],

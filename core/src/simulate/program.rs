@@ -1,10 +1,11 @@
-//! A circuit ready to run on one ring: its gates bound, its steps in order, and which measurements
-//! may wait until the end.
+//! A circuit ready to run on one ring: its gates bound, its steps in order, and the measurements
+//! that can be deferred until the end.
 //!
-//! A measurement may wait if nothing after it acts on its qubit, reads its bit or writes its bit,
-//! but measurements that may wait themselves, and it is in no loop. Those that wait are the *final*
-//! ones: a state can be sampled for all of them at once. A circuit in which nothing random is left
-//! before them is *static*: one run of it serves any number of shots.
+//! A measurement can be deferred (deferred measurement) if nothing after it acts on its qubit,
+//! reads its bit or writes its bit, but measurements that can be deferred themselves, and it is in
+//! no loop. The deferred ones are the *final* ones: a state can be sampled for all of them at once.
+//! A circuit in which nothing random is left before them is *static*: one run of it serves any
+//! number of shots.
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
@@ -24,7 +25,7 @@ use crate::{
     state::{StateError, StateVector},
 };
 
-/// What happens next, under an optional condition on classical bits.
+/// Action, under an optional condition on classical bits.
 #[derive(Clone, Debug)]
 pub(super) struct Step<R> {
     pub(super) action: Action<R>,
@@ -32,7 +33,7 @@ pub(super) struct Step<R> {
 }
 
 impl<R> Step<R> {
-    /// Whether it gives a bit a value, whatever happens.
+    /// Returns true if it gives a bit a value, unconditionally.
     fn is_constant(&self) -> bool {
         matches!(self, Step { action: Action::Assign { .. }, condition: None })
     }
@@ -42,19 +43,19 @@ impl<R> Step<R> {
 pub(super) enum Action<R> {
     /// Gates in a row.
     Gates(Vec<Operator<R>>),
-    /// A measurement that cannot wait.
+    /// A measurement that cannot be deferred.
     Measure { qubit: usize, bit: u32 },
     /// A qubit goes back to |0>.
     Reset { qubit: usize },
     /// Noise.
     Channel(BoundChannel<R>),
-    /// Bits are misread.
+    /// A readout error of some bits.
     Misread(Misread<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
-    /// A round of a loop begins, or where the condition does not hold, what is behind it.
+    /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
     While { end: usize },
-    /// Back to the head of a loop.
+    /// Back edge to the head of a loop.
     Again { head: usize },
 }
 
@@ -65,16 +66,16 @@ pub(super) struct BoundChannel<R> {
     /// [`Channel::kept`].
     pub(super) kept: Vec<(usize, R)>,
     pub(super) qubits: SmallVec<[usize; 4]>,
-    /// Whether the weights are probabilities that no state changes.
+    /// True if the weights are probabilities that do not depend on the state.
     pub(super) mixture: bool,
 }
 
-/// A reading that may be wrong, of some bits together.
+/// Readout error of some bits together, as a confusion matrix.
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
     pub(super) bits: MisreadBits,
-    /// For each outcome the probability that it stays, and those that it becomes each of the others
-    /// in ascending order.
+    /// Probabilities that each outcome stays, and that it becomes each of the others in ascending
+    /// order.
     rows: Vec<SmallVec<[R; 2]>>,
 }
 
@@ -105,13 +106,13 @@ impl<R: Ring> Misread<R> {
         Ok(Misread { bits: bits.clone(), rows })
     }
 
-    /// The probabilities that the bits stay what they are, and that they become each of the other
-    /// outcomes.
+    /// Returns the probabilities that the bits stay what they are, and that they become each of the
+    /// other outcomes.
     pub(super) fn weights(&self, bits: &Bits) -> &[R] {
         self.weights_of(self.outcome(bits))
     }
 
-    /// The same for the bits of an outcome.
+    /// Returns the probabilities for the bits of an outcome, in the same order.
     pub(super) fn weights_of(&self, outcome: usize) -> &[R] {
         self.rows.get(outcome).map_or(&[], |row| row)
     }
@@ -120,7 +121,7 @@ impl<R: Ring> Misread<R> {
         self.bits.iter().enumerate().fold(0, |all, (k, &bit)| all | usize::from(bits.get(bit)) << k)
     }
 
-    /// What an outcome becomes that is read with the weight of this number.
+    /// Returns the outcome that is read in place of an outcome, for the weight of this number.
     pub(super) fn read_as(outcome: usize, weight: usize) -> usize {
         match weight {
             0 => outcome,
@@ -130,7 +131,7 @@ impl<R: Ring> Misread<R> {
         }
     }
 
-    /// The bits become what they are read as with the weight of this number.
+    /// Replaces the bits by the values that are read, for the weight of this number.
     pub(super) fn change(&self, bits: &mut Bits, weight: usize) {
         let read = Self::read_as(self.outcome(bits), weight);
         self.bits.iter().enumerate().for_each(|(k, &bit)| bits.set(bit, read >> k & 1 == 1));
@@ -158,7 +159,7 @@ pub struct BoundCircuit<R> {
     pub(super) n_bits: usize,
     pub(super) steps: Vec<Step<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
-    /// Readings that may be wrong, after the final measurements.
+    /// Readout errors after the final measurements.
     pub(super) misreads: Vec<Misread<R>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
@@ -247,7 +248,7 @@ impl<R: Ring> BoundCircuit<R> {
     /// circuit is the one that was bound.
     ///
     /// # Errors
-    /// [`SimulateError`] if the binding has no number for an angle; the numbers are then of no use.
+    /// [`SimulateError`] if the binding has no number for an angle; the numbers are then invalid.
     pub fn rebind(
         &mut self,
         circuit: &Circuit,
@@ -272,7 +273,7 @@ impl<R: Ring> BoundCircuit<R> {
         Ok(())
     }
 
-    /// The same circuit, whose trajectories start from this state instead of |0…0>.
+    /// Replaces |0…0> by this state as the start of the circuit's trajectories.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if it has another number of qubits.
@@ -297,20 +298,20 @@ impl<R: Ring> BoundCircuit<R> {
         self.steps.iter().any(|step| matches!(step.action, Action::While { .. }))
     }
 
-    /// Whether nothing random or conditional happens before the final measurements.
+    /// Returns true if nothing random or conditional happens before the final measurements.
     #[must_use]
     pub fn is_static(&self) -> bool {
         self.operators().is_some()
     }
 
-    /// The gates of a static circuit.
+    /// Returns the gates of a static circuit.
     #[must_use]
     pub fn operators(&self) -> Option<&[Operator<R>]> {
         self.gates_before_readout().filter(|_| self.misreads.is_empty())
     }
 
-    /// The gates of a circuit that has one state before its final measurements, whether these are
-    /// read rightly or not.
+    /// Returns the gates of a circuit that has one state before its final measurements, with or
+    /// without readout errors.
     #[must_use]
     pub fn gates_before_readout(&self) -> Option<&[Operator<R>]> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
@@ -322,7 +323,8 @@ impl<R: Ring> BoundCircuit<R> {
     }
 }
 
-/// Which qubit each classical bit of a static circuit is read from: the last measurement into it.
+/// Returns the qubit that each classical bit of a static circuit is read from: that of the last
+/// measurement into it.
 ///
 /// # Errors
 /// [`SimulateError::Dynamic`] if something is random or conditional before that.
@@ -343,7 +345,7 @@ pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, Simul
     Ok(finals)
 }
 
-/// The classical bits of a static circuit that are given values, with the last of them;
+/// Returns the classical bits of a static circuit that are given values, with the last of them;
 /// measurements into them come later.
 pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
     let assigned = circuit.instructions().iter().filter_map(|i| match i.operation {
@@ -369,8 +371,8 @@ pub fn has_final_misreads(circuit: &Circuit) -> bool {
     })
 }
 
-/// Whether nothing but gates, channels and constants for bits, none of them under a condition,
-/// comes before the final measurements.
+/// Returns true if only gates, channels and constants for bits, none of them under a condition,
+/// come before the final measurements.
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
@@ -385,7 +387,7 @@ pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     })
 }
 
-/// A gate with its constants in the ring; `None` for what is no gate.
+/// Returns a gate with its constants in the ring; `None` for what is no gate.
 ///
 /// # Errors
 /// [`SimulateError`] if the binding has no number for an angle.
@@ -436,7 +438,7 @@ fn bind_gate<R: Ring>(
     )?)
 }
 
-/// The masks and the numbers of a rotation.
+/// Returns the masks and the numbers of a rotation.
 fn string<R: Ring>(
     circuit: &Circuit,
     instruction: &Instruction,
@@ -474,13 +476,13 @@ fn controls(instruction: &Instruction) -> Controls {
     instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
-/// For each instruction, whether it is a measurement, or a reading that may be wrong, that may wait
-/// until the end: one pass from the back, which collects what the instructions that cannot wait
-/// use. In a loop all are used again.
+/// Returns for each instruction true if it is a measurement, or a readout error, that can be
+/// deferred until the end: one pass from the back, which collects the qubits and bits that the
+/// instructions which cannot be deferred use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();
-    // The bits of measurements that wait.
+    // The bits of deferred measurements.
     let mut written = Marks::default();
     let mut waits = vec![false; instructions.len()];
     // The outermost loops.
@@ -504,7 +506,7 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
                 }
                 waits
             }
-            // All measurements that wait come first.
+            // All deferred measurements come first.
             Operation::Misread { bits, .. } => {
                 let free = |&bit: &u32| !written.has(bit) && !used.bits.has(bit);
                 instruction.condition.is_none() && bits.iter().all(free)

@@ -13,10 +13,10 @@
 //! A shot's draws depend on the seed, the shot and how many draws it made before, so the outcome is
 //! the same for any number of threads and any order of branches.
 //!
-//! A loop is gone through by each branch as often as its outcomes say.
+//! Each branch runs a loop as often as its outcomes say.
 //!
 //! Noise is a split like any other, by the terms of its channel. Where these are unitary by chance,
-//! whatever the state, the gates in between wait until shots part or a state is asked for, and are
+//! whatever the state, the gates in between wait until shots part or a state is needed, and are
 //! then planned as one circuit.
 //!
 //! A branch that waits holds a state. When the memory limit has no room for another, it keeps its
@@ -71,7 +71,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// The mean of values that occur so many times: (times, value).
+    /// Computes the mean of values by their multiplicities: (multiplicity, value).
     pub(super) fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
         let n: f64 = values.clone().map(|(times, _)| times).sum();
         let value = values.clone().map(|(times, value)| times * value).sum::<f64>() / n;
@@ -80,7 +80,7 @@ impl Mean {
     }
 }
 
-/// A group of shots on its way.
+/// Branch of a run: a group of shots with the same history.
 struct Branch<S> {
     shots: Vec<usize>,
     history: History,
@@ -103,7 +103,7 @@ struct Past {
 }
 
 impl Drop for Past {
-    /// One by one: a chain may be longer than a stack is deep.
+    /// Drops the chain iteratively: it may be longer than a stack is deep.
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(mut past) = next.and_then(Arc::into_inner) {
@@ -118,7 +118,7 @@ impl History {
         self.len += 1;
     }
 
-    /// The history of a branch whose next outcome is this one.
+    /// Returns the history of a branch whose next outcome is this one.
     fn fork(&mut self, outcome: u32) -> History {
         if !self.own.is_empty() {
             let outcomes = std::mem::take(&mut self.own);
@@ -127,7 +127,7 @@ impl History {
         History { past: self.past.clone(), own: vec![outcome], len: self.len + 1 }
     }
 
-    /// All outcomes, the first one first.
+    /// Returns all outcomes, the first one first.
     fn outcomes(&self) -> Vec<u32> {
         let mut parts = vec![&self.own];
         let mut past = &self.past;
@@ -139,7 +139,7 @@ impl History {
     }
 }
 
-/// Where a branch stops.
+/// Reason that a branch stops.
 pub(super) enum Stop<T> {
     End,
     /// A random outcome is due: a bit, or a term of a channel. They have these weights.
@@ -152,9 +152,9 @@ pub(super) type Weights<T> = SmallVec<[T; 4]>;
 const PLANNED_FROM: usize = 1 << 10;
 
 impl Simulator {
-    /// Runs a circuit with measurements anywhere for so many shots and calls `visit` once for each
-    /// distinct history, from any thread. Gives the shots of each history with what `visit` made of
-    /// it, ordered by first shot.
+    /// Runs a circuit with measurements anywhere for `shots` shots and calls `visit` once for each
+    /// distinct history, from any thread. Returns the shots of each history with the result of
+    /// `visit`, ordered by first shot.
     ///
     /// # Errors
     /// [`SimulateError`], also that of `visit`.
@@ -215,8 +215,9 @@ impl Simulator {
         }
     }
 
-    /// The mean of each observable over so many shots, for circuits with measurements anywhere. A
-    /// shot's value is the expectation value in the state before its final measurements.
+    /// Computes the mean of each observable over `shots` shots, for circuits with measurements
+    /// anywhere. A shot's value is the expectation value in the state before its final
+    /// measurements.
     ///
     /// # Errors
     /// [`SimulateError`].
@@ -241,8 +242,8 @@ impl Simulator {
         Ok((0..observables.len()).map(mean).collect())
     }
 
-    /// The number of states that may wait, with their classical bits, beside the one that is worked
-    /// on.
+    /// Returns the number of states that may wait, with their classical bits, beside the one that
+    /// is worked on.
     fn waiting_states<S>(&self, n_qubits: usize, n_bits: usize) -> usize {
         // What few bits take is a part of the branch.
         let bits = if n_bits > 128 { n_bits.div_ceil(8) as u128 } else { 0 };
@@ -259,7 +260,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A branch with its state at hand.
+/// A branch with its state in memory.
 #[derive(Clone)]
 pub(super) struct Live<S> {
     pub(super) step: usize,
@@ -270,7 +271,7 @@ pub(super) struct Live<S> {
     /// Gates that have not been applied yet: between the chances of noise that no state changes
     /// they are planned as one.
     pending: Vec<Operator<S>>,
-    /// What a round of a loop that goes on for long began with.
+    /// Snapshot at the beginning of a round of a loop that goes on for long.
     snapshot: Option<Box<Snapshot<S>>>,
 }
 
@@ -278,22 +279,22 @@ pub(super) struct Run<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     seed: u64,
-    /// How many more states may wait.
+    /// Number of further states that may wait.
     room: AtomicUsize,
-    /// Whether gates wait for others.
+    /// True if gates are collected before they are applied.
     waits: bool,
     /// Clears the bits that are dead, if there is one.
     liveness: Option<Liveness>,
 }
 
-/// Whether the gates of a circuit wait for others: noise cuts it into short pieces, which are
-/// planned together.
+/// Returns true if the gates of a circuit are collected before they are applied: noise cuts it into
+/// short pieces, which are planned together.
 fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
     circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
 
 impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
-    /// A run that draws no numbers.
+    /// Returns a run that draws no numbers.
     pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
         let (room, waits) = (AtomicUsize::new(0), waits(circuit));
         // Branches become one only where there may be no end to them.
@@ -317,7 +318,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
     }
 
-    /// Applies what is pending.
+    /// Applies the pending gates.
     fn flush(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
         if !live.pending.is_empty() {
             self.simulator.execute(&live.pending, &mut live.state, &mut |_, _| {})?;
@@ -397,7 +398,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         Ok(())
     }
 
-    /// Gives the outcome that is due and steps over it.
+    /// Applies the outcome that is due and steps over it.
     pub(super) fn settle(
         &self,
         live: &mut Live<S>,
@@ -480,7 +481,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         }
     }
 
-    /// The branch in which the due outcome is another one.
+    /// Returns the branch in which the due outcome is another one.
     fn split(
         &self,
         live: &mut Live<S>,
@@ -513,7 +514,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     }
 }
 
-/// The stop at a random outcome, which may be certain.
+/// Returns the stop at a random outcome, which may be certain.
 fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
     if let Some(snapshot) = &mut live.snapshot {
         let values = weights.iter().map(|w| w.primal().unwrap_or(f64::NAN));
@@ -523,7 +524,7 @@ fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
     Stop::Random(weights)
 }
 
-/// The probabilities of outcomes with these weights.
+/// Returns the probabilities of outcomes with these weights.
 fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> {
     let value = |w: &T| w.primal().ok_or(StateError::Symbolic);
     let mut chances: SmallVec<[f64; 4]> = weights.iter().map(value).collect::<Result<_, _>>()?;
@@ -535,8 +536,8 @@ fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> 
     Err(StateError::NotFinite { total }.into())
 }
 
-/// The outcome that a uniform number in [0, 1) stands for: the last ones come first. None without a
-/// chance is taken.
+/// Maps a uniform number in [0, 1) to an outcome: the last ones come first. None without a chance
+/// is taken.
 fn pick(chances: &[f64], u: f64) -> usize {
     let mut end = 0.0;
     let last = chances.iter().enumerate().rev().find(|(_, p)| {
@@ -549,8 +550,8 @@ fn pick(chances: &[f64], u: f64) -> usize {
 }
 
 impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
-    /// How likely each term is in a state: `w |A psi|^2`, from the density matrix of its qubits or,
-    /// where that is enough, the diagonal of it.
+    /// Returns the probability of each term in a state: `w |A psi|^2`, from the density matrix of
+    /// its qubits or, where that is enough, the diagonal of it.
     fn weights(&self, state: &StateVector<S>, threads: &Threads) -> Result<Weights<T>, StateError> {
         let squares: Vec<Matrix<S>> = self.terms.iter().map(|(_, a)| &a.dagger() * a).collect();
         let dim = 1usize << self.qubits.len();
@@ -574,7 +575,7 @@ impl<T: Real, S: Scalar<Real = T>> BoundChannel<S> {
         Ok(self.terms.iter().zip(means).map(|((w, _), mean)| w.re() * mean).collect())
     }
 
-    /// A term as an operator after which a state is normalized, given how likely it was.
+    /// Returns a term as an operator after which a state is normalized, given how likely it was.
     fn operator(&self, term: usize, weight: &T) -> Result<Operator<S>, SimulateError> {
         let (w, matrix) = &self.terms[term];
         if self.mixture {

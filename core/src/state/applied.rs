@@ -1,4 +1,5 @@
-//! What a sum of Pauli strings makes of a state: `sum_k c_k P_k |psi>`, without building a matrix.
+//! Application of a sum of Pauli strings to a state, `sum_k c_k P_k |psi>`, without building a
+//! matrix.
 //!
 //! `P |i> = i^{#Y} (-1)^{|i & z|} |i ^ x>` with the masks x (where a string flips) and z (where it
 //! signs), so an amplitude of the result is `sum_k c_k i^{#Y} (-1)^{|(i ^ x) & z|} psi[i ^ x]`.
@@ -17,9 +18,9 @@ use crate::{
 };
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for each
-    /// distinct set of qubits with X or Y, and a few times as much for each of them whose strings
-    /// have Z or Y on the lowest 11 qubits.
+    /// Returns `O |psi>` for a sum of Pauli strings O; the result is not normalized. O(2^n) for
+    /// each distinct set of qubits with X or Y, and a few times as much for each of them whose
+    /// strings have Z or Y on the lowest 11 qubits.
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, observable::{PauliString, PauliSum}, state::StateVector};
@@ -51,14 +52,14 @@ impl<R: Ring> StateVector<R> {
         Ok(zeros)
     }
 
-    /// `self *= factor`.
+    /// Scales in place: `self *= factor`.
     pub(crate) fn scale(&mut self, factor: &R, threads: &Threads) {
         threads.chunks(&mut self.amplitudes, BLOCK, |_, part| {
             part.iter_mut().for_each(|z| *z = &*z * factor)
         });
     }
 
-    /// `self += factor * other`.
+    /// Adds a multiple: `self += factor * other` (axpy).
     pub(crate) fn add_times(&mut self, factor: &R, other: &Self, threads: &Threads) {
         let other = &other.amplitudes;
         threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
@@ -67,7 +68,7 @@ impl<R: Ring> StateVector<R> {
     }
 }
 
-/// `z += c w`.
+/// Loop of `z += c w` (axpy).
 struct AddTimes<'a, R>(&'a mut [R], &'a [R], &'a R);
 
 impl<R: Ring> Loop for AddTimes<'_, R> {
@@ -78,11 +79,12 @@ impl<R: Ring> Loop for AddTimes<'_, R> {
     }
 }
 
-/// What amplitudes may be: multiples by real numbers and by imaginary ones are added.
+/// Amplitude type: multiples by real numbers and by imaginary ones are added.
 pub(crate) trait Amplitude: Scalar {
-    /// `self += c w`.
+    /// Adds a multiple: `self += c w`.
     fn add_multiple(&mut self, w: &Self, c: &Self::Real);
-    /// `self += i c w`, of which a real amplitude takes the real part: nothing.
+    /// Adds an imaginary multiple: `self += i c w`, of which a real amplitude takes the real part:
+    /// nothing.
     fn add_imaginary_multiple(&mut self, w: &Self, c: &Self::Real);
 }
 
@@ -113,7 +115,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// The sum times `i^quarter`.
+    /// Returns the sum times `i^quarter`.
     pub(crate) fn new<'a>(
         terms: impl IntoIterator<Item = &'a (f64, PauliString)>,
         quarter: usize,
@@ -129,12 +131,12 @@ impl Applied {
         Applied { passes }
     }
 
-    /// Whether all factors are real, so that real amplitudes stay real.
+    /// Returns true if all factors are real, so that real amplitudes stay real.
     pub(crate) fn is_real(&self) -> bool {
         self.passes.values().all(|[_, imaginary]| imaginary.is_empty())
     }
 
-    /// Adds `weight` times what it makes of psi to `out`, of the same size: block by block, so that
+    /// Adds `weight` times its product with psi to `out`, of the same size: block by block, so that
     /// `out` passes through the cache once.
     pub(crate) fn add<T: Real, S: Amplitude<Real = T>>(
         &self,
@@ -165,8 +167,8 @@ impl Applied {
 /// Strings up to which writing the signs of each costs less than the whole transform of a block.
 const FEW_STRINGS: usize = 64;
 
-/// `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is the same
-/// for all.
+/// Computes `weight * sum_k c_k (-1)^{|i & z_k|}` for the indices i of a block; one number if it is
+/// the same for all.
 fn signed_sums<T: Real>(
     strings: &[(usize, f64)],
     start: usize,
@@ -238,7 +240,7 @@ impl<S: Amplitude> Exchanged<'_, S> {
         }
     }
 
-    /// In runs as long as the lowest bit of x.
+    /// Adds in runs as long as the lowest bit of x.
     #[inline(always)]
     fn runs(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;
@@ -256,7 +258,7 @@ impl<S: Amplitude> Exchanged<'_, S> {
         }
     }
 
-    /// In runs of eight, exchanged among themselves by the low bits of x, which are known.
+    /// Adds in runs of eight, exchanged among themselves by the low bits of x, which are known.
     #[inline(always)]
     fn eights<const X: usize>(self, add: impl Fn(&mut S, &S, &S::Real)) {
         let Exchanged { out, from, factors, x, .. } = self;

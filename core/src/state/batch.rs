@@ -26,10 +26,10 @@ use crate::{
     scalar::Ring,
 };
 
-/// The most states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
+/// Largest number of states in one block: 64 columns of 16 bytes are 1 KiB for each basis state.
 const MAX_COLUMNS: usize = 64;
 
-/// States of so many qubits lie for themselves.
+/// Number of qubits from which on states lie for themselves.
 const ALONE_FROM: usize = 8;
 
 /// States of n qubits, side by side.
@@ -66,19 +66,19 @@ impl<R: Ring> StateBatch<R> {
         Ok(StateBatch { n_qubits, blocks })
     }
 
-    /// The number of states.
+    /// Returns the number of states.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.iter().map(|(b, _)| 1usize << b).sum()
     }
 
-    /// Whether there is no state.
+    /// Returns true if there is no state.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The number of qubits of each.
+    /// Returns the number of qubits of each.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
@@ -89,7 +89,7 @@ impl<R: Ring> StateBatch<R> {
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if one acts on a qubit that the states do not have; nothing is
-    /// applied then. [`StateError::Execute`] if an executor fails; the states are then of no use.
+    /// applied then. [`StateError::Execute`] if an executor fails; the states are then invalid.
     pub fn apply(
         &mut self,
         operators: &[Operator<R>],
@@ -155,7 +155,7 @@ impl<R: Ring> StateBatch<R> {
         }
     }
 
-    /// The states by themselves again.
+    /// Returns the states by themselves again.
     #[must_use]
     pub fn into_states(self) -> Vec<StateVector<R>> {
         let n_qubits = self.n_qubits;

@@ -15,7 +15,8 @@ use crate::{
     scalar::{Real, Ring, Scalar},
 };
 
-/// The most qubits that a reduced density matrix may keep: 4^12 entries of 16 bytes are 256 MiB.
+/// Largest number of qubits that a reduced density matrix may keep: 4^12 entries of 16 bytes are
+/// 256 MiB.
 const MAX_KEPT: usize = 12;
 
 /// The state of n qubits with noise: a matrix of 2^n x 2^n entries, Hermitian, with trace 1.
@@ -36,22 +37,22 @@ pub struct DensityMatrix<R> {
 }
 
 impl<R: Ring> DensityMatrix<R> {
-    /// `|0…0><0…0|`.
+    /// Returns `|0…0><0…0|`.
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory.
+    /// [`StateError`] if the system does not provide the memory.
     pub fn zero(n_qubits: usize, threads: &Threads) -> Result<DensityMatrix<R>, StateError> {
         let entries = StateVector::zero_on(n_qubits.saturating_mul(2), threads)?;
         Ok(DensityMatrix { n_qubits, entries })
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
     }
 
-    /// `rho[row][column]`.
+    /// Returns `rho[row][column]`.
     ///
     /// # Panics
     /// If there is no such entry.
@@ -61,23 +62,23 @@ impl<R: Ring> DensityMatrix<R> {
         &self.entries.amplitudes()[row | column << self.n_qubits]
     }
 
-    /// All entries as a matrix.
+    /// Returns all entries as a matrix.
     #[must_use]
     pub fn to_matrix(&self) -> Matrix<R> {
         Matrix::from_fn(self.n_qubits, |row, column| self.entry(row, column).clone())
     }
 
-    /// The matrix with these entries, a vector of 2n qubits.
+    /// Returns the matrix with these entries, a vector of 2n qubits.
     pub(super) fn from_entries(n_qubits: usize, entries: StateVector<R>) -> DensityMatrix<R> {
         DensityMatrix { n_qubits, entries }
     }
 
-    /// The entries as a vector of 2n qubits.
+    /// Returns the entries as a vector of 2n qubits.
     pub(crate) fn vector(&self) -> &StateVector<R> {
         &self.entries
     }
 
-    /// The entries as a vector of 2n qubits.
+    /// Returns the entries as a vector of 2n qubits.
     pub(crate) fn vector_mut(&mut self) -> &mut StateVector<R> {
         &mut self.entries
     }
@@ -97,10 +98,10 @@ impl<R: Ring> AddAssign for DensityMatrix<R> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
-    /// `|psi><psi|`. O(4^n).
+    /// Returns `|psi><psi|`. O(4^n).
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory.
+    /// [`StateError`] if the system does not provide the memory.
     pub fn pure(state: &StateVector<S>, threads: &Threads) -> Result<DensityMatrix<S>, StateError> {
         let mut rho = DensityMatrix::zero(state.n_qubits(), threads)?;
         let psi = state.amplitudes();
@@ -111,14 +112,14 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(rho)
     }
 
-    /// The probability of each basis state: the diagonal.
+    /// Returns the probability of each basis state: the diagonal.
     #[must_use]
     pub fn probabilities(&self) -> Vec<T> {
         (0..1usize << self.n_qubits).map(|i| self.entry(i, i).re()).collect()
     }
 
-    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging
-    /// to `qubits[j]`. O(2^n).
+    /// Returns the probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome
+    /// belonging to `qubits[j]`. O(2^n).
     ///
     /// # Errors
     /// [`BasisError`] for a qubit that does not exist or is listed twice.
@@ -132,19 +133,19 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(sums)
     }
 
-    /// The trace: 1, but for rounding.
+    /// Returns the trace: 1, but for rounding.
     #[must_use]
     pub fn trace(&self) -> T {
         self.probabilities().into_iter().fold(T::zero(), |sum, p| sum + p)
     }
 
-    /// `tr(rho^2)`: 1 for a pure state, 2^-n if nothing is known. O(4^n).
+    /// Returns `tr(rho^2)`: 1 for a pure state, 2^-n if nothing is known. O(4^n).
     #[must_use]
     pub fn purity(&self) -> T {
         self.entries.norm2(&Threads::serial())
     }
 
-    /// `tr(O rho)` of a sum of Pauli strings. O(2^n) for each term.
+    /// Returns `tr(O rho)` of a sum of Pauli strings. O(2^n) for each term.
     ///
     /// # Errors
     /// [`BasisError::OutOfRange`] if it acts on a qubit that the state does not have.
@@ -171,7 +172,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(terms.fold(T::zero(), |total, term| total + term))
     }
 
-    /// `<psi|rho|psi>`: the probability to find a pure state. O(4^n).
+    /// Returns `<psi|rho|psi>`: the probability to find a pure state. O(4^n).
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.
@@ -189,7 +190,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(value.re())
     }
 
-    /// The state of some qubits, the others traced out; qubit j of it is `qubits[j]`. O(2^(n+k)).
+    /// Returns the state of some qubits, the others traced out; qubit j of it is `qubits[j]`.
+    /// O(2^(n+k)).
     ///
     /// # Errors
     /// [`BasisError`] for a qubit that does not exist or is listed twice.
@@ -208,8 +210,8 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         Ok(out)
     }
 
-    /// How often each basis state occurs in so many shots, ascending: the shots of a pure state
-    /// with the same probabilities.
+    /// Samples basis states and counts each, in ascending order: the shots of a pure state with the
+    /// same probabilities.
     ///
     /// # Errors
     /// [`StateError`] if the probabilities have no value or are not finite.
@@ -228,7 +230,7 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// The density matrix of some qubits, the others traced out:
+    /// Returns the density matrix of some qubits, the others traced out:
     /// `rho[a][b] = sum_rest psi(a, rest) conj(psi(b, rest))`, bit j of `a` belonging to
     /// `qubits[j]`. O(2^(n+k)).
     ///

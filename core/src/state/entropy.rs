@@ -4,8 +4,9 @@
 //! ```text
 //! S(rho) = -tr(rho ln rho) = -sum_k p_k ln p_k        p_k the eigenvalues of rho
 //! ```
-//! in nats; divided by `ln 2` it is in bits. Of a pure state both parts have the same entropy, the
-//! entropy of entanglement: 0 if they are a product, k ln 2 at most for k qubits.
+//! in nats; divided by `ln 2` it is in bits. By the Schmidt decomposition both parts of a pure
+//! state have the same entropy, the entropy of entanglement: 0 if they are a product, k ln 2 at
+//! most for k qubits.
 //!
 //! Source: M. A. Nielsen, I. L. Chuang, Quantum Computation and Quantum Information (2010), section
 //! 11.3.
@@ -19,8 +20,8 @@ use crate::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
-    /// The eigenvalues, ascending: the probabilities of the pure states that it is a mixture of.
-    /// O(8^n).
+    /// Returns the eigenvalues, ascending: the probabilities of the pure states that it is a
+    /// mixture of. O(8^n).
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -38,18 +39,19 @@ impl<T: Real, S: Scalar<Real = T>> DensityMatrix<S> {
         spectrum(&self.to_matrix())
     }
 
-    /// The von Neumann entropy in nats: 0 for a pure state, n ln 2 if nothing is known. O(8^n).
+    /// Returns the von Neumann entropy in nats: 0 for a pure state, n ln 2 if nothing is known.
+    /// O(8^n).
     ///
     /// # Errors
-    /// As [`DensityMatrix::spectrum`].
+    /// Those of [`DensityMatrix::spectrum`].
     pub fn entropy(&self) -> Result<T, StateError> {
         Ok(entropy(self.spectrum()?))
     }
 }
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// The entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) + 8^k) for
-    /// the k qubits of the smaller part.
+    /// Returns the entropy of entanglement of some qubits with the others, in nats. O(2^(n+k) +
+    /// 8^k) for the k qubits of the smaller part.
     ///
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
@@ -72,7 +74,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 }
 
-/// The eigenvalues of a Hermitian matrix, ascending.
+/// Returns the eigenvalues of a Hermitian matrix, ascending.
 fn spectrum<T: Real, S: Scalar<Real = T>>(matrix: &Matrix<S>) -> Result<Vec<T>, StateError> {
     let dim = 1usize << matrix.n_qubits();
     let items = (0..dim * dim).map(|k| matrix[(k / dim, k % dim)].clone()).collect();
@@ -82,7 +84,7 @@ fn spectrum<T: Real, S: Scalar<Real = T>>(matrix: &Matrix<S>) -> Result<Vec<T>, 
     Ok(values.items().to_vec())
 }
 
-/// `-sum p ln p`, where 0 ln 0 is 0; an eigenvalue that rounding made negative is 0.
+/// Returns `-sum p ln p`, where 0 ln 0 is 0; an eigenvalue that rounding made negative is 0.
 fn entropy<T: Real>(spectrum: Vec<T>) -> T {
     let positive = spectrum.into_iter().filter(|p| p.primal().is_some_and(|p| p > 0.0));
     positive.fold(T::zero(), |sum, p| sum - p.clone() * p.ln())

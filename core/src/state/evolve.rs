@@ -4,7 +4,7 @@
 //! With a bound R of the spectrum's width and `A = H/R`, `x = R t`, the Chebyshev series of the
 //! exponential is `sum_k (2 - [k = 0]) J_k(x) (-i)^k T_k(A)` with Bessel functions J (Tal-Ezer,
 //! Kosloff, J. Chem. Phys. 81, 3967 (1984)). `u_k = (-i)^k T_k(A) |psi>` follow each other by
-//! `u_{k+1} = u_{k-1} - 2 i A u_k`, and the coefficients vanish faster than exponentially behind
+//! `u_{k+1} = u_{k-1} - 2 i A u_k`, and the coefficients vanish faster than exponentially after
 //! `k = |x|`. No step size is chosen and nothing is split, and since all of it is sums and
 //! products, it runs on every real number: a time that is a dual number brings `-i H |psi>` along,
 //! one with an error bar the error.
@@ -81,8 +81,8 @@ impl<T: Real> StateVector<Complex<T>> {
     }
 }
 
-/// `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite or has
-/// no value.
+/// Returns `(2 - [k = 0]) J_k(x)` for k from 0 until they are negligible; `None` if x is not finite
+/// or has no value.
 fn coefficients<T: Real>(x: &T) -> Option<Vec<T>> {
     let size = x.primal()?.abs();
     if !size.is_finite() {
@@ -96,7 +96,7 @@ fn coefficients<T: Real>(x: &T) -> Option<Vec<T>> {
     Some(all)
 }
 
-/// `J_k(x) = (x/2)^k/k! sum_m (-x^2/4)^m / (m! (k+1) ... (k+m))` for |x| < 1.
+/// Returns `J_k(x) = (x/2)^k/k! sum_m (-x^2/4)^m / (m! (k+1) ... (k+m))` for |x| < 1.
 fn by_series<T: Real>(x: &T) -> Vec<T> {
     let half = x.clone() * T::lit(0.5);
     let square = -(half.clone() * &half);
@@ -114,7 +114,7 @@ fn by_series<T: Real>(x: &T) -> Vec<T> {
     all
 }
 
-/// Of the series at |x| < 1: `0.5^16/16!` is 7e-19.
+/// Number of terms of the series at |x| < 1: `0.5^16/16!` is 7e-19.
 const TERMS: usize = 17;
 
 /// Miller's algorithm: `J_{k-1} = (2k/x) J_k - J_{k+1}` from where J is some 1e-25 down to 0, which

@@ -25,7 +25,7 @@ use crate::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// `<psi|P|psi>` of one Pauli string. O(2^n).
+    /// Returns `<psi|P|psi>` of one Pauli string. O(2^n).
     ///
     /// # Errors
     /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
@@ -33,8 +33,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.expectation(&PauliSum::from(string.clone()), threads)
     }
 
-    /// `<psi|O|psi>` of a sum of Pauli strings; the same bits for any number of threads. O(2^n) per
-    /// distinct set of qubits with X or Y, and O(2^n / 8) for each term that shares it.
+    /// Returns `<psi|O|psi>` of a sum of Pauli strings; the same bits for any number of threads.
+    /// O(2^n) per distinct set of qubits with X or Y, and O(2^n / 8) for each term that shares it.
     ///
     /// # Errors
     /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
@@ -58,7 +58,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(sums.fold(T::zero(), |total, sum| total + sum))
     }
 
-    /// The sum by vector registers, if the numbers are of a type that they hold.
+    /// Returns the sum by vector registers, if the numbers are of a type that they hold.
     fn vector_expectation(&self, products: &[Product], threads: &Threads) -> Option<f64> {
         let (amplitudes, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
         if let Some(a) = amplitudes.downcast_ref::<Amplitudes<Complex<f64>>>() {
@@ -69,8 +69,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             .and_then(|a| expectation(products, a, threads, set))
     }
 
-    /// One product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2; else
-    /// i and i ^ x give complex conjugates, so half the indices do.
+    /// Sums one product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2;
+    /// else i and i ^ x give complex conjugates, so half the indices do.
     fn product(&self, product: &Product, threads: &Threads) -> T {
         let (a, x) = (&self.amplitudes, product.x);
         let weight = |i: usize| {

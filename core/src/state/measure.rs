@@ -18,21 +18,22 @@ use crate::{
 };
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// The squared norm `sum_i |a_i|^2`. O(2^n), with the same bits for any number of threads.
+    /// Returns the squared norm `sum_i |a_i|^2`. O(2^n), with the same bits for any number of
+    /// threads.
     #[must_use]
     pub fn norm2(&self, threads: &Threads) -> T {
         self.marginal(0, threads).swap_remove(0)
     }
 
-    /// The probability of each basis state.
+    /// Returns the probability of each basis state.
     #[must_use]
     pub fn probabilities(&self) -> Vec<T> {
         self.amplitudes.iter().map(Scalar::abs2).collect()
     }
 
-    /// The probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome belonging
-    /// to `qubits[j]`. One pass over the state, O(2^n), with the same bits for any number of
-    /// threads.
+    /// Returns the probabilities of the outcomes of some qubits: 2^k values, bit j of an outcome
+    /// belonging to `qubits[j]`. One pass over the state, O(2^n), with the same bits for any number
+    /// of threads.
     ///
     /// # Errors
     /// [`BasisError`](crate::basis::BasisError) for a qubit that does not exist or is listed twice.
@@ -55,7 +56,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok((0..ascending.len()).map(|outcome| ascending[place(outcome)].clone()).collect())
     }
 
-    /// The sum of |a|^2 for each value of the asked bits, in ascending order.
+    /// Returns the sum of |a|^2 for each value of the asked bits, in ascending order.
     fn marginal(&self, asked: usize, threads: &Threads) -> Vec<T> {
         let (all, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
         let by_vectors = if let Some(a) = all.downcast_ref::<Amplitudes<Complex<f64>>>() {
@@ -74,7 +75,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         marginal(self.n_qubits, asked, threads, sum)
     }
 
-    /// Projects a qubit onto a value and normalizes; gives the probability that this had. Two
+    /// Projects a qubit onto a value and normalizes; returns the probability that this had. Two
     /// passes over the state.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Memory of a state: from the start of a cache line, in large pages where the system gives them on
-//! request, touched first by all threads.
+//! Memory of a state: from the start of a cache line, in large pages where the system provides them
+//! on request, touched first by all threads.
 //!
 //! A register that straddles two cache lines is read and written in two pieces, so [`Amplitudes`]
 //! leaves out as many numbers at the start of its memory as it takes to reach a line: the numbers
@@ -44,12 +44,12 @@ pub(super) struct Amplitudes<R> {
     /// The numbers, after `skip` others.
     room: Vec<R>,
     skip: usize,
-    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    /// True if they are 1, 0, 0, …, and cannot have been changed.
     new: bool,
 }
 
 impl<R: Ring> Amplitudes<R> {
-    /// A one among zeros, or `None` if the memory is not to be had.
+    /// Returns a one among zeros, or `None` if the allocation fails.
     pub(super) fn basis(dim: usize, index: usize, threads: &Threads) -> Option<Amplitudes<R>> {
         let mut amplitudes =
             Amplitudes::zeros(dim).or_else(|| Amplitudes::filled(dim, &R::zero(), threads))?;
@@ -58,7 +58,8 @@ impl<R: Ring> Amplitudes<R> {
         Some(amplitudes)
     }
 
-    /// Zeros as the system gives them, where that is the same: pages that nobody has touched.
+    /// Returns zeros as the system provides them, where that is the same: pages that have not been
+    /// touched.
     fn zeros(dim: usize) -> Option<Amplitudes<R>> {
         let ring = TypeId::of::<R>();
         let plain = [TypeId::of::<Complex<f32>>(), TypeId::of::<Complex<f64>>()].contains(&ring);
@@ -78,7 +79,7 @@ impl<R: Ring> Amplitudes<R> {
         Some(Amplitudes { room, skip, new: false })
     }
 
-    /// `dim` copies of a number, or `None` if the memory is not to be had.
+    /// Returns `dim` copies of a number, or `None` if the allocation fails.
     pub(super) fn filled(dim: usize, number: &R, threads: &Threads) -> Option<Amplitudes<R>> {
         let (mut room, skip) = reserve(dim)?;
         if !R::PARALLEL || dim < SERIAL_BELOW || threads.count() == 1 {
@@ -99,12 +100,12 @@ impl<R: Ring> Amplitudes<R> {
 }
 
 impl<R> Amplitudes<R> {
-    /// Whether they are 1, 0, 0, …, and nobody could have changed them.
+    /// Returns true if they are 1, 0, 0, …, and cannot have been changed.
     pub(super) fn are_new(&self) -> bool {
         self.new
     }
 
-    /// The numbers as a vector, in the same memory.
+    /// Returns the numbers as a vector, in the same memory.
     pub(super) fn into_vec(mut self) -> Vec<R> {
         self.room.drain(..self.skip);
         self.room
@@ -120,7 +121,7 @@ impl<R: Clone> From<Vec<R>> for Amplitudes<R> {
         if aligned || dim < ALIGN_FROM || room.try_reserve_exact(spare).is_err() {
             return Amplitudes { room, skip: 0, new: false };
         }
-        // There is room behind, maybe at another place than before.
+        // There is room after it, maybe at another place than before.
         let skip = room.as_ptr().align_offset(LINE);
         if skip == 0 || skip > spare {
             return Amplitudes { room, skip: 0, new: false };
@@ -177,8 +178,8 @@ impl<R: fmt::Debug> fmt::Debug for Amplitudes<R> {
     }
 }
 
-/// Room for `dim` numbers after so many that a line begins there, and how many these are; or
-/// `None`.
+/// Reserves room for `dim` numbers after as many that a line begins there, and returns the number
+/// of these; or `None`.
 fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     let spare = LINE / size_of::<R>().max(1);
     let mut room: Vec<R> = Vec::new();
@@ -187,8 +188,8 @@ fn reserve<R>(dim: usize) -> Option<(Vec<R>, usize)> {
     Some((room, skip))
 }
 
-/// Asks for large pages for memory that nobody has touched; with how many of its places lie before
-/// a line.
+/// Asks for large pages for memory that has not been touched; returns the number of its places that
+/// lie before a line.
 fn prepare<R>(room: &mut Vec<R>, dim: usize) -> usize {
     #[cfg(target_os = "linux")]
     if dim.saturating_mul(size_of::<R>()) >= LARGE {

@@ -42,15 +42,15 @@ use crate::{
     scalar::{Conj, Real, Ring, Scalar},
 };
 
-/// How far the norm of given amplitudes may be off 1: single precision files of 2^24 entries stay
-/// within it.
+/// Largest distance of the norm of given amplitudes from 1: single precision files of 2^24 entries
+/// stay within it.
 pub const NORM_TOLERANCE: f64 = 1e-4;
 
 /// Why a state could not be made or used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// The work was cancelled; a state that was worked on is of no use.
+    /// The work was cancelled; a state that was worked on is invalid.
     #[error("{0}")]
     Cancelled(#[from] Cancelled),
     /// It would not fit in memory.
@@ -96,7 +96,7 @@ pub enum StateError {
     Impossible {
         /// The qubit.
         qubit: usize,
-        /// The outcome asked for.
+        /// Outcome requested.
         value: bool,
     },
     /// Probabilities without a value cannot be sampled.
@@ -113,10 +113,10 @@ pub enum StateError {
         /// The time.
         given: String,
     },
-    /// So many shots that their outcomes do not fit in memory.
+    /// Number of shots whose outcomes do not fit in memory.
     #[error("the outcomes of {shots} shots do not fit in memory: count them, or draw fewer")]
     Shots {
-        /// How many.
+        /// Number of shots.
         shots: usize,
     },
     /// A probability that is NaN or infinite.
@@ -127,7 +127,7 @@ pub enum StateError {
     },
 }
 
-/// The bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
+/// Returns the bytes that 2^n amplitudes of this type take, without what they may hold on the heap.
 #[must_use]
 pub fn bytes_needed<R>(n_qubits: usize) -> u128 {
     let size = size_of::<R>() as u128;
@@ -146,26 +146,27 @@ pub struct StateVector<R> {
 }
 
 impl<R: Ring> StateVector<R> {
-    /// The state |0…0>.
+    /// Returns the state |0…0>.
     ///
     /// # Errors
-    /// [`StateError`] if the system does not give the memory. See `Simulator` for a limit that is
-    /// checked before anything is asked for.
+    /// [`StateError`] if the system does not provide the memory. See `Simulator` for a limit that
+    /// is checked before anything is asked for.
     pub fn zero(n_qubits: usize) -> Result<StateVector<R>, StateError> {
         StateVector::basis(n_qubits, 0)
     }
 
-    /// The state |0…0>, whose memory is touched first by the threads: pages are cleared by all of
-    /// them, and on machines with several memories lie near those that will work on them. (Those of
-    /// large states of `Complex<f32>` and `Complex<f64>` are touched first by whoever writes them.)
+    /// Returns the state |0…0>, whose memory is touched first by the threads: pages are cleared by
+    /// all of them, and on machines with several memories lie near those that will work on them.
+    /// (Those of large states of `Complex<f32>` and `Complex<f64>` are touched first by the thread
+    /// that writes them.)
     ///
     /// # Errors
-    /// As [`StateVector::zero`].
+    /// Those of [`StateVector::zero`].
     pub fn zero_on(n_qubits: usize, threads: &Threads) -> Result<StateVector<R>, StateError> {
         StateVector::basis_on(n_qubits, 0, threads)
     }
 
-    /// The basis state with this index.
+    /// Returns the basis state with this index.
     ///
     /// # Errors
     /// [`StateError`] if the index is out of range or the memory is not to be had.
@@ -191,9 +192,9 @@ impl<R: Ring> StateVector<R> {
         Ok(StateVector { n_qubits, amplitudes })
     }
 
-    /// A vector of any norm, in basis order: what a ring without a norm, or a derivative, needs.
-    /// Its numbers move up to the next cache line if they do not begin one: O(2^n), and within its
-    /// memory if that has room.
+    /// Returns a vector of any norm, in basis order: what a ring without a norm, or a derivative,
+    /// needs. Its numbers move up to the next cache line if they do not begin one: O(2^n), and
+    /// within its memory if that has room.
     ///
     /// # Errors
     /// [`BasisError`] if their number is not a power of two.
@@ -204,29 +205,29 @@ impl<R: Ring> StateVector<R> {
         })
     }
 
-    /// The number of qubits.
+    /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         self.n_qubits
     }
 
-    /// Whether it is |0…0> and has never been lent to be changed.
+    /// Returns true if it is |0…0> and has never been lent to be changed.
     pub(crate) fn is_new(&self) -> bool {
         self.amplitudes.are_new()
     }
 
-    /// The amplitudes in basis order.
+    /// Returns the amplitudes in basis order.
     #[must_use]
     pub fn amplitudes(&self) -> &[R] {
         &self.amplitudes
     }
 
-    /// The amplitudes, to change.
+    /// Returns the amplitudes, to change.
     pub fn amplitudes_mut(&mut self) -> &mut [R] {
         &mut self.amplitudes
     }
 
-    /// The amplitudes by value.
+    /// Returns the amplitudes by value.
     #[must_use]
     pub fn into_amplitudes(self) -> Vec<R> {
         self.amplitudes.into_vec()
@@ -259,7 +260,7 @@ impl<R: Ring> StateVector<R> {
         self.apply(&Operator::new(matrix, targets, controls)?, &Threads::serial())
     }
 
-    /// That a sum of Pauli strings acts on qubits that there are.
+    /// Checks that a sum of Pauli strings acts on qubits that exist.
     pub(crate) fn check_acts(n_qubits: usize, sum: &PauliSum) -> Result<(), BasisError> {
         match sum.n_qubits() {
             n if n > n_qubits => Err(BasisError::OutOfRange { given: n - 1, available: n_qubits }),
@@ -273,7 +274,8 @@ impl<R: Ring> StateVector<R> {
 }
 
 impl<R: Conj> StateVector<R> {
-    /// The inner product `<self|other> = sum_i conj(self_i) other_i`. O(2^n), in a fixed order.
+    /// Returns the inner product `<self|other> = sum_i conj(self_i) other_i`. O(2^n), in a fixed
+    /// order.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.
@@ -300,7 +302,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.apply(&Operator::new(&x, &[qubit], &[])?, threads)
     }
 
-    /// A state from its amplitudes in basis order, whose norm must be 1.
+    /// Returns a state from its amplitudes in basis order, whose norm must be 1.
     ///
     /// # Errors
     /// [`StateError`] if their number is not a power of two or their norm is not 1 within
@@ -315,7 +317,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         }
     }
 
-    /// `|<self|other>|^2`.
+    /// Returns `|<self|other>|^2`.
     ///
     /// # Errors
     /// [`StateError::Sizes`] if the states differ in size.

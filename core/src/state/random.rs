@@ -16,7 +16,7 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-/// The generator of one stream.
+/// Returns the generator of one stream.
 pub(crate) fn stream(seed: u64, index: u64) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -25,7 +25,7 @@ pub(crate) fn stream(seed: u64, index: u64) -> ChaCha8Rng {
     rng
 }
 
-/// A uniform number in [0, 1) with 53 random bits.
+/// Returns a uniform number in [0, 1) with 53 random bits.
 pub(crate) fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -37,16 +37,16 @@ pub(crate) fn draw(seed: u64, index: u64, k: u64) -> f64 {
     uniform(&mut rng)
 }
 
-/// The seed of part `k` of some work, whose numbers have nothing to do with those of the others or
-/// of the work itself.
+/// Returns the seed of part `k` of some work, whose numbers have nothing to do with those of the
+/// others or of the work itself.
 pub(crate) fn derived_seed(seed: u64, k: u64) -> u64 {
     // Streams from the end on: blocks of work count from 0.
     stream(seed, u64::MAX - k).next_u64()
 }
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// A state drawn uniformly from all states (Haar measure): independent Gaussian amplitudes,
-    /// normalized.
+    /// Returns a state drawn uniformly from all states (Haar measure): independent Gaussian
+    /// amplitudes, normalized.
     ///
     /// # Errors
     /// [`StateError`] if the memory is not to be had.

@@ -53,7 +53,7 @@ const BLOCK: usize = 1 << NORM_BITS;
 const GROUP: usize = 16;
 const _: () = assert!(GROUP * GROUP == BLOCK);
 
-/// The least number of shots of a round.
+/// Smallest number of shots of a round.
 const ROUND: usize = 1 << 17;
 
 /// The shots of a round on a state that is elsewhere, where each round goes through all of it: 16
@@ -71,11 +71,11 @@ const BLOCKS_PER_PIECE: usize = 256;
 /// Cells of the table for each block: most draws are at their block at once.
 const CELLS_PER_BLOCK: usize = 4;
 
-/// The most cells of the table.
+/// Largest number of cells of the table.
 const MOST_CELLS: usize = 1 << 18;
 
 impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
-    /// Measures all qubits so many times: basis states in the order of the shots, which are
+    /// Measures all qubits `shots` times: basis states in the order of the shots, which are
     /// independent. The same seed gives the same shots for any number of threads, and fewer shots
     /// are the first of more. O(2^n + shots).
     ///
@@ -102,7 +102,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
 
-    /// How often each basis state occurs in so many shots, ascending; those that do not are left
+    /// Samples basis states and counts each, in ascending order; those that do not occur are left
     /// out. The shots are those of [`StateVector::sample`]. O(2^n + shots), and no memory for each
     /// shot.
     ///
@@ -117,11 +117,11 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// As [`StateVector::sample_counts`], and tells `progress` (done, all) shots every now and
-    /// then.
+    /// Samples as [`StateVector::sample_counts`] does, and tells `progress` (done, all) shots every
+    /// now and then.
     ///
     /// # Errors
-    /// As [`StateVector::sample_counts`].
+    /// Those of [`StateVector::sample_counts`].
     pub fn sample_counts_reporting(
         &self,
         shots: usize,
@@ -148,8 +148,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(counts)
     }
 
-    /// The basis states that uniform numbers in [0, 1) stand for, in their order: the inverse of
-    /// the cumulative distribution.
+    /// Maps uniform numbers in [0, 1) to basis states, in their order: the inverse of the
+    /// cumulative distribution.
     pub(crate) fn sample_at(
         &self,
         draws: &[f64],
@@ -168,7 +168,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
 
-    /// The sum of the probabilities of each block.
+    /// Returns the sum of the probabilities of each block.
     fn block_weights(&self, threads: &Threads) -> Result<Vec<f64>, StateError> {
         let (all, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
         let by_vectors = if let Some(a) = all.downcast_ref::<Amplitudes<Complex<f64>>>() {
@@ -193,9 +193,8 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 }
 
-/// How often each basis state occurs in so many shots, where somebody else finds the states of
-/// uniform numbers that ascend. The shots are those of [`StateVector::sample`]; `progress` is told
-/// (done, all) of them.
+/// Counts the basis states that `find` returns for ascending uniform numbers. The shots are those
+/// of [`StateVector::sample`]; `progress` is told (done, all) of them.
 pub(crate) fn counts_by<E>(
     shots: usize,
     seed: u64,
@@ -217,7 +216,7 @@ pub(crate) fn counts_by<E>(
     Ok(counts)
 }
 
-/// What `make` makes of the uniform numbers of some shots; they begin with a stream.
+/// Maps the uniform numbers of some shots by `make`; the shots begin with a stream.
 fn drawn<D: Clone + Default + Send>(
     seed: u64,
     shots: Range<usize>,
@@ -233,7 +232,8 @@ fn drawn<D: Clone + Default + Send>(
     draws
 }
 
-/// A shot on its way: where it falls within its block's share of the distribution, and the block.
+/// Shot that has been assigned to a block: its position within the block's share of the
+/// distribution, and the block.
 #[derive(Clone, Copy, Default)]
 struct Draw {
     within: f64,
@@ -244,7 +244,7 @@ struct Draw {
 struct Ends<'a, S> {
     amplitudes: &'a [S],
     ends: Vec<f64>,
-    /// For each of equal parts of [0, 1), the first block that reaches beyond its beginning.
+    /// First block that reaches beyond the beginning of each of equal parts of [0, 1).
     cells: Vec<u32>,
     total: f64,
 }
@@ -273,20 +273,20 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
         Ok(Ends { amplitudes: &state.amplitudes, ends, cells, total })
     }
 
-    /// The shots, round by round.
+    /// Returns the shots, round by round.
     fn rounds(&self, shots: usize) -> impl Iterator<Item = Range<usize>> + use<S, T> {
         let size = ROUND.max(self.amplitudes.len() / AMPLITUDES_PER_SHOT);
         (0..shots).step_by(size).map(move |start| start..(start + size).min(shots))
     }
 
-    /// The draws of some shots; they begin with a stream.
+    /// Returns the draws of some shots; they begin with a stream.
     fn drawn(&self, seed: u64, shots: Range<usize>, threads: &Threads) -> Vec<Draw> {
         drawn(seed, shots, threads, |u| self.find(u))
     }
 
-    /// The block in which u in [0, 1) falls. Cells begin at or before their numbers, so only blocks
-    /// after the cell's first come into question. Where rounding takes u to the end of the
-    /// distribution, it is the last block that can occur.
+    /// Returns the block in which u in [0, 1) falls. Cells begin at or before their numbers, so
+    /// only blocks after the cell's first come into question. Where rounding takes u to the end of
+    /// the distribution, it is the last block that can occur.
     fn find(&self, u: f64) -> Draw {
         let at = u * self.total;
         let mut block = self.cells[(u * self.cells.len() as f64) as usize] as usize;
@@ -298,7 +298,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
     }
 
     /// Calls `visit` with what it gathers, the number of the draw, and the outcome; draws come
-    /// block by block. Gives what was gathered, in the order of blocks.
+    /// block by block. Returns the results, in the order of blocks.
     fn place<V: Default + Send>(
         &self,
         draws: &[Draw],
@@ -343,9 +343,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
 
 /// The cumulative distribution within a block.
 struct Block {
-    /// Up to each amplitude of a group, from the group's start.
+    /// Sums up to each amplitude of a group, from the group's start.
     sums: [[f64; GROUP]; GROUP],
-    /// Up to the end of each group, from the block's start.
+    /// Sums up to the end of each group, from the block's start.
     ends: [f64; GROUP],
 }
 
@@ -369,8 +369,8 @@ impl Block {
         block
     }
 
-    /// The place at which the distribution passes `within`. A number past the end, which rounding
-    /// may give, takes the last place that can occur.
+    /// Returns the place at which the distribution passes `within`. A number past the end, which
+    /// rounding may give, takes the last place that can occur.
     fn find(&self, within: f64) -> usize {
         let last = self.ends[self.ends.len() - 1];
         // Sums ascend, so those passed are counted: no branch, and registers may do it.

@@ -1,5 +1,4 @@
-//! Variances and covariances of observables: how far outcomes of measurements scatter, and
-//! together.
+//! Variances and covariances of observables: the spread of the outcomes of measurements.
 //!
 //! With `a = (A - <A>) |psi>` and b likewise, the symmetrised covariance `<AB + BA>/2 - <A><B>` is
 //! `re <a|b>`, and the variance `<A^2> - <A>^2` the squared norm of a: what is nearly zero is no
@@ -15,8 +14,8 @@ use crate::{
 };
 
 impl<T: Real> StateVector<Complex<T>> {
-    /// `<O^2> - <O>^2`, never less than 0. O(2^n) as [`StateVector::applied`]; memory: another
-    /// state.
+    /// Returns `<O^2> - <O>^2`, never less than 0. O(2^n) as [`StateVector::applied`]; memory:
+    /// another state.
     ///
     /// ```
     /// use ketgrad_core::{kernel::Threads, state::StateVector};
@@ -35,10 +34,10 @@ impl<T: Real> StateVector<Complex<T>> {
         Ok(self.deviation(observable, threads)?.norm2(threads))
     }
 
-    /// `<AB + BA>/2 - <A><B>`. O(2^n) as [`StateVector::applied`]; memory: two states.
+    /// Returns `<AB + BA>/2 - <A><B>`. O(2^n) as [`StateVector::applied`]; memory: two states.
     ///
     /// # Errors
-    /// As [`StateVector::variance`].
+    /// Those of [`StateVector::variance`].
     pub fn covariance(
         &self,
         a: &PauliSum,
@@ -49,7 +48,7 @@ impl<T: Real> StateVector<Complex<T>> {
         Ok(a.inner(&b, threads)?.re())
     }
 
-    /// `(O - <O>) |psi>`.
+    /// Returns `(O - <O>) |psi>`.
     fn deviation(&self, observable: &PauliSum, threads: &Threads) -> Result<Self, StateError> {
         let mean = self.expectation(observable, threads)?;
         let mut deviation = self.applied(observable, threads)?;
@@ -59,8 +58,8 @@ impl<T: Real> StateVector<Complex<T>> {
 }
 
 impl<T: Real> DensityMatrix<Complex<T>> {
-    /// `tr(O^2 rho) - tr(O rho)^2`, never less than 0. O(4^n) as [`StateVector::applied`]; memory:
-    /// another matrix.
+    /// Returns `tr(O^2 rho) - tr(O rho)^2`, never less than 0. O(4^n) as [`StateVector::applied`];
+    /// memory: another matrix.
     ///
     /// # Errors
     /// [`StateError`] if it acts on a qubit that the state does not have, or if the memory is not
@@ -74,11 +73,11 @@ impl<T: Real> DensityMatrix<Complex<T>> {
         })
     }
 
-    /// `tr((AB + BA) rho)/2 - tr(A rho) tr(B rho)`. O(4^n) as [`StateVector::applied`]; memory:
-    /// another matrix.
+    /// Returns `tr((AB + BA) rho)/2 - tr(A rho) tr(B rho)`. O(4^n) as [`StateVector::applied`];
+    /// memory: another matrix.
     ///
     /// # Errors
-    /// As [`DensityMatrix::variance`].
+    /// Those of [`DensityMatrix::variance`].
     pub fn covariance(
         &self,
         a: &PauliSum,

@@ -21,9 +21,9 @@
 /// by its counter stay registers. (Loops that the compiler finds too long to unroll go through
 /// memory.)
 ///
-/// It is said how large the constant may be: as often the body is written down. Turns beyond the
-/// count are left out before code is generated, which nested loops would otherwise make a
-/// thousandfold.
+/// The largest value of the constant is given: the body is written down that many times. Iterations
+/// beyond the count are left out before code is generated, which nested loops would otherwise make
+/// a thousandfold.
 macro_rules! unroll {
     ($i:ident in $from:tt..$count:expr, at most $most:tt => $body:block) => {
         unroll!(@ $from, $most, $i, $count, $body)
@@ -86,7 +86,7 @@ impl InstructionSet {
         InstructionSet::Portable,
     ];
 
-    /// The fastest set that this processor has.
+    /// Returns the fastest set that this processor has.
     #[must_use]
     pub fn detect() -> InstructionSet {
         InstructionSet::ALL
@@ -95,7 +95,7 @@ impl InstructionSet {
             .unwrap_or(InstructionSet::Portable)
     }
 
-    /// Whether this processor has it.
+    /// Returns true if this processor has it.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
@@ -135,7 +135,7 @@ impl fmt::Display for InstructionSet {
 
 /// Work that can be done with any register type for numbers of type `E`.
 pub trait Task<E> {
-    /// What it gives.
+    /// Result of the work.
     type Output;
     /// Does the work.
     ///
@@ -194,19 +194,19 @@ element!(f64, F64x8, F64x4, F64x4);
 
 /// A register of `LANES` numbers.
 pub trait Simd: Copy + Send + Sync + 'static {
-    /// What a lane holds.
+    /// Type of a lane.
     type Elem: Element;
-    /// Says for each lane which lane to take.
+    /// Lane to take, for each lane.
     type Index: Copy;
-    /// Says for each lane which lane of two registers to take.
+    /// Lane of two registers to take, for each lane.
     type PairIndex: Copy;
-    /// Says for each lane which of two registers to take.
+    /// Register to take of two, for each lane.
     type Mask: Copy;
     /// log2 of the number of lanes.
     const LANE_BITS: usize;
     /// The number of lanes.
     const LANES: usize = 1 << Self::LANE_BITS;
-    /// How many row qubits of a tile fit in the registers at a time: 2 x 2^k of them.
+    /// Number k of row qubits of a tile that fit in the registers at a time: 2 x 2^k of them.
     const ROW_QUBITS: usize;
 
     /// Runs a task in a function compiled for this register type.
@@ -232,11 +232,13 @@ pub trait Simd: Copy + Send + Sync + 'static {
     unsafe fn stream(self, to: *mut Self::Elem);
     /// Ends a series of `stream`.
     fn fence();
-    /// Asks for a cache line that will be needed at once, in the first cache; any address will do.
+    /// Prefetches a cache line that will be needed at once, into the first cache; any address will
+    /// do.
     fn prefetch(from: *const Self::Elem);
-    /// Asks for a cache line that will be needed soon, in the second cache; any address will do.
+    /// Prefetches a cache line that will be needed soon, into the second cache; any address will
+    /// do.
     fn prefetch_soon(from: *const Self::Elem);
-    /// The same number in every lane.
+    /// Returns a register with this number in every lane.
     ///
     /// # Safety
     /// Called within `vectorize`.
@@ -257,15 +259,15 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// Called within `vectorize`.
     unsafe fn mask(second: impl Fn(usize) -> bool) -> Self::Mask;
 
-    /// `self + b`.
+    /// Returns `self + b`.
     fn add(self, b: Self) -> Self;
-    /// `self - b`.
+    /// Returns `self - b`.
     fn sub(self, b: Self) -> Self;
-    /// `self b`.
+    /// Returns `self b`.
     fn mul(self, b: Self) -> Self;
-    /// `self b + c`.
+    /// Returns `self b + c`.
     fn mul_add(self, b: Self, c: Self) -> Self;
-    /// `c - self b`.
+    /// Returns `c - self b`.
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
     /// Moves lanes.
     fn permute(self, index: Self::Index) -> Self;
@@ -275,9 +277,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn blend(self, second: Self, mask: Self::Mask) -> Self;
     /// Exchanges each even lane with the odd one after it: real and imaginary parts.
     fn swap_pairs(self) -> Self;
-    /// From two registers `re im re im …` to one of real and one of imaginary parts.
+    /// Separates two registers `re im re im …` into one of real and one of imaginary parts.
     fn deinterleave(self, second: Self) -> (Self, Self);
-    /// The inverse of `deinterleave`.
+    /// Returns the inverse of `deinterleave`.
     fn interleave(self, im: Self) -> (Self, Self);
 }
 
@@ -295,12 +297,12 @@ pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
     unsafe { E::dispatch(set, Shape) }
 }
 
-/// The amplitudes as plain numbers: re, im, re, im, ….
+/// Returns the amplitudes as plain numbers: re, im, re, im, ….
 pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
     amplitudes.as_mut_ptr().cast()
 }
 
-/// A pointer that threads may share. Who uses it keeps their parts disjoint.
+/// A pointer that threads may share. The caller keeps their parts disjoint.
 pub(crate) struct Shared<E>(*mut E);
 
 impl<E> Clone for Shared<E> {

@@ -29,7 +29,7 @@ unsafe fn bytes<const SIZE: usize>(from: impl Fn(usize) -> usize) -> uint8x16_t 
     unsafe { vld1q_u8(numbers.as_ptr()) }
 }
 
-/// What both register types say in the same words.
+/// Items that are the same for both register types.
 macro_rules! common {
     ($E:ident) => {
         type Elem = $E;

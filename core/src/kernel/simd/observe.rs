@@ -32,7 +32,7 @@ use crate::{
 /// Strings that are summed in registers together.
 const TOGETHER: usize = 16;
 
-/// The most tables, of 16 KiB each in double precision.
+/// Largest number of tables, of 16 KiB each in double precision.
 const MAX_TABLES: usize = 256;
 
 /// A sum of Pauli strings, ready for states of n qubits.
@@ -43,7 +43,7 @@ pub(crate) struct PauliMap<E> {
     families: Vec<Lines>,
     /// Factors over a block, each twice: for the real and for the imaginary part.
     tables: Vec<E>,
-    /// One sum for each set of blocks.
+    /// Sum of each set of blocks.
     sums: Vec<f64>,
 }
 
@@ -58,22 +58,22 @@ struct Lines {
 /// Strings that share x.
 struct Line {
     x: usize,
-    /// Whether the weights are imaginary.
+    /// True if the weights are imaginary.
     imaginary: bool,
     low: Low,
 }
 
-/// How the sign depends on the bits within a block.
+/// Dependence of the sign on the bits within a block.
 enum Low {
-    /// Not at all: (z of the block, weight) of each string.
+    /// No dependence: (z of the block, weight) of each string.
     Constant(Vec<(usize, f64)>),
-    /// As in the table that begins here, times the sign of z of the block.
+    /// Signs of the table that begins here, times the sign of z of the block.
     Table { z: usize, start: usize },
 }
 
 impl<E: Element> PauliMap<E> {
-    /// Of some products, or `None` if the states are too short for the registers or the signs need
-    /// too many tables.
+    /// Prepares the sum of some products, or `None` if the states are too short for the registers
+    /// or the signs need too many tables.
     pub(crate) fn new(
         n_qubits: usize,
         products: &[Product],
@@ -281,11 +281,12 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// Writes the sum of the runs to a block, times the weight, and gives its real inner product with
+/// Writes the sum of the runs to a block, times the weight, and returns its real inner product with
 /// `own`.
 ///
 /// # Safety
-/// Called within `S::vectorize`; all blocks have so many rows, a power of two and at least eight.
+/// Called within `S::vectorize`; the number of rows of all blocks is a power of two and at least
+/// eight.
 #[inline(always)]
 unsafe fn sum_rows<S: Simd>(
     runs: &[Run<S>],

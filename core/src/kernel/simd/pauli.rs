@@ -49,7 +49,7 @@ pub(super) const ROWS: usize = 8;
 /// Strings that share the products of a row at a time.
 const TOGETHER: usize = 8;
 
-/// The most lanes of a register.
+/// Largest number of lanes of a register.
 pub(super) const MOST_LANES: usize = 16;
 
 /// Strings with one x mask that need the same part of `conj(a[i ^ x]) a[i]`.
@@ -57,7 +57,7 @@ pub(super) const MOST_LANES: usize = 16;
 pub(crate) struct Product {
     /// The bits that are flipped.
     pub(crate) x: usize,
-    /// Whether the imaginary part is meant.
+    /// True if the imaginary part is needed; else it is the real one.
     pub(crate) imaginary: bool,
     /// The z mask of each string, and what it is multiplied by.
     pub(crate) strings: Vec<(usize, f64)>,
@@ -80,7 +80,7 @@ impl Product {
     }
 }
 
-/// The sum of all products, or `None` for a state that is too short for the registers.
+/// Returns the sum of all products, or `None` for a state that is too short for the registers.
 pub(crate) fn expectation<E: Element>(
     products: &[Product],
     amplitudes: &[Complex<E>],
@@ -117,7 +117,7 @@ pub(crate) fn expectation<E: Element>(
 
 /// Products whose x span few dimensions above the block's bits.
 pub(super) struct Family<'a> {
-    /// In reduced echelon form: each vector's highest bit is in no other.
+    /// Basis in reduced echelon form: each vector's highest bit is in no other.
     pub(super) basis: Vec<usize>,
     pub(super) products: Vec<&'a Product>,
 }
@@ -131,7 +131,7 @@ impl Family<'_> {
         self.basis.iter().fold(0, |mask, &b| mask | highest(b))
     }
 
-    /// What is left of x when the basis is taken out.
+    /// Returns x reduced by the basis.
     fn rest(&self, x: usize) -> usize {
         self.basis.iter().fold(x, |x, &b| if x & highest(b) == 0 { x } else { x ^ b })
     }
@@ -154,7 +154,7 @@ impl Family<'_> {
         true
     }
 
-    /// The element of the span with this number.
+    /// Returns the element of the span with this number.
     fn element(&self, number: usize) -> usize {
         let chosen = self.basis.iter().enumerate().filter(|(k, _)| number >> k & 1 == 1);
         chosen.fold(0, |x, (_, b)| x ^ b)
@@ -244,8 +244,8 @@ impl<E: Element> Task<E> for Joined<'_, E> {
     }
 }
 
-/// The squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of less than
-/// one.
+/// Returns the squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of
+/// less than one.
 pub(crate) fn block_norms<E: Element>(
     amplitudes: &[Complex<E>],
     threads: &Threads,
@@ -291,8 +291,8 @@ impl<E: Element> Task<E> for Norms<'_, E> {
     }
 }
 
-/// The sum over lanes with the signs of z; the product of a real part with an imaginary one is
-/// subtracted.
+/// Returns the sum over lanes with the signs of z; the product of a real part with an imaginary one
+/// is subtracted.
 ///
 /// # Safety
 /// Called within `vectorize`.
@@ -318,7 +318,7 @@ struct Pair<S: Simd> {
 }
 
 impl<S: Simd> Pair<S> {
-    /// The rows `first + j` of the one and what belongs to them of the other.
+    /// Loads the rows `first + j` of the one block and those that belong to them of the other.
     ///
     /// # Safety
     /// Called within `vectorize`; both blocks have `rows` registers, a power of two and at least
@@ -341,11 +341,11 @@ impl<S: Simd> Pair<S> {
         }
     }
 
-    /// The sum for one string: eight sums side by side, which take the signs of their rows at the
-    /// end.
+    /// Returns the sum for one string: eight sums side by side, which take the signs of their rows
+    /// at the end.
     ///
     /// # Safety
-    /// As [`Pair::eight`].
+    /// Those of [`Pair::eight`].
     #[inline(always)]
     unsafe fn one(&self, z: usize) -> S {
         // SAFETY: the caller promises what `eight` wants.
@@ -364,10 +364,10 @@ impl<S: Simd> Pair<S> {
         }
     }
 
-    /// The sums for several strings.
+    /// Computes the sums for several strings.
     ///
     /// # Safety
-    /// As [`Pair::eight`].
+    /// Those of [`Pair::eight`].
     #[inline(always)]
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {
@@ -384,7 +384,8 @@ impl<S: Simd> Pair<S> {
     }
 }
 
-/// The Walsh-Hadamard transform: entry z becomes the sum of the entries j times `(-1)^{|j & z|}`.
+/// Computes the Walsh-Hadamard transform in place: entry z becomes the sum of the entries j times
+/// `(-1)^{|j & z|}`.
 #[inline(always)]
 fn transform<S: Simd>(x: &mut [S; ROWS]) {
     unroll!(k in 0..4, at most 4 => { let (i, j) = (2 * k, 2 * k + 1); (x[i], x[j]) = (x[i].add(x[j]), x[i].sub(x[j])); });

@@ -12,7 +12,7 @@ use crate::kernel::{
 /// Amplitudes that are projected in one piece.
 const PIECE: usize = 1 << 12;
 
-/// The sum of |a|^2 for each value of the asked bits.
+/// Returns the sum of |a|^2 for each value of the asked bits.
 pub(crate) fn probabilities<E: Element>(
     amplitudes: &[Complex<E>],
     asked: usize,

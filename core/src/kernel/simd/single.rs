@@ -19,10 +19,10 @@
 //! | Pauli strings | those of `strings` |
 //! | larger spans, states shorter than a register | the generic kernel |
 //!
-//! What will be read next the processor can not guess where pieces are left out, and it fetches
-//! what is left out instead (a gate on qubit 6 of 20 took five times as long as one on qubit 19);
-//! so on states beyond the second cache each run asks for what comes soon (`ahead`). The loops are
-//! in `loops`, `moves` and `pair`.
+//! Where pieces are left out, the processor's prefetcher cannot predict the next reads, and it
+//! fetches the pieces that are left out (a gate on qubit 6 of 20 took five times as long as one on
+//! qubit 19); so on states beyond the second cache each run prefetches the registers of a later one
+//! (`ahead`). The loops are in `loops`, `moves` and `pair`.
 //!
 //! # Safety
 //! What the loops rely on, by the names that they cite:
@@ -97,7 +97,7 @@ use crate::kernel::{
     runs::{MAX_RUN_BITS, Runs},
 };
 
-/// The most bits that a span may have here.
+/// Largest number of bits that a span may have here.
 const MAX_SPAN: u32 = 4;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the
@@ -123,11 +123,11 @@ struct Apply<'a, E> {
     threads: &'a Threads,
 }
 
-/// Where an operator acts, in terms of registers.
+/// Registers that an operator acts on.
 struct Place<'a, E> {
     vector: Shared<E>,
     runs: Runs,
-    /// What is asked for meanwhile, if anything.
+    /// Registers that are prefetched meanwhile, if any.
     ahead: Option<Ahead>,
     operator: &'a Operator<Complex<E>>,
     /// Bits that all offsets have in common.
@@ -163,7 +163,7 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         // The same bits, of the numbers of registers.
         let [fixed_bits, value_bits, row_bits] = [fixed, value, high].map(|bits| bits >> lane_bits);
         let reach = Reach::of(size_of::<Complex<E>>() << n_qubits);
-        // Long runs are cut so that what is asked for is not too far ahead.
+        // Long runs are cut so that the prefetch distance is not too large.
         let run_bits = reach.map_or(MAX_RUN_BITS, |reach| reach.bits - high.count_ones());
         let runs = Runs::up_to(run_bits, registers, fixed_bits, value_bits);
         let all_rows = match &operator.shape {
@@ -199,8 +199,8 @@ impl<E: Element> Task<E> for Apply<'_, E> {
     }
 }
 
-/// The bits that all offsets of a shape share, and those in which some differ; `None` for the
-/// identity.
+/// Returns the bits that all offsets of a shape share, and those in which some differ; `None` for
+/// the identity.
 fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
     let mut and = usize::MAX;
     let mut or = 0;
@@ -288,7 +288,7 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry of the operator's matrix at two offsets.
+    /// Returns the entry of the operator's matrix at two offsets.
     fn entry(&self, row: usize, column: usize) -> Complex<E> {
         let (one, zero) = (Complex::new(E::one(), E::zero()), Complex::new(E::zero(), E::zero()));
         let at = |there: bool, z: Complex<E>| if there { z } else { zero };
@@ -323,7 +323,8 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The entry that a lane needs: that of the identity where a control among the lanes says so.
+    /// Returns the entry that a lane needs: that of the identity where a control among the lanes
+    /// says so.
     fn lane_entry(&self, row: usize, column: usize, lane: usize, flip: usize) -> Complex<E> {
         if lane & self.control != self.value & self.control {
             let same = row == column && flip == 0;
@@ -332,7 +333,7 @@ impl<E: Element> Place<'_, E> {
         self.entry(row | (lane & self.low), column | ((lane ^ flip) & self.low))
     }
 
-    /// Whether real products are enough.
+    /// Returns true if real products are enough.
     fn is_real(&self) -> bool {
         let real = |z: &Complex<E>| z.im == E::zero();
         match self.operator.shape() {
@@ -342,8 +343,8 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The coefficients of a register of amplitudes: real parts, and imaginary parts with the sign
-    /// that a product needs.
+    /// Returns the coefficients of a register of amplitudes: real parts, and imaginary parts with
+    /// the sign that a product needs.
     ///
     /// # Safety
     /// Called within `S::vectorize`.

@@ -5,8 +5,8 @@ use std::arch::x86_64::*;
 
 use super::{Simd, Task};
 
-/// A number for each lane. (`array::from_fn` is compiled to four functions for each that it is
-/// called with.)
+/// Returns a number for each lane. (`array::from_fn` is compiled to four functions for each that it
+/// is called with.)
 #[inline(always)]
 fn lanes<I: Copy + Default, const N: usize>(of: impl Fn(usize) -> I) -> [I; N] {
     let mut lanes = [I::default(); N];

@@ -1,5 +1,5 @@
-//! Pauli strings, and what Clifford gates make of them: `V P V^dagger` is a Pauli string again,
-//! with a sign.
+//! Pauli strings in symplectic form (masks x and z and a sign), and their conjugation by Clifford
+//! gates: `V P V^dagger` is a Pauli string again, with a sign.
 //!
 //! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A
 //! 70, 052328 (2004).
@@ -14,13 +14,13 @@ pub(in crate::plan) struct Pauli {
     pub(in crate::plan) negative: bool,
 }
 
-/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and whether it is negated.
+/// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and true if it is negated.
 type Image = (usize, bool);
 
 /// A Clifford gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Clifford {
-    /// On one qubit, with what becomes of X, Z and Y.
+    /// Gate on one qubit, with the images of X, Z and Y.
     One { qubit: usize, matrix: M2, images: [Image; 3] },
     /// CX.
     Cx { control: usize, target: usize },
@@ -29,9 +29,9 @@ pub(super) enum Clifford {
 }
 
 impl Clifford {
-    /// The gate on one qubit with this matrix, if it is a Clifford gate up to so much, and how far
-    /// it is from one. Near the identity only multiples of it are: thousands of small angles add
-    /// up.
+    /// Returns the gate on one qubit with this matrix, if it is a Clifford gate up to the
+    /// tolerance, and its distance from one. Near the identity only multiples of it are: thousands
+    /// of small angles add up.
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
         // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
@@ -58,7 +58,7 @@ impl Clifford {
         (!identity || exact).then_some((Clifford::One { qubit, matrix, images }, deviation))
     }
 
-    /// The product `self other`, of gates on one qubit, the same.
+    /// Returns the product `self other`, of gates on one qubit, the same.
     pub(super) fn after(&self, other: &Clifford) -> Option<Clifford> {
         let (
             Clifford::One { qubit, matrix: a, images: mine },
@@ -74,7 +74,7 @@ impl Clifford {
         (qubit == same).then(|| Clifford::One { qubit: *qubit, matrix: multiply2(a, b), images })
     }
 
-    /// The qubits along which it moves amplitudes, and those that it only reads.
+    /// Returns the qubits along which it moves amplitudes, and those that it only reads.
     pub(super) fn qubits(&self) -> (usize, usize) {
         match *self {
             Clifford::One { qubit, .. } if self.moves() => (1 << qubit, 0),
@@ -84,14 +84,14 @@ impl Clifford {
         }
     }
 
-    /// Whether it is on one qubit and does not leave each of X, Z and Y as it is up to a sign:
-    /// amplitudes move along it, and places that mean something else are not enough.
+    /// Returns true if it acts on one qubit and does not map each of X, Z and Y to itself up to a
+    /// sign: amplitudes move along the qubit, and a change of the frame is not enough.
     pub(super) fn turns(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
     }
 
-    /// How far it is from a Pauli gate: 0 if it is one, 1 if it leaves Z as it is up to a sign, 2
-    /// otherwise.
+    /// Returns the distance from a Pauli gate: 0 if it is one, 1 if it maps Z to itself up to a
+    /// sign, 2 otherwise.
     pub(super) fn distance(&self) -> u8 {
         match self {
             Clifford::One { images: [(1, _), (2, _), _], .. } => 0,
@@ -100,12 +100,12 @@ impl Clifford {
         }
     }
 
-    /// Whether it is on one qubit and not diagonal.
+    /// Returns true if it acts on one qubit and is not diagonal.
     pub(super) fn moves(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1] != (2, false))
     }
 
-    /// The angle of the phase that it is, if it is nothing else.
+    /// Returns the angle of the phase that it is, if it is nothing else.
     pub(super) fn phase(&self) -> Option<f64> {
         match self {
             Clifford::One { matrix, images: [(1, false), (2, false), _], .. } => {
@@ -115,7 +115,7 @@ impl Clifford {
         }
     }
 
-    /// `V P V^dagger`.
+    /// Returns `V P V^dagger`.
     pub(super) fn conjugate(&self, pauli: Pauli) -> Pauli {
         let Pauli { mut x, mut z, mut negative } = pauli;
         let bit = |mask: usize, qubit: usize| mask >> qubit & 1;
@@ -164,7 +164,7 @@ mod tests {
         [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, 1.0)]
     }
 
-    /// A string on two qubits as a matrix.
+    /// Returns a string on two qubits as a matrix.
     fn matrix(pauli: Pauli) -> M4 {
         std::array::from_fn(|at| {
             let (row, column) = (at / 4, at % 4);

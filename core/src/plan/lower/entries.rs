@@ -1,19 +1,20 @@
-//! Clifford gates that undo each other around rotations are taken out:
+//! Cancellation of Clifford gates that undo each other around rotations, which are conjugated by
+//! them:
 //!
 //! ```text
 //! V e^{-i a/2 P} V^dagger = e^{-i a/2 V P V^dagger}
 //! h 0; sdg 1; h 1; cx 0,1; rz(a) 1; cx 0,1; h 0; h 1; s 1    =    e^{-i a/2 X0 Y1}
 //! ```
-//! Each Clifford gate looks back along the list for one that it can be multiplied with. It passes
+//! Each Clifford gate is moved back along the list to one that it can be multiplied with. It passes
 //! what it commutes with; rotations and inner products on its way become those of other strings.
-//! The product stands where the earlier gate stood, or nothing if it is the identity. So nothing is
-//! done where gates do not close, and what is around a chain of gates comes out string by string.
+//! The product replaces the earlier gate, or nothing does if it is the identity. So nothing is done
+//! where gates do not close, and what is around a chain of gates comes out string by string.
 //!
 //! A gate stays where it is if that would take more rotations along which amplitudes move than it
 //! saves, as H around many phases would, or a string on more qubits than a tile has room for; and
 //! if nothing is gained, as where it would only go to an earlier gate.
 //!
-//! Cost: each Clifford gate looks at those before it, and at [`WINDOW`] entries at most.
+//! Cost: each Clifford gate is compared with those before it, and with [`WINDOW`] entries at most.
 
 use num_complex::Complex;
 
@@ -26,10 +27,10 @@ use crate::{
     plan::BinaryAngle,
 };
 
-/// How far a gate goes back.
+/// Number of entries that a gate is moved back at most.
 const WINDOW: usize = 128;
 
-/// One of a list of operators and inner products.
+/// Entry of a list of operators and inner products.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) kind: Kind,
@@ -37,7 +38,7 @@ pub(super) struct Entry {
     pub(super) given: Option<usize>,
     /// The qubits along which it moves amplitudes.
     moving: usize,
-    /// Those that it only reads.
+    /// Qubits that it only reads.
     reading: usize,
 }
 
@@ -46,16 +47,16 @@ pub(super) struct Entry {
 pub(super) struct Entries {
     pub(super) list: Vec<Entry>,
     pub(super) angle: BinaryAngle,
-    /// The sum of how far operators are from what they are taken for.
+    /// Sum of the distances of operators from the gates that they are recognized as.
     pub(super) deviation: f64,
-    /// Which operators are Clifford gates.
+    /// True for each operator that is a Clifford gate.
     pub(super) clifford: Vec<bool>,
-    /// Where Clifford gates stand.
+    /// Positions of the Clifford gates.
     gates: Vec<usize>,
 }
 
 impl Entries {
-    /// Takes operators, and inner products between them, which stand in the order of the operators.
+    /// Takes operators, and inner products between them, which are in the order of the operators.
     /// No string gets wider than `widest` qubits with X or Y. Of operators for which `known` says
     /// that they are no Clifford gates an angle may make one, which is not taken for one then: the
     /// entries are those of other angles.
@@ -95,8 +96,8 @@ impl Entries {
         self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
     }
 
-    /// The last gate that a gate at the end can be multiplied with, by its number among the gates,
-    /// and their product, if that pays.
+    /// Returns the last gate that a gate at the end can be multiplied with, by its number among the
+    /// gates, and their product, if that pays.
     fn partner(&self, gate: &Clifford, widest: usize) -> Option<(usize, Option<Clifford>)> {
         let near = |at: &usize| at + WINDOW >= self.list.len();
         let mut gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
@@ -164,8 +165,8 @@ impl Entries {
     }
 }
 
-/// The product `a b` of two gates on the same qubits as one gate, `None` for the identity up to a
-/// phase; or nothing if they are not on the same qubits, or of two kinds.
+/// Returns the product `a b` of two gates on the same qubits as one gate, `None` for the identity
+/// up to a phase; or nothing if they are not on the same qubits, or of two kinds.
 #[expect(clippy::option_option, reason = "no gate is another thing than no product")]
 fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
     match (a, b) {
@@ -182,7 +183,7 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
 }
 
 impl Entry {
-    /// An operator, and how far it is from what it is taken for.
+    /// Classifies an operator; returns its entry and its distance from that.
     fn new<E: Element>(
         number: usize,
         operator: &Operator<Complex<E>>,
@@ -228,13 +229,13 @@ impl Entry {
         Entry { kind, given: None, moving, reading }
     }
 
-    /// Whether it has a qubit in common with a gate.
+    /// Returns true if it has a qubit in common with a gate.
     fn meets(&self, gate: &Clifford) -> bool {
         let (moving, reading) = gate.qubits();
         (self.moving | self.reading) & (moving | reading) != 0
     }
 
-    /// Whether its qubits tell that a gate can go past it.
+    /// Returns true if its qubits show that it commutes with a gate.
     fn commutes(&self, gate: &Clifford) -> bool {
         if let (Kind::Clifford(Clifford::Cx { target, .. }), Clifford::Cx { target: same, .. }) =
             (&self.kind, gate)
@@ -246,7 +247,7 @@ impl Entry {
         moving & (self.moving | self.reading) == 0 && reading & self.moving == 0
     }
 
-    /// What it becomes when a gate goes from behind it to before it.
+    /// Conjugates it by a gate that moves from after it to before it.
     fn conjugate(&mut self, gate: &Clifford) {
         let kind = match self.kind {
             Kind::Rotation { pauli, angle, phase } => {

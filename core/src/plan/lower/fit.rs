@@ -1,11 +1,11 @@
-//! Other numbers in a known structure: what an angle has made simpler than usual is written as
-//! usual.
+//! Rebinding of a known structure to other numbers: an operation that an angle has made simpler
+//! than usual is written as usual.
 
 use super::{Lowered, Op};
 use crate::plan::BinaryAngle;
 
 impl Op {
-    /// The operation of the same structure that does nothing.
+    /// Returns the operation of the same structure that does nothing.
     fn idle(&self) -> Option<Op> {
         match *self {
             Op::Rotation { qubit, .. } => {
@@ -17,7 +17,7 @@ impl Op {
         }
     }
 
-    /// It, written with the structure of another operation.
+    /// Writes it with the structure of another operation.
     fn like(&self, other: &Op) -> Option<Op> {
         match (self, other) {
             (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. })
@@ -37,8 +37,8 @@ impl Op {
 
 impl Lowered {
     /// Writes the operations with the structure of others, where a rotation or a phase that an
-    /// angle has made vanish is one that does nothing. False if that cannot be; what is here is of
-    /// no use then.
+    /// angle has made vanish is one that does nothing. Returns false if that is impossible; the
+    /// operations are invalid then.
     pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
         let ops = &mut self.ops;
         let mut rest = ops.len();

@@ -1,4 +1,5 @@
-//! What operators are to a plan: Clifford gates, rotations about Pauli strings, or neither.
+//! Classification of operators for a plan: Clifford gates, rotations about Pauli strings, or
+//! neither.
 
 use num_complex::Complex;
 
@@ -11,7 +12,7 @@ use crate::{
     scalar::Ring,
 };
 
-/// What an entry is to others.
+/// Kind of an entry, as far as commutation with other entries needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Clifford(Clifford),
@@ -30,11 +31,12 @@ pub(super) enum Kind {
     Other,
 }
 
-/// How far an operator may be from what it is taken for, in eps of its numbers.
+/// Largest distance of an operator from the gate that it is recognized as, in eps of its numbers.
 const TOLERANCE: f64 = 4.0;
 
 impl Kind {
-    /// What an operator is, a Clifford gate only if it may be one, and how far it is from that.
+    /// Classifies an operator (as a Clifford gate only if `clifford` allows it), and returns its
+    /// distance from that gate.
     pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> (Kind, f64) {
         let other = (Kind::Other, 0.0);
         Kind::found(operator, clifford).unwrap_or(other)
@@ -92,7 +94,7 @@ pub(super) struct Turned {
     z: usize,
     pub(super) angle: f64,
     pub(super) phase: f64,
-    /// How far the operator is from it.
+    /// Distance of the operator from it.
     pub(super) deviation: f64,
 }
 
@@ -109,7 +111,8 @@ impl Turned {
         (self.kind(), self.deviation)
     }
 
-    /// `a + b P` for the string P with the masks x and z, if it is a rotation up to so much.
+    /// Returns `a + b P` for the string P with the masks x and z, if it is a rotation up to the
+    /// tolerance.
     fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
         // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the
         // argument of the other one may be noise. No phase where the angle can say it.
@@ -129,7 +132,8 @@ impl Turned {
         (deviation <= tolerance).then_some(Turned { x, z, angle, phase, deviation })
     }
 
-    /// The factors of even and odd parity of the bits in z, if they are a rotation up to so much.
+    /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
+    /// the tolerance.
     fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
         // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
@@ -139,8 +143,8 @@ impl Turned {
     }
 }
 
-/// An operator about a Pauli string as a rotation, and the qubits that control it; if it is one,
-/// and no wider than may be.
+/// Returns an operator about a Pauli string as a rotation, and the qubits that control it; if it is
+/// one, and no wider than may be.
 pub(super) fn string<E: Element>(
     operator: &Operator<Complex<E>>,
     widest: usize,
@@ -160,7 +164,7 @@ pub(super) fn string<E: Element>(
     }
 }
 
-/// `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
+/// Returns `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
 fn exchange<E: Element>(
     matrix: &[Complex<E>],
     offsets: &[usize],
@@ -190,7 +194,7 @@ fn exchange<E: Element>(
     Turned::of_sum(both, z, a, b, tolerance)
 }
 
-/// The qubit and the matrix of an operator on one qubit without controls.
+/// Returns the qubit and the matrix of an operator on one qubit without controls.
 pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
     let (fixed, value) = (operator.fixed(), operator.value());
     if !fixed.is_power_of_two() {

@@ -1,9 +1,9 @@
-//! Matrices of one and two qubits, row by row: what lowering asks of them.
+//! Matrices of one and two qubits, row by row: the functions that lowering needs.
 
 pub(super) use crate::matrix::small::{C, M2, dagger, local, multiply2, multiply4};
 pub(in crate::plan) use crate::matrix::small::{M4, distance};
 
-/// Whether the columns of a `dim` x `dim` matrix are orthonormal.
+/// Returns true if the columns of a `dim` x `dim` matrix are orthonormal.
 pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
     (0..dim).all(|i| {
         (0..=i).all(|j| {
@@ -13,7 +13,7 @@ pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
     })
 }
 
-/// A 1-qubit gate on bit 0 or 1 of two qubits.
+/// Returns a 1-qubit gate on bit 0 or 1 of two qubits.
 pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     std::array::from_fn(|i| {
         let (row, column) = (i / 4, i % 4);
@@ -24,13 +24,13 @@ pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     })
 }
 
-/// The same matrix with its two qubits in the other order.
+/// Returns the matrix with its two qubits in the other order.
 pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
     let other = |i: usize| [0, 2, 1, 3][i];
     std::array::from_fn(|i| m[4 * other(i / 4) + other(i % 4)])
 }
 
-/// `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
+/// Returns `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
 pub(super) fn eigen(u: &M2) -> (M2, [C; 2]) {
     let one = C::new(1.0, 0.0);
     if u[1].norm_sqr() + u[2].norm_sqr() == 0.0 {

@@ -39,8 +39,8 @@ impl Lowering {
         true
     }
 
-    /// One exchange of two indices: CX brings them next to each other, H makes the X between them a
-    /// Z.
+    /// Lowers one exchange of two indices: CX brings them next to each other, H makes the X between
+    /// them a Z.
     fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),
@@ -71,7 +71,7 @@ impl Lowering {
         done
     }
 
-    /// An invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
+    /// Lowers an invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
     fn linear(&mut self, bits: &[usize], mut columns: Bits) {
         if columns.iter().all(|c| c.is_power_of_two()) {
             // Bit i goes to place columns[i]: exchanges along each cycle.

@@ -33,7 +33,7 @@ impl Lowering {
         true
     }
 
-    /// `e^{-i angle/2 P}`.
+    /// Lowers `e^{-i angle/2 P}`.
     pub(super) fn rotation(&mut self, pauli: Pauli, angle: f64) {
         let angle = if pauli.negative { -angle } else { angle };
         let Pauli { x, z, .. } = pauli;

@@ -24,12 +24,12 @@ pub(super) struct Zyz {
     pub(super) before: BinaryAngle,
     pub(super) tan: f64,
     pub(super) after: BinaryAngle,
-    /// Whether X comes last.
+    /// True if an X comes last.
     pub(super) flip: bool,
 }
 
 impl Zyz {
-    /// The factors of a matrix that is unitary up to rounding.
+    /// Returns the factors of a matrix that is unitary up to rounding.
     pub(super) fn new(u: &M2) -> Zyz {
         let flip = u[0].norm_sqr() < u[2].norm_sqr();
         let [a, b, c, d] = if flip { exchange_rows(u) } else { *u };
@@ -49,7 +49,7 @@ impl Zyz {
         Zyz { phase, before, tan, after, flip }
     }
 
-    /// The product of the factors.
+    /// Returns the product of the factors.
     pub(super) fn product(&self) -> M2 {
         let &Zyz { phase, before, tan, after, flip } = self;
         let cos = (1.0 + tan * tan).sqrt().recip();
@@ -70,7 +70,7 @@ impl Zyz {
     }
 }
 
-/// The argument; 0 for what has none, which is not what its product will agree with.
+/// Returns the argument; 0 for what has none, which is not what its product will agree with.
 fn angle(z: C) -> BinaryAngle {
     let radians = z.arg();
     if radians.is_finite() { BinaryAngle::from_radians(radians) } else { BinaryAngle::ZERO }

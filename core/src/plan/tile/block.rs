@@ -29,7 +29,7 @@ use crate::{
     plan::lower::{Factored, distance},
 };
 
-/// Beyond this a product of tangents and cosines may leave the range of `f32`.
+/// Tangent beyond which a product of tangents and cosines may leave the range of `f32`.
 const MAX_TANGENT: f64 = 1e4;
 
 /// The registers of coefficients for each row of a factored block: D1, R0, R1, D2, and the two of
@@ -38,7 +38,7 @@ const FACTORED_COEFFICIENTS: usize = 6;
 
 /// A dense 4x4 block on tile bits.
 pub(super) struct Block<E> {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     pub(super) source: usize,
     bits: [usize; 2],
     /// The sets of its bits that are rows, and those that are lanes.
@@ -47,18 +47,19 @@ pub(super) struct Block<E> {
     /// Its row bits, as row offsets; and its lane bits, as lane exchanges.
     pub(super) row_offsets: Vec<usize>,
     pub(super) lane_flips: Vec<usize>,
-    /// Whether it is a factored one.
+    /// True if it is a factored block.
     pub(super) factored: bool,
-    /// How far the product of its factors is from the matrix.
+    /// Distance of the product of its factors from the matrix.
     pub(super) deviation: f64,
-    /// For each row, column and lane exchange, the real and the imaginary parts of the lanes'
-    /// coefficients. Of a factored block: for each of its coefficients and each row, the lanes.
+    /// Coefficients: for each row, column and lane exchange, the real and the imaginary parts of
+    /// those of the lanes. Of a factored block: for each of its coefficients and each row, the
+    /// lanes.
     pub(super) coefficients: Buffer<E>,
     pub(super) table: Vec<u32>,
 }
 
 impl<E: Element> Block<E> {
-    /// On tile bits low < high, without numbers yet.
+    /// Creates a block on tile bits low < high, without numbers yet.
     pub(super) fn new(
         source: usize,
         bits: [usize; 2],
@@ -99,8 +100,8 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// Takes the numbers of a matrix, by its factors if it has some up to so many eps. What is left
-    /// is to be multiplied by `e^{i angle}`; gives this angle.
+    /// Takes the numbers of a matrix, by its factors if it has some up to a tolerance in eps. The
+    /// rest is a factor `e^{i angle}`; returns this angle.
     pub(super) fn fill(
         &mut self,
         matrix: &[Complex<f64>; 16],
@@ -124,7 +125,7 @@ impl<E: Element> Block<E> {
         }
     }
 
-    /// The block's bits of a lane.
+    /// Returns the block's bits of a lane.
     fn own(bits: [usize; 2], lane: usize, lane_bits: usize) -> usize {
         (0..2).filter(|k| bits[*k] < lane_bits).fold(0, |set, k| set | (lane >> bits[k] & 1) << k)
     }
@@ -165,15 +166,15 @@ struct Numbers {
 }
 
 impl Numbers {
-    /// Those of a matrix that is a factored block up to so much, and how far their product is from
-    /// it.
+    /// Returns the coefficients of a matrix that is a factored block up to the tolerance, and the
+    /// distance of their product from it.
     fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
         let numbers = Numbers::new(&Factored::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);
         (off <= tolerance).then_some((numbers, off))
     }
 
-    /// The matrix that they make, row by row.
+    /// Returns the matrix that they make, row by row.
     fn product(&self) -> [Complex<f64>; 16] {
         let [d1, r0, r1, d2, stay, go] = &self.of;
         let mut columns: [[Complex<f64>; 4]; 4] =

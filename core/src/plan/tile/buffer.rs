@@ -23,8 +23,8 @@ impl<E: Element> Buffer<E> {
         Buffer { lines: vec![Line([0; 64]); lines.max(1)], len, element: PhantomData }
     }
 
-    /// As long as wanted, with any numbers in it; from memory that has been used before, if there
-    /// is some.
+    /// Takes a buffer of this length, with arbitrary content; from memory that has been used
+    /// before, if there is some.
     pub(super) fn reused(len: usize, pool: &mut Pool<E>) -> Buffer<E> {
         match pool.buffers.pop() {
             Some(Buffer { mut lines, .. }) => {
@@ -76,7 +76,7 @@ impl<E: Element> Pool<E> {
         self.buffers.push(buffer);
     }
 
-    /// Room for so many angles, with anything in it.
+    /// Returns room for this number of angles, with arbitrary content.
     pub(super) fn angles(&mut self, len: usize) -> &mut [BinaryAngle] {
         if self.angles.len() < len {
             self.angles.resize(len, BinaryAngle::ZERO);

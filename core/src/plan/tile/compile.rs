@@ -47,9 +47,9 @@ pub(in crate::plan) struct TileStage<E> {
     /// The order in which tiles are worked through: those that use the same variants of tables
     /// follow each other. Empty for the order of their indices.
     pub(super) order: Vec<u32>,
-    /// What all amplitudes are multiplied by.
+    /// Factor of all amplitudes.
     pub(super) scale: Complex<f64>,
-    /// Where each logical place is read from; `None` where nothing has moved.
+    /// Place that each logical index is read from; `None` if nothing has moved.
     pub(super) exit: Option<Exit>,
     pub(super) signs: Signs,
     /// Products and sums per amplitude.
@@ -72,28 +72,28 @@ pub(super) enum Step<E> {
 /// Rotations along `rows` row vectors and some lane vectors, after phases.
 pub(super) struct Sweep<E> {
     pub(super) rows: usize,
-    /// For each set of row vectors, the row that it leads to and the lanes that it exchanges.
+    /// Rows that the sets of row vectors lead to, and the lanes that they exchange.
     pub(super) row_offsets: [usize; 8],
     pub(super) row_flips: [usize; 8],
-    /// Whether a row vector also exchanges lanes.
+    /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
     pub(super) turns: Vec<Turn>,
-    /// For each turn and each sign of its logical bit, the tangents of the lanes.
+    /// Tangents of the lanes, for each rotation and each sign of its logical bit.
     pub(super) tangents: Buffer<E>,
-    /// Rows to start from, with the signs of the turns above `SIGN_SHIFT`.
+    /// Rows to start from, with the signs of the rotations above `SIGN_SHIFT`.
     pub(super) table: Vec<u32>,
     pub(super) phases: Option<Phases<E>>,
 }
 
 /// A rotation of a sweep.
 pub(super) struct Turn {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     pub(super) source: usize,
     /// The bits of its line in the tile.
     pub(super) inner: usize,
     pub(super) outer: usize,
     pub(super) flip: bool,
-    /// The lanes that it exchanges, for a lane turn.
+    /// Lanes that it exchanges, for a rotation along lanes.
     pub(super) lanes: usize,
 }
 
@@ -204,7 +204,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// How often the steps take turns with the pipeline.
+    /// Returns the number of times that the steps let the pipeline gather rows.
     pub(super) fn turns(&self) -> usize {
         let turns = |step: &Step<E>| match step {
             Step::Sweep(sweep) => sweep.table.len().div_ceil(TURN),
@@ -227,19 +227,19 @@ impl<E: Element> TileStage<E> {
         self.flops
     }
 
-    /// The number of tiles that are worked on.
+    /// Returns the number of tiles that are worked on.
     pub(super) fn tile_count(&self) -> usize {
         1 << self.tiles.count_ones()
     }
 
-    /// The index of the first amplitude of a tile, by its number in the order of the stage.
+    /// Returns the index of the first amplitude of a tile, by its number in the order of the stage.
     #[inline(always)]
     pub(super) fn tile_at(&self, number: usize) -> usize {
         let tile = self.order.get(number).map_or(number, |&tile| tile as usize);
         deposit(tile, self.tiles)
     }
 
-    /// Gives the memory of the tables back.
+    /// Releases the memory of the tables.
     pub(in crate::plan) fn recycle(self, pool: &mut Pool<E>) {
         for step in self.steps {
             if let Step::Sweep(Sweep { phases: Some(phases), .. }) = step {
@@ -248,7 +248,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// How often the tile is read and written in its scratch.
+    /// Returns the number of times that the tile is read and written in its scratch.
     pub(in crate::plan) fn sweeps(&self) -> usize {
         self.steps.len()
     }
@@ -258,8 +258,8 @@ impl<E: Element> TileStage<E> {
         self.scale *= angle.cis();
     }
 
-    /// The sum over all steps of how far they may be from the operations that they stand for, by
-    /// their largest entries.
+    /// Returns the sum over all steps of their largest distance from the operations that they
+    /// replace, by entries.
     pub(in crate::plan) fn deviation(&self) -> f64 {
         let off = |step: &Step<E>| match step {
             Step::Dense(block) => block.deviation,
@@ -369,7 +369,7 @@ impl<E: Element> TileStage<E> {
         self.layout.ops = ops;
     }
 
-    /// A sweep for as many rotations as fit.
+    /// Returns a sweep for as many rotations as fit.
     fn sweep<'a>(
         &self,
         ops: Vec<Item<'a>>,

@@ -1,4 +1,4 @@
-//! The frame: which place of the scratch means which basis state.
+//! The frame: the affine map over GF(2) from places of the scratch to basis states.
 
 use crate::{
     basis::odd,
@@ -9,13 +9,13 @@ use crate::{
 pub(super) struct Exit {
     /// The place of the first lane of each logical row.
     pub(super) rows: Vec<u32>,
-    /// What each logical lane adds to it.
+    /// Vector that each logical lane adds to it.
     pub(super) lanes: Vec<usize>,
     /// (outer parity, flip, vector): added where the parity and the flip are not equal.
     pub(super) shifts: Vec<(usize, bool, usize)>,
 }
 
-/// The frame of the tile's qubits when the stage is over.
+/// Returns the frame of the tile's qubits when the stage is over.
 pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
     let image = |y: usize| {
         lines
@@ -44,9 +44,9 @@ impl Exit {
 /// The signs at the end of a stage.
 #[derive(Default)]
 pub(super) struct Signs {
-    /// Of places and of tiles.
+    /// Parity of places and of tiles.
     places: Parity,
-    /// The same in terms of what is written: the parity of the logical index within the tile.
+    /// Signs in terms of the output: the parity of the logical index within the tile.
     pub(super) written: usize,
 }
 
@@ -58,13 +58,13 @@ impl Signs {
         Signs { places: layout.signs, written }
     }
 
-    /// Whether there are any.
+    /// Returns true if there are any signs.
     pub(super) fn any(&self) -> bool {
         self.places.inner | self.places.outer | self.written != 0
     }
 
-    /// Whether the amplitude of logical index 0 is negated in the tile at index `outer`, where it
-    /// is read from the place `shift`.
+    /// Returns true if the amplitude of logical index 0 is negated in the tile at index `outer`,
+    /// where it is read from the place `shift`.
     pub(super) fn negates(&self, outer: usize, shift: usize) -> bool {
         odd(self.places.outer & outer) ^ odd(self.places.inner & shift)
     }

@@ -37,14 +37,14 @@ pub(super) const MAX_STRINGS: usize = 16;
 /// Lanes of the widest register.
 pub(super) const MAX_LANES: usize = 16;
 
-/// The weight of a string in the tile at index `outer`.
+/// Returns the weight of a string in the tile at index `outer`.
 pub(super) fn factor(look: &Look, outer: usize) -> f64 {
     if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
 
 /// The inner products taken between two sweeps.
 pub(super) struct Inners {
-    /// Each with its number in the layout.
+    /// Strings without x, each with its number in the layout.
     pub(super) diagonal: Vec<(usize, Look)>,
     shared: Vec<Shared>,
     pub(super) groups: Vec<Group>,
@@ -55,17 +55,17 @@ pub(super) struct Inners {
 pub(super) struct Group {
     /// The rows that are connected with row 0.
     pub(super) offsets: Vec<usize>,
-    /// One row of each such set.
+    /// Row of each such set.
     pub(super) starts: Vec<u32>,
     pub(super) strings: Vec<Line>,
 }
 
 /// A string of a group.
 pub(super) struct Line {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     source: usize,
     pub(super) look: Look,
-    /// What is added to the number of a row within its set.
+    /// Offset of the number of a row within its set.
     pub(super) set: usize,
     /// The rows of a set: those of the first half have one sign, the others that of `second`.
     pub(super) order: [u8; 1 << MAX_VECTORS],
@@ -73,8 +73,8 @@ pub(super) struct Line {
 }
 
 impl Inners {
-    /// The inner products that are looked at in one place. `alone`: whether each string is wanted
-    /// by itself.
+    /// Creates the inner products that are taken at one place. `alone`: true if each string is
+    /// wanted by itself.
     pub(super) fn new(
         looks: Vec<(usize, Look)>,
         bits: usize,
@@ -194,7 +194,7 @@ impl<E: Element> Products<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// Whether the stage has inner products.
+    /// Returns true if the stage has inner products.
     pub(super) fn looks(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Inner(_)))
     }
@@ -238,10 +238,10 @@ impl<E: Element> Task<E> for DiagonalRun<'_, E> {
     }
 }
 
-/// The Walsh-Hadamard transform over the rows, lane by lane.
+/// Computes the Walsh-Hadamard transform over the rows, lane by lane.
 ///
 /// # Safety
-/// *set*; `at` has so many rows, a power of 2.
+/// *set*; the number of rows of `at` is a power of 2.
 #[inline(always)]
 pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
     let mut half = 1;
@@ -341,7 +341,7 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
 }
 
 impl Line {
-    /// The sum over a set of rows, lane by lane.
+    /// Returns the sum over a set of rows, lane by lane.
     ///
     /// # Safety
     /// *set*; `self.set` is below the number of rows, a power of 2.

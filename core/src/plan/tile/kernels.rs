@@ -77,12 +77,12 @@ pub(super) unsafe fn last_step<S: Simd>(
     unsafe { factored(block, scratch, pipeline, leave) }
 }
 
-/// Where the rows of a factored block go.
+/// Destination of the rows of a factored block.
 trait Destination<S: Simd> {
-    /// Whether to ask for places before they are written.
+    /// True if places are prefetched before they are written.
     const FAR: bool;
 
-    /// Asks for a row's place.
+    /// Prefetches a row's place.
     ///
     /// # Safety
     /// *row*.
@@ -113,7 +113,7 @@ impl<S: Simd> Destination<S> for Scratch<S::Elem> {
     }
 }
 
-/// To the state, without a scatter.
+/// Destination in the state, without a scatter.
 pub(super) struct Leave<'a, S: Simd> {
     pub(super) rows: StateRows<'a, S::Elem>,
     /// The real and the imaginary part of what all are multiplied by.
@@ -325,7 +325,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
     }
 }
 
-/// The amplitudes of a row times its phases.
+/// Returns the amplitudes of a row times its phases.
 ///
 /// # Safety
 /// *set*; *row*.
@@ -360,7 +360,7 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
     (x, y)
 }
 
-/// The complex product `(x + iy)(c + is)`.
+/// Returns the complex product `(x + iy)(c + is)`.
 #[inline(always)]
 fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
@@ -444,11 +444,11 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
     }
 }
 
-/// The most sets of rows at once.
+/// Largest number of sets of rows at once.
 const MAX_SETS: usize = 2;
 
-/// How many sets of rows a dense block takes at once: each coefficient is loaded once for all of
-/// them, as many as the registers hold besides.
+/// Returns the number of sets of rows that a dense block takes at once: each coefficient is loaded
+/// once for all of them, as many as the registers hold besides.
 const fn sets<S: Simd>() -> usize {
     if S::ROW_QUBITS < 3 { 1 } else { MAX_SETS }
 }
@@ -558,13 +558,13 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
     }
 }
 
-/// `(x + iy)(1 + it)`
+/// Returns `(x + iy)(1 + it)`
 #[inline(always)]
 fn tilted<S: Simd>(x: S, y: S, t: S) -> (S, S) {
     (y.neg_mul_add(t, x), x.mul_add(t, y))
 }
 
-/// A complex number as one of the registers' element type.
+/// Returns a complex number as one of the registers' element type.
 pub(super) fn narrow<E: Element>(z: Complex<f64>) -> Complex<E> {
     Complex::new(E::round_from(z.re), E::round_from(z.im))
 }

@@ -1,4 +1,4 @@
-//! Changes of tangents: `psi' += i kappa P |psi>` for the Pauli strings P of the inner products of
+//! Updates of tangents: `psi' += i kappa P |psi>` for the Pauli strings P of the inner products of
 //! a stage.
 //!
 //! A parameter that moves by v changes what its gate has made of psi by `-i v P |psi>`. In the
@@ -23,14 +23,14 @@ use crate::kernel::{
 };
 use crate::plan::layout::Look;
 
-/// `kappa sigma` in the tile at index `outer`.
+/// Returns `kappa sigma` in the tile at index `outer`.
 fn factor(look: &Look, kicks: &[f64], outer: usize) -> f64 {
     let kick = kicks[look.number] * look.weight.signum();
     if odd(look.outer & outer) { -kick } else { kick }
 }
 
 impl Inners {
-    /// Changes the tangents of some tiles; `kicks` has a factor for each inner product of the plan.
+    /// Updates the tangents of some tiles; `kicks` has a factor for each inner product of the plan.
     ///
     /// # Safety
     /// *set*; *size*, `products` having room for a tile; no two scratches are the same.

@@ -35,9 +35,9 @@
 //! - *set*: the call is within `S::vectorize`, so that the processor has the instructions of `S`.
 //! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and
 //!   2^bits imaginary parts, the rows of the tile have their offsets in the state, and the tables
-//!   of a step were made for so many rows.
+//!   of a step were made for this number of rows.
 //! - *row*: a row is below the number of rows of the tile, `2^bits / LANES`.
-//! - *owner*: nobody else reads or writes the tile's amplitudes in the state while the call lasts.
+//! - *owner*: nothing else reads or writes the tile's amplitudes in the state while the call lasts.
 //!   Tiles of different indices have none in common: an index fixes the bits outside of the tile.
 #![expect(unsafe_code, reason = "tiles interleave in memory")]
 
@@ -96,20 +96,20 @@ const LINE_BYTES: usize = 64;
 /// Smaller states may fit some cache, where the processor does not say how large its last one is.
 const STREAM_FROM_BYTES: usize = 64 << 20;
 
-/// From so many bytes on a state does not fit the last cache. Where it fits, to write past the
-/// caches takes a third longer.
+/// Returns the number of bytes from which on a state does not fit the last cache. Where it fits, to
+/// write past the caches takes a third longer.
 pub(in crate::plan) fn stream_from_bytes() -> usize {
     STREAM_FROM_BYTES.max(last_cache_bytes() + 1)
 }
 
-/// Whether tiles of a state are written past the caches: it is as large as the options say, and no
-/// register straddles a cache line.
+/// Returns true if tiles of a state are written past the caches: the state is as large as the
+/// options say, and no register straddles a cache line.
 fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
     size_of_val(amplitudes) >= options.stream_from_bytes
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
 }
 
-/// The bytes of the processor's last cache; 0 where it does not say.
+/// Returns the bytes of the processor's last cache; 0 where it does not say.
 fn last_cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {
@@ -131,7 +131,7 @@ fn last_cache_bytes() -> usize {
     0
 }
 
-/// The numbers of a scratch for a tile of 2^bits amplitudes, in whole cache lines.
+/// Returns the numbers of a scratch for a tile of 2^bits amplitudes, in whole cache lines.
 fn scratch_len<E>(bits: usize) -> usize {
     (2usize << bits).next_multiple_of(LINE_BYTES / size_of::<E>()) + SKEW_BYTES / size_of::<E>()
 }
@@ -144,7 +144,7 @@ pub(in crate::plan) struct Workspace<E> {
     /// The scratches of the tile that is worked on and of the next one.
     parts: Buffer<E>,
     product: Product<E>,
-    /// Of inner products; none until they are wanted.
+    /// Memory of inner products; none until they are wanted.
     products: Products<E>,
     bits: usize,
 }
@@ -224,8 +224,8 @@ impl<E: Element> TileStage<E> {
 }
 
 impl<E: Element> TileStage<E> {
-    /// The last step, if amplitudes can leave the tile by it, where they were and with one factor;
-    /// and the steps before.
+    /// Returns the last step, if amplitudes can leave the tile by it, where they were and with one
+    /// factor; and the steps before.
     fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
         let stays = self.exit.is_none() && !self.signs.any();
         match self.steps.split_last() {
@@ -234,7 +234,7 @@ impl<E: Element> TileStage<E> {
         }
     }
 
-    /// What all amplitudes of the tile at this index are multiplied with at the end.
+    /// Returns the factor of all amplitudes of the tile at this index at the end of the stage.
     #[inline(always)]
     fn factor_at(&self, outer: usize) -> Complex<E> {
         let angles = self.constants.iter().filter(|c| odd(c.0 & outer)).map(|c| c.1);
@@ -249,7 +249,7 @@ struct Tiles<'a, E> {
     state: Shared<E>,
     tiles: Range<usize>,
     workspace: &'a mut Workspace<E>,
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 

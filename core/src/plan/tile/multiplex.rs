@@ -1,7 +1,7 @@
 //! Rotations along one vector, together: a multiplexed rotation.
 //!
 //! Rotations about Pauli strings that have X or Y on the same qubits, as those of a fermionic
-//! excitation, couple the same places, and turn them by angles that add up with signs:
+//! excitation, couple the same places, and rotate them by angles that add up with signs:
 //!
 //! ```text
 //! a[p] -> c a[p] - s a[p + x],   c, s = cos, sin of sum_k (-1)^{z_k.p + outer_k.o + flip_k} angle_k
@@ -28,7 +28,7 @@ use crate::{
     plan::{BinaryAngle, layout::Placed, lower::NO_ANGLE},
 };
 
-/// The most rotations taken together.
+/// Largest number of rotations taken together.
 const MAX_TURNS: usize = 64;
 
 /// Rotations along one vector.
@@ -38,17 +38,17 @@ pub(super) struct Multiplexed<E> {
     lanes: usize,
     turns: Vec<Turn>,
     variants: Variants,
-    /// For each variant the cosines and the sines of the lanes.
+    /// Cosines and sines of the lanes, for each variant.
     coefficients: Buffer<E>,
-    /// Whether a variant is turned at all.
+    /// True for each variant that is rotated at all.
     turned: Vec<bool>,
-    /// The largest angle that was taken for none.
+    /// The largest angle that was left out.
     left_out: f64,
 }
 
-/// One of the rotations.
+/// Rotation of a multiplexed rotation.
 struct Turn {
-    /// Which operation of the layout.
+    /// Number of the operation in the layout.
     source: usize,
     /// Its sign as a sum of the parities of the variants.
     set: usize,
@@ -95,7 +95,7 @@ impl<E: Element> Multiplexed<E> {
         })
     }
 
-    /// Takes the angles of its rotations. Gives the factor by which a stage takes them to be too
+    /// Takes the angles of its rotations. Returns the factor by which a stage takes them to be too
     /// large, since these are not.
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;
@@ -127,12 +127,13 @@ impl<E: Element> Multiplexed<E> {
         growth
     }
 
-    /// How far the rotations that are left out are from nothing.
+    /// Returns the distance of the rotations that are left out from the identity.
     pub(super) fn deviation(&self) -> f64 {
         self.left_out
     }
 
-    /// The products and sums for each amplitude of those that are turned, on the mean over all.
+    /// Returns the products and sums for each amplitude of those that are turned, on the mean over
+    /// all.
     pub(super) fn flops(&self) -> f64 {
         8.0 * self.turned.iter().filter(|turned| **turned).count() as f64 / self.turned.len() as f64
     }

@@ -1,4 +1,5 @@
-//! A stage on two vectors: both tiles in the cache together, with inner products between the steps.
+//! A stage on two vectors: both tiles in the cache together, with inner products between the steps
+//! (the adjoint method).
 //!
 //! Tiles are summed in up to [`GROUPS`] groups, whose number depends on the number of tiles only,
 //! and the groups are added in their order: the same bits for any number of threads.
@@ -22,7 +23,7 @@ use crate::{
     plan::Options,
 };
 
-/// The most groups of tiles.
+/// Largest number of groups of tiles.
 pub(super) const GROUPS: usize = 64;
 
 impl<E: Element> TileStage<E> {
@@ -83,7 +84,7 @@ struct Pairs<'a, E> {
     workspaces: [&'a mut Workspace<E>; 2],
     /// The inner products of the whole plan, to which those of these tiles are added.
     sums: &'a mut [f64],
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 
@@ -97,7 +98,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             second.products.make_room(stage.bits);
         }
         let parts = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
-        // SAFETY: this is `vectorize` (*set*); whoever makes a `Pairs` sees to *size* and hands
+        // SAFETY: this is `vectorize` (*set*); the maker of a `Pairs` sees to *size* and hands
         // these tiles to one thread (*owner*), with two workspaces of its own.
         unsafe {
             let picks = Picks::<S>::new(stage);

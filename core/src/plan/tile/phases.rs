@@ -27,19 +27,19 @@ use crate::{
 /// Tile bits that the low one of the two short tables spans.
 const LOW_BITS: usize = 6;
 
-/// The most outer parities that the variants of one table are made for.
+/// Largest number of outer parities that the variants of one table are made for.
 const MAX_SIGNS: usize = 2;
 
 /// The phases of one level.
 pub(super) struct Phases<E> {
-    /// All variants of all tables, one after another.
+    /// Variants of all tables, one after another.
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
     tables: Vec<Table>,
     /// (tile bit, outer parity, angle)
     singles: Vec<(usize, usize, BinaryAngle)>,
     bits: usize,
-    /// Where each phase is: in a table, as a single one of this number, or constant in a tile.
+    /// Location of each phase: in a table, as a single one of this number, or constant in a tile.
     in_tables: Vec<Numbered>,
     in_singles: Vec<(usize, Numbered)>,
     in_constants: Vec<Numbered>,
@@ -55,10 +55,10 @@ struct Table {
     signs: Vec<usize>,
 }
 
-/// What one tile needs of a level: the variants that fit, and the product of the single-bit phases,
+/// Phases of one tile at a level: the variants that fit, and the product of the single-bit phases,
 /// `low[p mod 2^6] high[p / 2^6]`.
 pub(super) struct Product<E> {
-    /// Where the variants start.
+    /// Starts of the variants.
     pub(super) variants: Vec<usize>,
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
@@ -184,28 +184,28 @@ impl<E: Element> Phases<E> {
         }
     }
 
-    /// Gives the memory of the tables back.
+    /// Releases the memory of the tables.
     pub(super) fn recycle(self, pool: &mut Pool<E>) {
         pool.put(self.re);
         pool.put(self.im);
     }
 
-    /// The number of tables.
+    /// Returns the number of tables.
     pub(super) fn tables(&self) -> usize {
         self.tables.len()
     }
 
-    /// The outer parities that variants depend on.
+    /// Returns the outer parities that variants depend on.
     pub(super) fn signs(&self) -> impl Iterator<Item = usize> {
         self.tables.iter().flat_map(|t| t.signs.iter().copied())
     }
 
-    /// Whether single-bit phases make a product for each tile.
+    /// Returns true if single-bit phases make a product for each tile.
     pub(super) fn has_product(&self) -> bool {
         !self.singles.is_empty()
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true if there are no phases.
     pub(super) fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.tables.is_empty()
     }
@@ -272,7 +272,7 @@ fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
 /// compiler vectorizes the loops for the instruction set.
 struct Fill<'a, E> {
     phases: &'a [Numbered],
-    /// Whether the phases that no outer bit changes are in this table.
+    /// True if the phases that no outer bit changes are in this table.
     still: bool,
     signs: &'a [usize],
     /// Room for the angles of a variant and of each part.

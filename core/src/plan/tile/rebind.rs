@@ -1,4 +1,4 @@
-//! Other numbers in a stage that has been compiled: all tables keep their places and their memory.
+//! Rebinding of a compiled stage to other numbers: all tables keep their places and their memory.
 //!
 //! The operations must have the structure of those that were compiled. The frame is followed anew,
 //! because an angle decides whether a rotation takes an X with it; each step then finds its numbers
@@ -59,7 +59,7 @@ impl<E: Element> TileStage<E> {
 }
 
 impl<E: Element> Sweep<E> {
-    /// Fills the tangents of a turn.
+    /// Fills the tangents of a rotation.
     pub(super) fn set_tangent(&mut self, turn: usize, tan: f64, lanes: usize) {
         let (inner, on_lanes) = (self.turns[turn].inner, turn >= self.rows);
         let own = &mut self.tangents.as_mut_slice()[turn * 2 * lanes..][..2 * lanes];
@@ -70,7 +70,7 @@ impl<E: Element> Sweep<E> {
         }
     }
 
-    /// Gives the factor by which the rotations make a product of two amplitudes too large, as 1 /
+    /// Returns the factor by which the rotations make a product of two amplitudes too large, as 1 /
     /// factor.
     fn rebind(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut left = 1.0;

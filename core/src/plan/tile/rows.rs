@@ -2,10 +2,10 @@
 
 use crate::basis::{extend, odd, reduce, top};
 
-/// Where the row number ends and the signs begin in an entry of a sweep's table.
+/// Number of bits of the row number in an entry of a sweep's table; the signs begin after them.
 pub(super) const SIGN_SHIFT: u32 = 24;
 
-/// The index of the first amplitude of each row within the tile, whose qubits are given.
+/// Returns the index of the first amplitude of each row within the tile, whose qubits are given.
 pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
     let row_qubits = &inside[lane_bits..];
     let offset =

@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct Shared {
     rows: usize,
     lanes: usize,
-    /// Whether the part of the products is the real one.
+    /// True if the part of the products is the real one.
     real: bool,
     strings: Vec<Signed>,
     variants: Variants,
@@ -64,7 +64,7 @@ impl Shared {
         Some(Shared { rows: first.x >> lane_bits, lanes, real: first.real, strings, variants })
     }
 
-    /// Each string with its number in the layout.
+    /// Returns each string with its number in the layout.
     pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut Look)> {
         self.strings.iter_mut().map(|string| (string.source, &mut string.look))
     }
@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    /// The sums of the strings, from those of the variants for each lane.
+    /// Computes the sums of the strings, from those of the variants for each lane.
     fn settle(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
         let count = self.variants.count();
         parts.iter_mut().for_each(|part| walsh_hadamard(&mut part[..count]));

@@ -82,7 +82,7 @@ struct Tangents<'a, E> {
     tiles: Range<usize>,
     workspaces: &'a mut [Workspace<E>],
     kicks: &'a [f64],
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
 }
 
@@ -99,7 +99,7 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         if stage.looks() {
             products.make_room(stage.bits);
         }
-        // SAFETY: this is `vectorize` (*set*); whoever makes a `Tangents` sees to *size* and hands
+        // SAFETY: this is `vectorize` (*set*); the maker of a `Tangents` sees to *size* and hands
         // these tiles to one thread (*owner*), with a workspace of its own for each state.
         unsafe {
             let picks = Picks::<S>::new(stage);

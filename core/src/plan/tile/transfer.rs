@@ -26,7 +26,7 @@ use crate::kernel::{
     simd::{Simd, Task},
 };
 
-/// A row is asked for so many rows before it is gathered. Rows that lie a power of two apart
+/// Number of rows between the prefetch of a row and its gather. Rows that lie a power of two apart
 /// compete for a few sets of the first cache, which have room for little more.
 pub(super) const AHEAD: usize = 16;
 
@@ -37,7 +37,7 @@ pub(super) struct StateRows<'a, E> {
     to: *mut E,
     /// The first amplitude of each row.
     offsets: &'a [usize],
-    /// Whether to write past the caches.
+    /// True if rows are written past the caches.
     streams: bool,
 }
 
@@ -51,7 +51,7 @@ impl<E: Element> StateRows<'_, E> {
         self.to.wrapping_add(2 * unsafe { *self.offsets.get_unchecked(row) })
     }
 
-    /// Asks for a row, which will be written to.
+    /// Prefetches a row, which will be written to.
     ///
     /// # Safety
     /// *row*.
@@ -104,7 +104,7 @@ impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
         let (offsets, dead) = (self.stage.row_offsets.as_slice(), self.stage.dead);
         for row in self.rows {
             if ALL {
-                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                // The number of rows is a power of 2; the last ones prefetch the first ones again.
                 let ahead =
                     self.from.wrapping_add(2 * offsets[(row + AHEAD) & (offsets.len() - 1)]);
                 S::prefetch(ahead);
@@ -136,16 +136,16 @@ pub(super) struct Pipeline<'a, S: Simd> {
     parts: *mut S::Elem,
     /// The numbers of the tiles.
     tiles: Range<usize>,
-    /// Whether to write past the caches.
+    /// True if tiles are written past the caches.
     streams: bool,
     /// The tile that is being gathered, by its first amplitude.
     next: Option<(*const S::Elem, Scratch<S::Elem>)>,
-    /// How many rows of it are there.
+    /// Number of its rows that have been gathered.
     row: usize,
     rows_per_turn: usize,
 }
 
-/// A step takes turns with the pipeline after so many entries of its table.
+/// Number of entries of its table after which a step lets the pipeline gather some rows.
 pub(super) const TURN: usize = 16;
 
 impl<'a, S: Simd> Pipeline<'a, S> {
@@ -174,7 +174,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         pipeline
     }
 
-    /// The scratch of a tile, by its number.
+    /// Returns the scratch of a tile, by its number.
     fn scratch(&self, number: usize) -> Scratch<S::Elem> {
         let re =
             self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
@@ -191,14 +191,14 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         self.row = 0;
     }
 
-    /// The tile of this number, which is the one after that of the last call.
+    /// Returns the tile of this number, which is the one after that of the last call.
     #[inline(always)]
     pub(super) fn take(&mut self, number: usize) -> Scratch<S::Elem> {
         self.fetch(number + 1);
         self.scratch(number)
     }
 
-    /// The rows of the tile at an index.
+    /// Returns the rows of the tile at an index.
     fn rows(&self, outer: usize) -> StateRows<'a, S::Elem> {
         StateRows {
             to: self.state.wrapping_add(2 * outer),
@@ -210,7 +210,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Writes the tile, which has been worked on.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
@@ -224,7 +224,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// Runs the last step of the stage on the tile, which leaves the scratch by it.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants; the block is a factored one.
+    /// Requirements of [`Pipeline::new`]; the block is a factored one.
     #[inline(always)]
     pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
         let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
@@ -237,10 +237,10 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         }
     }
 
-    /// A few rows.
+    /// Gathers a few rows.
     ///
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     pub(super) unsafe fn turn(&mut self) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
@@ -249,7 +249,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     }
 
     /// # Safety
-    /// What [`Pipeline::new`] wants.
+    /// Requirements of [`Pipeline::new`].
     #[inline(always)]
     unsafe fn proceed(&mut self, rows: usize) {
         let Some((from, scratch)) = self.next else { return };
@@ -276,15 +276,15 @@ struct Scatter<'a, S: Simd> {
     picks: &'a Picks<S>,
     to: StateRows<'a, S::Elem>,
     scratch: Scratch<S::Elem>,
-    /// What is added to all places.
+    /// Vector that is added to all places.
     shift: usize,
     factors: [[S; 2]; 2],
-    /// Whether the factor is.
+    /// True if the factor is real.
     real: bool,
 }
 
 impl<'a, S: Simd> Scatter<'a, S> {
-    /// To a tile of the state.
+    /// Creates the scatter to a tile of the state.
     ///
     /// # Safety
     /// *set*.
@@ -326,18 +326,18 @@ impl<'a, S: Simd> Scatter<'a, S> {
     }
 }
 
-/// The most lanes of any register.
+/// Largest number of lanes of any register.
 const MAX_LANES: usize = 16;
 
-/// How output registers are picked, the same for all tiles.
+/// Pattern by which lanes of output registers are picked, the same for all tiles.
 pub(super) struct Picks<S: Simd> {
     /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an
     /// order where number j is the sum of those of the bits of j. Empty if nothing has moved.
     rows: [usize; MAX_LANES],
     row_count: usize,
-    /// For each exclusive-or of lanes, where to find a lane in a pair of rows.
+    /// Location of a lane in a pair of rows, for each exclusive-or of lanes.
     pairs: [S::PairIndex; MAX_LANES],
-    /// For each level of blends, the lanes of the upper half.
+    /// Lanes of the upper half, for each level of blends.
     blends: [S::Mask; 3],
 }
 
@@ -434,7 +434,7 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
                 } else {
                     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
                 };
-                // The number of rows is a power of 2; the last ones ask for the first ones again.
+                // The number of rows is a power of 2; the last ones prefetch the first ones again.
                 to.ask::<P>((row + AHEAD) & (count - 1));
                 to.write(row, (x, y));
             }
@@ -442,8 +442,8 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
     }
 }
 
-/// The real and the imaginary part of the factor with the signs of the lanes, for rows of even and
-/// of odd parity.
+/// Returns the real and the imaginary part of the factor with the signs of the lanes, for rows of
+/// even and of odd parity.
 ///
 /// # Safety
 /// *set*.

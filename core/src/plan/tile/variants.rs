@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::rows::table;
 use crate::basis::{odd, top};
 
-/// The most parities that the others are sums of.
+/// Largest number of parities that the others are sums of.
 const MAX_PARITIES: usize = 4;
 
 /// Variants of rows.
@@ -23,22 +23,22 @@ type Parity = (usize, usize);
 /// variants.
 #[derive(Clone)]
 pub(super) struct Variants {
-    /// What may be added.
+    /// Vector of rows that may be added.
     vector: usize,
     parities: SmallVec<[Parity; MAX_PARITIES]>,
     rows: Vec<u32>,
-    /// Where the rows of each variant end.
+    /// Ends of the rows of each variant.
     ends: Vec<usize>,
 }
 
 impl Variants {
-    /// With none yet.
+    /// Creates the variants, without parities yet.
     pub(super) fn new(vector: usize) -> Variants {
         Variants { vector, parities: SmallVec::new(), rows: Vec::new(), ends: Vec::new() }
     }
 
-    /// A parity as the sum of those that are known, bit k for number k; a new one is added to
-    /// these. `None` if there are too many.
+    /// Returns a parity as the sum of those that are known, bit k for number k; a new one is added
+    /// to these. `None` if there are too many.
     pub(super) fn admit(&mut self, row: usize, outer: usize) -> Option<usize> {
         // The rows that stand for all have no such bit.
         let row = row & !top(self.vector);
@@ -56,7 +56,7 @@ impl Variants {
         })
     }
 
-    /// Lists the rows of a tile of so many, when all parities are known.
+    /// Lists the rows of a tile of this number of rows, when all parities are known.
     pub(super) fn list(&mut self, row_count: usize) {
         let vectors: &[usize] = if self.vector == 0 { &[] } else { &[self.vector] };
         let starts = table(row_count, vectors, &[]);
@@ -68,19 +68,19 @@ impl Variants {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of variants.
     pub(super) fn count(&self) -> usize {
         1 << self.parities.len()
     }
 
-    /// The rows of a variant in the tile at index 0.
+    /// Returns the rows of a variant in the tile at index 0.
     #[inline(always)]
     pub(super) fn rows(&self, variant: usize) -> &[u32] {
         let start = if variant == 0 { 0 } else { self.ends[variant - 1] };
         &self.rows[start..self.ends[variant]]
     }
 
-    /// What is added (by exclusive or) to the variants in the tile at another index.
+    /// Returns the exclusive-or mask of the variants in the tile at another index.
     #[inline(always)]
     pub(super) fn shift(&self, outer: usize) -> usize {
         self.value(outer, |p| p.1)

@@ -1,17 +1,17 @@
-//! What a pass over a large state asks for while it works.
+//! Prefetch in a pass over a large state.
 //!
-//! Memory answers fastest to who asks for one line after another. A gate on qubit 6 takes lines
+//! Memory is fastest for sequential reads, one line after another. A gate on qubit 6 takes lines
 //! from two places 1 KiB apart, a kibibyte from each and then both from the next; but what it takes
-//! in all is everything. So lines are asked for in the order of their addresses, whatever the order
-//! of the work:
+//! in all is everything. So lines are prefetched in the order of their addresses, whatever the
+//! order of the work:
 //! ```text
 //! worked on    0 8  1 9  2 10 …  7 15 | 16 24  17 25 …       registers of a gate on bit 3 of them
 //! asked for    32 33  34 35  36 37  …                        soon ones, two with each two
 //! ```
-//! That takes .6 to .9 of the time of asking for the places of the work (an AMD EPYC of family 26,
-//! 64 MiB to 256 MiB) where these are 512 bytes to 32 KiB apart. Nearer ones share pages of the
-//! memory anyway, and rows that lie further apart are streams of their own; these are asked for one
-//! by one, as are those of operators that leave rows or pieces out.
+//! That takes .6 to .9 of the time of a prefetch in the order of the work (an AMD EPYC of family
+//! 26, 64 MiB to 256 MiB) where these are 512 bytes to 32 KiB apart. Nearer ones share pages of the
+//! memory anyway, and rows that lie further apart are streams of their own; these are prefetched
+//! one by one, as are those of operators that leave rows or pieces out.
 
 use std::ops::Range;
 
@@ -23,23 +23,23 @@ const FROM_BYTES: usize = 4 << 20;
 /// States of fewer bytes are in a last cache that answers soon.
 const SOON_BELOW_BYTES: usize = 32 << 20;
 
-/// Rows that are together so many registers apart, or more, are streams of their own.
+/// Distance in registers from which on rows that are together are streams of their own.
 const FAR: usize = 1 << 10;
 
-/// How far ahead is asked for, and in which cache.
+/// Distance of the prefetch, and the cache that it fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
     /// log2 of the registers: 8 KiB in the first cache, 16 KiB in the second.
     pub(super) bits: u32,
-    /// In the first cache. From the memory, lines come up to a third slower there where most are
-    /// left out.
+    /// True if it fills the first cache. From the memory, lines come up to a third slower there
+    /// where most are left out.
     first: bool,
-    /// From so many registers on rows are far enough apart to be asked for in order.
+    /// Distance in registers from which on rows are far enough apart to be prefetched in order.
     apart: usize,
 }
 
 impl Reach {
-    /// For a state of so many bytes; `None` if nothing has to be asked for.
+    /// Returns the distance for a state of this number of bytes; `None` if it needs no prefetch.
     pub(super) fn of(bytes: usize) -> Option<Reach> {
         match bytes {
             ..FROM_BYTES => None,
@@ -49,22 +49,23 @@ impl Reach {
     }
 }
 
-/// The places that are asked for while a run is worked on.
+/// Prefetch of the registers that come soon, while a run is worked on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     reach: Reach,
-    /// As many as there are runs.
+    /// Runs that are prefetched, one for each run of the loop.
     soon: Runs,
-    /// So many runs ahead.
+    /// Number of runs between a run and the one that is prefetched with it.
     skip: usize,
-    /// log2 of the registers in a row that are asked for with each of a run; `None` for one in each
-    /// row.
+    /// log2 of the registers in a row that are prefetched with each of a run; `None` for one in
+    /// each row.
     in_order: Option<u32>,
 }
 
 impl Ahead {
-    /// For the runs of an operator on `n` bits of registers, whose rows differ in the bits `rows`;
-    /// `all` says that it takes all of them. `None` if the processor does better alone.
+    /// Plans the prefetch of the runs of an operator on `n` bits of registers, whose rows differ in
+    /// the bits `rows`; `all` says that it takes all of them. `None` if the processor does better
+    /// alone.
     pub(super) fn new(
         reach: Reach,
         runs: &Runs,
@@ -90,15 +91,15 @@ impl Ahead {
         Some(Ahead { reach, soon, skip, in_order: Some(more) })
     }
 
-    /// What belongs to each run of a part. Beyond the end it names registers that are not there,
-    /// which are asked for and not used.
+    /// Returns the registers to prefetch with each run of a part. Beyond the end these are
+    /// registers that do not exist, which are prefetched and not used.
     #[inline(always)]
     pub(super) fn starts(&self, part: Range<usize>) -> impl Iterator<Item = usize> + use<> {
         self.soon.starts(part.start + self.skip..part.end + self.skip)
     }
 
-    /// Asks for what belongs to register `i` of the run that starts at `next`. The rows are
-    /// distances in numbers.
+    /// Prefetches the registers that belong to register `i` of the run that starts at `next`. The
+    /// rows are distances in numbers.
     #[inline(always)]
     pub(super) fn ask<S: Simd>(
         &self,
@@ -113,8 +114,8 @@ impl Ahead {
         });
     }
 
-    /// The places that belong to register `i` of the run that starts at `next`, as a register and
-    /// one of the rows.
+    /// Visits the places that belong to register `i` of the run that starts at `next`, as a
+    /// register and one of the rows.
     #[inline(always)]
     fn each(&self, next: usize, i: usize, rows: &[usize], mut f: impl FnMut(usize, usize)) {
         match self.in_order {
@@ -134,8 +135,8 @@ mod tests {
     use super::*;
     use crate::basis::deposit;
 
-    /// In all, exactly what is worked on is asked for, each place once, and in order where that is
-    /// said.
+    /// Exactly the registers that are worked on are prefetched, each once, and in order where that
+    /// is said.
     #[test]
     fn what_is_asked_for_is_what_is_needed() {
         let n = 13;

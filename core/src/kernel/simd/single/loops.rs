@@ -103,7 +103,7 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
     }
 }
 
-/// Each of up to `ROWS` rows times its coefficients.
+/// Loop of a diagonal: each of up to `ROWS` rows times its coefficients.
 pub(super) struct Diagonal<'a, E, const ROWS: usize> {
     pub(super) place: &'a Place<'a, E>,
     pub(super) part: Range<usize>,

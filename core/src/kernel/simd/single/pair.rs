@@ -102,8 +102,9 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// The factors of a register, as [`Place::coefficients`] has them: `off` for the lanes whose
-    /// target bit is 0 and `on` for the others, `outside` for those that a control leaves alone.
+    /// Returns the factors of a register, as [`Place::coefficients`] has them: `off` for the lanes
+    /// whose target bit is 0 and `on` for the others, `outside` for those that a control leaves
+    /// alone.
     ///
     /// # Safety
     /// Called within `S::vectorize`.
@@ -134,7 +135,7 @@ impl<E: Element> Place<'_, E> {
     }
 }
 
-/// `x` times a complex factor.
+/// Returns `x` times a complex factor.
 #[inline(always)]
 fn times<S: Simd>(x: S, (re, im): (S, S)) -> S {
     x.swap_pairs().mul_add(im, x.mul(re))

@@ -1,4 +1,4 @@
-//! Operators about Pauli strings on many qubits: each register takes what comes from the one that x
+//! Operators about Pauli strings on many qubits: each register is combined with the one that x
 //! joins it with.
 //!
 //! ```text
@@ -35,9 +35,9 @@ struct Strings<'a, E> {
     flip: usize,
     /// The bits of registers that give signs.
     signs: usize,
-    /// What stays, by the sign of the register.
+    /// Coefficients of the register itself, by its sign.
     stay: [Coefficient<E>; 2],
-    /// What comes, by the sign of the register that it comes from; `None` for a diagonal.
+    /// Coefficients of the joined register, by the sign of that register; `None` for a diagonal.
     go: Option<[Coefficient<E>; 2]>,
 }
 
