@@ -39,7 +39,7 @@ pub const MINOR: u32 = 3;
 /// The one exported symbol.
 pub const ENTRY: &str = "ketgrad_plugin";
 
-/// What a call came to.
+/// Status of a call.
 pub type Status = i32;
 /// It worked.
 pub const OK: Status = 0;
@@ -102,11 +102,11 @@ pub struct Err {
     pub struct_size: u32,
     /// 0.
     pub reserved: u32,
-    /// Where the message goes.
+    /// Buffer of the message.
     pub buf: *mut u8,
-    /// How many bytes fit.
+    /// Capacity of the buffer in bytes.
     pub cap: usize,
-    /// How many were written; set by whoever writes.
+    /// Number of bytes written; set by the writer.
     pub len: usize,
 }
 
@@ -124,9 +124,9 @@ pub struct Array {
     pub strides: *const i64,
     /// The elements.
     pub data: *mut c_void,
-    /// Which memory.
+    /// Kind of memory.
     pub mem: u32,
-    /// Which device of it.
+    /// Number of the device that owns the memory.
     pub device: i32,
 }
 
@@ -169,7 +169,7 @@ pub struct Rule {
     pub dtypes: u32,
     /// 0.
     pub reserved: u32,
-    /// What it takes and gives.
+    /// Signature: the kinds of the inputs and results.
     pub signature: Str,
     /// The rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls
     /// the kernel.
@@ -207,7 +207,7 @@ pub struct Rule {
     /// `(user, x, y)`: of single numbers; `n_in` in, one out.
     pub scalar_f64:
         Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
-    /// The same of complex numbers: real and imaginary parts in turn.
+    /// Kernel on complex numbers: real and imaginary parts in turn.
     pub scalar_c64:
         Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
     /// `(user, tape)`
@@ -225,7 +225,7 @@ pub struct Rule {
 pub struct Gate {
     /// [`GATE_DENSE`] or [`GATE_DIAGONAL`].
     pub kind: u32,
-    /// How many targets.
+    /// Number of targets.
     pub n_targets: u32,
     /// The qubits it acts on.
     pub targets: *const u32,
@@ -243,13 +243,13 @@ pub struct Gate {
 pub struct GateList {
     /// The first.
     pub ptr: *const Gate,
-    /// How many.
+    /// Number of elements.
     pub len: usize,
     /// Bytes from one to the next: a newer host has longer ones.
     pub stride: usize,
 }
 
-/// What a run would be.
+/// Run that a score is asked for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
@@ -308,7 +308,7 @@ pub struct Backend {
     pub flags: u32,
     /// Its name, for people and for the config.
     pub name: Str,
-    /// Where its states are.
+    /// Memory of its states.
     pub mem: u32,
     /// The kinds of numbers it knows, a mask.
     pub dtypes: u32,
@@ -440,7 +440,7 @@ pub struct Backend {
 /// A part of a loop: `(user, from, to)`.
 pub type Body = unsafe extern "C" fn(*mut c_void, usize, usize) -> Status;
 
-/// What the host does for a plugin. `ctx` is handed back to every function.
+/// Services of the host for a plugin. `ctx` is handed back to every function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
@@ -450,7 +450,7 @@ pub struct Host {
     pub major: u32,
     /// The host's minor version.
     pub minor: u32,
-    /// How many threads [`Host::parallel_for`] has.
+    /// Number of threads of [`Host::parallel_for`].
     pub threads: u32,
     /// Handed to every function below.
     pub ctx: *mut c_void,
@@ -472,7 +472,7 @@ pub struct Host {
     pub get_extension: Option<unsafe extern "C" fn(*mut c_void, Str) -> *const c_void>,
 }
 
-/// What a plugin exports under the name [`ENTRY`].
+/// Descriptor that a plugin exports under the name [`ENTRY`].
 #[repr(C)]
 #[derive(Debug)]
 pub struct Desc {
@@ -492,7 +492,7 @@ pub struct Desc {
     pub name: Str,
     /// Its version.
     pub version: Str,
-    /// How it was built: compiler, features.
+    /// Build of the plugin: compiler, features.
     pub build: Str,
     /// Adds its rules and backends. If it fails, none of them counts.
     pub init: Option<unsafe extern "C" fn(*const Host, *mut Err) -> Status>,

@@ -48,7 +48,7 @@ impl Backend {
     }
 }
 
-/// What a device is, in a line for people.
+/// Description of a device in one line, for people.
 pub(crate) fn in_words(properties: &Properties) -> String {
     let mut parts =
         vec![properties.name.clone(), format!("{:.1} GB", properties.total_memory as f64 / 1e9)];

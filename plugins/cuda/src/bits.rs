@@ -1,6 +1,6 @@
 //! Bits of an index as vectors over GF(2).
 
-/// Whether the number of ones is odd.
+/// Returns true if the number of ones is odd: the parity.
 pub(crate) fn odd(bits: usize) -> bool {
     bits.count_ones() % 2 == 1
 }
@@ -25,17 +25,17 @@ pub(crate) fn extract(bits: usize, mask: usize) -> usize {
 pub(crate) struct Span(Vec<usize>);
 
 impl Span {
-    /// What is left of a vector without the subspace: 0 if it is in it.
+    /// Returns the remainder of a vector modulo the subspace: 0 if the subspace contains it.
     fn reduced(&self, vector: usize) -> usize {
         self.0.iter().fold(vector, |v, b| if v >> b.ilog2() & 1 == 1 { v ^ b } else { v })
     }
 
-    /// Whether a vector is in it.
+    /// Returns true if the subspace contains a vector.
     pub(crate) fn holds(&self, vector: usize) -> bool {
         self.reduced(vector) == 0
     }
 
-    /// Takes a vector in; false if the subspace has `most` dimensions and not this one.
+    /// Adds a vector; false if the subspace has `most` dimensions already and does not contain it.
     pub(crate) fn admit(&mut self, vector: usize, most: usize) -> bool {
         let new = self.reduced(vector);
         if new == 0 {
@@ -58,7 +58,7 @@ impl Span {
         self.0.iter().map(|b| (*b, b.ilog2() as usize))
     }
 
-    /// How many dimensions it has.
+    /// Number of dimensions.
     pub(crate) fn dimensions(&self) -> usize {
         self.0.len()
     }

@@ -73,7 +73,7 @@ fn number<N: std::str::FromStr>(key: &str, text: Option<String>) -> Result<Optio
     text.map(|text| text.parse().map_err(|_| wrong(&text))).transpose()
 }
 
-/// What the config says.
+/// Options of the config.
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
     device: u32,
@@ -108,7 +108,7 @@ impl Options {
         })
     }
 
-    /// Whether the device is one that is none.
+    /// Returns true if the device is the emulated one.
     fn is_emulated(&self) -> bool {
         self.emulate_f64.is_some() || self.emulate_f32.is_some()
     }

@@ -1,4 +1,4 @@
-//! Which compiled kernels a device gets.
+//! Compiled kernels for a device.
 //!
 //! The kernels are checked in as PTX for compute capability 7.0, which the driver turns into code
 //! of its device. Where NVIDIA's run-time compiler (NVRTC) is found, and the option `nvrtc` does
@@ -33,7 +33,7 @@ use crate::{
 
 /// The kernels.
 const SOURCE: &str = include_str!("../kernels/kernels.cu");
-/// The same as PTX; of those for a precision the last that a device can run is the best.
+/// The kernels as PTX; of those for a precision the last that a device can run is the best.
 const PTX: [Ptx; 3] = [
     Ptx {
         precision: Precision::Double,
@@ -155,7 +155,7 @@ impl Images for Kernels {
     }
 }
 
-/// What leaves out the kernels of the source, and takes in what a text after it needs.
+/// Definition that leaves out the kernels of the source, and adds what the text after it needs.
 pub(crate) const ONE_STAGE: &str = "-DKETGRAD_ONE_STAGE=1";
 
 /// The source and a text after it.
@@ -167,7 +167,7 @@ fn architecture(capability: (u32, u32)) -> String {
     format!("sm_{}{}", capability.0, capability.1)
 }
 
-/// What the compiler is told.
+/// Flags of the compiler.
 fn flags(precision: Precision, architecture: &str) -> Vec<String> {
     let mut flags =
         vec![format!("--gpu-architecture={architecture}"), "-DKETGRAD_DEVICE=1".to_owned()];
@@ -201,7 +201,7 @@ fn in_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Where programs of this user keep what they can make again.
+/// Folder of this user's caches.
 fn cache_folder() -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {
@@ -212,8 +212,9 @@ fn cache_folder() -> Option<PathBuf> {
     base.map(|base| base.join("ketgrad").join("cuda"))
 }
 
-/// What the file holds, or what `make` makes, which then goes into it; and whether that worked. A
-/// file is the hash of the code and the code: one that is damaged is made anew.
+/// Returns the content of the cache file, or else that of `make`, which is then written to the
+/// file, and the result of that write. A file is the hash of the code and the code: a damaged one
+/// is made anew.
 fn cached(
     path: &Path,
     make: impl FnOnce() -> Result<Option<Vec<u8>>>,
@@ -245,7 +246,7 @@ fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
     written
 }
 
-/// What to compile to.
+/// Format of the compiled code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     #[cfg_attr(not(test), expect(dead_code, reason = "the PTX is checked in; a test makes it"))]
@@ -337,7 +338,8 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What a pair of functions gives: how many bytes, and the bytes.
+    /// Returns the output of a pair of functions: one gives the number of bytes, the other the
+    /// bytes.
     fn text(
         &self,
         size: unsafe extern "C" fn(nvrtcProgram, *mut usize) -> u32,
@@ -391,7 +393,7 @@ pub(crate) mod tests {
         Some(image.map(|image| image.expect("compiled").code))
     }
 
-    /// What the compiler is told for a PTX file.
+    /// Flags of the compiler for a PTX file.
     fn flags_of(ptx: &Ptx) -> Vec<String> {
         flags(ptx.precision, &format!("compute_{}{}", ptx.capability.0, ptx.capability.1))
     }
@@ -457,7 +459,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where NVIDIA's assembler is found, it takes the PTX for old and new devices.
+    /// NVIDIA's assembler, where it is found, accepts the PTX for old and new devices.
     #[test]
     fn the_ptx_assembles() {
         let ptxas = env::var("KETGRAD_PTXAS").unwrap_or_else(|_| "ptxas".to_owned());
@@ -505,7 +507,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where the compiler is found: it makes code of an architecture, and says what is wrong with a
+    /// The compiler, where it is found, makes code for an architecture and reports the errors of a
     /// source.
     #[test]
     fn the_compiler_compiles() {

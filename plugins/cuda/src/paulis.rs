@@ -33,7 +33,7 @@ pub(crate) fn blocks(driver: &dyn Driver, count: u64, items_a_block: u64) -> u32
 /// Strings on the device, and how kernels go over a state for them.
 struct Strings {
     families: Families,
-    /// What the kernels read: vectors, groups, and of each string z, z on places, weight.
+    /// Lists that the kernels read: vectors, groups, and of each string z, z on places, weight.
     lists: Buffer<u8>,
     starts: [u64; 5],
     tiles: u32,
@@ -117,7 +117,7 @@ pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
 /// The real part of `<a| sum of terms |b>`, for about half the work: all of it where a is b.
 ///
 /// # Errors
-/// As [`inner`].
+/// The same as for [`inner`].
 pub(crate) fn real_inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<f64> {
     Ok(summed(a, terms, b, false)?.re)
 }

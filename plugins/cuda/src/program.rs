@@ -1,4 +1,4 @@
-//! What a device is given: words and numbers, and the launches that read them.
+//! Programs for a device: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
     kernel::{Element, Inner, Operator, Shape, Way},
@@ -13,7 +13,7 @@ use crate::{
     state::{State, amplitude_bytes},
 };
 
-/// How kernels are launched for one kind of number on one device.
+/// Launch geometry for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// log2 of the amplitudes that a thread holds in registers: `ROWS` of the kernels.
@@ -24,7 +24,7 @@ pub(crate) struct Form {
     pub(crate) tile_qubits: usize,
     /// The lowest so many qubits are in every tile, so that whole lines are read.
     pub(crate) low_qubits: usize,
-    /// Whether a matrix on two qubits is a step of its own, for tensor cores.
+    /// True if a matrix on two qubits is a step of its own, for tensor cores.
     pub(crate) matrices: bool,
 }
 

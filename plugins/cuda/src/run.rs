@@ -27,8 +27,8 @@ const THREADS: u32 = 256;
 /// few of them.
 const WAVES: u64 = 4;
 
-/// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and
-/// its stages may have kernels of their own.
+/// Cache of earlier runs: a circuit that returns with other angles is not divided into stages
+/// again, and its stages may have kernels of their own.
 #[derive(Default)]
 pub(crate) struct Schedules {
     /// On one state, on two; for each precision.
@@ -42,7 +42,7 @@ impl Schedules {
         Schedules { stage_kernels: StageKernels::new(stages_after), ..Schedules::default() }
     }
 
-    /// What there is to say of the kernels of stages, for people.
+    /// Notes on the kernels of stages, for people.
     pub(crate) fn notes(&self) -> String {
         self.stage_kernels.notes()
     }
@@ -63,7 +63,7 @@ impl Schedules {
     /// Applies operators to both states, and gives the inner products on the way.
     ///
     /// # Errors
-    /// As [`Schedules::apply`].
+    /// The same as for [`Schedules::apply`].
     pub(crate) fn apply_pair(
         &self,
         psi: &mut State,
@@ -134,9 +134,9 @@ impl Schedules {
     }
 }
 
-/// What is worth knowing of a state. From |0…0> a circuit takes more passes over fewer tiles, and a
-/// pass takes the time of one tile at least: it gains where a pass over the whole state takes many
-/// times that.
+/// Returns the hint on a state that the schedule can use. From |0…0> a circuit takes more passes
+/// over fewer tiles, and a pass takes at least the time of one tile: this gains where a pass over
+/// the whole state takes many times that.
 fn way(state: &State, form: Form) -> Way {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;

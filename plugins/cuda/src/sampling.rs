@@ -18,7 +18,7 @@ const CHUNK_LOG2: u32 = 12;
 /// Shots that go to the device at once.
 const SHOTS: usize = 1 << 24;
 
-/// Which chunks are looked into, and for what.
+/// Chunks that contain shots, and the shots of each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Picks {
     /// Chunks with a shot, ascending.

@@ -5,8 +5,8 @@
 //! stay data: a circuit with other angles runs on the same kernels, as long as no rotation comes to
 //! be written with a Pauli operator before it (the tangent of half its angle is at most 1).
 //!
-//! What is written calls the functions of `kernels.cu`, so that both do the same arithmetic in the
-//! same order.
+//! The text that is written calls the functions of `kernels.cu`, so that both do the same
+//! arithmetic in the same order.
 
 use std::fmt::{self, Write};
 
@@ -30,9 +30,9 @@ pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> St
 
 struct Source<'a> {
     words: &'a [u32],
-    /// Where the stage begins in the words,
+    /// Index of the first word of the stage,
     at: usize,
-    /// and in the numbers.
+    /// and of its first number.
     first: u32,
     form: Form,
     pair: bool,
@@ -247,7 +247,7 @@ impl Source<'_> {
     }
 }
 
-/// Where a sign changes, by the place and the tile.
+/// Parity of the place and the tile at which a sign changes.
 fn sign(inner: u32, outer: u32) -> String {
     format!("PARITY(({inner}u & b) ^ ({outer}u & tile))")
 }
@@ -309,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Where NVIDIA's compiler is found.
+    /// Runs where NVIDIA's compiler is found.
     #[test]
     fn the_sources_compile_for_devices() {
         for precision in [Precision::Double, Precision::Single] {

@@ -18,16 +18,16 @@ use crate::{
 /// The words before the steps.
 const HEADER: usize = 19;
 
-/// Which word of the header says what, as far as others ask.
+/// Indices of the words of the header that other modules read.
 pub(crate) mod header {
     pub(crate) const BITS: usize = 0;
     pub(crate) const STEPS: usize = 1;
     pub(crate) const FIRST_STEP: usize = 2;
     pub(crate) const GROUPS: usize = 3;
     pub(crate) const FIRST_GROUP: usize = 4;
-    /// How many, and the word after it where they are.
+    /// Number of runs; the next word is the index of the first.
     pub(crate) const TILE_RUNS: usize = 9;
-    /// As for the tile.
+    /// The same two words for the place.
     pub(crate) const PLACE_RUNS: usize = 11;
     pub(crate) const HIGH: usize = 13;
     pub(crate) const LOOKS: usize = 18;
@@ -62,7 +62,7 @@ struct Group {
     terms: Vec<(usize, BinaryAngle)>,
 }
 
-/// What a stage is written from.
+/// Writer of a stage: the program that it extends, and the lists collected so far.
 struct Writer<'a> {
     program: &'a mut Program,
     form: Form,
@@ -76,7 +76,7 @@ struct Writer<'a> {
     tables: Vec<(usize, usize)>,
     /// The phase of the whole.
     angle: BinaryAngle,
-    /// What the rotations written so far leave of a product of two amplitudes.
+    /// Factor that the rotations written so far leave of a product of two amplitudes.
     shrinkage: f64,
 }
 
@@ -252,7 +252,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What runs in one step: a span, the operations, and those left for later.
+    /// Chooses the operations of one step: its span, those operations, and the ones left for later.
     fn choose(&self, ops: Vec<Placed>) -> (Span, Vec<Placed>, Vec<Placed>) {
         let mut span = Span::default();
         let (mut taken, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());

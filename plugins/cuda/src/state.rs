@@ -13,7 +13,7 @@ pub(crate) struct State {
     amplitudes: Buffer<u8>,
     n_qubits: u32,
     precision: Precision,
-    /// Whether it has not been changed since it was made |0…0>.
+    /// True if it has not been changed since it was made as |0…0>.
     is_new: bool,
 }
 
@@ -60,16 +60,16 @@ impl State {
     pub(crate) fn driver(&self) -> &Arc<dyn Driver> {
         self.amplitudes.driver()
     }
-    /// Where the amplitudes are, to be read.
+    /// Address of the amplitudes, for reading.
     pub(crate) fn at(&self) -> u64 {
         self.amplitudes.at()
     }
-    /// Where the amplitudes are, to be changed.
+    /// Address of the amplitudes, for writing.
     pub(crate) fn at_mut(&mut self) -> u64 {
         self.is_new = false;
         self.amplitudes.at()
     }
-    /// Whether it is known to be |0…0>: it was made that, and not changed since.
+    /// Returns true if it is known to be |0…0>: it was made so and not changed since.
     pub(crate) fn is_new(&self) -> bool {
         self.is_new
     }

@@ -1,4 +1,4 @@
-//! What several tests need: the kernels compiled for the processor, and a device that runs them.
+//! Helpers of several tests: the kernels compiled for the processor, and a device that runs them.
 
 use std::{
     env, fs,
@@ -54,7 +54,7 @@ pub(crate) fn device() -> Arc<dyn Driver> {
     Arc::new(without_compiler().with_compiler(one_stage))
 }
 
-/// The same, with the kernels of `kernels.cu` alone.
+/// Returns the emulated device with the kernels of `kernels.cu` alone.
 pub(crate) fn without_compiler() -> Emulated {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     let all = |precision| library("kernels", &with_source(""), precision, &[]);
@@ -114,8 +114,8 @@ pub(crate) fn of_state(state: &State) -> Vec<C64> {
     of_bytes(&bytes, state.precision())
 }
 
-/// How far results may be from those in double precision with a plain loop, for amplitudes of
-/// order 1.
+/// Largest allowed distance of results from those of a plain loop in double precision, for
+/// amplitudes of order 1.
 pub(crate) fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 1e-13,

@@ -11,14 +11,14 @@ use ketgrad_core::{
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
 
-/// What stands behind the last element of a result: a kernel that writes further is found out.
+/// Number after the last element of a result: a kernel that writes further is found out.
 const CANARY: u64 = 0x7ff8_dead_beef_cafe;
 
 /// A number that kernels know.
 pub(crate) trait Number: Copy + Default + Any + Send + Sync {
     const DTYPE: u32;
     const CANARY: Self;
-    /// Whether it is the same number, bit by bit.
+    /// Returns true if it is the same number, bit by bit.
     fn is_same(self, other: Self) -> bool;
     /// A word that depends on every bit.
     fn word(self) -> u64;

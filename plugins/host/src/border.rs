@@ -59,8 +59,8 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
 pub(crate) struct Failed {
     /// In words.
     pub(crate) reason: String,
-    /// Whether it broke the contract (a panic, a status that there is not, a shape that cannot be,
-    /// memory of others written over) where a plugin that keeps it says why there is no result.
+    /// True if it broke the contract (a panic, an unknown status, an impossible shape, memory of
+    /// others written over) where a plugin that keeps it says why there is no result.
     pub(crate) broke: bool,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn asked(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> R
     called(callee, call).map_err(String::from)
 }
 
-/// As [`asked`], with whether the contract was broken.
+/// Calls like [`asked`], and says in the error whether the contract was broken.
 #[inline]
 pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
     // Nothing is written here unless there is an error.

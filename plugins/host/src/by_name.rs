@@ -19,7 +19,7 @@ impl<T> Default for ByName<T> {
 }
 
 impl<T> ByName<T> {
-    /// What stands under a name.
+    /// Returns the value of a name.
     #[inline]
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         let mask = self.places.len().checked_sub(1)?;

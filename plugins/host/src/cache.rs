@@ -1,4 +1,4 @@
-//! What agreed before: so that a start need not compare again what has not changed.
+//! Cache of what agreed before: a start need not compare again what has not changed.
 //!
 //! An entry is a small file whose name is a hash of all that a verdict depends on: the library or
 //! the program, what was loaded before it, its options, how calls are checked, this crate's version
@@ -42,7 +42,7 @@ pub(crate) fn hash(parts: &[&str]) -> String {
     hex
 }
 
-/// What verdicts depend on beside plugins and settings.
+/// Environment that verdicts depend on beside plugins and settings.
 pub(crate) fn surroundings() -> String {
     let versions =
         format!("{} {} {}", env!("CARGO_PKG_VERSION"), verify::VERSION, conform::VERSION);
@@ -60,7 +60,7 @@ fn processor() -> String {
     String::new()
 }
 
-/// What is known to agree of a plugin or a program.
+/// Items of a plugin or a program that are known to agree.
 pub(crate) struct Entry {
     path: Option<PathBuf>,
     known: BTreeSet<String>,

@@ -13,17 +13,17 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Whose code is called.
+/// Plugin, and rule or kernel, whose code is called.
 pub(crate) struct Callee {
     /// In words: "plugin `a`, rule `b`".
     words: Box<str>,
-    /// Whether a call has come back in another floating-point mode.
+    /// True if a call has returned with another floating-point mode.
     changes_modes: AtomicBool,
 }
 
 thread_local! {
-    /// Whose code this thread is in. Without a destructor, so that it can be read at any time, also
-    /// while a thread ends or a signal is handled.
+    /// Callee whose code this thread runs. Without a destructor, so that it can be read at any
+    /// time, also while a thread ends or a signal is handled.
     static CURRENT: Cell<*const Callee> = const { Cell::new(ptr::null()) };
 }
 
@@ -55,7 +55,7 @@ impl Callee {
         result
     }
 
-    /// Whether a call has come back in another floating-point mode so far.
+    /// Returns true if a call has returned with another floating-point mode so far.
     pub(crate) fn changes_modes(&self) -> bool {
         self.changes_modes.load(Ordering::Relaxed)
     }
@@ -70,7 +70,7 @@ pub(crate) fn current() -> Option<*const str> {
     (!callee.is_null()).then(|| unsafe { ptr::from_ref(&*(*callee).words) })
 }
 
-/// What is said of a rule or kernel whose calls come back in another mode.
+/// Note on a rule or kernel whose calls return with another mode.
 pub(crate) fn changes_modes(what: &str, name: &str) -> String {
     format!(
         "warning: {what} `{name}` leaves the processor in another floating-point mode (rounding, denormal numbers); it \

@@ -1,4 +1,4 @@
-//! Which backend runs circuits: by score, those of the processor, or one by name.
+//! Choice of the backend that runs circuits: by score, those of the processor, or one by name.
 //!
 //! | choice | who may run |
 //! |---|---|
@@ -23,7 +23,7 @@ use crate::{
     plugins::Plugins,
 };
 
-/// Which backend runs circuits.
+/// Backend that runs circuits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The best by priority, then score.
@@ -85,13 +85,13 @@ pub struct Known {
     pub name: String,
     /// The plugin that brought it.
     pub plugin: String,
-    /// Whether its states are in memory of its own.
+    /// True if its states are in memory of its own.
     pub is_device: bool,
-    /// What it says of itself.
+    /// Description by the backend itself.
     pub description: String,
-    /// How well it would do in double precision: the built-in kernels are 100, 0 is not at all.
+    /// Score in double precision: the built-in kernels are 100, 0 is not at all.
     pub double: u32,
-    /// The same in single precision.
+    /// Score in single precision.
     pub single: u32,
     /// Why it has no score, if asking for one failed.
     pub fault: Option<String>,

@@ -1,6 +1,6 @@
-//! Whether a device computes what it should: one suite for all of them, the one in the tests and
-//! those in a machine. Gate kernels on the host's memory pass the part of it that is about
-//! operators ([`conform_kernels`]).
+//! Conformance suite of devices: one for all of them, the emulated one in the tests and those in a
+//! machine. Gate kernels on the host's memory pass the part of it that is about operators
+//! ([`conform_kernels`]).
 //!
 //! | compared with the kernels of this program | laws, on states of any size |
 //! |---|---|
@@ -30,7 +30,7 @@ use crate::{device::Device, executor::HostKernels};
 
 use lists::{LONG, List, SHORT};
 
-/// What is run and how; another number, and what conformed before does not count any more.
+/// Version of the suite; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
 /// The qubits of the states on which each part but the lists is run at load.
@@ -45,10 +45,10 @@ pub const COMPARED: usize = 12;
 /// The least: below it the kernels of this program take no two states at once.
 const LEAST: usize = 6;
 
-/// What came out of one part of the suite.
+/// Result of one part of the suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What was looked at.
+    /// Subject of the comparison.
     pub what: &'static str,
     /// `f64` or `f32`.
     pub precision: &'static str,
@@ -56,20 +56,20 @@ pub struct Finding {
     pub n_qubits: usize,
     /// The largest difference, or why there is none.
     pub error: Result<f64, ExecuteError>,
-    /// How large it may be.
+    /// Largest allowed difference.
     pub bound: f64,
-    /// Where it is larger, if that is known: the operator, what came of it and what should.
+    /// Place where it is larger, if that is known: the operator, its result and the expected one.
     pub place: Option<String>,
 }
 
 impl Finding {
-    /// Whether nothing was compared since the device had no room for it.
+    /// Returns true if nothing was compared since the device had no room for it.
     #[must_use]
     pub fn had_no_room(&self) -> bool {
         self.error.as_ref().is_err_and(|error| error.untouched)
     }
 
-    /// Whether the device conforms. A difference that is NaN does not.
+    /// Returns true if the device conforms. A difference that is NaN does not.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.error.as_ref().is_ok_and(|error| *error <= self.bound)
@@ -180,7 +180,7 @@ fn run_lists<E: Element>(
     (findings, true)
 }
 
-/// What is about single operators.
+/// Returns the findings on single operators.
 fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
     type Part = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
     const ROUNDING: f64 = 1e-12;

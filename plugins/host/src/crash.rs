@@ -1,4 +1,4 @@
-//! Who is at fault when the process ends inside a plugin.
+//! Reports on a process that ends inside a plugin.
 //!
 //! A library's mistake may be a signal (a wild pointer, a division by zero, `abort`, a stack that
 //! overflows), and a library may call `exit`. Neither comes back to the host, so that whoever runs
@@ -6,8 +6,8 @@
 //! leaves a line on the standard error with the plugin and the rule or kernel that the thread was
 //! in, and lets the process end as it would have, but never with status 0.
 //!
-//! What it cannot see: `_exit` and being killed end a process without a last word, and a thread
-//! that a plugin started itself is in nobody's call.
+//! It cannot see `_exit` and a kill, which end a process without a last word, and a thread that a
+//! plugin started itself, which is in no call.
 #![cfg_attr(unix, expect(unsafe_code, reason = "handlers of signals"))]
 
 /// Leaves a line on the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS,
@@ -46,10 +46,10 @@ mod unix {
         (libc::SIGABRT, "it aborted (SIGABRT)"),
     ];
 
-    /// What was there before. Written once, before the handlers are.
+    /// Handlers that were installed before. Written once, before the handlers are.
     static BEFORE: OnceLock<[sigaction; SIGNALS.len()]> = OnceLock::new();
 
-    /// Whether a line was written: one signal may lead to another.
+    /// True if a line was written: one signal may lead to another.
     static SAID: AtomicBool = AtomicBool::new(false);
 
     pub(super) fn report_on_stderr() {

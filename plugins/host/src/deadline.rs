@@ -23,7 +23,7 @@ use crate::error::Fault;
 /// Of the thread that loads: as much as the main thread of a process usually has.
 const STACK: usize = 8 << 20;
 
-/// Where work that calls plugins is.
+/// Progress of work that calls plugins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Mutex<State>>);
 
@@ -82,7 +82,7 @@ impl Progress {
     }
 }
 
-/// What was given up and has not come back.
+/// Work that was given up and has not returned.
 static LEFT: Mutex<Vec<Progress>> = Mutex::new(Vec::new());
 
 /// Does work, for so long at most if there is a limit.

@@ -1,6 +1,6 @@
 //! Backends with memory of their own.
 //!
-//! Where a device has all that states need, they stay there from the first gate to the last result
+//! If a device has all that states need, they stay there from the first gate to the last result
 //! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any
 //! other: it takes the state, runs all operators, and gives it back, two moves whatever the number
 //! of gates.
@@ -27,7 +27,7 @@ use crate::{border::asked, device_state::DeviceState, executor::Backend};
 #[derive(Clone, Debug)]
 pub struct Device {
     backend: Arc<Backend>,
-    /// Whether it was asked for by name: it comes before all others, and nobody stands in for it.
+    /// True if it was asked for by name: it comes before all others, and no other takes its place.
     first: bool,
 }
 
@@ -50,13 +50,13 @@ impl Device {
         self.backend.name()
     }
 
-    /// What it says of itself, for people.
+    /// Description by the device itself, for people.
     #[must_use]
     pub fn describe(&self) -> String {
         self.backend.describe()
     }
 
-    /// Whether its amplitudes may be pairs of `E`.
+    /// Returns true if its amplitudes may be pairs of `E`.
     #[must_use]
     pub fn knows<E: Element>(&self) -> bool {
         self.backend.knows::<E>()
@@ -74,7 +74,7 @@ impl Device {
         self.raw().max_matrix_targets as usize
     }
 
-    /// Whether it has all that states which stay there need.
+    /// Returns true if it has all functions that states which stay there need.
     #[must_use]
     pub fn keeps_states(&self) -> bool {
         let b = self.raw();
@@ -139,7 +139,7 @@ impl Device {
         self.take(amplitudes)
     }
 
-    /// The same amplitudes on the device.
+    /// Copies amplitudes to the device.
     fn take<E: Element>(&self, amplitudes: &[Complex<E>]) -> Result<DeviceState<E>, ExecuteError> {
         let n_qubits = self.qubits(amplitudes)?;
         let mut state = DeviceState::zeros(self, n_qubits)?;
@@ -187,7 +187,8 @@ impl<E: Element> Executor<Complex<E>> for Device {
         self.first
     }
 
-    /// What a device may lose that writes operators as others, each within the tolerance of plans.
+    /// Error that a device may add by writing operators as others, each within the tolerance of
+    /// plans.
     fn planning_error(&self, _: usize, operators: &[Operator<Complex<E>>]) -> f64 {
         4.0 * Cut::TOLERANCE * Into::<f64>::into(E::EPSILON) * operators.len() as f64
     }

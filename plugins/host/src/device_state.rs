@@ -86,7 +86,7 @@ impl<E: Element> DeviceState<E> {
         }
     }
 
-    /// The same type again, if it is a state of this device and size.
+    /// Downcasts a state, if it is on this device and of this size.
     fn beside<'a>(
         &self,
         other: &'a dyn Resident<Complex<E>>,

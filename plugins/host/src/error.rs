@@ -1,27 +1,27 @@
-//! What can be wrong with a plugin.
+//! Errors of plugins.
 
 use std::{fmt::Display, path::PathBuf, time::Duration};
 
 use ketgrad_core::ir::Position;
 
-/// What is wrong, and with which plugin.
+/// Error of a plugin, with the plugin's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plugin `{plugin}`: {fault}")]
 pub struct PluginError {
     /// Its name in the config.
     pub plugin: String,
-    /// What is wrong.
+    /// Error without the name.
     pub fault: Fault,
 }
 
-/// What can be wrong with a plugin.
+/// Error of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// There is no such file.
     #[error("no such file; looked at {}", paths(looked))]
     Missing {
-        /// Where it was looked for.
+        /// Paths that were searched.
         looked: Vec<PathBuf>,
     },
     /// There is a directory of that name.
@@ -35,7 +35,7 @@ pub enum Fault {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// The system cannot load it.
@@ -43,7 +43,7 @@ pub enum Fault {
     NotALibrary {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// It exports no descriptor.
@@ -83,7 +83,7 @@ pub enum Fault {
     /// A struct of it is too small to be what it should.
     #[error("its {what} is {given} bytes long; expected at least {least}")]
     Size {
-        /// Which struct.
+        /// Name of the struct.
         what: &'static str,
         /// Its size.
         given: u32,
@@ -109,7 +109,7 @@ pub enum Fault {
     Overdue {
         /// The [limit](crate::Settings::load_timeout).
         limit: Duration,
-        /// Where it was.
+        /// Activity in which it was.
         at: String,
     },
     /// Another plugin's constructors, which were given up, still hold the system's loader.
@@ -123,7 +123,7 @@ pub enum Fault {
     /// Its registration failed.
     #[error("it could not start: {reason}")]
     Init {
-        /// What it says.
+        /// Message of the plugin.
         reason: String,
     },
     /// A rule or backend cannot be registered.
@@ -143,7 +143,7 @@ pub enum Fault {
         what: &'static str,
         /// Its name.
         name: String,
-        /// Who has it.
+        /// Owner of the name.
         owner: String,
     },
     /// The config names something that it has not.
@@ -153,7 +153,7 @@ pub enum Fault {
         what: &'static str,
         /// The name.
         name: String,
-        /// What it has.
+        /// Names that it has.
         have: Vec<String>,
     },
     /// A rule disagrees with itself.
@@ -161,7 +161,7 @@ pub enum Fault {
     Disagrees {
         /// The rule.
         name: String,
-        /// What with what.
+        /// Values that disagree, in words.
         reason: String,
     },
     /// A backend does not compute what the built-in kernels do.
@@ -171,7 +171,7 @@ pub enum Fault {
         what: &'static str,
         /// Its name.
         name: String,
-        /// What it breaks.
+        /// Law that it breaks.
         law: String,
     },
 }

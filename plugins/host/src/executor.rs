@@ -1,6 +1,6 @@
 //! Kernels of plugins as executors in the core's registry.
 //!
-//! What the core hands over are operators by shape; what a plugin is handed are dense and diagonal
+//! The core hands over operators by shape; a plugin receives dense and diagonal
 //! ones:
 //!
 //! | shape | becomes |
@@ -37,7 +37,7 @@ type C = Complex<f64>;
 /// The score of the built-in kernels.
 const BUILT_IN_SCORE: f64 = 100.0;
 
-/// What the built-in kernels say they cost, for each amplitude and operator.
+/// Cost of the built-in kernels for each amplitude and operator.
 const BUILT_IN_COST: f64 = 0.25;
 
 /// A backend of a plugin.
@@ -111,12 +111,12 @@ impl Backend {
         &self.plugin
     }
 
-    /// Whether its states are in memory of its own.
+    /// Returns true if its states are in memory of its own.
     pub(crate) fn is_device(&self) -> bool {
         self.raw.raw.apply_host.is_none()
     }
 
-    /// What it says of itself, for people.
+    /// Description by the backend itself, for people.
     pub(crate) fn describe(&self) -> String {
         let b = &self.raw.raw;
         let ask = |describe: unsafe extern "C" fn(_, _) -> _| {
@@ -126,19 +126,19 @@ impl Backend {
         b.describe.map_or(String::new(), ask)
     }
 
-    /// As [`Plugins::noticed`](crate::Plugins::noticed).
+    /// Notes on its calls, as in [`Plugins::noticed`](crate::Plugins::noticed).
     pub(crate) fn noticed(&self) -> Option<String> {
         let note =
             || format!("plugin `{}`: {}", self.plugin, changes_modes("kernel", &self.raw.name));
         self.raw.callee.changes_modes().then(note)
     }
 
-    /// Whether its states may be of this type.
+    /// Returns true if its states may be of this type.
     pub(crate) fn knows<E: Element>(&self) -> bool {
         self.raw.raw.dtypes >> dtype::<E>() & 1 == 1
     }
 
-    /// How well it says it would do; 0 is not at all.
+    /// Score by the backend itself; 0 is not at all.
     pub(crate) fn score<E: Element>(&self, n_qubits: usize, operators: usize) -> u32 {
         u32::try_from(self.said_score::<E>(n_qubits, operators)).unwrap_or(0)
     }
@@ -172,8 +172,8 @@ impl Backend {
         b.score.map_or(1, |score| self.raw.callee.call(|| unsafe { score(b.user, &query) }))
     }
 
-    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs
-    /// every score.
+    /// Cost in the unit of the built-in kernels: by its score, and a priority outweighs every
+    /// score.
     pub(crate) fn cost<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         let score = self.score::<E>(n_qubits, operators);
         if score == 0 {
@@ -191,7 +191,7 @@ impl Backend {
         Some(format!("an operator on {given} qubits; it takes at most {most}"))
     }
 
-    /// Whether it takes an operator.
+    /// Returns true if it takes an operator.
     pub(crate) fn takes(&self, lowered: &Lowered) -> bool {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
     }
@@ -376,7 +376,7 @@ fn lower<E: Element>(
 #[derive(Clone, Debug)]
 pub struct HostKernels {
     pub(crate) backend: Arc<Backend>,
-    /// Whether they come before all others.
+    /// True if they come before all others.
     pub(crate) first: bool,
 }
 

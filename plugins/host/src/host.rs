@@ -37,19 +37,19 @@ pub(crate) struct Rule {
     pub(crate) function: FuncId,
     /// The value as a program.
     pub(crate) value: Option<Bytecode>,
-    /// Whether its derivatives are programs.
+    /// True if its derivatives are programs.
     pub(crate) has_program: bool,
     /// The derivatives by multi-indices that have been asked for.
     pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
 }
 
 impl Rule {
-    /// Whether there is a derivative: a program's, or the pullback of the kernel.
+    /// Returns true if it has a derivative: a program's, or the pullback of the kernel.
     pub(crate) fn has_derivative(&self) -> bool {
         self.has_program || self.kernel.has_pullback()
     }
 
-    /// What is missing where a kernel has no derivative, and what to do.
+    /// Describes what is missing where a kernel has no derivative, and the remedy.
     pub(crate) fn no_derivative(&self) -> String {
         let (name, plugin) = (&self.name, &self.plugin);
         let program = format!("rule {name}(x) {{ kernel(x) }} pullback(x, y, y_bar) {{ … }}");
@@ -76,7 +76,7 @@ impl Rule {
 /// The most numbers that cross without boxing.
 const FEW: usize = 4;
 
-/// What a primitive of a rule computes.
+/// Role of a primitive of a rule.
 #[derive(Clone, Copy)]
 enum Part {
     Value,
@@ -88,7 +88,7 @@ enum Part {
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
-    /// What a call may use that no run makes, and any call at most.
+    /// Limits of a call outside of a run, and upper limits of any call.
     limits: Limits,
     /// The most instructions that derivatives may come to.
     derivative_size: usize,
@@ -135,7 +135,7 @@ impl Loaded {
         Loaded { rules: Vec::new(), by_primitive, limits, derivative_size, derived }
     }
 
-    /// What a call may use that no run makes.
+    /// Limits of a call outside of a run.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -155,7 +155,7 @@ impl Loaded {
         self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
     }
 
-    /// What is missing if a program has no derivative because of a kernel that has none.
+    /// Describes what is missing if a program has no derivative because of a kernel without one.
     pub(crate) fn missing_derivative(&self, error: &DiffError) -> Option<String> {
         let op = match error {
             DiffError::MissingRule { op, .. } => op,
@@ -343,7 +343,8 @@ impl Loaded {
         context.run(code, self, args).map_err(|e| self.in_words(&e))
     }
 
-    /// What went wrong in a program that the host runs; of a limit of its own, where to raise it.
+    /// Describes an error of a program that the host runs; for a limit of its own, with the setting
+    /// to raise.
     fn in_words(&self, error: &RunError) -> String {
         let Limits { steps, work, depth, memory, .. } = self.limits;
         let own = match *error {

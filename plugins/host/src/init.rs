@@ -20,7 +20,7 @@ use crate::{
 /// A rule as a plugin gave it.
 pub(crate) struct RawRule {
     pub(crate) raw: Rule,
-    /// Who is called where one of its functions is.
+    /// Callee of its functions, for messages.
     pub(crate) callee: Callee,
     pub(crate) name: String,
     pub(crate) signature: String,
@@ -30,7 +30,7 @@ pub(crate) struct RawRule {
 /// A backend as a plugin gave it.
 pub(crate) struct RawBackend {
     pub(crate) raw: Backend,
-    /// Who is called where one of its functions is.
+    /// Callee of its functions, for messages.
     pub(crate) callee: Callee,
     pub(crate) name: String,
 }
@@ -61,7 +61,7 @@ impl Drop for RawBackend {
     }
 }
 
-/// What a plugin has added so far.
+/// Rules, backends and notes that a plugin has added so far.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) rules: Vec<RawRule>,
@@ -73,7 +73,7 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    /// What is handed over and never freed.
+    /// Notes on what was handed over and is never freed.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let rules =
             self.rules.iter().map(|r| ("rule", &r.name, r.raw.user, r.raw.drop_user.is_some()));

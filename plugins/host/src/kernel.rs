@@ -25,13 +25,13 @@ use crate::{
     request::Check,
 };
 
-/// How many elements stand before and behind a result to see whether a kernel writes beside it.
+/// Number of guard elements before and after a result: they show if a kernel writes beside it.
 const GUARD: usize = 8;
 
 /// The most elements of a result.
 const MOST: u64 = 100_000_000;
 
-/// How many numbers stand before and behind the result of a kernel on numbers.
+/// Number of guard numbers before and after the result of a kernel on numbers.
 const AROUND: (usize, usize) = (2, 4);
 
 /// The most inputs of a kernel on numbers.
@@ -43,14 +43,14 @@ pub(crate) struct Kernel {
     pub(crate) params: Vec<Kind>,
     pub(crate) results: Vec<Kind>,
     numbers: Numbers,
-    /// Whether it takes numbers and gives one, all of one kind.
+    /// True if it takes numbers and gives one, all of one kind.
     is_scalar: bool,
     check: Check,
-    /// Whether a tape came that nobody frees.
+    /// True if it gave a tape that has no function to free it.
     keeps_tapes: AtomicBool,
 }
 
-/// What a kernel kept for its pullback.
+/// Tape of a kernel for its pullback.
 pub(crate) struct Tape<'k> {
     kernel: &'k Kernel,
     ptr: *mut c_void,
@@ -140,18 +140,18 @@ impl Kernel {
         Ok(Some(Kernel { raw, params, results, numbers, is_scalar, check, keeps_tapes }))
     }
 
-    /// Whether it takes numbers and gives one, all of one kind.
+    /// Returns true if it takes numbers and gives one, all of one kind.
     pub(crate) fn is_scalar(&self) -> bool {
         self.is_scalar
     }
 
-    /// Whether all its numbers are complex, but for ints.
+    /// Returns true if all its numbers are complex, but for ints.
     pub(crate) fn is_complex(&self) -> bool {
         self.numbers == Numbers::Complex
     }
 
-    /// Whether an input of that kind crosses as complex numbers. Ints are numbers of the rule's
-    /// kind; real ones if it has both.
+    /// Returns true if an input of that kind crosses as complex numbers. Ints are numbers of the
+    /// rule's kind; real ones if it has both.
     pub(crate) fn crosses_complex(&self, kind: &Kind) -> bool {
         is_complex(kind) || self.is_complex()
     }
@@ -320,7 +320,7 @@ impl Kernel {
         if self.results.len() == 1 { "its result".to_owned() } else { format!("its result {k}") }
     }
 
-    /// Whether its value at a point is finite.
+    /// Returns true if its value at a point is finite.
     pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
         let read = |(x, kind): (&Datum<S>, &Kind)| Values::read(x, self.crosses_complex(kind));
         let x: Option<Vec<Values>> = x.iter().zip(&self.params).map(read).collect();
@@ -332,7 +332,8 @@ impl Kernel {
         }
     }
 
-    /// What its calls have left behind so far: memory that nobody frees, modes of the processor.
+    /// Notes on what its calls have left behind so far: memory that is never freed, modes of the
+    /// processor.
     pub(crate) fn noticed(&self) -> Vec<String> {
         let (mut notes, name) = (Vec::new(), &self.raw.name);
         if self.raw.callee.changes_modes() {

@@ -29,7 +29,7 @@ use crate::{
 /// The largest file that is read: 2 GiB.
 const LARGEST: u64 = 1 << 31;
 
-/// What the frozen part of a descriptor says.
+/// Header: the frozen part of a descriptor.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) name: String,
@@ -48,16 +48,16 @@ pub(crate) struct Library {
 pub(crate) struct Opened {
     /// The name that it was found under.
     pub(crate) given: PathBuf,
-    /// Where it lies.
+    /// Canonical path.
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
     bytes: Vec<u8>,
-    /// Which file it is, whatever its name.
+    /// Identity of the file, whatever its name.
     identity: Identity,
     file: File,
 }
 
-/// Which file: the device and its number there, or its path.
+/// Identity of a file: the device and its number there, or its path.
 type Identity = (u64, u64, PathBuf);
 
 /// The sha256 of a file in hexadecimal.
@@ -209,7 +209,7 @@ unsafe fn descriptor(
     Ok((desc, header))
 }
 
-/// Whether the file holds all that its segments say. The system maps a file that is cut short, too,
+/// Checks that the file holds all that its segments claim. The system maps a truncated file, too,
 /// and kills the process where it touches what is not there. Of ELF: other systems look themselves,
 /// and so does the loader where headers make no sense.
 fn whole(bytes: &[u8]) -> Result<(), String> {
@@ -227,7 +227,7 @@ fn whole(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Where the last segment that is loaded ends in the file.
+/// Returns the end in the file of the last segment that is loaded.
 fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> {
     let header = H::parse(file).ok()?;
     let endian = header.endian().ok()?;
@@ -315,7 +315,7 @@ fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     unsafe { libloading::Library::new(path) }
 }
 
-/// What the system says, of the file and not of its copy.
+/// Describes an error of the system, with the path of the file and not of its copy.
 fn in_words(e: &libloading::Error, path: &Path, through: &Path) -> String {
     let source = std::error::Error::source(e).map_or_else(|| e.to_string(), ToString::to_string);
     let reason = source.replace(&*through.to_string_lossy(), &path.to_string_lossy());
@@ -377,7 +377,7 @@ mod tests {
         folder
     }
 
-    /// What was hashed is what runs, also if another file takes its place in between.
+    /// The bytes that were hashed are run, also if another file takes the place in between.
     #[test]
     fn a_file_put_in_place_is_another_one() {
         let folder = folder("moved");
@@ -391,7 +391,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// The same file with other bytes, written over what was hashed.
+    /// Other bytes, written over a file that was hashed, are not run.
     #[test]
     fn bytes_written_over_a_file_are_not_run() {
         let folder = folder("written");

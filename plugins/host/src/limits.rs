@@ -1,5 +1,5 @@
-//! How much rules as data may be, make and take, so that whoever loads one that somebody else wrote
-//! has the host back soon.
+//! Limits on the size, the results and the time of rules as data, so that a user who loads those of
+//! another author has the host back soon.
 
 use std::{
     collections::HashMap,
@@ -13,29 +13,28 @@ use ketgrad_core::{
     text::TextLimits,
 };
 
-/// How much a text of rules may be and make: some 5,000 lines. What is made of it, optimized and
-/// differentiated is some ten times as much.
+/// Limits of a text of rules and of the program made of it: some 5,000 lines. After optimization
+/// and differentiation the program is some ten times as large.
 pub(crate) const RULE_TEXT: TextLimits =
     TextLimits::new().with_bytes(1 << 20).with_tokens(100_000).with_size(100_000);
 
-/// The largest function that is compared, with all that it calls, in instructions after inlining:
-/// what is larger takes too long to be optimized and differentiated for that.
+/// Size of the largest function that is compared, with all that it calls, in instructions after
+/// inlining: a larger one takes too long to be optimized and differentiated for that.
 pub(crate) const MOST_COMPARED: usize = 5_000;
 
-/// What is inlined where it is called, in instructions.
+/// Size of the largest function that is inlined where it is called, in instructions.
 const SMALL: usize = 200;
 
-/// How long points of one rule are tried.
+/// Time in which points of one rule are begun.
 const RULE: Duration = Duration::from_secs(5);
 
-/// How much longer the last of them may take.
+/// Further time that the last of them may take.
 const MORE: Duration = Duration::from_secs(3);
 
-/// How long the rules of one text are compared, all together.
+/// Time in which the rules of one text are compared, all together.
 const TEXT: Duration = Duration::from_secs(10);
 
-/// Instructions of a function and of all that it calls, once small functions stand where they are
-/// called.
+/// Returns the instructions of a function and of all that it calls, with small functions inlined.
 pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
     let mut sizes: HashMap<FuncId, usize> = HashMap::new();
     let mut total = 0_usize;
@@ -60,12 +59,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// As long as each rule may take.
+    /// Returns the limit of each rule alone.
     pub(crate) fn each() -> Patience {
         Patience::default()
     }
 
-    /// As long as the rules of one text may take together.
+    /// Returns the limit of the rules of one text together.
     pub(crate) fn of_text() -> Patience {
         Patience { end: Some(Instant::now() + TEXT) }
     }

@@ -20,10 +20,10 @@ use ketgrad_core::{
 
 use crate::{error::placeless, limits::RULE_TEXT, plugins::is_complex};
 
-/// What a program calls the kernel.
+/// Name of the kernel in a program.
 const KERNEL: &str = "kernel";
 
-/// What is added behind the name of a rule on complex numbers.
+/// Suffix of the name of a rule on complex numbers.
 const COMPLEX: &str = ".complex";
 
 /// A rule to be lowered.
@@ -37,7 +37,7 @@ pub(crate) struct Source<'a> {
     pub(crate) has_pullback: bool,
 }
 
-/// Where a rule went.
+/// Rule after lowering: its functions in the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
     /// The name of its function.
@@ -46,7 +46,7 @@ pub(crate) struct Lowered {
     pub(crate) function: FuncId,
     /// The value as a program, where there is a kernel too.
     pub(crate) value: Option<FuncId>,
-    /// Whether its derivatives are programs.
+    /// True if its derivatives are programs.
     pub(crate) has_program: bool,
 }
 
@@ -61,8 +61,8 @@ impl Source<'_> {
     }
 }
 
-/// Whether a program can call it: a name of the language that the language does not use itself, but
-/// for special functions.
+/// Checks that a program can call it: a name of the language that the language does not use itself,
+/// but for special functions.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if !name.is_ascii() || !is_name(name) {
         return Err(

@@ -76,7 +76,7 @@ impl Plugins {
     /// rules.
     ///
     /// # Errors
-    /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so.
+    /// The plugin cannot be loaded; of an optional one only the [report](Plugins::reports) says so.
     pub fn load(&mut self, request: &Request) -> Result<(), PluginError> {
         let mut report = Report { name: request.name.clone(), ..Report::default() };
         let result = self.try_load(request, &mut report);
@@ -288,7 +288,7 @@ impl Plugins {
         cache::hash(&[&cache::surroundings(), &self.loaded, "plugin", sha256, &settings, &given])
     }
 
-    /// Who has a name; the rules that were there before the plugins, too.
+    /// Owner of a name, also among the rules from before the plugins.
     fn owner(&self, name: &str) -> Option<String> {
         let there = || {
             let program = self.rules.program();
@@ -326,17 +326,17 @@ impl Plugins {
     /// Adds rules that are programs alone: they can compute and nothing else.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column; a rule that disagrees with itself, if
-    /// [`verify`](Settings::verify) says so.
+    /// The text has errors, which are given with line and column; or a rule disagrees with itself,
+    /// if [`verify`](Settings::verify) is set.
     pub fn add_program(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
         self.add(owner, source, self.settings.verify)
     }
 
-    /// As [`Plugins::add_program`], for rules that are not meant to be the derivative: one that
-    /// passes gradients through a rounding, say, or bounds them.
+    /// Adds rules like [`Plugins::add_program`], but rules that are not meant to be the derivative:
+    /// one that passes gradients through a rounding, say, or bounds them.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column.
+    /// The text has errors, which are given with line and column.
     pub fn add_program_as_it_is(
         &mut self,
         owner: &str,
@@ -411,16 +411,16 @@ impl Plugins {
         self.names_of(&owner(plugin))
     }
 
-    /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its
-    /// plugin and the remedy. The core knows primitives only.
+    /// Describes what is missing if a derivative fails at a kernel of a plugin without one: the
+    /// rule, its plugin and the remedy. The core knows primitives only.
     #[must_use]
     pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
         let DeriveError::Diff(error) = error else { return None };
         self.host.missing_derivative(error)
     }
 
-    /// What calls have left behind so far, those since the reports were written among them: tapes
-    /// that nobody frees, modes of the processor. With the plugin's name.
+    /// Notes on what calls have left behind so far, also since the reports were written: tapes that
+    /// are never freed, modes of the processor. With the plugin's name.
     #[must_use]
     pub fn noticed(&self) -> Vec<String> {
         let rules = self.host.rules().iter().flat_map(|rule| {
@@ -433,13 +433,13 @@ impl Plugins {
         rules.chain(kernels).collect()
     }
 
-    /// What became of each plugin.
+    /// Report on each plugin.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
 
-    /// What programs may call, for whoever reads them.
+    /// Rules that programs may call, for the parser.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
@@ -466,7 +466,7 @@ impl Plugins {
         &self.settings
     }
 
-    /// What the plugins brought to run circuits.
+    /// Backends of the plugins that run circuits.
     pub(crate) fn backends(&self) -> &[Arc<Backend>] {
         &self.backends
     }
@@ -495,13 +495,14 @@ impl Plugins {
         self.verify_at(&[])
     }
 
-    /// The same, each rule at further points that are given with its name.
+    /// Compares every rule like [`Plugins::verify`], and at further points that are given with its
+    /// name.
     #[must_use]
     pub fn verify_at(&self, points: &[(String, At)]) -> Vec<Verdict> {
         self.verify_rules(&self.names(), points)
     }
 
-    /// The same of some rules, by the names of their functions.
+    /// Compares some rules, by the names of their functions, also at further points.
     #[must_use]
     pub fn verify_rules(&self, names: &[String], points: &[(String, At)]) -> Vec<Verdict> {
         let shared = Arc::new((self.rules.program().clone(), self.host()));
@@ -522,7 +523,7 @@ impl Plugins {
     }
 }
 
-/// What is wrong with rules as data.
+/// Error in rules as data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramFault {
@@ -534,7 +535,7 @@ pub enum ProgramFault {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Reason in words.
         reason: String,
     },
     /// A rule disagrees with itself.
@@ -542,7 +543,7 @@ pub enum ProgramFault {
     Disagrees {
         /// The rule.
         name: String,
-        /// What with what.
+        /// Values that disagree, in words.
         reason: String,
     },
 }
@@ -553,7 +554,7 @@ impl From<Errors<TextError>> for ProgramFault {
     }
 }
 
-/// Who a plugin is, for whoever asks whose a rule is.
+/// Name of a plugin as the owner of a rule.
 fn owner(plugin: &str) -> String {
     format!("plugin `{plugin}`")
 }
@@ -565,7 +566,7 @@ fn exists(what: &'static str, asked: &[String], have: &[String]) -> Result<(), F
     }
 }
 
-/// Whether a kind holds complex numbers.
+/// Returns true if a kind holds complex numbers.
 pub(crate) fn is_complex(kind: &Kind) -> bool {
     matches!(kind, Kind::Complex | Kind::Array(Element::Complex))
 }

@@ -1,4 +1,4 @@
-//! What is asked for, how it is loaded, and what became of it.
+//! Requests for plugins, settings of loading them, and reports.
 
 use std::{
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
@@ -8,7 +8,7 @@ use std::{
 
 use ketgrad_core::exec::Limits;
 
-/// What is checked around every call of a kernel.
+/// Checks around every call of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// Nothing.
@@ -20,7 +20,7 @@ pub enum Check {
     Finite,
 }
 
-/// What happens if two plugins have a rule or a kernel of one name.
+/// Policy for two plugins with a rule or a kernel of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// It is an error.
@@ -30,7 +30,7 @@ pub enum OnDuplicate {
     Priority,
 }
 
-/// Which of a plugin's rules or kernels are wanted.
+/// Rules or kernels of a plugin that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
     /// All of them.
@@ -58,13 +58,13 @@ impl Selection {
     }
 }
 
-/// How plugins are loaded.
+/// Settings of loading plugins.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
     /// A plugin without a hash in the config is refused.
     pub require_sha256: bool,
-    /// What is checked around every call.
+    /// Checks around every call.
     pub check: Check,
     /// When a plugin or a program is loaded, kernels, programs and differences of rules are
     /// compared, and gate kernels and devices with the built-in kernels.
@@ -72,12 +72,12 @@ pub struct Settings {
     /// A folder in which to keep what agreed, so that it is not compared at every start. None: it
     /// is.
     pub cache: Option<PathBuf>,
-    /// What happens if two plugins have a rule or a kernel of one name.
+    /// Policy for two plugins with a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
-    /// How long a plugin may take to load: its constructors, its registration and what is compared,
-    /// together. A plugin that takes longer is refused, and the thread that is in it goes on for as
-    /// long as it does: a library's code cannot be stopped. None: it is waited for, and all runs in
-    /// the thread that loads.
+    /// Time that a plugin may take to load: its constructors, its registration and what is
+    /// compared, together. A plugin that takes longer is refused, and the thread that is in it goes
+    /// on for as long as it does: a library's code cannot be stopped. None: it is waited for, and
+    /// all runs in the thread that loads.
     pub load_timeout: Option<Duration>,
     /// The most that a call of a kernel may use where the host runs programs for it, as it does on
     /// numbers that carry derivatives. What is left to the run that calls it, if that is less; each
@@ -159,7 +159,7 @@ impl Settings {
 pub struct Request {
     /// Its name, for messages.
     pub name: String,
-    /// Where it may be; the first file that exists is taken. See [`file_name`].
+    /// Paths at which it may be; the first file that exists is taken. See [`file_name`].
     pub candidates: Vec<PathBuf>,
     /// The sha256 that the file must have, in hexadecimal.
     pub sha256: Option<String>,
@@ -167,9 +167,9 @@ pub struct Request {
     pub optional: bool,
     /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
     pub priority: i32,
-    /// Which rules are wanted.
+    /// Rules that are wanted.
     pub rules: Selection,
-    /// Which kernels are wanted.
+    /// Kernels that are wanted.
     pub kernels: Selection,
     /// Handed to the plugin.
     pub options: Vec<(String, String)>,
@@ -225,7 +225,7 @@ impl Request {
     }
 }
 
-/// What became of a plugin.
+/// Report on a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -235,9 +235,9 @@ pub struct Report {
     pub path: Option<PathBuf>,
     /// The hash of its file.
     pub sha256: Option<String>,
-    /// What it says about itself.
+    /// Name and version by the plugin itself.
     pub version: Option<String>,
-    /// Whether it is there.
+    /// True if it is loaded.
     pub loaded: bool,
     /// Why not; empty if it is.
     pub reason: String,
@@ -245,7 +245,7 @@ pub struct Report {
     pub rules: Vec<String>,
     /// Its kernels.
     pub kernels: Vec<String>,
-    /// What it had to say.
+    /// Notes of the plugin and on it.
     pub notes: Vec<String>,
 }
 

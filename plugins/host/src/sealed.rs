@@ -6,8 +6,8 @@
 //! a file in a folder that only this user may enter, which is removed once it is loaded. Where no
 //! copy can be executed at all, the file itself is loaded, and a note says so.
 //!
-//! What is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path is another
-//! folder.
+//! A library that is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path
+//! is another folder.
 
 use std::{
     env, fs,
@@ -27,7 +27,7 @@ pub(crate) enum Sealed {
 }
 
 impl Sealed {
-    /// Where the system is told to find it.
+    /// Path by which the system finds it.
     pub(crate) fn path(&self) -> &Path {
         match self {
             #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ impl Sealed {
     }
 }
 
-/// How a library is copied, the best first.
+/// Method of copying a library, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     #[cfg(target_os = "linux")]
@@ -146,7 +146,7 @@ mod memory {
     }
 }
 
-/// Whether the system refuses to execute from there, whatever the library is.
+/// Returns true if the system refuses to execute from that place, whatever the library is.
 pub(crate) fn is_refusal(reason: &str) -> bool {
     ["failed to map segment", "cannot map", "Permission denied", "Operation not permitted"]
         .iter()

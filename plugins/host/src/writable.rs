@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What to say about a library that everyone may write to, or whose folders, from the name that was
+/// Warning on a library that everyone may write to, or whose folders, from the name that was
 /// given or from where the file lies, everyone may put others into. Folders in which each may
 /// remove only what is his (the sticky bit, as of `/tmp`) are no fault. On systems other than Unix
 /// nothing is known.

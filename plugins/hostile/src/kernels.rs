@@ -3,7 +3,8 @@
 
 use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
 
-/// How they misbehave (`nothing`, `error`, `score`, `declines`), or anything else; and their name.
+/// Gate kernels that misbehave as `how` says (`nothing`, `error`, `score`, `declines`) or work; and
+/// their name.
 pub(crate) struct Here {
     pub(crate) how: String,
     pub(crate) name: String,

@@ -84,7 +84,7 @@ impl Plugin for Hostile {
     }
 }
 
-/// How a kernel on arrays fails in every call, but for the last, which says in words what it needs.
+/// Failures of a kernel on arrays in every call, but for the last, whose error names what it needs.
 const BREAKS: [&str; 6] = [
     "forward_panics",
     "no_number",

@@ -32,7 +32,7 @@ impl Plugin for QKernels {
     }
 }
 
-/// Which vector registers there are.
+/// Vector instruction set of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Set {
     #[cfg(target_arch = "x86_64")]

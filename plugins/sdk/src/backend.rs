@@ -42,7 +42,7 @@ impl fmt::Display for Precision {
     }
 }
 
-/// What a run would be.
+/// Run that a score is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
     /// The qubits of the state.
@@ -59,9 +59,9 @@ pub struct Query {
 pub trait HostKernels: Send + Sync + 'static {
     /// Its name, for people and for the config.
     fn name(&self) -> String;
-    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap.
+    /// Score of the backend: the built-in kernels are 100, 0 is not at all. Cheap.
     fn score(&self, query: &Query) -> i32;
-    /// What it takes besides dense operators; see [`gate_kinds`].
+    /// Kinds of operators that it takes besides dense ones; see [`gate_kinds`].
     fn gates(&self) -> u32 {
         0
     }
@@ -87,7 +87,7 @@ pub struct Gates<'a> {
 /// An operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate<'a> {
-    /// Whether `matrix` is a diagonal.
+    /// True if `matrix` is a diagonal.
     pub is_diagonal: bool,
     /// The qubits it acts on; the first is the least significant bit of a row.
     pub targets: &'a [u32],
@@ -100,12 +100,12 @@ pub struct Gate<'a> {
 }
 
 impl<'a> Gates<'a> {
-    /// How many there are.
+    /// Number of operators.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len
     }
-    /// Whether there is none.
+    /// Returns true if there are no operators.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.len == 0

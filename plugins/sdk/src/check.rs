@@ -32,8 +32,8 @@ use derivative::{Input, Part, derivative};
 /// The program is compared where programs can run: `ketgrad plugins verify`.
 ///
 /// # Errors
-/// What does not agree, in words; or that the kernel is not smooth at the point, so that nothing
-/// can be compared.
+/// The derivatives or results do not agree, in words; or the kernel is not smooth at the point, so
+/// that nothing can be compared.
 pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     let name = &rule.name;
     let signature = Signature::of(rule)?;

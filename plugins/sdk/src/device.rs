@@ -12,7 +12,7 @@ use crate::{
     error::Result,
 };
 
-/// Whose memory the states are in.
+/// Memory that holds the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// That of a CUDA device.
@@ -48,12 +48,12 @@ pub trait DeviceKernels: Send + Sync + 'static {
     fn describe(&self) -> String {
         String::new()
     }
-    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap; it starts no
+    /// Score of the device: the built-in kernels are 100, 0 is not at all. Cheap; it starts no
     /// device.
     fn score(&self, query: &Query) -> i32;
     /// The precisions that it has.
     fn precisions(&self) -> &[Precision];
-    /// What it takes besides dense operators; see [`gate_kinds`](crate::gate_kinds).
+    /// Kinds of operators that it takes besides dense ones; see [`gate_kinds`](crate::gate_kinds).
     fn gates(&self) -> u32 {
         0
     }
@@ -63,7 +63,7 @@ pub trait DeviceKernels: Send + Sync + 'static {
     fn max_targets(&self) -> u32 {
         2
     }
-    /// Where the states are.
+    /// Memory of the states.
     fn memory(&self) -> Memory {
         Memory::Opaque
     }
@@ -108,7 +108,7 @@ pub trait DeviceKernels: Send + Sync + 'static {
     /// are in that order. Waits.
     ///
     /// # Errors
-    /// As [`DeviceKernels::apply`].
+    /// The same as for [`DeviceKernels::apply`].
     fn apply_pair(
         &self,
         psi: &mut Self::State,
@@ -125,17 +125,17 @@ pub trait DeviceKernels: Send + Sync + 'static {
     /// `<a|b>`
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`].
+    /// The same as for [`DeviceKernels::expectation`].
     fn inner(&self, a: &Self::State, b: &Self::State) -> Result<C64>;
     /// `<a| sum of terms |b>`
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`].
+    /// The same as for [`DeviceKernels::expectation`].
     fn inner_paulis(&self, a: &Self::State, terms: &[PauliTerm], b: &Self::State) -> Result<C64>;
     /// `to = sum of terms |from>`, whatever `to` was.
     ///
     /// # Errors
-    /// As [`DeviceKernels::apply`].
+    /// The same as for [`DeviceKernels::apply`].
     fn apply_paulis(
         &self,
         terms: &[PauliTerm],
@@ -147,6 +147,6 @@ pub trait DeviceKernels: Send + Sync + 'static {
     /// none, the last index that can occur.
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`]; the sum is 0 or not finite.
+    /// The same as for [`DeviceKernels::expectation`]; or the sum is 0 or not finite.
     fn sample(&self, state: &Self::State, uniforms: &[f64], indices: &mut [u64]) -> Result<()>;
 }

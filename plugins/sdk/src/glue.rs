@@ -32,7 +32,7 @@ use crate::{
 const MESSAGE: usize = 1024;
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -310,7 +310,7 @@ unsafe extern "C" fn forward<T: Element>(
     })
 }
 
-/// What a kernel keeps for its pullback.
+/// Tape of a kernel: the data that it keeps for its pullback.
 type Kept = Box<dyn Any + Send + Sync>;
 
 /// Hands the host what a kernel keeps.
@@ -324,7 +324,7 @@ unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
     }
 }
 
-/// What a kernel has kept.
+/// Returns the tape of a kernel.
 ///
 /// # Safety
 /// `tape` was made by [`keep`] and is not freed, or is null.
@@ -426,7 +426,7 @@ unsafe extern "C" fn drop_kernels<K>(user: *mut c_void) {
     }
 }
 
-/// What a run would be; `None` for numbers of a kind that nobody here knows.
+/// Converts a query; `None` for a kind of numbers that this version does not know.
 fn query(raw: &abi::Query) -> Option<Query> {
     let precision = Precision::of(raw.dtype)?;
     Some(Query { n_qubits: raw.n_qubits, threads: raw.threads, n_gates: raw.n_gates, precision })
@@ -448,7 +448,7 @@ unsafe extern "C" fn describe<K: HostKernels>(user: *mut c_void, text: *mut Err)
     abi::OK
 }
 
-/// What a score is below 0 where it panicked: a host takes it for 0, and asks for the description,
+/// Score below 0 that stands for a panic: a host takes it for 0, and asks for the description,
 /// which says so.
 const SCORE_PANICKED: i32 = i32::MIN;
 
@@ -479,7 +479,7 @@ impl<K> Scored<K> {
         score
     }
 
-    /// How the last call for a score panicked, if it did.
+    /// Message of the panic of the last call for a score, if it panicked.
     pub(crate) fn panicked(&self) -> Option<String> {
         self.panicked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! What the host does for a plugin.
+//! Services of the host for a plugin.
 
 use ketgrad_plugin_abi as abi;
 
@@ -66,7 +66,7 @@ impl Par<'_> {
     pub fn serial() -> Par<'static> {
         Par { host: None }
     }
-    /// How many there are.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.host.map_or(1, |h| h.threads.max(1) as usize)

@@ -65,7 +65,7 @@ pub use glue::init as __init;
 #[doc(hidden)]
 pub use ketgrad_plugin_abi as __abi;
 
-/// What a plugin brings.
+/// Rules and kernels of a plugin.
 pub trait Plugin: Sync {
     /// Adds its rules and kernels. If it fails, nothing of it counts.
     ///

@@ -116,7 +116,7 @@ impl<'a> ValueMut<'a> {
 /// # assert_eq!(rule.name(), "sums");
 /// ```
 pub trait Operation: Send + Sync + 'static {
-    /// What the pullback shall know.
+    /// Data that the pullback needs from the forward pass.
     type Tape: Send + Sync + 'static;
     /// The shapes of the results: no lengths for a number, 1 to 8 for an array.
     ///

@@ -79,7 +79,7 @@ pub struct ViewMut<'a, T> {
 /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
 /// ```
 pub trait Dense<T: Element>: Send + Sync + 'static {
-    /// What the pullback shall know.
+    /// Data that the pullback needs from the forward pass.
     type Tape: Send + Sync + 'static;
     /// The shape of the result.
     ///
@@ -164,7 +164,7 @@ pub enum Kernel {
 pub struct RuleDef {
     pub(crate) name: String,
     pub(crate) n_in: u32,
-    /// How many results it has; known when it is registered.
+    /// Number of results; known when it is registered.
     pub(crate) n_out: u32,
     pub(crate) signature: String,
     pub(crate) program: String,
@@ -178,7 +178,7 @@ impl RuleDef {
         &self.name
     }
 
-    /// How many inputs it has.
+    /// Number of inputs.
     #[must_use]
     pub fn n_in(&self) -> usize {
         self.n_in as usize
@@ -196,8 +196,9 @@ impl RuleDef {
             kernel: Kernel::None,
         }
     }
-    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of
-    /// several results `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
+    /// Sets the kinds of the inputs and results, in the words of the program language:
+    /// `(n: int, x) -> real`, of several results `(zs: array<complex>) -> (complex, array)`.
+    /// Without one: numbers.
     #[must_use]
     pub fn signature(mut self, signature: &str) -> RuleDef {
         signature.clone_into(&mut self.signature);
@@ -243,7 +244,8 @@ impl RuleDef {
         self.kernel = Kernel::TryF64(Box::new(kernel));
         self
     }
-    /// The same on complex numbers.
+    /// The kernel on complex numbers, of a function that has no value everywhere; see
+    /// [`RuleDef::try_f64`].
     #[must_use]
     pub fn try_c64(
         mut self,

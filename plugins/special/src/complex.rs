@@ -10,7 +10,7 @@
 //! moved there by `Gamma(z) = Gamma(z + m) / (z (z+1) … (z+m-1))`; the left half plane is
 //! reflected: `Gamma(z) Gamma(1-z) = pi / sin(pi z)`.
 //!
-//! Where a number lies on a branch cut, the sign of its imaginary zero says on which side.
+//! On a branch cut, the sign of the imaginary zero says on which side a number lies.
 //!
 //! Source: D. E. G. Hare, "Computing the principal branch of log-gamma", J. Algorithms 25 (1997)
 //! 221; Abramowitz and Stegun, 6.1.41, 6.1.33, 6.3.18, 6.4.10; the Lipschitz formula for the sum
@@ -20,7 +20,7 @@ use std::f64::consts::{PI, TAU};
 
 use ketgrad_plugin_sdk::C64;
 
-/// Where the Stirling series is exact to rounding.
+/// Distance from which the Stirling series is exact to rounding.
 const FAR: f64 = 7.0;
 
 /// From here on `cot(pi (x + iy))` is -i to rounding.

@@ -62,7 +62,8 @@ fn both(
     ]
 }
 
-/// The same of an integer order and a number.
+/// Returns the rules of a function of an integer order and a number, on real and on complex
+/// numbers.
 fn both_of_order(
     name: &str,
     real: fn(f64, f64) -> f64,

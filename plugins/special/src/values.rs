@@ -22,7 +22,8 @@ pub(crate) fn bessel_j(n: f64, z: C64) -> C64 {
     complex_bessel::besselj(n, z).unwrap_or(NAN)
 }
 
-/// As [`bessel_j`]; the principal branch, cut along the negative axis.
+/// Bessel function of the second kind, with the arguments of [`bessel_j`]; the principal branch,
+/// cut along the negative axis.
 pub(crate) fn bessel_y(n: f64, z: C64) -> C64 {
     complex_bessel::bessely(n, z).unwrap_or(NAN)
 }

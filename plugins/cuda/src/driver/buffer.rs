@@ -65,11 +65,11 @@ impl<T: Plain> Buffer<T> {
         buffer.write(0, numbers)?;
         Ok(buffer)
     }
-    /// Where it is.
+    /// Address of the first number in device memory.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
-    /// How many numbers.
+    /// Number of numbers.
     pub(crate) fn len(&self) -> usize {
         self.len
     }

@@ -1,4 +1,4 @@
-//! What the first work on a device makes: the context, a stream, a memory pool.
+//! Context, stream and memory pool of a device, made by its first work.
 #![expect(unsafe_code, reason = "the driver is called here")]
 
 use std::{ffi::c_int, ptr};

@@ -37,7 +37,7 @@ pub(crate) struct Cuda {
     started: OnceLock<Context>,
     starting: Mutex<()>,
     modules: Modules,
-    /// What failed where no error could be returned.
+    /// Error of a call that could not return one.
     failed: Mutex<Option<Error>>,
 }
 

@@ -30,7 +30,7 @@ const TOTAL_MEMORY: u64 = 1 << 30;
 const ALIGN: usize = 256;
 /// Bytes behind an allocation that nobody may write.
 const GUARD: usize = 256;
-/// What fresh memory and the guard are filled with: amplitudes of it are no numbers.
+/// Byte that fills fresh memory and the guard: amplitudes made of it are NaN.
 const FRESH: u8 = 0xff;
 
 type Kernel = unsafe extern "C" fn(c_uint, c_uint, *mut c_void, *mut *mut c_void);
@@ -51,7 +51,7 @@ pub(crate) type Compiler = fn(&str, Precision) -> Result<PathBuf>;
 struct State {
     /// Bytes allocated.
     used: u64,
-    /// What went wrong in queued work.
+    /// First error of queued work.
     failed: Option<Error>,
     /// Kernels that were looked up.
     kernels: HashMap<(bool, &'static str), Kernel>,

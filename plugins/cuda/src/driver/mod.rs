@@ -1,4 +1,5 @@
-//! What the plugin asks of a device: memory, copies, launches and waiting.
+//! Driver interface: the functions of a device that the plugin needs: memory, copies, launches and
+//! waiting.
 //!
 //! There are two: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels compiled for
 //! the processor, to test all that stands above without a GPU. Work is queued in one order; nothing
@@ -23,14 +24,14 @@ pub(crate) use cuda::Cuda;
 pub(crate) use emulated::Emulated;
 pub(crate) use module::{Image, Images};
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Properties {
     /// Its name.
     pub(crate) name: String,
     /// Its memory in bytes.
     pub(crate) total_memory: u64,
-    /// How many multiprocessors it has.
+    /// Number of multiprocessors.
     pub(crate) multiprocessors: u32,
     /// The most shared memory of a block in bytes, asked for.
     pub(crate) shared_per_block: u32,
@@ -59,11 +60,11 @@ impl Properties {
 
 /// A device. Addresses are those of its own memory.
 pub(crate) trait Driver: Send + Sync {
-    /// What it is.
+    /// Properties of the device.
     fn properties(&self) -> &Properties;
-    /// Whether it is the one for tests.
+    /// Returns true if it is the device for tests.
     fn is_emulated(&self) -> bool;
-    /// What else there is to say about its kernels, for people.
+    /// Further notes on its kernels, for people.
     fn notes(&self) -> String;
     /// Memory of that many bytes, at least 1, aligned to 256 bytes. What is in it is undefined.
     ///
@@ -124,7 +125,7 @@ pub(crate) trait Driver: Send + Sync {
     /// Waits for all that was queued.
     ///
     /// # Errors
-    /// What failed since the last time.
+    /// An error of queued work since the last call.
     fn sync(&self) -> Result<()>;
 }
 
@@ -160,16 +161,16 @@ impl fmt::Display for Which {
 /// The name of a kernel that is added, in its source.
 const ONE_STAGE: &str = "one_stage";
 
-/// What to launch.
+/// Kernel to launch and its configuration: grid, block, shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
     /// The kernel.
     pub(crate) kernel: Which,
     /// The kind of amplitudes.
     pub(crate) precision: Precision,
-    /// How many blocks.
+    /// Number of blocks.
     pub(crate) grid: u32,
-    /// How many threads a block.
+    /// Number of threads of a block.
     pub(crate) block: u32,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
@@ -181,7 +182,7 @@ const MAX_ARGS: usize = 16;
 /// Queues a kernel, as [`Driver::launch`].
 ///
 /// # Safety
-/// As there.
+/// The same as for [`Driver::launch`].
 pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -> Result<()> {
     if args.len() > MAX_ARGS {
         return Err(Error::new(format!(

@@ -20,13 +20,13 @@ const SHARED_UNASKED: u32 = 48 << 10;
 
 /// Compiled kernels.
 pub(crate) struct Image {
-    /// What they are, for people.
+    /// Description of the kernels, for people.
     pub(crate) what: String,
     /// A CUBIN, or a PTX text that ends with a zero byte.
     pub(crate) code: Vec<u8>,
 }
 
-/// Where compiled kernels come from.
+/// Source of compiled kernels.
 pub(crate) trait Images: Send + Sync {
     /// Those to try for a device of this compute capability, in this order; `note` takes what
     /// people should know.
@@ -83,7 +83,7 @@ impl Modules {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is loaded, and what was tried before, for people.
+    /// Notes on the modules that are loaded and on those tried before, for people.
     pub(crate) fn notes(&self) -> String {
         self.loaded().notes.join("; ")
     }

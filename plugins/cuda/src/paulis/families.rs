@@ -18,7 +18,7 @@ pub(crate) struct Families {
     /// log2 of the amplitudes of a tile, of those of a run.
     pub(crate) bits: u32,
     pub(crate) low: u32,
-    /// Where the groups of each family end.
+    /// Index at which the groups of each family end.
     pub(crate) ends: Vec<usize>,
     /// For each vector of each family the bits below its highest one, and the vector; ascending in
     /// a family.
@@ -63,7 +63,7 @@ impl Families {
         Ok(families)
     }
 
-    /// How many vectors each has.
+    /// Number of vectors of each family.
     pub(crate) fn dimensions(&self) -> usize {
         (self.bits - self.low) as usize
     }
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(count(&ring.collect::<Vec<_>>()), 4);
     }
 
-    /// What the kernels do with the lists, for each string.
+    /// Computes what the kernels compute from the lists, for each string.
     #[test]
     fn places_and_signs_are_those_of_indices() {
         let (n, bits) = (16u32, 10);

@@ -19,7 +19,7 @@ const ROUNDS: usize = 6;
 /// The most targets that are tried.
 const MOST_TARGETS: usize = 5;
 
-/// What went wrong on this side.
+/// Wraps an error of this side.
 pub(super) fn ours(error: impl std::fmt::Display) -> ExecuteError {
     ExecuteError::new("the suite", error.to_string())
 }
@@ -122,7 +122,7 @@ pub(super) fn operators<E: Element>(
     operators_on(device.max_targets(), n, seed)
 }
 
-/// The same on at most so many targets.
+/// Compares operators on at most that many targets.
 fn operators_on<E: Element>(
     most: usize,
     n: usize,

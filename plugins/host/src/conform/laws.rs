@@ -1,4 +1,4 @@
-//! What must hold for states of any size, through the core, with no memory for a state in the host.
+//! Laws that hold for states of any size, through the core, with no memory for a state in the host.
 
 use std::{f64::consts::TAU, sync::Arc};
 

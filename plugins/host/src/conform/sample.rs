@@ -19,8 +19,8 @@ fn uniforms(count: usize) -> Vec<f64> {
     all
 }
 
-/// How far a uniform number is outside the share of its outcome; and for the same seed the counts
-/// of the core, but for shots that fall between two outcomes.
+/// Largest distance of a uniform number from the share of its outcome; and for the same seed the
+/// counts of the core, but for shots that fall between two outcomes.
 pub(super) fn samples<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 21)?;
     let there = upload(device, &state)?;

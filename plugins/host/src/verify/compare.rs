@@ -20,7 +20,7 @@ use super::{
     slopes::{Slope, slopes},
 };
 
-/// What a run may use: a program that takes longer at a point is not compared there.
+/// Limits of a run: a program that takes longer at a point is not compared there.
 pub(super) const LIMITS: Limits = Limits::new()
     .with_steps(10_000_000)
     .with_work(100_000_000)
@@ -28,19 +28,19 @@ pub(super) const LIMITS: Limits = Limits::new()
     .with_array(1_000_000)
     .with_memory(1 << 28);
 
-/// At how many points a rule may take longer before no more are tried.
+/// Number of points at which a rule may take longer before no more are tried.
 const SLOW_POINTS: usize = 3;
 
-/// How far values may be apart: programs are often series or quadratures.
+/// Largest allowed distance of values: programs are often series or quadratures.
 const VALUE_TOLERANCE: f64 = 1e-9;
 
-/// How many numbers of an argument or result are moved one by one.
+/// Number of entries of an argument or result that are moved one by one.
 const MOST: usize = 48;
 
-/// How many directions are tried where there are more.
+/// Number of directions that are tried where there are more entries.
 pub(super) const PROJECTIONS: usize = 3;
 
-/// Why nothing more is said: what does not agree, or what keeps from comparing.
+/// Reason to stop: a disagreement, or an obstacle to comparing.
 pub(super) enum Stop {
     Disagrees(String),
     Note(String),
@@ -48,7 +48,7 @@ pub(super) enum Stop {
 
 type Go = Result<(), Stop>;
 
-/// A point, its numbers, and what differences know there.
+/// Point with its numbers, and the finite differences there.
 pub(super) struct Known<'p> {
     pub(super) x: &'p [Datum<C>],
     pub(super) x0: &'p [f64],
@@ -62,12 +62,12 @@ pub(super) struct Known<'p> {
 }
 
 impl Known<'_> {
-    /// Whether all numbers are tried one by one.
+    /// Returns true if all numbers are tried one by one.
     pub(super) fn is_whole(&self) -> bool {
         self.columns.len() == self.x0.len() && self.outputs.len() == self.y0.len()
     }
 
-    /// Whether differences know all of a column and of a row: where they don't, a derivative may be
+    /// Returns true if differences know all of a column and of a row: elsewhere a derivative may be
     /// infinite, and NaN in a product with zero.
     pub(super) fn is_smooth(&self, column: &[Option<Slope>], i: usize) -> bool {
         column.iter().all(Option::is_some)
@@ -100,7 +100,7 @@ struct Experience {
     way: Way,
     place: Place,
     works: bool,
-    /// How it failed first.
+    /// First failure, in words.
     failed: Option<String>,
 }
 
@@ -111,15 +111,15 @@ pub(super) struct Comparison<'a> {
     pub(super) f: Derivatives<'a, C>,
     code: Bytecode,
     machine: Machine<C>,
-    /// As they are compared: what is given comes first, since one may come from the other, whose
-    /// fault it is then.
+    /// Order in which they are compared: the given one comes first, since the other may be derived
+    /// from it, and the fault is then in the given one.
     ways: [Way; 2],
     experience: Vec<Experience>,
-    /// What was compared so far.
+    /// Number of comparisons so far.
     pub(super) comparisons: usize,
-    /// What was compared in part only.
+    /// Reason why only a part was compared.
     pub(super) partly: Option<String>,
-    /// Whether there was no more time.
+    /// True if no time was left.
     pub(super) out_of_time: bool,
     slow: usize,
     clock: Clock,
@@ -354,7 +354,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether the same calls give the same bits, after others.
+    /// Checks that the same calls give the same bits, after others.
     fn repeated(&mut self, x: &[Datum<C>], y: &Datum<C>, derived: Option<&[f64]>) -> Go {
         let bits = |y: &Datum<C>| {
             flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>()
@@ -408,7 +408,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether a derivative that is there failed, for another reason than that it takes too much.
+/// Returns true if a derivative failed for another reason than that it takes too much.
 fn is_failure(error: &DeriveError) -> bool {
     matches!(error, DeriveError::Run(e) if !is_limit(e))
 }
@@ -430,7 +430,8 @@ pub(super) fn unit(n: usize, j: usize) -> Vec<f64> {
     (0..n).map(|k| if k == j { 1.0 } else { 0.0 }).collect()
 }
 
-/// Which of n numbers are moved one by one: all, or some with the first and the last.
+/// Indices of the entries, of n, that are moved one by one: all, or some with the first and the
+/// last.
 fn some_of(n: usize) -> Vec<usize> {
     if n <= MOST { (0..n).collect() } else { (0..MOST).map(|k| k * (n - 1) / (MOST - 1)).collect() }
 }
@@ -448,7 +449,7 @@ pub(super) fn seeded(value: &[Datum<C>], numbers: &[f64]) -> Option<Datum<C>> {
     filled(&zeros, &mut numbers.iter().copied()).pop()
 }
 
-/// Whether a kind is one that points are known for.
+/// Returns true if there are points of that kind.
 pub(super) fn known(kind: &Kind) -> bool {
     match kind {
         Kind::Handle => false,

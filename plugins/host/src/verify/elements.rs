@@ -13,10 +13,10 @@ use super::{
     slopes::{Slope, TOLERANCE, confirming},
 };
 
-/// How far a pullback of a sum may be from the sum of pullbacks.
+/// Largest allowed distance of a pullback of a sum from the sum of pullbacks.
 const LINEAR_TOLERANCE: f64 = 1e-7;
 
-/// How many seeds are tried beside the unit ones.
+/// Number of seeds that are tried beside the unit ones.
 const SEEDS: usize = 3;
 
 impl Comparison<'_> {
@@ -127,8 +127,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// What is wrong with an element of a derivative, if differences know it: that by input `j` of
-    /// number `i` of the result.
+    /// Checks an element of a derivative, if differences know it: that by input `j` of number `i`
+    /// of the result. Returns the disagreement.
     fn off(
         &mut self,
         way: Way,
@@ -167,7 +167,8 @@ impl Comparison<'_> {
         ))
     }
 
-    /// What of a sum is not the sum of the parts, each times its factor.
+    /// Checks that the derivative of a sum is the sum of the parts, each times its factor. Returns
+    /// the disagreement.
     fn nonlinear(
         &mut self,
         way: Way,

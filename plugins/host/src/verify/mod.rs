@@ -41,25 +41,25 @@ use crate::{
 use compare::{Comparison, LIMITS, Stop, known};
 use points::{C, Place, Trial, elsewhere, trials};
 
-/// What is compared and how; another number, and what was found before does not count any more.
+/// Version of the comparison; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
 /// A point that an author names: an argument for each parameter of a rule.
 pub type At = Vec<Datum<Complex<f64>>>;
 
-/// What came out.
+/// Result of comparing a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The rule.
     pub rule: String,
-    /// How many numbers were compared.
+    /// Number of comparisons.
     pub points: usize,
-    /// What does not agree, in words.
+    /// Disagreement, in words.
     pub disagreement: Option<String>,
     /// Why nothing could be compared.
     pub note: Option<String>,
-    /// What was compared only in part.
+    /// Reason why only a part was compared.
     pub partly: Option<String>,
 }
 
@@ -85,13 +85,15 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
     verify_at(program, host, name, &[])
 }
 
-/// The same at further points. What does not fit the rule's parameters is a note.
+/// Compares like [`verify`], also at further points. Points that do not fit the rule's parameters
+/// are a note.
 #[must_use]
 pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[At]) -> Verdict {
     examined(program, host, name, at, &Patience::each()).0
 }
 
-/// The same, and whether it is final: not cut short by the clock.
+/// Compares like [`verify_at`], and returns true if the verdict is final: not cut short by the
+/// clock.
 pub(crate) fn examined(
     program: &Program,
     host: &Loaded,
@@ -161,8 +163,8 @@ pub(crate) fn examined(
     (verdict, is_final)
 }
 
-/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why
-/// not.
+/// Describes the error of a kernel that has a finite value nowhere; `None` if it has one, or says
+/// why not.
 fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     let (mut broke, mut nonfinite, mut said) = (None, None, false);
     for x in usual(kinds).chain(elsewhere(kinds)) {

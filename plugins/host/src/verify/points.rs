@@ -1,4 +1,4 @@
-//! Where rules are tried.
+//! Points at which rules are compared.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ const UNLIKE: [(Shapes, usize); 7] = [
     (&[&[3], &[3, 3]], 1),
 ];
 
-/// What kind of point it is.
+/// Kind of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// One of the list; `alike`: where all arrays are rows of one length.
@@ -145,7 +145,7 @@ pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
     })
 }
 
-/// How many arrays there are in a value.
+/// Number of arrays in a value.
 fn arrays(kind: &Kind) -> usize {
     match kind {
         Kind::Array(_) => 1,

@@ -11,25 +11,25 @@ const STEPS: [f64; 2] = [1e-4, 1e-6];
 /// A step that is neither: what one disagrees with must be confirmed by it.
 const OTHER_STEP: f64 = 2.3e-5;
 
-/// How far the two extrapolations may be apart, as part of what they say.
+/// Largest allowed distance of the two extrapolations, relative to their values.
 const DOUBT: f64 = 1e-4;
 
 /// A derivative by differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     pub(super) value: f64,
-    /// How far a derivative may be from it.
+    /// Largest allowed distance of a derivative from it.
     pub(super) tolerance: f64,
 }
 
 impl Slope {
-    /// Whether a derivative is this one. NaN is not.
+    /// Returns true if a derivative is this one. NaN is not.
     pub(super) fn fits(&self, given: f64) -> bool {
         (given - self.value).abs() <= self.tolerance
     }
 }
 
-/// How far derivatives may be from extrapolated differences.
+/// Largest allowed distance of derivatives from extrapolated differences.
 pub(super) const TOLERANCE: f64 = 1e-6;
 
 /// The derivatives of all results along a line through a point, where `y(h)` are the results at `h`
@@ -55,7 +55,7 @@ pub(super) fn slopes(
     found
 }
 
-/// The same by a step that [`slopes`] does not take.
+/// Returns derivatives by a step that [`slopes`] does not take.
 pub(super) fn confirming(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],

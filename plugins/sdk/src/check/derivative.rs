@@ -9,14 +9,14 @@ use crate::{
 
 /// The longest step of central differences, as part of the larger of 1 and the argument.
 const STEP: f64 = 1e-4;
-/// How far a derivative may be from extrapolated differences.
+/// Largest allowed distance of a derivative from extrapolated differences.
 const TOLERANCE: f64 = 1e-7;
-/// How far apart two extrapolations may be where a function is smooth.
+/// Largest allowed distance of two extrapolations where a function is smooth.
 const DOUBT: f64 = 1e-4;
 
 /// A number as its real parts: one, or two.
 pub(super) trait Part: Element {
-    /// How many they are.
+    /// Number of real parts.
     const PARTS: usize;
     fn of(re: f64, im: f64) -> Self;
     /// A real number has a second part of zero.
@@ -54,7 +54,7 @@ impl Part for C64 {
 pub(super) struct Input<T> {
     pub(super) shape: Vec<u64>,
     pub(super) data: Vec<T>,
-    /// Whether there is a derivative by it.
+    /// True if the kernel has a derivative by it.
     pub(super) moves: bool,
 }
 
@@ -245,8 +245,8 @@ pub(super) fn difference(
     Ok(all.collect())
 }
 
-/// Whether the pullback of mixed cotangents, of other sizes and signs, is the sum of those of unit
-/// ones.
+/// Checks that the pullback of mixed cotangents, of other sizes and signs, is the sum of those of
+/// unit ones.
 fn linear<T: Part>(
     called: &Called<'_, T>,
     inputs: &[Input<T>],
@@ -278,7 +278,7 @@ fn linear<T: Part>(
     Ok(())
 }
 
-/// Whether the same calls give the same bits, with others between.
+/// Checks that the same calls give the same bits, with others between.
 fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Result<()> {
     let y_bar: Vec<T> = (0..y.len()).map(|i| T::of(mixed(2 * i), mixed(2 * i + 1))).collect();
     let bits =

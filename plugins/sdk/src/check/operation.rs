@@ -10,7 +10,7 @@ use crate::{
 
 use super::derivative::{Input, difference, mixed};
 
-/// How far a derivative may be from differences, and a sum from its parts.
+/// Largest allowed distance of a derivative from differences, and of a sum from its parts.
 const TOLERANCE: f64 = 1e-7;
 
 /// Numbers of an input or a result: real ones, of which complex numbers have two each.
@@ -18,12 +18,12 @@ const TOLERANCE: f64 = 1e-7;
 struct Numbers {
     shape: Vec<u64>,
     is_complex: bool,
-    /// Whether there is a derivative by it.
+    /// True if the kernel has a derivative by it.
     moves: bool,
     parts: Vec<f64>,
 }
 
-/// The same as what a kernel is handed.
+/// Numbers in the form in which a kernel receives them.
 enum Owned {
     Real(Vec<f64>),
     Complex(Vec<C64>),

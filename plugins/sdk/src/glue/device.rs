@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What the pointer of a state leads to.
+/// State behind the pointer that the host holds, with its precision and size.
 struct Held<S> {
     state: S,
     precision: Precision,
@@ -106,7 +106,7 @@ unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
 /// The device behind `user`, with what its score said.
 ///
 /// # Safety
-/// As [`device`].
+/// The same as for [`device`].
 unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D>> {
     // SAFETY: the caller promises whose `user` it is, or null.
     unsafe { user.cast::<Scored<D>>().as_ref() }.ok_or_else(|| null("device"))
@@ -125,7 +125,7 @@ unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::
 /// A state of the host's to be changed.
 ///
 /// # Safety
-/// As [`state`], and nobody else has the state during `'a`.
+/// The same as for [`state`], and no other reference to the state exists during `'a`.
 unsafe fn state_mut<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a mut Held<D::State>> {
     // SAFETY: the caller promises whose state it is, or null, and that nobody else has it.
     unsafe { state.cast::<Held<D::State>>().as_mut() }.ok_or_else(|| null("state"))
@@ -146,7 +146,7 @@ unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> 
 /// A list of the host's to be filled.
 ///
 /// # Safety
-/// As [`list`], and nobody else has it during `'a`.
+/// The same as for [`list`], and no other reference to it exists during `'a`.
 unsafe fn list_mut<'a, T>(ptr: *mut T, len: usize, what: &str) -> Result<&'a mut [T]> {
     match (ptr.is_null(), len) {
         (_, 0) => Ok(&mut []),
