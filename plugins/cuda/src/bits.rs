@@ -5,7 +5,7 @@ pub(crate) fn odd(bits: usize) -> bool {
     bits.count_ones() % 2 == 1
 }
 
-/// The positions of the ones, ascending.
+/// Returns the positions of the ones, ascending.
 pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
@@ -14,13 +14,13 @@ pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Puts the bits of `bits` at the positions of `mask` next to each other.
+/// Gathers the bits of `bits` at the positions of `mask` next to each other (bit extract, as PEXT).
 pub(crate) fn extract(bits: usize, mask: usize) -> usize {
     ones(mask).enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to)
 }
 
-/// A subspace in reduced echelon form: each vector has a highest bit, its pivot, that no other
-/// vector has.
+/// Subspace of GF(2)^n with a basis in reduced row echelon form: each vector has a highest bit, its
+/// pivot, that no other vector has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Span(Vec<usize>);
 
@@ -53,7 +53,7 @@ impl Span {
         true
     }
 
-    /// The vectors, each with its pivot.
+    /// Returns the basis vectors, each with its pivot.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.0.iter().map(|b| (*b, b.ilog2() as usize))
     }
@@ -63,17 +63,17 @@ impl Span {
         self.0.len()
     }
 
-    /// The pivots as bits.
+    /// Returns the pivots as bits.
     pub(crate) fn pivots(&self) -> usize {
         self.vectors().fold(0, |all, (_, pivot)| all | 1 << pivot)
     }
 
-    /// A vector of the subspace as a sum of its vectors: bit i for vector i.
+    /// Returns the coordinates of a vector of the subspace in its basis: bit i for vector i.
     pub(crate) fn coordinates(&self, vector: usize) -> usize {
         self.vectors().enumerate().fold(0, |all, (i, (_, pivot))| all | (vector >> pivot & 1) << i)
     }
 
-    /// The vectors that change a parity, as bits.
+    /// Returns the basis vectors that change a parity, as bits.
     pub(crate) fn pattern(&self, parity: usize) -> usize {
         self.vectors()
             .enumerate()

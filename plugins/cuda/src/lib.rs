@@ -63,11 +63,11 @@ impl Plugin for CudaPlugin {
     }
 }
 
-/// From so many qubits on a device does better than the built-in kernels, if the config does not
-/// say.
+/// Default of `from_qubits`: the number of qubits from which a device does better than the built-in
+/// kernels.
 const FROM_QUBITS: u32 = 16;
 
-/// A whole number, if it is given.
+/// Parses a whole number, if it is given.
 fn number<N: std::str::FromStr>(key: &str, text: Option<String>) -> Result<Option<N>> {
     let wrong = |text: &str| Error::new(format!("{key} = {text:?}: expected a whole number"));
     text.map(|text| text.parse().map_err(|_| wrong(&text))).transpose()
@@ -79,7 +79,7 @@ struct Options {
     device: u32,
     from_qubits: u32,
     nvrtc: bool,
-    /// Kernels for stages that have moved so many bytes; without, there are none.
+    /// Bytes that a stage moves before it gets a kernel; `None` for no such kernels.
     stages_after: Option<u64>,
     emulate_f64: Option<String>,
     emulate_f32: Option<String>,

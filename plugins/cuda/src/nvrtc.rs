@@ -84,12 +84,13 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiled for the device where that can be done, if `compile` says so.
+    /// Returns the kernels, compiled for the device where that can be done, if `compile` is set.
     pub(crate) fn new(compile: bool) -> Kernels {
         Kernels { compile, folder: cache_folder() }
     }
 
-    /// A source compiled for an architecture, from the cache if it is there; with `kept` only then.
+    /// Compiles a source for an architecture, or takes it from the cache; with `kept` only the
+    /// latter.
     fn cubin(
         &self,
         source: &str,
@@ -158,7 +159,7 @@ impl Images for Kernels {
 /// Definition that leaves out the kernels of the source, and adds what the text after it needs.
 pub(crate) const ONE_STAGE: &str = "-DKETGRAD_ONE_STAGE=1";
 
-/// The source and a text after it.
+/// Returns the source and a text after it.
 pub(crate) fn with_source(text: &str) -> String {
     format!("{SOURCE}\n{text}")
 }
@@ -175,7 +176,7 @@ fn flags(precision: Precision, architecture: &str) -> Vec<String> {
     flags
 }
 
-/// The type of a real number.
+/// Returns the definition of the type of a real number.
 pub(crate) fn definition(precision: Precision) -> String {
     let real = match precision {
         Precision::Double => "double",
@@ -184,7 +185,7 @@ pub(crate) fn definition(precision: Precision) -> String {
     format!("-DREAL={real}")
 }
 
-/// The hash of texts, each ended by a zero byte.
+/// Returns the hash of texts, each ended by a zero byte.
 pub(crate) fn hex(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -230,7 +231,7 @@ fn cached(
     Ok((code, kept))
 }
 
-/// Writes a file of the cache: beside it, and then renamed, so that nobody reads half of it.
+/// Writes a file of the cache atomically: to a temporary file, which is then renamed.
 fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     if let Some(folder) = path.parent() {
@@ -261,7 +262,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler, if its library is found.
+    /// Returns the compiler, if its library is found.
     fn get() -> Result<&'static Compiler> {
         static COMPILER: OnceLock<Result<Compiler>> = OnceLock::new();
         COMPILER.get_or_init(Compiler::load).as_ref().map_err(Clone::clone)
@@ -287,7 +288,7 @@ impl Compiler {
         format!("NVRTC {}.{}", self.version.0, self.version.1)
     }
 
-    /// Compiles a text; the error has what the compiler says.
+    /// Compiles a text; the error contains the compiler's log.
     fn compile(&self, source: &str, flags: &[String], output: Output) -> Result<Vec<u8>> {
         let text = |text: &str| {
             CString::new(text).map_err(|e| Error::new(format!("a text for NVRTC: {e}")))
@@ -331,7 +332,7 @@ fn check(call: &str, status: u32) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(Error::new(format!("{call}: status {status}"))) }
 }
 
-/// A program of the compiler, destroyed when dropped.
+/// Program handle of the compiler, destroyed when dropped.
 struct Program<'a> {
     of: &'a Compiler,
     handle: nvrtcProgram,

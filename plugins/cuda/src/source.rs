@@ -1,9 +1,10 @@
-//! The source of a kernel for one stage.
+//! Source of a specialised kernel for one stage.
 //!
-//! The kernels `stage` and `stage_pair` read what to do as they go. Here the same is written out as
-//! a program: no word is read, no kind is asked for, vectors and offsets are constants. Numbers
-//! stay data: a circuit with other angles runs on the same kernels, as long as no rotation comes to
-//! be written with a Pauli operator before it (the tangent of half its angle is at most 1).
+//! The kernels `stage` and `stage_pair` are interpreters: they read their words as they run. This
+//! module specialises them for one stage: no word is read, no kind is tested, vectors and offsets
+//! are constants. Numbers stay data: a circuit with other angles runs on the same kernels, as long
+//! as no rotation comes to be written with a Pauli operator before it (the tangent of half its
+//! angle is at most 1).
 //!
 //! The text that is written calls the functions of `kernels.cu`, so that both do the same
 //! arithmetic in the same order.
@@ -15,11 +16,11 @@ use crate::{
     stage::{DENSE, END, LOOK, MATRIX, PHASES, TURN, header},
 };
 
-/// Loads of a thread under way at a time.
+/// Number of loads of a thread in flight at a time.
 const AT_ONCE: usize = 8;
 
-/// The source of a stage of a program, on one state or on two. It is the same for stages that do
-/// the same with other numbers.
+/// Returns the source of a stage of a program, on one state or on two. It is the same for stages
+/// that differ in their numbers only.
 pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> String {
     let source = Source { words, at: stage.at as usize, first: stage.first_number, form, pair };
     let mut text = String::new();
@@ -43,12 +44,12 @@ impl Source<'_> {
         self.words[self.at + which] as usize
     }
 
-    /// The amplitudes of a tile.
+    /// Returns the number of amplitudes of a tile.
     fn size(&self) -> usize {
         1 << self.header(header::BITS)
     }
 
-    /// The words from an index of the program on.
+    /// Returns the words from an index of the program on.
     fn from(&self, index: usize) -> &[u32] {
         &self.words[index..]
     }
@@ -78,7 +79,7 @@ impl Source<'_> {
         writeln!(out, "{kernel}_END")
     }
 
-    /// Bits as places of an index.
+    /// Scatters bits to the places of an index.
     fn spread(&self, bits: &str, runs: usize) -> String {
         let (count, at) = (self.header(runs), self.header(runs + 1));
         let run = |run: &[u32]| {

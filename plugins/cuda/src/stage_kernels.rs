@@ -89,7 +89,7 @@ impl StageKernels {
         made.into_iter().chain(failed).collect::<Vec<_>>().join("; ")
     }
 
-    /// The kernels of a program's stages, in their order, where there are some. The program is
+    /// Returns the kernels of a program's stages, in their order, where some exist. The program is
     /// about to run, on `states` states.
     pub(crate) fn kernels(
         &self,
@@ -124,7 +124,7 @@ impl StageKernels {
 }
 
 impl Store {
-    /// The number of a source; none if there are too many.
+    /// Returns the number of a source; `None` if too many are tracked.
     fn number(&mut self, source: String) -> Option<usize> {
         if let Some(number) = self.numbers.get(source.as_str()) {
             return Some(*number);
@@ -137,7 +137,7 @@ impl Store {
         })
     }
 
-    /// The kernel of a stage that is about to move so many bytes.
+    /// Returns the kernel of a stage that is about to move that many bytes.
     fn kernel(
         &mut self,
         driver: &dyn Driver,

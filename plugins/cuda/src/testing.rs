@@ -63,8 +63,8 @@ pub(crate) fn without_compiler() -> Emulated {
     Emulated::open(double.to_str(), single.to_str()).unwrap()
 }
 
-/// The devices to test: two that are none, one of them without tensor cores, and the first real one
-/// where there is one.
+/// Returns the devices to test: two emulated ones, one of them without tensor cores, and the first
+/// real one if the machine has one.
 pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
     let real =
         Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);

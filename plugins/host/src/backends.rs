@@ -11,7 +11,7 @@ use crate::{
     plugins::Plugins,
 };
 
-/// The whole suite may take so many times as long as loading may, which compares less.
+/// Factor by which the whole suite may take longer than loading, which compares less.
 const LONGER: u32 = 10;
 
 /// Result of comparing a device, or the gate kernels of a plugin in the host's memory.
@@ -28,13 +28,13 @@ pub struct BackendVerdict {
     pub comparisons: usize,
     /// Disagreement, in words.
     pub disagreement: Option<String>,
-    /// Why nothing was compared.
+    /// Reason why nothing was compared.
     pub note: Option<String>,
 }
 
 impl Plugins {
     /// Compares each device, and the gate kernels of each plugin or of one, with the built-in
-    /// kernels, on states of up to n qubits. What takes ten times as long as
+    /// kernels, on states of up to n qubits. A backend that takes ten times as long as
     /// [`load_timeout`](crate::Settings::load_timeout) disagrees.
     ///
     /// Cost: some seconds for each, on 16 qubits.

@@ -1,10 +1,10 @@
-//! Every call of a plugin's code: whose it is, for whoever asks while it runs, and the processor's
-//! modes after it.
+//! Calls of a plugin's code: they record the callee, for a signal handler or the deadline, and
+//! restore the processor's modes.
 //!
 //! A function of a plugin may leave the processor in another mode: rounding up, or flushing
-//! denormal numbers to zero, as code built for speed does. What the host computes then would be
-//! wrong from there on, so control words are read before and after each call, and put back where
-//! they differ. That costs two reads of a register; writing one is slow and rare.
+//! denormal numbers to zero, as code built for speed does. All later results of the host would be
+//! wrong, so control words are read before and after each call, and restored if they differ. That
+//! costs two reads of a register; writing one is slow and rare.
 #![expect(unsafe_code, reason = "the processor's control words")]
 
 use std::{
@@ -15,7 +15,7 @@ use std::{
 
 /// Plugin, and rule or kernel, whose code is called.
 pub(crate) struct Callee {
-    /// In words: "plugin `a`, rule `b`".
+    /// Description: "plugin `a`, rule `b`".
     words: Box<str>,
     /// True if a call has returned with another floating-point mode.
     changes_modes: AtomicBool,
@@ -28,12 +28,12 @@ thread_local! {
 }
 
 impl Callee {
-    /// The loading of a plugin, or a part of it.
+    /// Callee for loading a plugin, or a part of it.
     pub(crate) fn plugin(plugin: &str, what: &str) -> Callee {
         Callee::new(format!("plugin `{plugin}`, {what}"))
     }
 
-    /// A rule or kernel of a plugin.
+    /// Callee for a rule or kernel of a plugin.
     pub(crate) fn of(plugin: &str, what: &str, name: &str) -> Callee {
         Callee::new(format!("plugin `{plugin}`, {what} `{name}`"))
     }
@@ -42,7 +42,7 @@ impl Callee {
         Callee { words: words.into(), changes_modes: AtomicBool::new(false) }
     }
 
-    /// Calls its code.
+    /// Calls its code, and restores the modes.
     #[inline]
     pub(crate) fn call<R>(&self, code: impl FnOnce() -> R) -> R {
         let outer = CURRENT.replace(self);
@@ -61,12 +61,12 @@ impl Callee {
     }
 }
 
-/// The words for whose code this thread is in; they are good while that call lasts. Safe in a
-/// signal's handler.
+/// Returns the description of the callee that this thread runs, valid while that call lasts. Safe
+/// in a signal handler.
 #[cfg_attr(not(unix), allow(dead_code, reason = "there is no handler"))]
 pub(crate) fn current() -> Option<*const str> {
     let callee = CURRENT.get();
-    // SAFETY: who calls a plugin's code borrows the callee until it is back.
+    // SAFETY: the caller of a plugin's code borrows the callee until the call returns.
     (!callee.is_null()).then(|| unsafe { ptr::from_ref(&*(*callee).words) })
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn changes_modes(what: &str, name: &str) -> String {
     )
 }
 
-/// The processor's modes for floating-point numbers.
+/// Floating-point modes of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Modes {
     /// MXCSR: rounding, flushing denormals, and which exceptions trap.
@@ -157,7 +157,7 @@ impl Modes {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn set(self) {}
 
-    /// Puts them back if they are others now, and says whether they were.
+    /// Restores the modes if they differ now, and returns true if they did.
     #[inline]
     fn put_back(self) -> bool {
         let changed = Modes::now() != self;

@@ -33,16 +33,17 @@ use lists::{LONG, List, SHORT};
 /// Version of the suite; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
-/// The qubits of the states on which each part but the lists is run at load.
+/// Number of qubits of the states on which each part but the lists runs at load.
 const AT_LOAD: usize = 6;
 
-/// After this time at load no further part is begun.
+/// Time at load after which no further part is begun.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most qubits of states that are compared amplitude by amplitude, but for lists of operators.
+/// Largest number of qubits of states that are compared amplitude by amplitude, but for lists of
+/// operators.
 pub const COMPARED: usize = 12;
 
-/// The least: below it the kernels of this program take no two states at once.
+/// Smallest such number: below it the kernels of this program take no two states at once.
 const LEAST: usize = 6;
 
 /// Result of one part of the suite.
@@ -50,11 +51,11 @@ const LEAST: usize = 6;
 pub struct Finding {
     /// Subject of the comparison.
     pub what: &'static str,
-    /// `f64` or `f32`.
+    /// Precision: `f64` or `f32`.
     pub precision: &'static str,
-    /// The qubits of the states.
+    /// Number of qubits of the states.
     pub n_qubits: usize,
-    /// The largest difference, or why there is none.
+    /// Largest difference, or the error that prevented the comparison.
     pub error: Result<f64, ExecuteError>,
     /// Largest allowed difference.
     pub bound: f64,
@@ -105,9 +106,9 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// Runs what is about operators on gate kernels in the host's memory: single ones on n qubits, but
-/// at least 6 and at most [`COMPARED`] and what they take, and on states of 2 and 3 qubits, which
-/// are shorter than vector registers; lists on up to n.
+/// Runs the part that is about operators on gate kernels in the host's memory: single ones on n
+/// qubits, but at least 6 and at most [`COMPARED`] and what they take, and on states of 2 and 3
+/// qubits, which are shorter than vector registers; lists on up to n.
 #[must_use]
 pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     let most = kernels.max_qubits();
@@ -117,8 +118,8 @@ pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// The short form for a device, up to the first that does not hold; and whether there was time for
-/// all.
+/// Runs the short form for a device, up to the first part that does not hold; the flag is true if
+/// the time sufficed for all.
 pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     let until = Some(Instant::now() + PATIENCE);
     let most = device.max_qubits();
@@ -139,7 +140,7 @@ pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     (findings, all)
 }
 
-/// The short form for gate kernels in the host's memory.
+/// Runs the short form for gate kernels in the host's memory.
 pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
     let until = Some(Instant::now() + PATIENCE);
     let most = kernels.max_qubits();
@@ -149,8 +150,8 @@ pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
     (findings, all)
 }
 
-/// Lists on at most so many qubits, up to the first that is wrong; and whether there was time for
-/// all.
+/// Runs lists on at most that many qubits, up to the first that is wrong; the flag is true if the
+/// time sufficed for all.
 fn run_lists<E: Element>(
     executor: &dyn Executor<Complex<E>>,
     max_targets: usize,
@@ -200,7 +201,7 @@ fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
         .collect()
 }
 
-/// A part of the suite: the largest difference on n qubits.
+/// Part of the suite: returns the largest difference on n qubits.
 type Part = fn(&Device, usize) -> Result<f64, ExecuteError>;
 
 fn of<E: Element>(device: &Device, n_qubits: usize) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! The functions of the driver that are used, looked up once by name.
+//! Functions of the CUDA driver, looked up once by name.
 //!
 //! cudarc's own wrappers panic where the library or a function of it is missing, and take every
 //! status for one that they know. Here a missing function is an error that names it, and a status
@@ -18,7 +18,8 @@ use cudarc::driver::sys::{
 };
 use ketgrad_plugin_sdk::{Error, Result};
 
-/// Declares a table of C functions that return a status, and how to fill it from a library.
+/// Declares a table of C functions that return a status, and the function that fills it from a
+/// library.
 macro_rules! functions {
     ($table:ident: $($name:ident($($arg:ty),*);)*) => {
         /// Functions of a library by name.
@@ -87,10 +88,10 @@ functions! { Api:
 }
 
 impl Api {
-    /// The driver's functions, once the driver has been started.
+    /// Returns the driver's functions, after the driver was initialised.
     ///
     /// # Errors
-    /// There is no driver, it is too old, or it finds no device.
+    /// The driver is missing or too old, or it finds no device.
     pub(crate) fn get() -> Result<&'static Api> {
         static API: OnceLock<Result<Api>> = OnceLock::new();
         API.get_or_init(Api::load).as_ref().map_err(Clone::clone)
@@ -113,7 +114,7 @@ impl Api {
         Ok(api)
     }
 
-    /// The status of a call as a result; the error names the call and what went wrong.
+    /// Converts the status of a call; the error names the call and the failure.
     pub(crate) fn check(&self, call: &str, status: u32) -> Result<()> {
         if status == 0 {
             return Ok(());

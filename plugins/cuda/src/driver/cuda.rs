@@ -1,4 +1,4 @@
-//! A device over the NVIDIA driver.
+//! Device of the NVIDIA driver.
 //!
 //! Looking at a device makes no context; the first work does: the primary context of the device,
 //! which the process shares with whatever else uses CUDA, one stream, and a memory pool that keeps
@@ -28,7 +28,7 @@ const LEAST_CAPABILITY: (u32, u32) = (7, 0);
 /// The oldest driver that reads the kernels, as CUDA's version number: PTX 7.8 came with 11.8.
 const LEAST_DRIVER: u32 = 11080;
 
-/// A device over the NVIDIA driver.
+/// Device of the NVIDIA driver.
 pub(crate) struct Cuda {
     api: &'static Api,
     device: CUdevice,
@@ -42,10 +42,10 @@ pub(crate) struct Cuda {
 }
 
 impl Cuda {
-    /// The device of this number.
+    /// Opens the device of this number.
     ///
     /// # Errors
-    /// There is no driver or no such device, or one of them is too old.
+    /// The driver or the device is missing, or one of them is too old.
     pub(crate) fn open(ordinal: u32, images: Box<dyn Images>) -> Result<Cuda> {
         let api = Api::get()?;
         let mut count: c_int = 0;
@@ -74,8 +74,8 @@ impl Cuda {
         })
     }
 
-    /// Makes context, stream and pool if that is not done, and the context current while the guard
-    /// lives.
+    /// Makes context, stream and pool if that is not done, and makes the context current until the
+    /// guard is dropped.
     fn enter(&self) -> Result<(&Context, Current)> {
         if let Some(started) = self.started.get() {
             return Ok((started, Current::push(self.api, started.handle)?));
@@ -93,7 +93,7 @@ impl Cuda {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and hands out what failed.
+    /// Waits, and returns the pending error.
     fn wait(&self, context: &Context) -> Result<()> {
         let waited = context.synchronize();
         match self.failed().take() {
@@ -103,7 +103,7 @@ impl Cuda {
     }
 }
 
-/// Why a device or its driver cannot be used.
+/// Checks that a device and its driver can be used.
 fn suffices(properties: &Properties) -> Result<()> {
     let Properties { name, capability, driver_version, .. } = properties;
     if *capability < LEAST_CAPABILITY {

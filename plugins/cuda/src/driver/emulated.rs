@@ -1,4 +1,4 @@
-//! A device that is none: the kernels compiled for the processor, on ordinary memory.
+//! Emulated device: the kernels compiled for the processor, on ordinary memory.
 //!
 //! ```text
 //! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=double -x c kernels.cu -o kernels_f64.so
@@ -28,14 +28,14 @@ use super::{Driver, ONE_STAGE, Properties, Which, too_little};
 const TOTAL_MEMORY: u64 = 1 << 30;
 /// Alignment of its allocations, as on a device.
 const ALIGN: usize = 256;
-/// Bytes behind an allocation that nobody may write.
+/// Number of guard bytes after an allocation, which must not be written.
 const GUARD: usize = 256;
 /// Byte that fills fresh memory and the guard: amplitudes made of it are NaN.
 const FRESH: u8 = 0xff;
 
 type Kernel = unsafe extern "C" fn(c_uint, c_uint, *mut c_void, *mut *mut c_void);
 
-/// A device that is none.
+/// Emulated device.
 pub(crate) struct Emulated {
     properties: Properties,
     double: Option<libloading::Library>,
@@ -44,7 +44,7 @@ pub(crate) struct Emulated {
     state: Mutex<State>,
 }
 
-/// Makes a library of a text that follows `kernels.cu`.
+/// Function that compiles a text, which follows `kernels.cu`, to a library.
 pub(crate) type Compiler = fn(&str, Precision) -> Result<PathBuf>;
 
 #[derive(Default)]
@@ -84,14 +84,14 @@ impl Emulated {
         })
     }
 
-    /// One of another compute capability.
+    /// Sets another compute capability.
     #[cfg(test)]
     pub(crate) fn with_capability(mut self, capability: (u32, u32)) -> Emulated {
         self.properties.capability = capability;
         self
     }
 
-    /// With kernels that are added.
+    /// Sets the compiler of kernels that are added.
     #[cfg(test)]
     pub(crate) fn with_compiler(self, compiler: Compiler) -> Emulated {
         Emulated { compiler: Some(compiler), ..self }
@@ -138,7 +138,7 @@ fn look_up(library: &libloading::Library, name: &str) -> Result<Kernel> {
     Ok(*kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?)
 }
 
-/// Room for an allocation and the guard behind it.
+/// Layout of an allocation and the guard after it.
 fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(GUARD)?, ALIGN).ok()
 }

@@ -1,9 +1,9 @@
 //! Driver interface: the functions of a device that the plugin needs: memory, copies, launches and
 //! waiting.
 //!
-//! There are two: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels compiled for
-//! the processor, to test all that stands above without a GPU. Work is queued in one order; nothing
-//! waits but [`Driver::to_host`] and [`Driver::sync`], which also hand out the error of anything
+//! It has two implementations: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels
+//! compiled for the processor, to test all layers above without a GPU. Work is queued in one order;
+//! only [`Driver::to_host`] and [`Driver::sync`] wait, and they also return the error of anything
 //! that failed since.
 #![expect(unsafe_code, reason = "addresses of device memory are used here")]
 
@@ -33,7 +33,7 @@ pub(crate) struct Properties {
     pub(crate) total_memory: u64,
     /// Number of multiprocessors.
     pub(crate) multiprocessors: u32,
-    /// The most shared memory of a block in bytes, asked for.
+    /// Largest shared memory of a block in bytes, after opting in.
     pub(crate) shared_per_block: u32,
     /// The shared memory of a multiprocessor in bytes.
     pub(crate) shared_per_multiprocessor: u32,
@@ -50,8 +50,8 @@ pub(crate) struct Properties {
 const RESERVED_SHARED: u32 = 1 << 10;
 
 impl Properties {
-    /// The blocks for so many tiles, of which each takes several if need be: as many as run at the
-    /// same time with that much shared memory.
+    /// Returns the number of blocks for that many tiles, of which each takes several if need be: as
+    /// many as are resident at the same time with that much shared memory.
     pub(crate) fn blocks_at_once(&self, tiles: u32, shared_bytes: u32) -> u32 {
         let each = (self.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
         tiles.min(self.multiprocessors * each)
@@ -66,19 +66,18 @@ pub(crate) trait Driver: Send + Sync {
     fn is_emulated(&self) -> bool;
     /// Further notes on its kernels, for people.
     fn notes(&self) -> String;
-    /// Memory of that many bytes, at least 1, aligned to 256 bytes. What is in it is undefined.
+    /// Allocates that many bytes, at least 1, aligned to 256 bytes. They are uninitialised.
     ///
     /// # Errors
-    /// There is less: the error names the bytes needed and the bytes free.
+    /// The memory does not suffice: the error names the bytes needed and the bytes free.
     fn alloc(&self, bytes: usize) -> Result<u64>;
-    /// Gives memory back once all that was queued before is done. An error comes out at the next
-    /// wait.
+    /// Frees memory after all work that was queued before. An error is returned by the next wait.
     ///
     /// # Safety
     /// The memory is from `alloc` with these bytes, and nothing that is queued later uses it.
     unsafe fn free(&self, at: u64, bytes: usize);
-    /// Copies to the device. Ordinary memory may change once this returns; `from` that somebody has
-    /// page-locked only after the next wait.
+    /// Copies to the device. Ordinary memory may change once this returns; page-locked memory only
+    /// after the next wait.
     ///
     /// # Safety
     /// The device memory is allocated.
@@ -108,7 +107,7 @@ pub(crate) trait Driver: Send + Sync {
     /// memory. Each of `params` points to a parameter, as for `cuLaunchKernel`.
     ///
     /// # Errors
-    /// There is no such kernel, it does not fit, or the device has failed before.
+    /// The kernel does not exist or does not fit, or the device has failed before.
     ///
     /// # Safety
     /// The parameters are those of the kernel's signature, and what it reads and writes is
@@ -143,9 +142,9 @@ pub(crate) enum Arg {
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Which {
-    /// One of `kernels.cu`.
+    /// Kernel of `kernels.cu`.
     Named(&'static str),
-    /// One that was added, by its number.
+    /// Kernel that was added, by its number.
     Added(usize),
 }
 
@@ -176,7 +175,7 @@ pub(crate) struct Launch {
     pub(crate) shared_bytes: u32,
 }
 
-/// The most parameters of a kernel.
+/// Largest number of parameters of a kernel.
 const MAX_ARGS: usize = 16;
 
 /// Queues a kernel, as [`Driver::launch`].
@@ -210,7 +209,7 @@ pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -
     }
 }
 
-/// The error of an allocation that does not fit.
+/// Returns the error of an allocation that does not fit.
 fn too_little(needed: usize, free: usize, properties: &Properties) -> Error {
     Error::new(format!(
         "{}: {needed} bytes of memory needed, {free} of {} free",

@@ -9,13 +9,13 @@ use ketgrad_plugin_sdk::{Error, PauliTerm, Result};
 
 use crate::bits::{Span, odd};
 
-/// The most dimensions of a family.
+/// Largest dimension of the span of a family.
 const DIMENSIONS: u32 = 7;
 
-/// Families, as lists for the kernels.
+/// Families as lists for the kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Families {
-    /// log2 of the amplitudes of a tile, of those of a run.
+    /// log2 of the number of amplitudes of a tile, and of a run.
     pub(crate) bits: u32,
     pub(crate) low: u32,
     /// Index at which the groups of each family end.
@@ -34,10 +34,10 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// Strings on so many qubits, for tiles of 2^bits amplitudes.
+    /// Groups strings on that many qubits, for tiles of 2^bits amplitudes.
     ///
     /// # Errors
-    /// A term acts on a qubit that is not there, or there are more than 2^32.
+    /// A term acts on a qubit beyond the state, or the terms are more than 2^32.
     pub(crate) fn new(terms: &[PauliTerm], n_qubits: u32, bits: u32) -> Result<Families> {
         let beyond = u64::MAX.checked_shl(n_qubits).unwrap_or(0);
         if let Some(term) = terms.iter().find(|t| (t.x | t.z) & beyond != 0) {
@@ -95,7 +95,8 @@ impl Families {
     }
 }
 
-/// Groups of sorted strings, each in the first family that holds its x, or has room for it.
+/// Puts groups of sorted strings each into the first family that contains its x, or has room for
+/// it.
 fn in_families<'a>(
     sorted: &'a [&'a PauliTerm],
     low: u32,
@@ -121,7 +122,7 @@ fn is_imaginary(term: &PauliTerm) -> bool {
     odd((term.x & term.z) as usize)
 }
 
-/// The part of `coefficient i^|x & z|` that is not zero.
+/// Returns the part of `coefficient i^|x & z|` that is not zero.
 fn weight(term: &PauliTerm) -> f64 {
     match (term.x & term.z).count_ones() % 4 {
         0 | 1 => term.coefficient,

@@ -1,4 +1,4 @@
-//! Programs against the generic kernels, on every device there is.
+//! Programs are compared with the generic kernels, on every device of the machine.
 
 use std::{f64::consts::TAU, sync::Arc};
 
@@ -30,7 +30,7 @@ impl Random {
         let mut all: Vec<usize> = (0..n).collect();
         (0..count).map(|_| all.swap_remove(self.below(all.len()))).collect()
     }
-    /// A random unitary matrix: columns made orthonormal one after the other.
+    /// Returns a random unitary matrix by the Gram-Schmidt process.
     fn unitary(&mut self, k: usize) -> Matrix<C64> {
         let mut columns: Vec<Vec<C64>> = Vec::new();
         for _ in 0..1 << k {

@@ -1,9 +1,9 @@
-//! Lists of operators, as kernels are handed them in earnest: long ones, and on states large enough
+//! Lists of operators as kernels receive them in real use: long ones, and on states large enough
 //! for blocks, vector registers and several threads.
 //!
 //! Every target is tried with every shape of operator on one qubit, alone and under a control of
-//! either value, and in pairs with others in both orders. What differs is looked for operator by
-//! operator, so that the answer names it.
+//! either value, and in pairs with others in both orders. A difference is traced operator by
+//! operator, so that the message names the one at fault.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use num_complex::Complex;
 
 use super::compare::{Dice, distance, matrices, number, ours, random};
 
-/// A list on states of some size.
+/// List on states of some size.
 #[derive(Clone, Copy)]
 pub(super) struct List {
     pub(super) n_qubits: usize,
@@ -62,7 +62,7 @@ pub(super) const LONG: [List; 10] = [
 ];
 
 impl List {
-    /// The operators on at most so many targets.
+    /// Returns the operators on at most that many targets.
     fn operators<E: Element>(
         &self,
         most: usize,
@@ -107,7 +107,7 @@ impl List {
         Ok(all)
     }
 
-    /// The largest difference, and what differs in words if it is above the bound.
+    /// Returns the largest difference, and its place in words if it is above the bound.
     pub(super) fn run<E: Element>(
         &self,
         executor: &dyn Executor<Complex<E>>,
@@ -168,7 +168,7 @@ fn found<E: Element>(
     ))
 }
 
-/// The amplitude that is off most.
+/// Describes the amplitude with the largest difference.
 fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
     let off = |k: &usize| distance(&there[*k..=*k], &here[*k..=*k]);
     let order = |a: &usize, b: &usize| off(a).total_cmp(&off(b));
