@@ -23,7 +23,7 @@ use num_complex::Complex;
 
 use crate::{border::asked, device_state::DeviceState, executor::Backend};
 
-/// A device.
+/// Device of a plugin.
 #[derive(Clone, Debug)]
 pub struct Device {
     backend: Arc<Backend>,
@@ -44,7 +44,7 @@ impl Device {
         &self.backend
     }
 
-    /// Its name.
+    /// Name of the device.
     #[must_use]
     pub fn name(&self) -> &str {
         self.backend.name()
@@ -62,13 +62,13 @@ impl Device {
         self.backend.knows::<E>()
     }
 
-    /// The qubits of the largest state.
+    /// Number of qubits of the largest state.
     #[must_use]
     pub fn max_qubits(&self) -> usize {
         self.raw().max_qubits as usize
     }
 
-    /// The most targets of a dense operator.
+    /// Largest number of targets of a dense operator.
     #[must_use]
     pub fn max_targets(&self) -> usize {
         self.raw().max_matrix_targets as usize
@@ -99,7 +99,7 @@ impl Device {
         self.backend.failed(format!("it has no `{what}`"))
     }
 
-    /// The n of 2^n amplitudes.
+    /// Returns the n of 2^n amplitudes.
     fn qubits<E>(&self, amplitudes: &[Complex<E>]) -> Result<usize, ExecuteError> {
         match amplitudes.len().is_power_of_two() {
             true => Ok(amplitudes.len().trailing_zeros() as usize),
@@ -109,7 +109,7 @@ impl Device {
         }
     }
 
-    /// |index> of n qubits, made on the device.
+    /// Makes |index> of n qubits on the device.
     fn basis<E: Element>(
         &self,
         n_qubits: usize,
@@ -126,7 +126,7 @@ impl Device {
         Ok(state)
     }
 
-    /// |0…0> on the device, for as many amplitudes as these, which are of no use.
+    /// Makes |0…0> on the device, of as many amplitudes as these, whose values are ignored.
     fn zero<E: Element>(
         &self,
         amplitudes: &mut [Complex<E>],
@@ -204,13 +204,13 @@ impl<E: Element> Executor<Complex<E>> for Device {
         state.download(amplitudes)
     }
 
-    /// |0…0> need not go to the device.
+    /// Returns true: |0…0> is made on the device, not copied.
     fn skips_zeros(&self, _: usize, _: usize) -> bool {
         self.raw().state_basis.is_some()
     }
 
-    /// All operators in one go, so that the state moves twice; once, from the device, if it begins
-    /// as |0…0>.
+    /// Runs all operators in one call, so that the state is copied twice; once, from the device, if
+    /// it begins as |0…0>.
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],

@@ -8,7 +8,7 @@ use ketgrad_core::ir::Position;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plugin `{plugin}`: {fault}")]
 pub struct PluginError {
-    /// Its name in the config.
+    /// Name of the plugin in the config.
     pub plugin: String,
     /// Error without the name.
     pub fault: Fault,
@@ -18,13 +18,13 @@ pub struct PluginError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("no such file; looked at {}", paths(looked))]
     Missing {
         /// Paths that were searched.
         looked: Vec<PathBuf>,
     },
-    /// There is a directory of that name.
+    /// The path is a directory.
     #[error("{} is a directory; expected a library", path.display())]
     Directory {
         /// The directory.
@@ -58,14 +58,14 @@ pub enum Fault {
         /// The file.
         path: PathBuf,
     },
-    /// Its interface is another one.
+    /// Its interface has another major version.
     #[error(
         "it was built for version {given} of the plugin interface; this program has version {expected}"
     )]
     Major {
-        /// Its major version.
+        /// Major version of the plugin.
         given: u32,
-        /// Ours.
+        /// Major version of this program.
         expected: u32,
     },
     /// It needs a newer host.
@@ -75,33 +75,33 @@ pub enum Fault {
     Minor {
         /// The major version.
         major: u32,
-        /// The minor version it needs.
+        /// Minor version that it needs.
         given: u32,
-        /// Ours.
+        /// Minor version of this program.
         have: u32,
     },
-    /// A struct of it is too small to be what it should.
+    /// A struct of it is too small.
     #[error("its {what} is {given} bytes long; expected at least {least}")]
     Size {
         /// Name of the struct.
         what: &'static str,
-        /// Its size.
+        /// Size of the struct.
         given: u32,
-        /// The least.
+        /// Smallest size.
         least: usize,
     },
-    /// The hash is another one.
+    /// The hash differs from the config's.
     #[error("its sha256 is {given}, the config says {expected}")]
     Hash {
-        /// Of the file.
+        /// Hash of the file.
         given: String,
-        /// In the config.
+        /// Hash in the config.
         expected: String,
     },
-    /// There is no hash, but there must be.
+    /// The config has no hash, but must have one.
     #[error("require_sha256 is set, and it has no sha256; that of the file is {given}")]
     NoHash {
-        /// Of the file.
+        /// Hash of the file.
         given: String,
     },
     /// It took too long.
@@ -117,7 +117,7 @@ pub enum Fault {
         "it cannot be loaded: plugin `{plugin}` did not come back while it was loaded, and holds the system's loader"
     )]
     LoaderHeld {
-        /// That plugin.
+        /// Name of that plugin.
         plugin: String,
     },
     /// Its registration failed.
@@ -133,10 +133,10 @@ pub enum Fault {
         what: &'static str,
         /// Its name.
         name: String,
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
-    /// Somebody else has the name.
+    /// Another owner has the name.
     #[error("{what} `{name}` is already there, from {owner}")]
     Duplicate {
         /// A rule or a backend.
@@ -146,7 +146,7 @@ pub enum Fault {
         /// Owner of the name.
         owner: String,
     },
-    /// The config names something that it has not.
+    /// The config names a rule or kernel that the plugin does not have.
     #[error("the config names the {what} `{name}`, which it has not; it has {}", list(have))]
     NoSuch {
         /// A rule or a kernel.
@@ -177,14 +177,14 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault of a plugin of that name.
+    /// Returns the error of a plugin of that name.
     #[must_use]
     pub fn of(self, plugin: &str) -> PluginError {
         PluginError { plugin: plugin.to_owned(), fault: self }
     }
 }
 
-/// An error of the core in words, without a place that is not known: programs that are made have
+/// Describes an error of the core, without an unknown position: programs that are generated have
 /// none.
 pub(crate) fn placeless(error: &dyn Display) -> String {
     let nowhere = Position::default();

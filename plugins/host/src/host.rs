@@ -28,18 +28,18 @@ use crate::{
     shown::arguments,
 };
 
-/// A rule with a kernel.
+/// Rule with a kernel.
 pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) plugin: String,
     pub(crate) kernel: Kernel,
-    /// Its function in the program.
+    /// Function of the rule in the program.
     pub(crate) function: FuncId,
     /// The value as a program.
     pub(crate) value: Option<Bytecode>,
     /// True if its derivatives are programs.
     pub(crate) has_program: bool,
-    /// The derivatives by multi-indices that have been asked for.
+    /// Cache of derivatives by multi-index.
     pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
 }
 
@@ -59,8 +59,8 @@ impl Rule {
         )
     }
 
-    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program,
-    /// which has its own.
+    /// Makes an error with the plugin, the rule and the arguments, but for an error of a rule
+    /// inside its program, which has its own.
     #[cold]
     fn failed<T: Real, S: Scalar<Real = T>>(&self, reason: &str, args: &[Datum<S>]) -> HostError {
         let plugin = format!("plugin `{}`", self.plugin);
@@ -73,7 +73,7 @@ impl Rule {
     }
 }
 
-/// The most numbers that cross without boxing.
+/// Largest number of arguments that cross without an allocation.
 const FEW: usize = 4;
 
 /// Role of a primitive of a rule.
@@ -84,15 +84,15 @@ enum Part {
     Pushforward,
 }
 
-/// Computes the primitives of loaded rules, on every scalar.
+/// Host of loaded rules: computes their primitives, on every scalar.
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
     /// Limits of a call outside of a run, and upper limits of any call.
     limits: Limits,
-    /// The most instructions that derivatives may come to.
+    /// Largest number of instructions of all derivatives together.
     derivative_size: usize,
-    /// A copy of the program, in which derivatives are derived when they are asked for.
+    /// Copy of the program, to which derivatives are added on demand.
     derived: Mutex<Derived>,
 }
 
@@ -128,7 +128,7 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
-    /// None yet, with the settings' limits.
+    /// Returns a host without rules, with the settings' limits.
     pub(crate) fn within(settings: &Settings) -> Loaded {
         let &Settings { limits, derivative_size, .. } = settings;
         let (by_primitive, derived) = (ByName::default(), Mutex::default());
@@ -150,7 +150,7 @@ impl Loaded {
         self.rules.push(Arc::new(rule));
     }
 
-    /// All rules are there: derivatives are derived from this program.
+    /// Sets the program of all rules, from which derivatives are derived.
     pub(crate) fn complete(&mut self, program: Program) {
         self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
     }
@@ -185,7 +185,7 @@ impl Loaded {
         }
     }
 
-    /// The value of a rule on numbers.
+    /// Computes the value of a rule on numbers.
     #[inline]
     fn number<T: Real, S: Scalar<Real = T>>(
         &self,
@@ -319,7 +319,7 @@ impl Loaded {
         Ok(Datum::Complex(sum))
     }
 
-    /// The value of a rule on arrays, or of one whose numbers are of different kinds.
+    /// Computes the value of a rule on arrays, or of one whose numbers are of different kinds.
     fn array<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
@@ -359,7 +359,7 @@ impl Loaded {
         placeless(error) + way_out
     }
 
-    /// A derivative at plain numbers.
+    /// Computes a partial derivative at plain numbers.
     fn partial<S: Scalar>(
         &self,
         rule: &Rule,
@@ -392,8 +392,8 @@ impl Loaded {
 }
 
 impl Derived {
-    /// `D^index f`, by the last of its directions from that of one order less; an error if all of
-    /// them come to more than `most` instructions.
+    /// Derives `D^index f`, by the last of its directions from that of one order less; an error if
+    /// all of them come to more than `most` instructions.
     fn partial(&mut self, f: FuncId, index: &[u32], most: usize) -> Result<FuncId, String> {
         let key = (f, index.to_vec());
         if let Some(&known) = self.functions.get(&key) {
@@ -483,7 +483,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
     }
 }
 
-/// Two hosts as one: what the first does not know, the second is asked.
+/// Chain of two hosts: the second computes primitives that the first does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Both<'a, A, B>(pub &'a A, pub &'a B);
 

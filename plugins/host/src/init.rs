@@ -1,4 +1,4 @@
-//! Registration: the table that a plugin is handed, and what it adds through it.
+//! Registration: the table that a plugin receives, and the items that it adds through it.
 #![expect(unsafe_code, reason = "the host's table is called from C")]
 
 use std::{
@@ -17,7 +17,7 @@ use crate::{
     library::Library,
 };
 
-/// A rule as a plugin gave it.
+/// Rule as a plugin registered it.
 pub(crate) struct RawRule {
     pub(crate) raw: Rule,
     /// Callee of its functions, for messages.
@@ -27,7 +27,7 @@ pub(crate) struct RawRule {
     pub(crate) program: String,
 }
 
-/// A backend as a plugin gave it.
+/// Backend as a plugin registered it.
 pub(crate) struct RawBackend {
     pub(crate) raw: Backend,
     /// Callee of its functions, for messages.
@@ -67,7 +67,7 @@ pub(crate) struct Collected {
     pub(crate) rules: Vec<RawRule>,
     pub(crate) backends: Vec<RawBackend>,
     pub(crate) notes: Vec<String>,
-    /// The plugin's name.
+    /// Name of the plugin.
     plugin: String,
     options: Vec<(String, String)>,
 }
@@ -91,7 +91,7 @@ impl Collected {
     }
 }
 
-/// Runs a plugin's registration. If it fails, nothing of it is kept.
+/// Runs a plugin's registration. If it fails, none of its items is kept.
 pub(crate) fn init(
     plugin: &str,
     library: &Library,
@@ -162,9 +162,9 @@ unsafe extern "C" fn option(ctx: *mut c_void, key: Str, value: *mut Str) -> Stat
     }
 }
 
-/// The least size of a rule: up to `user`. What is missing behind it is null.
+/// Smallest size of a rule: up to `user`. Missing functions after it are null.
 const RULE_LEAST: usize = std::mem::offset_of!(Rule, infer);
-/// The least size of a backend.
+/// Smallest size of a backend.
 const BACKEND_LEAST: usize = std::mem::offset_of!(Backend, score);
 
 unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err) -> Status {
@@ -225,13 +225,13 @@ unsafe extern "C" fn get_extension(_: *mut c_void, _: Str) -> *const c_void {
 
 // While kernels run.
 
-/// The threads that a kernel may use, and whose kernel it is.
+/// Thread pool that a kernel may use, and the callee of the kernel.
 pub(crate) struct Pool<'a> {
     pub(crate) threads: &'a Threads,
     pub(crate) callee: &'a Callee,
 }
 
-/// The table that kernels are handed: threads, and nothing that registers.
+/// Returns the table that kernels receive: threads, and no registration.
 pub(crate) fn running(pool: &Pool<'_>) -> Host {
     Host {
         struct_size: size_of::<Host>() as u32,
@@ -248,7 +248,7 @@ pub(crate) fn running(pool: &Pool<'_>) -> Host {
     }
 }
 
-/// A pointer that threads may hand on.
+/// Pointer that may be sent between threads.
 #[derive(Clone, Copy)]
 struct Shared(*mut c_void);
 // SAFETY: a plugin's loop body may be called from several threads at once.

@@ -1,4 +1,4 @@
-//! The compiled part of a rule, with checks around every call.
+//! Compiled part of a rule, with checks around every call.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
 use std::{
@@ -28,16 +28,16 @@ use crate::{
 /// Number of guard elements before and after a result: they show if a kernel writes beside it.
 const GUARD: usize = 8;
 
-/// The most elements of a result.
+/// Largest number of elements of a result.
 const MOST: u64 = 100_000_000;
 
 /// Number of guard numbers before and after the result of a kernel on numbers.
 const AROUND: (usize, usize) = (2, 4);
 
-/// The most inputs of a kernel on numbers.
+/// Largest number of inputs of a kernel on numbers.
 pub(crate) const MAX_NUMBERS: usize = 16;
 
-/// A kernel.
+/// Kernel of a rule.
 pub(crate) struct Kernel {
     raw: RawRule,
     pub(crate) params: Vec<Kind>,
@@ -65,7 +65,7 @@ impl Drop for Tape<'_> {
     }
 }
 
-/// The kinds of numbers that a kernel takes and gives, ints left out.
+/// Kinds of numbers of a kernel's inputs and results, without ints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     Real,
@@ -85,7 +85,7 @@ impl Numbers {
         }
     }
 
-    /// The kinds as a mask.
+    /// Returns the kinds as a mask.
     fn dtypes(self) -> u32 {
         match self {
             Numbers::Real => 1 << abi::F64,
@@ -100,7 +100,7 @@ fn is_array(kind: &Kind) -> bool {
 }
 
 impl Kernel {
-    /// The kernel of a rule of this signature; `None` if it has none.
+    /// Makes the kernel of a rule of this signature; `None` if it has none.
     pub(crate) fn new(
         raw: RawRule,
         params: Vec<Kind>,
@@ -160,7 +160,7 @@ impl Kernel {
         self.raw.raw.pullback.is_some() && self.raw.raw.forward.is_some()
     }
 
-    /// The value at real numbers, ints among them as numbers.
+    /// Computes the value at real numbers, ints among them as numbers.
     #[inline]
     pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
@@ -175,7 +175,7 @@ impl Kernel {
         Ok(y)
     }
 
-    /// The value at complex numbers.
+    /// Computes the value at complex numbers.
     #[inline]
     pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
@@ -193,7 +193,7 @@ impl Kernel {
         Ok(y)
     }
 
-    /// The value of a kernel on numbers, with guards around it and inputs of its own.
+    /// Computes the value of a kernel on numbers, with guards around it and a copy of the inputs.
     #[inline]
     fn watched<E: Number>(
         &self,
@@ -228,7 +228,7 @@ impl Kernel {
         result.map(|()| room[AROUND.0])
     }
 
-    /// The value at numbers, by the kernel on arrays.
+    /// Computes the value at numbers, by the kernel on arrays.
     fn number<E: Number>(&self, x: &[E]) -> Result<E, Failed> {
         let x: Vec<Values> = x.iter().map(|x| E::values(Array::number(*x))).collect();
         let (y, _) = self.forward(&x)?;
@@ -236,7 +236,7 @@ impl Kernel {
         number.ok_or_else(|| Failed::broke("no value"))
     }
 
-    /// The results, and what the kernel keeps for its pullback.
+    /// Computes the results and the tape.
     pub(crate) fn forward(&self, x: &[Values]) -> Result<(Vec<Values>, Tape<'_>), Failed> {
         let r = &self.raw.raw;
         let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
@@ -274,7 +274,7 @@ impl Kernel {
         Ok((y, tape))
     }
 
-    /// The cotangents of the inputs.
+    /// Computes the cotangents of the inputs.
     pub(crate) fn pullback(
         &self,
         tape: &Tape<'_>,
@@ -315,7 +315,7 @@ impl Kernel {
         Ok(bars)
     }
 
-    /// The k-th result in words.
+    /// Describes the k-th result.
     fn result(&self, k: usize) -> String {
         if self.results.len() == 1 { "its result".to_owned() } else { format!("its result {k}") }
     }
@@ -347,8 +347,8 @@ impl Kernel {
         notes
     }
 
-    /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a
-    /// pass over all of them.
+    /// Returns a checksum of the inputs, if writes of a kernel to them are checked: a pass over all
+    /// of them.
     fn sum(&self, x: &[Values]) -> Option<u64> {
         (self.check == Check::Finite).then(|| sum_of(x))
     }
@@ -368,8 +368,8 @@ impl Kernel {
         )))
     }
 
-    /// The shapes of the results as the kernel says them, of any number of dimensions for an array;
-    /// believed only as far as they fit the signature.
+    /// Returns the shapes of the results that the kernel infers, of any number of dimensions for an
+    /// array; checked against the signature.
     fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, Failed> {
         let r = &self.raw.raw;
         let Some(infer) = r.infer else {
@@ -396,7 +396,7 @@ impl Kernel {
         shapes.iter().enumerate().map(one).collect()
     }
 
-    /// A shape that fits the kind of the k-th result.
+    /// Checks that a shape fits the kind of the k-th result.
     fn fitting(&self, k: usize, shape: Vec<u64>) -> Result<Vec<u64>, Failed> {
         let kind = &self.results[k];
         let (fits, expected) = match is_array(kind) {
@@ -410,7 +410,7 @@ impl Kernel {
     }
 }
 
-/// The first numbers of values.
+/// Returns the first number of each value.
 fn numbers<E: Number>(x: &[Values]) -> Vec<E> {
     x.iter().filter_map(|x| E::of_values(x)?.data.first().copied()).collect()
 }
@@ -436,7 +436,7 @@ fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), Failed> {
     }
 }
 
-/// An array of ours for a kernel to read.
+/// Borrows a value as an array for a kernel to read.
 fn borrowed(values: &Values) -> abi::Array {
     match values {
         Values::Reals(x) => lent(&x.shape, x.data.as_ptr().cast_mut()),
@@ -456,7 +456,7 @@ fn lent<E: Number>(shape: &[u64], data: *mut E) -> abi::Array {
     }
 }
 
-/// A result between two guards.
+/// Result buffer between two guards.
 enum Guarded {
     Reals(Between<f64>),
     Complexes(Between<Complex<f64>>),
@@ -487,7 +487,7 @@ impl Guarded {
 struct Between<E> {
     shape: Vec<u64>,
     data: Vec<E>,
-    /// Elements of each guard.
+    /// Number of elements of each guard.
     guard: usize,
 }
 

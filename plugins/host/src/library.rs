@@ -1,4 +1,4 @@
-//! Files: found, read once, hashed, and loaded from a copy of what was hashed.
+//! Files: found, read once, hashed, and loaded from a copy of the bytes that were hashed.
 #![expect(unsafe_code, reason = "loading a library runs its code")]
 
 use std::{
@@ -26,7 +26,7 @@ use crate::{
     sealed::{Way, is_refusal},
 };
 
-/// The largest file that is read: 2 GiB.
+/// Size of the largest file that is read: 2 GiB.
 const LARGEST: u64 = 1 << 31;
 
 /// Header: the frozen part of a descriptor.
@@ -37,16 +37,16 @@ pub(crate) struct Header {
     pub(crate) build: String,
 }
 
-/// A library in memory. It is never unloaded: other threads may be in its code, and what it
-/// registered points into it.
+/// Library in memory. It is never unloaded: other threads may be in its code, and the functions
+/// that it registered point into it.
 pub(crate) struct Library {
     pub(crate) desc: &'static Desc,
     pub(crate) header: Header,
 }
 
-/// A file that was read and hashed.
+/// File that was read and hashed.
 pub(crate) struct Opened {
-    /// The name that it was found under.
+    /// Path under which it was found.
     pub(crate) given: PathBuf,
     /// Canonical path.
     pub(crate) path: PathBuf,
@@ -60,10 +60,10 @@ pub(crate) struct Opened {
 /// Identity of a file: the device and its number there, or its path.
 type Identity = (u64, u64, PathBuf);
 
-/// The sha256 of a file in hexadecimal.
+/// Returns the sha256 of a file in hexadecimal.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn sha256_of(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     hash(&mut file)
@@ -126,8 +126,8 @@ impl Opened {
         Ok(Opened { given: given.clone(), path, sha256, bytes, identity, file })
     }
 
-    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at
-    /// load. With what there is to say about it.
+    /// Loads it and reads its descriptor; no code of it runs but its initialisers, which the system
+    /// runs. Also returns a note for the user, if any.
     pub(crate) fn load(self, plugin: &str) -> Result<(Library, Option<String>), Fault> {
         /// Libraries that are there, by file and hash, with the address of their symbol. The same
         /// file again is the same library, with its one set of variables, as the system has it.
@@ -242,7 +242,7 @@ fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> 
         .max()
 }
 
-/// Loads a copy of the bytes of a file. With what there is to say about it.
+/// Loads a copy of the bytes of a file. Also returns a note for the user, if any.
 fn open(
     path: &Path,
     bytes: &[u8],
@@ -278,7 +278,7 @@ fn open(
     library.map(|library| (library, Some(note)))
 }
 
-/// The path of a file, by its descriptor where that can be.
+/// Returns the path of a file, by its descriptor where that is possible.
 #[cfg(target_os = "linux")]
 fn itself(path: &Path, file: File) -> PathBuf {
     use std::os::fd::IntoRawFd;

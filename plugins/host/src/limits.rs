@@ -51,10 +51,10 @@ pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
     total
 }
 
-/// The time in which rules are compared.
+/// Time budget in which rules are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
-    /// The end, if all rules have one.
+    /// End for all rules together, if they have one.
     end: Option<Instant>,
 }
 
@@ -74,7 +74,7 @@ impl Patience {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
-    /// The clock of a rule that begins now.
+    /// Starts the clock of a rule.
     pub(crate) fn begin(&self) -> Clock {
         let now = Instant::now();
         let within = |end: Instant| self.end.map_or(end, |all| all.min(end));
@@ -82,7 +82,7 @@ impl Patience {
     }
 }
 
-/// The time in which one rule is compared.
+/// Deadline for the comparison of one rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     last: Instant,
@@ -90,17 +90,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// True if no more points are begun.
+    /// Returns true if no more points are begun.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.last
     }
 
-    /// True if no more runs are.
+    /// Returns true if no more runs are begun.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.end
     }
 
-    /// Cancels runs that go on beyond the end.
+    /// Returns a token that cancels runs beyond the end.
     pub(crate) fn token(&self) -> CancellationToken {
         let clock = *self;
         CancellationToken::when(move || clock.is_over())

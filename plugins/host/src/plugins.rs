@@ -1,4 +1,4 @@
-//! Loading: one plugin after the other, each all or nothing.
+//! Loading of plugins one after the other; each is loaded as a whole or not at all.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -37,7 +37,8 @@ use crate::{
     writable,
 };
 
-/// The most inputs or results of a rule: a number that a plugin has left to chance is above it.
+/// Largest number of inputs or results of a rule: a field that a plugin has left uninitialised is
+/// above it.
 const MOST_INPUTS: u32 = 1000;
 
 /// Loaded plugins.
@@ -48,21 +49,21 @@ pub struct Plugins {
     rules: Rules,
     host: Arc<Loaded>,
     owners: HashMap<String, String>,
-    /// The rules that are not meant to be the derivative.
+    /// Names of the rules that are not meant to be the derivative.
     as_they_are: HashSet<String>,
     backends: Vec<Arc<Backend>>,
-    /// A hash of all that was loaded so far.
+    /// Hash of all that was loaded so far.
     loaded: String,
 }
 
 impl Plugins {
-    /// None yet.
+    /// Returns an empty set of plugins.
     #[must_use]
     pub fn new(settings: Settings) -> Plugins {
         Plugins { host: Arc::new(Loaded::within(&settings)), settings, ..Plugins::default() }
     }
 
-    /// None yet, beside rules that are there already: those of circuits, say.
+    /// Returns an empty set of plugins, with rules that exist already: those of circuits, say.
     #[must_use]
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
         // The rest of a registry is of this version.
@@ -71,8 +72,8 @@ impl Plugins {
         Plugins { settings, rules, host, loaded, ..Plugins::default() }
     }
 
-    /// Loads a plugin with all that is wanted of it, or nothing of it, within
-    /// [`load_timeout`](Settings::load_timeout). Hosts that were handed out before do not know its
+    /// Loads a plugin with all its wanted items or with none, within
+    /// [`load_timeout`](Settings::load_timeout). Hosts that were returned before do not know its
     /// rules.
     ///
     /// # Errors
@@ -121,7 +122,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// Adds what a library brings; where that fails, half of it may be there.
+    /// Adds the rules and kernels of a library; after an error, a part of them may have been added.
     fn take(
         &mut self,
         opened: Opened,
@@ -217,7 +218,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// Adds a rule; the name of its function, or who has it already.
+    /// Adds a rule; returns the name of its function, or the owner that has it already.
     fn take_rule(
         &mut self,
         request: &Request,
@@ -280,7 +281,7 @@ impl Plugins {
         Ok(Ok(base))
     }
 
-    /// A hash of all that verdicts on a plugin depend on.
+    /// Returns a hash of all that verdicts on a plugin depend on.
     fn key(&self, sha256: &str, request: &Request) -> String {
         let Request { options, rules, kernels, .. } = request;
         let settings = format!("{:?} {:?}", self.settings.check, self.settings.on_duplicate);
@@ -384,7 +385,7 @@ impl Plugins {
         Ok(names)
     }
 
-    /// The functions of all rules, sorted.
+    /// Names of the functions of all rules, sorted.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.owners.keys().cloned().collect();
@@ -392,7 +393,7 @@ impl Plugins {
         names
     }
 
-    /// The names of the rules that an owner added as programs, sorted.
+    /// Names of the rules that an owner added as programs, sorted.
     #[must_use]
     pub fn names_of(&self, owner: &str) -> Vec<String> {
         let mut names: Vec<String> = self
@@ -405,7 +406,7 @@ impl Plugins {
         names
     }
 
-    /// The functions of the rules of a plugin, sorted.
+    /// Names of the functions of a plugin's rules, sorted.
     #[must_use]
     pub fn names_from(&self, plugin: &str) -> Vec<String> {
         self.names_of(&owner(plugin))
@@ -445,16 +446,16 @@ impl Plugins {
         &self.rules
     }
 
-    /// Computes the loaded rules, on every scalar.
+    /// Returns the host that computes the loaded rules, on every scalar.
     #[must_use]
     pub fn host(&self) -> Arc<Loaded> {
         self.host.clone()
     }
 
-    /// A rule for a tape.
+    /// Makes the operator of a tape for a rule.
     ///
     /// # Errors
-    /// There is none of that name, it is of arrays, or it has no derivative.
+    /// No rule has that name, or it is on arrays, or has no derivative.
     pub fn operator<S: Scalar>(&self, name: &str) -> Result<Arc<dyn Operator<S>>, String>
     where
         RuleOperator: Operator<S>,
@@ -471,7 +472,7 @@ impl Plugins {
         &self.backends
     }
 
-    /// The backends with memory of their own.
+    /// Returns the backends with memory of their own.
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         self.backends
@@ -481,15 +482,16 @@ impl Plugins {
             .collect()
     }
 
-    /// The gate kernels that work in the host's memory.
+    /// Returns the gate kernels that work in the host's memory.
     #[must_use]
     pub fn host_kernels(&self) -> Vec<HostKernels> {
         let here = self.backends.iter().filter(|b| !b.is_device());
         here.map(|b| HostKernels { backend: b.clone(), first: true }).collect()
     }
 
-    /// Compares kernel, program and differences of every rule, but of those that are taken as they
-    /// are. A rule that takes longer than [`load_timeout`](Settings::load_timeout) disagrees.
+    /// Compares kernel, program and differences of every rule, but of those that are not meant to
+    /// be the derivative. A rule that takes longer than [`load_timeout`](Settings::load_timeout)
+    /// disagrees.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
         self.verify_at(&[])
@@ -527,10 +529,10 @@ impl Plugins {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramFault {
-    /// The text.
+    /// The text has errors.
     #[error("{}", crate::lower::in_words(.0))]
     Text(Errors<TextError>),
-    /// A name.
+    /// A name cannot be used.
     #[error("rule `{name}`: {reason}")]
     Name {
         /// The name.

@@ -11,22 +11,22 @@ use ketgrad_core::exec::Limits;
 /// Checks around every call of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing.
+    /// No checks.
     Off,
-    /// Shapes, and that a kernel does not write past its result.
+    /// Shapes are checked, and that a kernel does not write beyond its result.
     #[default]
     Shape,
-    /// That finite inputs give finite results, too.
+    /// Also that finite inputs give finite results.
     Finite,
 }
 
 /// Policy for two plugins with a rule or a kernel of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// It is an error.
+    /// A duplicate is an error.
     #[default]
     Error,
-    /// The one that is loaded first has it: load by falling priority.
+    /// The plugin that is loaded first keeps the name: load by falling priority.
     Priority,
 }
 
@@ -36,7 +36,7 @@ pub enum Selection {
     /// All of them.
     #[default]
     All,
-    /// These.
+    /// Only these.
     Only(Vec<String>),
     /// All but these.
     Except(Vec<String>),
@@ -62,15 +62,15 @@ impl Selection {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// A plugin without a hash in the config is refused.
+    /// True if a plugin without a hash in the config is refused.
     pub require_sha256: bool,
     /// Checks around every call.
     pub check: Check,
-    /// When a plugin or a program is loaded, kernels, programs and differences of rules are
-    /// compared, and gate kernels and devices with the built-in kernels.
+    /// True if kernels, programs and differences of rules are compared when a plugin or a program
+    /// is loaded, and gate kernels and devices with the built-in kernels.
     pub verify: bool,
-    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it
-    /// is.
+    /// Folder of the cache of earlier verdicts, so that rules are not compared at every start.
+    /// None: they are.
     pub cache: Option<PathBuf>,
     /// Policy for two plugins with a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
@@ -79,12 +79,12 @@ pub struct Settings {
     /// on for as long as it does: a library's code cannot be stopped. None: it is waited for, and
     /// all runs in the thread that loads.
     pub load_timeout: Option<Duration>,
-    /// The most that a call of a kernel may use where the host runs programs for it, as it does on
-    /// numbers that carry derivatives. What is left to the run that calls it, if that is less; each
+    /// Limits of a call of a kernel where the host runs programs for it, as it does on numbers that
+    /// carry derivatives. The budget that is left to the calling run applies, if that is less; each
     /// call on a tape has all of it. By default [`Limits::new`].
     pub limits: Limits,
-    /// The most instructions that the derivatives which the host derives from all programs of rules
-    /// may come to; a derivative beyond it is an error. By default 1,000,000.
+    /// Largest number of instructions of the derivatives which the host derives from all programs
+    /// of rules; a derivative beyond it is an error. By default 1,000,000.
     pub derivative_size: usize,
 }
 
@@ -153,25 +153,26 @@ impl Settings {
     }
 }
 
-/// A plugin to be loaded.
+/// Plugin to be loaded.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Request {
-    /// Its name, for messages.
+    /// Name, for messages.
     pub name: String,
     /// Paths at which it may be; the first file that exists is taken. See [`file_name`].
     pub candidates: Vec<PathBuf>,
-    /// The sha256 that the file must have, in hexadecimal.
+    /// Hash (sha256) that the file must have, in hexadecimal.
     pub sha256: Option<String>,
-    /// That it cannot be loaded is a note, not an error.
+    /// True if a plugin that cannot be loaded is a note, not an error.
     pub optional: bool,
-    /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
+    /// Priority. Above 0: its kernels come before the built-in ones whatever their score; below 0:
+    /// after.
     pub priority: i32,
     /// Rules that are wanted.
     pub rules: Selection,
     /// Kernels that are wanted.
     pub kernels: Selection,
-    /// Handed to the plugin.
+    /// Options for the plugin.
     pub options: Vec<(String, String)>,
 }
 
@@ -239,7 +240,7 @@ pub struct Report {
     pub version: Option<String>,
     /// True if it is loaded.
     pub loaded: bool,
-    /// Why not; empty if it is.
+    /// Reason why it is not loaded; empty if it is.
     pub reason: String,
     /// Its rules.
     pub rules: Vec<String>,
@@ -249,8 +250,8 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path
-/// that ends as a library does is itself.
+/// Returns the file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or
+/// `libfoo.dylib`. A path with the ending of a library is returned as it is.
 #[must_use]
 pub fn file_name(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Copies of libraries that nobody can change: what was hashed is what runs.
+//! Sealed copies of libraries: the bytes that were hashed are those that run.
 //!
 //! A file that is open can still be written to, so the bytes that were hashed are loaded from a
 //! copy: on Linux from memory with seals against every change, whose name is that of the library
@@ -16,10 +16,10 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A copy of a library.
+/// Copy of a library.
 pub(crate) enum Sealed {
-    /// In memory, open for ever: the system remembers a library by its path, which holds the number
-    /// of the descriptor.
+    /// In memory (memfd with seals), open for ever: the system remembers a library by its path,
+    /// which contains the number of the descriptor.
     #[cfg(target_os = "linux")]
     Memory(PathBuf),
     /// In a folder of its own.
@@ -52,7 +52,7 @@ impl Way {
         Way::File,
     ];
 
-    /// A copy of a library of that file name.
+    /// Copies a library of that file name.
     pub(crate) fn copy(self, name: &str, bytes: &[u8]) -> io::Result<Sealed> {
         match self {
             #[cfg(target_os = "linux")]
@@ -62,7 +62,7 @@ impl Way {
     }
 }
 
-/// A file in a folder of its own, which goes away with it.
+/// File in a folder of its own, which is removed with it.
 pub(crate) struct PrivateFile {
     folder: PathBuf,
     path: PathBuf,
@@ -116,7 +116,7 @@ mod memory {
         path::PathBuf,
     };
 
-    /// Memory with these bytes that nobody can change any more, as a file.
+    /// Writes bytes to memory, seals it against every change, and returns its path.
     pub(super) fn sealed(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let name = CString::new(name).unwrap_or_default();
         let create = |flags: libc::c_uint| {

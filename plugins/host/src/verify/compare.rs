@@ -1,5 +1,5 @@
-//! A rule at one point after the other: its value, differences, its derivatives, and all of it
-//! again.
+//! Comparison of a rule at one point after the other: its value, finite differences, its
+//! derivatives, and a repetition of all.
 
 use ketgrad_core::{
     check::numbers::{filled, flat},
@@ -54,10 +54,10 @@ pub(super) struct Known<'p> {
     pub(super) x0: &'p [f64],
     pub(super) y: &'p Datum<C>,
     pub(super) y0: &'p [f64],
-    /// For each number of the inputs that is moved: its place, and the slope of each number of the
-    /// result.
+    /// Columns of the Jacobian by differences: for each number of the inputs that is moved, its
+    /// index, and the derivative of each number of the result.
     pub(super) columns: Vec<(usize, Vec<Option<Slope>>)>,
-    /// The numbers of the result whose cotangents are tried one by one.
+    /// Indices of the numbers of the result whose cotangents are tried one by one.
     pub(super) outputs: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ fn disagrees(what: String) -> Go {
     Err(Stop::Disagrees(what))
 }
 
-/// The two derivatives of a rule.
+/// Derivative of a rule: reverse or forward mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Pullback,
@@ -95,7 +95,7 @@ impl Way {
     }
 }
 
-/// A pullback or a pushforward at the points of one kind so far.
+/// Results of a pullback or a pushforward at the points of one kind so far.
 struct Experience {
     way: Way,
     place: Place,
@@ -104,7 +104,7 @@ struct Experience {
     failed: Option<String>,
 }
 
-/// A comparison under way.
+/// State of a comparison.
 pub(super) struct Comparison<'a> {
     host: &'a Loaded,
     rule: Option<&'a Rule>,
@@ -162,7 +162,7 @@ impl<'a> Comparison<'a> {
         }))
     }
 
-    /// All points, and what failed at all of a kind.
+    /// Compares at all points; fails with what failed at all points of a kind.
     pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
         for trial in trials {
             let is_late = self.slow >= SLOW_POINTS || self.clock.is_late();
@@ -195,12 +195,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The numbers of the value, if all are finite.
+    /// Returns the numbers of the value, if all are finite.
     fn numbers(&mut self, x: &[Datum<C>]) -> Option<Vec<f64>> {
         finite(flat(&[self.value(x)?]))
     }
 
-    /// One point.
+    /// Compares at one point.
     fn at(&mut self, trial: &Trial) -> Go {
         let x = &trial.x[..];
         let named = trial.place == Place::Named;
@@ -256,7 +256,7 @@ impl<'a> Comparison<'a> {
         self.repeated(x, &y, Some(&y0))
     }
 
-    /// The value as a program, where there is a kernel too.
+    /// Computes the value by the program, if the rule has a kernel too.
     fn by_program(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
         let code = self.rule?.value.as_ref()?;
         let y = code
@@ -265,7 +265,7 @@ impl<'a> Comparison<'a> {
         finite(flat(std::slice::from_ref(&y))).map(|_| y)
     }
 
-    /// Differences of all results along a direction.
+    /// Returns the differences of all results along a direction.
     pub(super) fn slopes(
         &mut self,
         x: &[Datum<C>],
@@ -290,7 +290,7 @@ impl<'a> Comparison<'a> {
         self.numbers(&filled(x, &mut x0.iter().zip(d).map(|(x, d)| x + h * d)))
     }
 
-    /// Pullback and pushforward for unit seeds, and for others.
+    /// Compares pullback and pushforward for unit seeds, and for others.
     fn derivatives(&mut self, trial: &Trial, known: &Known<'_>) -> Go {
         if !known.is_whole() {
             self.partly = Some(format!(
@@ -334,7 +334,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Keeps how a way did at a point.
+    /// Records the result of a derivative at a point.
     fn noted(&mut self, way: Way, trial: &Trial, failed: Option<&DeriveError>) {
         let place = trial.place;
         let known = self.experience.iter().position(|e| e.way == way && e.place == place);
@@ -436,14 +436,14 @@ fn some_of(n: usize) -> Vec<usize> {
     if n <= MOST { (0..n).collect() } else { (0..MOST).map(|k| k * (n - 1) / (MOST - 1)).collect() }
 }
 
-/// Numbers of mixed magnitudes and signs, none of them 0 or ±1.
+/// Returns numbers of mixed magnitudes and signs, none of them 0 or ±1.
 pub(super) fn mixed(n: usize, round: usize) -> Vec<f64> {
     const NUMBERS: [f64; 7] = [-2.3, 0.37, 11.5, -0.06, 0.71, -5.2, 3.4];
     let scale = [1.0, 0.9, 0.003][round % 3];
     (0..n).map(|k| scale * NUMBERS[(3 * k + 2 * round + k / 7) % 7]).collect()
 }
 
-/// A cotangent of these numbers.
+/// Builds a cotangent of these numbers.
 pub(super) fn seeded(value: &[Datum<C>], numbers: &[f64]) -> Option<Datum<C>> {
     let zeros: Vec<Datum<C>> = value.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut numbers.iter().copied()).pop()

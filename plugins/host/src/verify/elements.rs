@@ -1,4 +1,5 @@
-//! Elements of derivatives: for unit seeds beside differences, for others beside their sums.
+//! Comparison of derivatives element by element: for unit seeds with differences, for others with
+//! their sums.
 
 use ketgrad_core::{
     check::numbers::{direction, filled, flat, names},
@@ -20,7 +21,7 @@ const LINEAR_TOLERANCE: f64 = 1e-7;
 const SEEDS: usize = 3;
 
 impl Comparison<'_> {
-    /// The pullback for each unit cotangent, and for sums of them.
+    /// Compares the pullback for each unit cotangent, and for sums of them.
     pub(super) fn rows(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y, y0, .. } = *known;
         let ones = std::slice::from_ref(y);
@@ -63,7 +64,7 @@ impl Comparison<'_> {
         if known.is_whole() { Ok(None) } else { self.projected(known) }
     }
 
-    /// The pushforward for each unit direction, and for sums of them.
+    /// Compares the pushforward for each unit direction, and for sums of them.
     pub(super) fn columns(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y0, .. } = *known;
         let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
@@ -100,8 +101,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// Of many numbers, all at once along some directions: `<y_bar, J d> = <J^T y_bar, d>` with
-    /// `J d` by differences.
+    /// Compares many numbers at once along some directions, by the dot-product test
+    /// `<y_bar, J d> = <J^T y_bar, d>` with `J d` by differences.
     fn projected(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y, y0, .. } = *known;
         for round in 0..PROJECTIONS {
@@ -203,7 +204,7 @@ impl Comparison<'_> {
         None
     }
 
-    /// The name of a number of the arguments.
+    /// Returns the name of a number of the arguments.
     fn name(&self, x: &[Datum<C>], j: usize) -> String {
         let params = &self.f.program().functions[self.f.function()].params;
         names(params, x).into_iter().nth(j).unwrap_or_else(|| j.to_string())

@@ -1,4 +1,4 @@
-//! A rule against itself: its kernel, its program, and differences.
+//! Verification of a rule: its kernel, its program, and finite differences agree.
 //!
 //! At some points where the kernel is finite and smooth, the value of the program must be that of
 //! the kernel, and every element of the derivatives must be that of central differences: the
@@ -44,32 +44,32 @@ use points::{C, Place, Trial, elsewhere, trials};
 /// Version of the comparison; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
-/// A point that an author names: an argument for each parameter of a rule.
+/// Point that an author names: an argument for each parameter of a rule.
 pub type At = Vec<Datum<Complex<f64>>>;
 
 /// Result of comparing a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
     /// Number of comparisons.
     pub points: usize,
     /// Disagreement, in words.
     pub disagreement: Option<String>,
-    /// Why nothing could be compared.
+    /// Reason why nothing could be compared.
     pub note: Option<String>,
     /// Reason why only a part was compared.
     pub partly: Option<String>,
 }
 
 impl Verdict {
-    /// Nothing was compared, and why.
+    /// Returns the verdict that nothing was compared, and why.
     pub(crate) fn none(rule: &str, why: &str) -> Verdict {
         Verdict { note: Some(why.to_owned()), ..Verdict::of(rule) }
     }
 
-    /// It is wrong, and why.
+    /// Returns the verdict that the rule is wrong, and why.
     pub(crate) fn disagrees(rule: &str, why: &str) -> Verdict {
         Verdict { disagreement: Some(why.to_owned()), ..Verdict::of(rule) }
     }
@@ -193,7 +193,8 @@ fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     broke.or(nonfinite.filter(|_| !said))
 }
 
-/// Why it has no finite value at the first points that are tried; `None` if it has one.
+/// Returns the reason why it has no finite value at the first points that are tried; `None` if it
+/// has one.
 fn without_value(
     program: &Program,
     host: &Loaded,
@@ -224,7 +225,7 @@ fn is_finite(value: &Datum<C>) -> bool {
     ketgrad_core::check::numbers::flat(std::slice::from_ref(value)).iter().all(|x| x.is_finite())
 }
 
-/// The points of the list, with arrays of its first shape.
+/// Returns the points of the list, with arrays of its first shape.
 fn usual(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
     let first = |trial: &Trial| matches!(trial.place, Place::Usual { shapes: 0, .. });
     trials(kinds, false).into_iter().filter(first).map(|trial| trial.x)
