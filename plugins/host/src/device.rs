@@ -204,7 +204,7 @@ impl<E: Element> Executor<Complex<E>> for Device {
         state.download(amplitudes)
     }
 
-    /// Returns true: |0…0> is made on the device, not copied.
+    /// Returns true if |0…0> is made on the device, not copied to it.
     fn skips_zeros(&self, _: usize, _: usize) -> bool {
         self.raw().state_basis.is_some()
     }

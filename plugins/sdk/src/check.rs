@@ -1,4 +1,4 @@
-//! A rule's kernel, tested in the plugin's own tests.
+//! Checks of a rule's kernel, for the plugin's own tests.
 
 mod derivative;
 mod operation;
@@ -77,7 +77,7 @@ fn complex(point: &[f64]) -> Vec<C64> {
     point.iter().map(|x| (*x).into()).collect()
 }
 
-/// A kernel on numbers.
+/// Checks a kernel on numbers.
 fn number<T: Part>(
     name: &str,
     point: &[f64],
@@ -105,7 +105,7 @@ fn number<T: Part>(
 }
 
 impl Signature {
-    /// The point's numbers, input by input.
+    /// Returns the point's numbers, input by input.
     fn inputs<T: Part>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
         let arrays = self.inputs.iter().filter(|k| k.is_array()).count();
         let numbers = self.inputs.len() - arrays;

@@ -96,7 +96,7 @@ impl Signature {
     /// Returns true if the only result is an array.
     ///
     /// # Errors
-    /// There are several.
+    /// The rule has several results.
     pub(crate) fn gives_array(&self) -> Result<bool> {
         match self.results[..] {
             [one] => Ok(one.is_array()),
@@ -118,7 +118,7 @@ impl Signature {
         kind.is_complex() || self.is_all_complex()
     }
 
-    /// The kinds of numbers as a mask.
+    /// Returns the kinds of numbers as a mask.
     pub(crate) fn dtypes(&self) -> u32 {
         let bit = |kind: &Kind| 1 << if self.crosses_complex(*kind) { abi::C64 } else { abi::F64 };
         self.inputs.iter().chain(&self.results).map(bit).fold(0, |all, bit| all | bit)

@@ -1,4 +1,4 @@
-//! Devices across the border: states are boxes behind opaque pointers.
+//! Interface to C of devices: states are boxes behind opaque pointers.
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 use std::{
@@ -94,7 +94,7 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
     added
 }
 
-/// The device behind `user`.
+/// Returns the device of a `user` pointer.
 ///
 /// # Safety
 /// `user` is what [`add_device`] made of this type, not yet dropped, or null.
@@ -103,7 +103,7 @@ unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
     unsafe { scored::<D>(user) }.map(|scored| &scored.backend)
 }
 
-/// The device behind `user`, with what its score said.
+/// Returns the device of a `user` pointer, with the panic message of its score.
 ///
 /// # Safety
 /// The same as for [`device`].
@@ -112,17 +112,17 @@ unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D
     unsafe { user.cast::<Scored<D>>().as_ref() }.ok_or_else(|| null("device"))
 }
 
-/// A state of the host's.
+/// Returns a state that the host holds.
 ///
 /// # Safety
-/// The pointer is what [`state_new`] or [`state_copy`] of this type gave, not yet freed, or null;
-/// nobody changes the state during `'a`.
+/// The pointer was returned by [`state_new`] or [`state_copy`] of this type and is not yet freed,
+/// or null; the state does not change during `'a`.
 unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::State>> {
     // SAFETY: the caller promises whose state it is, or null, and that nobody changes it.
     unsafe { state.cast::<Held<D::State>>().as_ref() }.ok_or_else(|| null("state"))
 }
 
-/// A state of the host's to be changed.
+/// Returns a state that the host holds, to change it.
 ///
 /// # Safety
 /// The same as for [`state`], and no other reference to the state exists during `'a`.
@@ -131,10 +131,10 @@ unsafe fn state_mut<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a mut 
     unsafe { state.cast::<Held<D::State>>().as_mut() }.ok_or_else(|| null("state"))
 }
 
-/// A list of the host's.
+/// Returns a list of the host.
 ///
 /// # Safety
-/// `len` elements are good for `'a`, or the pointer is null.
+/// `len` elements are valid for `'a`, or the pointer is null.
 unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> {
     if ptr.is_null() && len > 0 {
         return Err(null(what));
@@ -143,7 +143,7 @@ unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> 
     Ok(unsafe { parts(ptr, len) })
 }
 
-/// A list of the host's to be filled.
+/// Returns a list of the host that is to be filled.
 ///
 /// # Safety
 /// The same as for [`list`], and no other reference to it exists during `'a`.
@@ -156,10 +156,10 @@ unsafe fn list_mut<'a, T>(ptr: *mut T, len: usize, what: &str) -> Result<&'a mut
     }
 }
 
-/// A list of operators.
+/// Returns a list of operators.
 ///
 /// # Safety
-/// The list and what it leads to are good for `'a`, or the pointer is null.
+/// The list and the data that it points to are valid for `'a`, or the pointer is null.
 unsafe fn gates<'a>(list: *const GateList) -> Result<Gates<'a>> {
     // SAFETY: the caller promises a list that is good for `'a`, or null.
     let list = *unsafe { list.as_ref() }.ok_or_else(|| null("list of operators"))?;
@@ -174,7 +174,7 @@ fn null(what: &str) -> Error {
     Error::invalid(format!("the {what} is null"))
 }
 
-/// Puts what `make` gives into a place of the host's.
+/// Writes the result of `make` to the host's memory.
 ///
 /// # Safety
 /// A number can be written at `place`, or it is null.
