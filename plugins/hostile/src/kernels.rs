@@ -1,4 +1,4 @@
-//! Gate kernels on the host's memory that compute as they should, unless the option `kernel` says
+//! Gate kernels on the host's memory that compute correctly, unless the option `kernel` says
 //! otherwise.
 
 use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
