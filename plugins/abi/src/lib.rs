@@ -54,7 +54,7 @@ pub const INVALID: Status = 4;
 /// The hardware is missing.
 pub const NO_HARDWARE: Status = 5;
 
-/// Kinds of numbers; bit `1 << k` of a mask stands for kind k.
+/// Kind of number: an `f64`. Bit `1 << k` of a mask means kind k.
 pub const F64: u32 = 1;
 /// A complex number of two `f64`: real, then imaginary part.
 pub const C64: u32 = 2;

@@ -17,7 +17,7 @@
 //! | `device` | the device's number, counted from 0 | `0` |
 //! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once, and a kernel for each stage that comes often; `off`: never | `auto` |
 //! | `stages_after` | the bytes that a stage has moved before a kernel is compiled for it | 10^12 |
-//! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `16` |
+//! | `from_qubits` | number of qubits from which the device does better than the built-in kernels | `16` |
 //! | `emulate_f64`, `emulate_f32` | libraries of the kernels compiled for the processor: a test aid in place of a device | |
 
 mod backend;

@@ -150,7 +150,7 @@ impl Images for Kernels {
     ) -> Result<Option<Image>> {
         let mut flags = flags(precision, &architecture(capability));
         flags.push(ONE_STAGE.to_owned());
-        // What is said of the folder is said of the other kernels.
+        // Notes on the folder are given for the other kernels.
         let code = self.cubin(&with_source(source), &flags, kept, &mut |_| ())?;
         Ok(code.map(|code| Image { what: "a kernel of a stage".into(), code }))
     }
@@ -273,7 +273,7 @@ impl Compiler {
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("the library libnvrtc is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // SAFETY: the library is loaded, as was just checked, and stays so; its functions have
         // these signatures.
         let functions = unsafe { Functions::of(sys::culib()) }
             .map_err(|name| Error::new(format!("NVRTC is too old: it has no {name}")))?;
@@ -309,7 +309,7 @@ impl Compiler {
             )
         })?;
         let flags: Vec<*const c_char> = flags.iter().map(|flag| flag.as_ptr()).collect();
-        // SAFETY: so many texts that end with a zero byte.
+        // SAFETY: the number of texts that is passed, each of which ends with a zero byte.
         let status = unsafe {
             (self.functions.nvrtcCompileProgram)(
                 program.handle,
@@ -417,7 +417,7 @@ pub(crate) mod tests {
         with_header(ptx, &compiler.name(), text.trim_end_matches('\0'))
     }
 
-    /// By what the files say of themselves: the compiler need not write the same text twice.
+    /// Compares the headers of the files: the compiler need not write the same text twice.
     #[test]
     fn source_and_ptx_belong_together() {
         for ptx in &PTX {
@@ -451,7 +451,7 @@ pub(crate) mod tests {
             "pick",
         ];
         for Ptx { capability, file, text, .. } in &PTX {
-            // What `driver::cuda` asks of a driver and a device.
+            // Versions that `driver::cuda` requires of a driver and a device.
             let target = format!(".version 7.8\n.target sm_{}{}\n", capability.0, capability.1);
             assert!(text.contains(&target), "{file}: NVRTC 11.8 makes PTX 7.8");
             for name in names {

@@ -38,7 +38,7 @@ const RECENT: usize = 8;
 pub(crate) struct StageKernels {
     /// Number of bytes moved after which a stage's kernel is compiled; `None` for no such kernels.
     after: Option<u64>,
-    /// One for each precision.
+    /// Store of each precision.
     stores: [Mutex<Store>; 2],
 }
 

@@ -24,7 +24,7 @@ pub(crate) unsafe fn copied<T: Copy>(
     size_at: usize,
     least: usize,
 ) -> Result<T, u32> {
-    // SAFETY: the caller vouches for the size.
+    // SAFETY: the caller guarantees that the size can be read.
     let size = unsafe { ptr::read_unaligned(theirs.cast::<u8>().add(size_at).cast::<u32>()) };
     if (size as usize) < least {
         return Err(size);
@@ -49,7 +49,7 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
     if text.len > LONGEST {
         return Err(format!("a text of {} bytes; at most {LONGEST}", text.len));
     }
-    // SAFETY: the caller vouches for the bytes.
+    // SAFETY: the caller guarantees that the bytes can be read.
     let bytes = unsafe { slice::from_raw_parts(text.ptr, text.len) };
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "a text that is not UTF-8".to_owned())
 }

@@ -96,7 +96,7 @@ impl Modes {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn now() -> Modes {
-        /// Of MXCSR what says a mode; the rest are flags of what has happened.
+        /// Mask of the bits of MXCSR that are modes; the others are flags of past events.
         const CONTROL: u32 = 0xffc0;
         let (mut vector, mut x87) = (0u32, 0u16);
         // SAFETY: stores two control words where they fit; every x86-64 processor has them.
@@ -147,7 +147,7 @@ impl Modes {
         };
     }
 
-    /// On other processors modes are left alone.
+    /// Reads no modes: on other processors they are left alone.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     #[inline]
     fn now() -> Modes {

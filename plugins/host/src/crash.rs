@@ -92,9 +92,10 @@ mod unix {
         let known = SIGNALS.iter().position(|(known, _)| *known == signal);
         let Some((k, before)) = known.zip(BEFORE.get()) else { return };
         say(SIGNALS[k].1);
-        // SAFETY: puts back what was there. What happened happens again behind this, to whom it
-        // would have happened without us. What was sent does not: it is sent again, to the system,
-        // since whoever looks at addresses finds none.
+        // SAFETY: restores the former handlers. A fault occurs again afterwards, and reaches the
+        // handler that it would have reached without us. A signal that was sent does not: it is
+        // raised again, for the system's default action, since a handler that inspects addresses
+        // would find none.
         unsafe {
             let sent = info.is_null() || (*info).si_code <= 0;
             if sent {

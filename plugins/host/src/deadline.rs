@@ -38,7 +38,7 @@ struct State {
 enum Stage {
     #[default]
     Begun,
-    /// In the system's loader, for a plugin.
+    /// System's loader, for a plugin.
     Loading(String),
     /// Elsewhere, described in words.
     At(String),

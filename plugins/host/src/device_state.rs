@@ -148,7 +148,7 @@ impl<E: Element> DeviceState<E> {
         let gates: Vec<Gate> = lowered.iter().map(Lowered::borrowed).collect();
         let list = list(&gates);
         let apply = self.device.raw().apply.ok_or_else(|| self.device.lacks("apply"))?;
-        // SAFETY: the state is of this device, the list good for the call.
+        // SAFETY: the state is of this device, the list valid for the call.
         self.device.asked(|b, err| unsafe { apply(b.user, self.ptr, &list, err) })
     }
 
@@ -238,7 +238,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let terms = self.fits(observable)?;
         self.sync()?;
         let mut value = 0.0;
-        // SAFETY: the state is of this device, terms and value are good for the call.
+        // SAFETY: the state is of this device, terms and value are valid for the call.
         self.device.asked(|b, err| unsafe {
             expectation(b.user, self.ptr, terms.as_ptr(), terms.len(), &raw mut value, err)
         })?;
@@ -259,7 +259,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let terms = self.fits(observable)?;
         let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, into.ptr);
         // SAFETY: both states are of this device, and different ones, since `into` is borrowed
-        // mutably; the terms are good for the call.
+        // mutably; the terms are valid for the call.
         self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })
     }
 

@@ -46,13 +46,13 @@ pub enum Fault {
         /// Message of the system.
         reason: String,
     },
-    /// It exports no descriptor.
+    /// The library exports no descriptor.
     #[error("{} is a library but not a plugin: it does not export `ketgrad_plugin`", path.display())]
     NotAPlugin {
         /// The file.
         path: PathBuf,
     },
-    /// It exports something else under that name.
+    /// The library exports another object under that name.
     #[error("{} exports `ketgrad_plugin`, but that is not a plugin's descriptor", path.display())]
     BadMagic {
         /// The file.
@@ -68,7 +68,7 @@ pub enum Fault {
         /// Major version of this program.
         expected: u32,
     },
-    /// It needs a newer host.
+    /// The plugin needs a newer host.
     #[error(
         "it needs version {major}.{given} of the plugin interface; this program has {major}.{have}"
     )]
@@ -104,7 +104,7 @@ pub enum Fault {
         /// Hash of the file.
         given: String,
     },
-    /// It took too long.
+    /// The plugin took too long.
     #[error("it did not come back within {} s {at}; a thread of this process stays in it", limit.as_secs_f64())]
     Overdue {
         /// The [limit](crate::Settings::load_timeout).

@@ -167,7 +167,7 @@ impl Backend {
             threads: 1,
             n_gates: operators as u64,
         };
-        // SAFETY: the query is good for the call; `user` belongs to the function.
+        // SAFETY: the query is valid for the call; `user` belongs to the function.
         b.score.map_or(1, |score| self.raw.callee.call(|| unsafe { score(b.user, &query) }))
     }
 
@@ -420,8 +420,8 @@ impl HostKernels {
         let host = running(&pool);
         let n_qubits = amplitudes.len().trailing_zeros();
         let data = amplitudes.as_mut_ptr().cast();
-        // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good
-        // for the call.
+        // SAFETY: the amplitudes are 2^n numbers that no other code accesses; table and list are
+        // valid for the call.
         asked(callee, |err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
             .map_err(|reason| self.backend.failed(reason))
     }

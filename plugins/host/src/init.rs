@@ -130,8 +130,8 @@ pub(crate) fn init(
 /// # Safety
 /// `ctx` is that of the table in [`init`], and this is a call during it.
 unsafe fn collected<'a>(ctx: *mut c_void) -> &'a mut Collected {
-    // SAFETY: the caller promises whose `ctx` it is; a plugin registers from one thread, so nobody
-    // else has it.
+    // SAFETY: the caller promises that `ctx` is of the table; a plugin registers from one thread,
+    // so this is the only reference.
     unsafe { &mut *ctx.cast::<Collected>() }
 }
 

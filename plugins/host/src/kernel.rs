@@ -70,7 +70,7 @@ impl Drop for Tape<'_> {
 enum Numbers {
     Real,
     Complex,
-    /// Of both kinds.
+    /// Real and complex numbers.
     Mixed,
 }
 
@@ -206,7 +206,7 @@ impl Kernel {
             called(&self.raw.callee, |err| call(self.raw.raw.user, x.as_ptr(), &raw mut y, err))?;
             return Ok(y);
         }
-        // A copy: what is written to it is nobody's.
+        // A copy: writes of the kernel to it are discarded.
         let mut given = [MaybeUninit::<E>::uninit(); MAX_NUMBERS];
         for (given, x) in given.iter_mut().zip(x) {
             given.write(*x);
@@ -258,8 +258,8 @@ impl Kernel {
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let results: Vec<abi::Array> = y.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
-        // say.
+        // SAFETY: the arrays are valid for the call, the results are ours alone and as large as
+        // they say.
         let called = called(&self.raw.callee, |err| unsafe {
             forward(r.user, inputs.as_ptr(), results.as_ptr(), &raw mut tape.ptr, err)
         });
@@ -298,8 +298,8 @@ impl Kernel {
             .collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
-        // say; the tape is of this kernel.
+        // SAFETY: the arrays are valid for the call, the results are ours alone and as large as
+        // they say; the tape is of this kernel.
         called(&self.raw.callee, |err| unsafe {
             let (x, y, y_bar) = (inputs.as_ptr(), values.as_ptr(), cotangents.as_ptr());
             pullback(r.user, tape.ptr, x, y, y_bar, results.as_ptr(), err)
@@ -379,7 +379,7 @@ impl Kernel {
         let mut shapes =
             vec![Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] }; self.results.len()];
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
-        // SAFETY: the arrays are good for the call; the shapes are ours, one for each result.
+        // SAFETY: the arrays are valid for the call; the shapes are ours, one for each result.
         called(&self.raw.callee, |err| unsafe {
             infer(r.user, inputs.as_ptr(), shapes.as_mut_ptr(), err)
         })?;

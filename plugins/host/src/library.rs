@@ -129,8 +129,8 @@ impl Opened {
     /// Loads it and reads its descriptor; no code of it runs but its initialisers, which the system
     /// runs. Also returns a note for the user, if any.
     pub(crate) fn load(self, plugin: &str) -> Result<(Library, Option<String>), Fault> {
-        /// Libraries that are there, by file and hash, with the address of their symbol. The same
-        /// file again is the same library, with its one set of variables, as the system has it.
+        /// Loaded libraries, by file and hash, with the address of their symbol. The same file
+        /// again is the same library, with its one set of variables, as for the system's loader.
         static LOADED: Mutex<Option<HashMap<(Identity, String), usize>>> = Mutex::new(None);
 
         let Opened { path, sha256, bytes, identity, file, .. } = self;
@@ -166,8 +166,8 @@ impl Opened {
 /// Reads a descriptor from its frozen part on.
 ///
 /// # Safety
-/// At least 32 bytes can be read at `address`, and if they are a descriptor of this major version,
-/// as many as it says.
+/// `address` points to at least 32 readable bytes, and if they are a descriptor of this major
+/// version, to as many as it says.
 unsafe fn descriptor(
     address: *const Desc,
     path: PathBuf,
@@ -210,8 +210,8 @@ unsafe fn descriptor(
 }
 
 /// Checks that the file holds all that its segments claim. The system maps a truncated file, too,
-/// and kills the process where it touches what is not there. Of ELF: other systems look themselves,
-/// and so does the loader where headers make no sense.
+/// and kills the process when it touches the missing part. For ELF only: other systems check
+/// themselves, and so does the loader where headers are invalid.
 fn whole(bytes: &[u8]) -> Result<(), String> {
     let len = bytes.len() as u64;
     let end = match FileKind::parse(bytes) {
@@ -303,15 +303,15 @@ fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     #[cfg(not(target_os = "macos"))]
     const RTLD_NODELETE: i32 = 0x1000;
 
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
-    // with that.
+    // SAFETY: this runs the library's initialisers: the user who names a plugin in a config trusts
+    // it with that.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
 fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
-    // with that; the path is absolute.
+    // SAFETY: this runs the library's initialisers: the user who names a plugin in a config trusts
+    // it with that; the path is absolute.
     unsafe { libloading::Library::new(path) }
 }
 
@@ -410,7 +410,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Every way of copying gives the same library, which nobody can write to.
+    /// Every method of copying gives the same library, which cannot be written to.
     #[test]
     fn copies_cannot_be_changed() {
         use std::os::unix::fs::PermissionsExt;

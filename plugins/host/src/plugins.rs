@@ -110,7 +110,7 @@ impl Plugins {
         if let Some(plugin) = deadline::holds_loader() {
             return Err(Fault::LoaderHeld { plugin });
         }
-        // What goes wrong leaves this as it was.
+        // An error leaves this as it was.
         let (mut next, request, mut said) = (self.clone(), request.clone(), report.clone());
         let (next, said, result) = deadline::within(self.settings.load_timeout, move |progress| {
             let result = next.take(opened, &request, &mut said, progress);

@@ -16,7 +16,7 @@ pub enum Check {
     /// Shapes are checked, and that a kernel does not write beyond its result.
     #[default]
     Shape,
-    /// Also that finite inputs give finite results.
+    /// Shapes are checked, and that finite inputs give finite results.
     Finite,
 }
 
@@ -104,49 +104,49 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With another [`require_sha256`](Settings::require_sha256).
+    /// Replaces [`require_sha256`](Settings::require_sha256).
     #[must_use]
     pub fn with_require_sha256(self, require_sha256: bool) -> Settings {
         Settings { require_sha256, ..self }
     }
 
-    /// With another [`check`](Settings::check).
+    /// Replaces [`check`](Settings::check).
     #[must_use]
     pub fn with_check(self, check: Check) -> Settings {
         Settings { check, ..self }
     }
 
-    /// With another [`verify`](Settings::verify).
+    /// Replaces [`verify`](Settings::verify).
     #[must_use]
     pub fn with_verify(self, verify: bool) -> Settings {
         Settings { verify, ..self }
     }
 
-    /// With another [`cache`](Settings::cache).
+    /// Replaces [`cache`](Settings::cache).
     #[must_use]
     pub fn with_cache(self, cache: Option<PathBuf>) -> Settings {
         Settings { cache, ..self }
     }
 
-    /// With another [`on_duplicate`](Settings::on_duplicate).
+    /// Replaces [`on_duplicate`](Settings::on_duplicate).
     #[must_use]
     pub fn with_on_duplicate(self, on_duplicate: OnDuplicate) -> Settings {
         Settings { on_duplicate, ..self }
     }
 
-    /// With another [`load_timeout`](Settings::load_timeout).
+    /// Replaces [`load_timeout`](Settings::load_timeout).
     #[must_use]
     pub fn with_load_timeout(self, load_timeout: Option<Duration>) -> Settings {
         Settings { load_timeout, ..self }
     }
 
-    /// With another [`limits`](Settings::limits).
+    /// Replaces [`limits`](Settings::limits).
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Settings {
         Settings { limits, ..self }
     }
 
-    /// With another [`derivative_size`](Settings::derivative_size).
+    /// Replaces [`derivative_size`](Settings::derivative_size).
     #[must_use]
     pub fn with_derivative_size(self, derivative_size: usize) -> Settings {
         Settings { derivative_size, ..self }
@@ -177,49 +177,49 @@ pub struct Request {
 }
 
 impl Request {
-    /// With another [`name`](Request::name).
+    /// Replaces [`name`](Request::name).
     #[must_use]
     pub fn with_name(self, name: String) -> Request {
         Request { name, ..self }
     }
 
-    /// With another [`candidates`](Request::candidates).
+    /// Replaces [`candidates`](Request::candidates).
     #[must_use]
     pub fn with_candidates(self, candidates: Vec<PathBuf>) -> Request {
         Request { candidates, ..self }
     }
 
-    /// With another [`sha256`](Request::sha256).
+    /// Replaces [`sha256`](Request::sha256).
     #[must_use]
     pub fn with_sha256(self, sha256: Option<String>) -> Request {
         Request { sha256, ..self }
     }
 
-    /// With another [`optional`](Request::optional).
+    /// Replaces [`optional`](Request::optional).
     #[must_use]
     pub fn with_optional(self, optional: bool) -> Request {
         Request { optional, ..self }
     }
 
-    /// With another [`priority`](Request::priority).
+    /// Replaces [`priority`](Request::priority).
     #[must_use]
     pub fn with_priority(self, priority: i32) -> Request {
         Request { priority, ..self }
     }
 
-    /// With another [`rules`](Request::rules).
+    /// Replaces [`rules`](Request::rules).
     #[must_use]
     pub fn with_rules(self, rules: Selection) -> Request {
         Request { rules, ..self }
     }
 
-    /// With another [`kernels`](Request::kernels).
+    /// Replaces [`kernels`](Request::kernels).
     #[must_use]
     pub fn with_kernels(self, kernels: Selection) -> Request {
         Request { kernels, ..self }
     }
 
-    /// With another [`options`](Request::options).
+    /// Replaces [`options`](Request::options).
     #[must_use]
     pub fn with_options(self, options: Vec<(String, String)>) -> Request {
         Request { options, ..self }

@@ -18,11 +18,11 @@ use std::{
 
 /// Copy of a library.
 pub(crate) enum Sealed {
-    /// In memory (memfd with seals), open for ever: the system remembers a library by its path,
-    /// which contains the number of the descriptor.
+    /// Copy in memory (memfd with seals), open for ever: the system remembers a library by its
+    /// path, which contains the number of the descriptor.
     #[cfg(target_os = "linux")]
     Memory(PathBuf),
-    /// In a folder of its own.
+    /// Copy in a folder of its own.
     File(PrivateFile),
 }
 
@@ -75,7 +75,7 @@ impl PrivateFile {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let begin = std::process::id();
-        // A folder that is there already is somebody else's.
+        // An existing folder belongs to another user or process.
         let folder = loop {
             let folder = env::temp_dir()
                 .join(format!("ketgrad-{begin}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));

@@ -78,7 +78,7 @@ mod tests {
             let name = place.file_name().unwrap().to_string_lossy();
             assert!(said.contains(&format!("{name}, so anyone")), "{said}");
         }
-        // Where only the link can be replaced.
+        // Only the link can be replaced.
         all(0o755, 0o755, 0o644);
         let open = folder.join("open");
         fs::create_dir(&open).unwrap();

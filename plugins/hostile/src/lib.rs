@@ -19,7 +19,7 @@ export_plugin!(Hostile, "hostile", env!("CARGO_PKG_VERSION"));
 
 impl Plugin for Hostile {
     fn register(&self, registrar: &mut Registrar<'_>) -> Result<()> {
-        // As long as it has no kernel, any number does.
+        // Every number below 1 works.
         registrar.rule(RuleDef::new("panics", 1).f64(|x| {
             assert!(x[0] < 1.0, "a panic at {}", x[0]);
             x[0]

@@ -92,7 +92,7 @@ fn number<T: Part>(
     for _ in 0..3 {
         // Another call between.
         let beside: Vec<T> = x.iter().map(|x| x.moved(0, 0.01)).collect();
-        // What it says there does not matter: the point may be at the end of its domain.
+        // Its result does not matter: the point may be at the end of its domain.
         let _ = f(&beside);
         let again = value(x)?;
         if again.parts().map(f64::to_bits) != y.parts().map(f64::to_bits) {

@@ -39,7 +39,7 @@ thread_local! {
 /// Registers a plugin.
 ///
 /// # Safety
-/// `host` is a host's table and `err` its message buffer or null, both good for the call.
+/// `host` is a host's table and `err` its message buffer or null, both valid for the call.
 #[doc(hidden)]
 pub unsafe fn init(plugin: &dyn Plugin, host: *const Host, err: *mut Err) -> Status {
     static HOOK: Once = Once::new();
@@ -83,7 +83,7 @@ fn fail(err: *mut Err, error: &Error) -> Status {
 
 /// Copies a text into a buffer of the host, as much of it as fits.
 fn say(err: *mut Err, text: &str) {
-    // SAFETY: a message buffer of the host, good for the call, or null.
+    // SAFETY: a message buffer of the host, valid for the call, or null.
     if let Some(err) = unsafe { err.as_mut() }
         && !err.buf.is_null()
     {
@@ -217,7 +217,7 @@ fn dense<T: Element>(rule: &RuleDef) -> Result<&dyn ErasedDense<T>> {
 /// The array is valid for `'a`.
 unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
     let len = checked(array, T::DTYPE)?;
-    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
+    // SAFETY: `checked` has tested the kind, the memory and that the elements have no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     // SAFETY: `checked` has seen the kind and that `len` elements follow each other without gaps.
     Ok(View { shape, data: unsafe { parts(array.data.cast(), len) } })
@@ -229,7 +229,7 @@ unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
 /// The array is valid for `'a`, and no other code accesses its elements.
 unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
     let len = checked(array, T::DTYPE)?;
-    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
+    // SAFETY: `checked` has tested the kind, the memory and that the elements have no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     let data = array.data.cast::<T>();
     // SAFETY: `checked` has seen that `len` elements follow each other without gaps, and the caller
@@ -448,8 +448,7 @@ unsafe extern "C" fn describe<K: HostKernels>(user: *mut c_void, text: *mut Err)
     abi::OK
 }
 
-/// Score below 0 that stands for a panic: a host takes it for 0, and asks for the description,
-/// which says so.
+/// Score for a panic, below 0: a host takes it for 0, and asks for the description, which says so.
 const SCORE_PANICKED: i32 = i32::MIN;
 
 /// Backend, and the panic message of the last call for a score.
@@ -494,14 +493,14 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
     gates: *const GateList,
     err: *mut Err,
 ) -> Status {
-    // SAFETY: `user` is these kernels; the host's table and the list are good for the call.
+    // SAFETY: `user` is these kernels; the host's table and the list are valid for the call.
     let (kernels, host, list) =
         unsafe { (&(*user.cast::<Scored<K>>()).backend, host.as_ref(), *gates) };
     guarded(err, || {
         if dtype != abi::C64 || n_qubits >= usize::BITS {
             return Err(Error::unsupported("a state of another kind"));
         }
-        // SAFETY: the host gives 2^n amplitudes that nobody else looks at.
+        // SAFETY: the host gives 2^n amplitudes that no other code accesses.
         let amplitudes =
             unsafe { slice::from_raw_parts_mut(amplitudes.cast::<C64>(), 1 << n_qubits) };
         kernels.apply(&Par { host }, amplitudes, Gates { list, of: PhantomData })
@@ -510,7 +509,7 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
 
 pub(crate) fn gate<'a>(gates: &Gates<'a>, k: usize) -> Gate<'a> {
     assert!(k < gates.list.len, "operator {k} of {}", gates.list.len);
-    // SAFETY: the list has `len` operators, `stride` bytes apart, good for `'a`.
+    // SAFETY: the list has `len` operators, `stride` bytes apart, valid for `'a`.
     unsafe {
         let g = &*gates.list.ptr.cast::<u8>().add(k * gates.list.stride).cast::<abi::Gate>();
         let is_diagonal = g.kind == abi::GATE_DIAGONAL;

@@ -34,7 +34,7 @@ macro_rules! functions {
             /// The functions of the library have these signatures, and it stays loaded.
             pub(crate) unsafe fn of(library: &libloading::Library) -> Result<$table, String> {
                 Ok($table {
-                    // SAFETY: the caller answers for the signatures.
+                    // SAFETY: the caller guarantees that the signatures match the function.
                     $($name: unsafe {
                         *library
                             .get::<unsafe extern "C" fn($($arg),*) -> u32>(concat!(stringify!($name), "\0").as_bytes())
@@ -103,7 +103,7 @@ impl Api {
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("no NVIDIA driver: the library libcuda is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // SAFETY: the library is loaded, as was just checked, and stays so; its functions have
         // these signatures.
         let api = unsafe { Api::of(sys::culib()) }.map_err(|name| {
             Error::no_hardware(format!("the NVIDIA driver is too old: it has no {name}"))

@@ -127,8 +127,7 @@ impl<T: Plain> Buffer<T> {
 
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this many bytes; whoever uses it later would need the
-        // buffer.
+        // SAFETY: allocated in `new` with this many bytes; later uses would need the buffer.
         unsafe { self.driver.free(self.at, (self.len * size_of::<T>()).max(1)) }
     }
 }

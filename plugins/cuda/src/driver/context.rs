@@ -155,9 +155,10 @@ impl Context {
     /// It is from `alloc`, and is not used any more.
     pub(crate) unsafe fn free(&self, at: u64) -> Result<()> {
         let (call, status) = match self.pool {
-            // SAFETY: the caller answers for the address; all work is in this stream.
+            // SAFETY: the caller guarantees that the address is valid; all work is in this stream.
             Some(_) => ("cuMemFreeAsync", unsafe { (self.api.cuMemFreeAsync)(at, self.stream) }),
-            // SAFETY: the caller answers for the address; this waits for all work of the device.
+            // SAFETY: the caller guarantees that the address is valid; this waits for all work of
+            // the device.
             None => ("cuMemFree", unsafe { (self.api.cuMemFree_v2)(at) }),
         };
         self.api.check(call, status)
@@ -195,8 +196,8 @@ fn pool(api: &Api, device: CUdevice) -> Result<Option<CUmemoryPool>> {
 impl Drop for Context {
     fn drop(&mut self) {
         let Ok(current) = Current::push(self.api, self.handle) else { return };
-        // SAFETY: stream and pool are ours, and nobody uses them any more. At the end of the
-        // process the driver may be gone, which it says by a status.
+        // SAFETY: stream and pool are ours and not used any more. At the end of the process the
+        // driver may be gone, which it reports by a status.
         unsafe {
             if !self.stream.is_null() {
                 (self.api.cuStreamSynchronize)(self.stream);

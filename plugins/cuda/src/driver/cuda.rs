@@ -193,7 +193,7 @@ impl Driver for Cuda {
         })
     }
     unsafe fn free(&self, at: u64, _: usize) {
-        // SAFETY: the caller answers for the address.
+        // SAFETY: the caller guarantees that the address is valid.
         let freed = self.enter().and_then(|(context, _current)| unsafe { context.free(at) });
         if let Err(e) = freed {
             self.failed().get_or_insert(e);
@@ -202,8 +202,8 @@ impl Driver for Cuda {
     unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let source = from.as_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; ordinary host memory has been read when
-        // this returns.
+        // SAFETY: the caller guarantees that the device memory is valid; ordinary host memory has
+        // been read when this returns.
         let status =
             unsafe { (self.api.cuMemcpyHtoDAsync_v2)(to, source, from.len(), context.stream) };
         self.api.check("cuMemcpyHtoDAsync", status)
@@ -211,8 +211,8 @@ impl Driver for Cuda {
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let target = to.as_mut_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; the host's stays borrowed until the
-        // wait below.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's stays borrowed
+        // until the wait below.
         let status =
             unsafe { (self.api.cuMemcpyDtoHAsync_v2)(target, from, to.len(), context.stream) };
         let copied = self.api.check("cuMemcpyDtoHAsync", status);
@@ -222,13 +222,13 @@ impl Driver for Cuda {
     }
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let (context, _current) = self.enter()?;
-        // SAFETY: the caller answers for both.
+        // SAFETY: the caller guarantees that both are valid.
         let status = unsafe { (self.api.cuMemcpyDtoDAsync_v2)(to, from, bytes, context.stream) };
         self.api.check("cuMemcpyDtoDAsync", status)
     }
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()> {
         let (context, _current) = self.enter()?;
-        // SAFETY: the caller answers for the memory.
+        // SAFETY: the caller guarantees that the memory is valid.
         let status = unsafe { (self.api.cuMemsetD8Async)(at, byte, bytes, context.stream) };
         self.api.check("cuMemsetD8Async", status)
     }
@@ -255,7 +255,8 @@ impl Driver for Cuda {
             precision,
             shared_bytes,
         )?;
-        // SAFETY: the function is loaded in this context; the caller answers for the parameters.
+        // SAFETY: the function is loaded in this context; the caller guarantees that the parameters
+        // match the function.
         let status = unsafe {
             (self.api.cuLaunchKernel)(
                 function,

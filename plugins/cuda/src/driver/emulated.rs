@@ -55,7 +55,7 @@ struct State {
     failed: Option<Error>,
     /// Kernels that were looked up.
     kernels: HashMap<(bool, &'static str), Kernel>,
-    /// Those that were added, with their libraries.
+    /// Kernels that were added, with their libraries.
     added: Vec<(Kernel, libloading::Library)>,
 }
 
@@ -63,7 +63,7 @@ impl Emulated {
     /// Opens the libraries for double and single precision, those that are given.
     ///
     /// # Errors
-    /// One cannot be opened.
+    /// A library cannot be opened.
     pub(crate) fn open(double: Option<&str>, single: Option<&str>) -> Result<Emulated> {
         let open = |path: &str| open(Path::new(path));
         Ok(Emulated {
@@ -193,25 +193,25 @@ impl Driver for Emulated {
     }
     unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for the device memory; the host's is another.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's is another.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), here(to), from.len()) };
         Ok(())
     }
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let mut state = self.state();
-        // SAFETY: the caller answers for the device memory; the host's is another.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's is another.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), to.as_mut_ptr(), to.len()) };
         state.failed.take().map_or(Ok(()), Err)
     }
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for both.
+        // SAFETY: the caller guarantees that both are valid.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), here(to), bytes) };
         Ok(())
     }
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for the memory.
+        // SAFETY: the caller guarantees that the memory is valid.
         unsafe { here(at).write_bytes(byte, bytes) };
         Ok(())
     }
@@ -246,8 +246,8 @@ impl Driver for Emulated {
         let run = self.kernel(&mut state, kernel, precision)?;
         // Sixteen bytes each, for the alignment; all ones are no number.
         let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
-        // SAFETY: the caller answers for the parameters; the shared memory has the length asked
-        // for. The lock keeps others out, as the order of a stream does.
+        // SAFETY: the caller guarantees that the parameters match the function; the shared memory
+        // has the length asked for. The lock keeps others out, as the order of a stream does.
         unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
         Ok(())
     }
@@ -265,7 +265,7 @@ mod tests {
     fn who_writes_past_the_end_hears_of_it_at_the_next_wait() {
         let device = device();
         let buffer = Buffer::<u8>::of(&device, &[1, 2, 3]).unwrap();
-        // SAFETY: the byte behind the buffer is one of the guard.
+        // SAFETY: the byte after the buffer is one of the guard.
         unsafe { device.fill(buffer.at() + 3, 0, 1) }.unwrap();
         drop(buffer);
         let other = Buffer::<u8>::of(&device, &[4]).unwrap();

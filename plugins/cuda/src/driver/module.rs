@@ -40,7 +40,7 @@ pub(crate) trait Images: Send + Sync {
     /// Compiles the kernel of a text that follows the source; with `kept` only if it is cached.
     ///
     /// # Errors
-    /// It cannot be compiled.
+    /// The text cannot be compiled.
     fn one_stage(
         &self,
         source: &str,
@@ -56,7 +56,7 @@ pub(crate) struct Modules(Mutex<Loaded>);
 
 #[derive(Default)]
 struct Loaded {
-    /// By precision: double, single.
+    /// Modules by precision: double, single.
     modules: [Option<Module>; 2],
     /// Modules of kernels that were added.
     added: Vec<Module>,

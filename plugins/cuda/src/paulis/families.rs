@@ -20,11 +20,11 @@ pub(crate) struct Families {
     pub(crate) low: u32,
     /// Index at which the groups of each family end.
     pub(crate) ends: Vec<usize>,
-    /// For each vector of each family the bits below its highest one, and the vector; ascending in
-    /// a family.
+    /// Bits below the highest one of each vector of each family, and the vector; ascending in a
+    /// family.
     pub(crate) vectors: Vec<u64>,
-    /// Of each group x on the places of a tile, the first string with a real weight, the first with
-    /// an imaginary one, the end.
+    /// Record of each group: x on the places of a tile, the first string with a real weight, the
+    /// first with an imaginary one, the end.
     pub(crate) groups: Vec<[u32; 4]>,
     /// Of each string z, z on the places of a tile, and the real or imaginary part of
     /// `coefficient i^|x & z|`.
@@ -54,7 +54,7 @@ impl Families {
         let mut families =
             Families { bits, low: bits.saturating_sub(DIMENSIONS), ..Families::default() };
         for (mut span, groups) in in_families(&sorted, families.low, families.dimensions()) {
-            // Where there is room left, the qubits next to the runs: longer ones.
+            // Remaining dimensions go to the qubits next to the runs: longer ones.
             for qubit in 0..n_qubits - families.low {
                 span.admit(1 << qubit, families.dimensions());
             }

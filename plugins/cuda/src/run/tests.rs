@@ -436,7 +436,7 @@ fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
             let (without, with) = (Schedules::default(), Schedules::new(Some(0)));
             let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
             let expected = ran(&without, &device, precision, n, &operators);
-            // What comes once has no kernels of its own.
+            // A stage that appears once has no kernel of its own.
             for _ in 0..2 {
                 assert_eq!(
                     expected,

@@ -205,7 +205,7 @@ pub(super) fn in_a_row<E: Element>(device: &Device, n: usize) -> Result<f64, Exe
     operators.iter().for_each(|o| o.apply(&mut here, &Threads::serial()));
     let mut there = upload(device, &start)?;
     there.apply(&operators)?;
-    // As an executor of states in the host's memory, too.
+    // Also as an executor of states in the host's memory.
     let mut moved = start.amplitudes().to_vec();
     Executor::run(device, &operators, &mut moved, &Threads::serial())?;
     Ok(largest([distance(&download(&*there)?, &here), distance(&moved, &here)].into_iter()))
@@ -333,7 +333,7 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let (psi, lambda) = (random::<E>(n, 14)?, random::<E>(n, 15)?);
     let operators = operators::<E>(device, n, 16)?;
     let mut dice = Dice(17);
-    // Several before the first, several at a place, none at most, some behind the last.
+    // Several before the first, several at one place, none at most, some after the last.
     let mut places: Vec<usize> = (0..60).map(|_| dice.below(operators.len() + 2)).collect();
     places.extend([0, 0, operators.len()]);
     places.sort_unstable();

@@ -59,7 +59,7 @@ pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
         c.h(0)?;
-        // From the last to the first, so that controls stand above and below their targets.
+        // From the last to the first, so that controls are above and below their targets.
         c.cx(0, n - 1)?;
         for q in (1..n - 1).rev() {
             c.cx(q + 1, q)?;

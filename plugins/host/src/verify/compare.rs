@@ -167,7 +167,7 @@ impl<'a> Comparison<'a> {
         for trial in trials {
             let is_late = self.slow >= SLOW_POINTS || self.clock.is_late();
             let result = if is_late { Ok(()) } else { self.at(trial) };
-            // What is cut short says nothing.
+            // A result that was cut short is no evidence.
             if is_late || result.is_err() && self.clock.is_over() {
                 self.out_of_time = true;
                 self.partly = Some("it takes too long for all points".to_owned());
@@ -315,8 +315,8 @@ impl<'a> Comparison<'a> {
                 self.slow += 1;
                 continue;
             }
-            // What the author wrote says that it is not for these shapes: nothing that comes from
-            // it is, either.
+            // The author's derivative says that it is not for these shapes: nor is any that is
+            // derived from it.
             if failed.as_ref().is_some_and(is_failure)
                 && matches!(trial.place, Place::Usual { alike: false, .. })
             {
@@ -325,7 +325,7 @@ impl<'a> Comparison<'a> {
             missing.extend(failed.filter(|e| !is_failure(e)));
         }
         match &missing[..] {
-            // Neither is there.
+            // Neither exists.
             [e, _] => Err(Stop::Note(match self.rule {
                 Some(rule) if !rule.has_derivative() => rule.no_derivative(),
                 _ => format!("no derivative to compare: {}", placeless(e)),

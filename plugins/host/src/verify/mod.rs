@@ -126,8 +126,8 @@ pub(crate) fn examined(
     }
     let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
     let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
-    // What has no rule of its own is derived by the program's: at zeros that may be NaN where no
-    // formula is wrong.
+    // A rule without a derivative of its own is derived by the program's rules: at zeros that may
+    // be NaN where no formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
     let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
     let clock = patience.begin();
@@ -146,7 +146,7 @@ pub(crate) fn examined(
         {
             Some(disagreement) => verdict.disagreement = Some(disagreement),
             None => {
-                // What takes too long at some points is not run at all again.
+                // After a timeout only one point is tried.
                 let tried = if is_final { usize::MAX } else { 1 };
                 verdict.note =
                     Some(match without_value(program, host, name, &kinds, tried, clock) {

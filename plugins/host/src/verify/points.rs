@@ -97,7 +97,7 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
     let mut all = Vec::new();
     for (k, (shapes, count)) in lists {
         let place = Place::Usual { shapes: k, alike: shapes.len() == 1 && shapes[0].len() == 1 };
-        // Beginning elsewhere in the list, so that the same numbers don't stand in all shapes.
+        // Begins elsewhere in the list, so that not all shapes have the same numbers.
         let first = if *count == POINTS.len() { 0 } else { 2 * k };
         all.extend(
             (first..first + count)
