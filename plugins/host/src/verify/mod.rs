@@ -15,10 +15,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `points` | where rules are tried |
-//! | `slopes` | differences that know whether they can be trusted |
-//! | `compare` | one point after the other |
-//! | `elements` | derivatives beside differences, element by element |
+//! | `points` | points at which rules are compared |
+//! | `slopes` | central differences with an error bound |
+//! | `compare` | comparison at one point after the other |
+//! | `elements` | derivatives against differences, element by element |
 
 mod compare;
 mod elements;

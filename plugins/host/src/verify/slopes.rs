@@ -55,7 +55,7 @@ pub(super) fn slopes(
     found
 }
 
-/// Returns derivatives by a step that [`slopes`] does not take.
+/// Returns derivatives by another step, to confirm a disagreement.
 pub(super) fn confirming(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],
