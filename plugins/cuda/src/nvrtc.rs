@@ -382,7 +382,7 @@ pub(crate) mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
     }
 
-    /// A kernel of a stage as code for devices, where the compiler is found.
+    /// Compiles the kernel of a stage to code for devices, where the compiler is found.
     pub(crate) fn compiled(
         text: &str,
         precision: Precision,
@@ -399,7 +399,7 @@ pub(crate) mod tests {
         flags(ptx.precision, &format!("compute_{}{}", ptx.capability.0, ptx.capability.1))
     }
 
-    /// The PTX of a text with the lines before it that say where it is from.
+    /// Returns the PTX of a text after header lines with its origin.
     fn with_header(ptx: &Ptx, compiler: &str, text: &str) -> String {
         format!(
             "// Of kernels.cu, sha256 {}\n// by {compiler} {}\n// KETGRAD_BLESS=1 cargo test -p ketgrad-cuda makes it \

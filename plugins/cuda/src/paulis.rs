@@ -181,7 +181,7 @@ mod tests {
         PauliTerm { coefficient, x, z }
     }
 
-    /// The sum of the terms on amplitudes, by a plain loop.
+    /// Applies the sum of the terms to amplitudes, by a plain loop.
     fn applied(terms: &[PauliTerm], b: &[C64]) -> Vec<C64> {
         let of = |i: usize| {
             let parts = terms.iter().map(|t| {

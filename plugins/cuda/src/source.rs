@@ -54,7 +54,7 @@ impl Source<'_> {
         &self.words[index..]
     }
 
-    /// The states' tiles, and what a thread has of them.
+    /// Returns the names of the states' tiles and of a thread's amplitudes of them.
     fn states(&self) -> &[[&str; 3]] {
         const BOTH: [[&str; 3]; 2] =
             [["on_psi", "parts", "psi"], ["on_lambda", "others", "lambda"]];
@@ -79,7 +79,7 @@ impl Source<'_> {
         writeln!(out, "{kernel}_END")
     }
 
-    /// Scatters bits to the places of an index.
+    /// Returns the expression that scatters bits to the places of an index.
     fn spread(&self, bits: &str, runs: usize) -> String {
         let (count, at) = (self.header(runs), self.header(runs + 1));
         let run = |run: &[u32]| {
@@ -90,7 +90,7 @@ impl Source<'_> {
         if all.is_empty() { "0u".into() } else { all.join(" | ") }
     }
 
-    /// A thread's places beside its first: offset of the index, slot, slot at the end.
+    /// Returns a thread's places after its first: offset of the index, slot, slot at the end.
     fn high(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         let count = self.size() / STAGE_THREADS;
         let place = |w: &[u32]| (u64::from(w[0]) | u64::from(w[1]) << 32, w[2], w[3]);
@@ -240,7 +240,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// The product of the phases of some groups.
+    /// Returns the expression for the product of the phases of some groups.
     fn phase(&self, first: u32, end: u32) -> String {
         let groups = self.from(self.header(header::FIRST_GROUP));
         let one = |g: u32| format!("conjugated(z[{g}u], PARITY({}u & b))", groups[3 * g as usize]);
@@ -248,7 +248,7 @@ impl Source<'_> {
     }
 }
 
-/// Parity of the place and the tile at which a sign changes.
+/// Returns the expression for the parity of the place and the tile at which a sign changes.
 fn sign(inner: u32, outer: u32) -> String {
     format!("PARITY(({inner}u & b) ^ ({outer}u & tile))")
 }

@@ -17,7 +17,7 @@ pub(crate) struct State {
     is_new: bool,
 }
 
-/// The bytes of an amplitude.
+/// Returns the bytes of an amplitude.
 pub(crate) fn amplitude_bytes(precision: Precision) -> usize {
     match precision {
         Precision::Single => 8,
@@ -81,7 +81,7 @@ impl State {
     pub(crate) fn n_qubits(&self) -> u32 {
         self.n_qubits
     }
-    /// The kind of amplitudes.
+    /// Precision of the amplitudes.
     pub(crate) fn precision(&self) -> Precision {
         self.precision
     }

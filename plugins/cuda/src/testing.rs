@@ -16,12 +16,13 @@ use crate::{
     state::{State, state_bytes},
 };
 
-/// A folder of the build for files of tests.
+/// Returns a folder of the build for files of tests.
 pub(crate) fn folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Compiles a text for the processor, with more flags; the answer is the library of this name.
+/// Compiles a text for the processor, with more flags, and returns the path of the library of this
+/// name.
 fn library(name: &str, text: &str, precision: Precision, flags: &[&str]) -> PathBuf {
     let path = folder().join(format!("{name}_{precision}{}", env::consts::DLL_SUFFIX));
     // Beside it, then renamed: another process may have the old one open.
@@ -49,7 +50,7 @@ fn one_stage(text: &str, precision: Precision) -> Result<PathBuf> {
     Ok(library(&format!("one_stage-{}", hex(&[&text])), &text, precision, &[ONE_STAGE]))
 }
 
-/// A new device with memory of its own.
+/// Returns a new device with memory of its own.
 pub(crate) fn device() -> Arc<dyn Driver> {
     Arc::new(without_compiler().with_compiler(one_stage))
 }
@@ -72,12 +73,12 @@ pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
     [device(), Arc::new(old)].into_iter().chain(real).collect()
 }
 
-/// Amplitudes that look random, not of norm 1.
+/// Returns pseudo-random amplitudes, not normalised.
 pub(crate) fn amplitudes(n_qubits: u32, seed: u64) -> Vec<C64> {
     Rng::new(seed).vector(1 << n_qubits)
 }
 
-/// Amplitudes as the bytes of a precision.
+/// Converts amplitudes to the bytes of a precision.
 pub(crate) fn in_bytes(amplitudes: &[C64], precision: Precision) -> Vec<u8> {
     let parts = amplitudes.iter().flat_map(|a| [a.re, a.im]);
     match precision {
@@ -86,7 +87,7 @@ pub(crate) fn in_bytes(amplitudes: &[C64], precision: Precision) -> Vec<u8> {
     }
 }
 
-/// The bytes of a precision as amplitudes.
+/// Converts the bytes of a precision to amplitudes.
 pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
     let parts: Vec<f64> = match precision {
         Precision::Double => {
@@ -100,14 +101,14 @@ pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
     parts.chunks_exact(2).map(|part| C64::new(part[0], part[1])).collect()
 }
 
-/// The amplitudes as a state on a device.
+/// Uploads amplitudes to a state on a device.
 pub(crate) fn state(device: &Arc<dyn Driver>, precision: Precision, amplitudes: &[C64]) -> State {
     let mut state = State::zeros(device, precision, amplitudes.len().ilog2()).unwrap();
     state.upload(&in_bytes(amplitudes, precision)).unwrap();
     state
 }
 
-/// The amplitudes of a state.
+/// Downloads the amplitudes of a state.
 pub(crate) fn of_state(state: &State) -> Vec<C64> {
     let mut bytes = vec![0; state_bytes(state.precision(), state.n_qubits()).unwrap()];
     state.download(&mut bytes).unwrap();

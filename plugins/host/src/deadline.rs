@@ -120,7 +120,7 @@ pub(crate) fn within<R: Send + 'static>(
     }
 }
 
-/// The plugin in whose constructors a thread that was given up still is.
+/// Returns the plugin in whose constructors a thread is that was given up.
 pub(crate) fn holds_loader() -> Option<String> {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.retain(|progress| progress.state().stage != Stage::Done);

@@ -343,7 +343,7 @@ mod tests {
 
     use super::*;
 
-    /// A plugin of that name, compiled.
+    /// Compiles a plugin of that name.
     fn compiled(folder: &Path, name: &str) -> PathBuf {
         let source = folder.join(format!("{name}.c"));
         let text = format!(

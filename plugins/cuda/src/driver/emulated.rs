@@ -143,7 +143,7 @@ fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(GUARD)?, ALIGN).ok()
 }
 
-/// The address as a pointer of the host, which it is here.
+/// Converts an address to a pointer of the host, which it is here.
 fn here(at: u64) -> *mut u8 {
     ptr::with_exposed_provenance_mut(at as usize)
 }

@@ -72,7 +72,7 @@ impl Random {
             }
         }
     }
-    /// A rotation about a Pauli string under up to two controls.
+    /// Returns a rotation about a Pauli string under up to two controls.
     fn string(&mut self, n: usize) -> Operator<C64> {
         let (letters, controls) = (1 + self.below(n), self.below(3));
         let qubits = self.qubits(n, (letters + controls).min(n));
@@ -93,7 +93,7 @@ impl Random {
             others.iter().map(|q| (*q, self.below(2) == 0)).collect();
         Operator::string(x, z, numbers, &controls).unwrap()
     }
-    /// The matrix of an operator, and how many controls it has.
+    /// Returns the matrix of an operator, and the number of its controls.
     fn matrix(&mut self, n: usize) -> (Matrix<C64>, usize) {
         let one = C64::new(1.0, 0.0);
         let zero = C64::new(0.0, 0.0);
@@ -409,7 +409,8 @@ fn one_by_one(
     values
 }
 
-/// The operators on a new state of |0...0>, and once more on what comes out; the bytes of both.
+/// Applies the operators to a new state of |0...0>, and again to the result; returns the bytes of
+/// both.
 fn ran(
     schedules: &Schedules,
     device: &Arc<dyn Driver>,

@@ -16,7 +16,7 @@ use crate::device::Device;
 
 const SHOTS: usize = 200;
 
-/// The device alone.
+/// Returns a simulator that uses the device alone.
 fn simulator<E: Element>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
     executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
@@ -49,7 +49,7 @@ fn sum(terms: &[(f64, &[(usize, Pauli)])]) -> Result<PauliSum, ExecuteError> {
     Ok(sum)
 }
 
-/// The angle of a qubit.
+/// Returns the angle of a qubit.
 fn angle(q: usize) -> f64 {
     TAU * ((q as f64 + 1.0) * 0.618_033_988_749_895).fract()
 }
