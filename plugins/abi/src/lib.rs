@@ -5,7 +5,7 @@
 //! The host reads it before any code of the plugin runs, then calls [`Desc::init`], in which the
 //! plugin adds rules and backends.
 //!
-//! # Rules of the border
+//! # Rules of the interface
 //! - Everything is `repr(C)`. Kinds are codes (`u32`), never enums; truth values are `u32`; results
 //!   are [`Status`] codes. Text is a pointer and a length, UTF-8, not terminated.
 //! - Nothing is freed on the other side. Messages go into a buffer of the caller ([`Err`]), results
@@ -30,31 +30,31 @@
 
 use core::{ffi::c_void, ptr};
 
-/// The first eight bytes of [`Desc`].
+/// First eight bytes of [`Desc`].
 pub const MAGIC: u64 = u64::from_le_bytes(*b"KETGRAD1");
 /// A plugin of another major version is refused.
 pub const MAJOR: u32 = 1;
-/// The minor version of this crate.
+/// Minor version of this crate.
 pub const MINOR: u32 = 3;
-/// The one exported symbol.
+/// Name of the exported symbol.
 pub const ENTRY: &str = "ketgrad_plugin";
 
-/// What a call came to.
+/// Status of a call.
 pub type Status = i32;
-/// It worked.
+/// The call succeeded.
 pub const OK: Status = 0;
-/// It failed, the message says why.
+/// The call failed; the message says why.
 pub const ERROR: Status = 1;
 /// The plugin's code panicked or threw.
 pub const PANIC: Status = 2;
-/// It cannot do that.
+/// The operation is not supported.
 pub const UNSUPPORTED: Status = 3;
 /// The arguments are wrong.
 pub const INVALID: Status = 4;
 /// The hardware is missing.
 pub const NO_HARDWARE: Status = 5;
 
-/// Kinds of numbers; bit `1 << k` of a mask stands for kind k.
+/// Kind of number: an `f64`. Bit `1 << k` of a mask means kind k.
 pub const F64: u32 = 1;
 /// A complex number of two `f64`: real, then imaginary part.
 pub const C64: u32 = 2;
@@ -69,7 +69,7 @@ pub const MEM_CUDA: u32 = 2;
 /// Memory that only the plugin understands.
 pub const MEM_OPAQUE: u32 = 12;
 
-/// The most dimensions of an array.
+/// Largest number of dimensions of an array.
 pub const MAX_NDIM: usize = 8;
 
 /// Levels of [`Host::log`].
@@ -88,25 +88,25 @@ pub const GATE_DIAGONAL: u32 = 1;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Str {
-    /// Its first byte; may be null if `len` is 0.
+    /// First byte; may be null if `len` is 0.
     pub ptr: *const u8,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: usize,
 }
 
-/// A buffer of the caller for a message.
+/// Buffer of the caller for a message.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Err {
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
     /// 0.
     pub reserved: u32,
-    /// Where the message goes.
+    /// Buffer of the message.
     pub buf: *mut u8,
-    /// How many bytes fit.
+    /// Capacity of the buffer in bytes.
     pub cap: usize,
-    /// How many were written; set by whoever writes.
+    /// Number of bytes written; set by the writer.
     pub len: usize,
 }
 
@@ -116,36 +116,36 @@ pub struct Err {
 pub struct Array {
     /// [`F64`] or [`C64`].
     pub dtype: u32,
-    /// The number of dimensions; 0 is a single number.
+    /// Number of dimensions; 0 is a single number.
     pub ndim: u32,
-    /// `ndim` lengths.
+    /// Lengths of the dimensions, `ndim` of them.
     pub shape: *const u64,
-    /// `ndim` strides in elements; null if the last index runs fastest without gaps.
+    /// Strides in elements, `ndim` of them; null if the last index runs fastest without gaps.
     pub strides: *const i64,
-    /// The elements.
+    /// Elements.
     pub data: *mut c_void,
-    /// Which memory.
+    /// Kind of memory.
     pub mem: u32,
-    /// Which device of it.
+    /// Number of the device that owns the memory.
     pub device: i32,
 }
 
-/// The shape of a result, in memory of the host.
+/// Shape of a result, in memory of the host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// The number of dimensions.
+    /// Number of dimensions.
     pub ndim: u32,
     /// 0.
     pub reserved: u32,
-    /// Their lengths.
+    /// Lengths of the dimensions.
     pub dim: [u64; MAX_NDIM],
 }
 
-/// A function with derivatives. What a rule has not is null or empty.
+/// Function with derivatives. Parts that a rule lacks are null or empty.
 ///
-/// A rule has a kernel, a program, or both. `signature` says what it takes and gives, in the words
-/// of the program language: `(x, n: int, xs: array) -> array`, of several results
+/// A rule has a kernel, a program, or both. `signature` gives the kinds of its inputs and results,
+/// in the words of the program language: `(x, n: int, xs: array) -> array`, of several results
 /// `(zs: array<complex>) -> (complex, array)`. Empty: numbers of the kind in `dtypes`. Ints and
 /// arrays of ints cross as `f64`, in a rule whose other numbers are all complex as complex numbers.
 ///
@@ -154,34 +154,34 @@ pub struct Shape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
     /// 0.
     pub flags: u32,
-    /// Under what name programs call it.
+    /// Name under which programs call it.
     pub name: Str,
-    /// The number of inputs.
+    /// Number of inputs.
     pub n_in: u32,
-    /// The number of results; more than one, which come from `forward`, are a tuple in programs.
-    /// Since 1.3; 1 before.
+    /// Number of results; more than one, which come from `forward`, are a tuple in programs. Since
+    /// 1.3; 1 before.
     pub n_out: u32,
-    /// The kinds of numbers of the kernel: bit [`F64`], bit [`C64`] or, since 1.3, both.
+    /// Kinds of numbers of the kernel: bit [`F64`], bit [`C64`] or, since 1.3, both.
     pub dtypes: u32,
     /// 0.
     pub reserved: u32,
-    /// What it takes and gives.
+    /// Signature: the kinds of the inputs and results.
     pub signature: Str,
-    /// The rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls
-    /// the kernel.
+    /// Rule as data: `rule name(x) { … } pullback(x, y, y_bar) { … }`. In it `kernel(…)` calls the
+    /// kernel.
     pub program: Str,
-    /// Handed to every function below.
+    /// Argument of every function below.
     pub user: *mut c_void,
     /// `(user, x, y_shapes)`: the shapes of the `n_out` results: no dimensions for a number, 1 to
     /// [`MAX_NDIM`] for an array. Null: that of the first input.
     pub infer:
         Option<unsafe extern "C" fn(*mut c_void, *const Array, *mut Shape, *mut Err) -> Status>,
-    /// `(user, x, y, tape)`: the `n_out` results, zeros at first. `tape` may be given what the
-    /// pullback shall know.
+    /// `(user, x, y, tape)`: the `n_out` results, zeros at first. `tape` may receive data that the
+    /// pullback needs.
     pub forward: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -207,16 +207,16 @@ pub struct Rule {
     /// `(user, x, y)`: of single numbers; `n_in` in, one out.
     pub scalar_f64:
         Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
-    /// The same of complex numbers: real and imaginary parts in turn.
+    /// Kernel on complex numbers: real and imaginary parts in turn.
     pub scalar_c64:
         Option<unsafe extern "C" fn(*mut c_void, *const f64, *mut f64, *mut Err) -> Status>,
     /// `(user, tape)`
     pub free_tape: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
-    /// `(user)`: nobody will call the rule again.
+    /// `(user)`: the last call; the rule is not used any more.
     pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
-/// One operator on a state.
+/// Operator on a state.
 ///
 /// It acts on the amplitudes whose index has the bits `control_value` under `control_mask`. The
 /// targets are in the order of the matrix: `targets[0]` is its least significant bit.
@@ -225,15 +225,15 @@ pub struct Rule {
 pub struct Gate {
     /// [`GATE_DENSE`] or [`GATE_DIAGONAL`].
     pub kind: u32,
-    /// How many targets.
+    /// Number of targets.
     pub n_targets: u32,
-    /// The qubits it acts on.
+    /// Qubits that it acts on.
     pub targets: *const u32,
-    /// The control qubits as bits of an index.
+    /// Control qubits as bits of an index.
     pub control_mask: u64,
-    /// Their values.
+    /// Values of the control qubits.
     pub control_value: u64,
-    /// The entries, real and imaginary parts in turn.
+    /// Entries, real and imaginary parts in turn.
     pub matrix: *const f64,
 }
 
@@ -241,27 +241,27 @@ pub struct Gate {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GateList {
-    /// The first.
+    /// First operator.
     pub ptr: *const Gate,
-    /// How many.
+    /// Number of operators.
     pub len: usize,
-    /// Bytes from one to the next: a newer host has longer ones.
+    /// Bytes from one operator to the next: a newer host has longer ones.
     pub stride: usize,
 }
 
-/// What a run would be.
+/// Run that a score is asked for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
-    /// The kind of number.
+    /// Kind of number.
     pub dtype: u32,
-    /// The qubits of the state.
+    /// Number of qubits of the state.
     pub n_qubits: u32,
-    /// The threads that may be used.
+    /// Number of threads that may be used.
     pub threads: u32,
-    /// About how many operators.
+    /// Approximate number of operators.
     pub n_gates: u64,
 }
 
@@ -269,7 +269,7 @@ pub struct Query {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PauliTerm {
-    /// The factor.
+    /// Coefficient of the string.
     pub coefficient: f64,
     /// Qubits with X or Y.
     pub x: u64,
@@ -282,7 +282,7 @@ pub struct PauliTerm {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inner {
-    /// Taken before the operator of this number; after all of them if there are no more.
+    /// Number of the operator before which it is taken; after all operators if it is beyond them.
     pub before: u64,
     /// Qubits with X or Y.
     pub x: u64,
@@ -290,7 +290,7 @@ pub struct Inner {
     pub z: u64,
 }
 
-/// A set of kernels for states, on the host's memory or on memory of its own.
+/// Set of kernels for states, on the host's memory or on memory of its own.
 ///
 /// One on the host's memory has `apply_host`. One with memory of its own (a device) has
 /// `state_new`, `state_free`, `upload`, `download` and `apply`; a state is an opaque pointer, which
@@ -302,29 +302,29 @@ pub struct Inner {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Backend {
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
     /// 0.
     pub flags: u32,
-    /// Its name, for people and for the config.
+    /// Name, for people and for the config.
     pub name: Str,
-    /// Where its states are.
+    /// Memory of its states.
     pub mem: u32,
-    /// The kinds of numbers it knows, a mask.
+    /// Kinds of numbers that it supports, a mask.
     pub dtypes: u32,
-    /// The largest state.
+    /// Number of qubits of the largest state.
     pub max_qubits: u32,
-    /// The most targets of an operator; at least 2.
+    /// Largest number of targets of an operator; at least 2.
     pub max_matrix_targets: u32,
-    /// The kinds of operators it takes besides dense ones: bit `1 << kind`.
+    /// Kinds of operators that it takes besides dense ones: bit `1 << kind`.
     pub gates: u32,
     /// 0.
     pub reserved: u32,
-    /// Handed to every function below.
+    /// Argument of every function below.
     pub user: *mut c_void,
-    /// `(user, query)`: how well it would do, 100 being the built-in kernels and 0 not at all.
-    /// Cheap; it starts no device. Below 0: it failed, and `describe`, called next, says why; it is
-    /// not asked to run then.
+    /// `(user, query)`: its score, 100 being that of the built-in kernels and 0 not at all. Cheap;
+    /// it starts no device. Below 0: it failed, and `describe`, called next, says why; it is not
+    /// asked to run then.
     pub score: Option<unsafe extern "C" fn(*mut c_void, *const Query) -> i32>,
     /// `(user, host, dtype, amplitudes, n_qubits, gates)`
     pub apply_host: Option<
@@ -355,7 +355,7 @@ pub struct Backend {
     pub download: Option<
         unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, usize, *mut Err) -> Status,
     >,
-    /// `(user, state)`: waits; an error of earlier work comes out here.
+    /// `(user, state)`: waits, and returns the error of earlier work.
     pub sync: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut Err) -> Status>,
     /// `(user, state, gates)`
     pub apply:
@@ -375,8 +375,8 @@ pub struct Backend {
     pub inner: Option<
         unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, *mut f64, *mut Err) -> Status,
     >,
-    /// `(user, a, terms, count, b, value)`: `<a| sum of terms |b>`, real and imaginary part. What
-    /// the adjoint method asks for at each parameter.
+    /// `(user, a, terms, count, b, value)`: `<a| sum of terms |b>`, real and imaginary part. The
+    /// adjoint method needs it at each parameter.
     pub inner_paulis: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -399,16 +399,16 @@ pub struct Backend {
             *mut Err,
         ) -> Status,
     >,
-    /// `(user)`: nobody will call the backend again.
+    /// `(user)`: the last call; the backend is not used any more.
     pub drop_user: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// `(user, text)`: a few lines for people: what the device is, how much memory it has, or why
-    /// it cannot be used. Since 1.2, as all that follows.
+    /// `(user, text)`: a description of a few lines for people: the device and its memory, or the
+    /// reason why it cannot be used. Since 1.2, as all that follows.
     pub describe: Option<unsafe extern "C" fn(*mut c_void, *mut Err) -> Status>,
-    /// `(user, state, index)`: the state becomes `|index>`.
+    /// `(user, state, index)`: sets the state to `|index>`.
     pub state_basis:
         Option<unsafe extern "C" fn(*mut c_void, *mut c_void, u64, *mut Err) -> Status>,
     /// `(user, psi, lambda, gates, inners, count, values)`: applies the operators to both states,
-    /// which are not the same one, and gives the inner products. They are in the order of
+    /// which are not the same one, and writes the inner products. They are in the order of
     /// [`Inner::before`].
     pub apply_pair: Option<
         unsafe extern "C" fn(
@@ -423,8 +423,8 @@ pub struct Backend {
         ) -> Status,
     >,
     /// `(user, state, uniforms, count, indices)`: for each number u of an ascending list in [0, 1),
-    /// the first index up to which the probabilities add up to more than u times the sum of all of
-    /// them. Where rounding leaves none, the last index that can occur.
+    /// the first index whose cumulative probability exceeds u times the sum of all. Where rounding
+    /// leaves none, the last index that can occur.
     pub sample: Option<
         unsafe extern "C" fn(
             *mut c_void,
@@ -437,27 +437,27 @@ pub struct Backend {
     >,
 }
 
-/// A part of a loop: `(user, from, to)`.
+/// Body of a parallel loop: `(user, from, to)`.
 pub type Body = unsafe extern "C" fn(*mut c_void, usize, usize) -> Status;
 
-/// What the host does for a plugin. `ctx` is handed back to every function.
+/// Services of the host for a plugin. `ctx` is handed back to every function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
-    /// The host's major version.
+    /// Major version of the host.
     pub major: u32,
-    /// The host's minor version.
+    /// Minor version of the host.
     pub minor: u32,
-    /// How many threads [`Host::parallel_for`] has.
+    /// Number of threads of [`Host::parallel_for`].
     pub threads: u32,
-    /// Handed to every function below.
+    /// Argument of every function below.
     pub ctx: *mut c_void,
-    /// `(ctx, level, text)`: a line for people. A plugin's own stdout is another one.
+    /// `(ctx, level, text)`: prints a line for people. A plugin's own stdout is another one.
     pub log: Option<unsafe extern "C" fn(*mut c_void, u32, Str)>,
     /// `(ctx, key, value)`: an option from the config, [`UNSUPPORTED`] if it is not given. During
-    /// `init` only; the value lives as long.
+    /// `init` only; the value is valid for as long.
     pub option: Option<unsafe extern "C" fn(*mut c_void, Str, *mut Str) -> Status>,
     /// Adds a rule, which is copied. During `init` only.
     pub add_rule: Option<unsafe extern "C" fn(*mut c_void, *const Rule, *mut Err) -> Status>,
@@ -472,27 +472,27 @@ pub struct Host {
     pub get_extension: Option<unsafe extern "C" fn(*mut c_void, Str) -> *const c_void>,
 }
 
-/// What a plugin exports under the name [`ENTRY`].
+/// Descriptor that a plugin exports under the name [`ENTRY`].
 #[repr(C)]
 #[derive(Debug)]
 pub struct Desc {
     /// [`MAGIC`].
     pub magic: u64,
-    /// The major version of the interface.
+    /// Major version of the interface.
     pub abi_major: u32,
-    /// The minor version that it was compiled with.
+    /// Minor version that it was compiled with.
     pub abi_minor: u32,
-    /// The size of this struct.
+    /// Size of this struct.
     pub struct_size: u32,
-    /// The least minor version of a host that it works with.
+    /// Smallest minor version of a host that it works with.
     pub min_host_minor: u32,
     /// 0.
     pub reserved: u64,
-    /// Its name.
+    /// Name of the plugin.
     pub name: Str,
-    /// Its version.
+    /// Version of the plugin.
     pub version: Str,
-    /// How it was built: compiler, features.
+    /// Build of the plugin: compiler, features.
     pub build: Str,
     /// Adds its rules and backends. If it fails, none of them counts.
     pub init: Option<unsafe extern "C" fn(*const Host, *mut Err) -> Status>,
@@ -503,10 +503,10 @@ pub struct Desc {
 unsafe impl Sync for Desc {}
 
 impl Str {
-    /// No text.
+    /// Empty text.
     pub const EMPTY: Str = Str { ptr: ptr::null(), len: 0 };
 
-    /// A text. The pointer is good for as long as the text.
+    /// Borrows a text. The pointer is valid for as long as the text.
     #[must_use]
     pub const fn new(text: &str) -> Str {
         Str { ptr: text.as_ptr(), len: text.len() }

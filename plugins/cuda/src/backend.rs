@@ -20,10 +20,10 @@ use crate::{
 const BETTER: i32 = 200;
 const WORSE: i32 = 50;
 
-/// The most qubits that an index has room for.
+/// Largest number of qubits for which an index fits.
 const MOST_QUBITS: u32 = 63;
 
-/// A device, or why there is none.
+/// Device, or the error that left the backend without one.
 pub(crate) struct Backend {
     number: u32,
     from_qubits: u32,
@@ -32,8 +32,8 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// The device of this number, which does better than the built-in kernels from so many qubits
-    /// on.
+    /// Returns the device of this number, which does better than the built-in kernels from that
+    /// many qubits on.
     pub(crate) fn new(
         number: u32,
         from_qubits: u32,
@@ -48,7 +48,7 @@ impl Backend {
     }
 }
 
-/// What a device is, in a line for people.
+/// Description of a device in one line, for people.
 pub(crate) fn in_words(properties: &Properties) -> String {
     let mut parts =
         vec![properties.name.clone(), format!("{:.1} GB", properties.total_memory as f64 / 1e9)];
@@ -72,7 +72,7 @@ pub(crate) fn in_words(properties: &Properties) -> String {
     parts.join(", ")
 }
 
-/// The qubits of the largest state in so many bytes.
+/// Returns the number of qubits of the largest state in that many bytes.
 fn most_qubits(bytes: u64, precision: Precision) -> u32 {
     (bytes / amplitude_bytes(precision) as u64).checked_ilog2().unwrap_or(0)
 }
@@ -110,7 +110,8 @@ impl DeviceKernels for Backend {
     fn gates(&self) -> u32 {
         gate_kinds::DIAGONAL
     }
-    /// Without a device as many as there can be: the score says no, and the description why.
+    /// Returns the largest possible number without a device: the score declines, and the
+    /// description says why.
     fn max_qubits(&self) -> u32 {
         self.device.as_ref().map_or(MOST_QUBITS, |device| {
             most_qubits(device.properties().total_memory, Precision::Single)
@@ -225,7 +226,7 @@ mod tests {
         );
     }
 
-    /// Whatever the machine has, looking for a device ends in one or in a reason.
+    /// Looking for a device ends in one or in an error, whatever the machine has.
     #[test]
     fn a_device_that_is_not_there_is_an_error_in_words() {
         let Err(e) = Cuda::open(u32::MAX, Box::new(Kernels::new(false))) else {

@@ -1,11 +1,11 @@
 //! Bits of an index as vectors over GF(2).
 
-/// Whether the number of ones is odd.
+/// Returns true if the number of ones is odd: the parity.
 pub(crate) fn odd(bits: usize) -> bool {
     bits.count_ones() % 2 == 1
 }
 
-/// The positions of the ones, ascending.
+/// Returns the positions of the ones, ascending.
 pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
@@ -14,28 +14,28 @@ pub(crate) fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Puts the bits of `bits` at the positions of `mask` next to each other.
+/// Gathers the bits of `bits` at the positions of `mask` next to each other (bit extract, as PEXT).
 pub(crate) fn extract(bits: usize, mask: usize) -> usize {
     ones(mask).enumerate().fold(0, |all, (to, from)| all | (bits >> from & 1) << to)
 }
 
-/// A subspace in reduced echelon form: each vector has a highest bit, its pivot, that no other
-/// vector has.
+/// Subspace of GF(2)^n with a basis in reduced row echelon form: each vector has a highest bit, its
+/// pivot, that no other vector has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Span(Vec<usize>);
 
 impl Span {
-    /// What is left of a vector without the subspace: 0 if it is in it.
+    /// Returns the remainder of a vector modulo the subspace: 0 if the subspace contains it.
     fn reduced(&self, vector: usize) -> usize {
         self.0.iter().fold(vector, |v, b| if v >> b.ilog2() & 1 == 1 { v ^ b } else { v })
     }
 
-    /// Whether a vector is in it.
+    /// Returns true if the subspace contains a vector.
     pub(crate) fn holds(&self, vector: usize) -> bool {
         self.reduced(vector) == 0
     }
 
-    /// Takes a vector in; false if the subspace has `most` dimensions and not this one.
+    /// Adds a vector; false if the subspace has `most` dimensions already and does not contain it.
     pub(crate) fn admit(&mut self, vector: usize, most: usize) -> bool {
         let new = self.reduced(vector);
         if new == 0 {
@@ -53,27 +53,27 @@ impl Span {
         true
     }
 
-    /// The vectors, each with its pivot.
+    /// Returns the basis vectors, each with its pivot.
     pub(crate) fn vectors(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.0.iter().map(|b| (*b, b.ilog2() as usize))
     }
 
-    /// How many dimensions it has.
+    /// Number of dimensions.
     pub(crate) fn dimensions(&self) -> usize {
         self.0.len()
     }
 
-    /// The pivots as bits.
+    /// Returns the pivots as bits.
     pub(crate) fn pivots(&self) -> usize {
         self.vectors().fold(0, |all, (_, pivot)| all | 1 << pivot)
     }
 
-    /// A vector of the subspace as a sum of its vectors: bit i for vector i.
+    /// Returns the coordinates of a vector of the subspace in its basis: bit i for vector i.
     pub(crate) fn coordinates(&self, vector: usize) -> usize {
         self.vectors().enumerate().fold(0, |all, (i, (_, pivot))| all | (vector >> pivot & 1) << i)
     }
 
-    /// The vectors that change a parity, as bits.
+    /// Returns the basis vectors that change a parity, as bits.
     pub(crate) fn pattern(&self, parity: usize) -> usize {
         self.vectors()
             .enumerate()

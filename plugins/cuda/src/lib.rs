@@ -17,7 +17,7 @@
 //! | `device` | the device's number, counted from 0 | `0` |
 //! | `nvrtc` | `auto`: where NVIDIA's run-time compiler is found, compile the kernels for this very device, once, and a kernel for each stage that comes often; `off`: never | `auto` |
 //! | `stages_after` | the bytes that a stage has moved before a kernel is compiled for it | 10^12 |
-//! | `from_qubits` | from so many qubits on the device does better than the built-in kernels | `16` |
+//! | `from_qubits` | number of qubits from which the device does better than the built-in kernels | `16` |
 //! | `emulate_f64`, `emulate_f32` | libraries of the kernels compiled for the processor: a test aid in place of a device | |
 
 mod backend;
@@ -63,23 +63,23 @@ impl Plugin for CudaPlugin {
     }
 }
 
-/// From so many qubits on a device does better than the built-in kernels, if the config does not
-/// say.
+/// Default of `from_qubits`: the number of qubits from which a device does better than the built-in
+/// kernels.
 const FROM_QUBITS: u32 = 16;
 
-/// A whole number, if it is given.
+/// Parses a whole number, if it is given.
 fn number<N: std::str::FromStr>(key: &str, text: Option<String>) -> Result<Option<N>> {
     let wrong = |text: &str| Error::new(format!("{key} = {text:?}: expected a whole number"));
     text.map(|text| text.parse().map_err(|_| wrong(&text))).transpose()
 }
 
-/// What the config says.
+/// Options of the config.
 #[derive(Clone, Debug, PartialEq)]
 struct Options {
     device: u32,
     from_qubits: u32,
     nvrtc: bool,
-    /// Kernels for stages that have moved so many bytes; without, there are none.
+    /// Bytes that a stage moves before it gets a kernel; `None` for no such kernels.
     stages_after: Option<u64>,
     emulate_f64: Option<String>,
     emulate_f32: Option<String>,
@@ -108,7 +108,7 @@ impl Options {
         })
     }
 
-    /// Whether the device is one that is none.
+    /// Returns true if the device is the emulated one.
     fn is_emulated(&self) -> bool {
         self.emulate_f64.is_some() || self.emulate_f32.is_some()
     }

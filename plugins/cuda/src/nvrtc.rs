@@ -1,4 +1,4 @@
-//! Which compiled kernels a device gets.
+//! Compiled kernels for a device.
 //!
 //! The kernels are checked in as PTX for compute capability 7.0, which the driver turns into code
 //! of its device. Where NVIDIA's run-time compiler (NVRTC) is found, and the option `nvrtc` does
@@ -33,7 +33,7 @@ use crate::{
 
 /// The kernels.
 const SOURCE: &str = include_str!("../kernels/kernels.cu");
-/// The same as PTX; of those for a precision the last that a device can run is the best.
+/// The kernels as PTX; of those for a precision the last that a device can run is the best.
 const PTX: [Ptx; 3] = [
     Ptx {
         precision: Precision::Double,
@@ -84,12 +84,13 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiled for the device where that can be done, if `compile` says so.
+    /// Returns the kernels, compiled for the device where that can be done, if `compile` is set.
     pub(crate) fn new(compile: bool) -> Kernels {
         Kernels { compile, folder: cache_folder() }
     }
 
-    /// A source compiled for an architecture, from the cache if it is there; with `kept` only then.
+    /// Compiles a source for an architecture, or takes it from the cache; with `kept` only the
+    /// latter.
     fn cubin(
         &self,
         source: &str,
@@ -149,16 +150,16 @@ impl Images for Kernels {
     ) -> Result<Option<Image>> {
         let mut flags = flags(precision, &architecture(capability));
         flags.push(ONE_STAGE.to_owned());
-        // What is said of the folder is said of the other kernels.
+        // Notes on the folder are given for the other kernels.
         let code = self.cubin(&with_source(source), &flags, kept, &mut |_| ())?;
         Ok(code.map(|code| Image { what: "a kernel of a stage".into(), code }))
     }
 }
 
-/// What leaves out the kernels of the source, and takes in what a text after it needs.
+/// Definition that leaves out the kernels of the source, and adds what the text after it needs.
 pub(crate) const ONE_STAGE: &str = "-DKETGRAD_ONE_STAGE=1";
 
-/// The source and a text after it.
+/// Returns the source and a text after it.
 pub(crate) fn with_source(text: &str) -> String {
     format!("{SOURCE}\n{text}")
 }
@@ -167,7 +168,7 @@ fn architecture(capability: (u32, u32)) -> String {
     format!("sm_{}{}", capability.0, capability.1)
 }
 
-/// What the compiler is told.
+/// Flags of the compiler.
 fn flags(precision: Precision, architecture: &str) -> Vec<String> {
     let mut flags =
         vec![format!("--gpu-architecture={architecture}"), "-DKETGRAD_DEVICE=1".to_owned()];
@@ -175,7 +176,7 @@ fn flags(precision: Precision, architecture: &str) -> Vec<String> {
     flags
 }
 
-/// The type of a real number.
+/// Returns the definition of the type of a real number.
 pub(crate) fn definition(precision: Precision) -> String {
     let real = match precision {
         Precision::Double => "double",
@@ -184,7 +185,7 @@ pub(crate) fn definition(precision: Precision) -> String {
     format!("-DREAL={real}")
 }
 
-/// The hash of texts, each ended by a zero byte.
+/// Returns the hash of texts, each ended by a zero byte.
 pub(crate) fn hex(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -201,7 +202,7 @@ fn in_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Where programs of this user keep what they can make again.
+/// Folder of this user's caches.
 fn cache_folder() -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = if cfg!(windows) {
@@ -212,8 +213,9 @@ fn cache_folder() -> Option<PathBuf> {
     base.map(|base| base.join("ketgrad").join("cuda"))
 }
 
-/// What the file holds, or what `make` makes, which then goes into it; and whether that worked. A
-/// file is the hash of the code and the code: one that is damaged is made anew.
+/// Returns the content of the cache file, or else that of `make`, which is then written to the
+/// file, and the result of that write. A file is the hash of the code and the code: a damaged one
+/// is made anew.
 fn cached(
     path: &Path,
     make: impl FnOnce() -> Result<Option<Vec<u8>>>,
@@ -229,7 +231,7 @@ fn cached(
     Ok((code, kept))
 }
 
-/// Writes a file of the cache: beside it, and then renamed, so that nobody reads half of it.
+/// Writes a file of the cache atomically: to a temporary file, which is then renamed.
 fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     if let Some(folder) = path.parent() {
@@ -245,7 +247,7 @@ fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
     written
 }
 
-/// What to compile to.
+/// Format of the compiled code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     #[cfg_attr(not(test), expect(dead_code, reason = "the PTX is checked in; a test makes it"))]
@@ -260,7 +262,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler, if its library is found.
+    /// Returns the compiler, if its library is found.
     fn get() -> Result<&'static Compiler> {
         static COMPILER: OnceLock<Result<Compiler>> = OnceLock::new();
         COMPILER.get_or_init(Compiler::load).as_ref().map_err(Clone::clone)
@@ -271,7 +273,7 @@ impl Compiler {
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("the library libnvrtc is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // SAFETY: the library is loaded, as was just checked, and stays so; its functions have
         // these signatures.
         let functions = unsafe { Functions::of(sys::culib()) }
             .map_err(|name| Error::new(format!("NVRTC is too old: it has no {name}")))?;
@@ -286,7 +288,7 @@ impl Compiler {
         format!("NVRTC {}.{}", self.version.0, self.version.1)
     }
 
-    /// Compiles a text; the error has what the compiler says.
+    /// Compiles a text; the error contains the compiler's log.
     fn compile(&self, source: &str, flags: &[String], output: Output) -> Result<Vec<u8>> {
         let text = |text: &str| {
             CString::new(text).map_err(|e| Error::new(format!("a text for NVRTC: {e}")))
@@ -307,7 +309,7 @@ impl Compiler {
             )
         })?;
         let flags: Vec<*const c_char> = flags.iter().map(|flag| flag.as_ptr()).collect();
-        // SAFETY: so many texts that end with a zero byte.
+        // SAFETY: the number of texts that is passed, each of which ends with a zero byte.
         let status = unsafe {
             (self.functions.nvrtcCompileProgram)(
                 program.handle,
@@ -330,14 +332,15 @@ fn check(call: &str, status: u32) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(Error::new(format!("{call}: status {status}"))) }
 }
 
-/// A program of the compiler, destroyed when dropped.
+/// Program handle of the compiler, destroyed when dropped.
 struct Program<'a> {
     of: &'a Compiler,
     handle: nvrtcProgram,
 }
 
 impl Program<'_> {
-    /// What a pair of functions gives: how many bytes, and the bytes.
+    /// Returns the output of a pair of functions: one gives the number of bytes, the other the
+    /// bytes.
     fn text(
         &self,
         size: unsafe extern "C" fn(nvrtcProgram, *mut usize) -> u32,
@@ -379,7 +382,7 @@ pub(crate) mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels")
     }
 
-    /// A kernel of a stage as code for devices, where the compiler is found.
+    /// Compiles the kernel of a stage to code for devices, where the compiler is found.
     pub(crate) fn compiled(
         text: &str,
         precision: Precision,
@@ -391,12 +394,12 @@ pub(crate) mod tests {
         Some(image.map(|image| image.expect("compiled").code))
     }
 
-    /// What the compiler is told for a PTX file.
+    /// Flags of the compiler for a PTX file.
     fn flags_of(ptx: &Ptx) -> Vec<String> {
         flags(ptx.precision, &format!("compute_{}{}", ptx.capability.0, ptx.capability.1))
     }
 
-    /// The PTX of a text with the lines before it that say where it is from.
+    /// Returns the PTX of a text after header lines with its origin.
     fn with_header(ptx: &Ptx, compiler: &str, text: &str) -> String {
         format!(
             "// Of kernels.cu, sha256 {}\n// by {compiler} {}\n// KETGRAD_BLESS=1 cargo test -p ketgrad-cuda makes it \
@@ -414,7 +417,7 @@ pub(crate) mod tests {
         with_header(ptx, &compiler.name(), text.trim_end_matches('\0'))
     }
 
-    /// By what the files say of themselves: the compiler need not write the same text twice.
+    /// Compares the headers of the files: the compiler need not write the same text twice.
     #[test]
     fn source_and_ptx_belong_together() {
         for ptx in &PTX {
@@ -448,7 +451,7 @@ pub(crate) mod tests {
             "pick",
         ];
         for Ptx { capability, file, text, .. } in &PTX {
-            // What `driver::cuda` asks of a driver and a device.
+            // Versions that `driver::cuda` requires of a driver and a device.
             let target = format!(".version 7.8\n.target sm_{}{}\n", capability.0, capability.1);
             assert!(text.contains(&target), "{file}: NVRTC 11.8 makes PTX 7.8");
             for name in names {
@@ -457,7 +460,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where NVIDIA's assembler is found, it takes the PTX for old and new devices.
+    /// NVIDIA's assembler, where it is found, accepts the PTX for old and new devices.
     #[test]
     fn the_ptx_assembles() {
         let ptxas = env::var("KETGRAD_PTXAS").unwrap_or_else(|_| "ptxas".to_owned());
@@ -505,7 +508,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Where the compiler is found: it makes code of an architecture, and says what is wrong with a
+    /// The compiler, where it is found, makes code for an architecture and reports the errors of a
     /// source.
     #[test]
     fn the_compiler_compiles() {

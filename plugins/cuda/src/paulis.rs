@@ -2,8 +2,8 @@
 //!
 //! A string is `P = i^|x & z| X^x Z^z`, so `(P b)[i] = i^|x & z| (-1)^{|(i ^ x) & z|} b[i ^ x]`.
 //! Strings are put into families whose `x` span few dimensions: a family moves amplitudes within
-//! tiles, and takes one pass over the state. Sums of blocks are added here in order, so that a
-//! result does not depend on how the blocks were scheduled.
+//! tiles, and takes one pass over the state. Partial sums of blocks are added here in order, so
+//! that a result does not depend on the scheduling of blocks.
 #![expect(unsafe_code, reason = "kernels are launched here")]
 
 mod families;
@@ -21,19 +21,19 @@ use crate::{
 pub(crate) const BLOCK: u32 = 256;
 /// Dynamic shared memory of a block: a complex number a thread.
 pub(crate) const SHARED: u32 = BLOCK * 16;
-/// Blocks a multiprocessor: as many as it holds at once.
+/// Number of blocks for each multiprocessor: as many as are resident at once.
 const BLOCKS_A_MULTIPROCESSOR: u32 = 8;
 
-/// The blocks for a loop over `count` items, a thread an item or several.
+/// Returns the number of blocks for a grid-stride loop over `count` items.
 pub(crate) fn blocks(driver: &dyn Driver, count: u64, items_a_block: u64) -> u32 {
     let most = driver.properties().multiprocessors.saturating_mul(BLOCKS_A_MULTIPROCESSOR).max(1);
     u32::try_from(count.div_ceil(items_a_block)).map_or(most, |wanted| wanted.clamp(1, most))
 }
 
-/// Strings on the device, and how kernels go over a state for them.
+/// Strings on the device, and the launch parameters of kernels over them.
 struct Strings {
     families: Families,
-    /// What the kernels read: vectors, groups, and of each string z, z on places, weight.
+    /// Lists that the kernels read: vectors, groups, and of each string z, z on places, weight.
     lists: Buffer<u8>,
     starts: [u64; 5],
     tiles: u32,
@@ -70,7 +70,7 @@ impl Strings {
         Ok(Strings { families, lists, starts, tiles, shared_bytes })
     }
 
-    /// The arguments between the states and what is particular, for each family.
+    /// Returns the common arguments of each family, which follow those of the states.
     fn arguments(&self) -> impl Iterator<Item = [Arg; 9]> + '_ {
         let Families { bits, low, ends, .. } = &self.families;
         let [vectors, groups, z, z_on_places, weights] =
@@ -92,7 +92,7 @@ impl Strings {
         })
     }
 
-    /// A kernel that needs so many bytes of shared memory more.
+    /// Returns the launch of a kernel that needs that many more bytes of shared memory.
     fn launch(&self, state: &State, kernel: &'static str, more: u32) -> Launch {
         let shared_bytes = self.shared_bytes + more;
         let grid = state.driver().properties().blocks_at_once(self.tiles, shared_bytes);
@@ -106,18 +106,20 @@ impl Strings {
     }
 }
 
-/// `<a| sum of terms |b>`. O(2^n) times the number of terms, a pass over memory for each family.
+/// Returns `<a| sum of terms |b>`. O(2^n) times the number of terms, a pass over memory for each
+/// family.
 ///
 /// # Errors
-/// The states are not alike, a term acts beyond them, or the device fails.
+/// The states differ in size, kind or device, a term acts beyond them, or the device fails.
 pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
     summed(a, terms, b, true)
 }
 
-/// The real part of `<a| sum of terms |b>`, for about half the work: all of it where a is b.
+/// Returns the real part of `<a| sum of terms |b>`, for about half the work: all of it where a is
+/// b.
 ///
 /// # Errors
-/// As [`inner`].
+/// The same as for [`inner`].
 pub(crate) fn real_inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<f64> {
     Ok(summed(a, terms, b, false)?.re)
 }
@@ -146,10 +148,12 @@ fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C6
     Ok(sums.chunks_exact(2).map(|s| C64::new(s[0], s[1])).sum())
 }
 
-/// `to = sum of terms |from>`. O(2^n) times the number of terms, a pass over both for each family.
+/// Computes `to = sum of terms |from>`. O(2^n) times the number of terms, a pass over both for each
+/// family.
 ///
 /// # Errors
-/// The states are not alike or the same, a term acts beyond them, or the device fails.
+/// The states differ in size, kind or device, or are the same, a term acts beyond them, or the
+/// device fails.
 pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result<()> {
     from.expect_alike(to)?;
     if terms.is_empty() {
@@ -177,7 +181,7 @@ mod tests {
         PauliTerm { coefficient, x, z }
     }
 
-    /// The sum of the terms on amplitudes, by a plain loop.
+    /// Applies the sum of the terms to amplitudes, by a plain loop.
     fn applied(terms: &[PauliTerm], b: &[C64]) -> Vec<C64> {
         let of = |i: usize| {
             let parts = terms.iter().map(|t| {

@@ -1,4 +1,4 @@
-//! What a device is given: words and numbers, and the launches that read them.
+//! Programs for a device: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
     kernel::{Element, Inner, Operator, Shape, Way},
@@ -13,18 +13,18 @@ use crate::{
     state::{State, amplitude_bytes},
 };
 
-/// How kernels are launched for one kind of number on one device.
+/// Launch geometry for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// log2 of the amplitudes that a thread holds in registers: `ROWS` of the kernels.
     pub(crate) rows: usize,
-    /// log2 of the amplitudes that share a way through the banks of shared memory.
+    /// log2 of the amplitudes that share one access to the banks of shared memory.
     pub(crate) banks: usize,
     /// Qubits of a tile of one state.
     pub(crate) tile_qubits: usize,
-    /// The lowest so many qubits are in every tile, so that whole lines are read.
+    /// Number of the lowest qubits that are in every tile, so that memory accesses are coalesced.
     pub(crate) low_qubits: usize,
-    /// Whether a matrix on two qubits is a step of its own, for tensor cores.
+    /// True if a matrix on two qubits is a step of its own, for tensor cores.
     pub(crate) matrices: bool,
 }
 
@@ -34,22 +34,23 @@ pub(crate) const STAGE_THREADS: usize = 256;
 /// Threads of a warp.
 pub(crate) const WARP: usize = 32;
 
-/// From this compute capability on there are tensor cores for double precision.
+/// Compute capability from which tensor cores have double precision.
 pub(crate) const TENSOR_CORES: (u32, u32) = (8, 0);
 
-/// Below so many qubits operators are applied one by one: a tile would not fill a warp.
+/// Number of qubits below which operators are applied one by one: a tile would not fill a warp.
 pub(crate) const TILES_FROM: usize = 9;
 
-/// The most groups of phases of a stage; their factors are in shared memory beside the tile.
+/// Largest number of groups of phases of a stage; their factors are in shared memory beside the
+/// tile.
 pub(crate) const MAX_GROUPS: usize = 384;
 
-/// The most inner products of a stage, for the same reason.
+/// Largest number of inner products of a stage, for the same reason.
 pub(crate) const MAX_LOOKS: usize = 96;
 
 impl Form {
-    /// For a precision, a compute capability, and so many bytes of shared memory for a block: tiles
-    /// of 64 KiB, three of which fit a multiprocessor of 2020 and later, or smaller ones; made of
-    /// runs of 128 bytes.
+    /// Returns the geometry for a precision, a compute capability, and that many bytes of shared
+    /// memory for a block: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
+    /// or smaller ones; made of runs of 128 bytes.
     pub(crate) fn new(precision: Precision, capability: (u32, u32), shared_per_block: u32) -> Form {
         let mut form = match precision {
             Precision::Single => {
@@ -70,30 +71,30 @@ impl Form {
         form
     }
 
-    /// For a state.
+    /// Returns the geometry for a state.
     pub(crate) fn of(state: &State) -> Form {
         let properties = state.driver().properties();
         Form::new(state.precision(), properties.capability, properties.shared_per_block)
     }
 
-    /// For two states at once.
+    /// Returns the geometry for two states at once.
     fn of_pairs(self) -> Form {
         Form { tile_qubits: self.tile_qubits - 1, ..self }
     }
 }
 
-/// One launch of a kernel. `at` and the like are indices into the words, numbers of the program.
+/// Launch of a kernel. `at` and the like are indices into the words, numbers of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Launch {
-    /// A stage on tiles.
+    /// Stage on tiles.
     Stage(Stage),
-    /// A matrix on `targets` qubits for each of `groups` sets of amplitudes.
+    /// Matrix on `targets` qubits for each of `groups` sets of amplitudes.
     Dense { targets: u32, at: u32, matrix: u32, groups: u64 },
     /// Factors of `count` offsets.
     Diagonal { at: u32, factors: u32, count: u32, groups: u64 },
-    /// A cycle of `count` offsets.
+    /// Cycle of `count` offsets.
     Cycle { at: u32, factors: u32, count: u32, groups: u64 },
-    /// An inner product of two states as they are: its number in the list.
+    /// Inner product of two states without a tile: its number in the list.
     Inner { number: usize, x: u64, z: u64 },
 }
 
@@ -101,18 +102,18 @@ pub(crate) enum Launch {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stage {
     pub(crate) at: u32,
-    /// Its numbers begin here.
+    /// Index of its first number.
     pub(crate) first_number: u32,
     /// log2 of the amplitudes of a tile.
     pub(crate) bits: u32,
     pub(crate) tiles: u32,
     /// Groups of phases.
     pub(crate) groups: u32,
-    /// The inner products that it takes, in the order of its sums: (number in the list, factor).
+    /// Inner products that it takes, in the order of its sums: (number in the list, factor).
     pub(crate) looks: Vec<(usize, f64)>,
 }
 
-/// Launches and what they read.
+/// Launches and the words and numbers that they read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     pub(crate) words: Vec<u32>,
@@ -121,9 +122,9 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The operators on states of n qubits, one after the other or in stages, with inner products
-    /// between them if there are two states. From |0…0> the first stages go over few tiles.
-    /// `schedule` is one of earlier operators: it is used again if these are another binding of the
+    /// Compiles operators on states of n qubits, one after the other or in stages, with inner
+    /// products between them if there are two states. From |0…0> the first stages visit few tiles.
+    /// `schedule` is one of earlier operators: it is reused if these are another binding of the
     /// same circuit with the same inner products, and replaced if not.
     pub(crate) fn new<E: Element>(
         n_qubits: usize,
@@ -157,7 +158,7 @@ impl Program {
         program
     }
 
-    /// The stages among the launches.
+    /// Returns the stages among the launches.
     pub(crate) fn stages(&self) -> impl Iterator<Item = &Stage> {
         self.launches.iter().filter_map(|launch| match launch {
             Launch::Stage(stage) => Some(stage),
@@ -183,7 +184,7 @@ impl Program {
         }
     }
 
-    /// A stage; what is too much for one becomes two.
+    /// Compiles a stage; operators that are too many for one become two.
     fn tiled(
         &mut self,
         schedule: &Schedule,
@@ -229,7 +230,7 @@ impl Program {
         self.launches.extend(waiting.map(look));
     }
 
-    /// One operator by itself.
+    /// Compiles one operator by itself.
     fn plain<E: Element>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
         if let Some(operators) = operator.without_string() {
             return operators.iter().for_each(|operator| self.plain(n_qubits, operator));
@@ -274,7 +275,7 @@ impl Program {
         self.launches.push(Launch::Cycle { at, factors, count: cycle.len() as u32, groups });
     }
 
-    /// The words of a single operator.
+    /// Writes the words of a single operator.
     fn operator(
         &mut self,
         fixed: usize,
@@ -289,12 +290,12 @@ impl Program {
         at
     }
 
-    /// A number of 64 bits, the low half first.
+    /// Writes a number of 64 bits, the low half first.
     pub(crate) fn long(&mut self, value: u64) {
         self.words.extend([value as u32, (value >> 32) as u32]);
     }
 
-    /// Complex numbers, from an even index on: they are read as pairs.
+    /// Writes complex numbers, from an even index on: they are read as pairs.
     pub(crate) fn complex(&mut self, numbers: impl Iterator<Item = C64>) -> u32 {
         self.numbers.resize(self.numbers.len().next_multiple_of(2), 0.0);
         let at = self.numbers.len() as u32;

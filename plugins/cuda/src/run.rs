@@ -23,26 +23,27 @@ use crate::{
 /// Threads of a block of a single operator.
 const THREADS: u32 = 256;
 
-/// From so many tiles on for each block that runs at a time, the first passes from |0…0> go over
-/// few of them.
+/// Number of tiles, for each block that runs at a time, from which the first passes from |0…0>
+/// visit few of them.
 const WAVES: u64 = 4;
 
-/// What is kept of earlier runs: a circuit that comes again with other angles is not cut anew, and
-/// its stages may have kernels of their own.
+/// Cache of earlier runs: a circuit that returns with other angles is not divided into stages
+/// again, and its stages may have kernels of their own.
 #[derive(Default)]
 pub(crate) struct Schedules {
-    /// On one state, on two; for each precision.
+    /// Schedules on one state and on two, for each precision.
     kept: [[Mutex<Option<Schedule>>; 2]; 2],
     stage_kernels: StageKernels,
 }
 
 impl Schedules {
-    /// Nothing yet; with kernels for stages that have moved so many bytes, if there is a number.
+    /// Returns an empty cache; with kernels for stages that have moved that many bytes, if a number
+    /// is given.
     pub(crate) fn new(stages_after: Option<u64>) -> Schedules {
         Schedules { stage_kernels: StageKernels::new(stages_after), ..Schedules::default() }
     }
 
-    /// What there is to say of the kernels of stages, for people.
+    /// Notes on the kernels of stages, for people.
     pub(crate) fn notes(&self) -> String {
         self.stage_kernels.notes()
     }
@@ -50,7 +51,7 @@ impl Schedules {
     /// Applies operators in order.
     ///
     /// # Errors
-    /// One does not fit the state, or the device fails.
+    /// An operator does not fit the state, or the device fails.
     pub(crate) fn apply(&self, state: &mut State, gates: Gates<'_>) -> Result<()> {
         self.operate(state, &operators(gates, state.n_qubits())?)
     }
@@ -60,10 +61,10 @@ impl Schedules {
         self.run(state, &program, 1)?.all(state)
     }
 
-    /// Applies operators to both states, and gives the inner products on the way.
+    /// Applies operators to both states, and computes the inner products between them.
     ///
     /// # Errors
-    /// As [`Schedules::apply`].
+    /// The same as for [`Schedules::apply`].
     pub(crate) fn apply_pair(
         &self,
         psi: &mut State,
@@ -100,8 +101,8 @@ impl Schedules {
         Run::new(state, program, own)
     }
 
-    /// In single precision matrices are rounded first, so that what is unitary up to that rounding
-    /// counts as such.
+    /// Compiles a program. In single precision matrices are rounded first, so that a matrix that is
+    /// unitary up to that rounding counts as unitary.
     fn program(
         &self,
         state: &State,
@@ -134,9 +135,9 @@ impl Schedules {
     }
 }
 
-/// What is worth knowing of a state. From |0…0> a circuit takes more passes over fewer tiles, and a
-/// pass takes the time of one tile at least: it gains where a pass over the whole state takes many
-/// times that.
+/// Returns the hint on a state that the schedule can use. From |0…0> a circuit takes more passes
+/// over fewer tiles, and a pass takes at least the time of one tile: this gains where a pass over
+/// the whole state takes many times that.
 fn way(state: &State, form: Form) -> Way {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
@@ -149,7 +150,7 @@ fn way(state: &State, form: Form) -> Way {
     }
 }
 
-/// The operators of a list.
+/// Converts the operators of a list.
 fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
     let one = |gate: ketgrad_plugin_sdk::Gate<'_>| {
         let targets: Vec<usize> = gate.targets.iter().map(|q| *q as usize).collect();
@@ -174,14 +175,14 @@ fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
     gates.iter().map(one).collect()
 }
 
-/// A program on its device.
+/// Program on its device.
 struct Run<'a> {
     program: &'a Program,
     precision: Precision,
-    /// Words and numbers, which the device reads as long as this lives.
+    /// Words and numbers in device memory, for as long as this lives.
     data: Buffer<u8>,
     numbers: u64,
-    /// The kernels of its stages' own, in their order; empty if there are none at all.
+    /// Kernels of single stages, in the order of the stages; empty if none exist.
     own: Vec<Option<usize>>,
 }
 
@@ -266,8 +267,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The parameters of a stage between the states and the sums; a kernel of its own is told where
-    /// its numbers begin.
+    /// Returns the parameters of a stage between the states and the sums; a kernel of a single
+    /// stage also receives the index of its first number.
     fn of_stage(&self, stage: &Stage, own: Option<usize>) -> impl Iterator<Item = Arg> {
         let first = own.map(|_| Arg::U32(stage.first_number));
         [self.words_at(), self.numbers_at(), Arg::U32(stage.at)]
@@ -287,7 +288,7 @@ impl<'a> Run<'a> {
         self.launch(state, kernel, (grid, STAGE_THREADS as u32, shared_bytes), args)
     }
 
-    /// Blocks and shared memory of a stage on two states.
+    /// Returns the number of blocks and the shared memory of a stage on two states.
     fn of_pair(&self, state: &State, stage: &Stage) -> (u32, u32) {
         let sums = STAGE_THREADS / WARP * stage.looks.len() * size_of::<f64>();
         let shared_bytes =
@@ -295,7 +296,7 @@ impl<'a> Run<'a> {
         (state.driver().properties().blocks_at_once(stage.tiles, shared_bytes), shared_bytes)
     }
 
-    /// Bytes of the tiles of some states and the factors of groups.
+    /// Returns the bytes of the tiles of that many states and of the factors of groups.
     fn shared(&self, bits: u32, groups: u32, states: u32) -> u32 {
         ((states << bits) + groups) * amplitude_bytes(self.precision) as u32
     }

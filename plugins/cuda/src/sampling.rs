@@ -1,8 +1,8 @@
-//! Sampling basis states.
+//! Sampling of basis states by inversion of the cumulative distribution.
 //!
-//! The device adds up |amplitude|^2 over chunks of 2^12; the host walks along chunks and ascending
-//! uniform numbers once, so each shot knows its chunk and what of its number is left there; the
-//! device finds the index inside. O(2^n + shots).
+//! The device adds up |amplitude|^2 over chunks of 2^12; the host merges the cumulative sums of
+//! chunks and the ascending uniform numbers, so each shot has its chunk and the rest of its number;
+//! the device finds the index inside. O(2^n + shots).
 #![expect(unsafe_code, reason = "kernels are launched here")]
 
 use ketgrad_plugin_sdk::{Error, Result};
@@ -13,24 +13,24 @@ use crate::{
     state::State,
 };
 
-/// Amplitudes of a chunk, as a power of two.
+/// log2 of the amplitudes of a chunk.
 const CHUNK_LOG2: u32 = 12;
-/// Shots that go to the device at once.
+/// Number of shots that are sent to the device at once.
 const SHOTS: usize = 1 << 24;
 
-/// Which chunks are looked into, and for what.
+/// Chunks that contain shots, and the shots of each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Picks {
     /// Chunks with a shot, ascending.
     pub(crate) chunk: Vec<u64>,
-    /// The first shot of each, and at the end the number of shots.
+    /// Index of the first shot of each, and at the end the number of shots.
     pub(crate) first: Vec<u32>,
-    /// For each shot the sum that must be exceeded inside its chunk.
+    /// Sum that must be exceeded inside the chunk, for each shot.
     pub(crate) residual: Vec<f64>,
 }
 
-/// Gives each uniform number the first chunk up to which the sums add up to more than it times
-/// their total; where rounding leaves none, the last chunk that is not zero. One merge.
+/// Assigns each uniform number the first chunk whose cumulative sum exceeds it times the total;
+/// where rounding leaves none, the last chunk that is not zero. One merge.
 ///
 /// # Errors
 /// The numbers do not ascend within [0, 1), or the sums have no positive total.
@@ -60,11 +60,12 @@ pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
     Ok(picks)
 }
 
-/// For each uniform number u, which ascend, the first index up to which the probabilities add up to
-/// more than u times their sum.
+/// Finds for each uniform number u, which ascend, the first index whose cumulative probability
+/// exceeds u times the total.
 ///
 /// # Errors
-/// See [`assign`]; the lists are of different length; the device fails.
+/// The numbers or sums are invalid for [`assign`], the lists are of different length, or the device
+/// fails.
 pub(crate) fn sample(state: &State, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
     if uniforms.len() != indices.len() {
         return Err(Error::new(format!(
@@ -84,7 +85,7 @@ pub(crate) fn sample(state: &State, uniforms: &[f64], indices: &mut [u64]) -> Re
     Ok(())
 }
 
-/// The sum of |amplitude|^2 over each chunk.
+/// Computes the sum of |amplitude|^2 over each chunk.
 fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
     let chunks = state.count() >> chunk_log2;
     let sums = Buffer::<f64>::new(state.driver(), chunks as usize)?;
@@ -105,7 +106,7 @@ fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
     Ok(out)
 }
 
-/// Looks for the index of each shot inside its chunk.
+/// Finds the index of each shot inside its chunk.
 fn pick(state: &State, chunk_log2: u32, picks: &Picks, indices: &mut [u64]) -> Result<()> {
     let mut packed = Packed::default();
     let chunk = packed.push(&picks.chunk);

@@ -1,12 +1,13 @@
-//! The source of a kernel for one stage.
+//! Source of a specialised kernel for one stage.
 //!
-//! The kernels `stage` and `stage_pair` read what to do as they go. Here the same is written out as
-//! a program: no word is read, no kind is asked for, vectors and offsets are constants. Numbers
-//! stay data: a circuit with other angles runs on the same kernels, as long as no rotation comes to
-//! be written with a Pauli operator before it (the tangent of half its angle is at most 1).
+//! The kernels `stage` and `stage_pair` are interpreters: they read their words as they run. This
+//! module specialises them for one stage: no word is read, no kind is tested, vectors and offsets
+//! are constants. Numbers stay data: a circuit with other angles runs on the same kernels, as long
+//! as no rotation comes to be written with a Pauli operator before it (the tangent of half its
+//! angle is at most 1).
 //!
-//! What is written calls the functions of `kernels.cu`, so that both do the same arithmetic in the
-//! same order.
+//! The text that is written calls the functions of `kernels.cu`, so that both do the same
+//! arithmetic in the same order.
 
 use std::fmt::{self, Write};
 
@@ -15,11 +16,11 @@ use crate::{
     stage::{DENSE, END, LOOK, MATRIX, PHASES, TURN, header},
 };
 
-/// Loads of a thread under way at a time.
+/// Number of loads of a thread in flight at a time.
 const AT_ONCE: usize = 8;
 
-/// The source of a stage of a program, on one state or on two. It is the same for stages that do
-/// the same with other numbers.
+/// Returns the source of a stage of a program, on one state or on two. It is the same for stages
+/// that differ in their numbers only.
 pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> String {
     let source = Source { words, at: stage.at as usize, first: stage.first_number, form, pair };
     let mut text = String::new();
@@ -30,9 +31,9 @@ pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> St
 
 struct Source<'a> {
     words: &'a [u32],
-    /// Where the stage begins in the words,
+    /// Index of the first word of the stage,
     at: usize,
-    /// and in the numbers.
+    /// and of its first number.
     first: u32,
     form: Form,
     pair: bool,
@@ -43,17 +44,17 @@ impl Source<'_> {
         self.words[self.at + which] as usize
     }
 
-    /// The amplitudes of a tile.
+    /// Returns the number of amplitudes of a tile.
     fn size(&self) -> usize {
         1 << self.header(header::BITS)
     }
 
-    /// The words from an index of the program on.
+    /// Returns the words from an index of the program on.
     fn from(&self, index: usize) -> &[u32] {
         &self.words[index..]
     }
 
-    /// The states' tiles, and what a thread has of them.
+    /// Returns the names of the states' tiles and of a thread's amplitudes of them.
     fn states(&self) -> &[[&str; 3]] {
         const BOTH: [[&str; 3]; 2] =
             [["on_psi", "parts", "psi"], ["on_lambda", "others", "lambda"]];
@@ -78,7 +79,7 @@ impl Source<'_> {
         writeln!(out, "{kernel}_END")
     }
 
-    /// Bits as places of an index.
+    /// Returns the expression that scatters bits to the places of an index.
     fn spread(&self, bits: &str, runs: usize) -> String {
         let (count, at) = (self.header(runs), self.header(runs + 1));
         let run = |run: &[u32]| {
@@ -89,7 +90,7 @@ impl Source<'_> {
         if all.is_empty() { "0u".into() } else { all.join(" | ") }
     }
 
-    /// A thread's places beside its first: offset of the index, slot, slot at the end.
+    /// Returns a thread's places after its first: offset of the index, slot, slot at the end.
     fn high(&self) -> impl Iterator<Item = (u64, u32, u32)> {
         let count = self.size() / STAGE_THREADS;
         let place = |w: &[u32]| (u64::from(w[0]) | u64::from(w[1]) << 32, w[2], w[3]);
@@ -239,7 +240,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// The product of the phases of some groups.
+    /// Returns the expression for the product of the phases of some groups.
     fn phase(&self, first: u32, end: u32) -> String {
         let groups = self.from(self.header(header::FIRST_GROUP));
         let one = |g: u32| format!("conjugated(z[{g}u], PARITY({}u & b))", groups[3 * g as usize]);
@@ -247,7 +248,7 @@ impl Source<'_> {
     }
 }
 
-/// Where a sign changes, by the place and the tile.
+/// Returns the expression for the parity of the place and the tile at which a sign changes.
 fn sign(inner: u32, outer: u32) -> String {
     format!("PARITY(({inner}u & b) ^ ({outer}u & tile))")
 }
@@ -309,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Where NVIDIA's compiler is found.
+    /// Runs where NVIDIA's compiler is found.
     #[test]
     fn the_sources_compile_for_devices() {
         for precision in [Precision::Double, Precision::Single] {

@@ -1,4 +1,4 @@
-//! From the places of a stage (`ketgrad_core::plan::layout`) to steps of the kernel `stage`.
+//! Lowering of the places of a stage (`ketgrad_core::plan::layout`) to steps of the kernel `stage`.
 //!
 //! A step takes 2^rows places at once into registers, b + span of `rows` vectors. Whatever moves
 //! amplitudes along vectors of that span alone can run there, one after the other, and so can all
@@ -15,25 +15,25 @@ use crate::{
     program::{Form, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS, Stage},
 };
 
-/// The words before the steps.
+/// Number of words before the steps.
 const HEADER: usize = 19;
 
-/// Which word of the header says what, as far as others ask.
+/// Indices of the words of the header that other modules read.
 pub(crate) mod header {
     pub(crate) const BITS: usize = 0;
     pub(crate) const STEPS: usize = 1;
     pub(crate) const FIRST_STEP: usize = 2;
     pub(crate) const GROUPS: usize = 3;
     pub(crate) const FIRST_GROUP: usize = 4;
-    /// How many, and the word after it where they are.
+    /// Number of runs; the next word is the index of the first.
     pub(crate) const TILE_RUNS: usize = 9;
-    /// As for the tile.
+    /// The same two words for the place.
     pub(crate) const PLACE_RUNS: usize = 11;
     pub(crate) const HIGH: usize = 13;
     pub(crate) const LOOKS: usize = 18;
 }
 
-/// Terms of one group of phases of the whole tile.
+/// Number of terms of one group of phases of the whole tile.
 const CONSTANT_TERMS: usize = 32;
 
 pub(crate) const PHASES: u32 = 0;
@@ -43,10 +43,11 @@ pub(crate) const LOOK: u32 = 3;
 pub(crate) const END: u32 = 4;
 pub(crate) const MATRIX: u32 = 5;
 
-/// Bits of a place that a matrix step acts on; other steps have more vectors.
+/// Number of bits of a place that a matrix step acts on; other steps have more vectors.
 const MATRIX_BITS: u32 = 2;
 
-/// The place of an amplitude in shared memory, as `slot_of` in the kernels: linear over GF(2).
+/// Returns the place of an amplitude in shared memory: an XOR swizzle against bank conflicts, as
+/// `slot_of` in the kernels, linear over GF(2).
 pub(crate) fn slot(place: usize, banks: usize) -> usize {
     if banks == 4 {
         return place ^ ((place >> 4 ^ place >> 8 ^ place >> 12) & 15);
@@ -55,28 +56,28 @@ pub(crate) fn slot(place: usize, banks: usize) -> usize {
     place ^ ((turned ^ turned << 1 ^ (turned >> 2 & 1) ^ place >> 6 ^ place >> 12) & 7)
 }
 
-/// Phases that read the same parity of the place: (outer parity, half the angle) each, every outer
-/// parity once.
+/// Phases that read the same parity of the place: (outer parity, half the angle) each, with every
+/// outer parity once.
 struct Group {
     inner: usize,
     terms: Vec<(usize, BinaryAngle)>,
 }
 
-/// What a stage is written from.
+/// Writer of a stage: the program that it extends, and the lists collected so far.
 struct Writer<'a> {
     program: &'a mut Program,
     form: Form,
-    /// The qubits by which its tiles differ.
+    /// Qubits in which its tiles differ.
     outside: usize,
     bits: usize,
     groups: Vec<Group>,
     constants: Vec<(usize, BinaryAngle)>,
     looks: Vec<(usize, f64)>,
-    /// The pivots of each step's span, and where its word for the table is.
+    /// Pivots of each step's span, and the index of its word for the table.
     tables: Vec<(usize, usize)>,
-    /// The phase of the whole.
+    /// Global phase.
     angle: BinaryAngle,
-    /// What the rotations written so far leave of a product of two amplitudes.
+    /// Factor that the rotations written so far leave of a product of two amplitudes.
     shrinkage: f64,
 }
 
@@ -202,7 +203,7 @@ impl Writer<'_> {
         self.program.words.len() as u32
     }
 
-    /// Writes a step for each matrix that can go first, and gives back the rest.
+    /// Writes a step for each matrix that can be first, and returns the rest.
     fn matrices(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
         let (blocks, rest) = split(ops, |op| matches!(op, Placed::Dense { .. }));
         for op in blocks {
@@ -218,7 +219,7 @@ impl Writer<'_> {
         rest
     }
 
-    /// Writes a step for as much as fits one, and gives back the rest.
+    /// Writes a step for as many operations as fit one, and returns the rest.
     fn step(&mut self, ops: Vec<Placed>) -> Vec<Placed> {
         let (mut span, taken, rest) = self.choose(ops);
         // Vectors that nothing moves along fill the registers.
@@ -236,7 +237,7 @@ impl Writer<'_> {
         rest
     }
 
-    /// Writes the places to start from, once for all steps with the same pivots.
+    /// Writes the tables of first places, once for all steps with the same pivots.
     fn tables(&mut self) {
         let mut written: Vec<(usize, u32)> = Vec::new();
         for (pivots, word) in std::mem::take(&mut self.tables) {
@@ -252,7 +253,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What runs in one step: a span, the operations, and those left for later.
+    /// Chooses the operations of one step: its span, those operations, and the ones left for later.
     fn choose(&self, ops: Vec<Placed>) -> (Span, Vec<Placed>, Vec<Placed>) {
         let mut span = Span::default();
         let (mut taken, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
@@ -286,7 +287,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The actions of a step, phases that can be together being one.
+    /// Writes the actions of a step; phases that can be brought together become one.
     fn actions(&mut self, mut ops: Vec<Placed>, span: &Span) {
         while !ops.is_empty() {
             let (phases, rest) = split(ops, |op| matches!(op, Placed::Phase(_)));
@@ -383,7 +384,7 @@ impl Writer<'_> {
         words.extend(moving.iter().flat_map(|p| [p.0 as u32, p.1 as u32, p.2 as u32]));
     }
 
-    /// The phases of the whole tile as groups of their own.
+    /// Writes the phases of the whole tile as groups of their own.
     fn constant_groups(&mut self) -> std::ops::Range<usize> {
         let first = self.groups.len();
         let constants = std::mem::take(&mut self.constants);
@@ -393,7 +394,7 @@ impl Writer<'_> {
         first..self.groups.len()
     }
 
-    /// Writes the groups: where they, their terms, and the factors are.
+    /// Writes the groups: the indices of the groups, their terms, and the factors.
     fn groups(&mut self) -> (u32, u32, u32) {
         let group = self.here();
         let mut count = 0;
@@ -424,8 +425,8 @@ fn add(terms: &mut Vec<(usize, BinaryAngle)>, outer: usize, half: BinaryAngle) {
     }
 }
 
-/// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
-/// nothing left behind.
+/// Moves the operations that can be first out of a list: all that `wanted` accepts and that
+/// conflict with none that stays.
 fn split(ops: Vec<Placed>, wanted: impl Fn(&Placed) -> bool) -> (Vec<Placed>, Vec<Placed>) {
     let (mut first, mut rest): (Vec<Placed>, Vec<Placed>) = (Vec::new(), Vec::new());
     let mut left = Obstacles::new(false);
@@ -446,7 +447,7 @@ fn exchanged(i: usize) -> usize {
     4 * bits(i >> 2) + bits(i & 3)
 }
 
-/// The bits of a mask as runs: (first number, how many, position of the first).
+/// Returns the bits of a mask as runs: (number of the first bit, length, position of the first).
 fn runs(mask: usize) -> Vec<[usize; 3]> {
     let mut runs: Vec<[usize; 3]> = Vec::new();
     for (number, bit) in ones(mask).enumerate() {
@@ -458,9 +459,9 @@ fn runs(mask: usize) -> Vec<[usize; 3]> {
     runs
 }
 
-/// The places whose pivots are 0, with their slots in the upper half. Neighbours, which threads of
-/// a warp take together, differ in bits that lead to different banks; `shared` if threads next to
-/// each other share a set of places, so that the pivots lead to banks as well.
+/// Returns the places whose pivots are 0, with their slots in the upper half. Neighbours, which
+/// threads of a warp take together, differ in bits that lead to different banks; `shared` if
+/// threads next to each other share a set of places, so that the pivots lead to banks as well.
 fn starts(pivots: usize, bits: usize, banks: usize, shared: bool) -> impl Iterator<Item = u32> {
     let bank = |bit: usize| slot(1 << bit, banks) & ((1 << banks) - 1);
     let mut reached = Span::default();

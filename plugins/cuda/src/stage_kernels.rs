@@ -1,11 +1,12 @@
-//! Which stages get a kernel of their own.
+//! Stages that get a kernel of their own.
 //!
-//! Compiling one takes longer than a stage by far, and pays only if the stage comes again often. It
-//! is compiled once the stage has moved so many bytes that this took about as long: whatever comes
-//! afterwards, the compiler has not taken longer than the stage has. A kernel that was kept by an
-//! earlier process is loaded when a stage comes the third time. What comes once costs nothing here.
+//! Compiling a kernel takes far longer than a stage, and pays only if the stage returns often. It
+//! is compiled once the bytes that the stage has moved took about as long: whatever happens
+//! afterwards, the compiler has not taken longer than the stage has. A kernel that an earlier
+//! process kept is loaded when a stage appears for the third time. A stage that appears once costs
+//! nothing here.
 //!
-//! Both kinds of kernels give the same numbers to the last bit, so that nobody sees when one takes
+//! Both kinds of kernels give the same numbers to the last bit, so a user cannot see when one takes
 //! over.
 
 use std::{
@@ -22,22 +23,22 @@ use crate::{
     state::amplitude_bytes,
 };
 
-/// After so many bytes a kernel is compiled: a third of a second of the memory of an H100, about
-/// what NVRTC takes.
+/// Bytes moved after which a kernel is compiled: a third of a second of the memory of an H100,
+/// about the time that NVRTC takes.
 pub(crate) const AFTER: u64 = 1_000_000_000_000;
 
-/// Of so many stages at most kernels are kept apart.
+/// Largest number of stages that are tracked.
 const MOST: usize = 1024;
 
-/// So many programs are known again, on one state and on two.
+/// Number of recent programs that are recognized, on one state and on two.
 const RECENT: usize = 8;
 
-/// The kernels of stages that there are.
+/// Kernels of single stages.
 #[derive(Default)]
 pub(crate) struct StageKernels {
-    /// The bytes after which one is compiled; without, there are none.
+    /// Number of bytes moved after which a stage's kernel is compiled; `None` for no such kernels.
     after: Option<u64>,
-    /// One for each precision.
+    /// Store of each precision.
     stores: [Mutex<Store>; 2],
 }
 
@@ -46,13 +47,13 @@ struct Store {
     /// Stages by their source.
     numbers: HashMap<Arc<str>, usize>,
     stages: Vec<(Arc<str>, Standing)>,
-    /// What came last, the newest first, on one state and on two.
+    /// Most recent programs, the newest first, on one state and on two.
     recent: [VecDeque<Known>; 2],
-    /// What went wrong first.
+    /// First error.
     failed: Option<String>,
 }
 
-/// The words of a program and, if it has come again, the numbers of its stages.
+/// Words of a program and, if it has appeared again, the numbers of its stages.
 struct Known {
     words: Vec<u32>,
     stages: Option<Vec<Option<usize>>>,
@@ -60,21 +61,22 @@ struct Known {
 
 #[derive(Clone, Copy)]
 enum Standing {
-    /// So many bytes were moved without one; whether it was looked for among those that are kept.
+    /// No kernel yet: the bytes moved so far, and true in `looked` if the cache was searched for
+    /// it.
     Without { moved: u64, looked: bool },
-    /// The driver's number.
+    /// Number of the kernel in the driver.
     Kernel(usize),
-    /// There will be none.
+    /// No kernel will be made.
     Never,
 }
 
 impl StageKernels {
-    /// Kernels for stages that have moved so many bytes; none at all without a number.
+    /// Returns kernels for stages that have moved that many bytes; none at all for `None`.
     pub(crate) fn new(after: Option<u64>) -> StageKernels {
         StageKernels { after, ..StageKernels::default() }
     }
 
-    /// What there is, for people; empty if there is nothing to say.
+    /// Notes for people; empty if there are none.
     pub(crate) fn notes(&self) -> String {
         let (mut count, mut failed) = (0, None);
         for store in &self.stores {
@@ -87,7 +89,7 @@ impl StageKernels {
         made.into_iter().chain(failed).collect::<Vec<_>>().join("; ")
     }
 
-    /// The kernels of a program's stages, in their order, where there are some. The program is
+    /// Returns the kernels of a program's stages, in their order, where some exist. The program is
     /// about to run, on `states` states.
     pub(crate) fn kernels(
         &self,
@@ -122,7 +124,7 @@ impl StageKernels {
 }
 
 impl Store {
-    /// The number of a source; none if there are too many.
+    /// Returns the number of a source; `None` if too many are tracked.
     fn number(&mut self, source: String) -> Option<usize> {
         if let Some(number) = self.numbers.get(source.as_str()) {
             return Some(*number);
@@ -135,7 +137,7 @@ impl Store {
         })
     }
 
-    /// The kernel of a stage that is about to move so many bytes.
+    /// Returns the kernel of a stage that is about to move that many bytes.
     fn kernel(
         &mut self,
         driver: &dyn Driver,

@@ -1,4 +1,4 @@
-//! A state on a device.
+//! State vector on a device.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use ketgrad_plugin_sdk::{Error, Precision, Result};
 
 use crate::driver::{Buffer, Driver};
 
-/// 2^n amplitudes in device memory, real and imaginary part side by side. Amplitude i belongs to
-/// the basis state whose bits are those of i, qubit 0 the least significant.
+/// 2^n amplitudes in device memory, with interleaved real and imaginary parts. Amplitude i belongs
+/// to the basis state whose bits are those of i, qubit 0 the least significant.
 #[derive(Debug)]
 pub(crate) struct State {
     amplitudes: Buffer<u8>,
     n_qubits: u32,
     precision: Precision,
-    /// Whether it has not been changed since it was made |0…0>.
+    /// True if it has not been changed since it was made as |0…0>.
     is_new: bool,
 }
 
-/// The bytes of an amplitude.
+/// Returns the bytes of an amplitude.
 pub(crate) fn amplitude_bytes(precision: Precision) -> usize {
     match precision {
         Precision::Single => 8,
@@ -25,16 +25,16 @@ pub(crate) fn amplitude_bytes(precision: Precision) -> usize {
     }
 }
 
-/// The bytes of a state, if that is a number.
+/// Returns the bytes of a state, if they fit a number.
 pub(crate) fn state_bytes(precision: Precision, n_qubits: u32) -> Option<usize> {
     1usize.checked_shl(n_qubits)?.checked_mul(amplitude_bytes(precision))
 }
 
 impl State {
-    /// A state whose amplitudes are all zero.
+    /// Allocates a state whose amplitudes are all zero.
     ///
     /// # Errors
-    /// It does not fit: the error names the bytes needed and the bytes free.
+    /// The memory does not suffice: the error names the bytes needed and the bytes free.
     pub(crate) fn zeros(
         driver: &Arc<dyn Driver>,
         precision: Precision,
@@ -56,40 +56,40 @@ impl State {
         Ok(State { amplitudes: Buffer::new(driver, bytes)?, n_qubits, precision, is_new: false })
     }
 
-    /// The device.
+    /// Device of the state.
     pub(crate) fn driver(&self) -> &Arc<dyn Driver> {
         self.amplitudes.driver()
     }
-    /// Where the amplitudes are, to be read.
+    /// Address of the amplitudes, for reading.
     pub(crate) fn at(&self) -> u64 {
         self.amplitudes.at()
     }
-    /// Where the amplitudes are, to be changed.
+    /// Address of the amplitudes, for writing.
     pub(crate) fn at_mut(&mut self) -> u64 {
         self.is_new = false;
         self.amplitudes.at()
     }
-    /// Whether it is known to be |0…0>: it was made that, and not changed since.
+    /// Returns true if it is known to be |0…0>: it was made so and not changed since.
     pub(crate) fn is_new(&self) -> bool {
         self.is_new
     }
-    /// The number of amplitudes, 2^n.
+    /// Number of amplitudes, 2^n.
     pub(crate) fn count(&self) -> u64 {
         1 << self.n_qubits
     }
-    /// The number of qubits, n.
+    /// Number of qubits, n.
     pub(crate) fn n_qubits(&self) -> u32 {
         self.n_qubits
     }
-    /// The kind of amplitudes.
+    /// Precision of the amplitudes.
     pub(crate) fn precision(&self) -> Precision {
         self.precision
     }
 
-    /// Becomes the basis state `|index>`.
+    /// Sets the state to the basis state `|index>`.
     ///
     /// # Errors
-    /// There is no such index, or the device fails.
+    /// The index is out of range, or the device fails.
     pub(crate) fn basis(&mut self, index: u64) -> Result<()> {
         if index >= self.count() {
             return Err(Error::new(format!("basis state {index} of {} qubits", self.n_qubits)));
@@ -104,7 +104,7 @@ impl State {
         Ok(())
     }
 
-    /// Becomes the zero vector.
+    /// Sets the state to the zero vector.
     ///
     /// # Errors
     /// The device fails.
@@ -113,18 +113,18 @@ impl State {
         self.amplitudes.zero()
     }
 
-    /// Another of the same amplitudes.
+    /// Returns a copy.
     ///
     /// # Errors
-    /// It does not fit, or the device fails.
+    /// The memory does not suffice, or the device fails.
     pub(crate) fn copied(&self) -> Result<State> {
         Ok(State { amplitudes: self.amplitudes.copied()?, ..*self })
     }
 
-    /// Takes all amplitudes from the host, and waits until they are read.
+    /// Copies all amplitudes from the host, and waits until they are read.
     ///
     /// # Errors
-    /// They are of another number, or the device fails.
+    /// The number of bytes is another one, or the device fails.
     pub(crate) fn upload(&mut self, amplitudes: &[u8]) -> Result<()> {
         self.expect_bytes(amplitudes.len())?;
         self.is_new = false;
@@ -133,10 +133,10 @@ impl State {
         self.driver().sync()
     }
 
-    /// Gives all amplitudes to the host.
+    /// Copies all amplitudes to the host.
     ///
     /// # Errors
-    /// There is room for another number of them, or the device fails, also of earlier work.
+    /// The number of bytes is another one, or the device fails, also in earlier work.
     pub(crate) fn download(&self, amplitudes: &mut [u8]) -> Result<()> {
         self.expect_bytes(amplitudes.len())?;
         self.amplitudes.read(0, amplitudes)

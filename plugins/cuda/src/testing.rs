@@ -1,4 +1,4 @@
-//! What several tests need: the kernels compiled for the processor, and a device that runs them.
+//! Helpers of several tests: the kernels compiled for the processor, and a device that runs them.
 
 use std::{
     env, fs,
@@ -16,12 +16,13 @@ use crate::{
     state::{State, state_bytes},
 };
 
-/// A folder of the build for files of tests.
+/// Returns a folder of the build for files of tests.
 pub(crate) fn folder() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// Compiles a text for the processor, with more flags; the answer is the library of this name.
+/// Compiles a text for the processor, with more flags, and returns the path of the library of this
+/// name.
 fn library(name: &str, text: &str, precision: Precision, flags: &[&str]) -> PathBuf {
     let path = folder().join(format!("{name}_{precision}{}", env::consts::DLL_SUFFIX));
     // Beside it, then renamed: another process may have the old one open.
@@ -49,12 +50,12 @@ fn one_stage(text: &str, precision: Precision) -> Result<PathBuf> {
     Ok(library(&format!("one_stage-{}", hex(&[&text])), &text, precision, &[ONE_STAGE]))
 }
 
-/// A new device with memory of its own.
+/// Returns a new device with memory of its own.
 pub(crate) fn device() -> Arc<dyn Driver> {
     Arc::new(without_compiler().with_compiler(one_stage))
 }
 
-/// The same, with the kernels of `kernels.cu` alone.
+/// Returns the emulated device with the kernels of `kernels.cu` alone.
 pub(crate) fn without_compiler() -> Emulated {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     let all = |precision| library("kernels", &with_source(""), precision, &[]);
@@ -63,8 +64,8 @@ pub(crate) fn without_compiler() -> Emulated {
     Emulated::open(double.to_str(), single.to_str()).unwrap()
 }
 
-/// The devices to test: two that are none, one of them without tensor cores, and the first real one
-/// where there is one.
+/// Returns the devices to test: two emulated ones, one of them without tensor cores, and the first
+/// real one if the machine has one.
 pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
     let real =
         Cuda::open(0, Box::new(Kernels::new(true))).map(|real| Arc::new(real) as Arc<dyn Driver>);
@@ -72,12 +73,12 @@ pub(crate) fn devices() -> Vec<Arc<dyn Driver>> {
     [device(), Arc::new(old)].into_iter().chain(real).collect()
 }
 
-/// Amplitudes that look random, not of norm 1.
+/// Returns pseudo-random amplitudes, not normalised.
 pub(crate) fn amplitudes(n_qubits: u32, seed: u64) -> Vec<C64> {
     Rng::new(seed).vector(1 << n_qubits)
 }
 
-/// Amplitudes as the bytes of a precision.
+/// Converts amplitudes to the bytes of a precision.
 pub(crate) fn in_bytes(amplitudes: &[C64], precision: Precision) -> Vec<u8> {
     let parts = amplitudes.iter().flat_map(|a| [a.re, a.im]);
     match precision {
@@ -86,7 +87,7 @@ pub(crate) fn in_bytes(amplitudes: &[C64], precision: Precision) -> Vec<u8> {
     }
 }
 
-/// The bytes of a precision as amplitudes.
+/// Converts the bytes of a precision to amplitudes.
 pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
     let parts: Vec<f64> = match precision {
         Precision::Double => {
@@ -100,22 +101,22 @@ pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
     parts.chunks_exact(2).map(|part| C64::new(part[0], part[1])).collect()
 }
 
-/// The amplitudes as a state on a device.
+/// Uploads amplitudes to a state on a device.
 pub(crate) fn state(device: &Arc<dyn Driver>, precision: Precision, amplitudes: &[C64]) -> State {
     let mut state = State::zeros(device, precision, amplitudes.len().ilog2()).unwrap();
     state.upload(&in_bytes(amplitudes, precision)).unwrap();
     state
 }
 
-/// The amplitudes of a state.
+/// Downloads the amplitudes of a state.
 pub(crate) fn of_state(state: &State) -> Vec<C64> {
     let mut bytes = vec![0; state_bytes(state.precision(), state.n_qubits()).unwrap()];
     state.download(&mut bytes).unwrap();
     of_bytes(&bytes, state.precision())
 }
 
-/// How far results may be from those in double precision with a plain loop, for amplitudes of
-/// order 1.
+/// Largest allowed distance of results from those of a plain loop in double precision, for
+/// amplitudes of order 1.
 pub(crate) fn tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Double => 1e-13,

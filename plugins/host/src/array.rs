@@ -1,4 +1,4 @@
-//! Arrays on their way to a kernel and back.
+//! Conversion of arrays for kernels and back.
 
 use std::{any::Any, sync::Arc};
 
@@ -11,29 +11,29 @@ use ketgrad_core::{
 use ketgrad_plugin_abi as abi;
 use num_complex::Complex;
 
-/// What stands behind the last element of a result: a kernel that writes further is found out.
+/// Number after the last element of a result: a kernel that writes further is found out.
 const CANARY: u64 = 0x7ff8_dead_beef_cafe;
 
-/// A number that kernels know.
+/// Number type of kernels.
 pub(crate) trait Number: Copy + Default + Any + Send + Sync {
     const DTYPE: u32;
     const CANARY: Self;
-    /// Whether it is the same number, bit by bit.
+    /// Returns true if it is the same number, bit by bit.
     fn is_same(self, other: Self) -> bool;
-    /// A word that depends on every bit.
+    /// Returns a word that depends on every bit, for checksums.
     fn word(self) -> u64;
     fn is_finite(self) -> bool;
-    /// A value of a program on `S`, if its numbers are these.
+    /// Reads a value of a program on `S`, if its numbers are of this type.
     fn read<S: Scalar>(datum: &Datum<S>) -> Option<Array<Self>>;
-    /// The way back.
+    /// Converts back to a value of a program.
     fn write<S: Scalar>(array: Array<Self>, kind: &Kind) -> Option<Datum<S>>;
-    /// Numbers of this kind as those of any.
+    /// Wraps numbers of this type.
     fn values(array: Array<Self>) -> Values;
-    /// The numbers, if they are of this kind.
+    /// Returns the numbers, if they are of this type.
     fn of_values(values: &Values) -> Option<&Array<Self>>;
 }
 
-/// A number (no dimensions) or an array, the last index running fastest.
+/// Number (no dimensions) or array, in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array<E> {
     pub(crate) shape: Vec<u64>,
@@ -44,7 +44,7 @@ impl<E: Number> Array<E> {
     pub(crate) fn number(x: E) -> Array<E> {
         Array { shape: vec![], data: vec![x] }
     }
-    /// None for more dimensions than cross the border.
+    /// Converts an array; `None` for more dimensions than the interface allows.
     fn of(array: &Shaped<E>) -> Option<Array<E>> {
         if array.rank() > abi::MAX_NDIM {
             return None;
@@ -62,7 +62,7 @@ impl<E: Number> Array<E> {
     }
 }
 
-/// An argument or a result of a kernel on arrays.
+/// Argument or result of a kernel on arrays.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Values {
     Reals(Array<f64>),
@@ -70,7 +70,7 @@ pub(crate) enum Values {
 }
 
 impl Values {
-    /// A value of a program whose numbers are `f64`.
+    /// Reads a value of a program whose numbers are `f64`.
     pub(crate) fn read<S: Scalar>(datum: &Datum<S>, is_complex: bool) -> Option<Values> {
         match is_complex {
             false => f64::read(datum).map(Values::Reals),
@@ -78,7 +78,7 @@ impl Values {
         }
     }
 
-    /// Values of the real numbers that its elements are made of: one for each real element, two for
+    /// Builds values from the real components of their elements: one for each real element, two for
     /// each complex one.
     pub(crate) fn of_parts(shape: Vec<u64>, parts: Vec<f64>, is_complex: bool) -> Values {
         match is_complex {
@@ -90,7 +90,7 @@ impl Values {
         }
     }
 
-    /// The real numbers that its elements are made of.
+    /// Returns the real components of the elements.
     pub(crate) fn parts(&self) -> Vec<f64> {
         match self {
             Values::Reals(x) => x.data.clone(),
@@ -116,7 +116,7 @@ impl Values {
         }
     }
 
-    /// The number of elements.
+    /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         match self {
             Values::Reals(x) => x.data.len(),
@@ -124,8 +124,7 @@ impl Values {
         }
     }
 
-    /// These in the shape of others: a cotangent may be shorter than its value, and what is missing
-    /// is zero.
+    /// Pads with zeros to the shape of another value: a cotangent may be shorter than its value.
     pub(crate) fn extended(self, like: &Values) -> Values {
         let mut parts = self.parts();
         let each = if like.is_complex() { 2 } else { 1 };
@@ -133,7 +132,7 @@ impl Values {
         Values::of_parts(like.shape().to_vec(), parts, like.is_complex())
     }
 
-    /// The value of a program on `S`, by the nearest numbers that `S` has.
+    /// Converts to a value of a program on `S`, by the nearest numbers that `S` has.
     pub(crate) fn write<T: Real, S: Scalar<Real = T>>(self, kind: &Kind) -> Option<Datum<S>> {
         let shape = self.shape().to_vec();
         let parts = self.parts();
@@ -145,7 +144,7 @@ impl Values {
     }
 }
 
-/// A value of real numbers, two for each complex one.
+/// Builds a value from real numbers, two for each complex one.
 pub(crate) fn assembled<T: Real, S: Scalar<Real = T>>(
     kind: &Kind,
     shape: &[u64],
@@ -168,7 +167,7 @@ pub(crate) fn assembled<T: Real, S: Scalar<Real = T>>(
     })
 }
 
-/// The value as another type, if it is one of those.
+/// Downcasts a value to another type.
 #[inline]
 pub(crate) fn cast<A: Any, B: Any + Clone>(a: &A) -> Option<B> {
     (a as &dyn Any).downcast_ref::<B>().cloned()

@@ -1,4 +1,4 @@
-//! What is checked when something is loaded, unless it is known to be right.
+//! Checks that run when something is loaded, unless it is known to be right.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     verify::examined,
 };
 
-/// Whether a rule agrees with itself, if that is not known; what does not, if it doesn't.
+/// Checks that a rule agrees with itself, if that is not known; an error says what does not agree.
 pub(crate) fn agrees(
     program: &Program,
     host: &Loaded,
@@ -37,14 +37,14 @@ pub(crate) fn agrees(
     Ok(())
 }
 
-/// Whether a backend computes what the built-in kernels do, if that is not known. One that declines
-/// is not asked.
+/// Checks that a backend computes the results of the built-in kernels, if that is not known. One
+/// that declines all sizes is not checked.
 pub(crate) fn conforms(
     backend: &Arc<Backend>,
     known: &mut Entry,
     notes: &mut Vec<String>,
 ) -> Result<(), Fault> {
-    /// Where it is asked whether it would run anything.
+    /// Numbers of qubits for which the backend is asked whether it would run anything.
     const SIZES: [usize; 7] = [2, 4, 6, 10, 14, 20, 26];
     let (name, what) =
         (backend.name().to_owned(), if backend.is_device() { "device" } else { "kernel" });

@@ -1,4 +1,4 @@
-//! What plugins bring to run circuits, beside the built-in kernels.
+//! Backends of plugins that run circuits, beside the built-in kernels.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::{
     plugins::Plugins,
 };
 
-/// The whole suite may take so many times as long as loading may, which compares less.
+/// Factor by which the whole suite may take longer than loading, which compares less.
 const LONGER: u32 = 10;
 
-/// What came of comparing a device, or the gate kernels of a plugin in the host's memory.
+/// Result of comparing a device, or the gate kernels of a plugin in the host's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackendVerdict {
@@ -22,19 +22,19 @@ pub struct BackendVerdict {
     pub name: String,
     /// The plugin that brought it.
     pub plugin: String,
-    /// Whether its states are in memory of its own.
+    /// True if its states are in memory of its own.
     pub is_device: bool,
-    /// How many comparisons were made.
+    /// Number of comparisons.
     pub comparisons: usize,
-    /// What does not agree, in words.
+    /// Disagreement, in words.
     pub disagreement: Option<String>,
-    /// Why nothing was compared.
+    /// Reason why nothing was compared.
     pub note: Option<String>,
 }
 
 impl Plugins {
     /// Compares each device, and the gate kernels of each plugin or of one, with the built-in
-    /// kernels, on states of up to n qubits. What takes ten times as long as
+    /// kernels, on states of up to n qubits. A backend that takes ten times as long as
     /// [`load_timeout`](crate::Settings::load_timeout) disagrees.
     ///
     /// Cost: some seconds for each, on 16 qubits.

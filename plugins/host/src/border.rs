@@ -1,4 +1,4 @@
-//! The small steps across the border: structs that may be longer or shorter than ours, texts,
+//! Marshalling across the interface: structs that may be longer or shorter than ours, texts,
 //! messages.
 #![expect(unsafe_code, reason = "data of a plugin is read through raw pointers")]
 
@@ -8,13 +8,13 @@ use ketgrad_plugin_abi::{self as abi, Err, Status, Str};
 
 use crate::call::Callee;
 
-/// The longest text that is taken from a plugin: 16 MiB.
+/// Length of the longest text that is accepted from a plugin: 16 MiB.
 const LONGEST: usize = 1 << 24;
 
-/// The longest message.
+/// Length of the longest message.
 const MESSAGE: usize = 1024;
 
-/// A struct of a plugin, whatever its version: ours, with zeros where theirs ends.
+/// Copies a struct of a plugin, whatever its version, with zeros where it ends before ours.
 ///
 /// # Safety
 /// `theirs` points to a struct that begins with its size in bytes as a `u32` at `size_at`, and that
@@ -24,7 +24,7 @@ pub(crate) unsafe fn copied<T: Copy>(
     size_at: usize,
     least: usize,
 ) -> Result<T, u32> {
-    // SAFETY: the caller vouches for the size.
+    // SAFETY: the caller guarantees that the size can be read.
     let size = unsafe { ptr::read_unaligned(theirs.cast::<u8>().add(size_at).cast::<u32>()) };
     if (size as usize) < least {
         return Err(size);
@@ -38,7 +38,7 @@ pub(crate) unsafe fn copied<T: Copy>(
     }
 }
 
-/// A text of a plugin.
+/// Copies a text of a plugin.
 ///
 /// # Safety
 /// The text's bytes can be read.
@@ -49,27 +49,27 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
     if text.len > LONGEST {
         return Err(format!("a text of {} bytes; at most {LONGEST}", text.len));
     }
-    // SAFETY: the caller vouches for the bytes.
+    // SAFETY: the caller guarantees that the bytes can be read.
     let bytes = unsafe { slice::from_raw_parts(text.ptr, text.len) };
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| "a text that is not UTF-8".to_owned())
 }
 
-/// Why a call of a plugin gave nothing.
+/// Failure of a call of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failed {
-    /// In words.
+    /// Reason in words.
     pub(crate) reason: String,
-    /// Whether it broke the contract (a panic, a status that there is not, a shape that cannot be,
-    /// memory of others written over) where a plugin that keeps it says why there is no result.
+    /// True if it broke the contract (a panic, an unknown status, an impossible shape, memory of
+    /// others written over) where a plugin that keeps it says why there is no result.
     pub(crate) broke: bool,
 }
 
 impl Failed {
-    /// It said why.
+    /// Failure that the plugin reported.
     pub(crate) fn said(reason: impl Into<String>) -> Failed {
         Failed { reason: reason.into(), broke: false }
     }
-    /// It broke the contract.
+    /// Failure by a broken contract.
     pub(crate) fn broke(reason: impl Into<String>) -> Failed {
         Failed { reason: reason.into(), broke: true }
     }
@@ -81,13 +81,13 @@ impl From<Failed> for String {
     }
 }
 
-/// Calls a plugin, which may answer with a message.
+/// Calls a plugin, which may return a message.
 #[inline]
 pub(crate) fn asked(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), String> {
     called(callee, call).map_err(String::from)
 }
 
-/// As [`asked`], with whether the contract was broken.
+/// Calls like [`asked`], and says in the error whether the contract was broken.
 #[inline]
 pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
     // Nothing is written here unless there is an error.
@@ -112,10 +112,10 @@ pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> 
     Err(Failed { reason: in_words(status, &String::from_utf8_lossy(said)), broke })
 }
 
-/// The longest text that a plugin says of itself.
+/// Length of the longest description that a plugin gives of itself.
 const DESCRIPTION: usize = 4096;
 
-/// Asks a plugin for a text; what went wrong is a text, too.
+/// Asks a plugin for a text; an error becomes a text, too.
 pub(crate) fn told(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> String {
     let mut buffer = [0u8; DESCRIPTION];
     let (struct_size, cap) = (size_of::<Err>() as u32, DESCRIPTION);
@@ -140,7 +140,7 @@ fn in_words(status: Status, said: &str) -> String {
     format!("{what}{said}")
 }
 
-/// Answers a plugin that asked the host: a message into its buffer.
+/// Answers a plugin that called the host: writes a message into its buffer.
 ///
 /// # Safety
 /// `err` is null or a message buffer whose `cap` bytes can be written.
@@ -159,7 +159,7 @@ pub(crate) unsafe fn answer(err: *mut Err, result: Result<(), String>) -> Status
     abi::ERROR
 }
 
-/// The most bytes of a text, up to `most`, that end between two characters.
+/// Returns the largest length, up to `most`, at which a text can be cut between two characters.
 fn floor(text: &str, most: usize) -> usize {
     let mut n = most.min(text.len());
     while !text.is_char_boundary(n) {

@@ -1,13 +1,14 @@
-//! A table from names, read at every call of a rule: in a few nanoseconds, where a map of the
-//! standard library takes ten.
+//! Hash table from names, for a lookup at every call of a rule: it takes a few nanoseconds, a map
+//! of the standard library takes ten.
 //!
-//! Names are short and few. So one product for each eight bytes is hash enough, the table is at
-//! most half full, and two names of one hash are compared word by word without a call.
+//! Names are short and few, so one multiplication for each eight bytes is hash enough. The table
+//! uses linear probing and is at most half full; two names of one hash are compared word by word
+//! without a call.
 
-/// A table from names.
+/// Hash table from names.
 #[derive(Clone, Debug)]
 pub(crate) struct ByName<T> {
-    /// A power of two of places. A name is at the first free one from that of its hash on.
+    /// Slots, a power of two of them. A name is in the first free one from that of its hash on.
     places: Vec<Option<(u64, Box<str>, T)>>,
     len: usize,
 }
@@ -19,7 +20,7 @@ impl<T> Default for ByName<T> {
 }
 
 impl<T> ByName<T> {
-    /// What stands under a name.
+    /// Returns the value of a name.
     #[inline]
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
         let mask = self.places.len().checked_sub(1)?;
@@ -35,7 +36,7 @@ impl<T> ByName<T> {
         None
     }
 
-    /// Puts a value under a name; one that was there goes.
+    /// Inserts a value under a name, and replaces an earlier one.
     pub(crate) fn insert(&mut self, name: String, value: T) {
         if 2 * (self.len + 1) > self.places.len() {
             let doubled = (2 * self.places.len()).max(8);
@@ -57,7 +58,7 @@ impl<T> ByName<T> {
     }
 }
 
-/// The first bytes, up to eight, as a number.
+/// Packs the first bytes, up to eight, into a number.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))

@@ -1,12 +1,12 @@
-//! What agreed before: so that a start need not compare again what has not changed.
+//! Cache of what agreed before: a start need not compare again what has not changed.
 //!
 //! An entry is a small file whose name is a hash of all that a verdict depends on: the library or
-//! the program, what was loaded before it, its options, how calls are checked, this crate's version
-//! and that of its checks, and the processor. What a library loads itself is not among it. It lists
-//! what may be loaded: what agreed, and what there was nothing to compare of. Nothing that
-//! disagreed, and nothing that time ran out for, is kept. An entry that is damaged counts for
-//! nothing and is written anew, beside its place and then moved there; a folder that cannot be
-//! written is no fault.
+//! the program, the plugins loaded before it, its options, the checks of calls, this crate's
+//! version and that of its checks, and the processor. Libraries that a library loads itself are not
+//! included. An entry lists the items that may be loaded: those that agreed, and those with nothing
+//! to compare. Disagreements, and comparisons that ran out of time, are not kept. A damaged entry
+//! is ignored and written anew, to a temporary file that is then renamed; a folder that cannot be
+//! written is no error.
 
 use std::{
     collections::BTreeSet,
@@ -21,13 +21,13 @@ use sha2::{Digest, Sha256};
 
 use crate::{conform, verify};
 
-/// The first line of an entry.
+/// First line of an entry.
 const HEADER: &str = "ketgrad plugins that agree, 1";
 
-/// The most entries; above, the oldest half goes.
+/// Largest number of entries; beyond it, the oldest half is removed.
 const MOST_ENTRIES: usize = 1000;
 
-/// A hash of several texts, in hexadecimal.
+/// Returns the hash of several texts, in hexadecimal.
 pub(crate) fn hash(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -42,14 +42,14 @@ pub(crate) fn hash(parts: &[&str]) -> String {
     hex
 }
 
-/// What verdicts depend on beside plugins and settings.
+/// Environment that verdicts depend on beside plugins and settings.
 pub(crate) fn surroundings() -> String {
     let versions =
         format!("{} {} {}", env!("CARGO_PKG_VERSION"), verify::VERSION, conform::VERSION);
     format!("{versions} {} {} {}", std::env::consts::OS, std::env::consts::ARCH, processor())
 }
 
-/// The instruction sets that kernels choose by.
+/// Returns the instruction sets by which kernels are chosen.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     {
@@ -60,7 +60,7 @@ fn processor() -> String {
     String::new()
 }
 
-/// What is known to agree of a plugin or a program.
+/// Items of a plugin or a program that are known to agree.
 pub(crate) struct Entry {
     path: Option<PathBuf>,
     known: BTreeSet<String>,
@@ -68,7 +68,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry of that hash; empty if there is none, or no folder.
+    /// Reads the entry of a hash; empty if it or the folder is missing.
     pub(crate) fn read(folder: Option<&Path>, hash: &str) -> Entry {
         let path = folder.map(|folder| folder.join(format!("{hash}.txt")));
         let text = path.as_ref().and_then(|path| fs::read_to_string(path).ok());
@@ -80,12 +80,12 @@ impl Entry {
         self.known.contains(what)
     }
 
-    /// Adds what agrees.
+    /// Adds an item that agrees.
     pub(crate) fn add(&mut self, what: String) {
         self.is_new |= self.known.insert(what);
     }
 
-    /// Writes it if something was added.
+    /// Writes the entry if an item was added.
     pub(crate) fn write(&self) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let (Some(path), true) = (&self.path, self.is_new) else { return };
@@ -102,7 +102,7 @@ impl Entry {
     }
 }
 
-/// An entry as it is written: a line for each, and a hash of all at the end.
+/// Serialises an entry: a line for each item, and a hash of all at the end.
 fn text(known: &BTreeSet<String>) -> String {
     let mut text = format!("{HEADER}\n");
     known.iter().for_each(|what| text += &format!("{what}\n"));
@@ -119,7 +119,7 @@ fn parsed(text: &str) -> Option<BTreeSet<String>> {
     (lines.next()? == HEADER).then(|| lines.map(str::to_owned).collect())
 }
 
-/// Keeps the folder small.
+/// Removes the oldest entries, to keep the folder small.
 fn forget_oldest(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let entries =

@@ -1,10 +1,10 @@
-//! Every call of a plugin's code: whose it is, for whoever asks while it runs, and the processor's
-//! modes after it.
+//! Calls of a plugin's code: they record the callee, for a signal handler or the deadline, and
+//! restore the processor's modes.
 //!
 //! A function of a plugin may leave the processor in another mode: rounding up, or flushing
-//! denormal numbers to zero, as code built for speed does. What the host computes then would be
-//! wrong from there on, so control words are read before and after each call, and put back where
-//! they differ. That costs two reads of a register; writing one is slow and rare.
+//! denormal numbers to zero, as code built for speed does. All later results of the host would be
+//! wrong, so control words are read before and after each call, and restored if they differ. That
+//! costs two reads of a register; writing one is slow and rare.
 #![expect(unsafe_code, reason = "the processor's control words")]
 
 use std::{
@@ -13,27 +13,27 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Whose code is called.
+/// Plugin, and rule or kernel, whose code is called.
 pub(crate) struct Callee {
-    /// In words: "plugin `a`, rule `b`".
+    /// Description: "plugin `a`, rule `b`".
     words: Box<str>,
-    /// Whether a call has come back in another floating-point mode.
+    /// True if a call has returned with another floating-point mode.
     changes_modes: AtomicBool,
 }
 
 thread_local! {
-    /// Whose code this thread is in. Without a destructor, so that it can be read at any time, also
-    /// while a thread ends or a signal is handled.
+    /// Callee whose code this thread runs. Without a destructor, so that it can be read at any
+    /// time, also while a thread ends or a signal is handled.
     static CURRENT: Cell<*const Callee> = const { Cell::new(ptr::null()) };
 }
 
 impl Callee {
-    /// The loading of a plugin, or a part of it.
+    /// Callee for loading a plugin, or a part of it.
     pub(crate) fn plugin(plugin: &str, what: &str) -> Callee {
         Callee::new(format!("plugin `{plugin}`, {what}"))
     }
 
-    /// A rule or kernel of a plugin.
+    /// Callee for a rule or kernel of a plugin.
     pub(crate) fn of(plugin: &str, what: &str, name: &str) -> Callee {
         Callee::new(format!("plugin `{plugin}`, {what} `{name}`"))
     }
@@ -42,7 +42,7 @@ impl Callee {
         Callee { words: words.into(), changes_modes: AtomicBool::new(false) }
     }
 
-    /// Calls its code.
+    /// Calls its code, and restores the modes.
     #[inline]
     pub(crate) fn call<R>(&self, code: impl FnOnce() -> R) -> R {
         let outer = CURRENT.replace(self);
@@ -55,22 +55,22 @@ impl Callee {
         result
     }
 
-    /// Whether a call has come back in another floating-point mode so far.
+    /// Returns true if a call has returned with another floating-point mode so far.
     pub(crate) fn changes_modes(&self) -> bool {
         self.changes_modes.load(Ordering::Relaxed)
     }
 }
 
-/// The words for whose code this thread is in; they are good while that call lasts. Safe in a
-/// signal's handler.
+/// Returns the description of the callee that this thread runs, valid while that call lasts. Safe
+/// in a signal handler.
 #[cfg_attr(not(unix), allow(dead_code, reason = "there is no handler"))]
 pub(crate) fn current() -> Option<*const str> {
     let callee = CURRENT.get();
-    // SAFETY: who calls a plugin's code borrows the callee until it is back.
+    // SAFETY: the caller of a plugin's code borrows the callee until the call returns.
     (!callee.is_null()).then(|| unsafe { ptr::from_ref(&*(*callee).words) })
 }
 
-/// What is said of a rule or kernel whose calls come back in another mode.
+/// Note on a rule or kernel whose calls return with another mode.
 pub(crate) fn changes_modes(what: &str, name: &str) -> String {
     format!(
         "warning: {what} `{name}` leaves the processor in another floating-point mode (rounding, denormal numbers); it \
@@ -78,7 +78,7 @@ pub(crate) fn changes_modes(what: &str, name: &str) -> String {
     )
 }
 
-/// The processor's modes for floating-point numbers.
+/// Floating-point modes of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Modes {
     /// MXCSR: rounding, flushing denormals, and which exceptions trap.
@@ -96,7 +96,7 @@ impl Modes {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     fn now() -> Modes {
-        /// Of MXCSR what says a mode; the rest are flags of what has happened.
+        /// Mask of the bits of MXCSR that are modes; the others are flags of past events.
         const CONTROL: u32 = 0xffc0;
         let (mut vector, mut x87) = (0u32, 0u16);
         // SAFETY: stores two control words where they fit; every x86-64 processor has them.
@@ -147,7 +147,7 @@ impl Modes {
         };
     }
 
-    /// On other processors modes are left alone.
+    /// Reads no modes: on other processors they are left alone.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     #[inline]
     fn now() -> Modes {
@@ -157,7 +157,7 @@ impl Modes {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn set(self) {}
 
-    /// Puts them back if they are others now, and says whether they were.
+    /// Restores the modes if they differ now, and returns true if they did.
     #[inline]
     fn put_back(self) -> bool {
         let changed = Modes::now() != self;

@@ -1,4 +1,4 @@
-//! Which backend runs circuits: by score, those of the processor, or one by name.
+//! Choice of the backend that runs circuits: by score, those of the processor, or one by name.
 //!
 //! | choice | who may run |
 //! |---|---|
@@ -23,15 +23,15 @@ use crate::{
     plugins::Plugins,
 };
 
-/// Which backend runs circuits.
+/// Backend that runs circuits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The best by priority, then score.
+    /// Best backend by priority, then score.
     #[default]
     Auto,
-    /// The best of those that work in the host's memory.
+    /// Best backend of those that work in the host's memory.
     Cpu,
-    /// This one.
+    /// Backend of this name.
     Named(String),
 }
 
@@ -55,29 +55,29 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Why a backend that was asked for does not run.
+/// Reason why a backend that was asked for does not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceFault {
-    /// There is none of that name.
+    /// No backend has that name.
     #[error("there is no backend `{name}`; there are {}", .known.join(", "))]
     Unknown {
         /// The name.
         name: String,
-        /// Those that there are.
+        /// Names of the backends.
         known: Vec<String>,
     },
-    /// It does not take the work.
+    /// The backend declines the work.
     #[error("the backend `{name}` cannot run this: {reason}")]
     Declines {
         /// The name.
         name: String,
-        /// Why not.
+        /// Reason in words.
         reason: String,
     },
 }
 
-/// A backend, for people.
+/// Backend, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Known {
@@ -85,15 +85,15 @@ pub struct Known {
     pub name: String,
     /// The plugin that brought it.
     pub plugin: String,
-    /// Whether its states are in memory of its own.
+    /// True if its states are in memory of its own.
     pub is_device: bool,
-    /// What it says of itself.
+    /// Description by the backend itself.
     pub description: String,
-    /// How well it would do in double precision: the built-in kernels are 100, 0 is not at all.
+    /// Score in double precision: the built-in kernels are 100, 0 is not at all.
     pub double: u32,
-    /// The same in single precision.
+    /// Score in single precision.
     pub single: u32,
-    /// Why it has no score, if asking for one failed.
+    /// Reason why it has no score, if asking for one failed.
     pub fault: Option<String>,
 }
 
@@ -112,16 +112,17 @@ impl Known {
 }
 
 impl Plugins {
-    /// The kernels of this program and those of the plugins, in one registry.
+    /// Returns the kernels of this program and those of the plugins, in one registry.
     #[must_use]
     pub fn executors(&self) -> Executors {
         self.some(|_| Some(false))
     }
 
-    /// The kernels that may run so many operators on n qubits with amplitudes of two `E` each.
+    /// Returns the kernels that may run that many operators on n qubits with amplitudes of two `E`
+    /// each.
     ///
     /// # Errors
-    /// [`ChoiceFault`] if the one that is asked for is not there, or cannot.
+    /// [`ChoiceFault`] if the one that is asked for does not exist, or declines.
     pub fn chosen<E: Element>(
         &self,
         choice: &Choice,
@@ -147,7 +148,8 @@ impl Plugins {
         }
     }
 
-    /// The built-in kernels and some of the plugins', each with whether it comes before all others.
+    /// Returns the built-in kernels and some of the plugins', each with true if it comes before all
+    /// others.
     fn some(&self, wanted: impl Fn(&Backend) -> Option<bool>) -> Executors {
         let mut executors = Executors::fast();
         for backend in self.backends() {
@@ -170,13 +172,14 @@ impl Plugins {
         executors
     }
 
-    /// The backends of the plugins, and how well they would do at so many operators on n qubits.
+    /// Returns the backends of the plugins, with their scores for that many operators on n qubits.
     #[must_use]
     pub fn known(&self, n_qubits: usize, operators: usize) -> Vec<Known> {
         self.backends().iter().map(|b| Known::of(b, n_qubits, operators)).collect()
     }
 
-    /// The backends whose score could not be asked for at so many operators on n qubits, and why.
+    /// Returns the backends that failed to give a score for that many operators on n qubits, and
+    /// why.
     pub fn faults(
         &self,
         n_qubits: usize,
@@ -186,19 +189,19 @@ impl Plugins {
     }
 }
 
-/// Why a backend has no score in one of its precisions, if asking for it failed.
+/// Returns the reason why a backend has no score in one of its precisions, if asking for it failed.
 fn fault(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
     let single =
         || backend.is_device().then(|| backend.fault::<f32>(n_qubits, operators)).flatten();
     backend.fault::<f64>(n_qubits, operators).or_else(single)
 }
 
-/// The name of the built-in kernels.
+/// Returns the name of the built-in kernels.
 pub(crate) fn built_in() -> String {
     Executor::<Complex<f64>>::name(&Fast::new()).to_owned()
 }
 
-/// Why a backend does not take the work, if it does not.
+/// Returns the reason why a backend declines the work, if it does.
 fn refusal<E: Element>(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
     let most = backend.raw.raw.max_qubits;
     let single = size_of::<E>() == size_of::<f32>();

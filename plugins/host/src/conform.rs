@@ -1,6 +1,6 @@
-//! Whether a device computes what it should: one suite for all of them, the one in the tests and
-//! those in a machine. Gate kernels on the host's memory pass the part of it that is about
-//! operators ([`conform_kernels`]).
+//! Conformance suite of devices: one for all of them, the emulated one in the tests and those in a
+//! machine. Gate kernels on the host's memory pass the part of it that is about operators
+//! ([`conform_kernels`]).
 //!
 //! | compared with the kernels of this program | laws, on states of any size |
 //! |---|---|
@@ -30,46 +30,47 @@ use crate::{device::Device, executor::HostKernels};
 
 use lists::{LONG, List, SHORT};
 
-/// What is run and how; another number, and what conformed before does not count any more.
+/// Version of the suite; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
-/// The qubits of the states on which each part but the lists is run at load.
+/// Number of qubits of the states on which each part but the lists runs at load.
 const AT_LOAD: usize = 6;
 
-/// After this time at load no further part is begun.
+/// Time at load after which no further part is begun.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most qubits of states that are compared amplitude by amplitude, but for lists of operators.
+/// Largest number of qubits of states that are compared amplitude by amplitude, but for lists of
+/// operators.
 pub const COMPARED: usize = 12;
 
-/// The least: below it the kernels of this program take no two states at once.
+/// Smallest such number: below it the kernels of this program take no two states at once.
 const LEAST: usize = 6;
 
-/// What came out of one part of the suite.
+/// Result of one part of the suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What was looked at.
+    /// Subject of the comparison.
     pub what: &'static str,
-    /// `f64` or `f32`.
+    /// Precision: `f64` or `f32`.
     pub precision: &'static str,
-    /// The qubits of the states.
+    /// Number of qubits of the states.
     pub n_qubits: usize,
-    /// The largest difference, or why there is none.
+    /// Largest difference, or the error that prevented the comparison.
     pub error: Result<f64, ExecuteError>,
-    /// How large it may be.
+    /// Largest allowed difference.
     pub bound: f64,
-    /// Where it is larger, if that is known: the operator, what came of it and what should.
+    /// Place where it is larger, if that is known: the operator, its result and the expected one.
     pub place: Option<String>,
 }
 
 impl Finding {
-    /// Whether nothing was compared since the device had no room for it.
+    /// Returns true if nothing was compared since the device had no room for it.
     #[must_use]
     pub fn had_no_room(&self) -> bool {
         self.error.as_ref().is_err_and(|error| error.untouched)
     }
 
-    /// Whether the device conforms. A difference that is NaN does not.
+    /// Returns true if the device conforms. A difference that is NaN does not.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.error.as_ref().is_ok_and(|error| *error <= self.bound)
@@ -105,9 +106,9 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// Runs what is about operators on gate kernels in the host's memory: single ones on n qubits, but
-/// at least 6 and at most [`COMPARED`] and what they take, and on states of 2 and 3 qubits, which
-/// are shorter than vector registers; lists on up to n.
+/// Runs the part that is about operators on gate kernels in the host's memory: single ones on n
+/// qubits, but at least 6 and at most [`COMPARED`] and what they take, and on states of 2 and 3
+/// qubits, which are shorter than vector registers; lists on up to n.
 #[must_use]
 pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     let most = kernels.max_qubits();
@@ -117,8 +118,8 @@ pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
     findings
 }
 
-/// The short form for a device, up to the first that does not hold; and whether there was time for
-/// all.
+/// Runs the short form for a device, up to the first part that does not hold; the flag is true if
+/// the time sufficed for all.
 pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     let until = Some(Instant::now() + PATIENCE);
     let most = device.max_qubits();
@@ -139,7 +140,7 @@ pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     (findings, all)
 }
 
-/// The short form for gate kernels in the host's memory.
+/// Runs the short form for gate kernels in the host's memory.
 pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
     let until = Some(Instant::now() + PATIENCE);
     let most = kernels.max_qubits();
@@ -149,8 +150,8 @@ pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
     (findings, all)
 }
 
-/// Lists on at most so many qubits, up to the first that is wrong; and whether there was time for
-/// all.
+/// Runs lists on at most that many qubits, up to the first that is wrong; the flag is true if the
+/// time sufficed for all.
 fn run_lists<E: Element>(
     executor: &dyn Executor<Complex<E>>,
     max_targets: usize,
@@ -180,7 +181,7 @@ fn run_lists<E: Element>(
     (findings, true)
 }
 
-/// What is about single operators.
+/// Returns the findings on single operators.
 fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
     type Part = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
     const ROUNDING: f64 = 1e-12;
@@ -200,7 +201,7 @@ fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
         .collect()
 }
 
-/// A part of the suite: the largest difference on n qubits.
+/// Part of the suite: returns the largest difference on n qubits.
 type Part = fn(&Device, usize) -> Result<f64, ExecuteError>;
 
 fn of<E: Element>(device: &Device, n_qubits: usize) -> Vec<Finding> {

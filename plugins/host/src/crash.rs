@@ -1,19 +1,19 @@
-//! Who is at fault when the process ends inside a plugin.
+//! Reports on a process that ends inside a plugin.
 //!
-//! A library's mistake may be a signal (a wild pointer, a division by zero, `abort`, a stack that
-//! overflows), and a library may call `exit`. Neither comes back to the host, so that whoever runs
-//! it would see a process that ended, with status 0 perhaps, and no word. Asked to, this module
-//! leaves a line on the standard error with the plugin and the rule or kernel that the thread was
-//! in, and lets the process end as it would have, but never with status 0.
+//! A mistake of a library may be a signal (a wild pointer, a division by zero, `abort`, a stack
+//! overflow), and a library may call `exit`. Neither returns to the host, so the user would see a
+//! process that ended, perhaps with status 0, and no message. On request, this module writes a line
+//! to the standard error with the plugin and the rule or kernel that the thread was in, and lets
+//! the process end as it would have, but never with status 0.
 //!
-//! What it cannot see: `_exit` and being killed end a process without a last word, and a thread
-//! that a plugin started itself is in nobody's call.
+//! It cannot see `_exit` and a kill, which end a process without a last word, and a thread that a
+//! plugin started itself, which is in no call.
 #![cfg_attr(unix, expect(unsafe_code, reason = "handlers of signals"))]
 
-/// Leaves a line on the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS,
-/// SIGFPE, SIGILL or SIGABRT, by `exit` or `quick_exit`. Handlers that are there already are called
-/// behind it. Handlers of signals are the whole process's, so this is for programs, not for
-/// libraries; once is enough.
+/// Writes a line to the standard error if the process ends inside a plugin: by SIGSEGV, SIGBUS,
+/// SIGFPE, SIGILL or SIGABRT, by `exit` or `quick_exit`. Handlers that were installed before are
+/// called afterwards. Signal handlers belong to the whole process, so this is for programs, not for
+/// libraries; one call is enough.
 ///
 /// On systems other than Unix it does nothing.
 pub fn report_on_stderr() {
@@ -35,7 +35,7 @@ mod unix {
 
     use crate::call::current;
 
-    /// The status of a process that a plugin ends in order: the plugin is at fault.
+    /// Exit status of a process that a plugin ends by `exit`: the plugin is at fault.
     const AT_FAULT: c_int = 1;
 
     const SIGNALS: [(c_int, &str); 5] = [
@@ -46,10 +46,10 @@ mod unix {
         (libc::SIGABRT, "it aborted (SIGABRT)"),
     ];
 
-    /// What was there before. Written once, before the handlers are.
+    /// Handlers that were installed before. Written once, before the handlers are.
     static BEFORE: OnceLock<[sigaction; SIGNALS.len()]> = OnceLock::new();
 
-    /// Whether a line was written: one signal may lead to another.
+    /// True if a line was written: one signal may lead to another.
     static SAID: AtomicBool = AtomicBool::new(false);
 
     pub(super) fn report_on_stderr() {
@@ -92,9 +92,10 @@ mod unix {
         let known = SIGNALS.iter().position(|(known, _)| *known == signal);
         let Some((k, before)) = known.zip(BEFORE.get()) else { return };
         say(SIGNALS[k].1);
-        // SAFETY: puts back what was there. What happened happens again behind this, to whom it
-        // would have happened without us. What was sent does not: it is sent again, to the system,
-        // since whoever looks at addresses finds none.
+        // SAFETY: restores the former handlers. A fault occurs again afterwards, and reaches the
+        // handler that it would have reached without us. A signal that was sent does not: it is
+        // raised again, for the system's default action, since a handler that inspects addresses
+        // would find none.
         unsafe {
             let sent = info.is_null() || (*info).si_code <= 0;
             if sent {
@@ -113,8 +114,8 @@ mod unix {
         }
     }
 
-    /// Writes whose code this thread is in, and what of it; whether it is in anybody's. With
-    /// nothing but what a signal's handler may call.
+    /// Writes the callee of this thread and the event; returns true if the thread is in a call.
+    /// Uses only functions that are safe in a signal handler.
     fn say(what: &str) -> bool {
         let Some(callee) = current() else { return false };
         if SAID.swap(true, Ordering::Relaxed) {

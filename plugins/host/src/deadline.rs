@@ -1,14 +1,14 @@
-//! A time limit for what runs a plugin's code.
+//! Time limit for calls of a plugin's code.
 //!
-//! A library's code cannot be stopped from outside, so that what calls it runs in a thread of its
-//! own, and whoever waits for it gives up. The thread goes on for as long as the plugin does;
-//! nothing of what it does then is taken.
+//! A library's code cannot be stopped from outside, so the call runs in a thread of its own, and
+//! the waiting thread gives up. The other thread goes on for as long as the plugin does; its later
+//! results are discarded.
 //!
 //! A constructor that does not end is worse than a function: the system runs it inside its loader,
 //! which is locked meanwhile. No other library can be loaded then, so every later plugin is refused
 //! at once, and an ordinary end of the process would wait for the lock: see [`exit_past_loader`].
-//! Of other things that take it, the first use of a variable of a thread that has a destructor is
-//! one: who waits here uses none, and where the loader is held nothing runs in a new thread.
+//! The first use of a thread-local variable with a destructor takes that lock, too: the waiting
+//! thread uses none, and while the loader is held no new thread is started.
 #![cfg_attr(unix, expect(unsafe_code, reason = "ends the process"))]
 
 use std::{
@@ -20,17 +20,17 @@ use std::{
 
 use crate::error::Fault;
 
-/// Of the thread that loads: as much as the main thread of a process usually has.
+/// Stack of the thread that loads: as much as the main thread of a process usually has.
 const STACK: usize = 8 << 20;
 
-/// Where work that calls plugins is.
+/// Progress of work that calls plugins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Mutex<State>>);
 
 #[derive(Clone, Debug, Default)]
 struct State {
     stage: Stage,
-    /// Nobody waits any more.
+    /// True if the caller has given up waiting.
     is_left: bool,
 }
 
@@ -38,16 +38,16 @@ struct State {
 enum Stage {
     #[default]
     Begun,
-    /// In the system's loader, for a plugin.
+    /// System's loader, for a plugin.
     Loading(String),
-    /// Elsewhere, in words.
+    /// Elsewhere, described in words.
     At(String),
     Done,
 }
 
 impl Progress {
-    /// Code is to be run by the system's loader. False: nobody waits for it any more, and it must
-    /// not be.
+    /// Records that the system's loader is about to run code. Returns false if the caller has given
+    /// up, and then it must not run.
     #[must_use]
     pub(crate) fn loading(&self, plugin: &str) -> bool {
         let mut state = self.state();
@@ -57,7 +57,7 @@ impl Progress {
         !state.is_left
     }
 
-    /// Something else runs.
+    /// Records another activity.
     pub(crate) fn at(&self, words: String) {
         self.set(Stage::At(words));
     }
@@ -66,7 +66,7 @@ impl Progress {
         self.state().stage = stage;
     }
 
-    /// Nobody waits any more: where it is, in words.
+    /// Records that the caller gives up; returns the activity in words.
     fn leave(&self) -> String {
         let mut state = self.state();
         state.is_left = true;
@@ -82,10 +82,10 @@ impl Progress {
     }
 }
 
-/// What was given up and has not come back.
+/// Work that was given up and has not returned.
 static LEFT: Mutex<Vec<Progress>> = Mutex::new(Vec::new());
 
-/// Does work, for so long at most if there is a limit.
+/// Runs work, with a time limit if one is given.
 pub(crate) fn within<R: Send + 'static>(
     limit: Option<Duration>,
     work: impl FnOnce(&Progress) -> R + Send + 'static,
@@ -120,7 +120,7 @@ pub(crate) fn within<R: Send + 'static>(
     }
 }
 
-/// The plugin in whose constructors a thread that was given up still is.
+/// Returns the plugin in whose constructors a thread is that was given up.
 pub(crate) fn holds_loader() -> Option<String> {
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     left.retain(|progress| progress.state().stage != Stage::Done);
@@ -132,8 +132,8 @@ pub(crate) fn holds_loader() -> Option<String> {
 
 /// Ends the process at once if a plugin's constructor, which was given up after
 /// [`load_timeout`](crate::Settings::load_timeout), still holds the system's loader: an ordinary
-/// end would wait for it. Nothing that is registered for the end of a process runs, and the
-/// standard output must be flushed. Else it does nothing.
+/// end would wait for it. Functions registered for the end of a process do not run, and the
+/// standard output must be flushed before. Otherwise it does nothing.
 pub fn exit_past_loader(status: u8) {
     if holds_loader().is_some() {
         #[cfg(unix)]
@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(holds_loader(), None);
     }
 
-    /// Work that begins late, as on a busy machine, does not go on into the loader, which nobody
-    /// would know.
+    /// Work that begins late, as on a busy machine, does not enter the loader after it was given
+    /// up.
     #[test]
     fn what_was_given_up_is_not_loaded() {
         let (sender, receiver) = mpsc::channel::<()>();

@@ -1,4 +1,4 @@
-//! Kernels on arrays: their values and pullbacks as primitives, and what those give numbers with
+//! Kernels on arrays: their values and pullbacks as primitives, and their results on numbers with
 //! first derivatives.
 //!
 //! A kernel computes in `f64`. On numbers that are plain in another precision its results and first
@@ -36,7 +36,7 @@ pub(crate) fn needs_complex() -> String {
     "it gives a number with an imaginary part: run the program on complex numbers".to_owned()
 }
 
-/// The real numbers that a value is made of.
+/// Real components of a value.
 struct Parts<T> {
     shape: Vec<u64>,
     is_complex: bool,
@@ -44,7 +44,7 @@ struct Parts<T> {
 }
 
 impl<T: Real> Parts<T> {
-    /// `None` for a value that is made of something else.
+    /// Splits a value into its components; `None` for a value of another kind.
     fn of<S: Scalar<Real = T>>(datum: &Datum<S>, is_complex: bool) -> Option<Parts<T>> {
         let lengths = |shape: &[usize]| shape.iter().map(|n| *n as u64).collect();
         let pair = |z: &S| [z.re(), z.im()];
@@ -74,7 +74,7 @@ impl<T: Real> Parts<T> {
         })
     }
 
-    /// The plain numbers; `None` for symbols.
+    /// Returns the plain numbers; `None` for symbols.
     fn plain(&self) -> Option<Values> {
         let parts = self.parts.iter().map(T::primal).collect::<Option<_>>()?;
         Some(Values::of_parts(self.shape.clone(), parts, self.is_complex))
@@ -85,7 +85,7 @@ impl<T: Real> Parts<T> {
     }
 }
 
-/// Plain numbers of any precision.
+/// Returns plain numbers of any precision.
 fn plain<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     datum: &Datum<S>,
@@ -98,7 +98,7 @@ fn plain<T: Real, S: Scalar<Real = T>>(
     parts.and_then(|x| x.plain()).ok_or_else(|| needs_program(rule))
 }
 
-/// The inputs of a kernel among the arguments of one of its primitives.
+/// Returns the inputs of a kernel among the arguments of one of its primitives.
 fn inputs<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],
@@ -110,7 +110,7 @@ fn inputs<T: Real, S: Scalar<Real = T>>(
         .collect()
 }
 
-/// One result, or a tuple of several.
+/// Joins results: one alone, several to a tuple.
 fn joined<S: Scalar>(mut all: Vec<Datum<S>>) -> Datum<S> {
     if all.len() > 1 {
         return Datum::Tuple(all);
@@ -118,7 +118,7 @@ fn joined<S: Scalar>(mut all: Vec<Datum<S>>) -> Datum<S> {
     all.pop().unwrap_or(Datum::Tuple(vec![]))
 }
 
-/// The value of a kernel at numbers that are `f64`; `None` at others.
+/// Returns the value of a kernel at numbers that are `f64`; `None` at others.
 pub(crate) fn value<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],
@@ -136,7 +136,7 @@ pub(crate) fn value<T: Real, S: Scalar<Real = T>>(
     Some(value)
 }
 
-/// The pullback of the kernel: `(x…, y, y_bar) -> (x_bar…)`.
+/// Computes the pullback of the kernel: `(x…, y, y_bar) -> (x_bar…)`.
 pub(crate) fn pullback<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],
@@ -161,8 +161,8 @@ pub(crate) fn pullback<T: Real, S: Scalar<Real = T>>(
     fields.map(Datum::Tuple).ok_or_else(|| needs_program(rule))
 }
 
-/// By what the real numbers of the results move: `moved` is given the cotangents of the inputs for
-/// one after the other.
+/// Applies `moved` to each row of the Jacobian, one for each real component of the results: it
+/// receives the cotangents of the inputs.
 fn by_rows<T: Real>(
     rule: &Rule,
     tape: &Tape<'_>,
@@ -188,7 +188,8 @@ fn by_rows<T: Real>(
     Ok(all)
 }
 
-/// The pushforward by the kernel's pullback, one for each real number of the results.
+/// Computes the pushforward by the kernel's pullback, one call for each real component of the
+/// results.
 pub(crate) fn pushforward<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],
@@ -216,8 +217,8 @@ pub(crate) fn pushforward<T: Real, S: Scalar<Real = T>>(
     all.collect::<Option<_>>().map(joined).ok_or_else(|| needs_program(rule))
 }
 
-/// A kernel with a pullback and no program, on numbers of another precision or with first
-/// derivatives.
+/// Evaluates a kernel with a pullback and no program, on numbers of another precision or with first
+/// derivatives: its linearisation.
 pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
     rule: &Rule,
     args: &[Datum<S>],

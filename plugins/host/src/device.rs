@@ -1,6 +1,6 @@
 //! Backends with memory of their own.
 //!
-//! Where a device has all that states need, they stay there from the first gate to the last result
+//! If a device has all that states need, they stay there from the first gate to the last result
 //! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any
 //! other: it takes the state, runs all operators, and gives it back, two moves whatever the number
 //! of gates.
@@ -23,11 +23,11 @@ use num_complex::Complex;
 
 use crate::{border::asked, device_state::DeviceState, executor::Backend};
 
-/// A device.
+/// Device of a plugin.
 #[derive(Clone, Debug)]
 pub struct Device {
     backend: Arc<Backend>,
-    /// Whether it was asked for by name: it comes before all others, and nobody stands in for it.
+    /// True if it was asked for by name: it comes before all others, and no other takes its place.
     first: bool,
 }
 
@@ -44,37 +44,37 @@ impl Device {
         &self.backend
     }
 
-    /// Its name.
+    /// Name of the device.
     #[must_use]
     pub fn name(&self) -> &str {
         self.backend.name()
     }
 
-    /// What it says of itself, for people.
+    /// Description by the device itself, for people.
     #[must_use]
     pub fn describe(&self) -> String {
         self.backend.describe()
     }
 
-    /// Whether its amplitudes may be pairs of `E`.
+    /// Returns true if its amplitudes may be pairs of `E`.
     #[must_use]
     pub fn knows<E: Element>(&self) -> bool {
         self.backend.knows::<E>()
     }
 
-    /// The qubits of the largest state.
+    /// Number of qubits of the largest state.
     #[must_use]
     pub fn max_qubits(&self) -> usize {
         self.raw().max_qubits as usize
     }
 
-    /// The most targets of a dense operator.
+    /// Largest number of targets of a dense operator.
     #[must_use]
     pub fn max_targets(&self) -> usize {
         self.raw().max_matrix_targets as usize
     }
 
-    /// Whether it has all that states which stay there need.
+    /// Returns true if it has all functions that states which stay there need.
     #[must_use]
     pub fn keeps_states(&self) -> bool {
         let b = self.raw();
@@ -99,7 +99,7 @@ impl Device {
         self.backend.failed(format!("it has no `{what}`"))
     }
 
-    /// The n of 2^n amplitudes.
+    /// Returns the n of 2^n amplitudes.
     fn qubits<E>(&self, amplitudes: &[Complex<E>]) -> Result<usize, ExecuteError> {
         match amplitudes.len().is_power_of_two() {
             true => Ok(amplitudes.len().trailing_zeros() as usize),
@@ -109,7 +109,7 @@ impl Device {
         }
     }
 
-    /// |index> of n qubits, made on the device.
+    /// Makes |index> of n qubits on the device.
     fn basis<E: Element>(
         &self,
         n_qubits: usize,
@@ -126,7 +126,7 @@ impl Device {
         Ok(state)
     }
 
-    /// |0…0> on the device, for as many amplitudes as these, which are of no use.
+    /// Makes |0…0> on the device, of as many amplitudes as these, whose values are ignored.
     fn zero<E: Element>(
         &self,
         amplitudes: &mut [Complex<E>],
@@ -139,7 +139,7 @@ impl Device {
         self.take(amplitudes)
     }
 
-    /// The same amplitudes on the device.
+    /// Copies amplitudes to the device.
     fn take<E: Element>(&self, amplitudes: &[Complex<E>]) -> Result<DeviceState<E>, ExecuteError> {
         let n_qubits = self.qubits(amplitudes)?;
         let mut state = DeviceState::zeros(self, n_qubits)?;
@@ -187,7 +187,8 @@ impl<E: Element> Executor<Complex<E>> for Device {
         self.first
     }
 
-    /// What a device may lose that writes operators as others, each within the tolerance of plans.
+    /// Error that a device may add by writing operators as others, each within the tolerance of
+    /// plans.
     fn planning_error(&self, _: usize, operators: &[Operator<Complex<E>>]) -> f64 {
         4.0 * Cut::TOLERANCE * Into::<f64>::into(E::EPSILON) * operators.len() as f64
     }
@@ -203,13 +204,13 @@ impl<E: Element> Executor<Complex<E>> for Device {
         state.download(amplitudes)
     }
 
-    /// |0…0> need not go to the device.
+    /// Returns true if |0…0> is made on the device, not copied to it.
     fn skips_zeros(&self, _: usize, _: usize) -> bool {
         self.raw().state_basis.is_some()
     }
 
-    /// All operators in one go, so that the state moves twice; once, from the device, if it begins
-    /// as |0…0>.
+    /// Runs all operators in one call, so that the state is copied twice; once, from the device, if
+    /// it begins as |0…0>.
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],

@@ -1,4 +1,4 @@
-//! A state on a device.
+//! States on a device.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
 use std::{any::Any, ffi::c_void, marker::PhantomData, ptr, sync::Arc};
@@ -15,7 +15,7 @@ use crate::{
     executor::{Lowered, dtype, list},
 };
 
-/// A state on a device, of amplitudes of two `E` each.
+/// State on a device, of amplitudes of two `E` each.
 pub struct DeviceState<E> {
     device: Device,
     ptr: *mut c_void,
@@ -44,7 +44,7 @@ impl<E> Drop for DeviceState<E> {
 }
 
 impl<E: Element> DeviceState<E> {
-    /// A state whose amplitudes are 0.
+    /// Allocates a state whose amplitudes are 0.
     pub(crate) fn zeros(device: &Device, n_qubits: usize) -> Result<DeviceState<E>, ExecuteError> {
         let most = device.max_qubits();
         if n_qubits > most {
@@ -67,17 +67,17 @@ impl<E: Element> DeviceState<E> {
         Ok(state)
     }
 
-    /// A place for a state of that size.
+    /// Makes a state of that size with a null pointer.
     fn nowhere(device: &Device, n_qubits: usize) -> DeviceState<E> {
         DeviceState { device: device.clone(), ptr: ptr::null_mut(), n_qubits, of: PhantomData }
     }
 
-    /// The plugin's pointer, to change the state.
+    /// Returns the plugin's pointer, to change the state.
     pub(crate) fn ptr(&mut self) -> *mut c_void {
         self.ptr
     }
 
-    /// Waits for all work on it; what went wrong in it comes out here.
+    /// Waits for all work on it, and returns the error of earlier work.
     fn sync(&self) -> Result<(), ExecuteError> {
         match self.device.raw().sync {
             // SAFETY: the state is of this device.
@@ -86,7 +86,7 @@ impl<E: Element> DeviceState<E> {
         }
     }
 
-    /// The same type again, if it is a state of this device and size.
+    /// Downcasts a state, if it is on this device and of this size.
     fn beside<'a>(
         &self,
         other: &'a dyn Resident<Complex<E>>,
@@ -116,8 +116,8 @@ impl<E: Element> DeviceState<E> {
         Ok(observable.terms().iter().map(term).collect())
     }
 
-    /// The operators as the plugin is handed them; those that do nothing are left out. With them,
-    /// for each place between operators the place between those that are left.
+    /// Converts operators to the plugin's form, without those that do nothing. Also returns, for
+    /// each place between operators, the place between those that are kept.
     fn lower(
         &self,
         operators: &[Operator<Complex<E>>],
@@ -148,11 +148,11 @@ impl<E: Element> DeviceState<E> {
         let gates: Vec<Gate> = lowered.iter().map(Lowered::borrowed).collect();
         let list = list(&gates);
         let apply = self.device.raw().apply.ok_or_else(|| self.device.lacks("apply"))?;
-        // SAFETY: the state is of this device, the list good for the call.
+        // SAFETY: the state is of this device, the list valid for the call.
         self.device.asked(|b, err| unsafe { apply(b.user, self.ptr, &list, err) })
     }
 
-    /// [`Resident::apply_pair`] with the calls of interface 1.1: from one inner product to the
+    /// Runs [`Resident::apply_pair`] with the calls of interface 1.1: from one inner product to the
     /// next.
     fn step_by_step(
         &mut self,
@@ -183,7 +183,7 @@ impl<E: Element> DeviceState<E> {
     }
 }
 
-/// A term by its masks.
+/// Converts a term to masks.
 fn masks(coefficient: f64, string: &ketgrad_core::observable::PauliString) -> PauliTerm {
     PauliTerm { coefficient, x: string.x_mask() as u64, z: string.z_mask() as u64 }
 }
@@ -238,7 +238,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let terms = self.fits(observable)?;
         self.sync()?;
         let mut value = 0.0;
-        // SAFETY: the state is of this device, terms and value are good for the call.
+        // SAFETY: the state is of this device, terms and value are valid for the call.
         self.device.asked(|b, err| unsafe {
             expectation(b.user, self.ptr, terms.as_ptr(), terms.len(), &raw mut value, err)
         })?;
@@ -259,7 +259,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         let terms = self.fits(observable)?;
         let (first, count, from, into) = (terms.as_ptr(), terms.len(), self.ptr, into.ptr);
         // SAFETY: both states are of this device, and different ones, since `into` is borrowed
-        // mutably; the terms are good for the call.
+        // mutably; the terms are valid for the call.
         self.device.asked(|b, err| unsafe { apply(b.user, first, count, from, into, err) })
     }
 

@@ -1,30 +1,30 @@
-//! What can be wrong with a plugin.
+//! Errors of plugins.
 
 use std::{fmt::Display, path::PathBuf, time::Duration};
 
 use ketgrad_core::ir::Position;
 
-/// What is wrong, and with which plugin.
+/// Error of a plugin, with the plugin's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plugin `{plugin}`: {fault}")]
 pub struct PluginError {
-    /// Its name in the config.
+    /// Name of the plugin in the config.
     pub plugin: String,
-    /// What is wrong.
+    /// Error without the name.
     pub fault: Fault,
 }
 
-/// What can be wrong with a plugin.
+/// Error of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("no such file; looked at {}", paths(looked))]
     Missing {
-        /// Where it was looked for.
+        /// Paths that were searched.
         looked: Vec<PathBuf>,
     },
-    /// There is a directory of that name.
+    /// The path is a directory.
     #[error("{} is a directory; expected a library", path.display())]
     Directory {
         /// The directory.
@@ -35,7 +35,7 @@ pub enum Fault {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
     /// The system cannot load it.
@@ -43,73 +43,73 @@ pub enum Fault {
     NotALibrary {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Message of the system.
         reason: String,
     },
-    /// It exports no descriptor.
+    /// The library exports no descriptor.
     #[error("{} is a library but not a plugin: it does not export `ketgrad_plugin`", path.display())]
     NotAPlugin {
         /// The file.
         path: PathBuf,
     },
-    /// It exports something else under that name.
+    /// The library exports another object under that name.
     #[error("{} exports `ketgrad_plugin`, but that is not a plugin's descriptor", path.display())]
     BadMagic {
         /// The file.
         path: PathBuf,
     },
-    /// Its interface is another one.
+    /// Its interface has another major version.
     #[error(
         "it was built for version {given} of the plugin interface; this program has version {expected}"
     )]
     Major {
-        /// Its major version.
+        /// Major version of the plugin.
         given: u32,
-        /// Ours.
+        /// Major version of this program.
         expected: u32,
     },
-    /// It needs a newer host.
+    /// The plugin needs a newer host.
     #[error(
         "it needs version {major}.{given} of the plugin interface; this program has {major}.{have}"
     )]
     Minor {
         /// The major version.
         major: u32,
-        /// The minor version it needs.
+        /// Minor version that it needs.
         given: u32,
-        /// Ours.
+        /// Minor version of this program.
         have: u32,
     },
-    /// A struct of it is too small to be what it should.
+    /// A struct of it is too small.
     #[error("its {what} is {given} bytes long; expected at least {least}")]
     Size {
-        /// Which struct.
+        /// Name of the struct.
         what: &'static str,
-        /// Its size.
+        /// Size of the struct.
         given: u32,
-        /// The least.
+        /// Smallest size.
         least: usize,
     },
-    /// The hash is another one.
+    /// The hash differs from the config's.
     #[error("its sha256 is {given}, the config says {expected}")]
     Hash {
-        /// Of the file.
+        /// Hash of the file.
         given: String,
-        /// In the config.
+        /// Hash in the config.
         expected: String,
     },
-    /// There is no hash, but there must be.
+    /// The config has no hash, but must have one.
     #[error("require_sha256 is set, and it has no sha256; that of the file is {given}")]
     NoHash {
-        /// Of the file.
+        /// Hash of the file.
         given: String,
     },
-    /// It took too long.
+    /// The plugin took too long.
     #[error("it did not come back within {} s {at}; a thread of this process stays in it", limit.as_secs_f64())]
     Overdue {
         /// The [limit](crate::Settings::load_timeout).
         limit: Duration,
-        /// Where it was.
+        /// Activity in which it was.
         at: String,
     },
     /// Another plugin's constructors, which were given up, still hold the system's loader.
@@ -117,13 +117,13 @@ pub enum Fault {
         "it cannot be loaded: plugin `{plugin}` did not come back while it was loaded, and holds the system's loader"
     )]
     LoaderHeld {
-        /// That plugin.
+        /// Name of that plugin.
         plugin: String,
     },
     /// Its registration failed.
     #[error("it could not start: {reason}")]
     Init {
-        /// What it says.
+        /// Message of the plugin.
         reason: String,
     },
     /// A rule or backend cannot be registered.
@@ -133,27 +133,27 @@ pub enum Fault {
         what: &'static str,
         /// Its name.
         name: String,
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
-    /// Somebody else has the name.
+    /// Another owner has the name.
     #[error("{what} `{name}` is already there, from {owner}")]
     Duplicate {
         /// A rule or a backend.
         what: &'static str,
         /// Its name.
         name: String,
-        /// Who has it.
+        /// Owner of the name.
         owner: String,
     },
-    /// The config names something that it has not.
+    /// The config names a rule or kernel that the plugin does not have.
     #[error("the config names the {what} `{name}`, which it has not; it has {}", list(have))]
     NoSuch {
         /// A rule or a kernel.
         what: &'static str,
         /// The name.
         name: String,
-        /// What it has.
+        /// Names that it has.
         have: Vec<String>,
     },
     /// A rule disagrees with itself.
@@ -161,7 +161,7 @@ pub enum Fault {
     Disagrees {
         /// The rule.
         name: String,
-        /// What with what.
+        /// Values that disagree, in words.
         reason: String,
     },
     /// A backend does not compute what the built-in kernels do.
@@ -171,20 +171,20 @@ pub enum Fault {
         what: &'static str,
         /// Its name.
         name: String,
-        /// What it breaks.
+        /// Law that it breaks.
         law: String,
     },
 }
 
 impl Fault {
-    /// The fault of a plugin of that name.
+    /// Returns the error of a plugin of that name.
     #[must_use]
     pub fn of(self, plugin: &str) -> PluginError {
         PluginError { plugin: plugin.to_owned(), fault: self }
     }
 }
 
-/// An error of the core in words, without a place that is not known: programs that are made have
+/// Describes an error of the core, without an unknown position: programs that are generated have
 /// none.
 pub(crate) fn placeless(error: &dyn Display) -> String {
     let nowhere = Position::default();

@@ -1,7 +1,6 @@
 //! Kernels of plugins as executors in the core's registry.
 //!
-//! What the core hands over are operators by shape; what a plugin is handed are dense and diagonal
-//! ones:
+//! The core hands over operators by shape; a plugin receives dense and diagonal ones:
 //!
 //! | shape | becomes |
 //! |---|---|
@@ -34,13 +33,13 @@ use crate::{
 
 type C = Complex<f64>;
 
-/// The score of the built-in kernels.
+/// Score of the built-in kernels.
 const BUILT_IN_SCORE: f64 = 100.0;
 
-/// What the built-in kernels say they cost, for each amplitude and operator.
+/// Cost of the built-in kernels for each amplitude and operator.
 const BUILT_IN_COST: f64 = 0.25;
 
-/// A backend of a plugin.
+/// Backend of a plugin.
 pub(crate) struct Backend {
     pub(crate) raw: RawBackend,
     plugin: String,
@@ -53,7 +52,7 @@ impl std::fmt::Debug for Backend {
     }
 }
 
-/// Why nobody could ask for a backend of that name, if that is so.
+/// Returns the reason why a backend of that name could not be asked for, if so.
 fn unreachable_name(name: &str) -> Option<String> {
     let built_in = built_in();
     if name.trim().is_empty() {
@@ -111,12 +110,12 @@ impl Backend {
         &self.plugin
     }
 
-    /// Whether its states are in memory of its own.
+    /// Returns true if its states are in memory of its own.
     pub(crate) fn is_device(&self) -> bool {
         self.raw.raw.apply_host.is_none()
     }
 
-    /// What it says of itself, for people.
+    /// Description by the backend itself, for people.
     pub(crate) fn describe(&self) -> String {
         let b = &self.raw.raw;
         let ask = |describe: unsafe extern "C" fn(_, _) -> _| {
@@ -126,25 +125,25 @@ impl Backend {
         b.describe.map_or(String::new(), ask)
     }
 
-    /// As [`Plugins::noticed`](crate::Plugins::noticed).
+    /// Notes on its calls, as in [`Plugins::noticed`](crate::Plugins::noticed).
     pub(crate) fn noticed(&self) -> Option<String> {
         let note =
             || format!("plugin `{}`: {}", self.plugin, changes_modes("kernel", &self.raw.name));
         self.raw.callee.changes_modes().then(note)
     }
 
-    /// Whether its states may be of this type.
+    /// Returns true if its states may be of this type.
     pub(crate) fn knows<E: Element>(&self) -> bool {
         self.raw.raw.dtypes >> dtype::<E>() & 1 == 1
     }
 
-    /// How well it says it would do; 0 is not at all.
+    /// Score by the backend itself; 0 is not at all.
     pub(crate) fn score<E: Element>(&self, n_qubits: usize, operators: usize) -> u32 {
         u32::try_from(self.said_score::<E>(n_qubits, operators)).unwrap_or(0)
     }
 
-    /// Why it has no score, if asking for one failed: a panic, say, where it would have declined
-    /// with 0.
+    /// Returns the reason why it has no score, if asking for one failed: a panic, say, where it
+    /// would have declined with 0.
     pub(crate) fn fault<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<String> {
         let score = self.said_score::<E>(n_qubits, operators);
         if score >= 0 {
@@ -168,12 +167,12 @@ impl Backend {
             threads: 1,
             n_gates: operators as u64,
         };
-        // SAFETY: the query is good for the call; `user` belongs to the function.
+        // SAFETY: the query is valid for the call; `user` belongs to the function.
         b.score.map_or(1, |score| self.raw.callee.call(|| unsafe { score(b.user, &query) }))
     }
 
-    /// What it would cost, in the built-in kernels' unit: by its score, and a priority outweighs
-    /// every score.
+    /// Cost in the unit of the built-in kernels: by its score, and a priority outweighs every
+    /// score.
     pub(crate) fn cost<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         let score = self.score::<E>(n_qubits, operators);
         if score == 0 {
@@ -184,19 +183,19 @@ impl Backend {
         Some((n_qubits as f64).exp2() * operators as f64 * BUILT_IN_COST * by_score * by_priority)
     }
 
-    /// Why it does not take one of these operators, if that is so.
+    /// Returns the reason why it declines one of these operators, if it does.
     pub(crate) fn refuses<E: Element>(&self, operators: &[Operator<Complex<E>>]) -> Option<String> {
         let most = self.raw.raw.max_matrix_targets as usize;
         let given = operators.iter().map(width).max().filter(|given| *given > most)?;
         Some(format!("an operator on {given} qubits; it takes at most {most}"))
     }
 
-    /// Whether it takes an operator.
+    /// Returns true if it takes an operator.
     pub(crate) fn takes(&self, lowered: &Lowered) -> bool {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
     }
 
-    /// An operator that is about no Pauli string as it is handed over; `None` for the identity.
+    /// Lowers an operator without Pauli strings; `None` for the identity.
     fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
         lower(
             operator,
@@ -205,7 +204,7 @@ impl Backend {
         )
     }
 
-    /// Any operator as it is handed over, in order.
+    /// Lowers any operator, to several in order.
     pub(crate) fn lower_all<E: Element>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
         match operator.without_string() {
             Some(operators) => {
@@ -220,7 +219,7 @@ impl Backend {
     }
 }
 
-/// An operator as a plugin is handed it.
+/// Operator in the plugin's form.
 pub(crate) struct Lowered {
     kind: u32,
     targets: Vec<u32>,
@@ -242,7 +241,7 @@ impl Lowered {
     }
 }
 
-/// The list of some operators.
+/// Makes the list of some operators.
 pub(crate) fn list(gates: &[Gate]) -> GateList {
     GateList { ptr: gates.as_ptr(), len: gates.len(), stride: size_of::<Gate>() }
 }
@@ -250,7 +249,7 @@ pub(crate) fn list(gates: &[Gate]) -> GateList {
 const ONE: C = Complex::new(1.0, 0.0);
 const ZERO: C = Complex::new(0.0, 0.0);
 
-/// The kind of number of amplitudes of this type.
+/// Returns the kind of number of amplitudes of this type.
 pub(crate) fn dtype<E: Element>() -> u32 {
     if size_of::<E>() == size_of::<f64>() { abi::C64 } else { abi::C32 }
 }
@@ -259,7 +258,7 @@ fn wide<E: Element>(z: &Complex<E>) -> C {
     C::new(z.re.into(), z.im.into())
 }
 
-/// The qubits that the matrix of an operator is on.
+/// Returns the number of qubits of an operator's matrix.
 fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
     let bits = match operator.shape() {
         Shape::Identity | Shape::Phase(_) => 0,
@@ -274,10 +273,10 @@ fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
     bits.count_ones() as usize
 }
 
-/// Fills a matrix, given the row of an offset into the state.
+/// Function that fills a matrix, given the row of an offset into the state.
 type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
 
-/// An operator without its shape; `None` for the identity. One of more than `most` targets gets no
+/// Lowers an operator to a matrix; `None` for the identity. One of more than `most` targets gets no
 /// matrix.
 fn lower<E: Element>(
     operator: &Operator<Complex<E>>,
@@ -372,40 +371,40 @@ fn lower<E: Element>(
     })
 }
 
-/// Kernels on the host's memory as an executor.
+/// Executor by kernels on the host's memory.
 #[derive(Clone, Debug)]
 pub struct HostKernels {
     pub(crate) backend: Arc<Backend>,
-    /// Whether they come before all others.
+    /// True if they come before all others.
     pub(crate) first: bool,
 }
 
 impl HostKernels {
-    /// Their name.
+    /// Name of the kernels.
     #[must_use]
     pub fn name(&self) -> &str {
         self.backend.name()
     }
 
-    /// The plugin that brought them.
+    /// Plugin that added them.
     #[must_use]
     pub fn plugin(&self) -> &str {
         self.backend.plugin()
     }
 
-    /// The most targets of an operator.
+    /// Largest number of targets of an operator.
     #[must_use]
     pub fn max_targets(&self) -> usize {
         self.backend.raw.raw.max_matrix_targets as usize
     }
 
-    /// The qubits of the largest state.
+    /// Number of qubits of the largest state.
     #[must_use]
     pub fn max_qubits(&self) -> usize {
         self.backend.raw.raw.max_qubits as usize
     }
 
-    /// Runs operators that it takes: one call.
+    /// Runs operators that it takes in one call.
     fn call(
         &self,
         gates: &[Lowered],
@@ -421,8 +420,8 @@ impl HostKernels {
         let host = running(&pool);
         let n_qubits = amplitudes.len().trailing_zeros();
         let data = amplitudes.as_mut_ptr().cast();
-        // SAFETY: the amplitudes are 2^n numbers that nobody else looks at; table and list are good
-        // for the call.
+        // SAFETY: the amplitudes are 2^n numbers that no other code accesses; table and list are
+        // valid for the call.
         asked(callee, |err| unsafe { apply(b.user, &host, abi::C64, data, n_qubits, &list, err) })
             .map_err(|reason| self.backend.failed(reason))
     }

@@ -28,28 +28,28 @@ use crate::{
     shown::arguments,
 };
 
-/// A rule with a kernel.
+/// Rule with a kernel.
 pub(crate) struct Rule {
     pub(crate) name: String,
     pub(crate) plugin: String,
     pub(crate) kernel: Kernel,
-    /// Its function in the program.
+    /// Function of the rule in the program.
     pub(crate) function: FuncId,
     /// The value as a program.
     pub(crate) value: Option<Bytecode>,
-    /// Whether its derivatives are programs.
+    /// True if its derivatives are programs.
     pub(crate) has_program: bool,
-    /// The derivatives by multi-indices that have been asked for.
+    /// Cache of derivatives by multi-index.
     pub(crate) partials: RwLock<HashMap<Vec<u32>, Arc<Bytecode>>>,
 }
 
 impl Rule {
-    /// Whether there is a derivative: a program's, or the pullback of the kernel.
+    /// Returns true if it has a derivative: a program's, or the pullback of the kernel.
     pub(crate) fn has_derivative(&self) -> bool {
         self.has_program || self.kernel.has_pullback()
     }
 
-    /// What is missing where a kernel has no derivative, and what to do.
+    /// Describes what is missing where a kernel has no derivative, and the remedy.
     pub(crate) fn no_derivative(&self) -> String {
         let (name, plugin) = (&self.name, &self.plugin);
         let program = format!("rule {name}(x) {{ kernel(x) }} pullback(x, y, y_bar) {{ … }}");
@@ -59,8 +59,8 @@ impl Rule {
         )
     }
 
-    /// With the plugin, the rule and the arguments, but for an error of a rule inside its program,
-    /// which has its own.
+    /// Makes an error with the plugin, the rule and the arguments, but for an error of a rule
+    /// inside its program, which has its own.
     #[cold]
     fn failed<T: Real, S: Scalar<Real = T>>(&self, reason: &str, args: &[Datum<S>]) -> HostError {
         let plugin = format!("plugin `{}`", self.plugin);
@@ -73,10 +73,10 @@ impl Rule {
     }
 }
 
-/// The most numbers that cross without boxing.
+/// Largest number of arguments that cross without an allocation.
 const FEW: usize = 4;
 
-/// What a primitive of a rule computes.
+/// Role of a primitive of a rule.
 #[derive(Clone, Copy)]
 enum Part {
     Value,
@@ -84,15 +84,15 @@ enum Part {
     Pushforward,
 }
 
-/// Computes the primitives of loaded rules, on every scalar.
+/// Host of loaded rules: computes their primitives, on every scalar.
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
     by_primitive: ByName<(usize, Part)>,
-    /// What a call may use that no run makes, and any call at most.
+    /// Limits of a call outside of a run, and upper limits of any call.
     limits: Limits,
-    /// The most instructions that derivatives may come to.
+    /// Largest number of instructions of all derivatives together.
     derivative_size: usize,
-    /// A copy of the program, in which derivatives are derived when they are asked for.
+    /// Copy of the program, to which derivatives are added on demand.
     derived: Mutex<Derived>,
 }
 
@@ -128,14 +128,14 @@ impl std::fmt::Debug for Loaded {
 }
 
 impl Loaded {
-    /// None yet, with the settings' limits.
+    /// Returns a host without rules, with the settings' limits.
     pub(crate) fn within(settings: &Settings) -> Loaded {
         let &Settings { limits, derivative_size, .. } = settings;
         let (by_primitive, derived) = (ByName::default(), Mutex::default());
         Loaded { rules: Vec::new(), by_primitive, limits, derivative_size, derived }
     }
 
-    /// What a call may use that no run makes.
+    /// Limits of a call outside of a run.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -150,12 +150,12 @@ impl Loaded {
         self.rules.push(Arc::new(rule));
     }
 
-    /// All rules are there: derivatives are derived from this program.
+    /// Sets the program of all rules, from which derivatives are derived.
     pub(crate) fn complete(&mut self, program: Program) {
         self.derived = Mutex::new(Derived { program, functions: HashMap::new() });
     }
 
-    /// What is missing if a program has no derivative because of a kernel that has none.
+    /// Describes what is missing if a program has no derivative because of a kernel without one.
     pub(crate) fn missing_derivative(&self, error: &DiffError) -> Option<String> {
         let op = match error {
             DiffError::MissingRule { op, .. } => op,
@@ -185,7 +185,7 @@ impl Loaded {
         }
     }
 
-    /// The value of a rule on numbers.
+    /// Computes the value of a rule on numbers.
     #[inline]
     fn number<T: Real, S: Scalar<Real = T>>(
         &self,
@@ -319,7 +319,7 @@ impl Loaded {
         Ok(Datum::Complex(sum))
     }
 
-    /// The value of a rule on arrays, or of one whose numbers are of different kinds.
+    /// Computes the value of a rule on arrays, or of one whose numbers are of different kinds.
     fn array<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
@@ -343,7 +343,8 @@ impl Loaded {
         context.run(code, self, args).map_err(|e| self.in_words(&e))
     }
 
-    /// What went wrong in a program that the host runs; of a limit of its own, where to raise it.
+    /// Describes an error of a program that the host runs; for a limit of its own, with the setting
+    /// to raise.
     fn in_words(&self, error: &RunError) -> String {
         let Limits { steps, work, depth, memory, .. } = self.limits;
         let own = match *error {
@@ -358,7 +359,7 @@ impl Loaded {
         placeless(error) + way_out
     }
 
-    /// A derivative at plain numbers.
+    /// Computes a partial derivative at plain numbers.
     fn partial<S: Scalar>(
         &self,
         rule: &Rule,
@@ -391,8 +392,8 @@ impl Loaded {
 }
 
 impl Derived {
-    /// `D^index f`, by the last of its directions from that of one order less; an error if all of
-    /// them come to more than `most` instructions.
+    /// Derives `D^index f`, by the last of its directions from that of one order less; an error if
+    /// all of them come to more than `most` instructions.
     fn partial(&mut self, f: FuncId, index: &[u32], most: usize) -> Result<FuncId, String> {
         let key = (f, index.to_vec());
         if let Some(&known) = self.functions.get(&key) {
@@ -482,7 +483,7 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
     }
 }
 
-/// Two hosts as one: what the first does not know, the second is asked.
+/// Chain of two hosts: the second computes primitives that the first does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct Both<'a, A, B>(pub &'a A, pub &'a B);
 

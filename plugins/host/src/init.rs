@@ -1,4 +1,4 @@
-//! Registration: the table that a plugin is handed, and what it adds through it.
+//! Registration: the table that a plugin receives, and the items that it adds through it.
 #![expect(unsafe_code, reason = "the host's table is called from C")]
 
 use std::{
@@ -17,20 +17,20 @@ use crate::{
     library::Library,
 };
 
-/// A rule as a plugin gave it.
+/// Rule as a plugin registered it.
 pub(crate) struct RawRule {
     pub(crate) raw: Rule,
-    /// Who is called where one of its functions is.
+    /// Callee of its functions, for messages.
     pub(crate) callee: Callee,
     pub(crate) name: String,
     pub(crate) signature: String,
     pub(crate) program: String,
 }
 
-/// A backend as a plugin gave it.
+/// Backend as a plugin registered it.
 pub(crate) struct RawBackend {
     pub(crate) raw: Backend,
-    /// Who is called where one of its functions is.
+    /// Callee of its functions, for messages.
     pub(crate) callee: Callee,
     pub(crate) name: String,
 }
@@ -61,19 +61,19 @@ impl Drop for RawBackend {
     }
 }
 
-/// What a plugin has added so far.
+/// Rules, backends and notes that a plugin has added so far.
 #[derive(Default)]
 pub(crate) struct Collected {
     pub(crate) rules: Vec<RawRule>,
     pub(crate) backends: Vec<RawBackend>,
     pub(crate) notes: Vec<String>,
-    /// The plugin's name.
+    /// Name of the plugin.
     plugin: String,
     options: Vec<(String, String)>,
 }
 
 impl Collected {
-    /// What is handed over and never freed.
+    /// Notes on what was handed over and is never freed.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let rules =
             self.rules.iter().map(|r| ("rule", &r.name, r.raw.user, r.raw.drop_user.is_some()));
@@ -91,7 +91,7 @@ impl Collected {
     }
 }
 
-/// Runs a plugin's registration. If it fails, nothing of it is kept.
+/// Runs a plugin's registration. If it fails, none of its items is kept.
 pub(crate) fn init(
     plugin: &str,
     library: &Library,
@@ -130,8 +130,8 @@ pub(crate) fn init(
 /// # Safety
 /// `ctx` is that of the table in [`init`], and this is a call during it.
 unsafe fn collected<'a>(ctx: *mut c_void) -> &'a mut Collected {
-    // SAFETY: the caller promises whose `ctx` it is; a plugin registers from one thread, so nobody
-    // else has it.
+    // SAFETY: the caller promises that `ctx` is of the table; a plugin registers from one thread,
+    // so this is the only reference.
     unsafe { &mut *ctx.cast::<Collected>() }
 }
 
@@ -162,9 +162,9 @@ unsafe extern "C" fn option(ctx: *mut c_void, key: Str, value: *mut Str) -> Stat
     }
 }
 
-/// The least size of a rule: up to `user`. What is missing behind it is null.
+/// Smallest size of a rule: up to `user`. Missing functions after it are null.
 const RULE_LEAST: usize = std::mem::offset_of!(Rule, infer);
-/// The least size of a backend.
+/// Smallest size of a backend.
 const BACKEND_LEAST: usize = std::mem::offset_of!(Backend, score);
 
 unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err) -> Status {
@@ -225,13 +225,13 @@ unsafe extern "C" fn get_extension(_: *mut c_void, _: Str) -> *const c_void {
 
 // While kernels run.
 
-/// The threads that a kernel may use, and whose kernel it is.
+/// Thread pool that a kernel may use, and the callee of the kernel.
 pub(crate) struct Pool<'a> {
     pub(crate) threads: &'a Threads,
     pub(crate) callee: &'a Callee,
 }
 
-/// The table that kernels are handed: threads, and nothing that registers.
+/// Returns the table that kernels receive: threads, and no registration.
 pub(crate) fn running(pool: &Pool<'_>) -> Host {
     Host {
         struct_size: size_of::<Host>() as u32,
@@ -248,7 +248,7 @@ pub(crate) fn running(pool: &Pool<'_>) -> Host {
     }
 }
 
-/// A pointer that threads may hand on.
+/// Pointer that may be sent between threads.
 #[derive(Clone, Copy)]
 struct Shared(*mut c_void);
 // SAFETY: a plugin's loop body may be called from several threads at once.

@@ -1,4 +1,4 @@
-//! The compiled part of a rule, with checks around every call.
+//! Compiled part of a rule, with checks around every call.
 #![expect(unsafe_code, reason = "the plugin's functions are called here")]
 
 use std::{
@@ -25,32 +25,32 @@ use crate::{
     request::Check,
 };
 
-/// How many elements stand before and behind a result to see whether a kernel writes beside it.
+/// Number of guard elements before and after a result: they show if a kernel writes beside it.
 const GUARD: usize = 8;
 
-/// The most elements of a result.
+/// Largest number of elements of a result.
 const MOST: u64 = 100_000_000;
 
-/// How many numbers stand before and behind the result of a kernel on numbers.
+/// Number of guard numbers before and after the result of a kernel on numbers.
 const AROUND: (usize, usize) = (2, 4);
 
-/// The most inputs of a kernel on numbers.
+/// Largest number of inputs of a kernel on numbers.
 pub(crate) const MAX_NUMBERS: usize = 16;
 
-/// A kernel.
+/// Kernel of a rule.
 pub(crate) struct Kernel {
     raw: RawRule,
     pub(crate) params: Vec<Kind>,
     pub(crate) results: Vec<Kind>,
     numbers: Numbers,
-    /// Whether it takes numbers and gives one, all of one kind.
+    /// True if it takes numbers and gives one, all of one kind.
     is_scalar: bool,
     check: Check,
-    /// Whether a tape came that nobody frees.
+    /// True if it gave a tape that has no function to free it.
     keeps_tapes: AtomicBool,
 }
 
-/// What a kernel kept for its pullback.
+/// Tape of a kernel for its pullback.
 pub(crate) struct Tape<'k> {
     kernel: &'k Kernel,
     ptr: *mut c_void,
@@ -65,12 +65,12 @@ impl Drop for Tape<'_> {
     }
 }
 
-/// The kinds of numbers that a kernel takes and gives, ints left out.
+/// Kinds of numbers of a kernel's inputs and results, without ints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     Real,
     Complex,
-    /// Of both kinds.
+    /// Real and complex numbers.
     Mixed,
 }
 
@@ -85,7 +85,7 @@ impl Numbers {
         }
     }
 
-    /// The kinds as a mask.
+    /// Returns the kinds as a mask.
     fn dtypes(self) -> u32 {
         match self {
             Numbers::Real => 1 << abi::F64,
@@ -100,7 +100,7 @@ fn is_array(kind: &Kind) -> bool {
 }
 
 impl Kernel {
-    /// The kernel of a rule of this signature; `None` if it has none.
+    /// Makes the kernel of a rule of this signature; `None` if it has none.
     pub(crate) fn new(
         raw: RawRule,
         params: Vec<Kind>,
@@ -140,18 +140,18 @@ impl Kernel {
         Ok(Some(Kernel { raw, params, results, numbers, is_scalar, check, keeps_tapes }))
     }
 
-    /// Whether it takes numbers and gives one, all of one kind.
+    /// Returns true if it takes numbers and gives one, all of one kind.
     pub(crate) fn is_scalar(&self) -> bool {
         self.is_scalar
     }
 
-    /// Whether all its numbers are complex, but for ints.
+    /// Returns true if all its numbers are complex, but for ints.
     pub(crate) fn is_complex(&self) -> bool {
         self.numbers == Numbers::Complex
     }
 
-    /// Whether an input of that kind crosses as complex numbers. Ints are numbers of the rule's
-    /// kind; real ones if it has both.
+    /// Returns true if an input of that kind crosses as complex numbers. Ints are numbers of the
+    /// rule's kind; real ones if it has both.
     pub(crate) fn crosses_complex(&self, kind: &Kind) -> bool {
         is_complex(kind) || self.is_complex()
     }
@@ -160,7 +160,7 @@ impl Kernel {
         self.raw.raw.pullback.is_some() && self.raw.raw.forward.is_some()
     }
 
-    /// The value at real numbers, ints among them as numbers.
+    /// Computes the value at real numbers, ints among them as numbers.
     #[inline]
     pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
@@ -175,7 +175,7 @@ impl Kernel {
         Ok(y)
     }
 
-    /// The value at complex numbers.
+    /// Computes the value at complex numbers.
     #[inline]
     pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
@@ -193,7 +193,7 @@ impl Kernel {
         Ok(y)
     }
 
-    /// The value of a kernel on numbers, with guards around it and inputs of its own.
+    /// Computes the value of a kernel on numbers, with guards around it and a copy of the inputs.
     #[inline]
     fn watched<E: Number>(
         &self,
@@ -206,7 +206,7 @@ impl Kernel {
             called(&self.raw.callee, |err| call(self.raw.raw.user, x.as_ptr(), &raw mut y, err))?;
             return Ok(y);
         }
-        // A copy: what is written to it is nobody's.
+        // A copy: writes of the kernel to it are discarded.
         let mut given = [MaybeUninit::<E>::uninit(); MAX_NUMBERS];
         for (given, x) in given.iter_mut().zip(x) {
             given.write(*x);
@@ -228,7 +228,7 @@ impl Kernel {
         result.map(|()| room[AROUND.0])
     }
 
-    /// The value at numbers, by the kernel on arrays.
+    /// Computes the value at numbers, by the kernel on arrays.
     fn number<E: Number>(&self, x: &[E]) -> Result<E, Failed> {
         let x: Vec<Values> = x.iter().map(|x| E::values(Array::number(*x))).collect();
         let (y, _) = self.forward(&x)?;
@@ -236,7 +236,7 @@ impl Kernel {
         number.ok_or_else(|| Failed::broke("no value"))
     }
 
-    /// The results, and what the kernel keeps for its pullback.
+    /// Computes the results and the tape.
     pub(crate) fn forward(&self, x: &[Values]) -> Result<(Vec<Values>, Tape<'_>), Failed> {
         let r = &self.raw.raw;
         let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
@@ -258,8 +258,8 @@ impl Kernel {
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
         let results: Vec<abi::Array> = y.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
-        // say.
+        // SAFETY: the arrays are valid for the call, the results are ours alone and as large as
+        // they say.
         let called = called(&self.raw.callee, |err| unsafe {
             forward(r.user, inputs.as_ptr(), results.as_ptr(), &raw mut tape.ptr, err)
         });
@@ -274,7 +274,7 @@ impl Kernel {
         Ok((y, tape))
     }
 
-    /// The cotangents of the inputs.
+    /// Computes the cotangents of the inputs.
     pub(crate) fn pullback(
         &self,
         tape: &Tape<'_>,
@@ -298,8 +298,8 @@ impl Kernel {
             .collect();
         let results: Vec<abi::Array> = bars.iter_mut().map(Guarded::array).collect();
         let sum = self.sum(x);
-        // SAFETY: the arrays are good for the call, the results are ours alone and as large as they
-        // say; the tape is of this kernel.
+        // SAFETY: the arrays are valid for the call, the results are ours alone and as large as
+        // they say; the tape is of this kernel.
         called(&self.raw.callee, |err| unsafe {
             let (x, y, y_bar) = (inputs.as_ptr(), values.as_ptr(), cotangents.as_ptr());
             pullback(r.user, tape.ptr, x, y, y_bar, results.as_ptr(), err)
@@ -315,12 +315,12 @@ impl Kernel {
         Ok(bars)
     }
 
-    /// The k-th result in words.
+    /// Describes the k-th result.
     fn result(&self, k: usize) -> String {
         if self.results.len() == 1 { "its result".to_owned() } else { format!("its result {k}") }
     }
 
-    /// Whether its value at a point is finite.
+    /// Returns true if its value at a point is finite.
     pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
         let read = |(x, kind): (&Datum<S>, &Kind)| Values::read(x, self.crosses_complex(kind));
         let x: Option<Vec<Values>> = x.iter().zip(&self.params).map(read).collect();
@@ -332,7 +332,8 @@ impl Kernel {
         }
     }
 
-    /// What its calls have left behind so far: memory that nobody frees, modes of the processor.
+    /// Notes on what its calls have left behind so far: memory that is never freed, modes of the
+    /// processor.
     pub(crate) fn noticed(&self) -> Vec<String> {
         let (mut notes, name) = (Vec::new(), &self.raw.name);
         if self.raw.callee.changes_modes() {
@@ -346,8 +347,8 @@ impl Kernel {
         notes
     }
 
-    /// A sum over the bits of the inputs, if it is looked at whether a kernel writes to them: a
-    /// pass over all of them.
+    /// Returns a checksum of the inputs, if writes of a kernel to them are checked: a pass over all
+    /// of them.
     fn sum(&self, x: &[Values]) -> Option<u64> {
         (self.check == Check::Finite).then(|| sum_of(x))
     }
@@ -367,8 +368,8 @@ impl Kernel {
         )))
     }
 
-    /// The shapes of the results as the kernel says them, of any number of dimensions for an array;
-    /// believed only as far as they fit the signature.
+    /// Returns the shapes of the results that the kernel infers, of any number of dimensions for an
+    /// array; checked against the signature.
     fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, Failed> {
         let r = &self.raw.raw;
         let Some(infer) = r.infer else {
@@ -378,7 +379,7 @@ impl Kernel {
         let mut shapes =
             vec![Shape { ndim: 0, reserved: 0, dim: [0; abi::MAX_NDIM] }; self.results.len()];
         let inputs: Vec<abi::Array> = x.iter().map(borrowed).collect();
-        // SAFETY: the arrays are good for the call; the shapes are ours, one for each result.
+        // SAFETY: the arrays are valid for the call; the shapes are ours, one for each result.
         called(&self.raw.callee, |err| unsafe {
             infer(r.user, inputs.as_ptr(), shapes.as_mut_ptr(), err)
         })?;
@@ -395,7 +396,7 @@ impl Kernel {
         shapes.iter().enumerate().map(one).collect()
     }
 
-    /// A shape that fits the kind of the k-th result.
+    /// Checks that a shape fits the kind of the k-th result.
     fn fitting(&self, k: usize, shape: Vec<u64>) -> Result<Vec<u64>, Failed> {
         let kind = &self.results[k];
         let (fits, expected) = match is_array(kind) {
@@ -409,7 +410,7 @@ impl Kernel {
     }
 }
 
-/// The first numbers of values.
+/// Returns the first number of each value.
 fn numbers<E: Number>(x: &[Values]) -> Vec<E> {
     x.iter().filter_map(|x| E::of_values(x)?.data.first().copied()).collect()
 }
@@ -435,7 +436,7 @@ fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), Failed> {
     }
 }
 
-/// An array of ours for a kernel to read.
+/// Borrows a value as an array for a kernel to read.
 fn borrowed(values: &Values) -> abi::Array {
     match values {
         Values::Reals(x) => lent(&x.shape, x.data.as_ptr().cast_mut()),
@@ -455,7 +456,7 @@ fn lent<E: Number>(shape: &[u64], data: *mut E) -> abi::Array {
     }
 }
 
-/// A result between two guards.
+/// Result buffer between two guards.
 enum Guarded {
     Reals(Between<f64>),
     Complexes(Between<Complex<f64>>),
@@ -486,7 +487,7 @@ impl Guarded {
 struct Between<E> {
     shape: Vec<u64>,
     data: Vec<E>,
-    /// Elements of each guard.
+    /// Number of elements of each guard.
     guard: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Finds, checks and loads plugins, and hands what they bring to the core.
+//! Finds, checks and loads plugins, and passes their rules and kernels to the core.
 //!
 //! ```text
 //! Settings, Request… ──► load ──► Plugins ─┬─► rules(): what programs may call

@@ -1,4 +1,4 @@
-//! Files: found, read once, hashed, and loaded from a copy of what was hashed.
+//! Files: found, read once, hashed, and loaded from a copy of the bytes that were hashed.
 #![expect(unsafe_code, reason = "loading a library runs its code")]
 
 use std::{
@@ -26,10 +26,10 @@ use crate::{
     sealed::{Way, is_refusal},
 };
 
-/// The largest file that is read: 2 GiB.
+/// Size of the largest file that is read: 2 GiB.
 const LARGEST: u64 = 1 << 31;
 
-/// What the frozen part of a descriptor says.
+/// Header: the frozen part of a descriptor.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) name: String,
@@ -37,33 +37,33 @@ pub(crate) struct Header {
     pub(crate) build: String,
 }
 
-/// A library in memory. It is never unloaded: other threads may be in its code, and what it
-/// registered points into it.
+/// Library in memory. It is never unloaded: other threads may be in its code, and the functions
+/// that it registered point into it.
 pub(crate) struct Library {
     pub(crate) desc: &'static Desc,
     pub(crate) header: Header,
 }
 
-/// A file that was read and hashed.
+/// File that was read and hashed.
 pub(crate) struct Opened {
-    /// The name that it was found under.
+    /// Path under which it was found.
     pub(crate) given: PathBuf,
-    /// Where it lies.
+    /// Canonical path.
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,
     bytes: Vec<u8>,
-    /// Which file it is, whatever its name.
+    /// Identity of the file, whatever its name.
     identity: Identity,
     file: File,
 }
 
-/// Which file: the device and its number there, or its path.
+/// Identity of a file: the device and its number there, or its path.
 type Identity = (u64, u64, PathBuf);
 
-/// The sha256 of a file in hexadecimal.
+/// Returns the sha256 of a file in hexadecimal.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn sha256_of(path: &Path) -> std::io::Result<String> {
     let mut file = File::open(path)?;
     hash(&mut file)
@@ -126,11 +126,11 @@ impl Opened {
         Ok(Opened { given: given.clone(), path, sha256, bytes, identity, file })
     }
 
-    /// Loads it and reads its descriptor; none of its own code runs but what the system runs at
-    /// load. With what there is to say about it.
+    /// Loads it and reads its descriptor; no code of it runs but its initialisers, which the system
+    /// runs. Also returns a note for the user, if any.
     pub(crate) fn load(self, plugin: &str) -> Result<(Library, Option<String>), Fault> {
-        /// Libraries that are there, by file and hash, with the address of their symbol. The same
-        /// file again is the same library, with its one set of variables, as the system has it.
+        /// Loaded libraries, by file and hash, with the address of their symbol. The same file
+        /// again is the same library, with its one set of variables, as for the system's loader.
         static LOADED: Mutex<Option<HashMap<(Identity, String), usize>>> = Mutex::new(None);
 
         let Opened { path, sha256, bytes, identity, file, .. } = self;
@@ -166,8 +166,8 @@ impl Opened {
 /// Reads a descriptor from its frozen part on.
 ///
 /// # Safety
-/// At least 32 bytes can be read at `address`, and if they are a descriptor of this major version,
-/// as many as it says.
+/// `address` points to at least 32 readable bytes, and if they are a descriptor of this major
+/// version, to as many as it says.
 unsafe fn descriptor(
     address: *const Desc,
     path: PathBuf,
@@ -209,9 +209,9 @@ unsafe fn descriptor(
     Ok((desc, header))
 }
 
-/// Whether the file holds all that its segments say. The system maps a file that is cut short, too,
-/// and kills the process where it touches what is not there. Of ELF: other systems look themselves,
-/// and so does the loader where headers make no sense.
+/// Checks that the file holds all that its segments claim. The system maps a truncated file, too,
+/// and kills the process when it touches the missing part. For ELF only: other systems check
+/// themselves, and so does the loader where headers are invalid.
 fn whole(bytes: &[u8]) -> Result<(), String> {
     let len = bytes.len() as u64;
     let end = match FileKind::parse(bytes) {
@@ -227,7 +227,7 @@ fn whole(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Where the last segment that is loaded ends in the file.
+/// Returns the end in the file of the last segment that is loaded.
 fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> {
     let header = H::parse(file).ok()?;
     let endian = header.endian().ok()?;
@@ -242,7 +242,7 @@ fn segments_end<H: FileHeader<Endian = Endianness>>(file: &[u8]) -> Option<u64> 
         .max()
 }
 
-/// Loads a copy of the bytes of a file. With what there is to say about it.
+/// Loads a copy of the bytes of a file. Also returns a note for the user, if any.
 fn open(
     path: &Path,
     bytes: &[u8],
@@ -278,7 +278,7 @@ fn open(
     library.map(|library| (library, Some(note)))
 }
 
-/// The path of a file, by its descriptor where that can be.
+/// Returns the path of a file, by its descriptor where that is possible.
 #[cfg(target_os = "linux")]
 fn itself(path: &Path, file: File) -> PathBuf {
     use std::os::fd::IntoRawFd;
@@ -303,19 +303,19 @@ fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
     #[cfg(not(target_os = "macos"))]
     const RTLD_NODELETE: i32 = 0x1000;
 
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
-    // with that.
+    // SAFETY: this runs the library's initialisers: the user who names a plugin in a config trusts
+    // it with that.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map(Into::into)
 }
 
 #[cfg(not(unix))]
 fn from(path: &Path) -> Result<libloading::Library, libloading::Error> {
-    // SAFETY: this runs the library's initialisers: whoever names a plugin in a config trusts it
-    // with that; the path is absolute.
+    // SAFETY: this runs the library's initialisers: the user who names a plugin in a config trusts
+    // it with that; the path is absolute.
     unsafe { libloading::Library::new(path) }
 }
 
-/// What the system says, of the file and not of its copy.
+/// Describes an error of the system, with the path of the file and not of its copy.
 fn in_words(e: &libloading::Error, path: &Path, through: &Path) -> String {
     let source = std::error::Error::source(e).map_or_else(|| e.to_string(), ToString::to_string);
     let reason = source.replace(&*through.to_string_lossy(), &path.to_string_lossy());
@@ -343,7 +343,7 @@ mod tests {
 
     use super::*;
 
-    /// A plugin of that name, compiled.
+    /// Compiles a plugin of that name.
     fn compiled(folder: &Path, name: &str) -> PathBuf {
         let source = folder.join(format!("{name}.c"));
         let text = format!(
@@ -377,7 +377,7 @@ mod tests {
         folder
     }
 
-    /// What was hashed is what runs, also if another file takes its place in between.
+    /// The bytes that were hashed are run, also if another file takes the place in between.
     #[test]
     fn a_file_put_in_place_is_another_one() {
         let folder = folder("moved");
@@ -391,7 +391,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// The same file with other bytes, written over what was hashed.
+    /// Other bytes, written over a file that was hashed, are not run.
     #[test]
     fn bytes_written_over_a_file_are_not_run() {
         let folder = folder("written");
@@ -410,7 +410,7 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Every way of copying gives the same library, which nobody can write to.
+    /// Every method of copying gives the same library, which cannot be written to.
     #[test]
     fn copies_cannot_be_changed() {
         use std::os::unix::fs::PermissionsExt;

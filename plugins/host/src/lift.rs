@@ -1,4 +1,4 @@
-//! A function known at plain numbers, on numbers that carry derivatives.
+//! Taylor series: a function known at plain numbers, on numbers that carry derivatives.
 //!
 //! A dual number is `x0 + d` with a nilpotent `d`: its powers vanish from some order on. So the
 //! Taylor series
@@ -12,10 +12,10 @@
 
 use ketgrad_core::scalar::Ring;
 
-/// The highest order of a term.
+/// Highest order of a term.
 const MAX_ORDER: u32 = 12;
 
-/// `f(x0)` and its derivatives `D^a f / a!` summed over the powers of `d`.
+/// Returns `f(x0)` and its derivatives `D^a f / a!` summed over the powers of `d`.
 pub(crate) fn series<N: Ring>(
     value: N,
     d: &[N],
@@ -26,7 +26,7 @@ pub(crate) fn series<N: Ring>(
     Ok(sum)
 }
 
-/// Adds the terms whose powers are `monomial` times further factors from number `from` on: each
+/// Adds the terms whose powers are `monomial` times further factors from number `from` on, each
 /// once.
 fn terms<N: Ring>(
     sum: &mut N,
@@ -54,7 +54,7 @@ fn terms<N: Ring>(
     Ok(())
 }
 
-/// `a!` of a multi-index.
+/// Returns `a!` of a multi-index.
 pub(crate) fn factorial(index: &[u32]) -> f64 {
     index.iter().map(|&a| (1..=a).map(f64::from).product::<f64>()).product()
 }

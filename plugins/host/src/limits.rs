@@ -1,5 +1,5 @@
-//! How much rules as data may be, make and take, so that whoever loads one that somebody else wrote
-//! has the host back soon.
+//! Limits on the size, the results and the time of rules as data, so that a user who loads those of
+//! another author has the host back soon.
 
 use std::{
     collections::HashMap,
@@ -13,29 +13,28 @@ use ketgrad_core::{
     text::TextLimits,
 };
 
-/// How much a text of rules may be and make: some 5,000 lines. What is made of it, optimized and
-/// differentiated is some ten times as much.
+/// Limits of a text of rules and of the program made of it: some 5,000 lines. After optimization
+/// and differentiation the program is some ten times as large.
 pub(crate) const RULE_TEXT: TextLimits =
     TextLimits::new().with_bytes(1 << 20).with_tokens(100_000).with_size(100_000);
 
-/// The largest function that is compared, with all that it calls, in instructions after inlining:
-/// what is larger takes too long to be optimized and differentiated for that.
+/// Size of the largest function that is compared, with all that it calls, in instructions after
+/// inlining: a larger one takes too long to be optimized and differentiated for that.
 pub(crate) const MOST_COMPARED: usize = 5_000;
 
-/// What is inlined where it is called, in instructions.
+/// Size of the largest function that is inlined where it is called, in instructions.
 const SMALL: usize = 200;
 
-/// How long points of one rule are tried.
+/// Time in which points of one rule are begun.
 const RULE: Duration = Duration::from_secs(5);
 
-/// How much longer the last of them may take.
+/// Further time that the last of them may take.
 const MORE: Duration = Duration::from_secs(3);
 
-/// How long the rules of one text are compared, all together.
+/// Time in which the rules of one text are compared, all together.
 const TEXT: Duration = Duration::from_secs(10);
 
-/// Instructions of a function and of all that it calls, once small functions stand where they are
-/// called.
+/// Returns the instructions of a function and of all that it calls, with small functions inlined.
 pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
     let mut sizes: HashMap<FuncId, usize> = HashMap::new();
     let mut total = 0_usize;
@@ -52,20 +51,20 @@ pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
     total
 }
 
-/// The time in which rules are compared.
+/// Time budget in which rules are compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
-    /// The end, if all rules have one.
+    /// End for all rules together, if they have one.
     end: Option<Instant>,
 }
 
 impl Patience {
-    /// As long as each rule may take.
+    /// Returns the limit of each rule alone.
     pub(crate) fn each() -> Patience {
         Patience::default()
     }
 
-    /// As long as the rules of one text may take together.
+    /// Returns the limit of the rules of one text together.
     pub(crate) fn of_text() -> Patience {
         Patience { end: Some(Instant::now() + TEXT) }
     }
@@ -75,7 +74,7 @@ impl Patience {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
-    /// The clock of a rule that begins now.
+    /// Starts the clock of a rule.
     pub(crate) fn begin(&self) -> Clock {
         let now = Instant::now();
         let within = |end: Instant| self.end.map_or(end, |all| all.min(end));
@@ -83,7 +82,7 @@ impl Patience {
     }
 }
 
-/// The time in which one rule is compared.
+/// Deadline for the comparison of one rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     last: Instant,
@@ -91,17 +90,17 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// True if no more points are begun.
+    /// Returns true if no more points are begun.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.last
     }
 
-    /// True if no more runs are.
+    /// Returns true if no more runs are begun.
     pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.end
     }
 
-    /// Cancels runs that go on beyond the end.
+    /// Returns a token that cancels runs beyond the end.
     pub(crate) fn token(&self) -> CancellationToken {
         let clock = *self;
         CancellationToken::when(move || clock.is_over())

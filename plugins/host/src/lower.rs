@@ -1,4 +1,4 @@
-//! A rule of a plugin as a function of the program.
+//! Lowering of a plugin's rule to functions of the program.
 //!
 //! ```text
 //! erf              its function: what programs call. Its body calls the kernel, or is the program
@@ -20,38 +20,38 @@ use ketgrad_core::{
 
 use crate::{error::placeless, limits::RULE_TEXT, plugins::is_complex};
 
-/// What a program calls the kernel.
+/// Name of the kernel in a program.
 const KERNEL: &str = "kernel";
 
-/// What is added behind the name of a rule on complex numbers.
+/// Suffix of the name of a rule on complex numbers.
 const COMPLEX: &str = ".complex";
 
-/// A rule to be lowered.
+/// Rule to be lowered.
 pub(crate) struct Source<'a> {
     pub(crate) name: &'a str,
     pub(crate) params: &'a [Kind],
     pub(crate) result: &'a Kind,
     pub(crate) program: &'a str,
     pub(crate) has_kernel: bool,
-    /// The kernel has a pullback.
+    /// True if the kernel has a pullback.
     pub(crate) has_pullback: bool,
 }
 
-/// Where a rule went.
+/// Rule after lowering: its functions in the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Lowered {
-    /// The name of its function.
+    /// Name of its function.
     pub(crate) base: String,
-    /// Its function.
+    /// Function that programs call.
     pub(crate) function: FuncId,
-    /// The value as a program, where there is a kernel too.
+    /// Function of the value as a program, if the rule has a kernel too.
     pub(crate) value: Option<FuncId>,
-    /// Whether its derivatives are programs.
+    /// True if its derivatives are programs.
     pub(crate) has_program: bool,
 }
 
 impl Source<'_> {
-    /// The name of its function.
+    /// Returns the name of its function.
     pub(crate) fn base(&self) -> String {
         if self.params.iter().chain([self.result]).any(is_complex) {
             format!("{}{COMPLEX}", self.name)
@@ -61,8 +61,8 @@ impl Source<'_> {
     }
 }
 
-/// Whether a program can call it: a name of the language that the language does not use itself, but
-/// for special functions.
+/// Checks that a program can call it: a name of the language that the language does not use itself,
+/// but for special functions.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     if !name.is_ascii() || !is_name(name) {
         return Err(
@@ -201,7 +201,7 @@ fn with_program(
     Ok(Lowered { base: base.to_owned(), function, value, has_program: true })
 }
 
-/// `fn name(x…) { op(x…) }`
+/// Builds `fn name(x…) { op(x…) }`.
 fn calls(name: &str, rule: &Source<'_>, op: Op) -> ketgrad_core::ir::Function {
     let mut b = FunctionBuilder::new(name, named(rule.params), rule.result.clone());
     let args = b.params().to_vec();
@@ -210,7 +210,7 @@ fn calls(name: &str, rule: &Source<'_>, op: Op) -> ketgrad_core::ir::Function {
     b.finish()
 }
 
-/// Adds a function that calls another one: the rule of a function counts where it is called.
+/// Adds a function that calls another one: a function's rule applies at its calls.
 pub(crate) fn caller(program: &mut Program, f: FuncId) -> FuncId {
     let of = &program.functions[f];
     let name = program.fresh_name(&format!("{}.called", of.name));
@@ -222,7 +222,7 @@ fn named(kinds: &[Kind]) -> Vec<Param> {
     kinds.iter().enumerate().map(|(k, kind)| Param::new(format!("x{k}"), kind.clone())).collect()
 }
 
-/// The pullback of the program, as `(x…, y, y_bar) -> (x_bar…)`.
+/// Derives the pullback of the program, as `(x…, y, y_bar) -> (x_bar…)`.
 fn derived_pullback(
     program: &mut Program,
     rule: &Source<'_>,
@@ -245,7 +245,7 @@ fn derived_pullback(
     Ok(program.add(b.finish()))
 }
 
-/// `y_dot = sum of conj(x_bar at y_bar = 1) x_dot`, for a rule on numbers.
+/// Builds `y_dot = sum of conj(x_bar at y_bar = 1) x_dot`, for a rule on numbers.
 fn pushforward(
     program: &mut Program,
     rule: &Source<'_>,
@@ -283,7 +283,7 @@ fn pushforward(
     Some(program.add(b.finish()))
 }
 
-/// The first errors of a text.
+/// Describes the first errors of a text.
 pub(crate) fn in_words(errors: &[TextError]) -> String {
     let shown: Vec<String> = errors.iter().take(3).map(TextError::to_string).collect();
     format!("its program is wrong at {}", shown.join("; "))

@@ -1,4 +1,4 @@
-//! Loaded rules on a tape.
+//! Operators of a tape for loaded rules.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use ketgrad_core::{
 
 use crate::{error::placeless, host::Loaded, lower::caller};
 
-/// A rule on a tape: `tape.apply(&tape.operator(rule), …)`.
+/// Operator of a tape for a rule: `tape.apply(&tape.operator(rule), …)`.
 pub struct RuleOperator {
     name: String,
     arity: usize,
@@ -23,7 +23,7 @@ pub struct RuleOperator {
 }
 
 impl RuleOperator {
-    /// The rule of that name in the program.
+    /// Makes the operator of the rule of that name.
     pub(crate) fn new(
         program: &Program,
         name: &str,

@@ -1,4 +1,4 @@
-//! Loading: one plugin after the other, each all or nothing.
+//! Loading of plugins one after the other; each is loaded as a whole or not at all.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -37,7 +37,8 @@ use crate::{
     writable,
 };
 
-/// The most inputs or results of a rule: a number that a plugin has left to chance is above it.
+/// Largest number of inputs or results of a rule: a field that a plugin has left uninitialised is
+/// above it.
 const MOST_INPUTS: u32 = 1000;
 
 /// Loaded plugins.
@@ -48,21 +49,21 @@ pub struct Plugins {
     rules: Rules,
     host: Arc<Loaded>,
     owners: HashMap<String, String>,
-    /// The rules that are not meant to be the derivative.
+    /// Names of the rules that are not meant to be the derivative.
     as_they_are: HashSet<String>,
     backends: Vec<Arc<Backend>>,
-    /// A hash of all that was loaded so far.
+    /// Hash of all that was loaded so far.
     loaded: String,
 }
 
 impl Plugins {
-    /// None yet.
+    /// Returns an empty set of plugins.
     #[must_use]
     pub fn new(settings: Settings) -> Plugins {
         Plugins { host: Arc::new(Loaded::within(&settings)), settings, ..Plugins::default() }
     }
 
-    /// None yet, beside rules that are there already: those of circuits, say.
+    /// Returns an empty set of plugins, with rules that exist already: those of circuits, say.
     #[must_use]
     pub fn beside(settings: Settings, rules: Rules) -> Plugins {
         // The rest of a registry is of this version.
@@ -71,12 +72,12 @@ impl Plugins {
         Plugins { settings, rules, host, loaded, ..Plugins::default() }
     }
 
-    /// Loads a plugin with all that is wanted of it, or nothing of it, within
-    /// [`load_timeout`](Settings::load_timeout). Hosts that were handed out before do not know its
+    /// Loads a plugin with all its wanted items or with none, within
+    /// [`load_timeout`](Settings::load_timeout). Hosts that were returned before do not know its
     /// rules.
     ///
     /// # Errors
-    /// What is wrong with it; of an optional one only the [report](Plugins::reports) says so.
+    /// The plugin cannot be loaded; of an optional one only the [report](Plugins::reports) says so.
     pub fn load(&mut self, request: &Request) -> Result<(), PluginError> {
         let mut report = Report { name: request.name.clone(), ..Report::default() };
         let result = self.try_load(request, &mut report);
@@ -109,7 +110,7 @@ impl Plugins {
         if let Some(plugin) = deadline::holds_loader() {
             return Err(Fault::LoaderHeld { plugin });
         }
-        // What goes wrong leaves this as it was.
+        // An error leaves this as it was.
         let (mut next, request, mut said) = (self.clone(), request.clone(), report.clone());
         let (next, said, result) = deadline::within(self.settings.load_timeout, move |progress| {
             let result = next.take(opened, &request, &mut said, progress);
@@ -121,7 +122,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// Adds what a library brings; where that fails, half of it may be there.
+    /// Adds the rules and kernels of a library; after an error, a part of them may have been added.
     fn take(
         &mut self,
         opened: Opened,
@@ -217,7 +218,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// Adds a rule; the name of its function, or who has it already.
+    /// Adds a rule; returns the name of its function, or the owner that has it already.
     fn take_rule(
         &mut self,
         request: &Request,
@@ -280,7 +281,7 @@ impl Plugins {
         Ok(Ok(base))
     }
 
-    /// A hash of all that verdicts on a plugin depend on.
+    /// Returns a hash of all that verdicts on a plugin depend on.
     fn key(&self, sha256: &str, request: &Request) -> String {
         let Request { options, rules, kernels, .. } = request;
         let settings = format!("{:?} {:?}", self.settings.check, self.settings.on_duplicate);
@@ -288,7 +289,7 @@ impl Plugins {
         cache::hash(&[&cache::surroundings(), &self.loaded, "plugin", sha256, &settings, &given])
     }
 
-    /// Who has a name; the rules that were there before the plugins, too.
+    /// Owner of a name, also among the rules from before the plugins.
     fn owner(&self, name: &str) -> Option<String> {
         let there = || {
             let program = self.rules.program();
@@ -326,17 +327,17 @@ impl Plugins {
     /// Adds rules that are programs alone: they can compute and nothing else.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column; a rule that disagrees with itself, if
-    /// [`verify`](Settings::verify) says so.
+    /// The text has errors, which are given with line and column; or a rule disagrees with itself,
+    /// if [`verify`](Settings::verify) is set.
     pub fn add_program(&mut self, owner: &str, source: &str) -> Result<Vec<String>, ProgramFault> {
         self.add(owner, source, self.settings.verify)
     }
 
-    /// As [`Plugins::add_program`], for rules that are not meant to be the derivative: one that
-    /// passes gradients through a rounding, say, or bounds them.
+    /// Adds rules like [`Plugins::add_program`], but rules that are not meant to be the derivative:
+    /// one that passes gradients through a rounding, say, or bounds them.
     ///
     /// # Errors
-    /// What is wrong with the text, with line and column.
+    /// The text has errors, which are given with line and column.
     pub fn add_program_as_it_is(
         &mut self,
         owner: &str,
@@ -384,7 +385,7 @@ impl Plugins {
         Ok(names)
     }
 
-    /// The functions of all rules, sorted.
+    /// Names of the functions of all rules, sorted.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.owners.keys().cloned().collect();
@@ -392,7 +393,7 @@ impl Plugins {
         names
     }
 
-    /// The names of the rules that an owner added as programs, sorted.
+    /// Names of the rules that an owner added as programs, sorted.
     #[must_use]
     pub fn names_of(&self, owner: &str) -> Vec<String> {
         let mut names: Vec<String> = self
@@ -405,22 +406,22 @@ impl Plugins {
         names
     }
 
-    /// The functions of the rules of a plugin, sorted.
+    /// Names of the functions of a plugin's rules, sorted.
     #[must_use]
     pub fn names_from(&self, plugin: &str) -> Vec<String> {
         self.names_of(&owner(plugin))
     }
 
-    /// What is missing if a derivative fails at a kernel of a plugin that has none: the rule, its
-    /// plugin and the remedy. The core knows primitives only.
+    /// Describes what is missing if a derivative fails at a kernel of a plugin without one: the
+    /// rule, its plugin and the remedy. The core knows primitives only.
     #[must_use]
     pub fn missing_derivative(&self, error: &DeriveError) -> Option<String> {
         let DeriveError::Diff(error) = error else { return None };
         self.host.missing_derivative(error)
     }
 
-    /// What calls have left behind so far, those since the reports were written among them: tapes
-    /// that nobody frees, modes of the processor. With the plugin's name.
+    /// Notes on what calls have left behind so far, also since the reports were written: tapes that
+    /// are never freed, modes of the processor. With the plugin's name.
     #[must_use]
     pub fn noticed(&self) -> Vec<String> {
         let rules = self.host.rules().iter().flat_map(|rule| {
@@ -433,28 +434,28 @@ impl Plugins {
         rules.chain(kernels).collect()
     }
 
-    /// What became of each plugin.
+    /// Report on each plugin.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
 
-    /// What programs may call, for whoever reads them.
+    /// Rules that programs may call, for the parser.
     #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Computes the loaded rules, on every scalar.
+    /// Returns the host that computes the loaded rules, on every scalar.
     #[must_use]
     pub fn host(&self) -> Arc<Loaded> {
         self.host.clone()
     }
 
-    /// A rule for a tape.
+    /// Makes the operator of a tape for a rule.
     ///
     /// # Errors
-    /// There is none of that name, it is of arrays, or it has no derivative.
+    /// No rule has that name, or it is on arrays, or has no derivative.
     pub fn operator<S: Scalar>(&self, name: &str) -> Result<Arc<dyn Operator<S>>, String>
     where
         RuleOperator: Operator<S>,
@@ -466,12 +467,12 @@ impl Plugins {
         &self.settings
     }
 
-    /// What the plugins brought to run circuits.
+    /// Backends of the plugins that run circuits.
     pub(crate) fn backends(&self) -> &[Arc<Backend>] {
         &self.backends
     }
 
-    /// The backends with memory of their own.
+    /// Returns the backends with memory of their own.
     #[must_use]
     pub fn devices(&self) -> Vec<Device> {
         self.backends
@@ -481,27 +482,29 @@ impl Plugins {
             .collect()
     }
 
-    /// The gate kernels that work in the host's memory.
+    /// Returns the gate kernels that work in the host's memory.
     #[must_use]
     pub fn host_kernels(&self) -> Vec<HostKernels> {
         let here = self.backends.iter().filter(|b| !b.is_device());
         here.map(|b| HostKernels { backend: b.clone(), first: true }).collect()
     }
 
-    /// Compares kernel, program and differences of every rule, but of those that are taken as they
-    /// are. A rule that takes longer than [`load_timeout`](Settings::load_timeout) disagrees.
+    /// Compares kernel, program and differences of every rule, but of those that are not meant to
+    /// be the derivative. A rule that takes longer than [`load_timeout`](Settings::load_timeout)
+    /// disagrees.
     #[must_use]
     pub fn verify(&self) -> Vec<Verdict> {
         self.verify_at(&[])
     }
 
-    /// The same, each rule at further points that are given with its name.
+    /// Compares every rule like [`Plugins::verify`], and at further points that are given with its
+    /// name.
     #[must_use]
     pub fn verify_at(&self, points: &[(String, At)]) -> Vec<Verdict> {
         self.verify_rules(&self.names(), points)
     }
 
-    /// The same of some rules, by the names of their functions.
+    /// Compares some rules, by the names of their functions, also at further points.
     #[must_use]
     pub fn verify_rules(&self, names: &[String], points: &[(String, At)]) -> Vec<Verdict> {
         let shared = Arc::new((self.rules.program().clone(), self.host()));
@@ -522,19 +525,19 @@ impl Plugins {
     }
 }
 
-/// What is wrong with rules as data.
+/// Error in rules as data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramFault {
-    /// The text.
+    /// The text has errors.
     #[error("{}", crate::lower::in_words(.0))]
     Text(Errors<TextError>),
-    /// A name.
+    /// A name cannot be used.
     #[error("rule `{name}`: {reason}")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// Reason in words.
         reason: String,
     },
     /// A rule disagrees with itself.
@@ -542,7 +545,7 @@ pub enum ProgramFault {
     Disagrees {
         /// The rule.
         name: String,
-        /// What with what.
+        /// Values that disagree, in words.
         reason: String,
     },
 }
@@ -553,7 +556,7 @@ impl From<Errors<TextError>> for ProgramFault {
     }
 }
 
-/// Who a plugin is, for whoever asks whose a rule is.
+/// Name of a plugin as the owner of a rule.
 fn owner(plugin: &str) -> String {
     format!("plugin `{plugin}`")
 }
@@ -565,7 +568,7 @@ fn exists(what: &'static str, asked: &[String], have: &[String]) -> Result<(), F
     }
 }
 
-/// Whether a kind holds complex numbers.
+/// Returns true if a kind holds complex numbers.
 pub(crate) fn is_complex(kind: &Kind) -> bool {
     matches!(kind, Kind::Complex | Kind::Array(Element::Complex))
 }

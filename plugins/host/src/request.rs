@@ -1,4 +1,4 @@
-//! What is asked for, how it is loaded, and what became of it.
+//! Requests for plugins, settings of loading them, and reports.
 
 use std::{
     env::consts::{DLL_PREFIX, DLL_SUFFIX},
@@ -8,35 +8,35 @@ use std::{
 
 use ketgrad_core::exec::Limits;
 
-/// What is checked around every call of a kernel.
+/// Checks around every call of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing.
+    /// No checks.
     Off,
-    /// Shapes, and that a kernel does not write past its result.
+    /// Shapes are checked, and that a kernel does not write beyond its result.
     #[default]
     Shape,
-    /// That finite inputs give finite results, too.
+    /// Shapes are checked, and that finite inputs give finite results.
     Finite,
 }
 
-/// What happens if two plugins have a rule or a kernel of one name.
+/// Policy for two plugins with a rule or a kernel of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
-    /// It is an error.
+    /// A duplicate is an error.
     #[default]
     Error,
-    /// The one that is loaded first has it: load by falling priority.
+    /// The plugin that is loaded first keeps the name: load by falling priority.
     Priority,
 }
 
-/// Which of a plugin's rules or kernels are wanted.
+/// Rules or kernels of a plugin that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
     /// All of them.
     #[default]
     All,
-    /// These.
+    /// Only these.
     Only(Vec<String>),
     /// All but these.
     Except(Vec<String>),
@@ -58,33 +58,33 @@ impl Selection {
     }
 }
 
-/// How plugins are loaded.
+/// Settings of loading plugins.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// A plugin without a hash in the config is refused.
+    /// True if a plugin without a hash in the config is refused.
     pub require_sha256: bool,
-    /// What is checked around every call.
+    /// Checks around every call.
     pub check: Check,
-    /// When a plugin or a program is loaded, kernels, programs and differences of rules are
-    /// compared, and gate kernels and devices with the built-in kernels.
+    /// True if kernels, programs and differences of rules are compared when a plugin or a program
+    /// is loaded, and gate kernels and devices with the built-in kernels.
     pub verify: bool,
-    /// A folder in which to keep what agreed, so that it is not compared at every start. None: it
-    /// is.
+    /// Folder of the cache of earlier verdicts, so that rules are not compared at every start.
+    /// None: they are.
     pub cache: Option<PathBuf>,
-    /// What happens if two plugins have a rule or a kernel of one name.
+    /// Policy for two plugins with a rule or a kernel of one name.
     pub on_duplicate: OnDuplicate,
-    /// How long a plugin may take to load: its constructors, its registration and what is compared,
-    /// together. A plugin that takes longer is refused, and the thread that is in it goes on for as
-    /// long as it does: a library's code cannot be stopped. None: it is waited for, and all runs in
-    /// the thread that loads.
+    /// Time that a plugin may take to load: its constructors, its registration and what is
+    /// compared, together. A plugin that takes longer is refused, and the thread that is in it goes
+    /// on for as long as it does: a library's code cannot be stopped. None: it is waited for, and
+    /// all runs in the thread that loads.
     pub load_timeout: Option<Duration>,
-    /// The most that a call of a kernel may use where the host runs programs for it, as it does on
-    /// numbers that carry derivatives. What is left to the run that calls it, if that is less; each
+    /// Limits of a call of a kernel where the host runs programs for it, as it does on numbers that
+    /// carry derivatives. The budget that is left to the calling run applies, if that is less; each
     /// call on a tape has all of it. By default [`Limits::new`].
     pub limits: Limits,
-    /// The most instructions that the derivatives which the host derives from all programs of rules
-    /// may come to; a derivative beyond it is an error. By default 1,000,000.
+    /// Largest number of instructions of the derivatives which the host derives from all programs
+    /// of rules; a derivative beyond it is an error. By default 1,000,000.
     pub derivative_size: usize,
 }
 
@@ -104,128 +104,129 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With another [`require_sha256`](Settings::require_sha256).
+    /// Replaces [`require_sha256`](Settings::require_sha256).
     #[must_use]
     pub fn with_require_sha256(self, require_sha256: bool) -> Settings {
         Settings { require_sha256, ..self }
     }
 
-    /// With another [`check`](Settings::check).
+    /// Replaces [`check`](Settings::check).
     #[must_use]
     pub fn with_check(self, check: Check) -> Settings {
         Settings { check, ..self }
     }
 
-    /// With another [`verify`](Settings::verify).
+    /// Replaces [`verify`](Settings::verify).
     #[must_use]
     pub fn with_verify(self, verify: bool) -> Settings {
         Settings { verify, ..self }
     }
 
-    /// With another [`cache`](Settings::cache).
+    /// Replaces [`cache`](Settings::cache).
     #[must_use]
     pub fn with_cache(self, cache: Option<PathBuf>) -> Settings {
         Settings { cache, ..self }
     }
 
-    /// With another [`on_duplicate`](Settings::on_duplicate).
+    /// Replaces [`on_duplicate`](Settings::on_duplicate).
     #[must_use]
     pub fn with_on_duplicate(self, on_duplicate: OnDuplicate) -> Settings {
         Settings { on_duplicate, ..self }
     }
 
-    /// With another [`load_timeout`](Settings::load_timeout).
+    /// Replaces [`load_timeout`](Settings::load_timeout).
     #[must_use]
     pub fn with_load_timeout(self, load_timeout: Option<Duration>) -> Settings {
         Settings { load_timeout, ..self }
     }
 
-    /// With another [`limits`](Settings::limits).
+    /// Replaces [`limits`](Settings::limits).
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Settings {
         Settings { limits, ..self }
     }
 
-    /// With another [`derivative_size`](Settings::derivative_size).
+    /// Replaces [`derivative_size`](Settings::derivative_size).
     #[must_use]
     pub fn with_derivative_size(self, derivative_size: usize) -> Settings {
         Settings { derivative_size, ..self }
     }
 }
 
-/// A plugin to be loaded.
+/// Plugin to be loaded.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Request {
-    /// Its name, for messages.
+    /// Name, for messages.
     pub name: String,
-    /// Where it may be; the first file that exists is taken. See [`file_name`].
+    /// Paths at which it may be; the first file that exists is taken. See [`file_name`].
     pub candidates: Vec<PathBuf>,
-    /// The sha256 that the file must have, in hexadecimal.
+    /// Hash (sha256) that the file must have, in hexadecimal.
     pub sha256: Option<String>,
-    /// That it cannot be loaded is a note, not an error.
+    /// True if a plugin that cannot be loaded is a note, not an error.
     pub optional: bool,
-    /// Above 0: its kernels come before the built-in ones whatever their score; below 0: after.
+    /// Priority. Above 0: its kernels come before the built-in ones whatever their score; below 0:
+    /// after.
     pub priority: i32,
-    /// Which rules are wanted.
+    /// Rules that are wanted.
     pub rules: Selection,
-    /// Which kernels are wanted.
+    /// Kernels that are wanted.
     pub kernels: Selection,
-    /// Handed to the plugin.
+    /// Options for the plugin.
     pub options: Vec<(String, String)>,
 }
 
 impl Request {
-    /// With another [`name`](Request::name).
+    /// Replaces [`name`](Request::name).
     #[must_use]
     pub fn with_name(self, name: String) -> Request {
         Request { name, ..self }
     }
 
-    /// With another [`candidates`](Request::candidates).
+    /// Replaces [`candidates`](Request::candidates).
     #[must_use]
     pub fn with_candidates(self, candidates: Vec<PathBuf>) -> Request {
         Request { candidates, ..self }
     }
 
-    /// With another [`sha256`](Request::sha256).
+    /// Replaces [`sha256`](Request::sha256).
     #[must_use]
     pub fn with_sha256(self, sha256: Option<String>) -> Request {
         Request { sha256, ..self }
     }
 
-    /// With another [`optional`](Request::optional).
+    /// Replaces [`optional`](Request::optional).
     #[must_use]
     pub fn with_optional(self, optional: bool) -> Request {
         Request { optional, ..self }
     }
 
-    /// With another [`priority`](Request::priority).
+    /// Replaces [`priority`](Request::priority).
     #[must_use]
     pub fn with_priority(self, priority: i32) -> Request {
         Request { priority, ..self }
     }
 
-    /// With another [`rules`](Request::rules).
+    /// Replaces [`rules`](Request::rules).
     #[must_use]
     pub fn with_rules(self, rules: Selection) -> Request {
         Request { rules, ..self }
     }
 
-    /// With another [`kernels`](Request::kernels).
+    /// Replaces [`kernels`](Request::kernels).
     #[must_use]
     pub fn with_kernels(self, kernels: Selection) -> Request {
         Request { kernels, ..self }
     }
 
-    /// With another [`options`](Request::options).
+    /// Replaces [`options`](Request::options).
     #[must_use]
     pub fn with_options(self, options: Vec<(String, String)>) -> Request {
         Request { options, ..self }
     }
 }
 
-/// What became of a plugin.
+/// Report on a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -235,22 +236,22 @@ pub struct Report {
     pub path: Option<PathBuf>,
     /// The hash of its file.
     pub sha256: Option<String>,
-    /// What it says about itself.
+    /// Name and version by the plugin itself.
     pub version: Option<String>,
-    /// Whether it is there.
+    /// True if it is loaded.
     pub loaded: bool,
-    /// Why not; empty if it is.
+    /// Reason why it is not loaded; empty if it is.
     pub reason: String,
     /// Its rules.
     pub rules: Vec<String>,
     /// Its kernels.
     pub kernels: Vec<String>,
-    /// What it had to say.
+    /// Notes of the plugin and on it.
     pub notes: Vec<String>,
 }
 
-/// The file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or `libfoo.dylib`. A path
-/// that ends as a library does is itself.
+/// Returns the file of a library: `plugins/foo` is `plugins/libfoo.so`, `foo.dll` or
+/// `libfoo.dylib`. A path with the ending of a library is returned as it is.
 #[must_use]
 pub fn file_name(path: &Path) -> PathBuf {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

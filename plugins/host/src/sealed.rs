@@ -1,4 +1,4 @@
-//! Copies of libraries that nobody can change: what was hashed is what runs.
+//! Sealed copies of libraries: the bytes that were hashed are those that run.
 //!
 //! A file that is open can still be written to, so the bytes that were hashed are loaded from a
 //! copy: on Linux from memory with seals against every change, whose name is that of the library
@@ -6,8 +6,8 @@
 //! a file in a folder that only this user may enter, which is removed once it is loaded. Where no
 //! copy can be executed at all, the file itself is loaded, and a note says so.
 //!
-//! What is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path is another
-//! folder.
+//! A library that is loaded from a copy finds no libraries beside it: `$ORIGIN` in its search path
+//! is another folder.
 
 use std::{
     env, fs,
@@ -16,18 +16,18 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// A copy of a library.
+/// Copy of a library.
 pub(crate) enum Sealed {
-    /// In memory, open for ever: the system remembers a library by its path, which holds the number
-    /// of the descriptor.
+    /// Copy in memory (memfd with seals), open for ever: the system remembers a library by its
+    /// path, which contains the number of the descriptor.
     #[cfg(target_os = "linux")]
     Memory(PathBuf),
-    /// In a folder of its own.
+    /// Copy in a folder of its own.
     File(PrivateFile),
 }
 
 impl Sealed {
-    /// Where the system is told to find it.
+    /// Path by which the system finds it.
     pub(crate) fn path(&self) -> &Path {
         match self {
             #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ impl Sealed {
     }
 }
 
-/// How a library is copied, the best first.
+/// Method of copying a library, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     #[cfg(target_os = "linux")]
@@ -52,7 +52,7 @@ impl Way {
         Way::File,
     ];
 
-    /// A copy of a library of that file name.
+    /// Copies a library of that file name.
     pub(crate) fn copy(self, name: &str, bytes: &[u8]) -> io::Result<Sealed> {
         match self {
             #[cfg(target_os = "linux")]
@@ -62,7 +62,7 @@ impl Way {
     }
 }
 
-/// A file in a folder of its own, which goes away with it.
+/// File in a folder of its own, which is removed with it.
 pub(crate) struct PrivateFile {
     folder: PathBuf,
     path: PathBuf,
@@ -75,7 +75,7 @@ impl PrivateFile {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         let begin = std::process::id();
-        // A folder that is there already is somebody else's.
+        // An existing folder belongs to another user or process.
         let folder = loop {
             let folder = env::temp_dir()
                 .join(format!("ketgrad-{begin}-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
@@ -116,7 +116,7 @@ mod memory {
         path::PathBuf,
     };
 
-    /// Memory with these bytes that nobody can change any more, as a file.
+    /// Writes bytes to memory, seals it against every change, and returns its path.
     pub(super) fn sealed(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
         let name = CString::new(name).unwrap_or_default();
         let create = |flags: libc::c_uint| {
@@ -146,7 +146,7 @@ mod memory {
     }
 }
 
-/// Whether the system refuses to execute from there, whatever the library is.
+/// Returns true if the system refuses to execute from that place, whatever the library is.
 pub(crate) fn is_refusal(reason: &str) -> bool {
     ["failed to map segment", "cannot map", "Permission denied", "Operation not permitted"]
         .iter()

@@ -1,4 +1,4 @@
-//! Arguments of a rule in words.
+//! Formatting of a rule's arguments.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use num_complex::Complex;
 
 type C = Complex<f64>;
 
-/// The arguments of a call on any kind of number: the plain numbers behind them, or of what kind
-/// they are where there are none.
+/// Formats the arguments of a call on any kind of number: as plain numbers, or as their kind where
+/// they have no plain value.
 pub(crate) fn arguments<T: Real, S: Scalar<Real = T>>(x: &[Datum<S>]) -> String {
     let one = |x: &Datum<S>| plain(x).map_or_else(|| x.describe(), |x| one(&x));
     x.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The plain numbers behind a value.
+/// Returns the plain numbers of a value.
 fn plain<T: Real, S: Scalar<Real = T>>(x: &Datum<S>) -> Option<Datum<C>> {
     let complex = |z: &S| Some(C::new(z.re().primal()?, z.im().primal()?));
     Some(match x {
@@ -37,7 +37,7 @@ fn plain<T: Real, S: Scalar<Real = T>>(x: &Datum<S>) -> Option<Datum<C>> {
     })
 }
 
-/// A point as a user writes it.
+/// Formats a point in the user's notation.
 pub(crate) fn shown(x: &[Datum<C>]) -> String {
     x.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -56,7 +56,7 @@ fn one(x: &Datum<C>) -> String {
     }
 }
 
-/// The elements from one on, in brackets by rows; long rows are cut.
+/// Formats the elements from one on, in brackets by rows; long rows are cut.
 fn rows(shape: &[usize], item: &dyn Fn(usize) -> String, from: usize) -> String {
     const MOST: usize = 16;
     let Some((length, inner)) = shape.split_first() else { return item(from) };

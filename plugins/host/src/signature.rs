@@ -1,10 +1,10 @@
-//! `(x, n: int, xs: array) -> array`: what a rule takes and gives, in the words of the program
-//! language.
+//! Parser of signatures, `(x, n: int, xs: array) -> array`: the kinds of a rule's inputs and
+//! results, in the words of the program language.
 
 use ketgrad_core::ir::{Element, Kind};
 
-/// The kinds of `n` inputs and of `m` results. Empty text: all of them numbers. Several results
-/// stand in parentheses: `(xs: array) -> (real, array<complex>)`.
+/// Parses the kinds of `n` inputs and of `m` results. Empty text: all of them numbers. Several
+/// results are in parentheses: `(xs: array) -> (real, array<complex>)`.
 pub(crate) fn parse(
     text: &str,
     n: usize,

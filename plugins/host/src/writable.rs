@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// What to say about a library that everyone may write to, or whose folders, from the name that was
+/// Warning on a library that everyone may write to, or whose folders, from the name that was
 /// given or from where the file lies, everyone may put others into. Folders in which each may
 /// remove only what is his (the sticky bit, as of `/tmp`) are no fault. On systems other than Unix
 /// nothing is known.
@@ -78,7 +78,7 @@ mod tests {
             let name = place.file_name().unwrap().to_string_lossy();
             assert!(said.contains(&format!("{name}, so anyone")), "{said}");
         }
-        // Where only the link can be replaced.
+        // Only the link can be replaced.
         all(0o755, 0o755, 0o644);
         let open = folder.join("open");
         fs::create_dir(&open).unwrap();

@@ -1,21 +1,21 @@
-//! A device in Rust that computes as it should, but for one call that panics if the option `device`
+//! Device in Rust that computes correctly, but for one call that panics if the option `device`
 //! names it.
 
 use ketgrad_plugin_sdk::{
     C64, DeviceKernels, Error, Gate, Gates, Inner, PauliTerm, Precision, Query, Result, gate_kinds,
 };
 
-/// The device; the call that panics, or nothing.
+/// Device with the name of the call that panics, or an empty one.
 pub(crate) struct Plain(pub(crate) String);
 
-/// A state in the plugin's own memory.
+/// State in the plugin's own memory.
 pub(crate) struct State {
     precision: Precision,
     amplitudes: Vec<C64>,
 }
 
 impl State {
-    /// A number as the state holds it.
+    /// Rounds a number to the precision of the state.
     fn held(&self, z: C64) -> C64 {
         match self.precision {
             Precision::Double => z,
@@ -46,7 +46,7 @@ impl State {
             }
         }
     }
-    /// `sum of terms |self>`
+    /// Returns `sum of terms |self>`.
     fn observed(&self, terms: &[PauliTerm]) -> Vec<C64> {
         let mut out = vec![C64::default(); self.amplitudes.len()];
         for term in terms {

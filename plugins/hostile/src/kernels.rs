@@ -1,9 +1,10 @@
-//! Gate kernels on the host's memory that compute as they should, unless the option `kernel` says
+//! Gate kernels on the host's memory that compute correctly, unless the option `kernel` says
 //! otherwise.
 
 use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
 
-/// How they misbehave (`nothing`, `error`, `score`, `declines`), or anything else; and their name.
+/// Gate kernels that misbehave as `how` says (`nothing`, `error`, `score`, `declines`) or work; and
+/// their name.
 pub(crate) struct Here {
     pub(crate) how: String,
     pub(crate) name: String,

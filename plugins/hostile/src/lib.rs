@@ -1,4 +1,4 @@
-//! A plugin that misbehaves on request, to test the host. What a C plugin can do worse is in
+//! Plugin that misbehaves on request, to test the host. Worse misbehaviour, of a C plugin, is in
 //! `plugins/host/tests/hostile.c`.
 //!
 //! Option `init`: `panic` or `error` after a rule was added. Option `device`: `ok`, or the call of
@@ -19,7 +19,7 @@ export_plugin!(Hostile, "hostile", env!("CARGO_PKG_VERSION"));
 
 impl Plugin for Hostile {
     fn register(&self, registrar: &mut Registrar<'_>) -> Result<()> {
-        // As long as it has no kernel, any number does.
+        // Every number below 1 works.
         registrar.rule(RuleDef::new("panics", 1).f64(|x| {
             assert!(x[0] < 1.0, "a panic at {}", x[0]);
             x[0]
@@ -84,7 +84,7 @@ impl Plugin for Hostile {
     }
 }
 
-/// How a kernel on arrays fails in every call, but for the last, which says in words what it needs.
+/// Failures of a kernel on arrays in every call, but for the last, whose error names what it needs.
 const BREAKS: [&str; 6] = [
     "forward_panics",
     "no_number",
@@ -94,7 +94,7 @@ const BREAKS: [&str; 6] = [
     "needs_hundred",
 ];
 
-/// Twice an array.
+/// Kernel that doubles an array.
 struct Breaks(&'static str);
 
 impl Dense<f64> for Breaks {
@@ -129,7 +129,7 @@ impl Dense<f64> for Breaks {
     }
 }
 
-/// The sums of the first elements.
+/// Kernel of prefix sums.
 struct Scan;
 
 impl Dense<f64> for Scan {
@@ -162,7 +162,7 @@ impl Dense<f64> for Scan {
     }
 }
 
-/// The squared length, with its square root on the tape for show.
+/// Kernel of the squared length, with its square root on the tape for show.
 struct Norm2;
 
 impl Dense<f64> for Norm2 {
@@ -187,7 +187,7 @@ impl Dense<f64> for Norm2 {
     }
 }
 
-/// The powers 1, x and x^2 of each element, as rows of a matrix.
+/// Kernel of the powers 1, x and x^2 of each element, as rows of a matrix (Vandermonde).
 struct Vander;
 
 impl Dense<f64> for Vander {
@@ -219,7 +219,8 @@ impl Dense<f64> for Vander {
     }
 }
 
-/// `r_i e^(i n_i a)` for lengths r, an angle a and ints n, and the sum of the lengths.
+/// Returns the rule `r_i e^(i n_i a)` for lengths r, an angle a and ints n, and the sum of the
+/// lengths.
 fn polar() -> RuleDef {
     RuleDef::new("polar", 3)
         .signature("(rs: array, a, ns: array<int>) -> (array<complex>, real)")
@@ -229,7 +230,7 @@ fn polar() -> RuleDef {
 struct Polar;
 
 impl Operation for Polar {
-    /// The unit numbers.
+    /// Unit numbers.
     type Tape = Vec<C64>;
     fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>> {
         if x[0].shape() != x[2].shape() {

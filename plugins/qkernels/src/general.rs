@@ -1,8 +1,8 @@
-//! Any operator, by the loop over all indices.
+//! Kernel of any operator, by the loop over all indices.
 
 use ketgrad_plugin_sdk::{C64, Gate};
 
-/// `(x, y) = (a x + b y, c x + d y)` along two runs.
+/// Computes `(x, y) = (a x + b y, c x + d y)` along two runs.
 pub(crate) fn pair(zeros: &mut [C64], ones: &mut [C64], [a, b, c, d]: [C64; 4]) {
     for (x, y) in zeros.iter_mut().zip(ones) {
         (*x, *y) = (a * *x + b * *y, c * *x + d * *y);

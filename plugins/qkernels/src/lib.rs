@@ -1,12 +1,12 @@
-//! Kernels for state vectors as a plugin: AVX-512 or AVX2, whichever the processor has.
+//! Kernels for state vectors as a plugin: AVX-512 or AVX2, by the processor.
 //!
-//! It shows how a plugin brings kernels, and that they cost what the same kernels cost inside: one
-//! call a run of gates. An operator on one qubit walks pairs of runs of 2^t amplitudes with vector
-//! registers; what has more targets, and runs shorter than a register, take the loop over all
-//! indices.
+//! It shows how a plugin adds kernels, and that they cost as much as the same kernels in the host:
+//! one call for each run of gates. An operator on one qubit walks pairs of runs of 2^t amplitudes
+//! with vector registers; an operator of more targets, and runs shorter than a register, take the
+//! loop over all indices.
 //!
-//! Option `score`: how well it says to do; the built-in kernels are 100, and so is it without the
-//! option.
+//! Option `score`: the score of the kernels; that of the built-in kernels is 100, which is also the
+//! default.
 
 mod general;
 #[cfg(target_arch = "x86_64")]
@@ -32,7 +32,7 @@ impl Plugin for QKernels {
     }
 }
 
-/// Which vector registers there are.
+/// Vector instruction set of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Set {
     #[cfg(target_arch = "x86_64")]
@@ -98,7 +98,7 @@ impl Kernels {
         Ok(())
     }
 
-    /// `(x, y) = (a x + b y, c x + d y)` along two runs.
+    /// Computes `(x, y) = (a x + b y, c x + d y)` along two runs.
     #[inline]
     #[allow(unsafe_code, reason = "vector instructions of a set that the processor has")]
     fn pair(&self, zeros: &mut [C64], ones: &mut [C64], matrix: [C64; 4]) {
@@ -116,5 +116,5 @@ impl Kernels {
     }
 }
 
-/// Amplitudes of a part of work: 2^14 of 16 bytes are a quarter of a second-level cache.
+/// Number of amplitudes of a part of work: 2^14 of 16 bytes are a quarter of a second-level cache.
 const PART: usize = 1 << 14;

@@ -1,7 +1,7 @@
-//! Two runs of amplitudes through a 2x2 matrix, with vector registers.
+//! Vectorised (SIMD) product of two runs of amplitudes with a 2x2 matrix.
 //!
-//! A register holds amplitudes with real and imaginary parts in turn. A product with a constant
-//! `m = p + i q` is `p x` plus `q` times the swapped `x` with the sign of the real parts turned:
+//! A register holds amplitudes with interleaved real and imaginary parts. A product with a constant
+//! `m = p + i q` is `p x` plus `q` times the swapped `x` with the sign of the real parts changed:
 //! one `fmaddsub`.
 #![expect(unsafe_code, reason = "loads and stores of vector registers")]
 
@@ -14,8 +14,8 @@ macro_rules! kernel {
         $name:ident, $inner:ident, $features:literal, $lanes:literal,
         $set1:ident $load:ident $store:ident $swap:ident($imm:literal) $mul:ident $fmadd:ident $fmaddsub:ident
     ) => {
-        /// `(x, y) = (a x + b y, c x + d y)` along two runs whose length is a multiple of the
-        /// register's.
+        /// Computes `(x, y) = (a x + b y, c x + d y)` along two runs whose length is a multiple of
+        /// the register's.
         ///
         /// # Safety
         /// The processor has the features.

@@ -6,18 +6,18 @@ use ketgrad_plugin_abi as abi;
 
 use crate::{C64, Par, error::Result, glue};
 
-/// The kinds of operators besides dense ones, as bits for [`HostKernels::gates`].
+/// Kinds of operators besides dense ones, as bits for [`HostKernels::gates`].
 pub mod gate_kinds {
     /// Diagonal operators, phases among them.
     pub const DIAGONAL: u32 = 1 << ketgrad_plugin_abi::GATE_DIAGONAL;
 }
 
-/// The numbers that amplitudes are made of.
+/// Type of the real and imaginary parts of amplitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// Two `f32` an amplitude.
+    /// Amplitudes of two `f32`.
     Single,
-    /// Two `f64` an amplitude.
+    /// Amplitudes of two `f64`.
     Double,
 }
 
@@ -42,30 +42,31 @@ impl fmt::Display for Precision {
     }
 }
 
-/// What a run would be.
+/// Run that a score is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Query {
-    /// The qubits of the state.
+    /// Number of qubits of the state.
     pub n_qubits: u32,
-    /// The threads that may be used.
+    /// Number of threads that may be used.
     pub threads: u32,
-    /// About how many operators.
+    /// Approximate number of operators.
     pub n_gates: u64,
-    /// The precision of the amplitudes.
+    /// Precision of the amplitudes.
     pub precision: Precision,
 }
 
 /// Kernels for states of [`C64`] in the host's memory.
 pub trait HostKernels: Send + Sync + 'static {
-    /// Its name, for people and for the config.
+    /// Name, for people and for the config.
     fn name(&self) -> String;
-    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap.
+    /// Score of the backend: the built-in kernels are 100, 0 is not at all. Cheap.
     fn score(&self, query: &Query) -> i32;
-    /// What it takes besides dense operators; see [`gate_kinds`].
+    /// Kinds of operators that it takes besides dense ones; see [`gate_kinds`].
     fn gates(&self) -> u32 {
         0
     }
-    /// The most targets of a dense operator, at least 2; those of more are not asked of it.
+    /// Largest number of targets of a dense operator, at least 2; operators of more are not passed
+    /// to it.
     fn max_targets(&self) -> u32 {
         2
     }
@@ -73,7 +74,7 @@ pub trait HostKernels: Send + Sync + 'static {
     /// of i, qubit 0 the least significant.
     ///
     /// # Errors
-    /// Why it could not; the amplitudes are then of no use.
+    /// The kernels fail; the amplitudes are then undefined.
     fn apply(&self, par: &Par<'_>, amplitudes: &mut [C64], gates: Gates<'_>) -> Result<()>;
 }
 
@@ -84,33 +85,33 @@ pub struct Gates<'a> {
     pub(crate) of: PhantomData<&'a ()>,
 }
 
-/// An operator.
+/// Operator on some qubits.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate<'a> {
-    /// Whether `matrix` is a diagonal.
+    /// True if `matrix` is a diagonal.
     pub is_diagonal: bool,
-    /// The qubits it acts on; the first is the least significant bit of a row.
+    /// Qubits that it acts on; the first is the least significant bit of a row.
     pub targets: &'a [u32],
-    /// The control qubits, as bits of an index.
+    /// Control qubits, as bits of an index.
     pub control_mask: u64,
-    /// Their values.
+    /// Values of the control qubits.
     pub control_value: u64,
-    /// 2^t x 2^t entries row by row, or the 2^t entries of the diagonal.
+    /// Entries of the matrix, 2^t x 2^t row by row, or the 2^t entries of the diagonal.
     pub matrix: &'a [C64],
 }
 
 impl<'a> Gates<'a> {
-    /// How many there are.
+    /// Number of operators.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list.len
     }
-    /// Whether there is none.
+    /// Returns true if there are no operators.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.len == 0
     }
-    /// One after the other.
+    /// Iterates over the operators in order.
     pub fn iter(&self) -> impl Iterator<Item = Gate<'a>> + use<'a> {
         let gates = *self;
         (0..self.list.len).map(move |k| glue::gate(&gates, k))

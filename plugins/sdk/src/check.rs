@@ -1,4 +1,4 @@
-//! A rule's kernel, tested in the plugin's own tests.
+//! Checks of a rule's kernel, for the plugin's own tests.
 
 mod derivative;
 mod operation;
@@ -32,8 +32,8 @@ use derivative::{Input, Part, derivative};
 /// The program is compared where programs can run: `ketgrad plugins verify`.
 ///
 /// # Errors
-/// What does not agree, in words; or that the kernel is not smooth at the point, so that nothing
-/// can be compared.
+/// The derivatives or results do not agree, in words; or the kernel is not smooth at the point, so
+/// that nothing can be compared.
 pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     let name = &rule.name;
     let signature = Signature::of(rule)?;
@@ -77,7 +77,7 @@ fn complex(point: &[f64]) -> Vec<C64> {
     point.iter().map(|x| (*x).into()).collect()
 }
 
-/// A kernel on numbers.
+/// Checks a kernel on numbers.
 fn number<T: Part>(
     name: &str,
     point: &[f64],
@@ -92,7 +92,7 @@ fn number<T: Part>(
     for _ in 0..3 {
         // Another call between.
         let beside: Vec<T> = x.iter().map(|x| x.moved(0, 0.01)).collect();
-        // What it says there does not matter: the point may be at the end of its domain.
+        // Its result does not matter: the point may be at the end of its domain.
         let _ = f(&beside);
         let again = value(x)?;
         if again.parts().map(f64::to_bits) != y.parts().map(f64::to_bits) {
@@ -105,7 +105,7 @@ fn number<T: Part>(
 }
 
 impl Signature {
-    /// The point's numbers, input by input.
+    /// Returns the point's numbers, input by input.
     fn inputs<T: Part>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
         let arrays = self.inputs.iter().filter(|k| k.is_array()).count();
         let numbers = self.inputs.len() - arrays;

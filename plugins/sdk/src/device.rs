@@ -1,8 +1,7 @@
 //! Kernels for state vectors in memory of a device.
 //!
-//! A state is made on the device, goes through all its gates there, and what is asked of it comes
-//! back as values: expectation values, inner products, samples. Amplitudes move only when somebody
-//! wants to see them.
+//! A state is made on the device, goes through all its gates there, and results return as values:
+//! expectation values, inner products, samples. Amplitudes move only when the user asks for them.
 
 pub use ketgrad_plugin_abi::{Inner, PauliTerm};
 
@@ -12,12 +11,12 @@ use crate::{
     error::Result,
 };
 
-/// Whose memory the states are in.
+/// Memory that holds the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// That of a CUDA device.
+    /// Memory of a CUDA device.
     Cuda,
-    /// That of a device which only the plugin understands.
+    /// Memory that only the plugin understands.
     Opaque,
 }
 
@@ -32,83 +31,84 @@ pub enum Memory {
 /// - Operators have at most [`DeviceKernels::max_targets`] targets and are of the kinds in
 ///   [`DeviceKernels::gates`] or dense. Their matrices are in double precision whatever the state's
 ///   is.
-/// - One call at a time has a state; calls with different states may come from several threads at
+/// - One call at a time uses a state; calls with different states may come from several threads at
 ///   once.
 ///
-/// Work may go on after a call that gives no value has returned. Its error then comes out at the
-/// next call that waits: [`DeviceKernels::sync`], or one that gives a value.
+/// Work may continue after a call without a result has returned. Its error is then returned by the
+/// next call that waits: [`DeviceKernels::sync`], or one that returns a value.
 pub trait DeviceKernels: Send + Sync + 'static {
-    /// A state on the device.
+    /// State on the device.
     type State: Send + 'static;
 
-    /// Its name, for people and for the config: `cuda:0`.
+    /// Name, for people and for the config: `cuda:0`.
     fn name(&self) -> String;
-    /// A few lines for people: what the device is, how much memory it has, or why it cannot be
-    /// used.
+    /// Description of a few lines, for people: the device and its memory, or the reason why it
+    /// cannot be used.
     fn describe(&self) -> String {
         String::new()
     }
-    /// How well it would do: the built-in kernels are 100, 0 is not at all. Cheap; it starts no
+    /// Score of the device: the built-in kernels are 100, 0 is not at all. Cheap; it starts no
     /// device.
     fn score(&self, query: &Query) -> i32;
-    /// The precisions that it has.
+    /// Precisions that it supports.
     fn precisions(&self) -> &[Precision];
-    /// What it takes besides dense operators; see [`gate_kinds`](crate::gate_kinds).
+    /// Kinds of operators that it takes besides dense ones; see [`gate_kinds`](crate::gate_kinds).
     fn gates(&self) -> u32 {
         0
     }
-    /// The qubits of the largest state.
+    /// Number of qubits of the largest state.
     fn max_qubits(&self) -> u32;
-    /// The most targets of a dense operator, at least 2; those of more are not asked of it.
+    /// Largest number of targets of a dense operator, at least 2; operators of more are not passed
+    /// to it.
     fn max_targets(&self) -> u32 {
         2
     }
-    /// Where the states are.
+    /// Memory of the states.
     fn memory(&self) -> Memory {
         Memory::Opaque
     }
 
-    /// A state whose 2^n amplitudes are 0, which is none of any system yet.
+    /// Allocates a state whose 2^n amplitudes are 0, not yet a valid state of a system.
     ///
     /// # Errors
-    /// There is no room for it, say.
+    /// The memory does not suffice, or the device fails.
     fn zeros(&self, precision: Precision, n_qubits: u32) -> Result<Self::State>;
-    /// The state becomes `|index>`.
+    /// Sets the state to `|index>`.
     ///
     /// # Errors
-    /// Why it could not.
+    /// The device fails.
     fn basis(&self, state: &mut Self::State, index: u64) -> Result<()>;
-    /// Another state with the same amplitudes.
+    /// Copies a state.
     ///
     /// # Errors
-    /// There is no room for it, say.
+    /// The memory does not suffice, or the device fails.
     fn copy(&self, from: &Self::State) -> Result<Self::State>;
-    /// Takes amplitudes from the host's memory.
+    /// Copies amplitudes from the host's memory.
     ///
     /// # Errors
-    /// Why it could not.
+    /// The device fails.
     fn upload(&self, state: &mut Self::State, amplitudes: &[u8]) -> Result<()>;
-    /// Waits, and puts the amplitudes into the host's memory.
+    /// Waits, and copies the amplitudes to the host's memory.
     ///
     /// # Errors
-    /// Why it could not; an error of earlier work.
+    /// The device fails, or earlier work has failed.
     fn download(&self, state: &Self::State, amplitudes: &mut [u8]) -> Result<()>;
     /// Waits for all work on the state.
     ///
     /// # Errors
-    /// An error of earlier work.
+    /// Earlier work has failed.
     fn sync(&self, state: &Self::State) -> Result<()>;
     /// Applies the operators in order.
     ///
     /// # Errors
-    /// Why it could not; the state is then of no use.
+    /// The device fails; the state is then undefined.
     fn apply(&self, state: &mut Self::State, gates: Gates<'_>) -> Result<()>;
     /// Applies the operators to both states; `values[k]` is `im <lambda|P|psi>` of `inners[k]`,
     /// taken before operator number `inners[k].before`, or after all of them. The inner products
     /// are in that order. Waits.
     ///
     /// # Errors
-    /// As [`DeviceKernels::apply`].
+    /// The same as for [`DeviceKernels::apply`].
     fn apply_pair(
         &self,
         psi: &mut Self::State,
@@ -117,36 +117,36 @@ pub trait DeviceKernels: Send + Sync + 'static {
         inners: &[Inner],
         values: &mut [f64],
     ) -> Result<()>;
-    /// The sum of the terms' expectation values, for a state of any norm.
+    /// Returns the sum of the terms' expectation values, for a state of any norm.
     ///
     /// # Errors
-    /// Why it could not; an error of earlier work.
+    /// The device fails, or earlier work has failed.
     fn expectation(&self, state: &Self::State, terms: &[PauliTerm]) -> Result<f64>;
-    /// `<a|b>`
+    /// Returns `<a|b>`.
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`].
+    /// The same as for [`DeviceKernels::expectation`].
     fn inner(&self, a: &Self::State, b: &Self::State) -> Result<C64>;
-    /// `<a| sum of terms |b>`
+    /// Returns `<a| sum of terms |b>`.
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`].
+    /// The same as for [`DeviceKernels::expectation`].
     fn inner_paulis(&self, a: &Self::State, terms: &[PauliTerm], b: &Self::State) -> Result<C64>;
-    /// `to = sum of terms |from>`, whatever `to` was.
+    /// Computes `to = sum of terms |from>`, whatever `to` was.
     ///
     /// # Errors
-    /// As [`DeviceKernels::apply`].
+    /// The same as for [`DeviceKernels::apply`].
     fn apply_paulis(
         &self,
         terms: &[PauliTerm],
         from: &Self::State,
         to: &mut Self::State,
     ) -> Result<()>;
-    /// For each number u of an ascending list in [0, 1), the first index up to which the
-    /// probabilities add up to more than u times the sum of all of them. Where rounding leaves
-    /// none, the last index that can occur.
+    /// Samples by inversion: for each number u of an ascending list in [0, 1), the first index
+    /// whose cumulative probability exceeds u times the sum of all. Where rounding leaves none, the
+    /// last index that can occur.
     ///
     /// # Errors
-    /// As [`DeviceKernels::expectation`]; the sum is 0 or not finite.
+    /// The same as for [`DeviceKernels::expectation`]; or the sum is 0 or not finite.
     fn sample(&self, state: &Self::State, uniforms: &[f64], indices: &mut [u64]) -> Result<()>;
 }

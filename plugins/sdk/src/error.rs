@@ -1,30 +1,30 @@
-//! Why something did not work.
+//! Errors of a plugin.
 
 use std::fmt;
 
 use ketgrad_plugin_abi as abi;
 
-/// Why something did not work, in words.
+/// Error with a message in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub(crate) status: abi::Status,
     pub(crate) message: String,
 }
 
-/// A value, or why there is none.
+/// Result of a plugin's function.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// It failed.
+    /// Error of a call that failed.
     pub fn new(message: impl Into<String>) -> Error {
         Error { status: abi::ERROR, message: message.into() }
     }
-    /// It cannot do that.
+    /// Error of an operation that is not supported.
     pub fn unsupported(message: impl Into<String>) -> Error {
         Error { status: abi::UNSUPPORTED, message: message.into() }
     }
-    /// The hardware is missing: a plugin that says so at registration is left out quietly if it is
-    /// optional.
+    /// Error of missing hardware: a plugin that returns it at registration is left out quietly if
+    /// it is optional.
     pub fn no_hardware(message: impl Into<String>) -> Error {
         Error { status: abi::NO_HARDWARE, message: message.into() }
     }

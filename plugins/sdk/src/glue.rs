@@ -1,4 +1,4 @@
-//! The border: everything unsafe of this crate.
+//! Interface to C: all unsafe code of this crate.
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 pub(crate) mod device;
@@ -28,18 +28,18 @@ use crate::{
     signature::Signature,
 };
 
-/// The longest message that is fetched from the host.
+/// Length of the longest message that is fetched from the host.
 const MESSAGE: usize = 1024;
 
 thread_local! {
-    /// What the last panic of this thread said, and where.
+    /// Message and place of the last panic of this thread.
     static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Registers a plugin.
 ///
 /// # Safety
-/// `host` is a host's table and `err` its message buffer or null, both good for the call.
+/// `host` is a host's table and `err` its message buffer or null, both valid for the call.
 #[doc(hidden)]
 pub unsafe fn init(plugin: &dyn Plugin, host: *const Host, err: *mut Err) -> Status {
     static HOOK: Once = Once::new();
@@ -81,9 +81,9 @@ fn fail(err: *mut Err, error: &Error) -> Status {
     error.status
 }
 
-/// Puts a text into a buffer of the host's, as much of it as fits.
+/// Copies a text into a buffer of the host, as much of it as fits.
 fn say(err: *mut Err, text: &str) {
-    // SAFETY: a message buffer of the host, good for the call, or null.
+    // SAFETY: a message buffer of the host, valid for the call, or null.
     if let Some(err) = unsafe { err.as_mut() }
         && !err.buf.is_null()
     {
@@ -97,7 +97,7 @@ fn say(err: *mut Err, text: &str) {
     }
 }
 
-/// Calls the host, which may answer with a message.
+/// Calls the host, which may return a message.
 fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
     let mut text = [0u8; MESSAGE];
     let (struct_size, cap) = (size_of::<Err>() as u32, MESSAGE);
@@ -110,7 +110,7 @@ fn asked(call: impl FnOnce(*mut Err) -> Status) -> Result<()> {
     Err(Error { status, message: said })
 }
 
-// Rules.
+// Registers a rule.
 
 pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     let add = host.add_rule.ok_or_else(|| Error::unsupported("the host takes no rules"))?;
@@ -157,7 +157,7 @@ pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     added
 }
 
-/// The functions of a kernel.
+/// Sets the functions of a kernel.
 fn give_slots(raw: &mut Rule, kernel: &Kernel) {
     match kernel {
         Kernel::None => {}
@@ -183,7 +183,7 @@ fn give_slots(raw: &mut Rule, kernel: &Kernel) {
     }
 }
 
-/// The rule behind `user`.
+/// Returns the rule of a `user` pointer.
 ///
 /// # Safety
 /// `user` is what [`add_rule`] made, not yet dropped.
@@ -200,7 +200,7 @@ unsafe extern "C" fn drop_rule(user: *mut c_void) {
     }
 }
 
-/// The kernel on arrays of `T`.
+/// Returns the kernel on arrays of `T`.
 fn dense<T: Element>(rule: &RuleDef) -> Result<&dyn ErasedDense<T>> {
     let any: Option<&dyn Any> = match &rule.kernel {
         Kernel::DenseF64(d) => Some(d),
@@ -211,25 +211,25 @@ fn dense<T: Element>(rule: &RuleDef) -> Result<&dyn ErasedDense<T>> {
     Ok(boxed.ok_or_else(|| Error::unsupported("no kernel of this kind of arrays"))?.as_ref())
 }
 
-/// An array of the host as a view.
+/// Converts an array of the host to a view.
 ///
 /// # Safety
-/// The array is good for `'a`.
+/// The array is valid for `'a`.
 unsafe fn view<'a, T: Element>(array: &Array) -> Result<View<'a, T>> {
     let len = checked(array, T::DTYPE)?;
-    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
+    // SAFETY: `checked` has tested the kind, the memory and that the elements have no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     // SAFETY: `checked` has seen the kind and that `len` elements follow each other without gaps.
     Ok(View { shape, data: unsafe { parts(array.data.cast(), len) } })
 }
 
-/// An array of the host to be filled.
+/// Converts an array of the host that is to be filled.
 ///
 /// # Safety
-/// The array is good for `'a`, and nobody else looks at its elements.
+/// The array is valid for `'a`, and no other code accesses its elements.
 unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
     let len = checked(array, T::DTYPE)?;
-    // SAFETY: `checked` has seen the kind, the memory and that there are no gaps.
+    // SAFETY: `checked` has tested the kind, the memory and that the elements have no gaps.
     let shape = unsafe { parts(array.shape, array.ndim as usize) };
     let data = array.data.cast::<T>();
     // SAFETY: `checked` has seen that `len` elements follow each other without gaps, and the caller
@@ -238,16 +238,16 @@ unsafe fn view_mut<'a, T: Element>(array: &Array) -> Result<ViewMut<'a, T>> {
     Ok(ViewMut { shape, data })
 }
 
-/// A slice that may be empty with a null pointer.
+/// Makes a slice that may be empty with a null pointer.
 ///
 /// # Safety
-/// `len` elements are good for `'a`.
+/// `len` elements are valid for `'a`.
 pub(crate) unsafe fn parts<'a, T>(ptr: *const T, len: usize) -> &'a [T] {
     // SAFETY: the caller promises `len` elements.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(ptr, len) } }
 }
 
-/// The number of elements of an array that this crate understands.
+/// Checks an array, and returns the number of its elements.
 fn checked(array: &Array, dtype: u32) -> Result<usize> {
     if array.dtype != dtype || array.mem != abi::MEM_HOST || !array.strides.is_null() {
         return Err(Error::unsupported("an array of another kind, memory or layout"));
@@ -260,7 +260,7 @@ fn checked(array: &Array, dtype: u32) -> Result<usize> {
         .ok_or_else(|| Error::new("an array beyond any memory"))
 }
 
-/// The inputs of a rule.
+/// Returns the inputs of a rule.
 ///
 /// # Safety
 /// `x` points to the rule's `n_in` arrays.
@@ -269,7 +269,7 @@ unsafe fn inputs<'a, T: Element>(rule: &RuleDef, x: *const Array) -> Result<Vec<
     unsafe { parts(x, rule.n_in as usize).iter().map(|a| view(a)).collect() }
 }
 
-/// Writes a shape; the host refuses more dimensions than there is room for.
+/// Writes a shape; the host refuses more dimensions than it has room for.
 fn written(to: &mut Shape, shape: &[u64]) {
     to.ndim = u32::try_from(shape.len()).unwrap_or(u32::MAX);
     to.dim.iter_mut().zip(shape).for_each(|(to, from)| *to = *from);
@@ -310,10 +310,10 @@ unsafe extern "C" fn forward<T: Element>(
     })
 }
 
-/// What a kernel keeps for its pullback.
+/// Tape of a kernel: the data that it keeps for its pullback.
 type Kept = Box<dyn Any + Send + Sync>;
 
-/// Hands the host what a kernel keeps.
+/// Hands a tape to the host.
 ///
 /// # Safety
 /// `tape` is a place for it, or null.
@@ -324,7 +324,7 @@ unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
     }
 }
 
-/// What a kernel has kept.
+/// Returns the tape of a kernel.
 ///
 /// # Safety
 /// `tape` was made by [`keep`] and is not freed, or is null.
@@ -372,7 +372,7 @@ unsafe extern "C" fn free_tape(_: *mut c_void, tape: *mut c_void) {
     }
 }
 
-// Backends.
+// Registers kernels.
 
 pub(crate) fn add_kernels<K: HostKernels>(host: &Host, kernels: K) -> Result<()> {
     let add = host.add_backend.ok_or_else(|| Error::unsupported("the host takes no backends"))?;
@@ -426,7 +426,7 @@ unsafe extern "C" fn drop_kernels<K>(user: *mut c_void) {
     }
 }
 
-/// What a run would be; `None` for numbers of a kind that nobody here knows.
+/// Converts a query; `None` for a kind of numbers that this version does not know.
 fn query(raw: &abi::Query) -> Option<Query> {
     let precision = Precision::of(raw.dtype)?;
     Some(Query { n_qubits: raw.n_qubits, threads: raw.threads, n_gates: raw.n_gates, precision })
@@ -448,11 +448,10 @@ unsafe extern "C" fn describe<K: HostKernels>(user: *mut c_void, text: *mut Err)
     abi::OK
 }
 
-/// What a score is below 0 where it panicked: a host takes it for 0, and asks for the description,
-/// which says so.
+/// Score for a panic, below 0: a host takes it for 0, and asks for the description, which says so.
 const SCORE_PANICKED: i32 = i32::MIN;
 
-/// A backend, and what the panic said if the last call for a score did.
+/// Backend, and the panic message of the last call for a score.
 pub(crate) struct Scored<K> {
     pub(crate) backend: K,
     panicked: Mutex<Option<String>>,
@@ -479,7 +478,7 @@ impl<K> Scored<K> {
         score
     }
 
-    /// How the last call for a score panicked, if it did.
+    /// Message of the panic of the last call for a score, if it panicked.
     pub(crate) fn panicked(&self) -> Option<String> {
         self.panicked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -494,14 +493,14 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
     gates: *const GateList,
     err: *mut Err,
 ) -> Status {
-    // SAFETY: `user` is these kernels; the host's table and the list are good for the call.
+    // SAFETY: `user` is these kernels; the host's table and the list are valid for the call.
     let (kernels, host, list) =
         unsafe { (&(*user.cast::<Scored<K>>()).backend, host.as_ref(), *gates) };
     guarded(err, || {
         if dtype != abi::C64 || n_qubits >= usize::BITS {
             return Err(Error::unsupported("a state of another kind"));
         }
-        // SAFETY: the host gives 2^n amplitudes that nobody else looks at.
+        // SAFETY: the host gives 2^n amplitudes that no other code accesses.
         let amplitudes =
             unsafe { slice::from_raw_parts_mut(amplitudes.cast::<C64>(), 1 << n_qubits) };
         kernels.apply(&Par { host }, amplitudes, Gates { list, of: PhantomData })
@@ -510,7 +509,7 @@ unsafe extern "C" fn apply_host<K: HostKernels>(
 
 pub(crate) fn gate<'a>(gates: &Gates<'a>, k: usize) -> Gate<'a> {
     assert!(k < gates.list.len, "operator {k} of {}", gates.list.len);
-    // SAFETY: the list has `len` operators, `stride` bytes apart, good for `'a`.
+    // SAFETY: the list has `len` operators, `stride` bytes apart, valid for `'a`.
     unsafe {
         let g = &*gates.list.ptr.cast::<u8>().add(k * gates.list.stride).cast::<abi::Gate>();
         let is_diagonal = g.kind == abi::GATE_DIAGONAL;

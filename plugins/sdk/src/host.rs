@@ -1,4 +1,4 @@
-//! What the host does for a plugin.
+//! Services of the host for a plugin.
 
 use ketgrad_plugin_abi as abi;
 
@@ -11,7 +11,7 @@ use crate::{
     services,
 };
 
-/// Takes what a plugin brings.
+/// Registrar of a plugin's rules, kernels and devices.
 #[derive(Debug)]
 pub struct Registrar<'h> {
     pub(crate) host: &'h abi::Host,
@@ -21,7 +21,7 @@ impl Registrar<'_> {
     /// Adds a rule.
     ///
     /// # Errors
-    /// The name is taken, the program is wrong, or the like.
+    /// The name is taken, or the program or the signature is invalid.
     pub fn rule(&mut self, rule: RuleDef) -> Result<()> {
         glue::add_rule(self.host, rule)
     }
@@ -35,38 +35,38 @@ impl Registrar<'_> {
     /// Adds a device with memory of its own.
     ///
     /// # Errors
-    /// The name is taken, or there is no precision that it has.
+    /// The name is taken, or the device has no precision.
     pub fn device(&mut self, device: impl DeviceKernels) -> Result<()> {
         glue::device::add_device(self.host, device)
     }
-    /// An option from `[plugin.options]` of the config.
+    /// Returns an option from `[plugin.options]` of the config.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<String> {
         services::option(self.host, key)
     }
-    /// Says something to people, through the host.
+    /// Prints a line for people, through the host.
     pub fn info(&self, text: &str) {
         services::log(self.host, abi::LOG_INFO, text);
     }
-    /// Warns people.
+    /// Prints a warning for people, through the host.
     pub fn warn(&self, text: &str) {
         services::log(self.host, abi::LOG_WARN, text);
     }
 }
 
-/// The host's threads. A plugin must not bring its own.
+/// Thread pool of the host. A plugin must not bring its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Par<'h> {
     pub(crate) host: Option<&'h abi::Host>,
 }
 
 impl Par<'_> {
-    /// No threads.
+    /// Pool without threads.
     #[must_use]
     pub fn serial() -> Par<'static> {
         Par { host: None }
     }
-    /// How many there are.
+    /// Number of threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.host.map_or(1, |h| h.threads.max(1) as usize)
@@ -74,7 +74,7 @@ impl Par<'_> {
     /// Calls `body(from, to)` for parts of `0..count` of about `grain`, on all threads, and waits.
     ///
     /// # Errors
-    /// A part panicked.
+    /// A call of `body` panicked.
     pub fn run(
         &self,
         count: usize,
@@ -95,7 +95,7 @@ impl Par<'_> {
     /// and waits.
     ///
     /// # Errors
-    /// A part panicked.
+    /// A call of `body` panicked.
     pub fn chunks_mut<T: Send>(
         &self,
         all: &mut [T],

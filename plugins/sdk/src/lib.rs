@@ -29,11 +29,11 @@
 //!   Programs run on every kind of number and are differentiated again. Of rules with a kernel
 //!   alone those on arrays have first derivatives, by their pullback, and those on numbers none.
 //!
-//! # What else a plugin may bring
+//! # Backends
 //! Kernels for states in the host's memory ([`HostKernels`]), or a device that keeps states in
 //! memory of its own ([`DeviceKernels`]).
 //!
-//! # What to keep in mind
+//! # Caveats
 //! - Rules and kernels are called from any thread. A panic becomes an error of the host;
 //!   `panic = "abort"` is refused.
 //! - The plugin has its own copy of every crate: its own thread pool, logger and panic hook. Use
@@ -65,17 +65,17 @@ pub use glue::init as __init;
 #[doc(hidden)]
 pub use ketgrad_plugin_abi as __abi;
 
-/// What a plugin brings.
+/// Rules and kernels of a plugin.
 pub trait Plugin: Sync {
-    /// Adds its rules and kernels. If it fails, nothing of it counts.
+    /// Adds its rules and kernels. If it fails, none of them counts.
     ///
     /// # Errors
-    /// Why the plugin cannot work here, in words.
+    /// The plugin cannot work here; the message says why.
     fn register(&self, registrar: &mut Registrar<'_>) -> Result<()>;
 }
 
-/// Exports a plugin: a constant of a type that implements [`Plugin`], its name and its version.
-/// Once a library.
+/// Exports a plugin: a constant of a type that implements [`Plugin`], its name and its version. At
+/// most once in a library.
 #[macro_export]
 macro_rules! export_plugin {
     ($plugin:expr, $name:expr, $version:expr) => {
@@ -111,7 +111,7 @@ macro_rules! export_plugin {
     };
 }
 
-/// Asserts in a test that the kernel of a rule is sound at some points: see [`check_rule`].
+/// Asserts in a test that the kernel of a rule is correct at some points: see [`check_rule`].
 ///
 /// ```
 /// use ketgrad_plugin_sdk::{RuleDef, assert_rule};

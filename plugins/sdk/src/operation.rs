@@ -8,7 +8,7 @@ use crate::{
     rule::{View, ViewMut},
 };
 
-/// An argument, a result or a cotangent of an [`Operation`].
+/// Argument, result or cotangent of an [`Operation`].
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     /// Real numbers, and ints as such.
@@ -18,10 +18,10 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The real numbers.
+    /// Returns the real numbers.
     ///
     /// # Errors
-    /// They are complex: the signature says something else than the kernel.
+    /// They are complex: the signature and the kernel differ.
     pub fn real(&self) -> Result<View<'a, f64>> {
         match self {
             Value::Real(view) => Ok(*view),
@@ -30,10 +30,10 @@ impl<'a> Value<'a> {
             }
         }
     }
-    /// The complex numbers.
+    /// Returns the complex numbers.
     ///
     /// # Errors
-    /// They are real: the signature says something else than the kernel.
+    /// They are real: the signature and the kernel differ.
     pub fn complex(&self) -> Result<View<'a, C64>> {
         match self {
             Value::Complex(view) => Ok(*view),
@@ -42,7 +42,7 @@ impl<'a> Value<'a> {
             }
         }
     }
-    /// The lengths of its dimensions.
+    /// Lengths of the dimensions.
     #[must_use]
     pub fn shape(&self) -> &'a [u64] {
         match self {
@@ -52,7 +52,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A result or a cotangent to be filled by an [`Operation`].
+/// Result or cotangent that an [`Operation`] fills.
 #[derive(Debug)]
 pub enum ValueMut<'a> {
     /// Real numbers.
@@ -62,10 +62,10 @@ pub enum ValueMut<'a> {
 }
 
 impl<'a> ValueMut<'a> {
-    /// The real numbers.
+    /// Returns the real numbers.
     ///
     /// # Errors
-    /// They are complex: the signature says something else than the kernel.
+    /// They are complex: the signature and the kernel differ.
     pub fn real(&mut self) -> Result<&mut ViewMut<'a, f64>> {
         match self {
             ValueMut::Real(view) => Ok(view),
@@ -74,10 +74,10 @@ impl<'a> ValueMut<'a> {
             }
         }
     }
-    /// The complex numbers.
+    /// Returns the complex numbers.
     ///
     /// # Errors
-    /// They are real: the signature says something else than the kernel.
+    /// They are real: the signature and the kernel differ.
     pub fn complex(&mut self) -> Result<&mut ViewMut<'a, C64>> {
         match self {
             ValueMut::Complex(view) => Ok(view),
@@ -88,7 +88,7 @@ impl<'a> ValueMut<'a> {
     }
 }
 
-/// A kernel of several results, or of real and complex numbers together, as the
+/// Kernel of several results, or of real and complex numbers together, as the
 /// [signature](crate::RuleDef::signature) says. Programs get several results as a tuple. Since
 /// version 1.3 of the interface.
 ///
@@ -116,23 +116,23 @@ impl<'a> ValueMut<'a> {
 /// # assert_eq!(rule.name(), "sums");
 /// ```
 pub trait Operation: Send + Sync + 'static {
-    /// What the pullback shall know.
+    /// Data that the pullback needs from the forward pass.
     type Tape: Send + Sync + 'static;
-    /// The shapes of the results: no lengths for a number, 1 to 8 for an array.
+    /// Shapes of the results: no lengths for a number, 1 to 8 for an array.
     ///
     /// # Errors
-    /// The inputs do not fit together.
+    /// The shapes of the inputs do not match.
     fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>>;
-    /// Fills the results.
+    /// Computes the results.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The kernel has no value at the inputs, or fails.
     fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<Self::Tape>;
-    /// Fills the cotangents of the inputs, zeros at first. The cotangent of a complex number
-    /// `u + iv` is `dL/du + i dL/dv` of a real loss L; that of an int is not read.
+    /// Computes the cotangents of the inputs, which are zeros at first. The cotangent of a complex
+    /// number `u + iv` is `dL/du + i dL/dv` of a real loss L; that of an int is not read.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The kernel has no derivative at the inputs, or fails.
     fn pullback(
         &self,
         tape: &Self::Tape,

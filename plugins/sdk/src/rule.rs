@@ -10,7 +10,7 @@ use crate::{
     operation::{ErasedOperation, Operation},
 };
 
-/// Numbers that arrays hold.
+/// Element type of arrays.
 pub trait Element: Copy + Default + fmt::Debug + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const DTYPE: u32;
@@ -37,25 +37,25 @@ impl Element for C64 {
     }
 }
 
-/// An array, or a single number of no dimensions.
+/// Array, or a single number of no dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T> {
-    /// The lengths of its dimensions.
+    /// Lengths of the dimensions.
     pub shape: &'a [u64],
-    /// Its elements, the last index fastest.
+    /// Elements in row-major order.
     pub data: &'a [T],
 }
 
-/// An array to be filled.
+/// Array to be filled.
 #[derive(Debug)]
 pub struct ViewMut<'a, T> {
-    /// The lengths of its dimensions.
+    /// Lengths of the dimensions.
     pub shape: &'a [u64],
-    /// Its elements, the last index fastest; zeros at first.
+    /// Elements in row-major order; zeros at first.
     pub data: &'a mut [T],
 }
 
-/// A kernel on arrays and numbers.
+/// Kernel on arrays and numbers.
 ///
 /// ```
 /// use ketgrad_plugin_sdk::{Dense, Result, RuleDef, View, ViewMut};
@@ -79,22 +79,22 @@ pub struct ViewMut<'a, T> {
 /// # Ok::<(), ketgrad_plugin_sdk::Error>(())
 /// ```
 pub trait Dense<T: Element>: Send + Sync + 'static {
-    /// What the pullback shall know.
+    /// Data that the pullback needs from the forward pass.
     type Tape: Send + Sync + 'static;
-    /// The shape of the result.
+    /// Shape of the result.
     ///
     /// # Errors
-    /// The inputs do not fit together.
+    /// The shapes of the inputs do not match.
     fn shape(&self, x: &[View<'_, T>]) -> Result<Vec<u64>>;
-    /// Fills the result.
+    /// Computes the result.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The kernel has no value at the inputs, or fails.
     fn forward(&self, x: &[View<'_, T>], y: ViewMut<'_, T>) -> Result<Self::Tape>;
-    /// Fills the cotangents of the inputs. On complex numbers the derivative is conjugated.
+    /// Computes the cotangents of the inputs. On complex numbers the derivative is conjugated.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The kernel has no derivative at the inputs, or fails.
     fn pullback(
         &self,
         tape: &Self::Tape,
@@ -140,13 +140,13 @@ impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
     }
 }
 
-/// A kernel on numbers.
+/// Kernel on numbers.
 pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
 
-/// A kernel on numbers that says in words where it has no value.
+/// Kernel on numbers that returns an error where it has no value.
 pub(crate) type Fallible<T> = Box<dyn Fn(&[T]) -> Result<T> + Send + Sync>;
 
-/// The compiled part of a rule.
+/// Compiled part of a rule.
 #[doc(hidden)]
 pub enum Kernel {
     None,
@@ -159,12 +159,12 @@ pub enum Kernel {
     Operation(Box<dyn ErasedOperation>),
 }
 
-/// A rule to be registered. Two of one name, one on real and one on complex numbers, share the
-/// name: a program that calls it with a complex number gets the second.
+/// Rule to be registered. Two of one name, one on real and one on complex numbers, share the name:
+/// a program that calls it with a complex number gets the second.
 pub struct RuleDef {
     pub(crate) name: String,
     pub(crate) n_in: u32,
-    /// How many results it has; known when it is registered.
+    /// Number of results; known when it is registered.
     pub(crate) n_out: u32,
     pub(crate) signature: String,
     pub(crate) program: String,
@@ -172,19 +172,19 @@ pub struct RuleDef {
 }
 
 impl RuleDef {
-    /// The name under which programs call it.
+    /// Name under which programs call it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many inputs it has.
+    /// Number of inputs.
     #[must_use]
     pub fn n_in(&self) -> usize {
         self.n_in as usize
     }
 
-    /// A rule of so many inputs, without anything yet.
+    /// Returns a rule of that many inputs, without a kernel or a program.
     #[must_use]
     pub fn new(name: &str, n_in: u32) -> RuleDef {
         RuleDef {
@@ -196,35 +196,37 @@ impl RuleDef {
             kernel: Kernel::None,
         }
     }
-    /// What it takes and gives, in the words of the program language: `(n: int, x) -> real`, of
-    /// several results `(zs: array<complex>) -> (complex, array)`. Without one: numbers.
+    /// Sets the kinds of the inputs and results, in the words of the program language:
+    /// `(n: int, x) -> real`, of several results `(zs: array<complex>) -> (complex, array)`.
+    /// Without one: numbers.
     #[must_use]
     pub fn signature(mut self, signature: &str) -> RuleDef {
         signature.clone_into(&mut self.signature);
         self
     }
-    /// The rule as text: `rule name(x) { … } pullback(x, y, y_bar) { … }`, and functions that it
-    /// needs before it. In it `kernel(…)` is the kernel.
+    /// Sets the rule as text: `rule name(x) { … } pullback(x, y, y_bar) { … }`, and functions that
+    /// it needs before it. In it `kernel(…)` is the kernel.
     #[must_use]
     pub fn program(mut self, text: &str) -> RuleDef {
         text.clone_into(&mut self.program);
         self
     }
-    /// The kernel on real numbers. An int among the inputs comes as a number.
+    /// Sets the kernel on real numbers. An int among the inputs is passed as a number.
     #[must_use]
     pub fn f64(mut self, kernel: impl Fn(&[f64]) -> f64 + Send + Sync + 'static) -> RuleDef {
         self.kernel = Kernel::F64(Box::new(kernel));
         self
     }
-    /// The kernel on complex numbers.
+    /// Sets the kernel on complex numbers.
     #[must_use]
     pub fn c64(mut self, kernel: impl Fn(&[C64]) -> C64 + Send + Sync + 'static) -> RuleDef {
         self.kernel = Kernel::C64(Box::new(kernel));
         self
     }
-    /// The kernel on real numbers, of a function that has no value everywhere. An error reaches the
-    /// user of the program, with the rule, its plugin and the arguments; a kernel that gives NaN
-    /// there says nothing. Costs a comparison more a call than [`RuleDef::f64`].
+    /// Sets the kernel on real numbers, of a function that has no value at some points. An error is
+    /// reported to the user of the program, with the rule, its plugin and the arguments; a kernel
+    /// that gives NaN there reports nothing. Each call costs a comparison more than with
+    /// [`RuleDef::f64`].
     ///
     /// ```
     /// use ketgrad_plugin_sdk::{RuleDef, check_rule};
@@ -243,7 +245,8 @@ impl RuleDef {
         self.kernel = Kernel::TryF64(Box::new(kernel));
         self
     }
-    /// The same on complex numbers.
+    /// Sets the kernel on complex numbers, of a function that has no value at some points; see
+    /// [`RuleDef::try_f64`].
     #[must_use]
     pub fn try_c64(
         mut self,
@@ -252,14 +255,14 @@ impl RuleDef {
         self.kernel = Kernel::TryC64(Box::new(kernel));
         self
     }
-    /// The kernel on arrays, with its pullback.
+    /// Sets the kernel on arrays, with its pullback.
     #[must_use]
     pub fn dense<T: Element>(mut self, kernel: impl Dense<T>) -> RuleDef {
         self.kernel = T::slot(Box::new(kernel));
         self
     }
-    /// The kernel of several results, or of real and complex numbers together, with its pullback.
-    /// It needs a [signature](RuleDef::signature).
+    /// Sets the kernel of several results, or of real and complex numbers together, with its
+    /// pullback. It needs a [signature](RuleDef::signature).
     #[must_use]
     pub fn operation(mut self, kernel: impl Operation) -> RuleDef {
         self.kernel = Kernel::Operation(Box::new(kernel));

@@ -57,7 +57,7 @@ pub(crate) fn parallel<F: Fn(usize, usize) + Sync>(
     }
 }
 
-/// A slice in parts that different threads may have.
+/// Slice in disjoint chunks for different threads.
 pub(crate) struct Parts<'a, T> {
     ptr: *mut T,
     len: usize,
@@ -75,7 +75,7 @@ impl<'a, T> Parts<'a, T> {
     pub(crate) fn count(&self) -> usize {
         self.len.div_ceil(self.chunk)
     }
-    /// Lends the k-th part. `Par::run` gives each number to one caller once.
+    /// Lends the k-th chunk. `Par::run` passes each number to one call once.
     pub(crate) fn with(&self, k: usize, body: impl FnOnce(usize, &mut [T])) {
         let start = k * self.chunk;
         let len = self.chunk.min(self.len - start);

@@ -1,4 +1,4 @@
-//! What a rule takes and gives, as its signature says.
+//! Signature of a rule: the kinds of its inputs and results.
 
 use ketgrad_plugin_abi as abi;
 
@@ -7,7 +7,7 @@ use crate::{
     rule::{Kernel, RuleDef},
 };
 
-/// What stands at one place of a signature.
+/// Kind of an input or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Real,
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-/// What a rule takes and gives.
+/// Kinds of the inputs and results of a rule.
 pub(crate) struct Signature {
     pub(crate) inputs: Vec<Kind>,
     pub(crate) results: Vec<Kind>,
@@ -93,10 +93,10 @@ impl Signature {
         Ok(Signature { inputs, results: results.ok_or_else(wrong)? })
     }
 
-    /// Whether the one result is an array.
+    /// Returns true if the only result is an array.
     ///
     /// # Errors
-    /// There are several.
+    /// The rule has several results.
     pub(crate) fn gives_array(&self) -> Result<bool> {
         match self.results[..] {
             [one] => Ok(one.is_array()),
@@ -107,18 +107,18 @@ impl Signature {
         }
     }
 
-    /// Whether ints cross as complex numbers, as all others do.
+    /// Returns true if ints cross as complex numbers, as all others do.
     fn is_all_complex(&self) -> bool {
         let all = || self.inputs.iter().chain(&self.results);
         all().any(|k| k.is_complex()) && !all().any(|k| k.is_real())
     }
 
-    /// Whether an input of that kind crosses as complex numbers.
+    /// Returns true if an input of that kind crosses as complex numbers.
     pub(crate) fn crosses_complex(&self, kind: Kind) -> bool {
         kind.is_complex() || self.is_all_complex()
     }
 
-    /// The kinds of numbers as a mask.
+    /// Returns the kinds of numbers as a mask.
     pub(crate) fn dtypes(&self) -> u32 {
         let bit = |kind: &Kind| 1 << if self.crosses_complex(*kind) { abi::C64 } else { abi::F64 };
         self.inputs.iter().chain(&self.results).map(bit).fold(0, |all, bit| all | bit)

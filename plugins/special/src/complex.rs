@@ -10,7 +10,7 @@
 //! moved there by `Gamma(z) = Gamma(z + m) / (z (z+1) … (z+m-1))`; the left half plane is
 //! reflected: `Gamma(z) Gamma(1-z) = pi / sin(pi z)`.
 //!
-//! Where a number lies on a branch cut, the sign of its imaginary zero says on which side.
+//! On a branch cut, the sign of the imaginary zero says on which side a number lies.
 //!
 //! Source: D. E. G. Hare, "Computing the principal branch of log-gamma", J. Algorithms 25 (1997)
 //! 221; Abramowitz and Stegun, 6.1.41, 6.1.33, 6.3.18, 6.4.10; the Lipschitz formula for the sum
@@ -20,16 +20,16 @@ use std::f64::consts::{PI, TAU};
 
 use ketgrad_plugin_sdk::C64;
 
-/// Where the Stirling series is exact to rounding.
+/// Distance from which the Stirling series is exact to rounding.
 const FAR: f64 = 7.0;
 
-/// From here on `cot(pi (x + iy))` is -i to rounding.
+/// Imaginary part from which `cot(pi (x + iy))` is -i to rounding.
 const HIGH: f64 = 6.0;
 
-/// The Euler-Mascheroni constant.
+/// Euler-Mascheroni constant.
 const EULER: f64 = 0.577_215_664_901_532_9;
 
-/// `(zeta(k) - 1) / k` for k = 2, 3, …
+/// Coefficients `(zeta(k) - 1) / k` for k = 2, 3, …
 const ZETA: [f64; 26] = [
     0.322_467_033_424_113_2,
     0.067_352_301_053_198_09,
@@ -59,7 +59,7 @@ const ZETA: [f64; 26] = [
     2.759_522_885_124_233_4e-10,
 ];
 
-/// The even Bernoulli numbers B2, B4, ….
+/// Even Bernoulli numbers B2, B4, ….
 const BERNOULLI: [f64; 10] = [
     1.0 / 6.0,
     -1.0 / 30.0,
@@ -77,7 +77,7 @@ fn real(x: f64) -> C64 {
     C64::new(x, 0.0)
 }
 
-/// `(sin(pi x), cos(pi x))`, exact zeros and ones where they are.
+/// Returns `(sin(pi x), cos(pi x))`, exact zeros and ones where they are.
 fn sin_cos_pi(x: f64) -> (f64, f64) {
     // In units of a quarter turn from the nearest one.
     let quarters = (2.0 * x).round();
@@ -90,13 +90,13 @@ fn sin_cos_pi(x: f64) -> (f64, f64) {
     }
 }
 
-/// `sin(pi z)`
+/// Returns `sin(pi z)`.
 fn sin_pi(z: C64) -> C64 {
     let ((sin, cos), y) = (sin_cos_pi(z.re), PI * z.im);
     C64::new(sin * y.cosh(), cos * y.sinh())
 }
 
-/// `cot(pi z)`
+/// Returns `cot(pi z)`.
 fn cot_pi(z: C64) -> C64 {
     if z.im.abs() >= HIGH {
         return C64::new(0.0, -z.im.signum());
@@ -105,12 +105,12 @@ fn cot_pi(z: C64) -> C64 {
     C64::new(sin * cos, -sinh * cosh) / (sin * sin + sinh * sinh)
 }
 
-/// `ln(1 + w)` for a small w.
+/// Returns `ln(1 + w)` for a small w.
 fn ln_1p(w: C64) -> C64 {
     C64::new(0.5 * (2.0 * w.re + w.norm_sqr()).ln_1p(), w.im.atan2(1.0 + w.re))
 }
 
-/// `ln Gamma(z)` by the Stirling series.
+/// Returns `ln Gamma(z)` by the Stirling series.
 fn stirling(z: C64) -> C64 {
     let (inverse, half_ln_tau) = (z.finv(), 0.5 * TAU.ln());
     let square = inverse * inverse;
@@ -122,14 +122,14 @@ fn stirling(z: C64) -> C64 {
     (z - 0.5) * z.ln() - z + half_ln_tau + sum * inverse
 }
 
-/// `ln Gamma(2 + w)` for `|w| <= 1/2`: `(1 - gamma) w + sum of (zeta(k) - 1) (-w)^k / k`.
+/// Returns `ln Gamma(2 + w)` for `|w| <= 1/2`: `(1 - gamma) w + sum of (zeta(k) - 1) (-w)^k / k`.
 fn ln_gamma_near_two(w: C64) -> C64 {
     let sum = ZETA.iter().rev().fold(C64::default(), |sum, c| c - w * sum);
     w * (w * sum + (1.0 - EULER))
 }
 
-/// `z (z+1) … (z+m-1)` and `z + m`, where the Stirling series is exact. As z goes there, the
-/// product may turn around zero: so often.
+/// Returns `z (z+1) … (z+m-1)`, `z + m`, where the Stirling series is exact, and the winding number
+/// of the product around zero.
 fn moved(mut z: C64) -> (C64, C64, f64) {
     let (mut product, mut turns) = (real(1.0), 0.0);
     while z.re < FAR && z.im.abs() < FAR {
@@ -144,9 +144,9 @@ fn moved(mut z: C64) -> (C64, C64, f64) {
     (product, z, turns)
 }
 
-/// The principal branch of `ln Gamma(z)`: real on the positive axis, cut along the negative one.
-/// Its real part is `ln |Gamma(z)|`; its imaginary part is not reduced to one turn, so that
-/// derivatives are those of `digamma`.
+/// Principal branch of `ln Gamma(z)`: real on the positive axis, cut along the negative one. Its
+/// real part is `ln |Gamma(z)|`; its imaginary part is not reduced modulo 2 pi, so that derivatives
+/// are those of `digamma`.
 ///
 /// Relative error about 1e-15, also near the zeros 1 and 2.
 pub(crate) fn lgamma(z: C64) -> C64 {
@@ -168,8 +168,8 @@ pub(crate) fn lgamma(z: C64) -> C64 {
     stirling(far) - product.ln() - C64::new(0.0, TAU * turns)
 }
 
-/// `Gamma(z)`. Relative error about 1e-15 times `1 + |ln Gamma(z)|`; on the real axis that of the
-/// real function.
+/// Returns `Gamma(z)`. Relative error about 1e-15 times `1 + |ln Gamma(z)|`; on the real axis that
+/// of the real function.
 pub(crate) fn gamma(z: C64) -> C64 {
     if z.im == 0.0 {
         return C64::new(libm::tgamma(z.re), z.im);
@@ -185,8 +185,8 @@ pub(crate) fn gamma(z: C64) -> C64 {
     stirling(far).exp() / product
 }
 
-/// `digamma(z)`, the derivative of `ln Gamma(z)`. Absolute error about 1e-15 near its zeros, else
-/// relative.
+/// Returns `digamma(z)`, the derivative of `ln Gamma(z)`. Absolute error about 1e-15 near its
+/// zeros, else relative.
 pub(crate) fn digamma(z: C64) -> C64 {
     if z.re < 0.5 {
         return digamma(real(1.0) - z) - cot_pi(z) * PI;
@@ -205,11 +205,11 @@ pub(crate) fn digamma(z: C64) -> C64 {
     sum + z.ln() - 0.5 * inverse - series * square
 }
 
-/// The n-th derivative of `digamma(z)`, `(-1)^(n+1) n! sum over k >= 0 of 1/(z+k)^(n+1)`; NaN for n
-/// < 0 and at its poles 0, -1, ….
+/// Returns the n-th derivative of `digamma(z)`, `(-1)^(n+1) n! sum over k >= 0 of 1/(z+k)^(n+1)`;
+/// NaN for n < 0 and at its poles 0, -1, ….
 ///
-/// Relative error about 1e-15 times n. In the left half plane the sum over all integers, which has
-/// the period 1, makes it one in the right half plane.
+/// Relative error about 1e-15 times n. In the left half plane it is reflected to the right half
+/// plane by the sum over all integers, which has the period 1.
 pub(crate) fn polygamma(n: f64, z: C64) -> C64 {
     let at_pole = z.im == 0.0 && z.re <= 0.0 && z.re.fract() == 0.0;
     if z.is_nan() || at_pole || !(n >= 0.0 && n < f64::from(i32::MAX)) {
@@ -226,8 +226,8 @@ pub(crate) fn polygamma(n: f64, z: C64) -> C64 {
     (everywhere(n, z) - hurwitz(n, real(1.0) - z) * sign) * sign
 }
 
-/// `n! sum over k >= 0 of 1/(z+k)^(n+1)` for `Re z >= 1/2`: terms while they count and `|z + k|` is
-/// small, the rest by the formula of Euler and Maclaurin.
+/// Returns `n! sum over k >= 0 of 1/(z+k)^(n+1)`, a Hurwitz zeta function, for `Re z >= 1/2`: terms
+/// are added while they count and `|z + k|` is small, the rest by the Euler-Maclaurin formula.
 fn hurwitz(n: f64, z: C64) -> C64 {
     let s = n + 1.0;
     // All in units of the first term.
@@ -255,7 +255,7 @@ fn hurwitz(n: f64, z: C64) -> C64 {
     sum * first(n, z)
 }
 
-/// `n! / z^(n+1)`
+/// Returns the first term, `n! / z^(n+1)`.
 fn first(n: f64, z: C64) -> C64 {
     let s = n + 1.0;
     let power = z.finv().powi(s as i32);
@@ -265,7 +265,7 @@ fn first(n: f64, z: C64) -> C64 {
     (real(libm::lgamma(s)) - z.ln() * s).exp()
 }
 
-/// `n! sum over all integers k of 1/(z+k)^(n+1)`, which has the period 1.
+/// Returns `n! sum over all integers k of 1/(z+k)^(n+1)`, which has the period 1.
 fn everywhere(n: f64, z: C64) -> C64 {
     let s = n + 1.0;
     let sign = if s % 2.0 == 0.0 { 1.0 } else { -1.0 };
@@ -306,7 +306,7 @@ mod tests {
         assert!(far <= ROUNDING * (1.0 + expected.norm()), "{what}: {given} instead of {expected}");
     }
 
-    /// Both half planes, near and far, on both sides of the negative axis.
+    /// Returns points in both half planes, near and far, on both sides of the negative axis.
     fn points() -> impl Iterator<Item = C64> {
         let re = [-9.6, -3.25, -0.5, -0.01, 0.3, 0.9, 1.1, 1.6, 2.2, 4.4, 8.5];
         let im = [-12.0, -6.5, -3.0, -0.9, -0.04, 0.04, 0.7, 1.2, 5.0, 7.1];
@@ -393,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Central differences of order four.
+    /// Each function agrees with central differences of order four of the one before.
     #[test]
     fn each_is_the_derivative_of_the_one_before() {
         let h = 1e-3;
@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// Numbers that are not finite, poles, huge orders: an answer at once.
+    /// Numbers that are not finite, poles and huge orders give an answer at once.
     #[test]
     fn nothing_hangs_or_overflows_on_the_way() {
         let odd =

@@ -10,17 +10,17 @@
 //! | `gamma_p(a, x)`, `gamma_q(a, x)` | regularised incomplete gamma functions, a > 0, x >= 0 | by x closed, by a a series |
 //! | `beta_inc(a, b, x)` | regularised incomplete beta function, a, b > 0, x in \[0, 1\] | by x closed, by a and b series |
 //!
-//! The language has the first six of real numbers itself; where the plugin is loaded, its own are
-//! called. Those of `z` are there for real and for complex numbers: a program that calls one with a
-//! complex number gets the latter. A value that does not exist, at a pole or outside of what the
-//! table says, is NaN or an infinity.
+//! The language has the first six on real numbers itself; if the plugin is loaded, its own are
+//! called. Those of `z` exist for real and for complex numbers: a program that calls one with a
+//! complex number gets the latter. A value that does not exist, at a pole or outside the ranges of
+//! the table, is NaN or an infinity.
 
 mod complex;
 mod values;
 
 use ketgrad_plugin_sdk::{C64, Plugin, Registrar, Result, RuleDef, export_plugin};
 
-/// The plugin.
+/// Plugin of special functions.
 #[derive(Clone, Copy, Debug)]
 pub struct Special;
 
@@ -32,7 +32,7 @@ impl Plugin for Special {
     }
 }
 
-/// All rules; a later one may call an earlier one.
+/// Returns all rules; a later one may call an earlier one.
 fn rules() -> Vec<RuleDef> {
     let mut rules = error_functions();
     rules.extend(gamma_functions());
@@ -42,8 +42,8 @@ fn rules() -> Vec<RuleDef> {
     rules
 }
 
-/// A rule of one number on real and on complex numbers. The derivative is a formula in `z` and `y`,
-/// the value.
+/// Returns the rules of a function of one number, on real and on complex numbers. The derivative is
+/// a formula in `z` and `y`, the value.
 fn both(
     name: &str,
     real: fn(f64) -> f64,
@@ -62,7 +62,8 @@ fn both(
     ]
 }
 
-/// The same of an integer order and a number.
+/// Returns the rules of a function of an integer order and a number, on real and on complex
+/// numbers.
 fn both_of_order(
     name: &str,
     real: fn(f64, f64) -> f64,
@@ -130,8 +131,7 @@ fn lambert_w() -> Vec<RuleDef> {
     upper.into_iter().chain(lower).collect()
 }
 
-/// The derivative by `a` of the series `P(a, x) = sum of x^(a+k) e^-x / Gamma(a+k+1)`, term by
-/// term.
+/// Derivative by `a` of the series `P(a, x) = sum of x^(a+k) e^-x / Gamma(a+k+1)`, term by term.
 const GAMMA_BY_A: &str = "
 fn gamma_p_by_a(a, x) -> real {
     if x <= 0.0 { return 0.0; }
@@ -150,9 +150,8 @@ fn gamma_p_by_a(a, x) -> real {
 fn gamma_p_by_x(a, x) -> real { exp((a - 1.0) * ln(x) - x - lgamma(a)) }
 ";
 
-/// The derivatives of the series
-/// `I = sum of x^(a+k) (1-x)^b Gamma(a+b+k) / (Gamma(a+1+k) Gamma(b))`, term by term; where it
-/// converges slowly, those of `I_x(a, b) = 1 - I_(1-x)(b, a)`.
+/// Derivatives of the series `I = sum of x^(a+k) (1-x)^b Gamma(a+b+k) / (Gamma(a+1+k) Gamma(b))`,
+/// term by term; where it converges slowly, those of `I_x(a, b) = 1 - I_(1-x)(b, a)`.
 const BETA_SERIES: &str = "
 fn beta_series(a, b, x) -> (real, real) {
     let mut term = exp(a * ln(x) + b * ln(1.0 - x) + lgamma(a + b) - lgamma(a + 1.0) - lgamma(b));

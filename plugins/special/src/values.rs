@@ -1,5 +1,5 @@
-//! Values where the crates below need a hand: other argument types, ranges that panic, series that
-//! they lack.
+//! Adapters of the crates that compute values: other argument types, ranges where they panic,
+//! series that they lack.
 
 use errorfunctions::ComplexErrorFunctions;
 use ketgrad_plugin_sdk::C64;
@@ -17,43 +17,45 @@ pub(crate) fn erfc(z: C64) -> C64 {
     ComplexErrorFunctions::erfc(z)
 }
 
-/// Of a complex number by ACM algorithm 644; NaN where it has no value.
+/// Bessel function of the first kind of a complex number, by ACM algorithm 644; NaN where it has no
+/// value.
 pub(crate) fn bessel_j(n: f64, z: C64) -> C64 {
     complex_bessel::besselj(n, z).unwrap_or(NAN)
 }
 
-/// As [`bessel_j`]; the principal branch, cut along the negative axis.
+/// Bessel function of the second kind, with the arguments of [`bessel_j`]; the principal branch,
+/// cut along the negative axis.
 pub(crate) fn bessel_y(n: f64, z: C64) -> C64 {
     complex_bessel::bessely(n, z).unwrap_or(NAN)
 }
 
-/// Branch k of `w e^w = z`.
+/// Branch k of the Lambert W function, `w e^w = z`.
 pub(crate) fn lambert_w(k: i32, z: C64) -> C64 {
     let (re, im) = lambert_w::lambert_w(k, z.re, z.im, f64::EPSILON);
     C64::new(re, im)
 }
 
-/// NaN at the poles -1, -2, …; at 0 the infinity of its side.
+/// Digamma function; NaN at the poles -1, -2, …; at 0 the infinity of its side.
 pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 { -x.recip() } else { polygamma(0.0, x) }
 }
 
-/// The n-th derivative of [`digamma`]; NaN at its poles and for n < 0.
+/// Derivative of order n of [`digamma`]; NaN at its poles and for n < 0.
 pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
     complex::polygamma(n, C64::new(x, 0.0)).re
 }
 
-/// `P(a, x)`; NaN outside `a > 0`, `x >= 0`.
+/// Regularised lower incomplete gamma function `P(a, x)`; NaN outside `a > 0`, `x >= 0`.
 pub(crate) fn gamma_p(a: f64, x: f64) -> f64 {
     gamma::checked_gamma_lr(a, x).unwrap_or(f64::NAN)
 }
 
-/// `Q(a, x) = 1 - P(a, x)`.
+/// Regularised upper incomplete gamma function `Q(a, x) = 1 - P(a, x)`.
 pub(crate) fn gamma_q(a: f64, x: f64) -> f64 {
     gamma::checked_gamma_ur(a, x).unwrap_or(f64::NAN)
 }
 
-/// `I_x(a, b)`; NaN outside `a, b > 0`, `0 <= x <= 1`.
+/// Regularised incomplete beta function `I_x(a, b)`; NaN outside `a, b > 0`, `0 <= x <= 1`.
 pub(crate) fn beta_inc(a: f64, b: f64, x: f64) -> f64 {
     beta::checked_beta_reg(a, b, x).unwrap_or(f64::NAN)
 }

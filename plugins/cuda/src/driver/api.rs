@@ -1,4 +1,4 @@
-//! The functions of the driver that are used, looked up once by name.
+//! Functions of the CUDA driver, looked up once by name.
 //!
 //! cudarc's own wrappers panic where the library or a function of it is missing, and take every
 //! status for one that they know. Here a missing function is an error that names it, and a status
@@ -18,7 +18,8 @@ use cudarc::driver::sys::{
 };
 use ketgrad_plugin_sdk::{Error, Result};
 
-/// Declares a table of C functions that return a status, and how to fill it from a library.
+/// Declares a table of C functions that return a status, and the function that fills it from a
+/// library.
 macro_rules! functions {
     ($table:ident: $($name:ident($($arg:ty),*);)*) => {
         /// Functions of a library by name.
@@ -33,7 +34,7 @@ macro_rules! functions {
             /// The functions of the library have these signatures, and it stays loaded.
             pub(crate) unsafe fn of(library: &libloading::Library) -> Result<$table, String> {
                 Ok($table {
-                    // SAFETY: the caller answers for the signatures.
+                    // SAFETY: the caller guarantees that the signatures match the function.
                     $($name: unsafe {
                         *library
                             .get::<unsafe extern "C" fn($($arg),*) -> u32>(concat!(stringify!($name), "\0").as_bytes())
@@ -87,10 +88,10 @@ functions! { Api:
 }
 
 impl Api {
-    /// The driver's functions, once the driver has been started.
+    /// Returns the driver's functions, after the driver was initialised.
     ///
     /// # Errors
-    /// There is no driver, it is too old, or it finds no device.
+    /// The driver is missing or too old, or it finds no device.
     pub(crate) fn get() -> Result<&'static Api> {
         static API: OnceLock<Result<Api>> = OnceLock::new();
         API.get_or_init(Api::load).as_ref().map_err(Clone::clone)
@@ -102,7 +103,7 @@ impl Api {
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("no NVIDIA driver: the library libcuda is not found"));
         }
-        // SAFETY: the library is there, as was just seen, and stays loaded; its functions have
+        // SAFETY: the library is loaded, as was just checked, and stays so; its functions have
         // these signatures.
         let api = unsafe { Api::of(sys::culib()) }.map_err(|name| {
             Error::no_hardware(format!("the NVIDIA driver is too old: it has no {name}"))
@@ -113,7 +114,7 @@ impl Api {
         Ok(api)
     }
 
-    /// The status of a call as a result; the error names the call and what went wrong.
+    /// Converts the status of a call; the error names the call and the failure.
     pub(crate) fn check(&self, call: &str, status: u32) -> Result<()> {
         if status == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Device memory that gives itself back.
+//! Device memory that is freed when dropped.
 #![expect(
     unsafe_code,
     reason = "numbers are seen as bytes, and addresses of device memory are used"
@@ -10,10 +10,10 @@ use ketgrad_plugin_sdk::{Error, Result};
 
 use super::Driver;
 
-/// Numbers that are the same bytes on the device.
+/// Numbers that have the same bytes on the device.
 ///
 /// # Safety
-/// Every pattern of bytes is a value, and there is no padding.
+/// Every pattern of bytes is a value, and the type has no padding.
 pub(crate) unsafe trait Plain: Copy + 'static {}
 // SAFETY: plain numbers.
 unsafe impl Plain for u8 {}
@@ -36,7 +36,7 @@ fn bytes_mut<T: Plain>(numbers: &mut [T]) -> &mut [u8] {
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }
 
-/// Device memory for numbers, given back when dropped.
+/// Array of numbers in device memory, freed when dropped.
 pub(crate) struct Buffer<T: Plain> {
     driver: Arc<dyn Driver>,
     at: u64,
@@ -45,10 +45,10 @@ pub(crate) struct Buffer<T: Plain> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Room for that many numbers, not yet set.
+    /// Allocates memory for that many numbers, uninitialised.
     ///
     /// # Errors
-    /// There is not so much memory.
+    /// The memory does not suffice.
     pub(crate) fn new(driver: &Arc<dyn Driver>, len: usize) -> Result<Buffer<T>> {
         let bytes = len
             .checked_mul(size_of::<T>())
@@ -56,28 +56,28 @@ impl<T: Plain> Buffer<T> {
         let at = driver.alloc(bytes.max(1))?;
         Ok(Buffer { driver: driver.clone(), at, len, of: PhantomData })
     }
-    /// A copy of numbers of the host.
+    /// Copies numbers of the host to the device.
     ///
     /// # Errors
-    /// There is not so much memory, or the device fails.
+    /// The memory does not suffice, or the device fails.
     pub(crate) fn of(driver: &Arc<dyn Driver>, numbers: &[T]) -> Result<Buffer<T>> {
         let mut buffer = Buffer::new(driver, numbers.len())?;
         buffer.write(0, numbers)?;
         Ok(buffer)
     }
-    /// Where it is.
+    /// Address of the first number in device memory.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
-    /// How many numbers.
+    /// Number of numbers.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
-    /// The device that it is on.
+    /// Device of the memory.
     pub(crate) fn driver(&self) -> &Arc<dyn Driver> {
         &self.driver
     }
-    /// The address of `count` numbers from `first`, if they are inside.
+    /// Returns the address of `count` numbers from `first`, if they are in bounds.
     fn part(&self, first: usize, count: usize) -> Result<u64> {
         if first.checked_add(count).is_none_or(|end| end > self.len) {
             return Err(Error::new(format!(
@@ -87,19 +87,19 @@ impl<T: Plain> Buffer<T> {
         }
         Ok(self.at + (first * size_of::<T>()) as u64)
     }
-    /// Sets numbers from `first`.
+    /// Writes numbers from `first` on.
     ///
     /// # Errors
-    /// They are not inside, or the device fails.
+    /// They are out of bounds, or the device fails.
     pub(crate) fn write(&mut self, first: usize, numbers: &[T]) -> Result<()> {
         let at = self.part(first, numbers.len())?;
         // SAFETY: inside this allocation.
         unsafe { self.driver.to_device(at, bytes(numbers)) }
     }
-    /// Gets numbers from `first`, and waits for them.
+    /// Reads numbers from `first` on, and waits for them.
     ///
     /// # Errors
-    /// They are not inside, or the device fails, also of earlier work.
+    /// They are out of bounds, or the device fails, also in earlier work.
     pub(crate) fn read(&self, first: usize, numbers: &mut [T]) -> Result<()> {
         let at = self.part(first, numbers.len())?;
         // SAFETY: inside this allocation.
@@ -113,10 +113,10 @@ impl<T: Plain> Buffer<T> {
         // SAFETY: this allocation.
         unsafe { self.driver.fill(self.at, 0, self.len * size_of::<T>()) }
     }
-    /// Another of the same content.
+    /// Returns a copy.
     ///
     /// # Errors
-    /// There is not so much memory, or the device fails.
+    /// The memory does not suffice, or the device fails.
     pub(crate) fn copied(&self) -> Result<Buffer<T>> {
         let to = Buffer::new(&self.driver, self.len)?;
         // SAFETY: two allocations of this length.
@@ -127,8 +127,7 @@ impl<T: Plain> Buffer<T> {
 
 impl<T: Plain> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this many bytes; whoever uses it later would need the
-        // buffer.
+        // SAFETY: allocated in `new` with this many bytes; later uses would need the buffer.
         unsafe { self.driver.free(self.at, (self.len * size_of::<T>()).max(1)) }
     }
 }
@@ -139,25 +138,25 @@ impl<T: Plain> fmt::Debug for Buffer<T> {
     }
 }
 
-/// Lists of numbers that go to the device in one piece.
+/// Lists of numbers that are copied to the device in one piece.
 #[derive(Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
 }
 
 impl Packed {
-    /// Adds a list; the answer is how many bytes after the beginning of the piece it starts, a
-    /// multiple of 256, as of memory of its own.
+    /// Adds a list, and returns its offset in bytes from the beginning of the piece: a multiple of
+    /// 256, as for an allocation of its own.
     pub(crate) fn push<T: Plain>(&mut self, numbers: &[T]) -> u64 {
         let start = self.bytes.len().next_multiple_of(256);
         self.bytes.resize(start, 0);
         self.bytes.extend_from_slice(bytes(numbers));
         start as u64
     }
-    /// Copies all to the device.
+    /// Copies all lists to the device.
     ///
     /// # Errors
-    /// There is not so much memory, or the device fails.
+    /// The memory does not suffice, or the device fails.
     pub(crate) fn upload(&self, driver: &Arc<dyn Driver>) -> Result<Buffer<u8>> {
         Buffer::of(driver, &self.bytes)
     }

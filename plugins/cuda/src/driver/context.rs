@@ -1,4 +1,4 @@
-//! What the first work on a device makes: the context, a stream, a memory pool.
+//! Context, stream and memory pool of a device, made by its first work.
 #![expect(unsafe_code, reason = "the driver is called here")]
 
 use std::{ffi::c_int, ptr};
@@ -14,18 +14,18 @@ use super::api::Api;
 
 /// Status of an allocation that does not fit.
 const OUT_OF_MEMORY: u32 = 2;
-/// Allocations from this size on are held against the free memory first; smaller ones come from the
-/// pool in a microsecond, which is less than the question costs.
+/// Size from which allocations are first compared with the free memory; smaller ones come from the
+/// pool in a microsecond, which is less than the query costs.
 const LARGE: usize = 1 << 20;
 
-/// The primary context of a device, with a stream and a pool of our own. It is current in whoever
-/// calls.
+/// Primary context of a device, with a stream and a memory pool of this plugin. It is current in
+/// the calling thread.
 pub(crate) struct Context {
     api: &'static Api,
     device: CUdevice,
     /// The context.
     pub(crate) handle: CUcontext,
-    /// The stream that all work is in.
+    /// Stream of all work.
     pub(crate) stream: CUstream,
     pool: Option<CUmemoryPool>,
 }
@@ -35,8 +35,8 @@ unsafe impl Send for Context {}
 // SAFETY: contexts, streams and pools may be used from several threads at once: the driver locks.
 unsafe impl Sync for Context {}
 
-/// The context is current in this thread while this lives; what was current before is again
-/// afterwards.
+/// Guard that keeps the context current in this thread; the context that was current before is
+/// restored when it is dropped.
 pub(crate) struct Current {
     api: &'static Api,
 }
@@ -77,7 +77,7 @@ impl Context {
         Ok(context)
     }
 
-    /// Free bytes, those that the pool keeps among them.
+    /// Returns the free bytes, with those that the pool caches.
     pub(crate) fn free_memory(&self) -> Result<usize> {
         let (mut free, mut total) = (0usize, 0usize);
         // SAFETY: the driver writes the numbers; the context is current.
@@ -96,7 +96,7 @@ impl Context {
         Ok(free.saturating_add(usize::try_from(reserved.saturating_sub(used)).unwrap_or(0)))
     }
 
-    /// Lets what was freed become free, and gives it back to the device.
+    /// Trims the pool: waits until freed memory is free, and returns it to the device.
     fn reclaim(&self) -> Result<()> {
         self.synchronize()?;
         match self.pool {
@@ -115,7 +115,7 @@ impl Context {
             .check("cuStreamSynchronize", unsafe { (self.api.cuStreamSynchronize)(self.stream) })
     }
 
-    /// Memory, or none if there is not so much.
+    /// Allocates memory; `None` if it does not suffice.
     pub(crate) fn alloc(&self, bytes: usize) -> Result<Option<u64>> {
         if bytes >= LARGE && self.free_memory()? < bytes {
             self.reclaim()?;
@@ -149,22 +149,23 @@ impl Context {
         Ok(Some(at))
     }
 
-    /// Gives memory back, after all that is queued.
+    /// Frees memory, in stream order: after all queued work.
     ///
     /// # Safety
-    /// It is from `alloc`, and nobody uses it any more.
+    /// It is from `alloc`, and is not used any more.
     pub(crate) unsafe fn free(&self, at: u64) -> Result<()> {
         let (call, status) = match self.pool {
-            // SAFETY: the caller answers for the address; all work is in this stream.
+            // SAFETY: the caller guarantees that the address is valid; all work is in this stream.
             Some(_) => ("cuMemFreeAsync", unsafe { (self.api.cuMemFreeAsync)(at, self.stream) }),
-            // SAFETY: the caller answers for the address; this waits for all work of the device.
+            // SAFETY: the caller guarantees that the address is valid; this waits for all work of
+            // the device.
             None => ("cuMemFree", unsafe { (self.api.cuMemFree_v2)(at) }),
         };
         self.api.check(call, status)
     }
 }
 
-/// A pool that keeps all that is freed, or none where the device has no pools.
+/// Makes a pool that caches all freed memory; `None` for a device without pools.
 fn pool(api: &Api, device: CUdevice) -> Result<Option<CUmemoryPool>> {
     let mut has_pools: c_int = 0;
     let which = Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
@@ -195,8 +196,8 @@ fn pool(api: &Api, device: CUdevice) -> Result<Option<CUmemoryPool>> {
 impl Drop for Context {
     fn drop(&mut self) {
         let Ok(current) = Current::push(self.api, self.handle) else { return };
-        // SAFETY: stream and pool are ours, and nobody uses them any more. At the end of the
-        // process the driver may be gone, which it says by a status.
+        // SAFETY: stream and pool are ours and not used any more. At the end of the process the
+        // driver may be gone, which it reports by a status.
         unsafe {
             if !self.stream.is_null() {
                 (self.api.cuStreamSynchronize)(self.stream);

@@ -1,4 +1,4 @@
-//! A device over the NVIDIA driver.
+//! Device of the NVIDIA driver.
 //!
 //! Looking at a device makes no context; the first work does: the primary context of the device,
 //! which the process shares with whatever else uses CUDA, one stream, and a memory pool that keeps
@@ -28,7 +28,7 @@ const LEAST_CAPABILITY: (u32, u32) = (7, 0);
 /// The oldest driver that reads the kernels, as CUDA's version number: PTX 7.8 came with 11.8.
 const LEAST_DRIVER: u32 = 11080;
 
-/// A device over the NVIDIA driver.
+/// Device of the NVIDIA driver.
 pub(crate) struct Cuda {
     api: &'static Api,
     device: CUdevice,
@@ -37,15 +37,15 @@ pub(crate) struct Cuda {
     started: OnceLock<Context>,
     starting: Mutex<()>,
     modules: Modules,
-    /// What failed where no error could be returned.
+    /// Error of a call that could not return one.
     failed: Mutex<Option<Error>>,
 }
 
 impl Cuda {
-    /// The device of this number.
+    /// Opens the device of this number.
     ///
     /// # Errors
-    /// There is no driver or no such device, or one of them is too old.
+    /// The driver or the device is missing, or one of them is too old.
     pub(crate) fn open(ordinal: u32, images: Box<dyn Images>) -> Result<Cuda> {
         let api = Api::get()?;
         let mut count: c_int = 0;
@@ -74,8 +74,8 @@ impl Cuda {
         })
     }
 
-    /// Makes context, stream and pool if that is not done, and the context current while the guard
-    /// lives.
+    /// Makes context, stream and pool if that is not done, and makes the context current until the
+    /// guard is dropped.
     fn enter(&self) -> Result<(&Context, Current)> {
         if let Some(started) = self.started.get() {
             return Ok((started, Current::push(self.api, started.handle)?));
@@ -93,7 +93,7 @@ impl Cuda {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits, and hands out what failed.
+    /// Waits, and returns the pending error.
     fn wait(&self, context: &Context) -> Result<()> {
         let waited = context.synchronize();
         match self.failed().take() {
@@ -103,7 +103,7 @@ impl Cuda {
     }
 }
 
-/// Why a device or its driver cannot be used.
+/// Checks that a device and its driver can be used.
 fn suffices(properties: &Properties) -> Result<()> {
     let Properties { name, capability, driver_version, .. } = properties;
     if *capability < LEAST_CAPABILITY {
@@ -193,7 +193,7 @@ impl Driver for Cuda {
         })
     }
     unsafe fn free(&self, at: u64, _: usize) {
-        // SAFETY: the caller answers for the address.
+        // SAFETY: the caller guarantees that the address is valid.
         let freed = self.enter().and_then(|(context, _current)| unsafe { context.free(at) });
         if let Err(e) = freed {
             self.failed().get_or_insert(e);
@@ -202,8 +202,8 @@ impl Driver for Cuda {
     unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let source = from.as_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; ordinary host memory has been read when
-        // this returns.
+        // SAFETY: the caller guarantees that the device memory is valid; ordinary host memory has
+        // been read when this returns.
         let status =
             unsafe { (self.api.cuMemcpyHtoDAsync_v2)(to, source, from.len(), context.stream) };
         self.api.check("cuMemcpyHtoDAsync", status)
@@ -211,8 +211,8 @@ impl Driver for Cuda {
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let (context, _current) = self.enter()?;
         let target = to.as_mut_ptr().cast::<c_void>();
-        // SAFETY: the caller answers for the device memory; the host's stays borrowed until the
-        // wait below.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's stays borrowed
+        // until the wait below.
         let status =
             unsafe { (self.api.cuMemcpyDtoHAsync_v2)(target, from, to.len(), context.stream) };
         let copied = self.api.check("cuMemcpyDtoHAsync", status);
@@ -222,13 +222,13 @@ impl Driver for Cuda {
     }
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let (context, _current) = self.enter()?;
-        // SAFETY: the caller answers for both.
+        // SAFETY: the caller guarantees that both are valid.
         let status = unsafe { (self.api.cuMemcpyDtoDAsync_v2)(to, from, bytes, context.stream) };
         self.api.check("cuMemcpyDtoDAsync", status)
     }
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()> {
         let (context, _current) = self.enter()?;
-        // SAFETY: the caller answers for the memory.
+        // SAFETY: the caller guarantees that the memory is valid.
         let status = unsafe { (self.api.cuMemsetD8Async)(at, byte, bytes, context.stream) };
         self.api.check("cuMemsetD8Async", status)
     }
@@ -255,7 +255,8 @@ impl Driver for Cuda {
             precision,
             shared_bytes,
         )?;
-        // SAFETY: the function is loaded in this context; the caller answers for the parameters.
+        // SAFETY: the function is loaded in this context; the caller guarantees that the parameters
+        // match the function.
         let status = unsafe {
             (self.api.cuLaunchKernel)(
                 function,

@@ -1,4 +1,4 @@
-//! A device that is none: the kernels compiled for the processor, on ordinary memory.
+//! Emulated device: the kernels compiled for the processor, on ordinary memory.
 //!
 //! ```text
 //! cc -std=c11 -O2 -shared -fPIC -DKETGRAD_EMULATE -DREAL=double -x c kernels.cu -o kernels_f64.so
@@ -28,14 +28,14 @@ use super::{Driver, ONE_STAGE, Properties, Which, too_little};
 const TOTAL_MEMORY: u64 = 1 << 30;
 /// Alignment of its allocations, as on a device.
 const ALIGN: usize = 256;
-/// Bytes behind an allocation that nobody may write.
+/// Number of guard bytes after an allocation, which must not be written.
 const GUARD: usize = 256;
-/// What fresh memory and the guard are filled with: amplitudes of it are no numbers.
+/// Byte that fills fresh memory and the guard: amplitudes made of it are NaN.
 const FRESH: u8 = 0xff;
 
 type Kernel = unsafe extern "C" fn(c_uint, c_uint, *mut c_void, *mut *mut c_void);
 
-/// A device that is none.
+/// Emulated device.
 pub(crate) struct Emulated {
     properties: Properties,
     double: Option<libloading::Library>,
@@ -44,18 +44,18 @@ pub(crate) struct Emulated {
     state: Mutex<State>,
 }
 
-/// Makes a library of a text that follows `kernels.cu`.
+/// Function that compiles a text, which follows `kernels.cu`, to a library.
 pub(crate) type Compiler = fn(&str, Precision) -> Result<PathBuf>;
 
 #[derive(Default)]
 struct State {
     /// Bytes allocated.
     used: u64,
-    /// What went wrong in queued work.
+    /// First error of queued work.
     failed: Option<Error>,
     /// Kernels that were looked up.
     kernels: HashMap<(bool, &'static str), Kernel>,
-    /// Those that were added, with their libraries.
+    /// Kernels that were added, with their libraries.
     added: Vec<(Kernel, libloading::Library)>,
 }
 
@@ -63,7 +63,7 @@ impl Emulated {
     /// Opens the libraries for double and single precision, those that are given.
     ///
     /// # Errors
-    /// One cannot be opened.
+    /// A library cannot be opened.
     pub(crate) fn open(double: Option<&str>, single: Option<&str>) -> Result<Emulated> {
         let open = |path: &str| open(Path::new(path));
         Ok(Emulated {
@@ -84,14 +84,14 @@ impl Emulated {
         })
     }
 
-    /// One of another compute capability.
+    /// Sets another compute capability.
     #[cfg(test)]
     pub(crate) fn with_capability(mut self, capability: (u32, u32)) -> Emulated {
         self.properties.capability = capability;
         self
     }
 
-    /// With kernels that are added.
+    /// Sets the compiler of kernels that are added.
     #[cfg(test)]
     pub(crate) fn with_compiler(self, compiler: Compiler) -> Emulated {
         Emulated { compiler: Some(compiler), ..self }
@@ -138,12 +138,12 @@ fn look_up(library: &libloading::Library, name: &str) -> Result<Kernel> {
     Ok(*kernel.map_err(|e| Error::new(format!("kernel {name}: {e}")))?)
 }
 
-/// Room for an allocation and the guard behind it.
+/// Layout of an allocation and the guard after it.
 fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(GUARD)?, ALIGN).ok()
 }
 
-/// The address as a pointer of the host, which it is here.
+/// Converts an address to a pointer of the host, which it is here.
 fn here(at: u64) -> *mut u8 {
     ptr::with_exposed_provenance_mut(at as usize)
 }
@@ -193,25 +193,25 @@ impl Driver for Emulated {
     }
     unsafe fn to_device(&self, to: u64, from: &[u8]) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for the device memory; the host's is another.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's is another.
         unsafe { ptr::copy_nonoverlapping(from.as_ptr(), here(to), from.len()) };
         Ok(())
     }
     unsafe fn to_host(&self, from: u64, to: &mut [u8]) -> Result<()> {
         let mut state = self.state();
-        // SAFETY: the caller answers for the device memory; the host's is another.
+        // SAFETY: the caller guarantees that the device memory is valid; the host's is another.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), to.as_mut_ptr(), to.len()) };
         state.failed.take().map_or(Ok(()), Err)
     }
     unsafe fn copy(&self, from: u64, to: u64, bytes: usize) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for both.
+        // SAFETY: the caller guarantees that both are valid.
         unsafe { ptr::copy_nonoverlapping(here(from).cast_const(), here(to), bytes) };
         Ok(())
     }
     unsafe fn fill(&self, at: u64, byte: u8, bytes: usize) -> Result<()> {
         let _one = self.state();
-        // SAFETY: the caller answers for the memory.
+        // SAFETY: the caller guarantees that the memory is valid.
         unsafe { here(at).write_bytes(byte, bytes) };
         Ok(())
     }
@@ -246,8 +246,8 @@ impl Driver for Emulated {
         let run = self.kernel(&mut state, kernel, precision)?;
         // Sixteen bytes each, for the alignment; all ones are no number.
         let mut shared = vec![u128::MAX; (shared_bytes as usize).div_ceil(16)];
-        // SAFETY: the caller answers for the parameters; the shared memory has the length asked
-        // for. The lock keeps others out, as the order of a stream does.
+        // SAFETY: the caller guarantees that the parameters match the function; the shared memory
+        // has the length asked for. The lock keeps others out, as the order of a stream does.
         unsafe { run(grid, block, shared.as_mut_ptr().cast(), params.as_mut_ptr()) };
         Ok(())
     }
@@ -265,7 +265,7 @@ mod tests {
     fn who_writes_past_the_end_hears_of_it_at_the_next_wait() {
         let device = device();
         let buffer = Buffer::<u8>::of(&device, &[1, 2, 3]).unwrap();
-        // SAFETY: the byte behind the buffer is one of the guard.
+        // SAFETY: the byte after the buffer is one of the guard.
         unsafe { device.fill(buffer.at() + 3, 0, 1) }.unwrap();
         drop(buffer);
         let other = Buffer::<u8>::of(&device, &[4]).unwrap();

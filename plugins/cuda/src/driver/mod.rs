@@ -1,8 +1,9 @@
-//! What the plugin asks of a device: memory, copies, launches and waiting.
+//! Driver interface: the functions of a device that the plugin needs: memory, copies, launches and
+//! waiting.
 //!
-//! There are two: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels compiled for
-//! the processor, to test all that stands above without a GPU. Work is queued in one order; nothing
-//! waits but [`Driver::to_host`] and [`Driver::sync`], which also hand out the error of anything
+//! It has two implementations: [`Cuda`] over the NVIDIA driver, and [`Emulated`], the same kernels
+//! compiled for the processor, to test all layers above without a GPU. Work is queued in one order;
+//! only [`Driver::to_host`] and [`Driver::sync`] wait, and they also return the error of anything
 //! that failed since.
 #![expect(unsafe_code, reason = "addresses of device memory are used here")]
 
@@ -23,16 +24,16 @@ pub(crate) use cuda::Cuda;
 pub(crate) use emulated::Emulated;
 pub(crate) use module::{Image, Images};
 
-/// What a device is.
+/// Properties of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Properties {
     /// Its name.
     pub(crate) name: String,
     /// Its memory in bytes.
     pub(crate) total_memory: u64,
-    /// How many multiprocessors it has.
+    /// Number of multiprocessors.
     pub(crate) multiprocessors: u32,
-    /// The most shared memory of a block in bytes, asked for.
+    /// Largest shared memory of a block in bytes, after opting in.
     pub(crate) shared_per_block: u32,
     /// The shared memory of a multiprocessor in bytes.
     pub(crate) shared_per_multiprocessor: u32,
@@ -49,8 +50,8 @@ pub(crate) struct Properties {
 const RESERVED_SHARED: u32 = 1 << 10;
 
 impl Properties {
-    /// The blocks for so many tiles, of which each takes several if need be: as many as run at the
-    /// same time with that much shared memory.
+    /// Returns the number of blocks for that many tiles, of which each takes several if need be: as
+    /// many as are resident at the same time with that much shared memory.
     pub(crate) fn blocks_at_once(&self, tiles: u32, shared_bytes: u32) -> u32 {
         let each = (self.shared_per_multiprocessor / (shared_bytes + RESERVED_SHARED)).max(1);
         tiles.min(self.multiprocessors * each)
@@ -59,25 +60,24 @@ impl Properties {
 
 /// A device. Addresses are those of its own memory.
 pub(crate) trait Driver: Send + Sync {
-    /// What it is.
+    /// Properties of the device.
     fn properties(&self) -> &Properties;
-    /// Whether it is the one for tests.
+    /// Returns true if it is the device for tests.
     fn is_emulated(&self) -> bool;
-    /// What else there is to say about its kernels, for people.
+    /// Further notes on its kernels, for people.
     fn notes(&self) -> String;
-    /// Memory of that many bytes, at least 1, aligned to 256 bytes. What is in it is undefined.
+    /// Allocates that many bytes, at least 1, aligned to 256 bytes. They are uninitialised.
     ///
     /// # Errors
-    /// There is less: the error names the bytes needed and the bytes free.
+    /// The memory does not suffice: the error names the bytes needed and the bytes free.
     fn alloc(&self, bytes: usize) -> Result<u64>;
-    /// Gives memory back once all that was queued before is done. An error comes out at the next
-    /// wait.
+    /// Frees memory after all work that was queued before. An error is returned by the next wait.
     ///
     /// # Safety
     /// The memory is from `alloc` with these bytes, and nothing that is queued later uses it.
     unsafe fn free(&self, at: u64, bytes: usize);
-    /// Copies to the device. Ordinary memory may change once this returns; `from` that somebody has
-    /// page-locked only after the next wait.
+    /// Copies to the device. Ordinary memory may change once this returns; page-locked memory only
+    /// after the next wait.
     ///
     /// # Safety
     /// The device memory is allocated.
@@ -107,7 +107,7 @@ pub(crate) trait Driver: Send + Sync {
     /// memory. Each of `params` points to a parameter, as for `cuLaunchKernel`.
     ///
     /// # Errors
-    /// There is no such kernel, it does not fit, or the device has failed before.
+    /// The kernel does not exist or does not fit, or the device has failed before.
     ///
     /// # Safety
     /// The parameters are those of the kernel's signature, and what it reads and writes is
@@ -124,7 +124,7 @@ pub(crate) trait Driver: Send + Sync {
     /// Waits for all that was queued.
     ///
     /// # Errors
-    /// What failed since the last time.
+    /// An error of queued work since the last call.
     fn sync(&self) -> Result<()>;
 }
 
@@ -142,9 +142,9 @@ pub(crate) enum Arg {
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Which {
-    /// One of `kernels.cu`.
+    /// Kernel of `kernels.cu`.
     Named(&'static str),
-    /// One that was added, by its number.
+    /// Kernel that was added, by its number.
     Added(usize),
 }
 
@@ -160,28 +160,28 @@ impl fmt::Display for Which {
 /// The name of a kernel that is added, in its source.
 const ONE_STAGE: &str = "one_stage";
 
-/// What to launch.
+/// Kernel to launch and its configuration: grid, block, shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
     /// The kernel.
     pub(crate) kernel: Which,
     /// The kind of amplitudes.
     pub(crate) precision: Precision,
-    /// How many blocks.
+    /// Number of blocks.
     pub(crate) grid: u32,
-    /// How many threads a block.
+    /// Number of threads of a block.
     pub(crate) block: u32,
     /// Dynamic shared memory of a block.
     pub(crate) shared_bytes: u32,
 }
 
-/// The most parameters of a kernel.
+/// Largest number of parameters of a kernel.
 const MAX_ARGS: usize = 16;
 
 /// Queues a kernel, as [`Driver::launch`].
 ///
 /// # Safety
-/// As there.
+/// The same as for [`Driver::launch`].
 pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -> Result<()> {
     if args.len() > MAX_ARGS {
         return Err(Error::new(format!(
@@ -209,7 +209,7 @@ pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -
     }
 }
 
-/// The error of an allocation that does not fit.
+/// Returns the error of an allocation that does not fit.
 fn too_little(needed: usize, free: usize, properties: &Properties) -> Error {
     Error::new(format!(
         "{}: {needed} bytes of memory needed, {free} of {} free",

@@ -13,23 +13,23 @@ use ketgrad_plugin_sdk::{Error, Precision, Result};
 
 use super::{ONE_STAGE, Properties, Which, api::Api};
 
-/// The room for what the driver's compiler says.
+/// Size of the log of the driver's compiler.
 const LOG: usize = 4096;
-/// The dynamic shared memory that a kernel may have without asking.
+/// Dynamic shared memory that a kernel may have without opting in.
 const SHARED_UNASKED: u32 = 48 << 10;
 
 /// Compiled kernels.
 pub(crate) struct Image {
-    /// What they are, for people.
+    /// Description of the kernels, for people.
     pub(crate) what: String,
     /// A CUBIN, or a PTX text that ends with a zero byte.
     pub(crate) code: Vec<u8>,
 }
 
-/// Where compiled kernels come from.
+/// Source of compiled kernels.
 pub(crate) trait Images: Send + Sync {
-    /// Those to try for a device of this compute capability, in this order; `note` takes what
-    /// people should know.
+    /// Returns the images to try for a device of this compute capability, in this order; `note`
+    /// receives messages for people.
     fn images(
         &self,
         precision: Precision,
@@ -37,10 +37,10 @@ pub(crate) trait Images: Send + Sync {
         note: &mut dyn FnMut(String),
     ) -> Vec<Image>;
 
-    /// The kernel of a text that follows the source; with `kept` only if it need not be compiled.
+    /// Compiles the kernel of a text that follows the source; with `kept` only if it is cached.
     ///
     /// # Errors
-    /// It cannot be compiled.
+    /// The text cannot be compiled.
     fn one_stage(
         &self,
         source: &str,
@@ -50,15 +50,15 @@ pub(crate) trait Images: Send + Sync {
     ) -> Result<Option<Image>>;
 }
 
-/// The kernels that are loaded.
+/// Modules that are loaded.
 #[derive(Default)]
 pub(crate) struct Modules(Mutex<Loaded>);
 
 #[derive(Default)]
 struct Loaded {
-    /// By precision: double, single.
+    /// Modules by precision: double, single.
     modules: [Option<Module>; 2],
-    /// Those with a kernel that was added.
+    /// Modules of kernels that were added.
     added: Vec<Module>,
     notes: Vec<String>,
 }
@@ -71,7 +71,7 @@ struct Module {
 #[derive(Clone, Copy)]
 struct Function {
     handle: CUfunction,
-    /// The dynamic shared memory that it may have.
+    /// Dynamic shared memory that it may have.
     shared: u32,
 }
 
@@ -83,12 +83,12 @@ impl Modules {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is loaded, and what was tried before, for people.
+    /// Notes on the modules that are loaded and on those tried before, for people.
     pub(crate) fn notes(&self) -> String {
         self.loaded().notes.join("; ")
     }
 
-    /// Adds a kernel, and gives its number. The context is current.
+    /// Adds a kernel, and returns its number. The context is current.
     pub(crate) fn add(&self, api: &Api, image: &Image) -> Result<usize> {
         let handle = load_image(api, image)?;
         let mut loaded = self.loaded();
@@ -96,7 +96,7 @@ impl Modules {
         Ok(loaded.added.len() - 1)
     }
 
-    /// A kernel, which may have that much dynamic shared memory. The context is current.
+    /// Returns a kernel, which may have that much dynamic shared memory. The context is current.
     pub(crate) fn function(
         &self,
         api: &Api,
@@ -202,7 +202,7 @@ fn look_up(api: &Api, module: CUmodule, name: &str) -> Result<CUfunction> {
     Ok(handle)
 }
 
-/// Lets a kernel have more shared memory than it may unasked.
+/// Opts a kernel in to more dynamic shared memory than the default.
 fn ask_for_shared(
     api: &Api,
     function: CUfunction,

@@ -9,22 +9,22 @@ use ketgrad_plugin_sdk::{Error, PauliTerm, Result};
 
 use crate::bits::{Span, odd};
 
-/// The most dimensions of a family.
+/// Largest dimension of the span of a family.
 const DIMENSIONS: u32 = 7;
 
-/// Families, as lists for the kernels.
+/// Families as lists for the kernels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Families {
-    /// log2 of the amplitudes of a tile, of those of a run.
+    /// log2 of the number of amplitudes of a tile, and of a run.
     pub(crate) bits: u32,
     pub(crate) low: u32,
-    /// Where the groups of each family end.
+    /// Index at which the groups of each family end.
     pub(crate) ends: Vec<usize>,
-    /// For each vector of each family the bits below its highest one, and the vector; ascending in
-    /// a family.
+    /// Bits below the highest one of each vector of each family, and the vector; ascending in a
+    /// family.
     pub(crate) vectors: Vec<u64>,
-    /// Of each group x on the places of a tile, the first string with a real weight, the first with
-    /// an imaginary one, the end.
+    /// Record of each group: x on the places of a tile, the first string with a real weight, the
+    /// first with an imaginary one, the end.
     pub(crate) groups: Vec<[u32; 4]>,
     /// Of each string z, z on the places of a tile, and the real or imaginary part of
     /// `coefficient i^|x & z|`.
@@ -34,10 +34,10 @@ pub(crate) struct Families {
 }
 
 impl Families {
-    /// Strings on so many qubits, for tiles of 2^bits amplitudes.
+    /// Groups strings on that many qubits, for tiles of 2^bits amplitudes.
     ///
     /// # Errors
-    /// A term acts on a qubit that is not there, or there are more than 2^32.
+    /// A term acts on a qubit beyond the state, or the terms are more than 2^32.
     pub(crate) fn new(terms: &[PauliTerm], n_qubits: u32, bits: u32) -> Result<Families> {
         let beyond = u64::MAX.checked_shl(n_qubits).unwrap_or(0);
         if let Some(term) = terms.iter().find(|t| (t.x | t.z) & beyond != 0) {
@@ -54,7 +54,7 @@ impl Families {
         let mut families =
             Families { bits, low: bits.saturating_sub(DIMENSIONS), ..Families::default() };
         for (mut span, groups) in in_families(&sorted, families.low, families.dimensions()) {
-            // Where there is room left, the qubits next to the runs: longer ones.
+            // Remaining dimensions go to the qubits next to the runs: longer ones.
             for qubit in 0..n_qubits - families.low {
                 span.admit(1 << qubit, families.dimensions());
             }
@@ -63,7 +63,7 @@ impl Families {
         Ok(families)
     }
 
-    /// How many vectors each has.
+    /// Number of vectors of each family.
     pub(crate) fn dimensions(&self) -> usize {
         (self.bits - self.low) as usize
     }
@@ -95,7 +95,8 @@ impl Families {
     }
 }
 
-/// Groups of sorted strings, each in the first family that holds its x, or has room for it.
+/// Puts groups of sorted strings each into the first family that contains its x, or has room for
+/// it.
 fn in_families<'a>(
     sorted: &'a [&'a PauliTerm],
     low: u32,
@@ -121,7 +122,7 @@ fn is_imaginary(term: &PauliTerm) -> bool {
     odd((term.x & term.z) as usize)
 }
 
-/// The part of `coefficient i^|x & z|` that is not zero.
+/// Returns the part of `coefficient i^|x & z|` that is not zero.
 fn weight(term: &PauliTerm) -> f64 {
     match (term.x & term.z).count_ones() % 4 {
         0 | 1 => term.coefficient,
@@ -195,7 +196,7 @@ mod tests {
         assert_eq!(count(&ring.collect::<Vec<_>>()), 4);
     }
 
-    /// What the kernels do with the lists, for each string.
+    /// Computes what the kernels compute from the lists, for each string.
     #[test]
     fn places_and_signs_are_those_of_indices() {
         let (n, bits) = (16u32, 10);

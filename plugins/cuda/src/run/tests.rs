@@ -1,4 +1,4 @@
-//! Programs against the generic kernels, on every device there is.
+//! Programs are compared with the generic kernels, on every device of the machine.
 
 use std::{f64::consts::TAU, sync::Arc};
 
@@ -30,7 +30,7 @@ impl Random {
         let mut all: Vec<usize> = (0..n).collect();
         (0..count).map(|_| all.swap_remove(self.below(all.len()))).collect()
     }
-    /// A random unitary matrix: columns made orthonormal one after the other.
+    /// Returns a random unitary matrix by the Gram-Schmidt process.
     fn unitary(&mut self, k: usize) -> Matrix<C64> {
         let mut columns: Vec<Vec<C64>> = Vec::new();
         for _ in 0..1 << k {
@@ -72,7 +72,7 @@ impl Random {
             }
         }
     }
-    /// A rotation about a Pauli string under up to two controls.
+    /// Returns a rotation about a Pauli string under up to two controls.
     fn string(&mut self, n: usize) -> Operator<C64> {
         let (letters, controls) = (1 + self.below(n), self.below(3));
         let qubits = self.qubits(n, (letters + controls).min(n));
@@ -93,7 +93,7 @@ impl Random {
             others.iter().map(|q| (*q, self.below(2) == 0)).collect();
         Operator::string(x, z, numbers, &controls).unwrap()
     }
-    /// The matrix of an operator, and how many controls it has.
+    /// Returns the matrix of an operator, and the number of its controls.
     fn matrix(&mut self, n: usize) -> (Matrix<C64>, usize) {
         let one = C64::new(1.0, 0.0);
         let zero = C64::new(0.0, 0.0);
@@ -409,7 +409,8 @@ fn one_by_one(
     values
 }
 
-/// The operators on a new state of |0...0>, and once more on what comes out; the bytes of both.
+/// Applies the operators to a new state of |0...0>, and again to the result; returns the bytes of
+/// both.
 fn ran(
     schedules: &Schedules,
     device: &Arc<dyn Driver>,
@@ -436,7 +437,7 @@ fn kernels_of_single_stages_give_the_same_to_the_last_bit() {
             let (without, with) = (Schedules::default(), Schedules::new(Some(0)));
             let operators: Vec<_> = (0..60).map(|_| random.operator(n)).collect();
             let expected = ran(&without, &device, precision, n, &operators);
-            // What comes once has no kernels of its own.
+            // A stage that appears once has no kernel of its own.
             for _ in 0..2 {
                 assert_eq!(
                     expected,

@@ -1,4 +1,4 @@
-//! A device beside the kernels of this program.
+//! Comparison of a device with the kernels of this program.
 
 use ketgrad_core::{
     kernel::{Element, ExecuteError, Executor, Inner, Operator, Resident, Residents, Threads, Way},
@@ -13,13 +13,13 @@ use crate::{device::Device, executor::HostKernels};
 
 pub(super) type State<E> = StateVector<Complex<E>>;
 
-/// Operators of each kind.
+/// Number of operators of each kind.
 const ROUNDS: usize = 6;
 
-/// The most targets that are tried.
+/// Largest number of targets that is tried.
 const MOST_TARGETS: usize = 5;
 
-/// What went wrong on this side.
+/// Wraps an error of this side.
 pub(super) fn ours(error: impl std::fmt::Display) -> ExecuteError {
     ExecuteError::new("the suite", error.to_string())
 }
@@ -28,7 +28,7 @@ pub(super) fn number<E: Element>(re: f64, im: f64) -> Complex<E> {
     Complex::new(E::round_from(re), E::round_from(im))
 }
 
-/// Numbers that look random and are the same everywhere (splitmix64).
+/// Deterministic pseudo-random numbers (SplitMix64).
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -41,18 +41,18 @@ impl Dice {
     pub(super) fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
-    /// In [0, 1).
+    /// Returns a number in [0, 1).
     pub(super) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     fn real(&mut self) -> f64 {
         2.0 * self.unit() - 1.0
     }
     fn phase(&mut self) -> Complex<f64> {
         Complex::cis(std::f64::consts::PI * self.real())
     }
-    /// Different qubits of n; the first and the last of the state are often among them.
+    /// Returns different qubits of n; the first and the last of the state are often among them.
     fn qubits(&mut self, n: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..n).collect();
         let first = self.below(3);
@@ -66,7 +66,7 @@ impl Dice {
         all.truncate(count);
         all
     }
-    /// A unitary matrix on k qubits: random rows made orthonormal.
+    /// Returns a unitary matrix on k qubits: random rows made orthonormal (Gram-Schmidt).
     fn unitary(&mut self, k: usize) -> Matrix<Complex<f64>> {
         let dim = 1usize << k;
         let mut rows: Vec<Vec<Complex<f64>>> = Vec::new();
@@ -90,7 +90,7 @@ impl Dice {
     }
 }
 
-/// A matrix of each shape on k qubits.
+/// Returns a matrix of each shape on k qubits.
 pub(super) fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
     let (zero, one) = (Complex::new(0.0, 0.0), Complex::new(1.0, 0.0));
     let dim = 1usize << k;
@@ -113,7 +113,8 @@ pub(super) fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
     ]
 }
 
-/// Operators of every shape on qubits low and high, without controls and under some of both values.
+/// Returns operators of every shape on low and high qubits, without controls and under some of both
+/// values.
 pub(super) fn operators<E: Element>(
     device: &Device,
     n: usize,
@@ -122,7 +123,7 @@ pub(super) fn operators<E: Element>(
     operators_on(device.max_targets(), n, seed)
 }
 
-/// The same on at most so many targets.
+/// Compares operators on at most that many targets.
 fn operators_on<E: Element>(
     most: usize,
     n: usize,
@@ -165,7 +166,7 @@ fn download<E: Element>(from: &dyn Resident<Complex<E>>) -> Result<Vec<Complex<E
     Ok(amplitudes)
 }
 
-/// The largest difference of two amplitudes; NaN if there is one.
+/// Returns the largest difference of two amplitudes; NaN if one is NaN.
 pub(super) fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
     let one = |(a, b): (&Complex<E>, &Complex<E>)| {
         let part = |x: E, y: E| Into::<f64>::into(x) - Into::<f64>::into(y);
@@ -174,7 +175,7 @@ pub(super) fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
     largest(a.iter().zip(b).map(one))
 }
 
-/// The largest number; NaN if there is one.
+/// Returns the largest number; NaN if one is NaN.
 pub(super) fn largest(all: impl Iterator<Item = f64>) -> f64 {
     all.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
 }
@@ -204,13 +205,13 @@ pub(super) fn in_a_row<E: Element>(device: &Device, n: usize) -> Result<f64, Exe
     operators.iter().for_each(|o| o.apply(&mut here, &Threads::serial()));
     let mut there = upload(device, &start)?;
     there.apply(&operators)?;
-    // As an executor of states in the host's memory, too.
+    // Also as an executor of states in the host's memory.
     let mut moved = start.amplitudes().to_vec();
     Executor::run(device, &operators, &mut moved, &Threads::serial())?;
     Ok(largest([distance(&download(&*there)?, &here), distance(&moved, &here)].into_iter()))
 }
 
-/// Each operator by kernels in the host's memory.
+/// Runs each operator by kernels in the host's memory.
 pub(super) fn each_here(kernels: &HostKernels, n: usize) -> Result<f64, ExecuteError> {
     let start = random::<f64>(n, 2)?;
     let mut error = 0.0;
@@ -259,7 +260,8 @@ pub(super) fn copies<E: Element>(device: &Device, n: usize) -> Result<f64, Execu
     Ok(distance(&download(&*copy)?, start.amplitudes()))
 }
 
-/// Sums of few strings, of many, of the identity alone, with X, Y and Z on low and high qubits.
+/// Returns sums of few strings, of many, of the identity alone, with X, Y and Z on low and high
+/// qubits.
 fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
     let mut dice = Dice(seed);
     let mut string = |most: usize| {
@@ -331,7 +333,7 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let (psi, lambda) = (random::<E>(n, 14)?, random::<E>(n, 15)?);
     let operators = operators::<E>(device, n, 16)?;
     let mut dice = Dice(17);
-    // Several before the first, several at a place, none at most, some behind the last.
+    // Several before the first, several at one place, none at most, some after the last.
     let mut places: Vec<usize> = (0..60).map(|_| dice.below(operators.len() + 2)).collect();
     places.extend([0, 0, operators.len()]);
     places.sort_unstable();

@@ -1,4 +1,4 @@
-//! What must hold for states of any size, through the core, with no memory for a state in the host.
+//! Laws that hold for states of any size, through the core, with no memory for a state in the host.
 
 use std::{f64::consts::TAU, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::device::Device;
 
 const SHOTS: usize = 200;
 
-/// The device alone.
+/// Returns a simulator that uses the device alone.
 fn simulator<E: Element>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
     executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
@@ -49,7 +49,7 @@ fn sum(terms: &[(f64, &[(usize, Pauli)])]) -> Result<PauliSum, ExecuteError> {
     Ok(sum)
 }
 
-/// The angle of a qubit.
+/// Returns the angle of a qubit.
 fn angle(q: usize) -> f64 {
     TAU * ((q as f64 + 1.0) * 0.618_033_988_749_895).fract()
 }
@@ -59,7 +59,7 @@ pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
         c.h(0)?;
-        // From the last to the first, so that controls stand above and below their targets.
+        // From the last to the first, so that controls are above and below their targets.
         c.cx(0, n - 1)?;
         for q in (1..n - 1).rev() {
             c.cx(q + 1, q)?;

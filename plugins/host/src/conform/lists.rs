@@ -1,9 +1,9 @@
-//! Lists of operators, as kernels are handed them in earnest: long ones, and on states large enough
+//! Lists of operators as kernels receive them in real use: long ones, and on states large enough
 //! for blocks, vector registers and several threads.
 //!
 //! Every target is tried with every shape of operator on one qubit, alone and under a control of
-//! either value, and in pairs with others in both orders. What differs is looked for operator by
-//! operator, so that the answer names it.
+//! either value, and in pairs with others in both orders. A difference is traced operator by
+//! operator, so that the message names the one at fault.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ use num_complex::Complex;
 
 use super::compare::{Dice, distance, matrices, number, ours, random};
 
-/// A list on states of some size.
+/// List on states of some size.
 #[derive(Clone, Copy)]
 pub(super) struct List {
     pub(super) n_qubits: usize,
-    /// How many matrices of one qubit each target meets, of the seven shapes.
+    /// Number of matrices of one qubit for each target, of the seven shapes.
     pub(super) shapes: usize,
-    /// How many of two qubits.
+    /// Number of matrices of two qubits.
     pub(super) pairs: usize,
     pub(super) threads: usize,
     pub(super) what: &'static str,
@@ -36,7 +36,7 @@ const fn list(n_qubits: usize, shapes: usize, pairs: usize, threads: usize) -> L
     List { n_qubits, shapes, pairs, threads, what }
 }
 
-/// What is run at load: a thousand operators on few qubits, and fewer the more there are.
+/// Lists that run at load: a thousand operators on few qubits, and fewer the more there are.
 pub(super) const SHORT: [List; 7] = [
     list(5, 63, 28, 1),
     list(7, 7, 7, 1),
@@ -47,7 +47,7 @@ pub(super) const SHORT: [List; 7] = [
     list(16, 1, 0, 3),
 ];
 
-/// What is run when it is asked for.
+/// Lists that run on request.
 pub(super) const LONG: [List; 10] = [
     list(5, 63, 28, 1),
     list(8, 21, 14, 2),
@@ -62,7 +62,7 @@ pub(super) const LONG: [List; 10] = [
 ];
 
 impl List {
-    /// The operators on at most so many targets.
+    /// Returns the operators on at most that many targets.
     fn operators<E: Element>(
         &self,
         most: usize,
@@ -107,7 +107,7 @@ impl List {
         Ok(all)
     }
 
-    /// The largest difference, and what differs in words if it is above the bound.
+    /// Returns the largest difference, and its place in words if it is above the bound.
     pub(super) fn run<E: Element>(
         &self,
         executor: &dyn Executor<Complex<E>>,
@@ -129,7 +129,7 @@ impl List {
     }
 }
 
-/// Where a list goes wrong.
+/// Finds the operator, or else the shortest list, that goes wrong, and describes it.
 fn found<E: Element>(
     executor: &dyn Executor<Complex<E>>,
     operators: &[Operator<Complex<E>>],
@@ -168,7 +168,7 @@ fn found<E: Element>(
     ))
 }
 
-/// The amplitude that is off most.
+/// Describes the amplitude with the largest difference.
 fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
     let off = |k: &usize| distance(&there[*k..=*k], &here[*k..=*k]);
     let order = |a: &usize, b: &usize| off(a).total_cmp(&off(b));
@@ -179,7 +179,7 @@ fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
     format!("amplitude {k} is {}, expected {}", shown(&there[k]), shown(&here[k]))
 }
 
-/// What an operator is and where it acts.
+/// Describes an operator and the bits that it acts on.
 fn in_words<E: Element>(operator: &Operator<Complex<E>>) -> String {
     let (fixed, value) = operator.controls();
     let bits = |mask: usize| (0..usize::BITS as usize).filter(move |b| mask >> b & 1 == 1);

@@ -1,4 +1,4 @@
-//! Samples of a device for uniform numbers that are known.
+//! Samples of a device for known uniform numbers.
 
 use ketgrad_core::{
     kernel::{Element, ExecuteError, Resident, Residents, Threads},
@@ -10,7 +10,7 @@ use num_complex::Complex;
 use super::compare::{Dice, largest, ours, random, upload};
 use crate::device::Device;
 
-/// Uniform numbers that ascend, with the first and the last that there are.
+/// Returns uniform numbers that ascend, with the smallest and the largest possible ones.
 fn uniforms(count: usize) -> Vec<f64> {
     let mut dice = Dice(20);
     let mut all: Vec<f64> = (0..count).map(|_| dice.unit()).collect();
@@ -19,8 +19,8 @@ fn uniforms(count: usize) -> Vec<f64> {
     all
 }
 
-/// How far a uniform number is outside the share of its outcome; and for the same seed the counts
-/// of the core, but for shots that fall between two outcomes.
+/// Largest distance of a uniform number from the share of its outcome; and for the same seed the
+/// counts of the core, but for shots that fall between two outcomes.
 pub(super) fn samples<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 21)?;
     let there = upload(device, &state)?;

@@ -1,5 +1,5 @@
-//! A rule at one point after the other: its value, differences, its derivatives, and all of it
-//! again.
+//! Comparison of a rule at one point after the other: its value, finite differences, its
+//! derivatives, and a repetition of all.
 
 use ketgrad_core::{
     check::numbers::{filled, flat},
@@ -20,7 +20,7 @@ use super::{
     slopes::{Slope, slopes},
 };
 
-/// What a run may use: a program that takes longer at a point is not compared there.
+/// Limits of a run: a program that takes longer at a point is not compared there.
 pub(super) const LIMITS: Limits = Limits::new()
     .with_steps(10_000_000)
     .with_work(100_000_000)
@@ -28,19 +28,19 @@ pub(super) const LIMITS: Limits = Limits::new()
     .with_array(1_000_000)
     .with_memory(1 << 28);
 
-/// At how many points a rule may take longer before no more are tried.
+/// Number of points at which a rule may take longer before no more are tried.
 const SLOW_POINTS: usize = 3;
 
-/// How far values may be apart: programs are often series or quadratures.
+/// Largest allowed distance of values: programs are often series or quadratures.
 const VALUE_TOLERANCE: f64 = 1e-9;
 
-/// How many numbers of an argument or result are moved one by one.
+/// Number of entries of an argument or result that are moved one by one.
 const MOST: usize = 48;
 
-/// How many directions are tried where there are more.
+/// Number of directions that are tried where there are more entries.
 pub(super) const PROJECTIONS: usize = 3;
 
-/// Why nothing more is said: what does not agree, or what keeps from comparing.
+/// Reason to stop: a disagreement, or an obstacle to comparing.
 pub(super) enum Stop {
     Disagrees(String),
     Note(String),
@@ -48,26 +48,26 @@ pub(super) enum Stop {
 
 type Go = Result<(), Stop>;
 
-/// A point, its numbers, and what differences know there.
+/// Point with its numbers, and the finite differences there.
 pub(super) struct Known<'p> {
     pub(super) x: &'p [Datum<C>],
     pub(super) x0: &'p [f64],
     pub(super) y: &'p Datum<C>,
     pub(super) y0: &'p [f64],
-    /// For each number of the inputs that is moved: its place, and the slope of each number of the
-    /// result.
+    /// Columns of the Jacobian by differences: for each number of the inputs that is moved, its
+    /// index, and the derivative of each number of the result.
     pub(super) columns: Vec<(usize, Vec<Option<Slope>>)>,
-    /// The numbers of the result whose cotangents are tried one by one.
+    /// Indices of the numbers of the result whose cotangents are tried one by one.
     pub(super) outputs: Vec<usize>,
 }
 
 impl Known<'_> {
-    /// Whether all numbers are tried one by one.
+    /// Returns true if all numbers are tried one by one.
     pub(super) fn is_whole(&self) -> bool {
         self.columns.len() == self.x0.len() && self.outputs.len() == self.y0.len()
     }
 
-    /// Whether differences know all of a column and of a row: where they don't, a derivative may be
+    /// Returns true if differences know all of a column and of a row: elsewhere a derivative may be
     /// infinite, and NaN in a product with zero.
     pub(super) fn is_smooth(&self, column: &[Option<Slope>], i: usize) -> bool {
         column.iter().all(Option::is_some)
@@ -79,7 +79,7 @@ fn disagrees(what: String) -> Go {
     Err(Stop::Disagrees(what))
 }
 
-/// The two derivatives of a rule.
+/// Derivative of a rule: reverse or forward mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Pullback,
@@ -95,31 +95,31 @@ impl Way {
     }
 }
 
-/// A pullback or a pushforward at the points of one kind so far.
+/// Results of a pullback or a pushforward at the points of one kind so far.
 struct Experience {
     way: Way,
     place: Place,
     works: bool,
-    /// How it failed first.
+    /// First failure, in words.
     failed: Option<String>,
 }
 
-/// A comparison under way.
+/// State of a comparison.
 pub(super) struct Comparison<'a> {
     host: &'a Loaded,
     rule: Option<&'a Rule>,
     pub(super) f: Derivatives<'a, C>,
     code: Bytecode,
     machine: Machine<C>,
-    /// As they are compared: what is given comes first, since one may come from the other, whose
-    /// fault it is then.
+    /// Order in which they are compared: the given one comes first, since the other may be derived
+    /// from it, and the fault is then in the given one.
     ways: [Way; 2],
     experience: Vec<Experience>,
-    /// What was compared so far.
+    /// Number of comparisons so far.
     pub(super) comparisons: usize,
-    /// What was compared in part only.
+    /// Reason why only a part was compared.
     pub(super) partly: Option<String>,
-    /// Whether there was no more time.
+    /// True if no time was left.
     pub(super) out_of_time: bool,
     slow: usize,
     clock: Clock,
@@ -162,12 +162,12 @@ impl<'a> Comparison<'a> {
         }))
     }
 
-    /// All points, and what failed at all of a kind.
+    /// Compares at all points; fails with what failed at all points of a kind.
     pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
         for trial in trials {
             let is_late = self.slow >= SLOW_POINTS || self.clock.is_late();
             let result = if is_late { Ok(()) } else { self.at(trial) };
-            // What is cut short says nothing.
+            // A result that was cut short is no evidence.
             if is_late || result.is_err() && self.clock.is_over() {
                 self.out_of_time = true;
                 self.partly = Some("it takes too long for all points".to_owned());
@@ -195,12 +195,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The numbers of the value, if all are finite.
+    /// Returns the numbers of the value, if all are finite.
     fn numbers(&mut self, x: &[Datum<C>]) -> Option<Vec<f64>> {
         finite(flat(&[self.value(x)?]))
     }
 
-    /// One point.
+    /// Compares at one point.
     fn at(&mut self, trial: &Trial) -> Go {
         let x = &trial.x[..];
         let named = trial.place == Place::Named;
@@ -256,7 +256,7 @@ impl<'a> Comparison<'a> {
         self.repeated(x, &y, Some(&y0))
     }
 
-    /// The value as a program, where there is a kernel too.
+    /// Computes the value by the program, if the rule has a kernel too.
     fn by_program(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
         let code = self.rule?.value.as_ref()?;
         let y = code
@@ -265,7 +265,7 @@ impl<'a> Comparison<'a> {
         finite(flat(std::slice::from_ref(&y))).map(|_| y)
     }
 
-    /// Differences of all results along a direction.
+    /// Returns the differences of all results along a direction.
     pub(super) fn slopes(
         &mut self,
         x: &[Datum<C>],
@@ -290,7 +290,7 @@ impl<'a> Comparison<'a> {
         self.numbers(&filled(x, &mut x0.iter().zip(d).map(|(x, d)| x + h * d)))
     }
 
-    /// Pullback and pushforward for unit seeds, and for others.
+    /// Compares pullback and pushforward for unit seeds, and for others.
     fn derivatives(&mut self, trial: &Trial, known: &Known<'_>) -> Go {
         if !known.is_whole() {
             self.partly = Some(format!(
@@ -315,8 +315,8 @@ impl<'a> Comparison<'a> {
                 self.slow += 1;
                 continue;
             }
-            // What the author wrote says that it is not for these shapes: nothing that comes from
-            // it is, either.
+            // The author's derivative says that it is not for these shapes: nor is any that is
+            // derived from it.
             if failed.as_ref().is_some_and(is_failure)
                 && matches!(trial.place, Place::Usual { alike: false, .. })
             {
@@ -325,7 +325,7 @@ impl<'a> Comparison<'a> {
             missing.extend(failed.filter(|e| !is_failure(e)));
         }
         match &missing[..] {
-            // Neither is there.
+            // Neither exists.
             [e, _] => Err(Stop::Note(match self.rule {
                 Some(rule) if !rule.has_derivative() => rule.no_derivative(),
                 _ => format!("no derivative to compare: {}", placeless(e)),
@@ -334,7 +334,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Keeps how a way did at a point.
+    /// Records the result of a derivative at a point.
     fn noted(&mut self, way: Way, trial: &Trial, failed: Option<&DeriveError>) {
         let place = trial.place;
         let known = self.experience.iter().position(|e| e.way == way && e.place == place);
@@ -354,7 +354,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether the same calls give the same bits, after others.
+    /// Checks that the same calls give the same bits, after others.
     fn repeated(&mut self, x: &[Datum<C>], y: &Datum<C>, derived: Option<&[f64]>) -> Go {
         let bits = |y: &Datum<C>| {
             flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>()
@@ -408,7 +408,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether a derivative that is there failed, for another reason than that it takes too much.
+/// Returns true if a derivative failed for another reason than that it takes too much.
 fn is_failure(error: &DeriveError) -> bool {
     matches!(error, DeriveError::Run(e) if !is_limit(e))
 }
@@ -430,25 +430,26 @@ pub(super) fn unit(n: usize, j: usize) -> Vec<f64> {
     (0..n).map(|k| if k == j { 1.0 } else { 0.0 }).collect()
 }
 
-/// Which of n numbers are moved one by one: all, or some with the first and the last.
+/// Indices of the entries, of n, that are moved one by one: all, or some with the first and the
+/// last.
 fn some_of(n: usize) -> Vec<usize> {
     if n <= MOST { (0..n).collect() } else { (0..MOST).map(|k| k * (n - 1) / (MOST - 1)).collect() }
 }
 
-/// Numbers of mixed magnitudes and signs, none of them 0 or ±1.
+/// Returns numbers of mixed magnitudes and signs, none of them 0 or ±1.
 pub(super) fn mixed(n: usize, round: usize) -> Vec<f64> {
     const NUMBERS: [f64; 7] = [-2.3, 0.37, 11.5, -0.06, 0.71, -5.2, 3.4];
     let scale = [1.0, 0.9, 0.003][round % 3];
     (0..n).map(|k| scale * NUMBERS[(3 * k + 2 * round + k / 7) % 7]).collect()
 }
 
-/// A cotangent of these numbers.
+/// Builds a cotangent of these numbers.
 pub(super) fn seeded(value: &[Datum<C>], numbers: &[f64]) -> Option<Datum<C>> {
     let zeros: Vec<Datum<C>> = value.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut numbers.iter().copied()).pop()
 }
 
-/// Whether a kind is one that points are known for.
+/// Returns true if there are points of that kind.
 pub(super) fn known(kind: &Kind) -> bool {
     match kind {
         Kind::Handle => false,

@@ -1,4 +1,5 @@
-//! Elements of derivatives: for unit seeds beside differences, for others beside their sums.
+//! Comparison of derivatives element by element: for unit seeds with differences, for others with
+//! their sums.
 
 use ketgrad_core::{
     check::numbers::{direction, filled, flat, names},
@@ -13,14 +14,14 @@ use super::{
     slopes::{Slope, TOLERANCE, confirming},
 };
 
-/// How far a pullback of a sum may be from the sum of pullbacks.
+/// Largest allowed distance of a pullback of a sum from the sum of pullbacks.
 const LINEAR_TOLERANCE: f64 = 1e-7;
 
-/// How many seeds are tried beside the unit ones.
+/// Number of seeds that are tried beside the unit ones.
 const SEEDS: usize = 3;
 
 impl Comparison<'_> {
-    /// The pullback for each unit cotangent, and for sums of them.
+    /// Compares the pullback for each unit cotangent, and for sums of them.
     pub(super) fn rows(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y, y0, .. } = *known;
         let ones = std::slice::from_ref(y);
@@ -63,7 +64,7 @@ impl Comparison<'_> {
         if known.is_whole() { Ok(None) } else { self.projected(known) }
     }
 
-    /// The pushforward for each unit direction, and for sums of them.
+    /// Compares the pushforward for each unit direction, and for sums of them.
     pub(super) fn columns(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y0, .. } = *known;
         let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
@@ -100,8 +101,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// Of many numbers, all at once along some directions: `<y_bar, J d> = <J^T y_bar, d>` with
-    /// `J d` by differences.
+    /// Compares many numbers at once along some directions, by the dot-product test
+    /// `<y_bar, J d> = <J^T y_bar, d>` with `J d` by differences.
     fn projected(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
         let Known { x, x0, y, y0, .. } = *known;
         for round in 0..PROJECTIONS {
@@ -127,8 +128,8 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// What is wrong with an element of a derivative, if differences know it: that by input `j` of
-    /// number `i` of the result.
+    /// Checks an element of a derivative, if differences know it: that by input `j` of number `i`
+    /// of the result. Returns the disagreement.
     fn off(
         &mut self,
         way: Way,
@@ -167,7 +168,8 @@ impl Comparison<'_> {
         ))
     }
 
-    /// What of a sum is not the sum of the parts, each times its factor.
+    /// Checks that the derivative of a sum is the sum of the parts, each times its factor. Returns
+    /// the disagreement.
     fn nonlinear(
         &mut self,
         way: Way,
@@ -202,7 +204,7 @@ impl Comparison<'_> {
         None
     }
 
-    /// The name of a number of the arguments.
+    /// Returns the name of a number of the arguments.
     fn name(&self, x: &[Datum<C>], j: usize) -> String {
         let params = &self.f.program().functions[self.f.function()].params;
         names(params, x).into_iter().nth(j).unwrap_or_else(|| j.to_string())

@@ -1,4 +1,4 @@
-//! A rule against itself: its kernel, its program, and differences.
+//! Verification of a rule: its kernel, its program, and finite differences agree.
 //!
 //! At some points where the kernel is finite and smooth, the value of the program must be that of
 //! the kernel, and every element of the derivatives must be that of central differences: the
@@ -15,10 +15,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `points` | where rules are tried |
-//! | `slopes` | differences that know whether they can be trusted |
-//! | `compare` | one point after the other |
-//! | `elements` | derivatives beside differences, element by element |
+//! | `points` | points at which rules are compared |
+//! | `slopes` | central differences with an error bound |
+//! | `compare` | comparison at one point after the other |
+//! | `elements` | derivatives against differences, element by element |
 
 mod compare;
 mod elements;
@@ -41,35 +41,35 @@ use crate::{
 use compare::{Comparison, LIMITS, Stop, known};
 use points::{C, Place, Trial, elsewhere, trials};
 
-/// What is compared and how; another number, and what was found before does not count any more.
+/// Version of the comparison; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
-/// A point that an author names: an argument for each parameter of a rule.
+/// Point that an author names: an argument for each parameter of a rule.
 pub type At = Vec<Datum<Complex<f64>>>;
 
-/// What came out.
+/// Result of comparing a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The rule.
+    /// Name of the rule.
     pub rule: String,
-    /// How many numbers were compared.
+    /// Number of comparisons.
     pub points: usize,
-    /// What does not agree, in words.
+    /// Disagreement, in words.
     pub disagreement: Option<String>,
-    /// Why nothing could be compared.
+    /// Reason why nothing could be compared.
     pub note: Option<String>,
-    /// What was compared only in part.
+    /// Reason why only a part was compared.
     pub partly: Option<String>,
 }
 
 impl Verdict {
-    /// Nothing was compared, and why.
+    /// Returns the verdict that nothing was compared, and why.
     pub(crate) fn none(rule: &str, why: &str) -> Verdict {
         Verdict { note: Some(why.to_owned()), ..Verdict::of(rule) }
     }
 
-    /// It is wrong, and why.
+    /// Returns the verdict that the rule is wrong, and why.
     pub(crate) fn disagrees(rule: &str, why: &str) -> Verdict {
         Verdict { disagreement: Some(why.to_owned()), ..Verdict::of(rule) }
     }
@@ -85,13 +85,15 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
     verify_at(program, host, name, &[])
 }
 
-/// The same at further points. What does not fit the rule's parameters is a note.
+/// Compares like [`verify`], also at further points. Points that do not fit the rule's parameters
+/// are a note.
 #[must_use]
 pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[At]) -> Verdict {
     examined(program, host, name, at, &Patience::each()).0
 }
 
-/// The same, and whether it is final: not cut short by the clock.
+/// Compares like [`verify_at`], and returns true if the verdict is final: not cut short by the
+/// clock.
 pub(crate) fn examined(
     program: &Program,
     host: &Loaded,
@@ -124,8 +126,8 @@ pub(crate) fn examined(
     }
     let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
     let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
-    // What has no rule of its own is derived by the program's: at zeros that may be NaN where no
-    // formula is wrong.
+    // A rule without a derivative of its own is derived by the program's rules: at zeros that may
+    // be NaN where no formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
     let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
     let clock = patience.begin();
@@ -144,7 +146,7 @@ pub(crate) fn examined(
         {
             Some(disagreement) => verdict.disagreement = Some(disagreement),
             None => {
-                // What takes too long at some points is not run at all again.
+                // After a timeout only one point is tried.
                 let tried = if is_final { usize::MAX } else { 1 };
                 verdict.note =
                     Some(match without_value(program, host, name, &kinds, tried, clock) {
@@ -161,8 +163,8 @@ pub(crate) fn examined(
     (verdict, is_final)
 }
 
-/// What is wrong with a kernel that has a finite value nowhere; `None` if it has one, or says why
-/// not.
+/// Describes the error of a kernel that has a finite value nowhere; `None` if it has one, or says
+/// why not.
 fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     let (mut broke, mut nonfinite, mut said) = (None, None, false);
     for x in usual(kinds).chain(elsewhere(kinds)) {
@@ -191,7 +193,8 @@ fn fails_everywhere(rule: &Rule, kinds: &[Kind]) -> Option<String> {
     broke.or(nonfinite.filter(|_| !said))
 }
 
-/// Why it has no finite value at the first points that are tried; `None` if it has one.
+/// Returns the reason why it has no finite value at the first points that are tried; `None` if it
+/// has one.
 fn without_value(
     program: &Program,
     host: &Loaded,
@@ -222,7 +225,7 @@ fn is_finite(value: &Datum<C>) -> bool {
     ketgrad_core::check::numbers::flat(std::slice::from_ref(value)).iter().all(|x| x.is_finite())
 }
 
-/// The points of the list, with arrays of its first shape.
+/// Returns the points of the list, with arrays of its first shape.
 fn usual(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
     let first = |trial: &Trial| matches!(trial.place, Place::Usual { shapes: 0, .. });
     trials(kinds, false).into_iter().filter(first).map(|trial| trial.x)

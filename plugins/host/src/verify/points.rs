@@ -1,4 +1,4 @@
-//! Where rules are tried.
+//! Points at which rules are compared.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use num_complex::Complex;
 
 pub(super) type C = Complex<f64>;
 
-/// Real points that are tried, for each input another shift of the list.
+/// Real points that are tried, for each input with another shift of the list.
 const POINTS: [f64; 16] =
     [0.35, 0.8, 1.7, 0.6, 3.1, 0.25, -0.45, 0.9, -1.3, 0.12, 2.4, -0.2, -0.3, -0.1, 5.5, -2.6];
 
-/// The ints among them.
+/// Ints for int inputs at these points.
 const INTS: [i64; 8] = [1, 2, 3, 1, 0, 2, 4, -1];
 
-/// The ints beside a number that is exactly zero.
+/// Ints at points with a number that is exactly zero.
 const POSITIVE_INTS: [i64; 3] = [1, 2, 3];
 
-/// By what these points are multiplied, and how long arrays are, where the kernel has no value at
+/// Factors of these points, and lengths of arrays, that are tried where the kernel has no value at
 /// any point.
 const ELSEWHERE: [(f64, usize); 12] = [
     (1.0, 1),
@@ -38,11 +38,10 @@ const ELSEWHERE: [(f64, usize); 12] = [
     (1e-6, 3),
 ];
 
-/// The shapes of the arrays among the inputs: that of the k-th is the k-th of a list that is gone
-/// through again and again.
+/// Shapes of the arrays among the inputs: that of the k-th is the k-th of the list, cyclically.
 type Shapes = &'static [&'static [usize]];
 
-/// The shapes of one array, or of several alike: how many points each.
+/// Shapes of one array, or of several alike, and the number of points for each.
 const ALIKE: [(Shapes, usize); 10] = [
     (&[&[3]], POINTS.len()),
     (&[&[1]], 2),
@@ -56,7 +55,7 @@ const ALIKE: [(Shapes, usize); 10] = [
     (&[&[2, 1, 2]], 1),
 ];
 
-/// The shapes of several arrays that differ.
+/// Shapes of several arrays that differ.
 const UNLIKE: [(Shapes, usize); 7] = [
     (&[&[3], &[2]], 2),
     (&[&[2], &[4]], 2),
@@ -67,26 +66,26 @@ const UNLIKE: [(Shapes, usize); 7] = [
     (&[&[3], &[3, 3]], 1),
 ];
 
-/// What kind of point it is.
+/// Kind of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
-    /// One of the list; `alike`: where all arrays are rows of one length.
+    /// Point of the list; `alike` if all arrays are rows of one length.
     Usual { shapes: usize, alike: bool },
-    /// With numbers that are exactly zero: compared only where the function is smooth in every
-    /// direction.
+    /// Point with numbers that are exactly zero: compared only where the function is smooth in
+    /// every direction.
     Zero,
-    /// One that the author named.
+    /// Point that the author named.
     Named,
 }
 
-/// A point.
+/// Point at which a rule is compared.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
     pub(super) x: Vec<Datum<C>>,
     pub(super) place: Place,
 }
 
-/// The points that are tried; `zeros`: also those with numbers that are zero.
+/// Returns the points that are tried; `zeros`: also those with numbers that are zero.
 pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
     let arrays: usize = kinds.iter().map(arrays).sum();
     let (alike, unlike) = match arrays {
@@ -98,7 +97,7 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
     let mut all = Vec::new();
     for (k, (shapes, count)) in lists {
         let place = Place::Usual { shapes: k, alike: shapes.len() == 1 && shapes[0].len() == 1 };
-        // Beginning elsewhere in the list, so that the same numbers don't stand in all shapes.
+        // Begins elsewhere in the list, so that not all shapes have the same numbers.
         let first = if *count == POINTS.len() { 0 } else { 2 * k };
         all.extend(
             (first..first + count)
@@ -111,7 +110,7 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
     all
 }
 
-/// Points where all numbers are zero, and one after the other.
+/// Returns points where all numbers are zero, and one after the other.
 fn with_zeros(kinds: &[Kind]) -> Vec<Trial> {
     let at = |shift: usize| arguments(kinds, shift, ALIKE[0].0, &POSITIVE_INTS);
     let movable: Vec<usize> = (0..kinds.len()).filter(|k| kinds[*k].is_differentiable()).collect();
@@ -132,7 +131,7 @@ fn with_zeros(kinds: &[Kind]) -> Vec<Trial> {
     all.into_iter().map(|x| Trial { x, place: Place::Zero }).collect()
 }
 
-/// Points further away, and arrays of other lengths.
+/// Returns points further away, and arrays of other lengths.
 pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
     ELSEWHERE.into_iter().flat_map(move |(factor, length)| {
         (0..POINTS.len()).map(move |shift| {
@@ -145,7 +144,7 @@ pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
     })
 }
 
-/// How many arrays there are in a value.
+/// Number of arrays in a value.
 fn arrays(kind: &Kind) -> usize {
     match kind {
         Kind::Array(_) => 1,
@@ -162,7 +161,7 @@ fn arguments(kinds: &[Kind], shift: usize, shapes: Shapes, ints: &[i64]) -> Vec<
     kinds.iter().enumerate().map(one).collect()
 }
 
-/// An argument of the kind; `array` counts the arrays so far.
+/// Returns an argument of the kind; `array` counts the arrays so far.
 fn argument(
     kind: &Kind,
     shift: usize,
@@ -200,13 +199,13 @@ fn argument(
     }
 }
 
-/// An array of that shape, which is filled.
+/// Fills an array of that shape.
 fn shaped<T>(shape: &[usize], items: impl Iterator<Item = T>) -> Arc<Array<T>> {
     let items: Vec<T> = items.collect();
     Arc::new(Array::new(shape, items).unwrap_or_else(|_| std::iter::empty().collect()))
 }
 
-/// The first numbers zero, so many at most.
+/// Sets the first numbers to zero, at most that many.
 fn zeroed(x: &Datum<C>, most: usize) -> Datum<C> {
     let mut left = most;
     let mut is_zero = || {
@@ -217,7 +216,7 @@ fn zeroed(x: &Datum<C>, most: usize) -> Datum<C> {
     map(x, &mut |x| if is_zero() { 0.0 * x.abs() } else { x })
 }
 
-/// Every number times a factor; an int times one that is whole.
+/// Multiplies every number by a factor; an int by an integral one.
 fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
     match x {
         Datum::Int(n) => Datum::Int(n.saturating_mul(factor as i64)),
@@ -225,7 +224,7 @@ fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
     }
 }
 
-/// Every real number replaced; a complex one is two.
+/// Maps every real number; a complex one is two.
 fn map(x: &Datum<C>, f: &mut dyn FnMut(f64) -> f64) -> Datum<C> {
     match x {
         Datum::Real(x) => Datum::Real(f(*x)),

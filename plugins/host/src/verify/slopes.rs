@@ -1,40 +1,40 @@
-//! Central differences of every result, extrapolated, where they can be trusted.
+//! Central differences of every result with Richardson extrapolation, where they can be trusted.
 //!
-//! Three steps, each half of the one before, give two extrapolations. Where these differ there is a
+//! Three steps, each half of the one before, give two extrapolations. If these differ there is a
 //! pole, a kink or a branch point within the step, or the function is too rough for it: shorter
-//! steps are tried, and then nothing is said. A kink at the point itself shows in differences to
-//! either side, whose distance does not shrink with the step.
+//! steps are tried, and then no derivative is given. A kink at the point itself shows in one-sided
+//! differences, whose distance does not shrink with the step.
 
-/// The steps that are tried, as parts of the larger of 1 and the argument.
+/// Steps that are tried, relative to the larger of 1 and the argument.
 const STEPS: [f64; 2] = [1e-4, 1e-6];
 
-/// A step that is neither: what one disagrees with must be confirmed by it.
+/// Another step, which must confirm a disagreement.
 const OTHER_STEP: f64 = 2.3e-5;
 
-/// How far the two extrapolations may be apart, as part of what they say.
+/// Largest allowed distance of the two extrapolations, relative to their values.
 const DOUBT: f64 = 1e-4;
 
-/// A derivative by differences.
+/// Derivative by differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slope {
     pub(super) value: f64,
-    /// How far a derivative may be from it.
+    /// Largest allowed distance of a derivative from it.
     pub(super) tolerance: f64,
 }
 
 impl Slope {
-    /// Whether a derivative is this one. NaN is not.
+    /// Returns true if a derivative is this one. NaN is not.
     pub(super) fn fits(&self, given: f64) -> bool {
         (given - self.value).abs() <= self.tolerance
     }
 }
 
-/// How far derivatives may be from extrapolated differences.
+/// Largest allowed distance of derivatives from extrapolated differences.
 pub(super) const TOLERANCE: f64 = 1e-6;
 
-/// The derivatives of all results along a line through a point, where `y(h)` are the results at `h`
-/// along it (`None` where the function has none) and `y0` those at the point; `size`: of the
-/// coordinate that is moved.
+/// Returns the derivatives of all results along a line through a point, where `y(h)` are the
+/// results at `h` along it (`None` where the function has none) and `y0` those at the point;
+/// `size`: of the coordinate that is moved.
 pub(super) fn slopes(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],
@@ -55,7 +55,7 @@ pub(super) fn slopes(
     found
 }
 
-/// The same by a step that [`slopes`] does not take.
+/// Returns derivatives by another step, to confirm a disagreement.
 pub(super) fn confirming(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],

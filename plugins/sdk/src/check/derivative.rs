@@ -1,4 +1,4 @@
-//! The pullback of a kernel on arrays beside central differences.
+//! Comparison of the pullback of a kernel on arrays with central differences.
 
 use std::fmt::Debug;
 
@@ -7,21 +7,21 @@ use crate::{
     rule::{Element, ErasedDense, View, ViewMut},
 };
 
-/// The longest step of central differences, as part of the larger of 1 and the argument.
+/// Longest step of central differences, relative to the larger of 1 and the argument.
 const STEP: f64 = 1e-4;
-/// How far a derivative may be from extrapolated differences.
+/// Largest allowed distance of a derivative from extrapolated differences.
 const TOLERANCE: f64 = 1e-7;
-/// How far apart two extrapolations may be where a function is smooth.
+/// Largest allowed distance of two extrapolations where a function is smooth.
 const DOUBT: f64 = 1e-4;
 
-/// A number as its real parts: one, or two.
+/// Number made of one or two real parts.
 pub(super) trait Part: Element {
-    /// How many they are.
+    /// Number of real parts.
     const PARTS: usize;
     fn of(re: f64, im: f64) -> Self;
-    /// A real number has a second part of zero.
+    /// Returns the parts; the second of a real number is zero.
     fn parts(self) -> [f64; 2];
-    /// With a part moved.
+    /// Returns the number with a part moved.
     fn moved(self, part: usize, by: f64) -> Self {
         let mut parts = self.parts();
         parts[part] += by;
@@ -49,16 +49,16 @@ impl Part for C64 {
     }
 }
 
-/// An input of a call.
+/// Input of a call.
 #[derive(Clone, Debug)]
 pub(super) struct Input<T> {
     pub(super) shape: Vec<u64>,
     pub(super) data: Vec<T>,
-    /// Whether there is a derivative by it.
+    /// True if the kernel has a derivative by it.
     pub(super) moves: bool,
 }
 
-/// A kernel with its name, and whether its result is an array.
+/// Kernel under test with its name; `gives_array` is true if its result is an array.
 struct Called<'a, T> {
     name: &'a str,
     dense: &'a dyn ErasedDense<T>,
@@ -70,7 +70,7 @@ impl<T: Part> Called<'_, T> {
         inputs.iter().map(|input| View { shape: &input.shape, data: &input.data }).collect()
     }
 
-    /// The shape of the result, and the result.
+    /// Returns the shape of the result, and the result.
     fn value(&self, inputs: &[Input<T>]) -> Result<(Vec<u64>, Vec<T>)> {
         let x = Self::views(inputs);
         let shape = self.shape(&x)?;
@@ -92,7 +92,7 @@ impl<T: Part> Called<'_, T> {
         Ok(shape)
     }
 
-    /// The cotangents of the inputs, as the host asks for them.
+    /// Returns the cotangents of the inputs, as the host asks for them.
     fn pullback(&self, inputs: &[Input<T>], y_bar: &[T]) -> Result<Vec<Vec<T>>> {
         let x = Self::views(inputs);
         let shape = self.shape(&x)?;
@@ -111,7 +111,7 @@ impl<T: Part> Called<'_, T> {
     }
 }
 
-/// The pullback of a kernel, element by element.
+/// Checks the pullback of a kernel, element by element.
 pub(super) fn derivative<T: Part>(
     name: &str,
     dense: &dyn ErasedDense<T>,
@@ -151,7 +151,7 @@ pub(super) fn derivative<T: Part>(
     repeated(&called, inputs, &y)
 }
 
-/// A real number among the inputs.
+/// Index of a real number among the inputs.
 #[derive(Clone, Copy)]
 struct Place {
     input: usize,
@@ -177,7 +177,8 @@ impl Place {
 
 type Column = (Place, Vec<f64>);
 
-/// The derivatives of all real numbers of the result by each of the inputs.
+/// Returns the columns of the Jacobian: the derivatives of all real numbers of the result by each
+/// of the inputs.
 fn differences<T: Part>(
     called: &Called<'_, T>,
     inputs: &[Input<T>],
@@ -226,8 +227,8 @@ fn differences<T: Part>(
     Ok(columns)
 }
 
-/// The derivative of several numbers by one that is `x` now, extrapolated; `None` where they are
-/// not smooth. `size`: of the numbers.
+/// Returns the derivative of several numbers by one that is `x` now, by Richardson extrapolation;
+/// `None` where they are not smooth. `size`: of the numbers.
 pub(super) fn difference(
     at: &dyn Fn(f64) -> Result<Vec<f64>>,
     x: f64,
@@ -245,8 +246,8 @@ pub(super) fn difference(
     Ok(all.collect())
 }
 
-/// Whether the pullback of mixed cotangents, of other sizes and signs, is the sum of those of unit
-/// ones.
+/// Checks that the pullback of mixed cotangents, of other sizes and signs, is the sum of those of
+/// unit ones.
 fn linear<T: Part>(
     called: &Called<'_, T>,
     inputs: &[Input<T>],
@@ -278,7 +279,7 @@ fn linear<T: Part>(
     Ok(())
 }
 
-/// Whether the same calls give the same bits, with others between.
+/// Checks that the same calls give the same bits, with others between.
 fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Result<()> {
     let y_bar: Vec<T> = (0..y.len()).map(|i| T::of(mixed(2 * i), mixed(2 * i + 1))).collect();
     let bits =
@@ -309,13 +310,13 @@ fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Re
     Ok(())
 }
 
-/// Numbers of mixed sizes and signs, none of them 0 or 1.
+/// Returns one of several numbers of mixed sizes and signs, none of them 0 or 1.
 pub(super) fn mixed(i: usize) -> f64 {
     const NUMBERS: [f64; 7] = [-2.3, 0.37, 11.5, -0.06, 0.71, -5.2, 3.4];
     NUMBERS[(3 * i + i / 7) % 7]
 }
 
-/// A cotangent that is 1 in one real number.
+/// Returns a cotangent that is 1 in one real number.
 fn unit<T: Part>(n: usize, i: usize) -> Vec<T> {
     let mut all = vec![T::default(); n];
     all[i / T::PARTS] = T::default().moved(i % T::PARTS, 1.0);

@@ -1,5 +1,5 @@
-//! An operation beside central differences: every cotangent of a real number of the results, and a
-//! mixed one.
+//! Comparison of an operation with central differences: every unit cotangent of the results, and
+//! mixed ones.
 
 use crate::{
     C64, Error, Result,
@@ -10,20 +10,20 @@ use crate::{
 
 use super::derivative::{Input, difference, mixed};
 
-/// How far a derivative may be from differences, and a sum from its parts.
+/// Largest allowed distance of a derivative from differences, and of a sum from its parts.
 const TOLERANCE: f64 = 1e-7;
 
-/// Numbers of an input or a result: real ones, of which complex numbers have two each.
+/// Input or result as a flat list of real numbers, of which complex numbers have two each.
 #[derive(Clone, Debug)]
 struct Numbers {
     shape: Vec<u64>,
     is_complex: bool,
-    /// Whether there is a derivative by it.
+    /// True if the kernel has a derivative by it.
     moves: bool,
     parts: Vec<f64>,
 }
 
-/// The same as what a kernel is handed.
+/// Numbers in the form in which a kernel receives them.
 enum Owned {
     Real(Vec<f64>),
     Complex(Vec<C64>),
@@ -76,8 +76,8 @@ struct Called<'a> {
 }
 
 impl Called<'_> {
-    /// The results, and the cotangents of the inputs for those of the results if they are asked
-    /// for.
+    /// Returns the results, and the cotangents of the inputs if cotangents of the results are
+    /// given.
     fn run(
         &self,
         x: &[Numbers],
@@ -109,7 +109,7 @@ impl Called<'_> {
         Ok((y, bars.iter().map(Owned::parts).collect()))
     }
 
-    /// Zeros in the shapes of the results.
+    /// Returns zeros in the shapes of the results.
     fn results(&self, x: &[Value<'_>]) -> Result<Vec<Numbers>> {
         let (name, kinds) = (self.name, &self.signature.results);
         let shapes = self.kernel.shapes(x)?;
@@ -190,7 +190,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The point's numbers, input by input.
+/// Returns the point's numbers, input by input.
 fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<Numbers>> {
     let all: Vec<Input<C64>> = signature.inputs(name, point)?;
     let one = |(input, kind): (Input<C64>, &crate::signature::Kind)| {
@@ -202,11 +202,12 @@ fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<Number
     Ok(all.into_iter().zip(&signature.inputs).map(one).collect())
 }
 
-/// An input and the place of one of its real numbers, and the derivatives of the results' real
-/// numbers by it.
+/// Column of the Jacobian: the indices of an input and of one of its real numbers, and the
+/// derivatives of the results' real numbers by it.
 type Column = ((usize, usize), Vec<f64>);
 
-/// The derivatives of all real numbers of the results, by each of the inputs.
+/// Returns the columns of the Jacobian: the derivatives of all real numbers of the results, by each
+/// of the inputs.
 fn columns(called: &Called<'_>, x: &[Numbers], y: &[Numbers]) -> Result<Vec<Column>> {
     let size = y.iter().flat_map(|y| &y.parts).fold(1.0, |m: f64, y| m.max(y.abs()));
     let mut all = Vec::new();

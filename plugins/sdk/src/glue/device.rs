@@ -1,4 +1,4 @@
-//! Devices across the border: states are boxes behind opaque pointers.
+//! Interface to C of devices: states are boxes behind opaque pointers.
 #![expect(unsafe_code, reason = "pointers of the C interface become references here")]
 
 use std::{
@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What the pointer of a state leads to.
+/// State behind the pointer that the host holds, with its precision and size.
 struct Held<S> {
     state: S,
     precision: Precision,
@@ -94,7 +94,7 @@ pub(crate) fn add_device<D: DeviceKernels>(host: &Host, device: D) -> Result<()>
     added
 }
 
-/// The device behind `user`.
+/// Returns the device of a `user` pointer.
 ///
 /// # Safety
 /// `user` is what [`add_device`] made of this type, not yet dropped, or null.
@@ -103,38 +103,39 @@ unsafe fn device<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a D> {
     unsafe { scored::<D>(user) }.map(|scored| &scored.backend)
 }
 
-/// The device behind `user`, with what its score said.
+/// Returns the device of a `user` pointer, with the panic message of its score.
 ///
 /// # Safety
-/// As [`device`].
+/// The same as for [`device`].
 unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D>> {
     // SAFETY: the caller promises whose `user` it is, or null.
     unsafe { user.cast::<Scored<D>>().as_ref() }.ok_or_else(|| null("device"))
 }
 
-/// A state of the host's.
+/// Returns a state that the host holds.
 ///
 /// # Safety
-/// The pointer is what [`state_new`] or [`state_copy`] of this type gave, not yet freed, or null;
-/// nobody changes the state during `'a`.
+/// The pointer was returned by [`state_new`] or [`state_copy`] of this type and is not yet freed,
+/// or null; the state does not change during `'a`.
 unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::State>> {
-    // SAFETY: the caller promises whose state it is, or null, and that nobody changes it.
+    // SAFETY: the caller promises a state of this type, or null, that does not change.
     unsafe { state.cast::<Held<D::State>>().as_ref() }.ok_or_else(|| null("state"))
 }
 
-/// A state of the host's to be changed.
+/// Returns a state that the host holds, to change it.
 ///
 /// # Safety
-/// As [`state`], and nobody else has the state during `'a`.
+/// The same as for [`state`], and no other reference to the state exists during `'a`.
 unsafe fn state_mut<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a mut Held<D::State>> {
-    // SAFETY: the caller promises whose state it is, or null, and that nobody else has it.
+    // SAFETY: the caller promises a state of this type, or null, and that this is its only
+    // reference.
     unsafe { state.cast::<Held<D::State>>().as_mut() }.ok_or_else(|| null("state"))
 }
 
-/// A list of the host's.
+/// Returns a list of the host.
 ///
 /// # Safety
-/// `len` elements are good for `'a`, or the pointer is null.
+/// `len` elements are valid for `'a`, or the pointer is null.
 unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> {
     if ptr.is_null() && len > 0 {
         return Err(null(what));
@@ -143,25 +144,26 @@ unsafe fn list<'a, T>(ptr: *const T, len: usize, what: &str) -> Result<&'a [T]> 
     Ok(unsafe { parts(ptr, len) })
 }
 
-/// A list of the host's to be filled.
+/// Returns a list of the host that is to be filled.
 ///
 /// # Safety
-/// As [`list`], and nobody else has it during `'a`.
+/// The same as for [`list`], and no other reference to it exists during `'a`.
 unsafe fn list_mut<'a, T>(ptr: *mut T, len: usize, what: &str) -> Result<&'a mut [T]> {
     match (ptr.is_null(), len) {
         (_, 0) => Ok(&mut []),
         (true, _) => Err(null(what)),
-        // SAFETY: the caller promises `len` elements that nobody else has; the pointer is not null.
+        // SAFETY: the caller promises `len` elements without another reference; the pointer is not
+        // null.
         (false, _) => Ok(unsafe { slice::from_raw_parts_mut(ptr, len) }),
     }
 }
 
-/// A list of operators.
+/// Returns a list of operators.
 ///
 /// # Safety
-/// The list and what it leads to are good for `'a`, or the pointer is null.
+/// The list and the data that it points to are valid for `'a`, or the pointer is null.
 unsafe fn gates<'a>(list: *const GateList) -> Result<Gates<'a>> {
-    // SAFETY: the caller promises a list that is good for `'a`, or null.
+    // SAFETY: the caller promises a list that is valid for `'a`, or null.
     let list = *unsafe { list.as_ref() }.ok_or_else(|| null("list of operators"))?;
     if list.ptr.is_null() && list.len > 0 {
         return Err(null("first operator"));
@@ -174,7 +176,7 @@ fn null(what: &str) -> Error {
     Error::invalid(format!("the {what} is null"))
 }
 
-/// Puts what `make` gives into a place of the host's.
+/// Writes the result of `make` to the host's memory.
 ///
 /// # Safety
 /// A number can be written at `place`, or it is null.
@@ -306,7 +308,7 @@ unsafe extern "C" fn upload<D: DeviceKernels>(
         // SAFETY: `user` is this device, `on` a state of it that is ours during the call.
         let (device, held) = unsafe { (device::<D>(user)?, state_mut::<D>(on)?) };
         fits(held, bytes)?;
-        // SAFETY: the host gives so many bytes.
+        // SAFETY: the host gives that many bytes.
         device.upload(&mut held.state, unsafe { list(from.cast(), bytes, "memory to read") }?)
     })
 }
@@ -322,7 +324,7 @@ unsafe extern "C" fn download<D: DeviceKernels>(
         // SAFETY: `user` is this device, `on` a state of it.
         let (device, held) = unsafe { (device::<D>(user)?, state::<D>(on)?) };
         fits(held, bytes)?;
-        // SAFETY: the host gives so many bytes to be written.
+        // SAFETY: the host gives that many bytes to be written.
         device.download(&held.state, unsafe { list_mut(to.cast(), bytes, "memory to write") }?)
     })
 }
@@ -370,7 +372,8 @@ unsafe extern "C" fn apply_pair<D: DeviceKernels>(
         let (device, psi, lambda) =
             unsafe { (device::<D>(user)?, state_mut::<D>(psi)?, state_mut::<D>(lambda)?) };
         psi.beside(lambda)?;
-        // SAFETY: the lists have so many elements and are good for the call; the values are ours.
+        // SAFETY: the lists have that many elements and are valid for the call; the values are
+        // ours.
         let (gates, inners, values) = unsafe {
             (
                 gates(operators)?,
@@ -391,7 +394,7 @@ unsafe extern "C" fn expectation<D: DeviceKernels>(
     err: *mut Err,
 ) -> Status {
     guarded(err, || {
-        // SAFETY: `user` is this device, `on` a state of it; the terms are good for the call.
+        // SAFETY: `user` is this device, `on` a state of it; the terms are valid for the call.
         let (device, held, terms) =
             unsafe { (device::<D>(user)?, state::<D>(on)?, list(terms, count, "list of terms")?) };
         // SAFETY: the host gives room for a number.
@@ -428,7 +431,7 @@ unsafe extern "C" fn inner_paulis<D: DeviceKernels>(
         // SAFETY: `user` is this device, the states are of it.
         let (device, a, b) = unsafe { (device::<D>(user)?, state::<D>(a)?, state::<D>(b)?) };
         a.beside(b)?;
-        // SAFETY: the terms are good for the call.
+        // SAFETY: the terms are valid for the call.
         let terms = unsafe { list(terms, count, "list of terms") }?;
         // SAFETY: the host gives room for two numbers, which a complex one is.
         unsafe {
@@ -454,7 +457,7 @@ unsafe extern "C" fn apply_paulis<D: DeviceKernels>(
         let (device, from, to) =
             unsafe { (device::<D>(user)?, state::<D>(from)?, state_mut::<D>(to)?) };
         from.beside(to)?;
-        // SAFETY: the terms are good for the call.
+        // SAFETY: the terms are valid for the call.
         device.apply_paulis(
             unsafe { list(terms, count, "list of terms") }?,
             &from.state,
@@ -474,7 +477,8 @@ unsafe extern "C" fn sample<D: DeviceKernels>(
     guarded(err, || {
         // SAFETY: `user` is this device, `on` a state of it.
         let (device, held) = unsafe { (device::<D>(user)?, state::<D>(on)?) };
-        // SAFETY: the lists have so many elements and are good for the call; the indices are ours.
+        // SAFETY: the lists have that many elements and are valid for the call; the indices are
+        // ours.
         let (uniforms, indices) = unsafe {
             (
                 list(uniforms, count, "list of uniform numbers")?,

@@ -19,10 +19,10 @@ fn kernel(rule: &RuleDef) -> Result<&dyn ErasedOperation> {
     }
 }
 
-/// Arrays of the host as values.
+/// Converts arrays of the host to values.
 ///
 /// # Safety
-/// `list` points to `len` arrays that are good for `'a`.
+/// `list` points to `len` arrays that are valid for `'a`.
 unsafe fn values<'a>(list: *const Array, len: usize) -> Result<Vec<Value<'a>>> {
     // SAFETY: the caller promises `len` arrays.
     let list = unsafe { parts(list, len) };
@@ -36,10 +36,10 @@ unsafe fn values<'a>(list: *const Array, len: usize) -> Result<Vec<Value<'a>>> {
         .collect()
 }
 
-/// Arrays of the host to be filled.
+/// Converts arrays of the host that are to be filled.
 ///
 /// # Safety
-/// `list` points to `len` arrays that are good for `'a`, ours alone, and do not overlap.
+/// `list` points to `len` arrays that are valid for `'a`, ours alone, and do not overlap.
 unsafe fn values_mut<'a>(list: *const Array, len: usize) -> Result<Vec<ValueMut<'a>>> {
     // SAFETY: the caller promises `len` arrays.
     let list = unsafe { parts(list, len) };
