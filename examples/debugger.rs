@@ -9,7 +9,7 @@
 use ketgrad_core::{
     exec::{
         Datum, Derivatives,
-        inspect::{Command, Counter, Debugger, Find, Finder, Inspection, Pause},
+        inspect::{Command, Debugger, Find, Finder, Inspection, OpCounter, Pause},
     },
     text::parse_program,
 };
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     energy.run(&point, &mut debugger)?;
 
     // What did it cost?
-    let mut counter = Counter::default();
+    let mut counter = OpCounter::default();
     energy.run(&point, &mut counter)?;
     println!("{} logarithms, {} floating-point operations", counter.count("ln"), counter.flops);
     Ok(())

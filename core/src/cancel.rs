@@ -27,10 +27,10 @@ use std::{
 /// it.
 #[derive(Clone, Default)]
 pub struct CancellationToken {
-    shared: Option<Arc<Shared>>,
+    shared: Option<Arc<TokenState>>,
 }
 
-struct Shared {
+struct TokenState {
     cancelled: AtomicBool,
     condition: Option<Box<dyn Fn() -> bool + Send + Sync>>,
 }
@@ -78,7 +78,7 @@ impl CancellationToken {
 
     fn of(condition: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> CancellationToken {
         CancellationToken {
-            shared: Some(Arc::new(Shared { cancelled: AtomicBool::new(false), condition })),
+            shared: Some(Arc::new(TokenState { cancelled: AtomicBool::new(false), condition })),
         }
     }
 
@@ -94,7 +94,7 @@ impl CancellationToken {
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.shared.as_deref().is_some_and(Shared::is_cancelled)
+        self.shared.as_deref().is_some_and(TokenState::is_cancelled)
     }
 
     /// Returns an error if it [is cancelled](CancellationToken::is_cancelled).
@@ -107,7 +107,7 @@ impl CancellationToken {
     }
 }
 
-impl Shared {
+impl TokenState {
     fn is_cancelled(&self) -> bool {
         if self.cancelled.load(Ordering::Acquire) {
             return true;

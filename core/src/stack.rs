@@ -9,12 +9,12 @@
 const RED_ZONE: usize = 256 << 10;
 /// Bytes of a piece.
 #[cfg(not(target_arch = "wasm32"))]
-const PIECE: usize = 2 << 20;
+const SEGMENT_BYTES: usize = 2 << 20;
 
 /// Calls `f`, on a new piece of stack if little is left of this one.
 pub(crate) fn deep<T>(f: impl FnOnce() -> T) -> T {
     #[cfg(not(target_arch = "wasm32"))]
-    return stacker::maybe_grow(RED_ZONE, PIECE, f);
+    return stacker::maybe_grow(RED_ZONE, SEGMENT_BYTES, f);
     #[cfg(target_arch = "wasm32")]
     f()
 }

@@ -6,8 +6,8 @@ use ketgrad_core::{
     exec::{
         Batch, Bytecode, Datum, Derivatives, RunError,
         inspect::{
-            Command, Counter, Debugger, Event, Find, Finder, Inspection, Interceptor, Moment,
-            Reason, Stop, hessian_pattern, jacobian_pattern,
+            Command, Debugger, Event, Find, Finder, Inspection, Interceptor, Interrupt, Moment,
+            OpCounter, Reason, hessian_pattern, jacobian_pattern,
         },
     },
     ir::{self, Op, Program},
@@ -39,7 +39,7 @@ fn real<S: Scalar<Real = f64>>(x: f64) -> Datum<S> {
 #[derive(Default)]
 struct Products(Vec<(u32, f64, f64, f64)>);
 impl Interceptor<f64> for Products {
-    fn see(&mut self, event: &Event<'_, f64>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, f64>) -> Result<(), Interrupt> {
         if let (Moment::After(_), Some(inst)) = (event.moment(), event.inst())
             && inst.op.name() == "mul"
         {
@@ -75,7 +75,7 @@ struct Moments {
     returns: usize,
 }
 impl<S: Scalar> Interceptor<S> for Moments {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         self.deepest = self.deepest.max(event.depth());
         match event.moment() {
             Moment::Before(_) => {
@@ -189,7 +189,7 @@ fn the_debugger_steps_breaks_and_shows_values() {
 fn operations_are_counted() {
     let p =
         program("fn f(z: complex, n: int) { let mut w = z; for i in 0..n { w = w * w + z; } w }");
-    let mut counter = Counter::default();
+    let mut counter = OpCounter::default();
     let args = [Datum::Complex(num_complex::Complex::new(0.1, 0.2)), Datum::Int(5)];
     Inspection::<num_complex::Complex<f64>>::new(&p, "f")
         .unwrap()
@@ -202,7 +202,7 @@ fn operations_are_counted() {
         "fn plain(x) { 1 + x + x * x + x * x * x } fn horner(x) { 1 + x * (1 + x * (1 + x)) }",
     );
     let flops = |name: &str| {
-        let mut counter = Counter::default();
+        let mut counter = OpCounter::default();
         Inspection::<f64>::new(&p, name).unwrap().run(&[real(0.5)], &mut counter).unwrap();
         counter.flops
     };
@@ -212,10 +212,10 @@ fn operations_are_counted() {
 /// Gives what a closure does in place of results.
 struct Instead<F>(F);
 impl<S: Scalar, F: FnMut(&Event<'_, S>) -> Option<Datum<S>>> Interceptor<S> for Instead<F> {
-    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Interrupt> {
         Ok(())
     }
-    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
+    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Interrupt> {
         Ok((self.0)(event))
     }
 }
@@ -307,7 +307,7 @@ fn derivatives_of_replaced_values_are_as_documented() {
 fn arrays_count_as_their_elements() {
     type C = num_complex::Complex<f64>;
     let count = |source: &str, args: &[Datum<C>]| {
-        let mut counter = Counter::default();
+        let mut counter = OpCounter::default();
         Inspection::<C>::new(&program(source), "f").unwrap().run(args, &mut counter).unwrap();
         counter.flops
     };

@@ -16,7 +16,7 @@ use ketgrad_core::{
     entity::FuncId,
     exec::{
         Batch, Bytecode, Datum, Derivatives, Executable, Limits, Machine, NoHost,
-        inspect::{Counter, Inspection, jacobian_pattern},
+        inspect::{Inspection, OpCounter, jacobian_pattern},
     },
     ir::{self, Program},
     pass::{self, Level, optimize_all},
@@ -200,7 +200,7 @@ impl Case {
         let bits = |d: &Datum<f64>| numbers(d)[0].to_bits();
         let value = |x: &[f64]| run::<f64>(&self.program, self.f, &reals(x));
         let mut inspection = Inspection::<f64>::new(&self.program, "f").unwrap();
-        let watched = inspection.run(&reals(&self.x), &mut Counter::default()).unwrap();
+        let watched = inspection.run(&reals(&self.x), &mut OpCounter::default()).unwrap();
         let source = &self.source;
         assert_eq!(bits(&watched), bits(&value(&self.x)), "{source}");
         let pattern = jacobian_pattern(&self.program, "f", &reals(&self.x)).unwrap();

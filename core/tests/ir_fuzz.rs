@@ -451,7 +451,7 @@ fn of_function(p: &Program, f: FuncId, rng: &mut Rng, seen: &mut Seen) -> Result
     ));
     let watched =
         inspect::Inspection::<C>::of(p, f).map_err(|e| format!("{f} is not inspected: {e}"))?;
-    let watched = watched.with_limits(LIMITS).run(&data, &mut inspect::Counter::default());
+    let watched = watched.with_limits(LIMITS).run(&data, &mut inspect::OpCounter::default());
     if let (Ok(a), Ok(b)) = (&value, &watched)
         && !Val::of(a).is_close(&Val::of(b), 0.0)
     {

@@ -13,9 +13,9 @@ use std::{
 use ketgrad_core::{
     cancel::{CancellationToken, is_cancelled},
     exec::{
-        Batch, Budgeted, Bytecode, Datum, Derivatives, Host, HostError, Machine, Prepared, Pulled,
-        Steps,
-        inspect::{Counter, Inspection},
+        Batch, Budgeted, Bytecode, Datum, Derivatives, Host, HostError, Machine, Prepared,
+        Pullback, Steps,
+        inspect::{Inspection, OpCounter},
     },
     ir::{Kind, Primitive, Program},
     rules::Rules,
@@ -30,7 +30,7 @@ fn what_computes_derivatives_crosses_threads() {
     crosses::<Derivatives<'static, f64>>();
     crosses::<Derivatives<'static, Complex<f32>>>();
     crosses::<Prepared<'static, f64>>();
-    crosses::<Pulled<'static, 'static, f64>>();
+    crosses::<Pullback<'static, 'static, f64>>();
     crosses::<Budgeted<'static, f64>>();
     crosses::<Inspection<'static, f64>>();
     crosses::<Steps<'static, f64>>();
@@ -171,7 +171,7 @@ fn every_way_to_run_a_program_is_cancelled() {
         errors.push(new().with_jit().value_and_gradient(&args).unwrap_err());
         let inspection =
             Inspection::<f64>::new(&program, "f").unwrap().with_cancellation(after(looks));
-        errors.push({ inspection }.run(&args, &mut Counter::default()).unwrap_err());
+        errors.push({ inspection }.run(&args, &mut OpCounter::default()).unwrap_err());
         for error in errors {
             assert!(is_cancelled(&error), "{error}");
         }

@@ -7,7 +7,7 @@ use ketgrad_core::{
     ir::{self, Op},
     pass::{Level, optimize_all},
     scalar::Scalar,
-    tape::{Operator, Tape, TapeError, Variable},
+    tape::{ScalarOperator, Tape, TapeError, Variable},
     text::parse_program,
     trace::{Traced, trace_at},
 };
@@ -64,8 +64,12 @@ fn inputs_are_set_anew_and_constants_pass_through() {
 fn backward_checks_what_it_is_given() {
     let tape = Tape::new();
     let (x, y) = (tape.variable("x", 2.0), tape.variable("y", 3.0));
-    let wrong =
-        <dyn Operator<f64>>::from_closures("wrong", 2, |x| x[0] * x[1], |_, _, y_bar| vec![*y_bar]);
+    let wrong = <dyn ScalarOperator<f64>>::from_closures(
+        "wrong",
+        2,
+        |x| x[0] * x[1],
+        |_, _, y_bar| vec![*y_bar],
+    );
     let e = tape.apply(&wrong, &[x]).unwrap_err();
     assert_eq!(e.to_string(), "`wrong` takes 2 inputs, but 1 were given");
     let z = tape.apply(&wrong, &[x, y]).unwrap();
@@ -99,7 +103,7 @@ struct Linear {
     bias: f64,
     rectified: bool,
 }
-impl Operator<f64> for Linear {
+impl ScalarOperator<f64> for Linear {
     fn name(&self) -> &str {
         "linear"
     }
@@ -123,7 +127,7 @@ impl Operator<f64> for Linear {
 fn custom_operators_are_evaluated_differentiated_and_frozen() {
     let tape = Tape::new();
     let (a, b) = (tape.variable("a", 1.0), tape.variable("b", 2.0));
-    let cube = <dyn Operator<f64>>::from_closures(
+    let cube = <dyn ScalarOperator<f64>>::from_closures(
         "cube",
         1,
         |x| x[0].powi(3),

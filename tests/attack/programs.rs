@@ -9,7 +9,7 @@ use ketgrad_core::{
     emit::{EmitError, emit_text},
     exec::{
         Datum, Derivatives, Limits, NoHost,
-        inspect::{Counter, Inspection},
+        inspect::{Inspection, OpCounter},
     },
     pass::Level,
     text::{entry, parse_program},
@@ -123,7 +123,7 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
     outcomes
         .push(("on reals".into(), on_reals.map(|v| real_numbers(&v)).map_err(|e| e.to_string())));
     if let Ok(inspection) = Inspection::<Complex<f64>>::new(&program, "f") {
-        let value = inspection.with_limits(LIMITS).run(&args, &mut Counter::default());
+        let value = inspection.with_limits(LIMITS).run(&args, &mut OpCounter::default());
         outcomes.push(("inspected".into(), value.map(|v| numbers(&v)).map_err(|e| e.to_string())));
     }
     for (way, outcome) in &outcomes {

@@ -20,28 +20,28 @@ use crate::{
 };
 
 use super::{
-    Settings, Value,
+    CheckValue, Settings,
     numbers::{flat, moved},
 };
 
 /// Steps that are tried: the ratio of each to the one before, and the number of longer and shorter
 /// ones than the usual.
-const SHORTER: f64 = 0.316_227_766_016_837_94;
+const STEP_RATIO: f64 = 0.316_227_766_016_837_94;
 const LONGER_STEPS: i32 = 6;
 const SHORTER_STEPS: i32 = 12;
 /// Largest step, relative to the larger of 1 and the argument, or to the argument.
-const LONGEST: f64 = 0.05;
+const MAX_RELATIVE_STEP: f64 = 0.05;
 
 /// Safety factor of an error: where rounding makes differences random, two may be close by chance.
-const CHANCE: f64 = 3.0;
+const SAFETY_FACTOR: f64 = 3.0;
 
 /// Part of the distance to an estimate by longer steps that its error must stay below to
 /// contradict.
-const SURE: f64 = 1e-4;
+const CONTRADICTION: f64 = 1e-4;
 
 /// Estimate of a derivative by differences.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slope {
+pub(super) struct DifferenceEstimate {
     pub(super) value: f64,
     /// Bound of the error of the value.
     pub(super) error: f64,
@@ -56,16 +56,16 @@ pub(super) struct Slope {
 /// At most 80 values.
 pub(super) fn slopes<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
-    args: &[Value<T>],
+    args: &[CheckValue<T>],
     k: usize,
     settings: Settings,
-    fits: impl Fn(&[Slope]) -> bool,
-) -> Result<Vec<Slope>, DeriveError> {
+    fits: impl Fn(&[DifferenceEstimate]) -> bool,
+) -> Result<Vec<DifferenceEstimate>, DeriveError> {
     let epsilon = if is_single::<T>() { f32::EPSILON.into() } else { f64::EPSILON };
     let x = flat(args)[k].abs();
     let mut failure = None;
     // The error is that of rounding the two values.
-    let mut differences = |h: f64| -> Result<Vec<Slope>, DeriveError> {
+    let mut differences = |h: f64| -> Result<Vec<DifferenceEstimate>, DeriveError> {
         let [up, down] = [h, -h].map(|h| moved(args, k, h));
         // Difference of the numbers as they were rounded.
         let step = flat(&up)[k] - flat(&down)[k];
@@ -75,12 +75,12 @@ pub(super) fn slopes<T: Real>(
             // A step as long as that leaves where the function is defined.
             Err(error @ DeriveError::Run(_)) => {
                 failure.get_or_insert(error);
-                let nothing = Slope { value: f64::NAN, error: f64::INFINITY };
+                let nothing = DifferenceEstimate { value: f64::NAN, error: f64::INFINITY };
                 return Ok(vec![nothing; flat(&[f.value(args)?]).len()]);
             }
             Err(error) => return Err(error),
         };
-        let one = |(a, b): (&f64, &f64)| Slope {
+        let one = |(a, b): (&f64, &f64)| DifferenceEstimate {
             value: (a - b) / step,
             error: 2.0 * epsilon * (a.abs() + b.abs()) / step,
         };
@@ -88,48 +88,50 @@ pub(super) fn slopes<T: Real>(
     };
     let first = differences(settings.eps * x.max(1.0))?;
     // One that is off may fit a wrong derivative.
-    if fits(&first) && fits(&differences(settings.eps * SHORTER * x.max(1.0))?) {
+    if fits(&first) && fits(&differences(settings.eps * STEP_RATIO * x.max(1.0))?) {
         return Ok(first);
     }
     // Error relative to the tolerance.
-    let rated = |slope: &Slope| {
+    let rated = |slope: &DifferenceEstimate| {
         let rate = slope.error / (settings.absolute + settings.relative * slope.value.abs());
         if rate.is_nan() { f64::INFINITY } else { rate }
     };
-    let mut best: Vec<Slope> = first.iter().map(|s| Slope { error: f64::INFINITY, ..*s }).collect();
+    let mut best: Vec<DifferenceEstimate> =
+        first.iter().map(|s| DifferenceEstimate { error: f64::INFINITY, ..*s }).collect();
     let mut greatest = vec![0.0_f64; first.len()];
     let small = (x > 0.0 && x < 1.0).then_some(x);
     for scale in std::iter::once(x.max(1.0)).chain(small) {
-        let mut tried: Vec<Vec<Slope>> = Vec::new();
-        let mut longer: Vec<Vec<Slope>> = Vec::new();
+        let mut tried: Vec<Vec<DifferenceEstimate>> = Vec::new();
+        let mut longer: Vec<Vec<DifferenceEstimate>> = Vec::new();
         for j in -LONGER_STEPS..=SHORTER_STEPS {
-            let step = settings.eps * SHORTER.powi(j);
-            if step > LONGEST {
+            let step = settings.eps * STEP_RATIO.powi(j);
+            if step > MAX_RELATIVE_STEP {
                 continue;
             }
             tried.push(differences(step * scale)?);
             let [.., here, next, last] = tried.as_slice() else { continue };
-            let with_error =
-                |(((here, next), last), greatest): (((&Slope, &Slope), &Slope), &mut f64)| {
-                    let change =
-                        (next.value - here.value).abs().max((last.value - here.value).abs());
-                    let hidden = if here.value == 0.0 && change == 0.0 { *greatest } else { 0.0 };
-                    let error = CHANCE * change + hidden + here.error;
-                    *greatest = greatest.max(here.value.abs());
-                    Slope { value: here.value, error }
-                };
+            let with_error = |(((here, next), last), greatest): (
+                ((&DifferenceEstimate, &DifferenceEstimate), &DifferenceEstimate),
+                &mut f64,
+            )| {
+                let change = (next.value - here.value).abs().max((last.value - here.value).abs());
+                let hidden = if here.value == 0.0 && change == 0.0 { *greatest } else { 0.0 };
+                let error = SAFETY_FACTOR * change + hidden + here.error;
+                *greatest = greatest.max(here.value.abs());
+                DifferenceEstimate { value: here.value, error }
+            };
             let found = here.iter().zip(next).zip(last).zip(&mut greatest).map(with_error);
-            let found: Vec<Slope> = found.collect();
+            let found: Vec<DifferenceEstimate> = found.collect();
             if fits(&found) && found.iter().all(|slope| rated(slope) <= 1.0) {
                 return Ok(found);
             }
             for (k, (best, here)) in best.iter_mut().zip(&found).enumerate() {
                 let sure_of_more = longer.iter().filter_map(|other| {
                     let (other, apart) = (other[k], (other[k].value - here.value).abs());
-                    (apart > here.error && other.error < SURE * apart).then_some(apart)
+                    (apart > here.error && other.error < CONTRADICTION * apart).then_some(apart)
                 });
                 let error = sure_of_more.fold(here.error, f64::max);
-                let found = Slope { error, ..*here };
+                let found = DifferenceEstimate { error, ..*here };
                 if rated(&found) < rated(best) {
                     *best = found;
                 }
@@ -148,7 +150,7 @@ pub(super) fn slopes<T: Real>(
 /// numbers of the result to the one that is differentiated.
 pub(super) fn has_kink<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
-    args: &[Value<T>],
+    args: &[CheckValue<T>],
     k: usize,
     settings: Settings,
     sum: impl Fn(&[f64]) -> f64,

@@ -43,11 +43,11 @@ use crate::{
 pub use ring::{LawError, conj_laws, ring_laws, ring_laws_by};
 pub use second::hessian_check;
 
-use differences::{Slope, has_kink, slopes};
+use differences::{DifferenceEstimate, has_kink, slopes};
 pub use numbers::StrictDual;
 use numbers::{direction, flat, lift, names, scaled};
 
-type Value<T = f64> = Datum<Complex<T>>;
+type CheckValue<T = f64> = Datum<Complex<T>>;
 
 /// Tolerances of a comparison, `|a - b| <= absolute + relative |b|`, and limits of runs. Engines
 /// that are exact to rounding, all but differences, must agree to 1e-9 absolute and 1e-6 relative,
@@ -198,7 +198,7 @@ impl<T: Real + DualNum, H: Host<Complex<T>> + Host<Complex<StrictDual<T>>>> Chec
 pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     program: &Program,
     name: &str,
-    args: &[Value<T>],
+    args: &[CheckValue<T>],
     host: &H,
     settings: Settings,
 ) -> Result<Report, DeriveError> {
@@ -209,7 +209,8 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
     let weights = match program.functions[f].result {
         Kind::Real => vec![Datum::Real(T::one())],
         _ => {
-            let zeros: Vec<Value<T>> = reverse.value(args)?.zero_tangent().into_iter().collect();
+            let zeros: Vec<CheckValue<T>> =
+                reverse.value(args)?.zero_tangent().into_iter().collect();
             numbers::filled(&zeros, &mut numbers::spread(0.7))
         }
     };
@@ -251,17 +252,17 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         let [y, dot] = numbers::parts(&on_duals.value(&lift(args, k))?);
         by_dual = sum(&y);
         dual.push(sum(&dot));
-        let total = |slopes: &[Slope]| {
+        let total = |slopes: &[DifferenceEstimate]| {
             let values: Vec<f64> = slopes.iter().map(|s| s.value).collect();
             let error = slopes.iter().zip(&weight_list).map(|(s, w)| w.abs() * s.error).sum();
-            Slope { value: sum(&values), error }
+            DifferenceEstimate { value: sum(&values), error }
         };
         let doubted = bodies.as_mut().is_some_and(|bodies| {
             let y = bodies.value(&lift(args, k));
             !y.is_ok_and(|y| exact.close(sum(&numbers::parts(&y)[1]), *derivative))
         });
         let settings = if doubted { settings.doubted::<T>() } else { settings };
-        let fits = |slopes: &[Slope]| settings.close(total(slopes).value, *derivative);
+        let fits = |slopes: &[DifferenceEstimate]| settings.close(total(slopes).value, *derivative);
         let slope = total(&slopes(&mut reverse, args, k, settings, fits)?);
         let none = derivative.is_nan() && has_kink(&mut reverse, args, k, settings, sum)?;
         difference.push(if none { f64::NAN } else { slope.value });
@@ -318,7 +319,7 @@ impl Settings {
     }
 
     /// Returns the tolerances widened by the error of a difference.
-    fn of(self, slope: &Slope) -> Settings {
+    fn of(self, slope: &DifferenceEstimate) -> Settings {
         Settings { absolute: self.absolute.max(slope.error), ..self }
     }
 }
@@ -378,20 +379,21 @@ impl Report {
 pub fn dot_test<H: CheckHost>(
     program: &Program,
     name: &str,
-    args: &[Value],
+    args: &[CheckValue],
     host: &H,
     settings: Settings,
 ) -> Result<(f64, f64), DeriveError> {
     let mut f = derivatives::<Complex<f64>>(program, name, host, settings)?;
-    let x_dot: Vec<Value> = args.iter().filter_map(Datum::zero_tangent).collect();
+    let x_dot: Vec<CheckValue> = args.iter().filter_map(Datum::zero_tangent).collect();
     let x_dot = numbers::filled(&x_dot, &mut numbers::spread(0.3));
     let (y, y_dot) = f.jvp(args, &x_dot)?;
-    let y_bar: Vec<Value> = y.zero_tangent().into_iter().collect();
+    let y_bar: Vec<CheckValue> = y.zero_tangent().into_iter().collect();
     let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::spread(0.7)).pop() else {
         return Ok((0.0, 0.0));
     };
     let (_, x_bar) = f.vjp(args, y_bar.clone())?;
-    let pairing = |a: &[Value], b: &[Value]| flat(a).iter().zip(flat(b)).map(|(a, b)| a * b).sum();
+    let pairing =
+        |a: &[CheckValue], b: &[CheckValue]| flat(a).iter().zip(flat(b)).map(|(a, b)| a * b).sum();
     Ok((pairing(&[y_bar], &[y_dot]), pairing(&x_bar, &x_dot)))
 }
 
@@ -401,7 +403,7 @@ const SEEDS: [f64; 2] = [1.0, -2.0];
 
 /// A partial derivative of a rule that differences do not confirm.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Fault {
+pub struct RuleMismatch {
     /// `pullback` or `pushforward`.
     pub rule: &'static str,
     /// Name of the number among the arguments.
@@ -416,9 +418,9 @@ pub struct Fault {
     pub expected: f64,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for RuleMismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Fault { rule, by, seed, given, expected, .. } = self;
+        let RuleMismatch { rule, by, seed, given, expected, .. } = self;
         let seed = if *seed == 1.0 {
             String::new()
         } else {
@@ -446,10 +448,10 @@ impl std::fmt::Display for Fault {
 pub fn test_rule<H: CheckHost>(
     program: &Program,
     name: &str,
-    args: &[Value],
+    args: &[CheckValue],
     host: &H,
     settings: Settings,
-) -> Result<Vec<Fault>, DeriveError> {
+) -> Result<Vec<RuleMismatch>, DeriveError> {
     let [pulls, pushes] = directions(program, name);
     let (program, wrapper) = wrapped(program, name);
     let mut f = derivatives::<Complex<f64>>(&program, &wrapper, host, settings)?;
@@ -459,17 +461,17 @@ pub fn test_rule<H: CheckHost>(
     for k in 0..names.len() {
         columns.push(slopes(&mut f, args, k, settings, |_| false)?);
     }
-    let mut faults: Vec<Fault> = Vec::new();
+    let mut faults: Vec<RuleMismatch> = Vec::new();
     let mut compare = |rule, seed: f64, k: usize, row: usize, given: f64| {
         let given = given / seed;
         let slope = columns.get(k).and_then(|column| column.get(row)).copied();
-        let slope = slope.unwrap_or(Slope { value: f64::NAN, error: 0.0 });
+        let slope = slope.unwrap_or(DifferenceEstimate { value: f64::NAN, error: 0.0 });
         let expected = slope.value;
         let of = (rows > 1).then_some(row);
         let by = names.get(k).cloned().unwrap_or_default();
-        let known = |f: &Fault| f.rule == rule && f.of == of && f.by == by;
+        let known = |f: &RuleMismatch| f.rule == rule && f.of == of && f.by == by;
         if !settings.of(&slope).close(given, expected) && !faults.iter().any(known) {
-            faults.push(Fault { rule, by, of, seed, given, expected });
+            faults.push(RuleMismatch { rule, by, of, seed, given, expected });
         }
     };
     let y = f.value(args)?;

@@ -13,12 +13,12 @@ use crate::{
     scalar::Real,
 };
 
-use super::Value;
+use super::CheckValue;
 
 /// Returns the real numbers of values, in order; a complex one is two. Values without tangents are
 /// left out.
 #[must_use]
-pub fn flat<T: Real>(values: &[Value<T>]) -> Vec<f64> {
+pub fn flat<T: Real>(values: &[CheckValue<T>]) -> Vec<f64> {
     let mut numbers = Vec::new();
     values.iter().for_each(|v| numbers_of(v, &mut numbers));
     numbers.into_iter().map(plain).collect()
@@ -37,7 +37,7 @@ fn numbers_of<'d, R: Real>(d: &'d Datum<Complex<R>>, out: &mut Vec<&'d R>) {
 
 /// Returns the names of these numbers: `a`, `xs[0]`, `p.x`, `z.re`.
 #[must_use]
-pub fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
+pub fn names<T: Real>(params: &[Param], args: &[CheckValue<T>]) -> Vec<String> {
     let mut out = Vec::new();
     for (param, arg) in params.iter().zip(args) {
         name(&param.name, &param.kind, arg, &mut out);
@@ -45,7 +45,7 @@ pub fn names<T: Real>(params: &[Param], args: &[Value<T>]) -> Vec<String> {
     out
 }
 
-fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
+fn name<T: Real>(path: &str, kind: &Kind, v: &CheckValue<T>, out: &mut Vec<String>) {
     let parts = |path: &str| [format!("{path}.re"), format!("{path}.im")];
     match v {
         Datum::Real(_) => out.push(path.to_owned()),
@@ -71,7 +71,10 @@ fn name<T: Real>(path: &str, kind: &Kind, v: &Value<T>, out: &mut Vec<String>) {
 }
 
 /// Returns the values with the numbers that the iterator gives in place of their own.
-pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>) -> Vec<Value<T>> {
+pub fn filled<T: Real>(
+    values: &[CheckValue<T>],
+    next: &mut impl Iterator<Item = f64>,
+) -> Vec<CheckValue<T>> {
     let mut number = || T::lit(next.next().unwrap_or(0.0));
     values
         .iter()
@@ -92,24 +95,27 @@ pub fn filled<T: Real>(values: &[Value<T>], next: &mut impl Iterator<Item = f64>
 }
 
 /// Does the work of [`filled`] for the fields of tuples.
-fn filled_dyn<T: Real>(values: &[Value<T>], next: &mut dyn Iterator<Item = f64>) -> Vec<Value<T>> {
+fn filled_dyn<T: Real>(
+    values: &[CheckValue<T>],
+    next: &mut dyn Iterator<Item = f64>,
+) -> Vec<CheckValue<T>> {
     filled(values, &mut { next })
 }
 
 /// Returns the tangent of the values that is 1 in the `k`-th number.
 #[must_use]
-pub fn direction<T: Real>(values: &[Value<T>], k: usize) -> Vec<Value<T>> {
-    let zeros: Vec<Value<T>> = values.iter().filter_map(Datum::zero_tangent).collect();
+pub fn direction<T: Real>(values: &[CheckValue<T>], k: usize) -> Vec<CheckValue<T>> {
+    let zeros: Vec<CheckValue<T>> = values.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut (0..).map(|j| f64::from(u8::from(j == k))))
 }
 
 /// Returns a tangent times a number.
-pub(super) fn scaled<T: Real>(tangent: &[Value<T>], by: f64) -> Vec<Value<T>> {
+pub(super) fn scaled<T: Real>(tangent: &[CheckValue<T>], by: f64) -> Vec<CheckValue<T>> {
     filled(tangent, &mut flat(tangent).into_iter().map(|x| by * x))
 }
 
 /// Returns the values with `h` added to the `k`-th number.
-pub(super) fn moved<T: Real>(values: &[Value<T>], k: usize, h: f64) -> Vec<Value<T>> {
+pub(super) fn moved<T: Real>(values: &[CheckValue<T>], k: usize, h: f64) -> Vec<CheckValue<T>> {
     let mut numbers = flat(values);
     numbers[k] += h;
     filled(values, &mut numbers.into_iter())
@@ -124,7 +130,7 @@ pub type StrictDual<T> = DualVec<T, Const<1>>;
 
 /// Returns the values as dual numbers with derivative 1 in the `k`-th number.
 pub(super) fn lift<T: Real + DualNum>(
-    values: &[Value<T>],
+    values: &[CheckValue<T>],
     k: usize,
 ) -> Vec<Datum<Complex<StrictDual<T>>>> {
     let mut place = 0;
@@ -132,7 +138,7 @@ pub(super) fn lift<T: Real + DualNum>(
 }
 
 fn lift_from<T: Real + DualNum>(
-    values: &[Value<T>],
+    values: &[CheckValue<T>],
     k: usize,
     place: &mut usize,
 ) -> Vec<Datum<Complex<StrictDual<T>>>> {

@@ -6,8 +6,8 @@ use num_dual::DualNum;
 use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
-    CheckHost, Report, Settings, StrictDual, Value, derivatives,
-    differences::{Slope, slopes},
+    CheckHost, CheckValue, Report, Settings, StrictDual, derivatives,
+    differences::{DifferenceEstimate, slopes},
     numbers::{self, direction, flat, lift, names},
 };
 
@@ -33,7 +33,7 @@ use super::{
 pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
     program: &Program,
     name: &str,
-    args: &[Value<T>],
+    args: &[CheckValue<T>],
     host: &H,
     settings: Settings,
 ) -> Result<Report, DeriveError> {
@@ -66,7 +66,7 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         let slopes_of = on_duals.gradient(&lift(args, k))?;
         dual.extend(slopes_of.iter().flat_map(|d| numbers::parts(d)[1].clone()));
         let row = reference.get(k * n..(k + 1) * n).unwrap_or(&[]);
-        let fits = |slopes: &[Slope]| {
+        let fits = |slopes: &[DifferenceEstimate]| {
             slopes[1..].iter().zip(row).all(|(slope, h)| settings.close(slope.value, *h))
         };
         for slope in slopes(&mut g, args, k, settings, fits)?.into_iter().skip(1) {

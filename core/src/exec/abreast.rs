@@ -1,6 +1,6 @@
 //! Several tangents or cotangents at one point, side by side.
 //!
-//! Code runs once for [`ABREAST`] of them, on [`Lanes`]: each instruction is fetched once, and its
+//! Code runs once for [`TANGENT_LANES`] of them, on [`Lanes`]: each instruction is fetched once, and its
 //! arithmetic is a loop over lanes. All lanes are at the same point, so they take the same path,
 //! and each has the result that it has alone; only products of matrices of floats are summed in
 //! another order. For programs on numbers and small arrays, on `f64`: fetching and dispatching
@@ -13,40 +13,40 @@ use crate::scalar::{Lanes, Real, Scalar};
 use super::{
     Bytecode, Derivatives, Executable, Machine, NoHost, RunError,
     batch::{pack, unpack},
-    constant::{Held, Holding},
+    constant::{BoundConstants, HostWithConstants},
     data::Datum,
-    machine::Tapes,
+    machine::RecordedTapes,
 };
 
 /// Number of tangents that run at once.
-pub(super) const ABREAST: usize = 8;
+pub(super) const TANGENT_LANES: usize = 8;
 /// Number of tangents below which they run one after the other.
-pub(super) const FEW: usize = 4;
+pub(super) const MIN_BATCH: usize = 4;
 /// Maximum number of bytes that a single run works with: with more, the data that all lanes read
 /// leave the cache.
-const SMALL: usize = 1 << 20;
+const MAX_BATCHED_BYTES: usize = 1 << 20;
 
-type Wide = Lanes<f64, ABREAST>;
+type TangentLanes = Lanes<f64, TANGENT_LANES>;
 
 /// The memory of such runs, and constants and tapes as they need them.
-pub(super) struct Abreast {
-    machine: Machine<Wide>,
-    held: Option<Held<Wide>>,
-    tapes: Tapes<Wide>,
+pub(super) struct BatchedTangents {
+    machine: Machine<TangentLanes>,
+    held: Option<BoundConstants<TangentLanes>>,
+    tapes: RecordedTapes<TangentLanes>,
 }
 
-impl Abreast {
+impl BatchedTangents {
     /// Creates the memory beside a machine for single runs, with its token.
-    pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> Abreast {
+    pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> BatchedTangents {
         let mut machine = beside.another();
         let tapes = machine.take_tapes();
-        Abreast { machine, held: None, tapes }
+        BatchedTangents { machine, held: None, tapes }
     }
 
     /// Makes these the tapes of all lanes; false if they must be read by one after the other.
-    pub(super) fn take<S: Scalar>(&mut self, tapes: &Tapes<S>) -> bool {
-        let floats = (tapes as &dyn Any).downcast_ref::<Tapes<f64>>();
-        floats.is_some_and(|tapes| tapes.in_lanes(SMALL, &mut self.tapes))
+    pub(super) fn take<S: Scalar>(&mut self, tapes: &RecordedTapes<S>) -> bool {
+        let floats = (tapes as &dyn Any).downcast_ref::<RecordedTapes<f64>>();
+        floats.is_some_and(|tapes| tapes.in_lanes(MAX_BATCHED_BYTES, &mut self.tapes))
     }
 
     /// Forgets the constants.
@@ -59,13 +59,13 @@ impl Abreast {
 /// is no code yet, or the memory it takes is not known.
 pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
     let first = usize::from(alone && n > 0);
-    let rest = (first..n).step_by(ABREAST).map(move |from| from..n.min(from + ABREAST));
+    let rest = (first..n).step_by(TANGENT_LANES).map(move |from| from..n.min(from + TANGENT_LANES));
     (first > 0).then_some(0..1).into_iter().chain(rest)
 }
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Runs code for the same first arguments and each set of last ones, of which there are at most
-    /// [`ABREAST`], with the tapes [taken](Abreast::take) if it reads any. Returns `None` if the
+    /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::take) if it reads any. Returns `None` if the
     /// sets must run, or had better run, one after the other: also if one of them fails.
     pub(super) fn abreast(
         &mut self,
@@ -78,9 +78,10 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         if code.is_jit() {
             return None;
         }
-        let small = self.machine.memory() <= SMALL;
-        let first = sets.first().filter(|_| small && (FEW..=ABREAST).contains(&sets.len()))?;
-        let Abreast { machine, held, tapes } = &mut self.abreast;
+        let small = self.machine.memory() <= MAX_BATCHED_BYTES;
+        let first =
+            sets.first().filter(|_| small && (MIN_BATCH..=TANGENT_LANES).contains(&sets.len()))?;
+        let BatchedTangents { machine, held, tapes } = &mut self.abreast;
         if held.is_none() {
             let wide = self.held.iter().map(|(name, value)| Some((name.clone(), spread(value)?)));
             *held = Some(wide.collect::<Option<_>>()?);
@@ -88,14 +89,15 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         let mut all = args.iter().map(spread).collect::<Option<Vec<_>>>()?;
         for k in 0..first.len() {
             let lane = |lane: usize| floats(&sets.get(lane).unwrap_or(first)[k]);
-            let lanes = (0..ABREAST).map(lane).collect::<Option<Vec<_>>>()?;
+            let lanes = (0..TANGENT_LANES).map(lane).collect::<Option<Vec<_>>>()?;
             all.push(pack(&|lane| lanes[lane]));
         }
         if reads {
             machine.put_tapes(tapes);
         }
-        let host = Holding { host: &NoHost, held: held.as_ref()? };
-        let result: Result<Datum<Wide>, RunError> = code.call(machine, &host, &self.limits, &all);
+        let host = HostWithConstants { host: &NoHost, held: held.as_ref()? };
+        let result: Result<Datum<TangentLanes>, RunError> =
+            code.call(machine, &host, &self.limits, &all);
         let result = result.ok()?;
         let lanes = (0..sets.len()).map(|lane| {
             let one: Box<dyn Any> = Box::new(unpack(&result, lane));
@@ -111,7 +113,7 @@ fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
 }
 
 /// Returns the value with the same numbers in all lanes.
-fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<Wide>> {
+fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<TangentLanes>> {
     let value = floats(value)?;
     Some(pack(&|_| value))
 }

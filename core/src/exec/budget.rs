@@ -99,7 +99,7 @@ const TRIES: usize = 4;
 pub struct Budgeted<'h, S: Scalar> {
     name: String,
     budget: usize,
-    part: Part<'h, S>,
+    part: LoopSegment<'h, S>,
     /// Bytes of the arguments that were measured, and the bytes that are needed for them whatever
     /// is kept.
     least: Option<(usize, usize)>,
@@ -109,12 +109,12 @@ pub struct Budgeted<'h, S: Scalar> {
 
 /// A function, or what it is made of.
 #[derive(Debug)]
-enum Part<'h, S: Scalar> {
+enum LoopSegment<'h, S: Scalar> {
     Plain(Box<Derivatives<'h, S>>),
     Loop {
         before: Box<Derivatives<'h, S>>,
         steps: Box<Steps<'h, S>>,
-        after: Box<Part<'h, S>>,
+        after: Box<LoopSegment<'h, S>>,
         state: usize,
         params: usize,
     },
@@ -122,7 +122,7 @@ enum Part<'h, S: Scalar> {
 
 /// Memory and recomputation of one run.
 #[derive(Default)]
-struct Report {
+struct BudgetUsage {
     memory: usize,
     repeated: usize,
 }
@@ -138,8 +138,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
         let name = self.program().functions[self.function()].name.clone();
         let mut program = self.program().clone();
-        let part = Part::of(&mut program, &self, &name)?;
-        if matches!(part, Part::Plain(_)) {
+        let part = LoopSegment::of(&mut program, &self, &name)?;
+        if matches!(part, LoopSegment::Plain(_)) {
             return Err(BudgetError::None { function: name }.into());
         }
         Ok(Budgeted { name, budget: bytes, part, least: None, memory: 0, repeated: 0 })
@@ -188,7 +188,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         // share.
         let loops = self.part.loops().max(1);
         for _ in 0..TRIES {
-            let mut report = Report::default();
+            let mut report = BudgetUsage::default();
             let result =
                 self.part.vjp(args, y_bar.clone(), more / loops, &self.name, &mut report)?;
             (self.memory, self.repeated) = (report.memory, report.repeated);
@@ -219,12 +219,12 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
     }
 }
 
-impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
+impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
     fn of(
         program: &mut Program,
         like: &Derivatives<'h, S>,
         name: &str,
-    ) -> Result<Part<'h, S>, DeriveError> {
+    ) -> Result<LoopSegment<'h, S>, DeriveError> {
         let f = super::derivatives::find(program, name)?;
         let outlined = outline(program, f).map_err(|kept| BudgetError::Loop {
             function: name.to_owned(),
@@ -232,26 +232,26 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
             why: kept.why,
         })?;
         let Some(parts) = outlined else {
-            return Ok(Part::Plain(Box::new(like.sibling(program, name, 1)?)));
+            return Ok(LoopSegment::Plain(Box::new(like.sibling(program, name, 1)?)));
         };
         let named = |f| program.functions[f].name.clone();
         let (before, step, after) = (named(parts.before), named(parts.step), named(parts.after));
         let before = Box::new(like.sibling(program, &before, 1)?);
         let steps = Box::new(Steps::of(like.sibling(program, &step, 1)?)?);
-        let after = Box::new(Part::of(program, like, &after)?);
-        Ok(Part::Loop { before, steps, after, state: parts.state, params: parts.params })
+        let after = Box::new(LoopSegment::of(program, like, &after)?);
+        Ok(LoopSegment::Loop { before, steps, after, state: parts.state, params: parts.params })
     }
 
     fn loops(&self) -> usize {
         match self {
-            Part::Plain(_) => 0,
-            Part::Loop { after, .. } => 1 + after.loops(),
+            LoopSegment::Plain(_) => 0,
+            LoopSegment::Loop { after, .. } => 1 + after.loops(),
         }
     }
 
     /// Frees the memory that loops have kept for the next call.
     fn release(&mut self) {
-        if let Part::Loop { steps, after, .. } = self {
+        if let LoopSegment::Loop { steps, after, .. } = self {
             steps.release();
             after.release();
         }
@@ -260,15 +260,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
     /// Returns the bytes that are needed whatever is kept: for the code outside of the loops, and
     /// for one iteration of each. A loop's last state has the shapes of its first.
     fn least(&mut self, args: &[Datum<S>], y_bar: &Datum<S>) -> Result<usize, DeriveError> {
-        let Part::Loop { before, steps, after, state, params } = self else {
-            let Part::Plain(f) = self else { return Ok(0) };
+        let LoopSegment::Loop { before, steps, after, state, params } = self else {
+            let LoopSegment::Plain(f) = self else { return Ok(0) };
             f.vjp(args, y_bar.clone())?;
             return Ok(f.memory());
         };
         let made = before.value(args)?;
         let bars = made.zero_tangent().unwrap_or(Datum::Tuple(vec![]));
         before.vjp(args, bars)?;
-        let Some(entry) = Entry::of(&made, *state, *params) else { return Ok(0) };
+        let Some(entry) = LoopEntry::of(&made, *state, *params) else { return Ok(0) };
         let (first, parameters) = (entry.first.clone(), entry.parameters());
         let after = after.least(&entry.behind(first.clone()), y_bar)?;
         Ok(before.memory() + steps.least(&first, &parameters)? + after)
@@ -282,10 +282,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
         y_bar: Datum<S>,
         budget: usize,
         name: &str,
-        report: &mut Report,
+        report: &mut BudgetUsage,
     ) -> Result<(Datum<S>, Gradient<S>), DeriveError> {
-        let Part::Loop { before, steps, after, state, params } = self else {
-            let Part::Plain(f) = self else {
+        let LoopSegment::Loop { before, steps, after, state, params } = self else {
+            let LoopSegment::Plain(f) = self else {
                 return Err(BudgetError::None { function: name.into() }.into());
             };
             let result = f.vjp(args, y_bar)?;
@@ -293,7 +293,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
             return Ok(result);
         };
         let made = before.value(args)?;
-        let Some(entry) = Entry::of(&made, *state, *params) else {
+        let Some(entry) = LoopEntry::of(&made, *state, *params) else {
             return Err(CallError::Undefined { name: name.to_owned() }.into());
         };
         let rounds = usize::try_from(entry.to.saturating_sub(entry.from)).unwrap_or(0);
@@ -332,7 +332,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Part<'h, S> {
 }
 
 /// Result of the code before a loop.
-struct Entry<'d, S: Scalar> {
+struct LoopEntry<'d, S: Scalar> {
     from: i64,
     to: i64,
     /// The first state.
@@ -343,12 +343,12 @@ struct Entry<'d, S: Scalar> {
     rest: &'d [Datum<S>],
 }
 
-impl<'d, S: Scalar> Entry<'d, S> {
-    fn of(made: &'d Datum<S>, state: usize, params: usize) -> Option<Entry<'d, S>> {
+impl<'d, S: Scalar> LoopEntry<'d, S> {
+    fn of(made: &'d Datum<S>, state: usize, params: usize) -> Option<LoopEntry<'d, S>> {
         let [Datum::Int(from), Datum::Int(to), values @ ..] = made.fields() else { return None };
         let (first, values) = values.split_at_checked(state)?;
         let (given, rest) = values.split_at_checked(params)?;
-        Some(Entry { from: *from, to: *to, first: Datum::Tuple(first.to_vec()), given, rest })
+        Some(LoopEntry { from: *from, to: *to, first: Datum::Tuple(first.to_vec()), given, rest })
     }
 
     /// Returns the parameters of each iteration.

@@ -8,10 +8,10 @@ use crate::{
 };
 
 use super::{
-    code::{BANKS, Bank, Code, Pc, Slot, Track},
+    code::{BANKS, Bank, ChecksumUpdate, Code, Pc, RegisterSlot},
     inspect::Moment,
-    recipe::Recipe,
-    small::Small,
+    recipe::FusedKernel,
+    small::SmallProgram,
 };
 
 /// A compiled function.
@@ -22,37 +22,37 @@ pub(super) struct Routine {
     /// Position of each instruction in the source.
     pub(super) at: Vec<Position>,
     /// The registers of instructions with many operands, and of arrays.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<RegisterSlot>,
     /// Fused kernels: operations that run element by element in one loop.
-    pub(super) recipes: Vec<Arc<Recipe>>,
+    pub(super) recipes: Vec<Arc<FusedKernel>>,
     /// Programs on small arrays.
-    pub(super) smalls: Vec<Arc<Small>>,
+    pub(super) smalls: Vec<Arc<SmallProgram>>,
     /// Updates of the checksums of tapes.
-    pub(super) tracks: Vec<Track>,
+    pub(super) tracks: Vec<ChecksumUpdate>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// Number of registers of each bank.
     pub(super) sizes: [u32; BANKS],
     /// Registers of the leaves of the parameters.
-    pub(super) params: Vec<Slot>,
+    pub(super) params: Vec<RegisterSlot>,
     /// The kinds of all of them are real.
     pub(super) flat: bool,
     /// Debug information for an interceptor; none in code compiled to be fast.
-    pub(super) source: Option<Arc<Source>>,
+    pub(super) source: Option<Arc<DebugInfo>>,
 }
 
 /// Debug information: the IR of code that is compiled for an interceptor.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct DebugInfo {
     pub(super) id: FuncId,
     pub(super) function: Function,
     /// Rule that gives its derivatives instead of its body, if there is one.
     pub(super) rule: Option<CustomRule>,
     /// The registers of each value.
-    pub(super) registers: Vec<Vec<Slot>>,
+    pub(super) registers: Vec<Vec<RegisterSlot>>,
     pub(super) marks: Vec<Moment>,
     /// Slots whose arrays are moved out after each mark, in code that writes in place.
-    pub(super) given: Vec<Vec<Slot>>,
+    pub(super) given: Vec<Vec<RegisterSlot>>,
 }
 
 impl Routine {
@@ -68,7 +68,7 @@ impl Routine {
     }
 
     /// Returns the slots of the results of the call that returns to this instruction.
-    pub(super) fn awaited(&self, pc: usize) -> &[Slot] {
+    pub(super) fn awaited(&self, pc: usize) -> &[RegisterSlot] {
         match self.code[pc - 1] {
             Code::Call(_, _, results) => &self.slots[results.range()],
             _ => &[],
@@ -80,11 +80,11 @@ impl Routine {
 /// word. Where its registers start follows from where those of the other do.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub(super) struct Frame(pub(super) u64);
+pub(super) struct CallFrame(pub(super) u64);
 
-impl Frame {
-    pub(super) fn new(routine: usize, pc: usize) -> Frame {
-        Frame((routine as u64) << 32 | pc as u64)
+impl CallFrame {
+    pub(super) fn new(routine: usize, pc: usize) -> CallFrame {
+        CallFrame((routine as u64) << 32 | pc as u64)
     }
     pub(super) fn routine(self) -> usize {
         (self.0 >> 32) as usize
@@ -110,7 +110,7 @@ pub struct Bytecode {
     pub(super) balanced: Arc<[(u32, Bank)]>,
     /// Machine code for a part of it.
     #[cfg(feature = "jit")]
-    pub(super) native: Option<Arc<super::jit::Native>>,
+    pub(super) native: Option<Arc<super::jit::JitCode>>,
 }
 
 impl Bytecode {

@@ -45,9 +45,9 @@ use crate::{
 use super::{CallError, Derivatives, DeriveError, data::Datum};
 
 /// Number of steps in one run, with which the cost of a call is negligible.
-const PIECE: usize = 1024;
+const STEPS_PER_CALL: usize = 1024;
 /// Minimum number of steps that are worth a trace of their own.
-const LEAST: usize = 8;
+const MIN_BLOCK: usize = 8;
 
 /// A function `f(k: int, x, p…) -> x` that is applied again and again, and its derivative.
 #[derive(Debug)]
@@ -58,13 +58,13 @@ pub struct Steps<'h, S: Scalar> {
     name: String,
     /// The parameters of one step.
     params: Vec<Param>,
-    room: Room,
-    measured: Option<Measured>,
+    room: SnapshotBudget,
+    measured: Option<TapeFootprint>,
 }
 
 /// Memory of traces, for arguments of a given number of bytes.
 #[derive(Clone, Copy, Debug)]
-struct Measured {
+struct TapeFootprint {
     given: usize,
     /// Bytes that one step takes by itself: registers, buffers and its trace.
     one: usize,
@@ -74,7 +74,7 @@ struct Measured {
 
 /// Budget of snapshots.
 #[derive(Clone, Copy, Debug)]
-enum Room {
+enum SnapshotBudget {
     Snapshots(usize),
     Bytes(usize),
 }
@@ -123,7 +123,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
                 steps: repeated(&step)?,
                 name,
                 params,
-                room: Room::Snapshots(10),
+                room: SnapshotBudget::Snapshots(10),
                 measured: None,
             });
         }
@@ -136,7 +136,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// `n (n - 1) / 2` more.
     #[must_use]
     pub fn with_snapshots(mut self, snapshots: usize) -> Self {
-        self.room = Room::Snapshots(snapshots);
+        self.room = SnapshotBudget::Snapshots(snapshots);
         self
     }
 
@@ -144,13 +144,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// that are reversed together. The memory that one step takes by itself is added.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.room = Room::Bytes(bytes);
+        self.room = SnapshotBudget::Bytes(bytes);
         self
     }
 
     /// Sets the number of bytes as [`with_memory`](Steps::with_memory) does.
     pub(super) fn set_memory(&mut self, bytes: usize) {
-        self.room = Room::Bytes(bytes);
+        self.room = SnapshotBudget::Bytes(bytes);
     }
 
     /// Computes the state after `n` steps.
@@ -184,8 +184,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         self.check(&start, parameters)?;
         let state = size(&start).max(1);
         let (snapshots, together) = match self.room {
-            Room::Snapshots(c) => (c, 1),
-            Room::Bytes(bytes) => {
+            SnapshotBudget::Snapshots(c) => (c, 1),
+            SnapshotBudget::Bytes(bytes) => {
                 let together = self.together(n, bytes / 2, &start, parameters)?;
                 (if together > 1 { bytes / 2 } else { bytes } / state, together)
             }
@@ -193,7 +193,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         let blocks = n.div_ceil(together);
         let snapshots = snapshots.min(blocks.saturating_sub(1));
         let zeros = parameters.iter().filter_map(Datum::zero_tangent).collect();
-        let mut sweep = Sweep {
+        let mut sweep = ReverseSweep {
             steps: self,
             parameters,
             n,
@@ -205,7 +205,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
             repeated: 0,
         };
         sweep.reverse(0, blocks, &start, snapshots)?;
-        let Sweep { seed, end, bar, sums, repeated, .. } = sweep;
+        let ReverseSweep { seed, end, bar, sums, repeated, .. } = sweep;
         let (end, start) = match (end, bar, seed) {
             (Some(end), Some(bar), _) => (end, bar),
             // No steps.
@@ -225,13 +225,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         start: &Datum<S>,
         parameters: &[Datum<S>],
     ) -> Result<usize, DeriveError> {
-        if n <= LEAST {
+        if n <= MIN_BLOCK {
             return Ok(1);
         }
-        let Some(Measured { each, .. }) = self.measure(start, parameters)? else { return Ok(1) };
+        let Some(TapeFootprint { each, .. }) = self.measure(start, parameters)? else {
+            return Ok(1);
+        };
         // A buffer that grows may be twice as large as its contents.
-        let most = (bytes / 2 / each).min(PIECE);
-        Ok(if most < LEAST { 1 } else { most.min(n) })
+        let most = (bytes / 2 / each).min(STEPS_PER_CALL);
+        Ok(if most < MIN_BLOCK { 1 } else { most.min(n) })
     }
 
     /// Returns the bytes that one step needs in addition to its state: the least that the reverse
@@ -256,7 +258,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         &mut self,
         start: &Datum<S>,
         parameters: &[Datum<S>],
-    ) -> Result<Option<Measured>, DeriveError> {
+    ) -> Result<Option<TapeFootprint>, DeriveError> {
         let Some(bar) = start.zero_tangent() else { return Ok(None) };
         let given = size(start) + parameters.iter().map(size).sum::<usize>();
         if let Some(measured) = self.measured.filter(|measured| measured.given == given) {
@@ -270,10 +272,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
             self.steps.value(&args)?;
             self.steps.vjp(&args, bar.clone()).map(|_| self.steps.memory())
         };
-        let (one, few) = (traced(1)?, traced(LEAST)?);
+        let (one, few) = (traced(1)?, traced(MIN_BLOCK)?);
         self.steps.release();
-        let each = (few.saturating_sub(one) / (LEAST - 1)).max(1);
-        self.measured = Some(Measured { given, one, each });
+        let each = (few.saturating_sub(one) / (MIN_BLOCK - 1)).max(1);
+        self.measured = Some(TapeFootprint { given, one, each });
         Ok(self.measured)
     }
 
@@ -302,8 +304,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         to: usize,
         args: &mut [Datum<S>],
     ) -> Result<(), DeriveError> {
-        for first in (from..to).step_by(PIECE) {
-            (args[0], args[1]) = (index(first), index(to.min(first + PIECE)));
+        for first in (from..to).step_by(STEPS_PER_CALL) {
+            (args[0], args[1]) = (index(first), index(to.min(first + STEPS_PER_CALL)));
             args[2] = self.steps.value(args)?;
         }
         Ok(())
@@ -337,7 +339,7 @@ fn repeated<'h, T: Real, S: Scalar<Real = T>>(
         s.b.ret(end);
     }
     program.add(s.finish());
-    step.sibling(&program, &name, PIECE)
+    step.sibling(&program, &name, STEPS_PER_CALL)
 }
 
 fn index<S: Scalar>(k: usize) -> Datum<S> {
@@ -361,7 +363,7 @@ pub(super) fn size<S: Scalar>(d: &Datum<S>) -> usize {
 }
 
 /// Reverse sweep through all steps.
-struct Sweep<'s, 'h, S: Scalar, F> {
+struct ReverseSweep<'s, 'h, S: Scalar, F> {
     steps: &'s mut Steps<'h, S>,
     parameters: &'s [Datum<S>],
     /// Number of steps, and number of steps in a block.
@@ -375,7 +377,7 @@ struct Sweep<'s, 'h, S: Scalar, F> {
     repeated: usize,
 }
 
-impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> Sweep<'_, '_, S, F> {
+impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> ReverseSweep<'_, '_, S, F> {
     /// Reverses the blocks `from..to`, last to first, from the state before the first of them, with
     /// room for `free` more snapshots.
     fn reverse(

@@ -11,19 +11,19 @@
 //! to shares a register with the result of the write, where that is possible.
 //!
 //! Cost: O(instructions x live registers / 64) and an interference table, one bit for each pair of
-//! registers that moves touch; moves of more than [`MOST`] registers are kept.
+//! registers that moves touch; moves of more than [`MAX_REGISTERS`] registers are kept.
 //!
 //! Source: G. Chaitin et al., "Register allocation via coloring" (1981), its coalescing step.
 
 use super::{
     bytecode::Routine,
-    code::{Bank, Code, Reg, Slot},
-    liveness::{Liveness, Numbering, Set},
+    code::{Bank, Code, Reg, RegisterSlot},
+    liveness::{Numbering, RegisterLiveness, RegisterSet},
     registers::{Access, visit},
 };
 
 /// Maximum number of registers whose moves are coalesced: the interference table then has 16 MiB.
-const MOST: usize = 1 << 13;
+const MAX_REGISTERS: usize = 1 << 13;
 
 /// Merges registers that moves and writes to arrays connect, drops the moves that are left without
 /// effect as `Jump`s to the next instruction, and numbers the registers without gaps.
@@ -32,12 +32,12 @@ pub(super) fn coalesce(routine: &mut Routine) {
     if !moves.is_empty() {
         let mut touched = Numbering::new(routine);
         for &(_, bank, d, a) in &moves {
-            if touched.len() + 2 <= MOST {
+            if touched.len() + 2 <= MAX_REGISTERS {
                 touched.add(bank, d);
                 touched.add(bank, a);
             }
         }
-        let mut classes = Classes::of(routine, &touched);
+        let mut classes = CoalescedClasses::of(routine, &touched);
         for &(_, bank, d, a) in &moves {
             if let (Some(d), Some(a)) = (touched.of(bank, d), touched.of(bank, a)) {
                 classes.merge(d, a);
@@ -92,16 +92,17 @@ fn moves(routine: &Routine) -> Vec<(usize, Bank, Reg, Reg)> {
 }
 
 /// Registers that have become one, and which of them must stay apart.
-struct Classes {
+struct CoalescedClasses {
     parent: Vec<usize>,
-    apart: Vec<Set>,
+    apart: Vec<RegisterSet>,
 }
 
-impl Classes {
-    fn of(routine: &Routine, touched: &Numbering) -> Classes {
+impl CoalescedClasses {
+    fn of(routine: &Routine, touched: &Numbering) -> CoalescedClasses {
         let n = touched.len();
-        let mut classes = Classes { parent: (0..n).collect(), apart: vec![Set::new(n); n] };
-        let liveness = Liveness::of(routine, touched);
+        let mut classes =
+            CoalescedClasses { parent: (0..n).collect(), apart: vec![RegisterSet::new(n); n] };
+        let liveness = RegisterLiveness::of(routine, touched);
         let mut slots = routine.slots.clone();
         let mut writes = Vec::new();
         for (stretch, after) in liveness.stretches.iter().zip(&liveness.after) {
@@ -137,7 +138,7 @@ impl Classes {
             }
             if stretch.start == 0 {
                 // The caller writes all parameters before the first instruction.
-                let of = |s: &Slot| touched.of(s.bank, s.reg);
+                let of = |s: &RegisterSlot| touched.of(s.bank, s.reg);
                 for p in routine.params.iter().filter_map(of) {
                     live.iter().for_each(|l| classes.separate(p, l));
                     routine.params.iter().filter_map(of).for_each(|q| classes.separate(p, q));

@@ -66,7 +66,7 @@ impl Bank {
 /// Register of a bank. `last` is true if it is not read afterwards, so an array may be moved out of
 /// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Slot {
+pub(super) struct RegisterSlot {
     pub(super) bank: Bank,
     pub(super) reg: Reg,
     pub(super) last: bool,
@@ -74,12 +74,12 @@ pub(super) struct Slot {
 
 /// Range of a routine's list of slots. No two instructions share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Slots {
+pub(super) struct SlotRange {
     pub(super) start: SlotId,
     pub(super) len: u32,
 }
 
-impl Slots {
+impl SlotRange {
     pub(super) fn range(self) -> std::ops::Range<usize> {
         self.start as usize..(self.start + self.len) as usize
     }
@@ -165,7 +165,7 @@ pub(super) enum Code {
     Select(Bank, Reg, Reg, SlotId),
 
     // Arrays. `Array`, `Fill` and `Select` have the bank of their result.
-    Array(Bank, Reg, Slots),
+    Array(Bank, Reg, SlotRange),
     Fill(Bank, Reg, Reg, Reg),
     Len(Reg, SlotId),
     /// `(d, array, index)`: an error if the index is out of bounds.
@@ -173,17 +173,17 @@ pub(super) enum Code {
     /// `(d, array, index)`: 0 beyond the end.
     Peek(Reg, SlotId, Reg),
     /// `(how, d, array, index, element)`.
-    Set(Write, Reg, SlotId, Reg, Reg),
+    Set(WriteMode, Reg, SlotId, Reg, Reg),
     /// `d = a + b`, the slots `a` and `a + 1`.
     Accumulate(Reg, SlotId),
     /// `d = sum + embed(part, whole, axis, start)`, those five slots: only the part is looked at.
-    AccumulatePart(Reg, Slots),
+    AccumulatePart(Reg, SlotRange),
     /// An operation on whole arrays: operands, and the one result.
-    OnArrays(ArrayOp, Slots, Slots),
+    OnArrays(ArrayOp, SlotRange, SlotRange),
     /// Elementwise operations, fused: the number of their kernel, operands, and results.
-    Elements(u32, Slots, Slots),
+    Elements(u32, SlotRange, SlotRange),
     /// Straight code on small arrays: its number, operands, and results.
-    Small(u32, Slots, Slots),
+    Small(u32, SlotRange, SlotRange),
 
     // Tapes: `(tape, register)`, or a slot for arrays.
     PushR(u32, Reg),
@@ -200,9 +200,9 @@ pub(super) enum Code {
     Track(u32, u32),
 
     /// `(routine, arguments, results)`.
-    Call(u32, Slots, Slots),
-    Primitive(PrimitiveId, Slots, Slots),
-    Return(Slots),
+    Call(u32, SlotRange, SlotRange),
+    Primitive(PrimitiveId, SlotRange, SlotRange),
+    Return(SlotRange),
 
     /// Shows the run to an interceptor: the mark of this number.
     Mark(u32),
@@ -244,14 +244,14 @@ pub(super) enum Code {
 
 /// A change of the checksum of a tape's list: `h -> factor h + summand`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Track {
+pub(super) struct ChecksumUpdate {
     pub(super) tape: u32,
     pub(super) bank: Bank,
     pub(super) factor: u64,
     pub(super) summand: u64,
 }
 
-impl Track {
+impl ChecksumUpdate {
     pub(super) fn range(first: u32, entries: u32) -> std::ops::Range<usize> {
         first as usize..(first + entries) as usize
     }
@@ -259,7 +259,7 @@ impl Track {
 
 /// Mode of a write to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Write {
+pub(super) enum WriteMode {
     /// Fails if the index is out of bounds.
     Set,
     /// Extends the array.

@@ -22,15 +22,15 @@ use super::{
 };
 
 /// Bound constants, by the names of the primitives that take their place.
-pub(super) type Held<S> = Vec<(String, Datum<S>)>;
+pub(super) type BoundConstants<S> = Vec<(String, Datum<S>)>;
 
 /// A host that knows these too.
-pub(super) struct Holding<'a, S: Scalar> {
+pub(super) struct HostWithConstants<'a, S: Scalar> {
     pub(super) host: &'a dyn Host<S>,
-    pub(super) held: &'a Held<S>,
+    pub(super) held: &'a BoundConstants<S>,
 }
 
-impl<S: Scalar> Host<S> for Holding<'_, S> {
+impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         match self.held.iter().find(|(name, _)| *name == primitive.name) {
             Some((_, value)) => Ok(value.clone()),
@@ -61,8 +61,8 @@ impl<S: Scalar> Host<S> for Holding<'_, S> {
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Returns the host together with the bound constants.
-    pub(super) fn holding(&self) -> Holding<'_, S> {
-        Holding { host: &*self.host, held: &self.held }
+    pub(super) fn holding(&self) -> HostWithConstants<'_, S> {
+        HostWithConstants { host: &*self.host, held: &self.held }
     }
 
     /// Binds the parameter of that name to a value: it is no argument any more, and nothing is

@@ -31,12 +31,12 @@ use crate::{
 };
 
 use super::{
-    Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pulled, RunError,
-    abreast::{Abreast, turns},
-    compile::Tapes,
-    constant::{Held, Holding},
+    Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pullback, RunError,
+    abreast::{BatchedTangents, turns},
+    compile::TapeProvenance,
+    constant::{BoundConstants, HostWithConstants},
     data::Datum,
-    derived::{ByShapes, Derive, Derived, How, known},
+    derived::{CompileOptions, CompiledDerivative, Derive, ShapeCache, known},
     machine::Machine,
     prepared::Prepared,
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},
@@ -59,19 +59,19 @@ pub struct Derivatives<'h, S: Scalar> {
     pub(super) f: FuncId,
     pub(super) level: Level,
     pub(super) host: Arc<dyn Host<S> + 'h>,
-    pub(super) held: Held<S>,
+    pub(super) held: BoundConstants<S>,
     pub(super) limits: Limits,
     pub(super) machine: Machine<S>,
-    value: Option<Derived>,
-    gradient: Option<Derived>,
-    pullback: Option<Derived>,
-    pushforward: Option<Derived>,
-    second: Option<Derived>,
-    squares: Option<Derived>,
+    value: Option<CompiledDerivative>,
+    gradient: Option<CompiledDerivative>,
+    pullback: Option<CompiledDerivative>,
+    pushforward: Option<CompiledDerivative>,
+    second: Option<CompiledDerivative>,
+    squares: Option<CompiledDerivative>,
     pub(super) split: Option<Arc<(Bytecode, Bytecode)>>,
     /// Pushforwards in two parts.
-    pub(super) linear: ByShapes<Option<Arc<[Bytecode; 2]>>>,
-    pub(super) abreast: Abreast,
+    pub(super) linear: ShapeCache<Option<Arc<[Bytecode; 2]>>>,
+    pub(super) abreast: BatchedTangents,
     #[cfg(feature = "jit")]
     jit: bool,
 }
@@ -96,7 +96,7 @@ impl<S: Scalar> Clone for Derivatives<'_, S> {
             squares: self.squares.clone(),
             split: self.split.clone(),
             linear: self.linear.clone(),
-            abreast: Abreast::new(&self.machine),
+            abreast: BatchedTangents::new(&self.machine),
             #[cfg(feature = "jit")]
             jit: self.jit,
         }
@@ -138,8 +138,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             second: None,
             squares: None,
             split: None,
-            linear: ByShapes::new(),
-            abreast: Abreast::new(&Machine::<S>::new()),
+            linear: ShapeCache::new(),
+            abreast: BatchedTangents::new(&Machine::<S>::new()),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -193,7 +193,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.machine = self.machine.with_cancellation(token);
-        self.abreast = Abreast::new(&self.machine);
+        self.abreast = BatchedTangents::new(&self.machine);
         self
     }
 
@@ -250,7 +250,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub(super) fn forget(&mut self) {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
         (self.second, self.squares, self.split) = (None, None, None);
-        self.linear = ByShapes::new();
+        self.linear = ShapeCache::new();
         self.abreast.forget();
     }
 
@@ -423,7 +423,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     ///
     /// # Errors
     /// An op has no rule, the arguments do not fit, or the program fails.
-    pub fn pullback(&mut self, args: &[Datum<S>]) -> Result<Pulled<'_, 'h, S>, DeriveError> {
+    pub fn pullback(&mut self, args: &[Datum<S>]) -> Result<Pullback<'_, 'h, S>, DeriveError> {
         if self.split.is_none() {
             let mut program = self.optimized();
             let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
@@ -436,10 +436,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         let Some((primal, _)) = self.split.as_deref() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let host = Holding { host: &*self.host, held: &self.held };
+        let host = HostWithConstants { host: &*self.host, held: &self.held };
         let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
-        Ok(Pulled::new(value, tapes, args, self))
+        Ok(Pullback::new(value, tapes, args, self))
     }
 
     /// Computes the gradient and its change along tangents of the parameters: a Hessian-vector
@@ -631,21 +631,21 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         program
     }
 
-    pub(super) fn derived(&self, derive: Derive) -> Derived {
+    pub(super) fn derived(&self, derive: Derive) -> CompiledDerivative {
         let held = self.program.primitives.iter().filter_map(|(id, p)| {
             let (_, value) = self.held.iter().find(|(name, _)| *name == p.name)?;
             Some((id, known(value)))
         });
         let limit = self.limits.array.min(MAX_ELEMENTS);
         let given = Given { limit, primitives: held.collect(), ..Given::default() };
-        Derived::new(&self.program, self.f, derive, self.how(), given)
+        CompiledDerivative::new(&self.program, self.f, derive, self.how(), given)
     }
 
-    fn how(&self) -> How {
-        How {
+    fn how(&self) -> CompileOptions {
+        CompileOptions {
             level: self.level,
             order: T::ORDER,
-            tapes: Tapes::Given,
+            tapes: TapeProvenance::Given,
             #[cfg(feature = "jit")]
             jit: self.jit,
         }
@@ -654,7 +654,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// Runs a derivative, which is compiled at its first use.
     fn run(
         &mut self,
-        place: fn(&mut Self) -> &mut Option<Derived>,
+        place: fn(&mut Self) -> &mut Option<CompiledDerivative>,
         derive: Derive,
         args: &[Datum<S>],
     ) -> Result<Datum<S>, DeriveError> {
@@ -665,7 +665,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
         let code = derived.code(args)?;
-        let host = Holding { host: &*self.host, held: &self.held };
+        let host = HostWithConstants { host: &*self.host, held: &self.held };
         Ok(code.call(&mut self.machine, &host, &self.limits, args)?)
     }
 }

@@ -24,34 +24,34 @@ use crate::{
     scalar::Scalar,
 };
 
-use super::{Bytecode, DeriveError, compile::Tapes, data::Datum};
+use super::{Bytecode, DeriveError, compile::TapeProvenance, data::Datum};
 
 /// Transform that makes a derivative of a function.
 pub(super) type Derive = fn(&mut Program, FuncId) -> Result<FuncId, DiffError>;
 
 /// Maximum number of tuples of shapes that have code of their own.
-const MANY: usize = 4;
+const MAX_SPECIALIZED: usize = 4;
 /// Number of calls with another tuple of shapes before it gets code of its own.
-const OFTEN: usize = 4;
+const SPECIALIZE_AFTER: usize = 4;
 
 /// A derivative of a function, compiled as it is needed.
 #[derive(Clone, Debug)]
-pub(super) struct Derived {
+pub(super) struct CompiledDerivative {
     program: Arc<Program>,
     f: FuncId,
     derive: Derive,
-    how: How,
+    how: CompileOptions,
     /// Facts that are known in addition to the arguments: constants.
     given: Arc<Given>,
     /// True if arguments have shapes.
     shaped: bool,
     general: Option<Arc<Bytecode>>,
-    special: ByShapes<Arc<Bytecode>>,
+    special: ShapeCache<Arc<Bytecode>>,
 }
 
 /// Cache of code for arguments of certain shapes.
 #[derive(Clone, Debug)]
-pub(super) struct ByShapes<C> {
+pub(super) struct ShapeCache<C> {
     /// Entries by the known facts about their arguments, most recently used first.
     made: Vec<(Vec<Known>, C)>,
     /// Other facts that were looked up, and how often.
@@ -59,7 +59,7 @@ pub(super) struct ByShapes<C> {
 }
 
 /// Result of a lookup in the cache.
-pub(super) enum Found<C> {
+pub(super) enum CacheLookup<C> {
     Made(C),
     /// Not cached, but worth being made for arguments with these known facts.
     Make(Vec<Known>),
@@ -67,67 +67,70 @@ pub(super) enum Found<C> {
     Neither,
 }
 
-impl<C: Clone> ByShapes<C> {
-    pub(super) fn new() -> ByShapes<C> {
-        ByShapes { made: Vec::new(), asked: Vec::new() }
+impl<C: Clone> ShapeCache<C> {
+    pub(super) fn new() -> ShapeCache<C> {
+        ShapeCache { made: Vec::new(), asked: Vec::new() }
     }
 
-    pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> Found<C> {
+    pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> CacheLookup<C> {
         let fits =
             |of: &[Known]| of.len() == args.len() && of.iter().zip(args).all(|(k, d)| is(d, k));
         if let Some(k) = self.made.iter().position(|s| fits(&s.0)) {
             self.made[..=k].rotate_right(1);
-            return Found::Made(self.made[0].1.clone());
+            return CacheLookup::Made(self.made[0].1.clone());
         }
         let known: Vec<Known> = args.iter().map(known).collect();
         if self.made.is_empty() {
-            return Found::Make(known);
+            return CacheLookup::Make(known);
         }
         let count = match self.asked.iter().position(|(asked, _)| *asked == known) {
             Some(k) => self.asked.remove(k).1 + 1,
             None => 1,
         };
-        if count >= OFTEN {
-            return Found::Make(known);
+        if count >= SPECIALIZE_AFTER {
+            return CacheLookup::Make(known);
         }
-        self.asked.truncate(MANY - 1);
+        self.asked.truncate(MAX_SPECIALIZED - 1);
         self.asked.insert(0, (known, count));
-        Found::Neither
+        CacheLookup::Neither
     }
 
     pub(super) fn keep(&mut self, known: Vec<Known>, made: C) {
-        self.made.truncate(MANY - 1);
+        self.made.truncate(MAX_SPECIALIZED - 1);
         self.made.insert(0, (known, made));
     }
 }
 
 /// Options of the compilation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(super) struct CompileOptions {
     pub(super) level: Level,
     /// The order of the derivatives that the numbers carry.
     pub(super) order: usize,
-    pub(super) tapes: Tapes,
+    pub(super) tapes: TapeProvenance,
     #[cfg(feature = "jit")]
     pub(super) jit: bool,
 }
 
-impl Derived {
+impl CompiledDerivative {
     pub(super) fn new(
         program: &Program,
         f: FuncId,
         derive: Derive,
-        how: How,
+        how: CompileOptions,
         given: Given,
-    ) -> Derived {
+    ) -> CompiledDerivative {
         let reachable = program.reachable(f);
         let pushes = |op| matches!(op, Op::Push { .. } | Op::Pop { .. });
         let is_own =
             !(reachable.iter()).any(|&g| program.functions[g].insts.values().any(|i| pushes(i.op)));
-        let how = How { tapes: if is_own { Tapes::Own } else { Tapes::Given }, ..how };
+        let how = CompileOptions {
+            tapes: if is_own { TapeProvenance::Own } else { TapeProvenance::Given },
+            ..how
+        };
         let shaped = how.level != Level::None
             && (reachable.iter()).any(|&g| program.functions[g].kinds.values().any(is_shaped));
-        Derived {
+        CompiledDerivative {
             program: Arc::new(program.clone()),
             f,
             derive,
@@ -135,7 +138,7 @@ impl Derived {
             given: Arc::new(given),
             shaped,
             general: None,
-            special: ByShapes::new(),
+            special: ShapeCache::new(),
         }
     }
 
@@ -164,9 +167,9 @@ impl Derived {
             return self.general();
         }
         match self.special.find(args) {
-            Found::Made(code) => Ok(code),
-            Found::Neither => self.general(),
-            Found::Make(known) => {
+            CacheLookup::Made(code) => Ok(code),
+            CacheLookup::Neither => self.general(),
+            CacheLookup::Make(known) => {
                 let code = Arc::new(self.special(&known)?);
                 self.special.keep(known, code.clone());
                 Ok(code)
@@ -217,7 +220,7 @@ impl Derived {
     }
 }
 
-impl How {
+impl CompileOptions {
     /// Compiles a function to bytecode or machine code, with the known facts about its values.
     pub(super) fn code(
         self,

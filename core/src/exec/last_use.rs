@@ -6,8 +6,8 @@
 
 use super::{
     bytecode::Routine,
-    code::{Bank, Code, Slot},
-    liveness::{Liveness, Numbering},
+    code::{Bank, Code, RegisterSlot},
+    liveness::{Numbering, RegisterLiveness},
     registers::{Access, visit},
 };
 
@@ -19,11 +19,11 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
 /// Marks only those of writes to elements and of moves, in code of the style
 /// [`Followed`](super::compile::Style::Followed). Returns for each mark the slots whose arrays are
 /// moved between it and the next mark.
-pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<Slot>> {
+pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<RegisterSlot>> {
     last_uses(routine, |code| {
         matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..))
     });
-    let mut given: Vec<Vec<Slot>> = Vec::new();
+    let mut given: Vec<Vec<RegisterSlot>> = Vec::new();
     for pc in 0..routine.code.len() {
         let mut code = routine.code[pc];
         if let Code::Mark(mark) = code {
@@ -54,7 +54,7 @@ fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
     if arrays.len() == 0 {
         return;
     }
-    let liveness = Liveness::of(routine, &arrays);
+    let liveness = RegisterLiveness::of(routine, &arrays);
     for (stretch, after) in liveness.stretches.iter().zip(liveness.after) {
         let mut live = after;
         for pc in stretch.clone().rev() {

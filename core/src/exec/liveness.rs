@@ -40,11 +40,11 @@ impl Numbering {
 
 /// A set of numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Set(Vec<u64>);
+pub(super) struct RegisterSet(Vec<u64>);
 
-impl Set {
-    pub(super) fn new(n: usize) -> Set {
-        Set(vec![0; n.div_ceil(64)])
+impl RegisterSet {
+    pub(super) fn new(n: usize) -> RegisterSet {
+        RegisterSet(vec![0; n.div_ceil(64)])
     }
     pub(super) fn contains(&self, k: usize) -> bool {
         self.0[k / 64] & (1 << (k % 64)) != 0
@@ -55,7 +55,7 @@ impl Set {
     pub(super) fn remove(&mut self, k: usize) {
         self.0[k / 64] &= !(1 << (k % 64));
     }
-    pub(super) fn extend(&mut self, other: &Set) {
+    pub(super) fn extend(&mut self, other: &RegisterSet) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
     }
     pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
@@ -68,13 +68,13 @@ impl Set {
 }
 
 /// Basic blocks of a routine and the registers that are live after each.
-pub(super) struct Liveness {
+pub(super) struct RegisterLiveness {
     pub(super) stretches: Vec<Range<usize>>,
-    pub(super) after: Vec<Set>,
+    pub(super) after: Vec<RegisterSet>,
 }
 
-impl Liveness {
-    pub(super) fn of(routine: &Routine, numbering: &Numbering) -> Liveness {
+impl RegisterLiveness {
+    pub(super) fn of(routine: &Routine, numbering: &Numbering) -> RegisterLiveness {
         let stretches = stretches(routine);
         let mut of_pc = vec![0; routine.code.len()];
         for (k, s) in stretches.iter().enumerate() {
@@ -85,17 +85,17 @@ impl Liveness {
                 routine.successors(s.end - 1).filter_map(|pc| of_pc.get(pc).copied()).collect()
             })
             .collect();
-        let empty = Set::new(numbering.len());
+        let empty = RegisterSet::new(numbering.len());
         let (mut before, mut after) =
             (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
         let mut slots = routine.slots.clone();
         // Upward-exposed reads and writes of each basic block, which are all that the iteration
         // needs.
-        let summary: Vec<(Set, Set)> = stretches
+        let summary: Vec<(RegisterSet, RegisterSet)> = stretches
             .iter()
             .map(|s| {
                 let (mut reads, mut writes) =
-                    (Set::new(numbering.len()), Set::new(numbering.len()));
+                    (RegisterSet::new(numbering.len()), RegisterSet::new(numbering.len()));
                 for pc in s.clone() {
                     visit(&mut routine.code[pc].clone(), &mut slots, |bank, reg, access| {
                         match (numbering.of(bank, *reg), access) {
@@ -111,7 +111,7 @@ impl Liveness {
         loop {
             let mut changed = false;
             for k in (0..stretches.len()).rev() {
-                let mut set = Set::new(numbering.len());
+                let mut set = RegisterSet::new(numbering.len());
                 next[k].iter().for_each(|&n| set.extend(&before[n]));
                 let (reads, writes) = &summary[k];
                 let mut start = reads.clone();
@@ -120,7 +120,7 @@ impl Liveness {
                 (before[k], after[k]) = (start, set);
             }
             if !changed {
-                return Liveness { stretches, after };
+                return RegisterLiveness { stretches, after };
             }
         }
     }

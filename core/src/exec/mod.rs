@@ -66,7 +66,7 @@ pub use host::{Host, HostError, NoHost};
 pub use jit::JitError;
 pub use machine::Machine;
 pub use prepared::Prepared;
-pub use pulled::Pulled;
+pub use pulled::Pullback;
 pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;

@@ -7,20 +7,20 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     Bytecode, CallError, Executable, Host, Limits, RunError,
-    constant::{Held, Holding},
+    constant::{BoundConstants, HostWithConstants},
     data::Datum,
-    derived::Derived,
+    derived::CompiledDerivative,
     machine::Machine,
     tangents::extend,
 };
 
 /// A gradient compiled once and called often.
 pub struct Prepared<'h, S: Scalar> {
-    derived: Derived,
+    derived: CompiledDerivative,
     /// The code for arguments of any shapes.
     code: Arc<Bytecode>,
     host: Arc<dyn Host<S> + 'h>,
-    held: Held<S>,
+    held: BoundConstants<S>,
     limits: Limits,
     machine: Machine<S>,
     results: Vec<S::Real>,
@@ -54,9 +54,14 @@ impl<S: Scalar> std::fmt::Debug for Prepared<'_, S> {
 impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// Prepares a compiled gradient `(x…) -> (value, gradients…)`.
     pub(super) fn new(
-        derived: Derived,
+        derived: CompiledDerivative,
         code: Arc<Bytecode>,
-        (host, held, limits, machine): (Arc<dyn Host<S> + 'h>, Held<S>, Limits, Machine<S>),
+        (host, held, limits, machine): (
+            Arc<dyn Host<S> + 'h>,
+            BoundConstants<S>,
+            Limits,
+            Machine<S>,
+        ),
     ) -> Self {
         let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
         Prepared { derived, code, host, held, limits, machine, results, whole: Datum::Int(0) }
@@ -69,7 +74,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// A parameter is no real number, the lengths do not fit, or the program fails.
     pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
         let Prepared { code, host, held, limits, machine, results, .. } = self;
-        code.call_flat(machine, &Holding { host: &**host, held }, limits, args, results)?;
+        code.call_flat(machine, &HostWithConstants { host: &**host, held }, limits, args, results)?;
         let Some((value, parts)) = results.split_first() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
@@ -110,7 +115,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         let code = derived.code(args).unwrap_or_else(|_| code.clone());
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
         if let Err(error) =
-            code.call_into(machine, &Holding { host: &**host, held }, limits, args, whole)
+            code.call_into(machine, &HostWithConstants { host: &**host, held }, limits, args, whole)
         {
             gradient.clear();
             return Err(error);

@@ -4,33 +4,33 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, Executable,
-    abreast::FEW,
-    constant::Holding,
+    abreast::MIN_BATCH,
+    constant::HostWithConstants,
     data::Datum,
-    machine::Tapes,
+    machine::RecordedTapes,
     tangents::{check_cotangent, extend},
 };
 
 /// Pullback: a value, and the map from its cotangents to those of the arguments.
 #[derive(Debug)]
-pub struct Pulled<'d, 'h, S: Scalar> {
+pub struct Pullback<'d, 'h, S: Scalar> {
     /// The value.
     pub value: Datum<S>,
-    tapes: Tapes<S>,
+    tapes: RecordedTapes<S>,
     /// True if several cotangents can be computed at once; `None` before that is known.
     abreast: Option<bool>,
     args: Vec<Datum<S>>,
     of: &'d mut Derivatives<'h, S>,
 }
 
-impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
+impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pullback<'d, 'h, S> {
     pub(super) fn new(
         value: Datum<S>,
-        tapes: Tapes<S>,
+        tapes: RecordedTapes<S>,
         args: &[Datum<S>],
         of: &'d mut Derivatives<'h, S>,
-    ) -> Pulled<'d, 'h, S> {
-        Pulled { value, tapes, abreast: None, args: args.to_vec(), of }
+    ) -> Pullback<'d, 'h, S> {
+        Pullback { value, tapes, abreast: None, args: args.to_vec(), of }
     }
 
     /// Returns the cotangents of the parameters for several cotangents of the result.
@@ -38,7 +38,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
         &mut self,
         bars: Vec<Vec<Datum<S>>>,
     ) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
-        if bars.len() >= FEW
+        if bars.len() >= MIN_BATCH
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
             && let Some(split) = self.of.split.clone()
         {
@@ -68,7 +68,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pulled<'d, 'h, S> {
         };
         check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
-        let host = Holding { host: &*of.host, held: &of.held };
+        let host = HostWithConstants { host: &*of.host, held: &of.held };
         let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
         extend(&mut bars, &self.args)?;

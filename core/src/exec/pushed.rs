@@ -11,18 +11,18 @@ use crate::{
 
 use super::{
     Bytecode, Derivatives, DeriveError, Executable, Limits, RunError,
-    abreast::FEW,
-    constant::Holding,
+    abreast::MIN_BATCH,
+    constant::HostWithConstants,
     data::Datum,
-    derived::{Found, known},
-    machine::Tapes,
+    derived::{CacheLookup, known},
+    machine::RecordedTapes,
     tangents::whole,
 };
 
 /// A value and the way on to its tangents.
-pub(super) struct Pushed<'d, 'h, S: Scalar> {
+pub(super) struct LinearMap<'d, 'h, S: Scalar> {
     value: Datum<S>,
-    tapes: Tapes<S>,
+    tapes: RecordedTapes<S>,
     /// True if several tangents can be computed at once; `None` before that is known.
     abreast: Option<bool>,
     parts: Arc<[Bytecode; 2]>,
@@ -31,19 +31,19 @@ pub(super) struct Pushed<'d, 'h, S: Scalar> {
 
 /// Maximum number of bytes that are recorded for tangents: a function that needs more runs anew for
 /// each.
-const RECORDED: usize = 1 << 26;
+const MAX_RECORDED_BYTES: usize = 1 << 26;
 
 impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     /// Runs the function once, for any number of tangents. `None` if it must run anew for each.
     pub(super) fn along(
         &mut self,
         args: &[Datum<S>],
-    ) -> Result<Option<Pushed<'_, 'h, S>>, DeriveError> {
+    ) -> Result<Option<LinearMap<'_, 'h, S>>, DeriveError> {
         let parts = match self.linear.find(args) {
             _ if self.level == Level::None => None,
-            Found::Made(parts) => parts,
-            Found::Neither => None,
-            Found::Make(args_known) => {
+            CacheLookup::Made(parts) => parts,
+            CacheLookup::Neither => None,
+            CacheLookup::Make(args_known) => {
                 let zeros: Vec<_> =
                     args.iter().filter_map(Datum::zero_tangent).map(|d| known(&d)).collect();
                 let parts =
@@ -53,8 +53,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             }
         };
         let Some(parts) = parts else { return Ok(None) };
-        let host = Holding { host: &*self.host, held: &self.held };
-        let limits = Limits { memory: self.limits.memory.min(RECORDED), ..self.limits };
+        let host = HostWithConstants { host: &*self.host, held: &self.held };
+        let limits = Limits { memory: self.limits.memory.min(MAX_RECORDED_BYTES), ..self.limits };
         let value = match parts[0].call(&mut self.machine, &host, &limits, args) {
             Err(
                 RunError::Memory { .. } | RunError::Array { source: ArrayError::Memory { .. }, .. },
@@ -64,14 +64,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             value => value?,
         };
         let tapes = self.machine.take_tapes().turned();
-        Ok(Some(Pushed { value, tapes, abreast: None, parts, of: self }))
+        Ok(Some(LinearMap { value, tapes, abreast: None, parts, of: self }))
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
+impl<T: Real, S: Scalar<Real = T>> LinearMap<'_, '_, S> {
     /// Computes the tangents of the value for several of the arguments.
     pub(super) fn calls(&mut self, sets: &[Vec<Datum<S>>]) -> Result<Vec<Datum<S>>, DeriveError> {
-        if sets.len() >= FEW
+        if sets.len() >= MIN_BATCH
             && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
             && let Some(results) = self.of.abreast(&self.parts[1], true, &[], sets)
         {
@@ -84,7 +84,7 @@ impl<T: Real, S: Scalar<Real = T>> Pushed<'_, '_, S> {
     fn call(&mut self, dots: &[Datum<S>]) -> Result<Datum<S>, DeriveError> {
         let of = &mut *self.of;
         of.machine.put_tapes(&self.tapes);
-        let host = Holding { host: &*of.host, held: &of.held };
+        let host = HostWithConstants { host: &*of.host, held: &of.held };
         let dot = self.parts[1].call(&mut of.machine, &host, &of.limits, dots)?;
         whole(dot, &self.value)
     }

@@ -10,34 +10,34 @@ use crate::ir::{ArrayOp, Op, Position};
 
 /// Fused kernel: steps over elements, and its outputs.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Recipe {
+pub(super) struct FusedKernel {
     /// Its number among those of all routines.
     pub(super) number: usize,
-    pub(super) views: Vec<View>,
-    pub(super) steps: Vec<Step>,
+    pub(super) views: Vec<KernelView>,
+    pub(super) steps: Vec<KernelStep>,
     /// Outputs, one for each result. All arrays that they are made or summed from have one shape.
-    pub(super) outputs: Vec<Output>,
+    pub(super) outputs: Vec<KernelOutput>,
 }
 
 /// Output of a fused kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Output {
+pub(super) enum KernelOutput {
     /// The array that a step makes.
     Array(usize),
     /// The shape that a step's result has, without elements.
     Shape(usize),
     /// The sum of elements.
-    Sum(From),
+    Sum(KernelInput),
     /// Sums of elements along the axis that is the value of an operand, whose length becomes 1.
-    SumKeep(From, usize),
+    SumKeep(KernelInput, usize),
     /// Sums over broadcast axes, to the shape of the second.
-    SumLike(From, From),
+    SumLike(KernelInput, KernelInput),
 }
 
 /// View of an operand, whose elements are read from other places: a part of an array, or an array
 /// among zeros.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct View {
+pub(super) struct KernelView {
     /// `Slice` or `Embed`.
     pub(super) op: ArrayOp,
     /// Operands of the kernel that are those of the op.
@@ -47,10 +47,10 @@ pub(super) struct View {
 
 /// Elementwise operation.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Step {
+pub(super) struct KernelStep {
     pub(super) op: Op,
     /// The operands; of an op on one number, the same twice.
-    pub(super) from: [From; 2],
+    pub(super) from: [KernelInput; 2],
     /// True if the result is complex.
     pub(super) complex: bool,
     pub(super) at: Position,
@@ -58,7 +58,7 @@ pub(super) struct Step {
 
 /// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum From {
+pub(super) enum KernelInput {
     /// Operand of the kernel.
     Operand(usize),
     /// A view of one.

@@ -1,6 +1,6 @@
 //! Reads and writes of each instruction: one list for every pass over bytecode.
 
-use super::code::{Bank, Code, Reg, Slot};
+use super::code::{Bank, Code, Reg, RegisterSlot};
 
 /// Access of an instruction to a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +15,7 @@ pub(super) enum Access {
 /// them.
 pub(super) fn visit(
     code: &mut Code,
-    slots: &mut [Slot],
+    slots: &mut [RegisterSlot],
     mut f: impl FnMut(Bank, &mut Reg, Access),
 ) {
     use Access::{Read, Write};

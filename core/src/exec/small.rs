@@ -21,32 +21,32 @@ use crate::{
     ir::{ArrayOp, Op, Position},
 };
 
-use super::code::Write;
+use super::code::WriteMode;
 
 /// The steps of one such instruction.
 #[derive(Clone, Debug)]
-pub(super) struct Small {
-    pub(super) steps: Vec<Step>,
+pub(super) struct SmallProgram {
+    pub(super) steps: Vec<SmallStep>,
     /// Number of elements of the memory, and number of offsets.
     pub(super) size: usize,
     pub(super) offsets: usize,
     /// Operands that are arrays, and the number of elements of each.
     pub(super) arrays: Vec<(usize, usize)>,
     /// Results.
-    pub(super) results: Vec<Given>,
+    pub(super) results: Vec<SmallResult>,
 }
 
 /// A result.
 #[derive(Clone, Debug)]
-pub(super) enum Given {
-    Number(Place),
-    Array(Place, Shape),
+pub(super) enum SmallResult {
+    Number(SmallSlice),
+    Array(SmallSlice, Shape),
 }
 
 /// Contiguous numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    pub(super) base: Base,
+pub(super) struct SmallSlice {
+    pub(super) base: SmallBase,
     pub(super) at: usize,
     /// The offset that is added.
     pub(super) offset: Option<usize>,
@@ -55,7 +55,7 @@ pub(super) struct Place {
 
 /// Memory that numbers are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Base {
+pub(super) enum SmallBase {
     /// Results of earlier steps, which are before those of later ones.
     Memory,
     /// The operand of this number.
@@ -64,59 +64,59 @@ pub(super) enum Base {
 
 /// Step that computes the `len` numbers from `to` on.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) what: What,
+pub(super) struct SmallStep {
+    pub(super) what: SmallOp,
     pub(super) to: usize,
     pub(super) len: usize,
     pub(super) at: Position,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum SmallOp {
     /// The number that an operand is.
     Number(usize),
     /// Elementwise operation; a single number is broadcast.
-    Elements(Op, [Place; 2]),
+    Elements(Op, [SmallSlice; 2]),
     /// An operation on single numbers.
-    Numbers(Op, [Place; 2]),
+    Numbers(Op, [SmallSlice; 2]),
     /// One number, repeated.
-    Fill(Place),
+    Fill(SmallSlice),
     /// Zeros.
     Zeros,
     /// Gather of these numbers.
-    Gather(Place, Arc<[u32]>),
+    Gather(SmallSlice, Arc<[u32]>),
     /// Concatenation of these slices.
-    Join(Vec<Place>),
+    Join(Vec<SmallSlice>),
     /// Writes a part into the numbers at the destination, or adds it.
     Put {
-        part: Place,
+        part: SmallSlice,
         lead: usize,
         offset: Option<usize>,
         run: usize,
         body: usize,
         add: bool,
     },
-    Sum(Place),
-    Dot(Place, Place),
+    Sum(SmallSlice),
+    Dot(SmallSlice, SmallSlice),
     /// Sums over broadcast axes.
-    Sums(Place, Repeated),
+    Sums(SmallSlice, Repeated),
     /// Sets an offset.
-    Offset(Offset),
+    Offset(SmallOffset),
     /// Element at an index, or 0 beyond the end.
-    Peek(Place, usize),
+    Peek(SmallSlice, usize),
     /// Writes a number at the index that is the value of an operand, into the numbers at the
     /// destination.
-    Set(Write, usize, Place),
+    Set(WriteMode, usize, SmallSlice),
     /// A product of matrices.
-    Product(ArrayOp, [(Place, Shape); 2]),
+    Product(ArrayOp, [(SmallSlice, Shape); 2]),
     /// Push to a tape, and pop from it.
-    Push(u32, Place),
+    Push(u32, SmallSlice),
     Pop(u32),
 }
 
 /// Offset of a part along an axis, which is the value of an operand.
 #[derive(Clone, Debug)]
-pub(super) struct Offset {
+pub(super) struct SmallOffset {
     pub(super) number: usize,
     pub(super) operand: usize,
     /// Number of elements between two indices along the axis.
@@ -124,12 +124,12 @@ pub(super) struct Offset {
     /// The greatest it may be.
     pub(super) most: usize,
     /// Index that an error names.
-    pub(super) of: Of,
+    pub(super) of: SmallIndex,
 }
 
 /// Index along an axis, by the operation that it belongs to.
 #[derive(Clone, Debug)]
-pub(super) enum Of {
+pub(super) enum SmallIndex {
     /// A part of this shape, by axis and length.
     Slice(Shape, i64, i64),
     /// A part of the first shape in the second.

@@ -13,10 +13,10 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::Held,
-    kernel::{Call, Fixed, GET, POLYGAMMA, SLICE},
+    held::TapeValue,
+    kernel::{BuiltinCall, GET, POLYGAMMA, SLICE, StaticOperand},
     node::Tape,
-    step::Step,
+    step::TapeOp,
     variable::Variable,
 };
 
@@ -89,8 +89,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayArgument<'t, S> for &Array<S> {
     }
 }
 
-fn ints(lengths: &[usize]) -> Fixed {
-    Fixed::Ints(lengths.iter().map(|&n| int(n)).collect())
+fn ints(lengths: &[usize]) -> StaticOperand {
+    StaticOperand::Ints(lengths.iter().map(|&n| int(n)).collect())
 }
 
 /// Converts a length; one that does not fit is too large for any array, so the operation refuses
@@ -130,7 +130,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     /// and the value stays.
     #[track_caller]
     pub fn set(self, value: &Array<S>) {
-        self.tape.set(self.index, Held::of_array(value));
+        self.tape.set(self.index, TapeValue::of_array(value));
     }
 
     /// Adds the pullback of the given cotangent of this array to all gradients.
@@ -139,28 +139,28 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     /// It has another shape, an operator failed, or something went wrong before.
     #[track_caller]
     pub fn backward_with(self, cotangent: &Array<S>) -> Result<(), TapeError> {
-        self.tape.backward(self.index, Held::of_array(cotangent))
+        self.tape.backward(self.index, TapeValue::of_array(cotangent))
     }
 
     #[track_caller]
-    fn to_array(self, call: Call, others: &[(&Tape<S>, usize)]) -> ArrayVariable<'t, S> {
+    fn to_array(self, call: BuiltinCall, others: &[(&Tape<S>, usize)]) -> ArrayVariable<'t, S> {
         ArrayVariable { tape: self.tape, index: self.note(call, others, true) }
     }
     #[track_caller]
-    fn to_number(self, call: Call, others: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
+    fn to_number(self, call: BuiltinCall, others: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
         Variable { tape: self.tape, index: self.note(call, others, false) }
     }
     #[track_caller]
-    fn note(self, call: Call, others: &[(&Tape<S>, usize)], array: bool) -> usize {
+    fn note(self, call: BuiltinCall, others: &[(&Tape<S>, usize)], array: bool) -> usize {
         let mut args = vec![(self.tape, self.index)];
         args.extend_from_slice(others);
         self.tape.call(call, &args, array)
     }
 
     #[track_caller]
-    fn part(self, call: Call) -> usize {
+    fn part(self, call: BuiltinCall) -> usize {
         let array = call.name == SLICE;
-        self.tape.operation(Step::Part(call), &[(self.tape, self.index)], array)
+        self.tape.operation(TapeOp::Part(call), &[(self.tape, self.index)], array)
     }
 
     /// Returns the element at the given indices, one for each axis.
@@ -171,7 +171,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         match array::place(&self.shape(), &indices) {
             Ok(place) => Variable {
                 tape: self.tape,
-                index: self.part(Call::new(GET).with(Fixed::Int(place))),
+                index: self.part(BuiltinCall::new(GET).with(StaticOperand::Int(place))),
             },
             Err(e) => self.spoiled("at", e.to_string()),
         }
@@ -181,14 +181,17 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[must_use]
     #[track_caller]
     pub fn get(self, place: usize) -> Variable<'t, S> {
-        Variable { tape: self.tape, index: self.part(Call::new(GET).with(Fixed::Int(int(place)))) }
+        Variable {
+            tape: self.tape,
+            index: self.part(BuiltinCall::new(GET).with(StaticOperand::Int(int(place)))),
+        }
     }
 
     #[track_caller]
     fn spoiled(self, operator: &str, reason: String) -> Variable<'t, S> {
         let at = Some(std::panic::Location::caller());
         let fault = TapeError::Operator { operator: operator.to_owned(), reason, at };
-        Variable { tape: self.tape, index: self.tape.spoil(fault, Held::nan()) }
+        Variable { tape: self.tape, index: self.tape.spoil(fault, TapeValue::nan()) }
     }
 
     /// Returns a range along an axis.
@@ -196,7 +199,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[track_caller]
     pub fn slice(self, axis: usize, range: Range<usize>) -> ArrayVariable<'t, S> {
         let parts = [axis, range.start, range.end.saturating_sub(range.start)];
-        let call = parts.iter().fold(Call::new(SLICE), |c, n| c.with(Fixed::Int(int(*n))));
+        let call =
+            parts.iter().fold(BuiltinCall::new(SLICE), |c, n| c.with(StaticOperand::Int(int(*n))));
         ArrayVariable { tape: self.tape, index: self.part(call) }
     }
 
@@ -204,21 +208,21 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[must_use]
     #[track_caller]
     pub fn take(self, indices: &[usize]) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("take").with(ints(indices)), &[])
+        self.to_array(BuiltinCall::new("take").with(ints(indices)), &[])
     }
 
     /// Returns the elements in the same row-major order in another shape.
     #[must_use]
     #[track_caller]
     pub fn reshape(self, shape: &[usize]) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("reshape").with(ints(shape)), &[])
+        self.to_array(BuiltinCall::new("reshape").with(ints(shape)), &[])
     }
 
     /// Axis k of the result is axis `axes[k]`.
     #[must_use]
     #[track_caller]
     pub fn permute(self, axes: &[usize]) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("permute").with(ints(axes)), &[])
+        self.to_array(BuiltinCall::new("permute").with(ints(axes)), &[])
     }
 
     /// Joins it with another array along an axis.
@@ -226,7 +230,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[track_caller]
     pub fn concat(self, other: impl ArrayArgument<'t, S>, axis: usize) -> ArrayVariable<'t, S> {
         let other = other.place(self.tape);
-        self.to_array(Call::new("concat").with(Fixed::Int(int(axis))), &[other])
+        self.to_array(BuiltinCall::new("concat").with(StaticOperand::Int(int(axis))), &[other])
     }
 
     /// Returns the sum of products of elements of two arrays over the labels of their axes that the
@@ -241,7 +245,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
         of_result: &[usize],
     ) -> ArrayVariable<'t, S> {
         let labels = [of_self, of_other, of_result];
-        let call = labels.iter().fold(Call::new("einsum"), |c, list| c.with(ints(list)));
+        let call = labels.iter().fold(BuiltinCall::new("einsum"), |c, list| c.with(ints(list)));
         let other = other.place(self.tape);
         self.to_array(call, &[other])
     }
@@ -250,7 +254,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[must_use]
     #[track_caller]
     pub fn powi(self, n: i64) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("powi").with(Fixed::Int(n)), &[])
+        self.to_array(BuiltinCall::new("powi").with(StaticOperand::Int(n)), &[])
     }
 }
 
@@ -267,7 +271,7 @@ macro_rules! methods {
                     $(, $other: impl ArrayArgument<'t, $S>)?
                     $(, $axis: usize)?
                 ) -> $result<'t, $S> {
-                    let call = Call::new($name)$(.with(Fixed::Int(int($axis))))?;
+                    let call = BuiltinCall::new($name)$(.with(StaticOperand::Int(int($axis))))?;
                     $(let $other = $other.place(self.tape);)?
                     self.$to(call, &[$($other)?])
                 }
@@ -341,7 +345,7 @@ macro_rules! functions {
                 #[must_use]
                 #[track_caller]
                 pub fn $f(self) -> ArrayVariable<'t, S> {
-                    self.to_array(Call::new(op_of!($f).name()), &[])
+                    self.to_array(BuiltinCall::new(op_of!($f).name()), &[])
                 }
             )*
         }
@@ -375,7 +379,7 @@ macro_rules! special {
                 #[doc = concat!("[`Real::", stringify!($f), "`] of each element.")]
                 #[must_use]
                 #[track_caller]
-                pub fn $f(self) -> ArrayVariable<'t, T> { self.to_array(Call::new(stringify!($f)), &[]) }
+                pub fn $f(self) -> ArrayVariable<'t, T> { self.to_array(BuiltinCall::new(stringify!($f)), &[]) }
             )*
         }
     };
@@ -393,7 +397,7 @@ impl<'t, T: Real> ArrayVariable<'t, T> {
     #[must_use]
     #[track_caller]
     pub fn polygamma(self, n: i64) -> ArrayVariable<'t, T> {
-        self.to_array(Call::new(POLYGAMMA).with(Fixed::Int(n)), &[])
+        self.to_array(BuiltinCall::new(POLYGAMMA).with(StaticOperand::Int(n)), &[])
     }
 }
 
@@ -420,7 +424,7 @@ macro_rules! of_complex {
                 #[doc = $doc]
                 #[must_use]
                 #[track_caller]
-                pub fn $f(self) -> ArrayVariable<'t, Complex<T>> { self.to_array(Call::new($name), &[]) }
+                pub fn $f(self) -> ArrayVariable<'t, Complex<T>> { self.to_array(BuiltinCall::new($name), &[]) }
             )*
         }
     };
@@ -443,7 +447,7 @@ macro_rules! operators {
             #[track_caller]
             fn $op(self, other: A) -> ArrayVariable<'t, S> {
                 let other = other.place(self.tape);
-                self.to_array(Call::new(stringify!($op)), &[other])
+                self.to_array(BuiltinCall::new(stringify!($op)), &[other])
             }
         }
         impl<'t, T: Real, S: Scalar<Real = T>> ops::$Op<ArrayVariable<'t, S>> for f64 {
@@ -458,7 +462,7 @@ macro_rules! operators {
             #[track_caller]
             fn $op(self, other: ArrayVariable<'t, S>) -> ArrayVariable<'t, S> {
                 let args = [(self.tape, self.index), (other.tape, other.index)];
-                let index = self.tape.call(Call::new(stringify!($op)), &args, true);
+                let index = self.tape.call(BuiltinCall::new(stringify!($op)), &args, true);
                 ArrayVariable { tape: self.tape, index }
             }
         }
@@ -478,7 +482,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ops::Neg for ArrayVariable<'t, S> {
     type Output = ArrayVariable<'t, S>;
     #[track_caller]
     fn neg(self) -> ArrayVariable<'t, S> {
-        self.to_array(Call::new("neg"), &[])
+        self.to_array(BuiltinCall::new("neg"), &[])
     }
 }
 

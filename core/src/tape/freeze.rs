@@ -14,10 +14,10 @@ use crate::{
 use super::{
     array::ArrayVariable,
     error::TapeError,
-    held::{Held, kind_if, kind_of},
-    kernel::Call,
-    node::{Compared, Entry, Side, Tape},
-    step::{Custom, Step},
+    held::{TapeValue, kind_if, kind_of},
+    kernel::BuiltinCall,
+    node::{ComparedSide, Tape, TapeComparison, TapeEntry},
+    step::{CustomOperator, TapeOp},
     variable::Variable,
 };
 
@@ -37,7 +37,7 @@ use super::{
 pub struct Frozen<S: Scalar> {
     program: Program,
     name: String,
-    operators: HashMap<String, Custom<S>>,
+    operators: HashMap<String, CustomOperator<S>>,
 }
 
 impl<S: Scalar> std::fmt::Debug for Frozen<S> {
@@ -68,7 +68,8 @@ impl<T: Real, S: Scalar<Real = T>> Frozen<S> {
 impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         let failed = |reason: String| HostError::Failed { name: primitive.name.clone(), reason };
-        let held: Vec<Held<S>> = args.iter().cloned().filter_map(Held::of_datum).collect();
+        let held: Vec<TapeValue<S>> =
+            args.iter().cloned().filter_map(TapeValue::of_datum).collect();
         if let Some(op) = self.operators.get(&primitive.name) {
             return Ok(op.forward(&held).map_err(failed)?.datum());
         }
@@ -78,9 +79,9 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Frozen<S> {
         };
         let mut y_bar = y_bar.datum();
         y_bar.extend_like(&y.datum());
-        let y_bar = Held::of_datum(y_bar).ok_or_else(|| HostError::unknown(primitive))?;
+        let y_bar = TapeValue::of_datum(y_bar).ok_or_else(|| HostError::unknown(primitive))?;
         let bars = op.backward(inputs, y, &y_bar).map_err(|e| failed(e.to_string()))?;
-        Ok(Datum::Tuple(bars.iter().map(Held::datum).collect()))
+        Ok(Datum::Tuple(bars.iter().map(TapeValue::datum).collect()))
     }
 }
 
@@ -129,7 +130,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let entries = &inner.entries;
         let mut params: Vec<Param> = Vec::new();
         for entry in entries {
-            if let Step::Input(name) = &entry.step {
+            if let TapeOp::Input(name) = &entry.step {
                 if params.iter().any(|p| p.name == *name) {
                     return Err(TapeError::Duplicate { name: name.clone() });
                 }
@@ -139,11 +140,11 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let mut needed = vec![false; index + 1];
         needed[index] = true;
         // Later comparisons had no part in it.
-        let path: Vec<Compared> =
+        let path: Vec<TapeComparison> =
             inner.path.iter().filter(|c| guarded && c.made <= index).copied().collect();
         for c in &path {
             needed[c.left] = true;
-            if let Side::Entry(k) = c.right {
+            if let ComparedSide::Entry(k) = c.right {
                 needed[k] = true;
             }
         }
@@ -154,7 +155,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
         let result = kind_if::<S>(entries[index].value.is_array());
         let s = Stage::new(name, params, result);
-        let mut freezing = Freezing {
+        let mut freezing = Freezer {
             s,
             kind: kind_of::<S>(),
             program: Program::new(),
@@ -168,14 +169,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             while let Some(c) = path.next_if(|c| c.made <= k) {
                 freezing.s.b.set_position(Position::new(c.at.line(), c.at.column()));
                 let right = match c.right {
-                    Side::Entry(k) => values[k],
-                    Side::Number(x) => Some(freezing.s.b.real(x)),
+                    ComparedSide::Entry(k) => values[k],
+                    ComparedSide::Number(x) => Some(freezing.s.b.real(x)),
                 };
                 if let (Some(left), Some(right)) = (values[c.left], right) {
                     freezing.s.b.effect(Op::Expect(c.order), &[left, right]);
                 }
             }
-            if let Step::Input(_) = entry.step {
+            if let TapeOp::Input(_) = entry.step {
                 values[k] = Some(freezing.s.b.param(input));
                 input += 1;
             } else if needed[k] {
@@ -184,7 +185,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 values[k] = Some(freezing.entry(entry, &args).map_err(|e| e.at(entry.at))?);
             }
         }
-        let Freezing { mut s, mut program, operators, kind, .. } = freezing;
+        let Freezer { mut s, mut program, operators, kind, .. } = freezing;
         let result = values[index].unwrap_or_else(|| s.b.zero(&kind));
         s.b.ret(result);
         program.add(s.finish());
@@ -192,48 +193,48 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     }
 }
 
-struct Freezing<S: Scalar> {
+struct Freezer<S: Scalar> {
     s: Stage,
     kind: Kind,
     program: Program,
-    operators: HashMap<String, Custom<S>>,
-    primitives: Vec<(Custom<S>, Vec<Kind>, PrimitiveId)>,
+    operators: HashMap<String, CustomOperator<S>>,
+    primitives: Vec<(CustomOperator<S>, Vec<Kind>, PrimitiveId)>,
 }
 
-impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
-    fn call(&mut self, call: &Call, args: &[Value]) -> Result<Value, TapeError> {
+impl<T: Real, S: Scalar<Real = T>> Freezer<S> {
+    fn call(&mut self, call: &BuiltinCall, args: &[Value]) -> Result<Value, TapeError> {
         let failed =
             |reason| TapeError::Operator { operator: call.name.to_owned(), reason, at: None };
         call.stage(&mut self.s, args, self.kind == Kind::Complex).map_err(failed)
     }
 
-    fn entry(&mut self, entry: &Entry<S>, args: &[Value]) -> Result<Value, TapeError> {
+    fn entry(&mut self, entry: &TapeEntry<S>, args: &[Value]) -> Result<Value, TapeError> {
         let kind = self.kind.clone();
         let b = &mut self.s.b;
         Ok(match &entry.step {
-            Step::Op(Op::Mixed(op)) => {
+            TapeOp::Op(Op::Mixed(op)) => {
                 let v = b.mixed(*op, args);
                 if op.signature().1 == Kind::Real { b.mixed(Mixed::Promote, &[v]) } else { v }
             }
-            Step::Op(op) => b.inst(*op, args, kind),
-            Step::Power(n) => {
+            TapeOp::Op(op) => b.inst(*op, args, kind),
+            TapeOp::Power(n) => {
                 let op = if kind == Kind::Real { Mixed::PowiReal } else { Mixed::PowiComplex };
                 let n = b.int(*n);
                 b.inst(Op::Mixed(op), &[args[0], n], kind)
             }
-            Step::Part(call) => self.call(call, args)?,
-            Step::Call(kernel) => self.call(&kernel.call, args)?,
-            Step::Custom(op) => {
+            TapeOp::Part(call) => self.call(call, args)?,
+            TapeOp::Call(kernel) => self.call(&kernel.call, args)?,
+            TapeOp::Custom(op) => {
                 let kinds: Vec<Kind> = args.iter().map(|v| b.kind(*v).clone()).collect();
                 let result = kind_if::<S>(entry.value.is_array());
                 let id = self.primitive(op, kinds, &result);
                 self.s.b.inst(Op::Primitive(id), args, result)
             }
-            Step::Input(_) | Step::Constant => self.constant(&entry.value)?,
+            TapeOp::Input(_) | TapeOp::Constant => self.constant(&entry.value)?,
         })
     }
 
-    fn constant(&mut self, value: &Held<S>) -> Result<Value, TapeError> {
+    fn constant(&mut self, value: &TapeValue<S>) -> Result<Value, TapeError> {
         if !value.is_array() {
             return self.number(&value.number());
         }
@@ -266,7 +267,12 @@ impl<T: Real, S: Scalar<Real = T>> Freezing<S> {
     }
 
     /// Returns the primitive of an operator applied to inputs of these kinds.
-    fn primitive(&mut self, op: &Custom<S>, inputs: Vec<Kind>, result: &Kind) -> PrimitiveId {
+    fn primitive(
+        &mut self,
+        op: &CustomOperator<S>,
+        inputs: Vec<Kind>,
+        result: &Kind,
+    ) -> PrimitiveId {
         let same = self.primitives.iter().find(|(o, kinds, _)| o.is(op) && *kinds == inputs);
         if let Some((_, _, id)) = same {
             return *id;

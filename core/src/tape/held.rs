@@ -15,7 +15,7 @@ use super::kernel::SLICE;
 
 /// A number or an array of numbers.
 #[derive(Clone, Debug)]
-pub(super) enum Held<S: Scalar> {
+pub(super) enum TapeValue<S: Scalar> {
     Number(S),
     /// `Datum::Reals` on a tape of real numbers, `Datum::Complexes` on one of complex numbers.
     Array(Datum<S>),
@@ -42,112 +42,120 @@ pub(super) fn number<S: Scalar>(d: &Datum<S>) -> Option<S> {
     d.real().map(|x| S::from_real(x.clone())).or_else(|| d.complex().cloned())
 }
 
-impl<T: Real, S: Scalar<Real = T>> Held<S> {
-    pub(super) fn nan() -> Held<S> {
-        Held::Number(S::lit(f64::NAN))
+impl<T: Real, S: Scalar<Real = T>> TapeValue<S> {
+    pub(super) fn nan() -> TapeValue<S> {
+        TapeValue::Number(S::lit(f64::NAN))
     }
 
     /// Returns an array of NaN, which poisons every result, of a shape that fits everywhere.
-    pub(super) fn nan_array() -> Held<S> {
-        Held::of_array(&[S::lit(f64::NAN)].into_iter().collect())
+    pub(super) fn nan_array() -> TapeValue<S> {
+        TapeValue::of_array(&[S::lit(f64::NAN)].into_iter().collect())
     }
 
-    pub(super) fn of_array(array: &Array<S>) -> Held<S> {
-        Held::Array(match kind_of::<S>() {
+    pub(super) fn of_array(array: &Array<S>) -> TapeValue<S> {
+        TapeValue::Array(match kind_of::<S>() {
             Kind::Real => Datum::Reals(Arc::new(array.map(Scalar::re))),
             _ => Datum::Complexes(Arc::new(array.clone())),
         })
     }
 
     /// Converts the value of a program; `None` if it is neither a number nor an array of numbers.
-    pub(super) fn of_datum(d: Datum<S>) -> Option<Held<S>> {
+    pub(super) fn of_datum(d: Datum<S>) -> Option<TapeValue<S>> {
         match d {
-            Datum::Reals(_) | Datum::Complexes(_) => Some(Held::Array(d)),
-            d => number(&d).map(Held::Number),
+            Datum::Reals(_) | Datum::Complexes(_) => Some(TapeValue::Array(d)),
+            d => number(&d).map(TapeValue::Number),
         }
     }
 
     pub(super) fn is_array(&self) -> bool {
-        matches!(self, Held::Array(_))
+        matches!(self, TapeValue::Array(_))
     }
 
     /// Returns the number; NaN for an array, which no caller passes.
     pub(super) fn number(&self) -> S {
         match self {
-            Held::Number(x) => x.clone(),
-            Held::Array(_) => S::lit(f64::NAN),
+            TapeValue::Number(x) => x.clone(),
+            TapeValue::Array(_) => S::lit(f64::NAN),
         }
     }
 
     /// Returns the array; a number is one of one element.
     pub(super) fn array(&self) -> Array<S> {
         match self {
-            Held::Number(x) => [x.clone()].into_iter().collect(),
-            Held::Array(Datum::Reals(xs)) => xs.map(|x| S::from_real(x.clone())),
-            Held::Array(Datum::Complexes(xs)) => Array::clone(xs),
-            Held::Array(_) => Array::default(),
+            TapeValue::Number(x) => [x.clone()].into_iter().collect(),
+            TapeValue::Array(Datum::Reals(xs)) => xs.map(|x| S::from_real(x.clone())),
+            TapeValue::Array(Datum::Complexes(xs)) => Array::clone(xs),
+            TapeValue::Array(_) => Array::default(),
         }
     }
 
     pub(super) fn datum(&self) -> Datum<S> {
         match self {
-            Held::Number(x) => datum(x, &kind_of::<S>()),
-            Held::Array(d) => d.clone(),
+            TapeValue::Number(x) => datum(x, &kind_of::<S>()),
+            TapeValue::Array(d) => d.clone(),
         }
     }
 
     /// Returns the length along each axis; none of a number.
     pub(super) fn shape(&self) -> Vec<usize> {
         match self {
-            Held::Array(Datum::Reals(xs)) => xs.shape().to_vec(),
-            Held::Array(Datum::Complexes(xs)) => xs.shape().to_vec(),
+            TapeValue::Array(Datum::Reals(xs)) => xs.shape().to_vec(),
+            TapeValue::Array(Datum::Complexes(xs)) => xs.shape().to_vec(),
             _ => Vec::new(),
         }
     }
 
-    pub(super) fn zero_like(&self) -> Held<S> {
+    pub(super) fn zero_like(&self) -> TapeValue<S> {
         match self {
-            Held::Number(_) => Held::Number(S::zero()),
-            Held::Array(d) => Held::Array(d.zero_tangent().unwrap_or_else(|| d.clone())),
+            TapeValue::Number(_) => TapeValue::Number(S::zero()),
+            TapeValue::Array(d) => TapeValue::Array(d.zero_tangent().unwrap_or_else(|| d.clone())),
         }
     }
 
     /// Returns the cotangent of `self`, its arrays filled up with zeros to the shape of the value.
-    pub(super) fn cotangent(&self, mut bar: Datum<S>) -> Option<Held<S>> {
+    pub(super) fn cotangent(&self, mut bar: Datum<S>) -> Option<TapeValue<S>> {
         bar.extend_like(&self.datum());
-        Held::of_datum(bar)
+        TapeValue::of_datum(bar)
     }
 
     /// Returns the element at an index in row-major order, or the range of an axis, given by the
     /// axis, its start and its length.
-    pub(super) fn part(&self, ints: &[i64]) -> Result<Held<S>, String> {
+    pub(super) fn part(&self, ints: &[i64]) -> Result<TapeValue<S>, String> {
         let none = || "it is a part of an array".to_owned();
         match (self, ints) {
-            (Held::Array(Datum::Reals(xs)), &[k]) => {
-                element(xs, k).map(|x| Held::Number(S::from_real(x)))
+            (TapeValue::Array(Datum::Reals(xs)), &[k]) => {
+                element(xs, k).map(|x| TapeValue::Number(S::from_real(x)))
             }
-            (Held::Array(Datum::Complexes(zs)), &[k]) => element(zs, k).map(Held::Number),
-            (Held::Array(Datum::Reals(xs)), &[axis, start, len]) => {
-                Ok(Held::Array(Datum::Reals(range(xs, axis, start, len)?)))
+            (TapeValue::Array(Datum::Complexes(zs)), &[k]) => element(zs, k).map(TapeValue::Number),
+            (TapeValue::Array(Datum::Reals(xs)), &[axis, start, len]) => {
+                Ok(TapeValue::Array(Datum::Reals(range(xs, axis, start, len)?)))
             }
-            (Held::Array(Datum::Complexes(zs)), &[axis, start, len]) => {
-                Ok(Held::Array(Datum::Complexes(range(zs, axis, start, len)?)))
+            (TapeValue::Array(Datum::Complexes(zs)), &[axis, start, len]) => {
+                Ok(TapeValue::Array(Datum::Complexes(range(zs, axis, start, len)?)))
             }
             _ => Err(none()),
         }
     }
 
     /// Adds to a part, which fits.
-    pub(super) fn add_to_part(&mut self, ints: &[i64], other: &Held<S>) {
+    pub(super) fn add_to_part(&mut self, ints: &[i64], other: &TapeValue<S>) {
         match (self, other, ints) {
-            (Held::Array(Datum::Reals(xs)), Held::Number(y), &[k]) => add_at(xs, k, y.re()),
-            (Held::Array(Datum::Complexes(zs)), Held::Number(y), &[k]) => add_at(zs, k, y.clone()),
-            (Held::Array(Datum::Reals(xs)), Held::Array(Datum::Reals(ys)), &[axis, start, _]) => {
+            (TapeValue::Array(Datum::Reals(xs)), TapeValue::Number(y), &[k]) => {
+                add_at(xs, k, y.re())
+            }
+            (TapeValue::Array(Datum::Complexes(zs)), TapeValue::Number(y), &[k]) => {
+                add_at(zs, k, y.clone())
+            }
+            (
+                TapeValue::Array(Datum::Reals(xs)),
+                TapeValue::Array(Datum::Reals(ys)),
+                &[axis, start, _],
+            ) => {
                 add_range(xs, ys, axis, start);
             }
             (
-                Held::Array(Datum::Complexes(xs)),
-                Held::Array(Datum::Complexes(ys)),
+                TapeValue::Array(Datum::Complexes(xs)),
+                TapeValue::Array(Datum::Complexes(ys)),
                 &[axis, start, _],
             ) => {
                 add_range(xs, ys, axis, start);
@@ -157,13 +165,13 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
     }
 
     /// Adds another one of the same shape.
-    pub(super) fn add(&mut self, other: &Held<S>) {
+    pub(super) fn add(&mut self, other: &TapeValue<S>) {
         match (self, other) {
-            (Held::Number(x), Held::Number(y)) => *x += y.clone(),
-            (Held::Array(Datum::Reals(x)), Held::Array(Datum::Reals(y))) => {
+            (TapeValue::Number(x), TapeValue::Number(y)) => *x += y.clone(),
+            (TapeValue::Array(Datum::Reals(x)), TapeValue::Array(Datum::Reals(y))) => {
                 Arc::make_mut(x).iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y.clone());
             }
-            (Held::Array(Datum::Complexes(x)), Held::Array(Datum::Complexes(y))) => {
+            (TapeValue::Array(Datum::Complexes(x)), TapeValue::Array(Datum::Complexes(y))) => {
                 Arc::make_mut(x).iter_mut().zip(y.iter()).for_each(|(x, y)| *x += y.clone());
             }
             _ => debug_assert!(false, "a number and an array as cotangents of one value"),

@@ -21,16 +21,16 @@ use super::held::{kind_if, kind_of};
 
 /// An operand that is known: an axis, a shape.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Fixed {
+pub(super) enum StaticOperand {
     Int(i64),
     Ints(Vec<i64>),
 }
 
 /// A function of the language with its last operands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Call {
+pub(super) struct BuiltinCall {
     pub(super) name: &'static str,
-    pub(super) fixed: SmallVec<[Fixed; 1]>,
+    pub(super) fixed: SmallVec<[StaticOperand; 1]>,
 }
 
 /// The element of an array at a place in row-major order.
@@ -42,20 +42,21 @@ pub(super) const VECTOR: &str = "vector";
 /// The n-th derivative of digamma.
 pub(super) const POLYGAMMA: &str = "polygamma";
 
-impl Call {
-    pub(super) fn new(name: &'static str) -> Call {
-        Call { name, fixed: SmallVec::new() }
+impl BuiltinCall {
+    pub(super) fn new(name: &'static str) -> BuiltinCall {
+        BuiltinCall { name, fixed: SmallVec::new() }
     }
 
     /// Adds a static operand.
-    pub(super) fn with(mut self, fixed: Fixed) -> Call {
+    pub(super) fn with(mut self, fixed: StaticOperand) -> BuiltinCall {
         self.fixed.push(fixed);
         self
     }
 
     /// Returns the static operands that are ints.
     pub(super) fn ints(&self) -> SmallVec<[i64; 3]> {
-        let int = |fixed: &Fixed| if let Fixed::Int(n) = fixed { Some(*n) } else { None };
+        let int =
+            |fixed: &StaticOperand| if let StaticOperand::Int(n) = fixed { Some(*n) } else { None };
         self.fixed.iter().filter_map(int).collect()
     }
 
@@ -70,8 +71,8 @@ impl Call {
         let mut all: SmallVec<[Value; 4]> = SmallVec::from_slice(args);
         for fixed in &self.fixed {
             let value = match fixed {
-                Fixed::Int(n) => s.b.int(*n),
-                Fixed::Ints(list) => {
+                StaticOperand::Int(n) => s.b.int(*n),
+                StaticOperand::Ints(list) => {
                     let items: Vec<Value> = list.iter().map(|n| s.b.int(*n)).collect();
                     s.b.inst(Op::Array, &items, Kind::Array(Element::Int))
                 }
@@ -100,7 +101,7 @@ impl Call {
 /// An operation, compiled.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    pub(super) call: Call,
+    pub(super) call: BuiltinCall,
     value: Bytecode,
     /// Cotangents of the operands, of which a zero meets nothing.
     pull: Bytecode,
@@ -112,7 +113,7 @@ pub(super) struct Kernel {
 
 impl Kernel {
     /// Compiles the operation for operands that are arrays or numbers.
-    pub(super) fn new<S: Scalar>(call: &Call, arrays: &[bool]) -> Result<Kernel, String> {
+    pub(super) fn new<S: Scalar>(call: &BuiltinCall, arrays: &[bool]) -> Result<Kernel, String> {
         let complex = kind_of::<S>() == Kind::Complex;
         let params: Vec<Param> = (arrays.iter().enumerate())
             .map(|(k, array)| Param::new(format!("x{k}"), kind_if::<S>(*array)))
@@ -139,7 +140,7 @@ impl Kernel {
     }
 
     fn pullback<S: Scalar>(
-        call: &Call,
+        call: &BuiltinCall,
         params: &[Param],
         result: &Kind,
         program: &mut Program,
@@ -209,7 +210,7 @@ fn reason(e: &RunError) -> String {
 
 /// Returns the cotangents, if the call is one instruction: by its rule, which may use the result.
 fn one_rule(
-    call: &Call,
+    call: &BuiltinCall,
     stage: &mut Stage,
     inputs: &[Value],
     complex: bool,

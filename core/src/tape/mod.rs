@@ -25,7 +25,7 @@
 //!   [`rules`](crate::rules)), duals for second derivatives.
 //! - Gradients *add up* over calls of `backward`, until [`Tape::zero_gradients`].
 //! - Numbers pass through as constants: they have no gradient.
-//! - Derivatives are those of the op table; an operation of one's own is an [`Operator`], applied
+//! - Derivatives are those of the op table; an operation of one's own is an [`ScalarOperator`], applied
 //!   with [`Tape::apply`].
 //! - [`Variable::freeze`] turns the recorded operations into a program, which can be optimised,
 //!   differentiated and run again.
@@ -70,5 +70,5 @@ pub use array::{ArrayArgument, ArrayVariable};
 pub use error::TapeError;
 pub use freeze::Frozen;
 pub use node::Tape;
-pub use operator::{ArrayOperator, Operator};
+pub use operator::{ArrayOperator, ScalarOperator};
 pub use variable::{Argument, Variable};

@@ -13,10 +13,10 @@ use crate::{
 use super::{
     array::ArrayVariable,
     error::TapeError,
-    held::Held,
-    kernel::{Call, VECTOR},
-    operator::{ArrayOperator, Operator},
-    step::{Custom, Engine, Pulled, Step},
+    held::TapeValue,
+    kernel::{BuiltinCall, VECTOR},
+    operator::{ArrayOperator, ScalarOperator},
+    step::{CustomOperator, OperandCotangents, TapeEvaluator, TapeOp},
     variable::Variable,
 };
 
@@ -24,26 +24,26 @@ use super::{
 ///
 /// Variables borrow it, so it outlives them. It may be as long as memory allows.
 pub struct Tape<S: Scalar = f64> {
-    pub(super) inner: RefCell<Inner<S>>,
+    pub(super) inner: RefCell<TapeInner<S>>,
 }
 
-pub(super) struct Inner<S: Scalar> {
-    pub(super) entries: Vec<Entry<S>>,
-    gradients: Vec<Option<Held<S>>>,
+pub(super) struct TapeInner<S: Scalar> {
+    pub(super) entries: Vec<TapeEntry<S>>,
+    gradients: Vec<Option<TapeValue<S>>>,
     /// First error that could not be returned.
     pub(super) fault: Option<TapeError>,
     /// The comparisons that decided which path was taken.
-    pub(super) path: Vec<Compared>,
+    pub(super) path: Vec<TapeComparison>,
     /// Inputs set since the values were computed.
     changed: Vec<usize>,
-    engine: Engine<S>,
+    engine: TapeEvaluator<S>,
 }
 
 /// Entry of a tape: an operation and its value.
-pub(super) struct Entry<S: Scalar> {
-    pub(super) step: Step<S>,
+pub(super) struct TapeEntry<S: Scalar> {
+    pub(super) step: TapeOp<S>,
     pub(super) args: SmallVec<[usize; 2]>,
-    pub(super) value: Held<S>,
+    pub(super) value: TapeValue<S>,
     /// True if it depends on a variable.
     active: bool,
     /// Location in the user's code.
@@ -52,18 +52,18 @@ pub(super) struct Entry<S: Scalar> {
 
 /// Right side of a comparison.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Side {
+pub(super) enum ComparedSide {
     Entry(usize),
     Number(f64),
 }
 
 /// A comparison, with its answer.
 #[derive(Clone, Copy)]
-pub(super) struct Compared {
+pub(super) struct TapeComparison {
     /// Length of the tape at the comparison.
     pub(super) made: usize,
     pub(super) left: usize,
-    pub(super) right: Side,
+    pub(super) right: ComparedSide,
     pub(super) order: Option<Ordering>,
     pub(super) at: &'static Location<'static>,
 }
@@ -72,13 +72,13 @@ impl<S: Scalar> Default for Tape<S> {
     fn default() -> Tape<S> {
         let (entries, gradients, changed) = (Vec::new(), Vec::new(), Vec::new());
         Tape {
-            inner: RefCell::new(Inner {
+            inner: RefCell::new(TapeInner {
                 entries,
                 gradients,
                 fault: None,
                 path: Vec::new(),
                 changed,
-                engine: Engine::default(),
+                engine: TapeEvaluator::default(),
             }),
         }
     }
@@ -96,30 +96,38 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     /// Adds an input. The name is for prints and for the parameters of frozen functions.
     #[track_caller]
     pub fn variable(&self, name: &str, value: S) -> Variable<'_, S> {
-        let index =
-            self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::Number(value), true);
+        let index = self.push(
+            TapeOp::Input(name.to_owned()),
+            SmallVec::new(),
+            TapeValue::Number(value),
+            true,
+        );
         Variable { tape: self, index }
     }
 
     /// Adds an input that is an array.
     #[track_caller]
     pub fn array(&self, name: &str, value: Array<S>) -> ArrayVariable<'_, S> {
-        let index =
-            self.push(Step::Input(name.to_owned()), SmallVec::new(), Held::of_array(&value), true);
+        let index = self.push(
+            TapeOp::Input(name.to_owned()),
+            SmallVec::new(),
+            TapeValue::of_array(&value),
+            true,
+        );
         ArrayVariable { tape: self, index }
     }
 
     /// Adds a number without a gradient. Floats need not be wrapped: `x + 1.0` does it.
     #[track_caller]
     pub fn constant(&self, value: S) -> Variable<'_, S> {
-        let index = self.push(Step::Constant, SmallVec::new(), Held::Number(value), false);
+        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::Number(value), false);
         Variable { tape: self, index }
     }
 
     /// Adds an array without a gradient. References need not be wrapped: `x - &data` does it.
     #[track_caller]
     pub fn constant_array(&self, value: &Array<S>) -> ArrayVariable<'_, S> {
-        let index = self.push(Step::Constant, SmallVec::new(), Held::of_array(value), false);
+        let index = self.push(TapeOp::Constant, SmallVec::new(), TapeValue::of_array(value), false);
         ArrayVariable { tape: self, index }
     }
 
@@ -127,11 +135,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     #[track_caller]
     pub fn vector<'t>(&'t self, items: &[Variable<'t, S>]) -> ArrayVariable<'t, S> {
         let places: Vec<_> = items.iter().map(|x| (x.tape, x.index)).collect();
-        ArrayVariable { tape: self, index: self.call(Call::new(VECTOR), &places, true) }
+        ArrayVariable { tape: self, index: self.call(BuiltinCall::new(VECTOR), &places, true) }
     }
 
     /// Wraps an operator with its state, ready to be [applied](Tape::apply) any number of times.
-    pub fn operator(&self, operator: impl Operator<S> + 'static) -> Arc<dyn Operator<S>> {
+    pub fn operator(
+        &self,
+        operator: impl ScalarOperator<S> + 'static,
+    ) -> Arc<dyn ScalarOperator<S>> {
         Arc::new(operator)
     }
 
@@ -150,11 +161,12 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     #[track_caller]
     pub fn apply<'t>(
         &'t self,
-        operator: &Arc<dyn Operator<S>>,
+        operator: &Arc<dyn ScalarOperator<S>>,
         inputs: &[Variable<'t, S>],
     ) -> Result<Variable<'t, S>, TapeError> {
         let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
-        let index = self.custom(Custom::Numbers(operator.clone()), operator.arity(), &places)?;
+        let index =
+            self.custom(CustomOperator::Numbers(operator.clone()), operator.arity(), &places)?;
         Ok(Variable { tape: self, index })
     }
 
@@ -169,14 +181,15 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         inputs: &[ArrayVariable<'t, S>],
     ) -> Result<ArrayVariable<'t, S>, TapeError> {
         let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
-        let index = self.custom(Custom::Arrays(operator.clone()), operator.arity(), &places)?;
+        let index =
+            self.custom(CustomOperator::Arrays(operator.clone()), operator.arity(), &places)?;
         Ok(ArrayVariable { tape: self, index })
     }
 
     #[track_caller]
     fn custom(
         &self,
-        op: Custom<S>,
+        op: CustomOperator<S>,
         arity: Option<usize>,
         inputs: &[(&Tape<S>, usize)],
     ) -> Result<usize, TapeError> {
@@ -184,7 +197,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         if let Some(expected) = arity.filter(|n| *n != given) {
             return Err(TapeError::Arity { operator: name(), given, expected });
         }
-        self.attempt(Step::Custom(op), inputs)
+        self.attempt(TapeOp::Custom(op), inputs)
     }
 
     /// Sets all gradients to zero.
@@ -212,31 +225,32 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 
     /// Notes a comparison, unless all of it is constant.
     #[track_caller]
-    pub(super) fn compared(&self, left: usize, right: Side, order: Option<Ordering>) {
+    pub(super) fn compared(&self, left: usize, right: ComparedSide, order: Option<Ordering>) {
         let inner = &mut *self.inner.borrow_mut();
-        let is_active = |side: Side| matches!(side, Side::Entry(k) if inner.entries[k].active);
-        if is_active(Side::Entry(left)) || is_active(right) {
+        let is_active =
+            |side: ComparedSide| matches!(side, ComparedSide::Entry(k) if inner.entries[k].active);
+        if is_active(ComparedSide::Entry(left)) || is_active(right) {
             let (made, at) = (inner.entries.len(), Location::caller());
-            inner.path.push(Compared { made, left, right, order, at });
+            inner.path.push(TapeComparison { made, left, right, order, at });
         }
     }
 
     #[track_caller]
     fn push(
         &self,
-        step: Step<S>,
+        step: TapeOp<S>,
         args: SmallVec<[usize; 2]>,
-        value: Held<S>,
+        value: TapeValue<S>,
         active: bool,
     ) -> usize {
         let entries = &mut self.inner.borrow_mut().entries;
-        entries.push(Entry { step, args, value, active, at: Location::caller() });
+        entries.push(TapeEntry { step, args, value, active, at: Location::caller() });
         entries.len() - 1
     }
 
     /// Computes and notes an operation.
     #[track_caller]
-    fn attempt(&self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
+    fn attempt(&self, step: TapeOp<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
         if args.iter().any(|(tape, _)| !std::ptr::eq(*tape, self)) {
             return Err(TapeError::OtherTape { operation: step.name() });
         }
@@ -246,7 +260,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let active = args.iter().any(|a| inner.entries[*a].active);
         let at = Location::caller();
         let value = inner.value(&step, &args).map_err(|e| e.at(at))?;
-        inner.entries.push(Entry { step, args, value, active, at });
+        inner.entries.push(TapeEntry { step, args, value, active, at });
         Ok(inner.entries.len() - 1)
     }
 
@@ -255,20 +269,22 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     #[track_caller]
     pub(super) fn operation(
         &self,
-        step: Step<S>,
+        step: TapeOp<S>,
         args: &[(&Tape<S>, usize)],
         array: bool,
     ) -> usize {
         match self.attempt(step, args) {
             Ok(index) => index,
-            Err(fault) => self.spoil(fault, if array { Held::nan_array() } else { Held::nan() }),
+            Err(fault) => {
+                self.spoil(fault, if array { TapeValue::nan_array() } else { TapeValue::nan() })
+            }
         }
     }
 
     /// Records a call of a function of the language; `array` is true if the result is an array, for
     /// a placeholder if the call fails.
     #[track_caller]
-    pub(super) fn call(&self, call: Call, args: &[(&Tape<S>, usize)], array: bool) -> usize {
+    pub(super) fn call(&self, call: BuiltinCall, args: &[(&Tape<S>, usize)], array: bool) -> usize {
         let operator = call.name.to_owned();
         let noted = (|| {
             if args.iter().any(|(tape, _)| !std::ptr::eq(*tape, self)) {
@@ -283,9 +299,9 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             })
         })();
         match noted {
-            Ok(kernel) => self.operation(Step::Call(kernel), args, array),
+            Ok(kernel) => self.operation(TapeOp::Call(kernel), args, array),
             Err(fault) => {
-                let value = if array { Held::nan_array() } else { Held::nan() };
+                let value = if array { TapeValue::nan_array() } else { TapeValue::nan() };
                 self.spoil(fault.at(Location::caller()), value)
             }
         }
@@ -293,9 +309,9 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 
     /// Keeps an error and records NaN in place of the value.
     #[track_caller]
-    pub(super) fn spoil(&self, fault: TapeError, value: Held<S>) -> usize {
+    pub(super) fn spoil(&self, fault: TapeError, value: TapeValue<S>) -> usize {
         self.inner.borrow_mut().fault.get_or_insert(fault);
-        self.push(Step::Constant, SmallVec::new(), value, false)
+        self.push(TapeOp::Constant, SmallVec::new(), value, false)
     }
 
     /// Computes anew the values that depend on inputs that were set.
@@ -321,24 +337,27 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 Err(fault) => {
                     let entry = &mut inner.entries[k];
                     inner.fault.get_or_insert(fault.at(entry.at));
-                    entry.value =
-                        if entry.value.is_array() { Held::nan_array() } else { Held::nan() };
+                    entry.value = if entry.value.is_array() {
+                        TapeValue::nan_array()
+                    } else {
+                        TapeValue::nan()
+                    };
                 }
             }
         }
     }
 
     #[track_caller]
-    pub(super) fn set(&self, index: usize, value: Held<S>) {
+    pub(super) fn set(&self, index: usize, value: TapeValue<S>) {
         let mut inner = self.inner.borrow_mut();
         let entry = &mut inner.entries[index];
         let fault = match &entry.step {
-            Step::Input(_) if entry.value.shape() == value.shape() => {
+            TapeOp::Input(_) if entry.value.shape() == value.shape() => {
                 entry.value = value;
                 inner.changed.push(index);
                 return;
             }
-            Step::Input(name) => TapeError::Shape {
+            TapeOp::Input(name) => TapeError::Shape {
                 name: name.clone(),
                 given: value.shape(),
                 expected: entry.value.shape(),
@@ -349,12 +368,12 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         inner.fault.get_or_insert(fault);
     }
 
-    pub(super) fn value(&self, index: usize) -> Held<S> {
+    pub(super) fn value(&self, index: usize) -> TapeValue<S> {
         self.refresh();
         self.inner.borrow().entries[index].value.clone()
     }
 
-    pub(super) fn gradient(&self, index: usize) -> Held<S> {
+    pub(super) fn gradient(&self, index: usize) -> TapeValue<S> {
         let inner = self.inner.borrow();
         let found = inner.gradients.get(index).cloned().flatten();
         found.unwrap_or_else(|| inner.entries[index].value.zero_like())
@@ -362,7 +381,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 
     /// Runs one sweep from the result back; adds to the gradients.
     #[track_caller]
-    pub(super) fn backward(&self, result: usize, seed: Held<S>) -> Result<(), TapeError> {
+    pub(super) fn backward(&self, result: usize, seed: TapeValue<S>) -> Result<(), TapeError> {
         self.refresh();
         let inner = &mut *self.inner.borrow_mut();
         if let Some(fault) = &inner.fault {
@@ -373,19 +392,19 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             let name = inner.entries[result].step.name();
             return Err(TapeError::Shape { name, given, expected, at: Location::caller() });
         }
-        let mut bars: Vec<Option<Held<S>>> = vec![None; result + 1];
+        let mut bars: Vec<Option<TapeValue<S>>> = vec![None; result + 1];
         // Entries all of which a cotangent reaches. A seed that is an array may
         // contain zeros that are not reached.
         let mut all = vec![false; result + 1];
         all[result] = !seed.is_array();
         bars[result] = Some(seed);
-        let mut decomposed = Decomposed::default();
+        let mut decomposed = DecompositionUse::default();
         for k in (0..=result).rev() {
             let Some(bar) = bars[k].take().filter(|_| inner.entries[k].active) else {
                 continue;
             };
             let entry = &inner.entries[k];
-            if let (Step::Part(call), [a]) = (&entry.step, entry.args.as_slice()) {
+            if let (TapeOp::Part(call), [a]) = (&entry.step, entry.args.as_slice()) {
                 if inner.entries[*a].active {
                     let sum = bars[*a].get_or_insert_with(|| inner.entries[*a].value.zero_like());
                     sum.add_to_part(&call.ints(), &bar);
@@ -424,9 +443,9 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 /// Decompositions whose values (by the entry) and whose vectors a cotangent reaches, by name and
 /// matrix.
 #[derive(Default)]
-struct Decomposed(HashMap<(&'static str, usize), (Option<usize>, bool)>);
+struct DecompositionUse(HashMap<(&'static str, usize), (Option<usize>, bool)>);
 
-impl Decomposed {
+impl DecompositionUse {
     /// Records that a cotangent reaches an entry.
     ///
     /// # Errors
@@ -435,9 +454,10 @@ impl Decomposed {
     fn visit<T: Real, S: Scalar<Real = T>>(
         &mut self,
         k: usize,
-        entries: &[Entry<S>],
+        entries: &[TapeEntry<S>],
     ) -> Result<(), TapeError> {
-        let (Step::Call(kernel), &[matrix]) = (&entries[k].step, entries[k].args.as_slice()) else {
+        let (TapeOp::Call(kernel), &[matrix]) = (&entries[k].step, entries[k].args.as_slice())
+        else {
             return Ok(());
         };
         let (name, is_values) = match kernel.call.name {
@@ -471,26 +491,33 @@ impl Decomposed {
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Inner<S> {
-    fn value(&mut self, step: &Step<S>, args: &[usize]) -> Result<Held<S>, TapeError> {
-        let held: SmallVec<[&Held<S>; 2]> = args.iter().map(|a| &self.entries[*a].value).collect();
+impl<T: Real, S: Scalar<Real = T>> TapeInner<S> {
+    fn value(&mut self, step: &TapeOp<S>, args: &[usize]) -> Result<TapeValue<S>, TapeError> {
+        let held: SmallVec<[&TapeValue<S>; 2]> =
+            args.iter().map(|a| &self.entries[*a].value).collect();
         self.engine.value(step, &held)
     }
 
     /// Returns the cotangents of the operands of an entry.
-    fn pull(&mut self, k: usize, bar: &Held<S>, all: bool) -> Result<Pulled<S>, TapeError> {
+    fn pull(
+        &mut self,
+        k: usize,
+        bar: &TapeValue<S>,
+        all: bool,
+    ) -> Result<OperandCotangents<S>, TapeError> {
         let entry = &self.entries[k];
-        let args: SmallVec<[&Held<S>; 2]> =
+        let args: SmallVec<[&TapeValue<S>; 2]> =
             entry.args.iter().map(|a| &self.entries[*a].value).collect();
         let mut parts = self
             .engine
             .pull(&entry.step, &args, &entry.value, bar, all)
             .map_err(|e| e.at(entry.at))?;
         // A constant factor of 0 lets nothing through.
-        if let (Step::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.step, entry.args.as_slice())
+        if let (TapeOp::Op(Op::Number2(Number2::Mul)), &[x, y]) =
+            (&entry.step, entry.args.as_slice())
         {
             for (part, other) in parts.iter_mut().zip([y, x].map(|k| &self.entries[k])) {
-                if matches!(other.step, Step::Constant) && other.value.number().is_exact_zero() {
+                if matches!(other.step, TapeOp::Constant) && other.value.number().is_exact_zero() {
                     *part = None;
                 }
             }

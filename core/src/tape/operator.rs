@@ -34,7 +34,7 @@ use crate::{array::Array, scalar::Scalar};
 /// ```
 ///
 /// Two closures do as well: see `from_closures` below.
-pub trait Operator<S: Scalar>: Send + Sync {
+pub trait ScalarOperator<S: Scalar>: Send + Sync {
     /// Returns its name, for messages and prints.
     fn name(&self) -> &str;
     /// Returns the number of inputs it takes; `None`: any number.
@@ -104,7 +104,7 @@ pub trait ArrayOperator<S: Scalar>: Send + Sync {
     ) -> Result<Vec<Array<S>>, String>;
 }
 
-impl<S: Scalar> dyn Operator<S> {
+impl<S: Scalar> dyn ScalarOperator<S> {
     /// Creates an operator of two functions: the value, and the cotangents of the inputs from
     /// (inputs, output, cotangent).
     ///
@@ -124,19 +124,19 @@ impl<S: Scalar> dyn Operator<S> {
         arity: usize,
         forward: impl Fn(&[S]) -> S + Send + Sync + 'static,
         backward: impl Fn(&[S], &S, &S) -> Vec<S> + Send + Sync + 'static,
-    ) -> Arc<dyn Operator<S>> {
-        Arc::new(Closures { name: name.to_owned(), arity, forward, backward })
+    ) -> Arc<dyn ScalarOperator<S>> {
+        Arc::new(ClosureOperator { name: name.to_owned(), arity, forward, backward })
     }
 }
 
-struct Closures<F, B> {
+struct ClosureOperator<F, B> {
     name: String,
     arity: usize,
     forward: F,
     backward: B,
 }
 
-impl<S, F, B> Operator<S> for Closures<F, B>
+impl<S, F, B> ScalarOperator<S> for ClosureOperator<F, B>
 where
     S: Scalar,
     F: Fn(&[S]) -> S + Send + Sync,
@@ -156,7 +156,7 @@ where
     }
 }
 
-impl<S: Scalar> fmt::Debug for dyn Operator<S> {
+impl<S: Scalar> fmt::Debug for dyn ScalarOperator<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -5,21 +5,21 @@ use std::fmt;
 use crate::scalar::{Real, Scalar};
 
 use super::{
-    held::Held,
-    node::{Entry, Inner, Tape},
-    step::Step,
+    held::TapeValue,
+    node::{Tape, TapeEntry, TapeInner},
+    step::TapeOp,
 };
 
 /// Arrays with more elements are printed as their shape.
 const MOST_ELEMENTS: usize = 16;
 /// Formulas that are longer get a name of their own.
-const LONGEST: usize = 120;
+const MAX_INLINE_LEN: usize = 120;
 
-impl<T: Real, S: Scalar<Real = T>> Held<S> {
+impl<T: Real, S: Scalar<Real = T>> TapeValue<S> {
     fn text(&self) -> String {
         match self {
-            Held::Number(x) => format!("{x:?}"),
-            Held::Array(d) => {
+            TapeValue::Number(x) => format!("{x:?}"),
+            TapeValue::Array(d) => {
                 let shape = self.shape();
                 match shape.iter().product::<usize>() {
                     0..=MOST_ELEMENTS => d.to_string(),
@@ -30,7 +30,7 @@ impl<T: Real, S: Scalar<Real = T>> Held<S> {
     }
 }
 
-fn call<S: Scalar>(entry: &Entry<S>, mut args: Vec<String>) -> String {
+fn call<S: Scalar>(entry: &TapeEntry<S>, mut args: Vec<String>) -> String {
     args.extend(entry.step.fixed());
     format!("{}({})", entry.step.name(), args.join(", "))
 }
@@ -43,16 +43,16 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Tape<S> {
         let mut count = 0;
         for entry in &inner.entries {
             let name = match &entry.step {
-                Step::Input(name) => name.clone(),
-                Step::Constant => entry.value.text(),
+                TapeOp::Input(name) => name.clone(),
+                TapeOp::Constant => entry.value.text(),
                 _ => {
                     count += 1;
                     format!("v{count}")
                 }
             };
             match &entry.step {
-                Step::Constant => {}
-                Step::Input(_) => writeln!(f, "{name} = {}", entry.value.text())?,
+                TapeOp::Constant => {}
+                TapeOp::Input(_) => writeln!(f, "{name} = {}", entry.value.text())?,
                 _ => {
                     let args = entry.args.iter().map(|a| names[*a].clone()).collect();
                     writeln!(f, "{name} = {} = {}", call(entry, args), entry.value.text())?;
@@ -64,7 +64,7 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Tape<S> {
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Inner<S> {
+impl<T: Real, S: Scalar<Real = T>> TapeInner<S> {
     /// Returns an entry as nested calls. A part that is used more than once, or is long, has a
     /// name: `matmul(v1, v1) where v1 = sin(x)`.
     pub(super) fn calls(&self, index: usize) -> String {
@@ -82,15 +82,15 @@ impl<T: Real, S: Scalar<Real = T>> Inner<S> {
             self.entries.iter().enumerate().take(index + 1).filter(|(k, _)| uses[*k] > 0)
         {
             texts[k] = match &entry.step {
-                Step::Input(name) => name.clone(),
-                Step::Constant => entry.value.text(),
+                TapeOp::Input(name) => name.clone(),
+                TapeOp::Constant => entry.value.text(),
                 _ => {
                     let args = entry.args.iter().map(|&a| match uses[a] {
                         1 => std::mem::take(&mut texts[a]),
                         _ => texts[a].clone(),
                     });
                     let text = call(entry, args.collect());
-                    if k < index && (uses[k] > 1 || text.len() > LONGEST) {
+                    if k < index && (uses[k] > 1 || text.len() > MAX_INLINE_LEN) {
                         count += 1;
                         named.push(format!("v{count} = {text}"));
                         format!("v{count}")

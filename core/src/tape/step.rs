@@ -17,72 +17,72 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::Held,
-    kernel::{Call, Fixed, Kernel},
-    operator::{ArrayOperator, Operator},
+    held::TapeValue,
+    kernel::{BuiltinCall, Kernel, StaticOperand},
+    operator::{ArrayOperator, ScalarOperator},
 };
 
 /// Operation of an entry.
 #[derive(Clone)]
-pub(super) enum Step<S: Scalar> {
+pub(super) enum TapeOp<S: Scalar> {
     Input(String),
     Constant,
     Op(Op),
     Power(i64),
     /// An element or a range of an array, which is the only operand: its cotangent is added in
     /// place.
-    Part(Call),
+    Part(BuiltinCall),
     /// Operations with an array among the operands or as result.
     Call(Arc<Kernel>),
-    Custom(Custom<S>),
+    Custom(CustomOperator<S>),
 }
 
 /// An operator of a user's own.
 #[derive(Clone)]
-pub(super) enum Custom<S: Scalar> {
-    Numbers(Arc<dyn Operator<S>>),
+pub(super) enum CustomOperator<S: Scalar> {
+    Numbers(Arc<dyn ScalarOperator<S>>),
     Arrays(Arc<dyn ArrayOperator<S>>),
 }
 
-impl<S: Scalar> Step<S> {
+impl<S: Scalar> TapeOp<S> {
     pub(super) fn name(&self) -> String {
         match self {
-            Step::Input(name) => name.clone(),
-            Step::Constant => "constant".into(),
-            Step::Op(op) => op.name().into(),
-            Step::Power(_) => "powi".into(),
-            Step::Part(call) => call.name.into(),
-            Step::Call(kernel) => kernel.call.name.into(),
-            Step::Custom(op) => op.name().into(),
+            TapeOp::Input(name) => name.clone(),
+            TapeOp::Constant => "constant".into(),
+            TapeOp::Op(op) => op.name().into(),
+            TapeOp::Power(_) => "powi".into(),
+            TapeOp::Part(call) => call.name.into(),
+            TapeOp::Call(kernel) => kernel.call.name.into(),
+            TapeOp::Custom(op) => op.name().into(),
         }
     }
 
     /// Returns the static operands, which are printed after the others.
     pub(super) fn fixed(&self) -> Vec<String> {
         let call = match self {
-            Step::Power(n) => return vec![n.to_string()],
-            Step::Part(call) => call,
-            Step::Call(kernel) => &kernel.call,
+            TapeOp::Power(n) => return vec![n.to_string()],
+            TapeOp::Part(call) => call,
+            TapeOp::Call(kernel) => &kernel.call,
             _ => return Vec::new(),
         };
-        let text = |fixed: &Fixed| match fixed {
-            Fixed::Int(n) => n.to_string(),
-            Fixed::Ints(list) => format!("{list:?}"),
+        let text = |fixed: &StaticOperand| match fixed {
+            StaticOperand::Int(n) => n.to_string(),
+            StaticOperand::Ints(list) => format!("{list:?}"),
         };
         call.fixed.iter().map(text).collect()
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Custom<S> {
-    pub(super) fn forward(&self, inputs: &[Held<S>]) -> Result<Held<S>, String> {
+impl<T: Real, S: Scalar<Real = T>> CustomOperator<S> {
+    pub(super) fn forward(&self, inputs: &[TapeValue<S>]) -> Result<TapeValue<S>, String> {
         Ok(match self {
-            Custom::Numbers(op) => {
-                let inputs: Vec<S> = inputs.iter().map(Held::number).collect();
-                Held::Number(op.forward(&inputs)?)
+            CustomOperator::Numbers(op) => {
+                let inputs: Vec<S> = inputs.iter().map(TapeValue::number).collect();
+                TapeValue::Number(op.forward(&inputs)?)
             }
-            Custom::Arrays(op) => {
-                let inputs: Vec<Array<S>> = inputs.iter().map(Held::array).collect();
-                Held::of_array(&op.forward(&inputs)?)
+            CustomOperator::Arrays(op) => {
+                let inputs: Vec<Array<S>> = inputs.iter().map(TapeValue::array).collect();
+                TapeValue::of_array(&op.forward(&inputs)?)
             }
         })
     }
@@ -90,22 +90,22 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
     /// Computes one cotangent for each input, of its shape.
     pub(super) fn backward(
         &self,
-        inputs: &[Held<S>],
-        output: &Held<S>,
-        bar: &Held<S>,
-    ) -> Result<Vec<Held<S>>, TapeError> {
+        inputs: &[TapeValue<S>],
+        output: &TapeValue<S>,
+        bar: &TapeValue<S>,
+    ) -> Result<Vec<TapeValue<S>>, TapeError> {
         let failed =
             |reason| TapeError::Operator { operator: self.name().to_owned(), reason, at: None };
-        let bars: Vec<Held<S>> = match self {
-            Custom::Numbers(op) => {
-                let inputs: Vec<S> = inputs.iter().map(Held::number).collect();
+        let bars: Vec<TapeValue<S>> = match self {
+            CustomOperator::Numbers(op) => {
+                let inputs: Vec<S> = inputs.iter().map(TapeValue::number).collect();
                 let bars = op.backward(&inputs, &output.number(), &bar.number()).map_err(failed)?;
-                bars.into_iter().map(Held::Number).collect()
+                bars.into_iter().map(TapeValue::Number).collect()
             }
-            Custom::Arrays(op) => {
-                let inputs: Vec<Array<S>> = inputs.iter().map(Held::array).collect();
+            CustomOperator::Arrays(op) => {
+                let inputs: Vec<Array<S>> = inputs.iter().map(TapeValue::array).collect();
                 let bars = op.backward(&inputs, &output.array(), &bar.array()).map_err(failed)?;
-                bars.iter().map(Held::of_array).collect()
+                bars.iter().map(TapeValue::of_array).collect()
             }
         };
         let (given, expected) = (bars.len(), inputs.len());
@@ -129,56 +129,56 @@ impl<T: Real, S: Scalar<Real = T>> Custom<S> {
     }
 }
 
-impl<S: Scalar> Step<S> {
+impl<S: Scalar> TapeOp<S> {
     /// Returns true if a cotangent reaches all of the `k`-th operand whenever it reaches all of the
     /// result.
     pub(super) fn covers(&self, k: usize) -> bool {
         match self {
-            Step::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
-            Step::Part(_) => false,
+            TapeOp::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
+            TapeOp::Part(_) => false,
             _ => true,
         }
     }
 }
 
-impl<S: Scalar> Custom<S> {
+impl<S: Scalar> CustomOperator<S> {
     pub(super) fn name(&self) -> &str {
         match self {
-            Custom::Numbers(op) => op.name(),
-            Custom::Arrays(op) => op.name(),
+            CustomOperator::Numbers(op) => op.name(),
+            CustomOperator::Arrays(op) => op.name(),
         }
     }
 
     /// Returns true if both are the same operator.
-    pub(super) fn is(&self, other: &Custom<S>) -> bool {
+    pub(super) fn is(&self, other: &CustomOperator<S>) -> bool {
         match (self, other) {
-            (Custom::Numbers(a), Custom::Numbers(b)) => Arc::ptr_eq(a, b),
-            (Custom::Arrays(a), Custom::Arrays(b)) => Arc::ptr_eq(a, b),
+            (CustomOperator::Numbers(a), CustomOperator::Numbers(b)) => Arc::ptr_eq(a, b),
+            (CustomOperator::Arrays(a), CustomOperator::Arrays(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
 }
 
 /// The cotangents of the operands of a step.
-pub(super) type Pulled<S> = SmallVec<[Option<Held<S>>; 2]>;
+pub(super) type OperandCotangents<S> = SmallVec<[Option<TapeValue<S>>; 2]>;
 
 /// Evaluator of the operations: the machine of the language and the compiled kernels.
-pub(super) struct Engine<S: Scalar> {
+pub(super) struct TapeEvaluator<S: Scalar> {
     machine: Machine<S>,
-    kernels: HashMap<(Call, SmallVec<[bool; 2]>), Arc<Kernel>>,
+    kernels: HashMap<(BuiltinCall, SmallVec<[bool; 2]>), Arc<Kernel>>,
 }
 
-impl<S: Scalar> Default for Engine<S> {
-    fn default() -> Engine<S> {
-        Engine { machine: Machine::new(), kernels: HashMap::new() }
+impl<S: Scalar> Default for TapeEvaluator<S> {
+    fn default() -> TapeEvaluator<S> {
+        TapeEvaluator { machine: Machine::new(), kernels: HashMap::new() }
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Engine<S> {
+impl<T: Real, S: Scalar<Real = T>> TapeEvaluator<S> {
     /// Returns the operation on operands that are arrays or numbers, compiled once.
     pub(super) fn kernel(
         &mut self,
-        call: Call,
+        call: BuiltinCall,
         arrays: SmallVec<[bool; 2]>,
     ) -> Result<Arc<Kernel>, String> {
         Ok(match self.kernels.entry((call, arrays)) {
@@ -194,22 +194,22 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
     /// Computes the value of an operation.
     pub(super) fn value(
         &mut self,
-        step: &Step<S>,
-        args: &[&Held<S>],
-    ) -> Result<Held<S>, TapeError> {
+        step: &TapeOp<S>,
+        args: &[&TapeValue<S>],
+    ) -> Result<TapeValue<S>, TapeError> {
         let failed =
             |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
         let x = |k: usize| args[k].number();
-        Ok(Held::Number(match step {
-            Step::Op(Op::Number1(op)) => op.value(&x(0)),
-            Step::Op(Op::Number2(op)) => op.value(&x(0), &x(1)),
-            Step::Op(Op::Real1(op)) => {
+        Ok(TapeValue::Number(match step {
+            TapeOp::Op(Op::Number1(op)) => op.value(&x(0)),
+            TapeOp::Op(Op::Number2(op)) => op.value(&x(0), &x(1)),
+            TapeOp::Op(Op::Real1(op)) => {
                 S::from_real(op.value(&x(0).re()).map_err(|e| failed(e.to_string()))?)
             }
-            Step::Op(Op::Real2(op)) => {
+            TapeOp::Op(Op::Real2(op)) => {
                 S::from_real(op.value(&x(0).re(), &x(1).re()).map_err(|e| failed(e.to_string()))?)
             }
-            Step::Op(Op::Mixed(op)) => match op {
+            TapeOp::Op(Op::Mixed(op)) => match op {
                 Mixed::Conj => x(0).conj(),
                 Mixed::Re => S::from_real(x(0).re()),
                 Mixed::Im => S::from_real(x(0).im()),
@@ -220,18 +220,19 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                     return Err(failed(format!("`{}` is no operation of a tape", other.name())));
                 }
             },
-            Step::Power(n) => x(0).powi(*n),
-            Step::Part(call) => return args[0].part(&call.ints()).map_err(failed),
-            Step::Call(kernel) => {
+            TapeOp::Power(n) => x(0).powi(*n),
+            TapeOp::Part(call) => return args[0].part(&call.ints()).map_err(failed),
+            TapeOp::Call(kernel) => {
                 let data: Vec<Datum<S>> = args.iter().map(|x| x.datum()).collect();
                 let y = kernel.value(&mut self.machine, &data).map_err(failed)?;
-                return Held::of_datum(y).ok_or_else(|| failed("its value is no number".into()));
+                return TapeValue::of_datum(y)
+                    .ok_or_else(|| failed("its value is no number".into()));
             }
-            Step::Custom(op) => {
-                let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
+            TapeOp::Custom(op) => {
+                let inputs: Vec<TapeValue<S>> = args.iter().map(|x| (*x).clone()).collect();
                 return op.forward(&inputs).map_err(failed);
             }
-            Step::Input(_) | Step::Constant | Step::Op(_) => {
+            TapeOp::Input(_) | TapeOp::Constant | TapeOp::Op(_) => {
                 return Err(failed("it is no operation of a tape".into()));
             }
         }))
@@ -241,27 +242,27 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
     /// if the cotangent reaches all of the result: then a zero is a number like others.
     pub(super) fn pull(
         &mut self,
-        step: &Step<S>,
-        args: &[&Held<S>],
-        y: &Held<S>,
-        bar: &Held<S>,
+        step: &TapeOp<S>,
+        args: &[&TapeValue<S>],
+        y: &TapeValue<S>,
+        bar: &TapeValue<S>,
         all: bool,
-    ) -> Result<Pulled<S>, TapeError> {
+    ) -> Result<OperandCotangents<S>, TapeError> {
         let failed =
             |reason: String| TapeError::Operator { operator: step.name(), reason, at: None };
         let (x, re) = (|k: usize| N(args[k].number()), |k: usize| N(args[k].number().re()));
         let times = |p: S| {
             let bar = bar.number();
-            Some(Held::Number(if all { p.conj() * bar } else { S::scale(&p.conj(), &bar) }))
+            Some(TapeValue::Number(if all { p.conj() * bar } else { S::scale(&p.conj(), &bar) }))
         };
         // An operand without slope, or that was not chosen, has no cotangent.
         let chosen = |p: S| times(p.clone()).filter(|_| !p.is_exact_zero());
         Ok(match step {
-            Step::Input(_) | Step::Constant => SmallVec::new(),
-            Step::Op(Op::Number1(op)) => {
+            TapeOp::Input(_) | TapeOp::Constant => SmallVec::new(),
+            TapeOp::Op(Op::Number1(op)) => {
                 SmallVec::from_iter([times(number1(*op, &x(0), &N(y.number())).0)])
             }
-            Step::Op(Op::Number2(op)) => {
+            TapeOp::Op(Op::Number2(op)) => {
                 let [p, q] = number2(*op, &x(0), &x(1), &N(y.number()));
                 SmallVec::from_iter(match op {
                     Number2::Scale => [chosen(p.0), times(q.0)],
@@ -269,46 +270,47 @@ impl<T: Real, S: Scalar<Real = T>> Engine<S> {
                     _ => [times(p.0), times(q.0)],
                 })
             }
-            Step::Op(Op::Real1(op)) => {
+            TapeOp::Op(Op::Real1(op)) => {
                 let p = S::from_real(real1(*op, &re(0), &N(y.number().re())).0);
                 SmallVec::from_iter([if op.is_constant() { chosen(p) } else { times(p) }])
             }
-            Step::Op(Op::Real2(op)) => {
+            TapeOp::Op(Op::Real2(op)) => {
                 let partials =
                     real2(*op, &re(0), &re(1), &N(y.number().re())).map(|p| S::from_real(p.0));
                 let choice = matches!(op, Real2::Min | Real2::Max);
                 partials.into_iter().map(|p| if choice { chosen(p) } else { times(p) }).collect()
             }
-            Step::Op(Op::Mixed(op)) => {
+            TapeOp::Op(Op::Mixed(op)) => {
                 let kernel = self
-                    .kernel(Call::new(op.name()), SmallVec::from_elem(false, 1))
+                    .kernel(BuiltinCall::new(op.name()), SmallVec::from_elem(false, 1))
                     .map_err(failed)?;
                 self.pull_call(&kernel, args, y, bar, all).map_err(failed)?
             }
-            Step::Power(n) => {
-                let call = Call::new("powi").with(Fixed::Int(*n));
+            TapeOp::Power(n) => {
+                let call = BuiltinCall::new("powi").with(StaticOperand::Int(*n));
                 let kernel = self.kernel(call, SmallVec::from_elem(false, 1)).map_err(failed)?;
                 self.pull_call(&kernel, args, y, bar, all).map_err(failed)?
             }
-            Step::Call(kernel) => self.pull_call(kernel, args, y, bar, all).map_err(failed)?,
-            Step::Custom(op) => {
-                let inputs: Vec<Held<S>> = args.iter().map(|x| (*x).clone()).collect();
+            TapeOp::Call(kernel) => self.pull_call(kernel, args, y, bar, all).map_err(failed)?,
+            TapeOp::Custom(op) => {
+                let inputs: Vec<TapeValue<S>> = args.iter().map(|x| (*x).clone()).collect();
                 op.backward(&inputs, y, bar)?.into_iter().map(Some).collect()
             }
             // The cotangent of a part is added in place.
-            Step::Op(_) | Step::Part(_) => SmallVec::new(),
+            TapeOp::Op(_) | TapeOp::Part(_) => SmallVec::new(),
         })
     }
 
     fn pull_call(
         &mut self,
         kernel: &Kernel,
-        args: &[&Held<S>],
-        y: &Held<S>,
-        bar: &Held<S>,
+        args: &[&TapeValue<S>],
+        y: &TapeValue<S>,
+        bar: &TapeValue<S>,
         all: bool,
-    ) -> Result<Pulled<S>, String> {
-        let data: Vec<Datum<S>> = args.iter().copied().chain([y, bar]).map(Held::datum).collect();
+    ) -> Result<OperandCotangents<S>, String> {
+        let data: Vec<Datum<S>> =
+            args.iter().copied().chain([y, bar]).map(TapeValue::datum).collect();
         let parts = kernel.pull(&mut self.machine, &data, all)?;
         let parts = parts.into_iter().zip(args).map(|(bar, x)| x.cotangent(bar));
         parts

@@ -12,10 +12,10 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::{Held, kind_of},
-    kernel::{Call, Fixed, POLYGAMMA},
-    node::{Side, Tape},
-    step::Step,
+    held::{TapeValue, kind_of},
+    kernel::{BuiltinCall, POLYGAMMA, StaticOperand},
+    node::{ComparedSide, Tape},
+    step::TapeOp,
 };
 
 /// A number on a tape. Copying it copies the place, not the computation.
@@ -79,7 +79,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
     /// read; gradients stay as they are.
     #[track_caller]
     pub fn set(self, value: S) {
-        self.tape.set(self.index, Held::Number(value));
+        self.tape.set(self.index, TapeValue::Number(value));
     }
 
     /// Adds to all gradients the derivative of this real number.
@@ -98,28 +98,28 @@ impl<'t, T: Real, S: Scalar<Real = T>> Variable<'t, S> {
     /// # Errors
     /// An operator failed, or something went wrong before.
     pub fn backward_with(self, cotangent: S) -> Result<(), TapeError> {
-        self.tape.backward(self.index, Held::Number(cotangent))
+        self.tape.backward(self.index, TapeValue::Number(cotangent))
     }
 
     #[track_caller]
-    fn note(self, step: Step<S>, args: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
+    fn note(self, step: TapeOp<S>, args: &[(&Tape<S>, usize)]) -> Variable<'t, S> {
         Variable { tape: self.tape, index: self.tape.operation(step, args, false) }
     }
     #[track_caller]
     fn op1(self, op: Op) -> Variable<'t, S> {
-        self.note(Step::Op(op), &[(self.tape, self.index)])
+        self.note(TapeOp::Op(op), &[(self.tape, self.index)])
     }
     #[track_caller]
     fn op2(self, op: Op, other: impl Argument<'t, S>) -> Variable<'t, S> {
         let other = other.on(self.tape);
-        self.note(Step::Op(op), &[(self.tape, self.index), (other.tape, other.index)])
+        self.note(TapeOp::Op(op), &[(self.tape, self.index), (other.tape, other.index)])
     }
 
     /// Returns `x^n`; `x^0 = 1` everywhere.
     #[must_use]
     #[track_caller]
     pub fn powi(self, n: i64) -> Variable<'t, S> {
-        self.note(Step::Power(n), &[(self.tape, self.index)])
+        self.note(TapeOp::Power(n), &[(self.tape, self.index)])
     }
     /// Returns `x^y`.
     #[must_use]
@@ -196,7 +196,7 @@ impl<'t, T: Real> Variable<'t, T> {
     #[must_use]
     #[track_caller]
     pub fn polygamma(self, n: i64) -> Variable<'t, T> {
-        let call = Call::new(POLYGAMMA).with(Fixed::Int(n));
+        let call = BuiltinCall::new(POLYGAMMA).with(StaticOperand::Int(n));
         Variable { tape: self.tape, index: self.tape.call(call, &[(self.tape, self.index)], false) }
     }
 }
@@ -278,23 +278,23 @@ impl<'t, T: Real, S: Scalar<Real = T>> ops::Neg for Variable<'t, S> {
 impl<T: Ordered> Variable<'_, T> {
     /// Compares by value, and notes it: the tape holds the branch that is taken.
     #[track_caller]
-    fn compare(self, other: Side, with: &T) -> Option<Ordering> {
+    fn compare(self, other: ComparedSide, with: &T) -> Option<Ordering> {
         let order = self.value().cmp_primal(with);
         self.tape.compared(self.index, other, order);
         order
     }
     #[track_caller]
     fn compare_numbers(self, other: f64) -> Option<Ordering> {
-        self.compare(Side::Number(other), &T::lit(other))
+        self.compare(ComparedSide::Number(other), &T::lit(other))
     }
     #[track_caller]
     fn compare_variables(self, other: Self) -> Option<Ordering> {
         let (with, own) = (other.value(), std::ptr::eq(self.tape, other.tape));
         // One of another tape is a constant here.
         let side = if own {
-            Side::Entry(other.index)
+            ComparedSide::Entry(other.index)
         } else {
-            Side::Number(with.primal().unwrap_or(f64::NAN))
+            ComparedSide::Number(with.primal().unwrap_or(f64::NAN))
         };
         self.compare(side, &with)
     }

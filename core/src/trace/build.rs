@@ -373,7 +373,7 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
 
 pub(super) fn integer(n: &Sym) -> Option<i64> {
     match n.node()?.what {
-        super::node::What::Op(Op::Int(n)) => Some(n),
+        super::node::NodeKind::Op(Op::Int(n)) => Some(n),
         _ => None,
     }
 }
@@ -391,8 +391,8 @@ pub(super) fn compare(op: Compare, a: &Sym, b: &Sym) -> Sym {
 /// Returns `a` if the condition holds, else `b`.
 pub(super) fn select(c: &Sym, a: &Sym, b: &Sym) -> Sym {
     match c.node().map(|n| &n.what) {
-        Some(super::node::What::Op(Op::Bool(true))) => a.clone(),
-        Some(super::node::What::Op(Op::Bool(false))) => b.clone(),
+        Some(super::node::NodeKind::Op(Op::Bool(true))) => a.clone(),
+        Some(super::node::NodeKind::Op(Op::Bool(false))) => b.clone(),
         _ if a.key() == b.key() => a.clone(),
         _ => Sym::op(Op::Select, &[c.clone(), a.clone(), b.clone()], a.kind()),
     }

@@ -75,14 +75,14 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
     ///
     /// # Errors
     /// Those of [`value`](Cached::value); the result is no real number.
-    pub fn value_and_gradient(&mut self, values: V) -> Result<(R, Numbers<R>), TraceError> {
+    pub fn value_and_gradient(&mut self, values: V) -> Result<(R, ArgumentList<R>), TraceError> {
         let (k, args) = self.find(values)?;
         Ok(self.known[k].1.value_and_gradient(&args)?)
     }
 
     /// Returns the index of the recording that holds at these values, which is made if there is
     /// none, and the values as arguments.
-    fn find(&mut self, values: V) -> Result<(usize, Numbers<R>), TraceError> {
+    fn find(&mut self, values: V) -> Result<(usize, ArgumentList<R>), TraceError> {
         let datum = values.datum();
         let args = match datum {
             Datum::Tuple(fields) if self.names.len() > 1 => fields,
@@ -102,7 +102,7 @@ impl<R: Ordered, V: Valued<R>, O: Output, F: Fn(V::Traced) -> O> Cached<R, V, O,
 }
 
 /// Arguments or cotangents of a recorded function, one for each parameter.
-type Numbers<R> = Vec<Datum<Complex<R>>>;
+type ArgumentList<R> = Vec<Datum<Complex<R>>>;
 
 /// A helper of [`recordable!`](crate::recordable).
 #[doc(hidden)]

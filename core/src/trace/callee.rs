@@ -43,13 +43,13 @@ use super::{
 
 /// A function or primitive that is recorded as a call. Cloning it copies a handle.
 #[derive(Clone)]
-pub struct Callee(pub(super) Arc<Shared>);
+pub struct Callee(pub(super) Arc<CalleeData>);
 
 /// Function or primitive of a callee.
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct CalleeData {
     pub(super) program: Program,
-    pub(super) target: Target,
+    pub(super) target: CalleeTarget,
     pub(super) name: String,
     pub(super) params: Vec<Kind>,
     pub(super) result: Kind,
@@ -60,7 +60,7 @@ pub(super) struct Shared {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Target {
+pub(super) enum CalleeTarget {
     Function(FuncId),
     Primitive(PrimitiveId),
 }
@@ -93,7 +93,7 @@ impl Callee {
         };
         let primitive = &program.primitives[p];
         let (params, result) = (primitive.params.clone(), primitive.result.clone());
-        Callee::shared(program, Target::Primitive(p), name, params, result)
+        Callee::shared(program, CalleeTarget::Primitive(p), name, params, result)
     }
 
     /// Returns the function or primitive that is registered under the given name.
@@ -109,7 +109,7 @@ impl Callee {
         let params = function.params.iter().map(|p| p.kind.clone()).collect();
         Callee::shared(
             program,
-            Target::Function(f),
+            CalleeTarget::Function(f),
             &function.name,
             params,
             function.result.clone(),
@@ -118,7 +118,7 @@ impl Callee {
 
     fn shared(
         program: &Program,
-        target: Target,
+        target: CalleeTarget,
         name: &str,
         params: Vec<Kind>,
         result: Kind,
@@ -130,21 +130,21 @@ impl Callee {
             return Err(TraceError::Signature { name: name.into(), given, expected });
         }
         let code = match target {
-            Target::Function(f) => {
+            CalleeTarget::Function(f) => {
                 Some(Bytecode::compile(program, f).map_err(|e| TraceError::Run(e.into()))?)
             }
-            Target::Primitive(_) => None,
+            CalleeTarget::Primitive(_) => None,
         };
         let texts = match target {
-            Target::Function(f) => {
+            CalleeTarget::Function(f) => {
                 program.reachable(f).into_iter().map(|g| program.print(g)).collect()
             }
-            Target::Primitive(_) => String::new(),
+            CalleeTarget::Primitive(_) => String::new(),
         };
         let key = text_key(&format!("{name}\n{texts}"));
         let program = program.clone();
         let (name, host) = (name.into(), None);
-        Ok(Callee(Arc::new(Shared { program, target, name, params, result, code, host, key })))
+        Ok(Callee(Arc::new(CalleeData { program, target, name, params, result, code, host, key })))
     }
 
     /// Sets the host that computes its primitives when it runs on numbers.
@@ -265,12 +265,12 @@ records! { Expr Real; ComplexExpr Complex; }
 
 /// Copies the functions and primitives of a callee into a program; returns the op that calls it
 /// there.
-pub(super) fn adopt(program: &mut Program, callee: &Shared) -> Op {
+pub(super) fn adopt(program: &mut Program, callee: &CalleeData) -> Op {
     let source = &callee.program;
     let primitive = |program: &mut Program, p: PrimitiveId| adopt_primitive(program, source, p);
     let root = match callee.target {
-        Target::Primitive(p) => return Op::Primitive(primitive(program, p)),
-        Target::Function(f) => f,
+        CalleeTarget::Primitive(p) => return Op::Primitive(primitive(program, p)),
+        CalleeTarget::Function(f) => f,
     };
     let reachable = source.reachable(root);
     let mut ids = std::collections::HashMap::new();

@@ -15,13 +15,13 @@ use num_traits::{CheckedAdd, CheckedMul};
 use crate::ir::Number1;
 
 /// A fraction.
-type Q = Ratio<i64>;
+type ExactFraction = Ratio<i64>;
 
 /// A constant real number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Constant {
     /// `q sqrt(root) pi^pi`; zero is `0 sqrt(1)`.
-    Exact { q: Q, root: i64, pi: bool },
+    Exact { q: ExactFraction, root: i64, pi: bool },
     /// A float that is none of these.
     Float(f64),
 }
@@ -36,17 +36,18 @@ const MAX_POWER: u64 = 64;
 impl Constant {
     pub(super) const ZERO: Constant = Constant::int(0);
     pub(super) const ONE: Constant = Constant::int(1);
-    pub(super) const PI: Constant = Constant::Exact { q: Q::new_raw(1, 1), root: 1, pi: true };
+    pub(super) const PI: Constant =
+        Constant::Exact { q: ExactFraction::new_raw(1, 1), root: 1, pi: true };
 
     pub(super) const fn int(n: i64) -> Constant {
-        Constant::Exact { q: Q::new_raw(n, 1), root: 1, pi: false }
+        Constant::Exact { q: ExactFraction::new_raw(n, 1), root: 1, pi: false }
     }
 
-    fn rational(q: Q) -> Constant {
+    fn rational(q: ExactFraction) -> Constant {
         Constant::scaled(q, 1, false)
     }
 
-    fn scaled(q: Q, root: i64, pi: bool) -> Constant {
+    fn scaled(q: ExactFraction, root: i64, pi: bool) -> Constant {
         if *q.numer() == 0 { Constant::ZERO } else { Constant::Exact { q, root, pi } }
     }
 
@@ -55,7 +56,7 @@ impl Constant {
         if d == 0 || n == i64::MIN || d == i64::MIN {
             return Constant::Float(n as f64 / d as f64);
         }
-        Constant::rational(Q::new(n, d))
+        Constant::rational(ExactFraction::new(n, d))
     }
 
     pub(super) fn from_f64(x: f64) -> Constant {
@@ -88,7 +89,7 @@ impl Constant {
     }
 
     /// Returns the fraction, if it is one.
-    pub(super) fn as_rational(self) -> Option<Q> {
+    pub(super) fn as_rational(self) -> Option<ExactFraction> {
         match self {
             Constant::Exact { q, root: 1, pi: false } => Some(q),
             _ => None,
@@ -120,7 +121,7 @@ impl Constant {
         match self {
             Constant::Float(x) => Constant::Float(-x),
             Constant::Exact { q, root, pi } => match q.numer().checked_neg() {
-                Some(n) => Constant::scaled(Q::new_raw(n, *q.denom()), root, pi),
+                Some(n) => Constant::scaled(ExactFraction::new_raw(n, *q.denom()), root, pi),
                 None => Constant::Float(-self.value()),
             },
         }
@@ -157,7 +158,7 @@ impl Constant {
         }
         // Of m and n without square factors: sqrt(m n) = g sqrt((m/g)(n/g)).
         let g = gcd(m, n);
-        let q = a.checked_mul(&b)?.checked_mul(&Q::new_raw(g, 1))?;
+        let q = a.checked_mul(&b)?.checked_mul(&ExactFraction::new_raw(g, 1))?;
         Some(Constant::scaled(q, (m / g).checked_mul(n / g)?, pi || p))
     }
 
@@ -167,7 +168,7 @@ impl Constant {
         if self.is_zero() || *q.numer() == i64::MIN {
             return None;
         }
-        Some(Constant::scaled(q.recip().checked_mul(&Q::new(1, root))?, root, false))
+        Some(Constant::scaled(q.recip().checked_mul(&ExactFraction::new(1, root))?, root, false))
     }
 
     pub(super) fn div(self, other: Constant) -> Option<Constant> {
@@ -208,7 +209,7 @@ impl Constant {
                 d += 1;
             }
         }
-        Some(Constant::scaled(Q::new(outside, *q.denom()), root, false))
+        Some(Constant::scaled(ExactFraction::new(outside, *q.denom()), root, false))
     }
 
     /// Returns the value of a function, if it is a constant of this form too.
@@ -222,7 +223,7 @@ impl Constant {
             F::Cos => return self.circle(0),
             _ => {}
         }
-        let half_pi = Constant::scaled(Q::new_raw(1, 2), 1, true);
+        let half_pi = Constant::scaled(ExactFraction::new_raw(1, 2), 1, true);
         Some(match f {
             F::Cbrt | F::ExpM1 | F::Ln1p | F::Tan | F::Sinh | F::Tanh if self.is_int(0) => {
                 Constant::ZERO
@@ -233,7 +234,7 @@ impl Constant {
             F::Ln | F::Log2 | F::Log10 | F::Acos | F::Acosh if self.is_int(1) => Constant::ZERO,
             F::Cbrt if self.is_int(1) => Constant::ONE,
             F::Asin if self.is_int(1) => half_pi,
-            F::Atan if self.is_int(1) => Constant::scaled(Q::new_raw(1, 4), 1, true),
+            F::Atan if self.is_int(1) => Constant::scaled(ExactFraction::new_raw(1, 4), 1, true),
             F::Acos if self.is_int(-1) => Constant::PI,
             _ => return None,
         })
@@ -248,7 +249,7 @@ impl Constant {
             }
             _ => return None,
         };
-        let root_half = Constant::scaled(Q::new_raw(1, 2), 2, false);
+        let root_half = Constant::scaled(ExactFraction::new_raw(1, 2), 2, false);
         Some(match (eighths - before).rem_euclid(8) {
             0 => Constant::ONE,
             1 | 7 => root_half,

@@ -17,13 +17,13 @@ use crate::{
 use super::{
     error::TraceError,
     expr::{ComplexExpr, Expr, symbols},
-    lower::{Lowering, Raised, raise},
+    lower::{ExprLowering, RaisedExpr, raise},
     node::Sym,
     print::{mentions_pi, print},
 };
 
 /// Value of an input.
-enum Given<S: Scalar> {
+enum InputValue<S: Scalar> {
     Real(S::Real),
     Complex(S),
 }
@@ -63,7 +63,7 @@ impl Expr {
     /// An input without a value, or the program fails.
     pub fn evaluate<T: Real>(&self, values: &[(&str, T)]) -> Result<T, TraceError> {
         let values: Vec<_> =
-            values.iter().map(|(n, x)| (*n, Given::<T>::Real(x.clone()))).collect();
+            values.iter().map(|(n, x)| (*n, InputValue::<T>::Real(x.clone()))).collect();
         match evaluate(&self.0, &values)? {
             Datum::Real(x) => Ok(x),
             other => Err(not_a_number(other.describe())),
@@ -149,7 +149,8 @@ impl ComplexExpr {
         &self,
         values: &[(&str, S)],
     ) -> Result<S, TraceError> {
-        let values: Vec<_> = values.iter().map(|(n, z)| (*n, Given::Complex(z.clone()))).collect();
+        let values: Vec<_> =
+            values.iter().map(|(n, z)| (*n, InputValue::Complex(z.clone()))).collect();
         match evaluate(&self.0, &values)? {
             Datum::Complex(z) => Ok(z),
             other => Err(not_a_number(other.describe())),
@@ -195,7 +196,7 @@ fn params(root: &Sym, inputs: &[&str]) -> Vec<Param> {
 }
 
 fn lower(root: &Sym, name: &str, inputs: &[&str]) -> Result<(Program, FuncId), TraceError> {
-    let mut lowering = Lowering::new(name, params(root, inputs))?;
+    let mut lowering = ExprLowering::new(name, params(root, inputs))?;
     for (input, symbol) in symbols(root) {
         if let Some(k) = inputs.iter().position(|n| *n == input) {
             let (v, kind) = (lowering.b.param(k), symbol.kind());
@@ -241,17 +242,17 @@ fn program_text(root: &Sym, name: &str, inputs: &[&str]) -> Result<String, Trace
 
 fn evaluate<T: Real, S: Scalar<Real = T>>(
     root: &Sym,
-    values: &[(&str, Given<S>)],
+    values: &[(&str, InputValue<S>)],
 ) -> Result<Datum<S>, TraceError> {
     let names: Vec<&str> = values.iter().map(|(n, _)| *n).collect();
     let (program, f) = lower(root, "expression", &names)?;
     let code = Bytecode::compile(&program, f).map_err(|e| TraceError::Run(e.into()))?;
     let params = &program.functions[f].params;
     let args = values.iter().zip(params).map(|((name, given), param)| match (given, &param.kind) {
-        (Given::Real(x), Kind::Real) => Ok(Datum::Real(x.clone())),
-        (Given::Complex(z), Kind::Complex) => Ok(Datum::Complex(z.clone())),
-        (Given::Complex(z), _) => Ok(Datum::Real(z.re())),
-        (Given::Real(_), expected) => Err(TraceError::Kind {
+        (InputValue::Real(x), Kind::Real) => Ok(Datum::Real(x.clone())),
+        (InputValue::Complex(z), Kind::Complex) => Ok(Datum::Complex(z.clone())),
+        (InputValue::Complex(z), _) => Ok(Datum::Real(z.re())),
+        (InputValue::Real(_), expected) => Err(TraceError::Kind {
             name: (*name).into(),
             given: Kind::Real,
             expected: expected.clone(),
@@ -274,12 +275,12 @@ fn derivative(root: &Sym, input: &str) -> Result<Sym, TraceError> {
     while inline(&mut program, pushforward, usize::MAX) {}
     optimize_all(&mut program, pushforward, Level::Strict);
     let dots = names.iter().zip(&inputs).map(|(n, sym)| like(sym, i64::from(*n == input)));
-    let args = inputs.iter().cloned().chain(dots).map(Raised::One).collect();
+    let args = inputs.iter().cloned().chain(dots).map(RaisedExpr::One).collect();
     match raise(&program, pushforward, args, true)? {
-        Raised::Many(all) => {
+        RaisedExpr::Many(all) => {
             Ok(all.into_iter().nth(1).and_then(|d| d.leaves().pop()).unwrap_or(like(root, 0)))
         }
-        Raised::One(_) => Ok(like(root, 0)),
+        RaisedExpr::One(_) => Ok(like(root, 0)),
     }
 }
 
@@ -299,7 +300,7 @@ fn gradient(root: &Sym, wanted: &[&str]) -> Result<Vec<Expr>, TraceError> {
         // Too long to be joined with its adjoint in one line: forward mode, once for each input.
         return wanted.iter().map(|input| derivative(root, input).map(Expr)).collect();
     }
-    let raised = raise(&program, id, inputs.into_iter().map(Raised::One).collect(), true)?;
+    let raised = raise(&program, id, inputs.into_iter().map(RaisedExpr::One).collect(), true)?;
     let bars = raised.leaves();
     let of = |name: &&str| {
         let k = all.iter().position(|n| n == name);
@@ -313,7 +314,7 @@ fn simplified(root: &Sym, level: Level) -> Result<Sym, TraceError> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (mut program, f) = lower(root, "f", &names)?;
     optimize_all(&mut program, f, level);
-    let raised = raise(&program, f, inputs.into_iter().map(Raised::One).collect(), false)?;
+    let raised = raise(&program, f, inputs.into_iter().map(RaisedExpr::One).collect(), false)?;
     Ok(raised.leaves().pop().unwrap_or_else(|| root.clone()))
 }
 
@@ -331,8 +332,11 @@ fn from_program(program: &Program, name: &str, kind: &Kind) -> Result<Sym, Trace
         };
         return Err(TraceError::Signature { name: name.into(), given, expected });
     }
-    let args =
-        function.params.iter().map(|p| Raised::One(Sym::symbol(&p.name, p.kind.clone()))).collect();
+    let args = function
+        .params
+        .iter()
+        .map(|p| RaisedExpr::One(Sym::symbol(&p.name, p.kind.clone())))
+        .collect();
     let raised = raise(program, f, args, false)?;
     raised.leaves().pop().ok_or_else(|| not_a_number("no number".into()))
 }

@@ -13,7 +13,7 @@ use crate::{
 use super::{
     build,
     constant::Constant,
-    node::{Sym, What, visit},
+    node::{NodeKind, Sym, visit},
     print,
 };
 
@@ -395,7 +395,7 @@ pub(super) fn symbols(root: &Sym) -> Vec<(String, Sym)> {
     let mut found = Vec::new();
     let _ = visit([root], |sym| {
         if let Sym::Node(node) = sym
-            && let What::Symbol(s) = &node.what
+            && let NodeKind::Symbol(s) = &node.what
         {
             found.push((s.name.to_string(), sym.clone()));
         }
@@ -423,13 +423,13 @@ fn substitute(root: &Sym, values: &[(&str, &Sym)]) -> Sym {
                 let args: Vec<Sym> =
                     node.args.iter().map(|a| done.get(&a.key()).unwrap_or(a).clone()).collect();
                 match &node.what {
-                    What::Symbol(s) => {
+                    NodeKind::Symbol(s) => {
                         let value =
                             values.iter().find(|(n, v)| *n == &*s.name && v.kind() == node.kind);
                         value.map_or(sym, |v| v.1).clone()
                     }
-                    What::Call(callee) => Sym::call(callee.clone(), &args, node.kind.clone()),
-                    What::Op(op) => build::any(*op, &args, &node.kind)
+                    NodeKind::Call(callee) => Sym::call(callee.clone(), &args, node.kind.clone()),
+                    NodeKind::Op(op) => build::any(*op, &args, &node.kind)
                         .unwrap_or_else(|| Sym::op(*op, &args, node.kind.clone())),
                 }
             }

@@ -16,11 +16,11 @@ use super::{
     callee::{Callee, adopt},
     constant::Constant,
     error::TraceError,
-    node::{Node, Sym, What, visit},
+    node::{Node, NodeKind, Sym, visit},
 };
 
 /// A function under construction from expressions.
-pub(super) struct Lowering {
+pub(super) struct ExprLowering {
     pub(super) program: Program,
     pub(super) b: FunctionBuilder,
     values: HashMap<u128, Value>,
@@ -28,9 +28,9 @@ pub(super) struct Lowering {
     inputs: Vec<String>,
 }
 
-impl Lowering {
+impl ExprLowering {
     /// Creates a function with the given parameters.
-    pub(super) fn new(name: &str, params: Vec<Param>) -> Result<Lowering, TraceError> {
+    pub(super) fn new(name: &str, params: Vec<Param>) -> Result<ExprLowering, TraceError> {
         let inputs: Vec<String> = params.iter().map(|p| p.name.clone()).collect();
         for (k, name) in inputs.iter().enumerate() {
             if inputs[..k].contains(name) {
@@ -39,7 +39,7 @@ impl Lowering {
         }
         let b = FunctionBuilder::new(name, params, Kind::Real);
         let (values, calls) = (HashMap::new(), HashMap::new());
-        Ok(Lowering { program: Program::new(), b, values, calls, inputs })
+        Ok(ExprLowering { program: Program::new(), b, values, calls, inputs })
     }
 
     /// Binds an input to a value.
@@ -98,17 +98,17 @@ impl Lowering {
 
     fn node(&mut self, node: &Node) -> Result<Value, TraceError> {
         let op = match &node.what {
-            What::Symbol(s) if s.local => {
+            NodeKind::Symbol(s) if s.local => {
                 return Err(TraceError::Foreign { name: s.name.to_string() });
             }
-            What::Symbol(s) => {
+            NodeKind::Symbol(s) => {
                 let (name, inputs) = (s.name.to_string(), self.inputs.clone());
                 return Err(TraceError::UnknownInput { name, inputs });
             }
-            What::Call(shared) => {
+            NodeKind::Call(shared) => {
                 *self.calls.entry(shared.key).or_insert_with(|| adopt(&mut self.program, shared))
             }
-            What::Op(op) => *op,
+            NodeKind::Op(op) => *op,
         };
         if let (Op::Number2(Number2::Mul), [c, x]) = (op, node.args.as_slice())
             && let Some(c) = c.constant().and_then(Constant::as_rational)
@@ -175,23 +175,23 @@ fn is_float(n: i64, d: i64) -> bool {
 
 /// A value of a function read back: a number, or a tuple or array of known length.
 #[derive(Clone)]
-pub(super) enum Raised {
+pub(super) enum RaisedExpr {
     One(Sym),
-    Many(Vec<Raised>),
+    Many(Vec<RaisedExpr>),
 }
 
-impl Raised {
+impl RaisedExpr {
     /// Returns all numbers in it, in order.
     pub(super) fn leaves(self) -> Vec<Sym> {
         match self {
-            Raised::One(sym) => vec![sym],
-            Raised::Many(all) => all.into_iter().flat_map(Raised::leaves).collect(),
+            RaisedExpr::One(sym) => vec![sym],
+            RaisedExpr::Many(all) => all.into_iter().flat_map(RaisedExpr::leaves).collect(),
         }
     }
     fn one(&self) -> Option<&Sym> {
         match self {
-            Raised::One(sym) => Some(sym),
-            Raised::Many(_) => None,
+            RaisedExpr::One(sym) => Some(sym),
+            RaisedExpr::Many(_) => None,
         }
     }
 }
@@ -201,9 +201,9 @@ impl Raised {
 pub(super) fn raise(
     program: &Program,
     f: FuncId,
-    args: Vec<Raised>,
+    args: Vec<RaisedExpr>,
     plain: bool,
-) -> Result<Raised, TraceError> {
+) -> Result<RaisedExpr, TraceError> {
     raise_at(program, f, args, plain, 0)
 }
 
@@ -213,10 +213,10 @@ const MAX_CALLS: usize = 64;
 fn raise_at(
     program: &Program,
     f: FuncId,
-    args: Vec<Raised>,
+    args: Vec<RaisedExpr>,
     plain: bool,
     depth: usize,
-) -> Result<Raised, TraceError> {
+) -> Result<RaisedExpr, TraceError> {
     let function = &program.functions[f];
     let refuse =
         |what: String| TraceError::NotAnExpression { function: function.name.clone(), what };
@@ -227,12 +227,12 @@ fn raise_at(
     if depth > MAX_CALLS {
         return Err(refuse(format!("calls more than {MAX_CALLS} deep")));
     }
-    let mut known: HashMap<Value, Raised> =
+    let mut known: HashMap<Value, RaisedExpr> =
         function.param_values().iter().copied().zip(args).collect();
     let Some(block) = function.blocks.values().next() else { return Err(refuse("no body".into())) };
     for &i in &block.insts {
         let inst = &function.insts[i];
-        let operands: Option<Vec<&Raised>> = inst.args.iter().map(|a| known.get(a)).collect();
+        let operands: Option<Vec<&RaisedExpr>> = inst.args.iter().map(|a| known.get(a)).collect();
         let (Some(result), Some(operands)) = (inst.result, operands) else {
             return Err(refuse(format!("`{}`", inst.op)));
         };
@@ -240,7 +240,7 @@ fn raise_at(
         let numbers: Option<Vec<Sym>> = operands.iter().map(|r| r.one().cloned()).collect();
         let value = match (inst.op, numbers) {
             (Op::Tuple | Op::Array, _) => {
-                Some(Raised::Many(operands.into_iter().cloned().collect()))
+                Some(RaisedExpr::Many(operands.into_iter().cloned().collect()))
             }
             (Op::Field(k), _) => field(operands[0], k as usize),
             (Op::Get, _) => {
@@ -250,9 +250,11 @@ fn raise_at(
             (Op::Call(g), numbers) => {
                 let own_rule = program.rule(g).is_some();
                 Some(match numbers {
-                    Some(args) if own_rule => {
-                        Raised::One(Sym::call(Callee::function(program, g)?.0, &args, kind.clone()))
-                    }
+                    Some(args) if own_rule => RaisedExpr::One(Sym::call(
+                        Callee::function(program, g)?.0,
+                        &args,
+                        kind.clone(),
+                    )),
                     _ => raise_at(
                         program,
                         g,
@@ -264,16 +266,16 @@ fn raise_at(
             }
             (Op::Primitive(p), Some(args)) => {
                 let callee = Callee::new(program, &program.primitives[p].name)?;
-                Some(Raised::One(Sym::call(callee.0, &args, kind.clone())))
+                Some(RaisedExpr::One(Sym::call(callee.0, &args, kind.clone())))
             }
             (Op::Number2(Number2::Scale), Some(args)) if plain => {
-                Some(Raised::One(build::number2(Number2::Mul, &args[0], &args[1])))
+                Some(RaisedExpr::One(build::number2(Number2::Mul, &args[0], &args[1])))
             }
             (Op::Number2(Number2::Guard), Some(args)) if plain => {
-                Some(Raised::One(args[0].clone()))
+                Some(RaisedExpr::One(args[0].clone()))
             }
-            (Op::Real(Literal(x)), _) => Some(Raised::One(Sym::Const(Constant::from_f64(x)))),
-            (op, Some(args)) => build::any(op, &args, kind).map(Raised::One),
+            (Op::Real(Literal(x)), _) => Some(RaisedExpr::One(Sym::Const(Constant::from_f64(x)))),
+            (op, Some(args)) => build::any(op, &args, kind).map(RaisedExpr::One),
             _ => None,
         };
         known.insert(result, value.ok_or_else(|| refuse(format!("`{}`", inst.op)))?);
@@ -285,9 +287,9 @@ fn raise_at(
     }
 }
 
-fn field(of: &Raised, k: usize) -> Option<Raised> {
+fn field(of: &RaisedExpr, k: usize) -> Option<RaisedExpr> {
     match of {
-        Raised::Many(all) => all.get(k).cloned(),
-        Raised::One(_) => None,
+        RaisedExpr::Many(all) => all.get(k).cloned(),
+        RaisedExpr::One(_) => None,
     }
 }

@@ -94,4 +94,4 @@ pub use record::{Recording, trace, trace_at};
 #[doc(hidden)]
 pub use shape::Session;
 pub use shape::{Input, Output, Tree, Valued};
-pub use traced::{Condition, Traced};
+pub use traced::{PathCondition, Traced};

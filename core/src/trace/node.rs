@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{Kind, Mixed, Number2, Op};
 
-use super::{callee::Shared, constant::Constant};
+use super::{callee::CalleeData, constant::Constant};
 
 /// A part of an expression.
 #[derive(Clone)]
@@ -24,25 +24,25 @@ pub(super) enum Sym {
 
 /// An operation on parts.
 pub(super) struct Node {
-    pub(super) what: What,
+    pub(super) what: NodeKind,
     pub(super) args: SmallVec<[Sym; 2]>,
     pub(super) kind: Kind,
     key: u128,
 }
 
 /// Content of a node.
-pub(super) enum What {
+pub(super) enum NodeKind {
     /// An input.
-    Symbol(Symbol),
+    Symbol(SymbolNode),
     /// An operation of the table.
     Op(Op),
     /// A call of something registered.
-    Call(Arc<Shared>),
+    Call(Arc<CalleeData>),
 }
 
 /// An input.
 #[derive(Clone, Debug)]
-pub(super) struct Symbol {
+pub(super) struct SymbolNode {
     pub(super) name: Arc<str>,
     /// The input of one recording, different from every other of its name.
     pub(super) local: bool,
@@ -56,7 +56,7 @@ impl Sym {
     /// Creates a free input: the same wherever its name and kind are.
     pub(super) fn symbol(name: &str, kind: Kind) -> Sym {
         let key = mix(mix(SYMBOL, kind_key(&kind)), text_key(name));
-        let what = What::Symbol(Symbol { name: name.into(), local: false });
+        let what = NodeKind::Symbol(SymbolNode { name: name.into(), local: false });
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
@@ -66,7 +66,7 @@ impl Sym {
         let name: Arc<str> = name.into();
         let address = Arc::as_ptr(&name).cast::<u8>() as usize;
         let key = mix(mix(LOCAL, kind_key(&kind)), address as u128);
-        let what = What::Symbol(Symbol { name, local: true });
+        let what = NodeKind::Symbol(SymbolNode { name, local: true });
         Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
     }
 
@@ -79,15 +79,15 @@ impl Sym {
         let start = mix(op_key(op), kind_key(&kind));
         let key = keys.into_iter().fold(start, mix);
         let args = args.iter().cloned().collect();
-        Sym::Node(Arc::new(Node { what: What::Op(op), args, kind, key }))
+        Sym::Node(Arc::new(Node { what: NodeKind::Op(op), args, kind, key }))
     }
 
     /// Creates a call.
-    pub(super) fn call(callee: Arc<Shared>, args: &[Sym], kind: Kind) -> Sym {
+    pub(super) fn call(callee: Arc<CalleeData>, args: &[Sym], kind: Kind) -> Sym {
         let start = mix(CALL, callee.key);
         let key = args.iter().fold(start, |h, a| mix(h, a.key()));
         Sym::Node(Arc::new(Node {
-            what: What::Call(callee),
+            what: NodeKind::Call(callee),
             args: args.iter().cloned().collect(),
             kind,
             key,
@@ -112,7 +112,7 @@ impl Sym {
     /// Returns the operands if it is this operation.
     pub(super) fn args_of(&self, op: Op) -> Option<&[Sym]> {
         match self {
-            Sym::Node(n) if matches!(&n.what, What::Op(o) if *o == op) => Some(&n.args),
+            Sym::Node(n) if matches!(&n.what, NodeKind::Op(o) if *o == op) => Some(&n.args),
             _ => None,
         }
     }

@@ -20,17 +20,17 @@ use crate::ir::{Kind, Mixed, Number1, Number2, Op};
 
 use super::{
     constant::Constant,
-    node::{Node, Sym, What, visit},
+    node::{Node, NodeKind, Sym, visit},
 };
 
 /// The longest expression that is written out in full, in parts.
-const IN_FULL: u64 = 200;
+const MAX_INLINE_PARTS: u64 = 200;
 /// Maximum depth of parentheses. The program language reads 100.
 const MAX_DEPTH: usize = 40;
 
 /// Precedence of the outermost operator of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum Precedence {
     Compare,
     Sum,
     Product,
@@ -38,9 +38,9 @@ enum Rank {
 }
 
 #[derive(Clone)]
-struct Text {
+struct InfixText {
     text: String,
-    rank: Rank,
+    rank: Precedence,
     depth: usize,
     /// Number of nodes when written out in full.
     size: u64,
@@ -82,7 +82,7 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
                 *uses.entry(arg.key()).or_default() += 1;
                 size = size.saturating_add(sizes.get(&arg.key()).copied().unwrap_or(1));
             }
-            if let What::Symbol(s) = &node.what {
+            if let NodeKind::Symbol(s) = &node.what {
                 taken.insert(s.name.to_string());
             }
         }
@@ -95,8 +95,9 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
     let total =
         roots.iter().fold(0u64, |n, r| n.saturating_add(sizes.get(&r.key()).copied().unwrap_or(1)));
     let pi = if taken.contains("pi") { PI_BESIDE_PI } else { "pi" };
-    let mut writer = Writer { uses, taken, pi, texts: HashMap::new(), names: Vec::new(), next: 0 };
-    let in_full = total <= IN_FULL;
+    let mut writer =
+        InfixWriter { uses, taken, pi, texts: HashMap::new(), names: Vec::new(), next: 0 };
+    let in_full = total <= MAX_INLINE_PARTS;
     let Ok(()) = visit(roots, |sym| {
         let text = writer.text(sym);
         let shared =
@@ -109,24 +110,24 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
     Printed { names: writer.names, results }
 }
 
-struct Writer {
+struct InfixWriter {
     /// Number of uses of each part that are still to be written.
     uses: HashMap<u128, u64>,
     taken: HashSet<String>,
     /// The constant.
     pi: &'static str,
-    texts: HashMap<u128, Text>,
+    texts: HashMap<u128, InfixText>,
     names: Vec<(String, String)>,
     next: usize,
 }
 
-fn atom(text: String) -> Text {
-    Text { text, rank: Rank::Atom, depth: 0, size: 1 }
+fn atom(text: String) -> InfixText {
+    InfixText { text, rank: Precedence::Atom, depth: 0, size: 1 }
 }
 
-impl Writer {
+impl InfixWriter {
     /// Returns the text of a part; its last use moves it.
-    fn take(&mut self, sym: &Sym) -> Text {
+    fn take(&mut self, sym: &Sym) -> InfixText {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
         let text = if *left == 0 {
@@ -137,7 +138,7 @@ impl Writer {
         text.unwrap_or_else(|| atom(String::new()))
     }
 
-    fn name(&mut self, text: Text) -> Text {
+    fn name(&mut self, text: InfixText) -> InfixText {
         let name = loop {
             self.next += 1;
             let name = format!("t{}", self.next);
@@ -149,38 +150,38 @@ impl Writer {
         atom(name)
     }
 
-    fn text(&mut self, sym: &Sym) -> Text {
+    fn text(&mut self, sym: &Sym) -> InfixText {
         match sym {
             Sym::Const(c) => constant(*c, self.pi),
             Sym::Node(node) => match &node.what {
-                What::Symbol(s) => atom(s.name.to_string()),
-                What::Call(shared) => self.call(&shared.name, node),
-                What::Op(op) => self.op(*op, node),
+                NodeKind::Symbol(s) => atom(s.name.to_string()),
+                NodeKind::Call(shared) => self.call(&shared.name, node),
+                NodeKind::Op(op) => self.op(*op, node),
             },
         }
     }
 
-    fn op(&mut self, op: Op, node: &Node) -> Text {
+    fn op(&mut self, op: Op, node: &Node) -> InfixText {
         match (op, node.args.as_slice()) {
             (Op::Int(n), _) => atom(n.to_string()),
             (Op::Bool(b), _) => atom(b.to_string()),
             (Op::Number1(Number1::Neg), [x]) => {
-                let x = self.operand(x, Rank::Product);
-                Text { text: format!("-{}", x.text), rank: Rank::Sum, ..x }
+                let x = self.operand(x, Precedence::Product);
+                InfixText { text: format!("-{}", x.text), rank: Precedence::Sum, ..x }
             }
             (Op::Number1(Number1::Recip), [x]) => {
-                let x = self.operand(x, Rank::Atom);
-                Text {
+                let x = self.operand(x, Precedence::Atom);
+                InfixText {
                     text: format!("1/{}", x.text),
-                    rank: Rank::Product,
+                    rank: Precedence::Product,
                     depth: x.depth + 1,
                     size: x.size + 1,
                 }
             }
-            (Op::Number2(Number2::Add), [a, b]) => self.infix(a, " + ", b, Rank::Sum),
-            (Op::Number2(Number2::Sub), [a, b]) => self.infix(a, " - ", b, Rank::Sum),
+            (Op::Number2(Number2::Add), [a, b]) => self.infix(a, " + ", b, Precedence::Sum),
+            (Op::Number2(Number2::Sub), [a, b]) => self.infix(a, " - ", b, Precedence::Sum),
             (Op::Number2(Number2::Mul), [a, b]) => self.product(a, b),
-            (Op::Number2(Number2::Div), [a, b]) => self.infix(a, "/", b, Rank::Product),
+            (Op::Number2(Number2::Div), [a, b]) => self.infix(a, "/", b, Precedence::Product),
             (Op::Compare(c), [a, b]) => {
                 use crate::ir::Compare as C;
                 let sign = match c {
@@ -191,17 +192,17 @@ impl Writer {
                     C::Eq => " == ",
                     C::Ne => " != ",
                 };
-                self.infix(a, sign, b, Rank::Compare)
+                self.infix(a, sign, b, Precedence::Compare)
             }
             (Op::Mixed(Mixed::And), [a, b]) => self.logic(a, " && ", b),
             (Op::Mixed(Mixed::Or), [a, b]) => self.logic(a, " || ", b),
             (Op::Mixed(Mixed::Not), [a]) => {
-                let a = self.operand(a, Rank::Atom);
-                Text { text: format!("!{}", a.text), rank: Rank::Product, ..a }
+                let a = self.operand(a, Precedence::Atom);
+                InfixText { text: format!("!{}", a.text), rank: Precedence::Product, ..a }
             }
             (Op::Mixed(Mixed::Promote), [x]) => {
-                let x = self.operand(x, Rank::Compare);
-                Text { text: format!("complex({}, 0)", x.text), rank: Rank::Atom, ..x }
+                let x = self.operand(x, Precedence::Compare);
+                InfixText { text: format!("complex({}, 0)", x.text), rank: Precedence::Atom, ..x }
             }
             (Op::Mixed(Mixed::PowiComplex), _) => self.call("powi", node),
             (Op::Mixed(Mixed::Polygamma), [x, n]) => self.polygamma(x, n),
@@ -211,22 +212,27 @@ impl Writer {
     }
 
     /// Returns the text of an operand, in parentheses if its precedence is too low.
-    fn operand(&mut self, sym: &Sym, least: Rank) -> Text {
+    fn operand(&mut self, sym: &Sym, least: Precedence) -> InfixText {
         let t = self.take(sym);
         if t.rank >= least {
             return t;
         }
-        Text { text: format!("({})", t.text), rank: Rank::Atom, depth: t.depth + 1, size: t.size }
+        InfixText {
+            text: format!("({})", t.text),
+            rank: Precedence::Atom,
+            depth: t.depth + 1,
+            size: t.size,
+        }
     }
 
-    fn infix(&mut self, a: &Sym, sign: &str, b: &Sym, rank: Rank) -> Text {
+    fn infix(&mut self, a: &Sym, sign: &str, b: &Sym, rank: Precedence) -> InfixText {
         // Chains lean to the left, so the right operand must be tighter.
         let tighter = match rank {
-            Rank::Compare => Rank::Sum,
-            Rank::Sum => Rank::Product,
-            Rank::Product | Rank::Atom => Rank::Atom,
+            Precedence::Compare => Precedence::Sum,
+            Precedence::Sum => Precedence::Product,
+            Precedence::Product | Precedence::Atom => Precedence::Atom,
         };
-        let left_least = if rank == Rank::Compare { Rank::Sum } else { rank };
+        let left_least = if rank == Precedence::Compare { Precedence::Sum } else { rank };
         // A real operand of a complex operation is promoted implicitly.
         let (real_a, real_b) = (promoted(a, self.pi), promoted(b, self.pi));
         let keep = real_a.is_some() && real_b.is_some();
@@ -235,7 +241,7 @@ impl Writer {
         let mut text = left.text;
         text += sign;
         text += &right.text;
-        Text {
+        InfixText {
             text,
             rank,
             depth: left.depth.max(right.depth + 1),
@@ -243,7 +249,7 @@ impl Writer {
         }
     }
 
-    fn promotable(&mut self, sym: &Sym, real: Option<Text>, least: Rank) -> Text {
+    fn promotable(&mut self, sym: &Sym, real: Option<InfixText>, least: Precedence) -> InfixText {
         match real {
             None => self.operand(sym, least),
             Some(t) => {
@@ -253,29 +259,35 @@ impl Writer {
         }
     }
 
-    fn logic(&mut self, a: &Sym, sign: &str, b: &Sym) -> Text {
-        let (a, b) = (self.operand(a, Rank::Sum), self.operand(b, Rank::Sum));
+    fn logic(&mut self, a: &Sym, sign: &str, b: &Sym) -> InfixText {
+        let (a, b) = (self.operand(a, Precedence::Sum), self.operand(b, Precedence::Sum));
         let (depth, size) = (a.depth.max(b.depth) + 1, a.size.saturating_add(b.size));
-        Text { text: format!("{}{sign}{}", a.text, b.text), rank: Rank::Compare, depth, size }
+        InfixText {
+            text: format!("{}{sign}{}", a.text, b.text),
+            rank: Precedence::Compare,
+            depth,
+            size,
+        }
     }
 
     /// Returns `x/3` for a third of x.
-    fn product(&mut self, a: &Sym, b: &Sym) -> Text {
+    fn product(&mut self, a: &Sym, b: &Sym) -> InfixText {
         let fraction = a.constant().and_then(Constant::as_rational).filter(|q| *q.denom() != 1);
         let Some(q) = fraction.filter(|q| q.numer().abs() == 1) else {
             // A leading minus needs no parentheses: it may come before the product as well.
             let Some(c) = a.constant().filter(|c| c.is_negative()) else {
-                return self.infix(a, "*", b, Rank::Product);
+                return self.infix(a, "*", b, Precedence::Product);
             };
             let _ = self.take(a);
-            let (c, x) = (constant(c.neg(), self.pi), self.operand(b, Rank::Atom));
+            let (c, x) = (constant(c.neg(), self.pi), self.operand(b, Precedence::Atom));
             let text = format!("-{}*{}", c.text, x.text);
-            return Text { text, rank: Rank::Sum, depth: x.depth + 1, size: x.size + 1 };
+            return InfixText { text, rank: Precedence::Sum, depth: x.depth + 1, size: x.size + 1 };
         };
         let _ = self.take(a);
-        let x = self.operand(b, Rank::Product);
-        let (sign, rank) = if *q.numer() < 0 { ("-", Rank::Sum) } else { ("", Rank::Product) };
-        Text {
+        let x = self.operand(b, Precedence::Product);
+        let (sign, rank) =
+            if *q.numer() < 0 { ("-", Precedence::Sum) } else { ("", Precedence::Product) };
+        InfixText {
             text: format!("{sign}{}/{}", x.text, q.denom()),
             rank,
             depth: x.depth,
@@ -284,59 +296,59 @@ impl Writer {
     }
 
     /// Returns `digamma(x)`, or `polygamma(n, x)`.
-    fn polygamma(&mut self, x: &Sym, n: &Sym) -> Text {
-        let (x, n) = (self.operand(x, Rank::Compare), self.operand(n, Rank::Compare));
+    fn polygamma(&mut self, x: &Sym, n: &Sym) -> InfixText {
+        let (x, n) = (self.operand(x, Precedence::Compare), self.operand(n, Precedence::Compare));
         let text = match n.text.as_str() {
             "0" => format!("digamma({})", x.text),
             n => format!("polygamma({n}, {})", x.text),
         };
-        Text {
+        InfixText {
             text,
-            rank: Rank::Atom,
+            rank: Precedence::Atom,
             depth: x.depth.max(n.depth) + 1,
             size: x.size.saturating_add(n.size),
         }
     }
 
-    fn call(&mut self, name: &str, node: &Node) -> Text {
+    fn call(&mut self, name: &str, node: &Node) -> InfixText {
         let mut text = format!("{name}(");
         let (mut depth, mut size) = (0, 1u64);
         for (k, arg) in node.args.iter().enumerate() {
-            let arg = self.operand(arg, Rank::Compare);
+            let arg = self.operand(arg, Precedence::Compare);
             text += if k > 0 { ", " } else { "" };
             text += &arg.text;
             depth = depth.max(arg.depth);
             size = size.saturating_add(arg.size);
         }
         text.push(')');
-        Text { text, rank: Rank::Atom, depth: depth + 1, size }
+        InfixText { text, rank: Precedence::Atom, depth: depth + 1, size }
     }
 }
 
 /// Returns the text of a real constant or symbol that was promoted.
-fn promoted(sym: &Sym, pi: &str) -> Option<Text> {
+fn promoted(sym: &Sym, pi: &str) -> Option<InfixText> {
     let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
     match x {
         Sym::Const(c) => Some(constant(*c, pi)),
         Sym::Node(n) => match &n.what {
-            What::Symbol(s) if n.kind == Kind::Real => Some(atom(s.name.to_string())),
+            NodeKind::Symbol(s) if n.kind == Kind::Real => Some(atom(s.name.to_string())),
             _ => None,
         },
     }
 }
 
 /// Returns `sqrt(2)/2`, `3*pi/4`, `-1/3`, `0.1`, with this word for pi.
-fn constant(c: Constant, pi_word: &str) -> Text {
-    let ranked = |text: String, rank: Rank| {
-        let rank = if text.starts_with('-') { Rank::Sum } else { rank };
-        Text { text, rank, depth: 0, size: 1 }
+fn constant(c: Constant, pi_word: &str) -> InfixText {
+    let ranked = |text: String, rank: Precedence| {
+        let rank = if text.starts_with('-') { Precedence::Sum } else { rank };
+        InfixText { text, rank, depth: 0, size: 1 }
     };
     match c {
-        Constant::Float(x) if x.is_nan() => ranked("0.0/0.0".into(), Rank::Product),
+        Constant::Float(x) if x.is_nan() => ranked("0.0/0.0".into(), Precedence::Product),
         Constant::Float(x) if x.is_infinite() => {
-            ranked(if x > 0.0 { "1.0/0.0" } else { "-1.0/0.0" }.into(), Rank::Product)
+            ranked(if x > 0.0 { "1.0/0.0" } else { "-1.0/0.0" }.into(), Precedence::Product)
         }
-        Constant::Float(x) => ranked(format!("{x:?}"), Rank::Atom),
+        Constant::Float(x) => ranked(format!("{x:?}"), Precedence::Atom),
         Constant::Exact { q, root, pi } => {
             let mut factors = Vec::new();
             let n = q.numer().unsigned_abs();
@@ -350,8 +362,11 @@ fn constant(c: Constant, pi_word: &str) -> Text {
                 factors.push(pi_word.into());
             }
             let below = if *q.denom() == 1 { String::new() } else { format!("/{}", q.denom()) };
-            let rank =
-                if factors.len() == 1 && below.is_empty() { Rank::Atom } else { Rank::Product };
+            let rank = if factors.len() == 1 && below.is_empty() {
+                Precedence::Atom
+            } else {
+                Precedence::Product
+            };
             let sign = if *q.numer() < 0 { "-" } else { "" };
             ranked(format!("{sign}{}{below}", factors.join("*")), rank)
         }
@@ -365,7 +380,9 @@ pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
         match sym {
             Sym::Const(Constant::Exact { pi, .. }) => constant |= pi,
             Sym::Const(_) => {}
-            Sym::Node(node) => symbol |= matches!(&node.what, What::Symbol(s) if &*s.name == "pi"),
+            Sym::Node(node) => {
+                symbol |= matches!(&node.what, NodeKind::Symbol(s) if &*s.name == "pi")
+            }
         }
         Ok::<(), Infallible>(())
     });

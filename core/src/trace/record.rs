@@ -13,11 +13,11 @@ use crate::{
 
 use super::{
     error::TraceError,
-    lower::Lowering,
-    node::{Sym, What, visit},
+    lower::ExprLowering,
+    node::{NodeKind, Sym, visit},
     print::{Printed, print},
-    shape::{Branch, Input, Output, Session, Valued},
-    traced::Condition,
+    shape::{Input, Output, Session, TreeNode, Valued},
+    traced::PathCondition,
 };
 
 /// A recorded function: a program, and how it came about.
@@ -25,9 +25,9 @@ use super::{
 pub struct Recording {
     program: Program,
     function: FuncId,
-    params: Vec<(String, Branch)>,
-    result: Branch,
-    conditions: Vec<Condition>,
+    params: Vec<(String, TreeNode)>,
+    result: TreeNode,
+    conditions: Vec<PathCondition>,
     /// The real inputs in order, as floats.
     values: HashMap<u128, f64>,
 }
@@ -118,15 +118,15 @@ pub fn trace_at<R: Ordered, V: Valued<R>, O: Output>(
 
 /// Returns the parameters in an argument.
 fn split(
-    input: Branch,
+    input: TreeNode,
     function: &str,
     names: &[&str],
-) -> Result<Vec<(String, Branch)>, TraceError> {
+) -> Result<Vec<(String, TreeNode)>, TraceError> {
     if let [name] = names {
         return Ok(vec![((*name).to_owned(), input)]);
     }
     let fields = match input {
-        Branch::Tuple { fields, .. } => fields,
+        TreeNode::Tuple { fields, .. } => fields,
         one => vec![(None, one)],
     };
     if fields.len() != names.len() {
@@ -150,9 +150,9 @@ fn flatten<R: Real>(d: &Datum<Complex<R>>, out: &mut Vec<Option<f64>>) {
 impl Recording {
     fn new(
         name: &str,
-        params: Vec<(String, Branch)>,
-        result: Branch,
-        conditions: Vec<Condition>,
+        params: Vec<(String, TreeNode)>,
+        result: TreeNode,
+        conditions: Vec<PathCondition>,
     ) -> Result<Recording, TraceError> {
         let mut lowering = begin(name, &params)?;
         for c in &conditions {
@@ -188,7 +188,7 @@ impl Recording {
     /// holds if they are decided the same; otherwise a run of it, or of its derivatives, is an
     /// error ([`RunError::Path`](crate::exec::RunError::Path)) at the first that is not.
     #[must_use]
-    pub fn conditions(&self) -> &[Condition] {
+    pub fn conditions(&self) -> &[PathCondition] {
         &self.conditions
     }
 
@@ -330,9 +330,9 @@ impl Recording {
             }
             let Some(node) = sym.node() else { return Ok(()) };
             let op = match &node.what {
-                What::Op(op) => op.to_string(),
-                What::Call(c) => c.name.clone(),
-                What::Symbol(s) => s.name.to_string(),
+                NodeKind::Op(op) => op.to_string(),
+                NodeKind::Call(c) => c.name.clone(),
+                NodeKind::Symbol(s) => s.name.to_string(),
             };
             let args: Vec<&str> =
                 node.args.iter().map(|a| names.get(&a.key()).map_or("", String::as_str)).collect();
@@ -362,9 +362,9 @@ impl Recording {
     }
 }
 
-fn begin(name: &str, params: &[(String, Branch)]) -> Result<Lowering, TraceError> {
+fn begin(name: &str, params: &[(String, TreeNode)]) -> Result<ExprLowering, TraceError> {
     let list = params.iter().map(|(n, b)| Param::new(n.clone(), b.kind())).collect();
-    let mut lowering = Lowering::new(name, list)?;
+    let mut lowering = ExprLowering::new(name, list)?;
     for (k, (_, branch)) in params.iter().enumerate() {
         let value = lowering.b.param(k);
         branch.bind(&mut lowering, value);
@@ -372,15 +372,15 @@ fn begin(name: &str, params: &[(String, Branch)]) -> Result<Lowering, TraceError
     Ok(lowering)
 }
 
-fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &Branch) -> bool {
+fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &TreeNode) -> bool {
     match (datum, branch) {
-        (Datum::Reals(xs), Branch::Array(_, all)) => {
+        (Datum::Reals(xs), TreeNode::Array(_, all)) => {
             xs.len() == all.len() && datum.is(&branch.kind())
         }
-        (Datum::Complexes(xs), Branch::Array(_, all)) => {
+        (Datum::Complexes(xs), TreeNode::Array(_, all)) => {
             xs.len() == all.len() && datum.is(&branch.kind())
         }
-        (Datum::Tuple(values), Branch::Tuple { fields, .. }) => {
+        (Datum::Tuple(values), TreeNode::Tuple { fields, .. }) => {
             values.len() == fields.len() && values.iter().zip(fields).all(|(v, (_, b))| fits(v, b))
         }
         (one, branch) => one.is(&branch.kind()),
@@ -388,14 +388,14 @@ fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &Branch) -> bool {
 }
 
 /// Returns a result with its parts as text.
-fn shown(branch: &Branch, parts: &mut dyn Iterator<Item = String>) -> String {
+fn shown(branch: &TreeNode, parts: &mut dyn Iterator<Item = String>) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match branch {
-        Branch::One(_) => parts.next().unwrap_or_default(),
-        Branch::Array(_, all) => {
+        TreeNode::One(_) => parts.next().unwrap_or_default(),
+        TreeNode::Array(_, all) => {
             format!("[{}]", list(all.iter().map(|_| parts.next().unwrap_or_default()).collect()))
         }
-        Branch::Tuple { name, fields } => {
+        TreeNode::Tuple { name, fields } => {
             let items = fields.iter().map(|(n, b)| {
                 let value = shown(b, parts);
                 n.as_ref().map_or(value.clone(), |n| format!("{n}: {value}"))
@@ -419,17 +419,17 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
             .or_else(|| values.get(&arg.key()).copied())
     };
     match node.what {
-        What::Op(Op::Number1(op)) if node.kind == Kind::Real => Some(op.value(&known(0)?)),
-        What::Op(Op::Number2(op)) if node.kind == Kind::Real => {
+        NodeKind::Op(Op::Number1(op)) if node.kind == Kind::Real => Some(op.value(&known(0)?)),
+        NodeKind::Op(Op::Number2(op)) if node.kind == Kind::Real => {
             Some(op.value(&known(0)?, &known(1)?))
         }
-        What::Op(Op::Real1(op)) => op.value(&known(0)?).ok(),
-        What::Op(Op::Real2(op)) => op.value(&known(0)?, &known(1)?).ok(),
-        What::Op(Op::Mixed(Mixed::PowiReal)) => {
+        NodeKind::Op(Op::Real1(op)) => op.value(&known(0)?).ok(),
+        NodeKind::Op(Op::Real2(op)) => op.value(&known(0)?, &known(1)?).ok(),
+        NodeKind::Op(Op::Mixed(Mixed::PowiReal)) => {
             let n = super::build::integer(node.args.get(1)?)?;
             Some(Scalar::powi(&known(0)?, n))
         }
-        What::Op(Op::Mixed(Mixed::Polygamma)) => {
+        NodeKind::Op(Op::Mixed(Mixed::Polygamma)) => {
             let n = super::build::integer(node.args.get(1)?)?;
             Some(Real::polygamma(&known(0)?, n))
         }

@@ -13,20 +13,20 @@ use super::{
     build,
     error::TraceError,
     expr::{ComplexExpr, Expr},
-    lower::Lowering,
+    lower::ExprLowering,
     node::Sym,
-    traced::{Log, Traced},
+    traced::{PathLog, Traced},
 };
 
 /// Expressions in the shape of a value.
 #[derive(Clone)]
-pub struct Tree(pub(super) Branch);
+pub struct Tree(pub(super) TreeNode);
 
 #[derive(Clone)]
-pub(super) enum Branch {
+pub(super) enum TreeNode {
     One(Sym),
     Array(Element, Vec<Sym>),
-    Tuple { name: Option<String>, fields: Vec<(Option<String>, Branch)> },
+    Tuple { name: Option<String>, fields: Vec<(Option<String>, TreeNode)> },
 }
 
 impl std::fmt::Debug for Tree {
@@ -39,7 +39,7 @@ impl Tree {
     /// Creates a tuple.
     #[must_use]
     pub fn tuple(fields: Vec<Tree>) -> Tree {
-        Tree(Branch::Tuple {
+        Tree(TreeNode::Tuple {
             name: None,
             fields: fields.into_iter().map(|t| (None, t.0)).collect(),
         })
@@ -48,7 +48,7 @@ impl Tree {
     #[must_use]
     pub fn structure(name: &str, fields: Vec<(&str, Tree)>) -> Tree {
         let fields = fields.into_iter().map(|(n, t)| (Some(n.to_owned()), t.0)).collect();
-        Tree(Branch::Tuple { name: Some(name.to_owned()), fields })
+        Tree(TreeNode::Tuple { name: Some(name.to_owned()), fields })
     }
     /// Creates an array if all elements are numbers of one kind, else a tuple.
     #[must_use]
@@ -56,7 +56,7 @@ impl Tree {
         let numbers: Option<Vec<Sym>> = elements
             .iter()
             .map(|t| match &t.0 {
-                Branch::One(sym) => Some(sym.clone()),
+                TreeNode::One(sym) => Some(sym.clone()),
                 _ => None,
             })
             .collect();
@@ -64,26 +64,26 @@ impl Tree {
         match numbers {
             Some(all) if all.iter().all(|s| kind(s) == all.first().and_then(kind)) => {
                 let element = all.first().and_then(kind).unwrap_or(Element::Real);
-                Tree(Branch::Array(element, all))
+                Tree(TreeNode::Array(element, all))
             }
             _ => Tree::tuple(elements),
         }
     }
 }
 
-impl Branch {
+impl TreeNode {
     pub(super) fn kind(&self) -> Kind {
         match self {
-            Branch::One(sym) => sym.kind(),
-            Branch::Array(element, _) => Kind::Array(*element),
-            Branch::Tuple { name: Some(name), fields } => Kind::structure(
+            TreeNode::One(sym) => sym.kind(),
+            TreeNode::Array(element, _) => Kind::Array(*element),
+            TreeNode::Tuple { name: Some(name), fields } => Kind::structure(
                 name,
                 fields
                     .iter()
                     .map(|(n, b)| (n.clone().unwrap_or_default(), b.kind()))
                     .collect::<Vec<_>>(),
             ),
-            Branch::Tuple { name: None, fields } => {
+            TreeNode::Tuple { name: None, fields } => {
                 Kind::tuple(fields.iter().map(|(_, b)| b.kind()))
             }
         }
@@ -91,24 +91,24 @@ impl Branch {
 
     pub(super) fn leaves(&self) -> Vec<Sym> {
         match self {
-            Branch::One(sym) => vec![sym.clone()],
-            Branch::Array(_, all) => all.clone(),
-            Branch::Tuple { fields, .. } => fields.iter().flat_map(|(_, b)| b.leaves()).collect(),
+            TreeNode::One(sym) => vec![sym.clone()],
+            TreeNode::Array(_, all) => all.clone(),
+            TreeNode::Tuple { fields, .. } => fields.iter().flat_map(|(_, b)| b.leaves()).collect(),
         }
     }
 
     /// Binds the numbers in it to the parts of a value.
-    pub(super) fn bind(&self, lowering: &mut Lowering, value: Value) {
+    pub(super) fn bind(&self, lowering: &mut ExprLowering, value: Value) {
         match self {
-            Branch::One(sym) => lowering.bind(sym, value),
-            Branch::Array(_, all) => {
+            TreeNode::One(sym) => lowering.bind(sym, value),
+            TreeNode::Array(_, all) => {
                 for (k, sym) in all.iter().enumerate() {
                     let index = lowering.b.int(k as i64);
                     let v = lowering.b.get(value, index);
                     lowering.bind(sym, v);
                 }
             }
-            Branch::Tuple { fields, .. } => {
+            TreeNode::Tuple { fields, .. } => {
                 for (k, (_, field)) in fields.iter().enumerate() {
                     let v = lowering.b.field(value, k);
                     field.bind(lowering, v);
@@ -118,14 +118,14 @@ impl Branch {
     }
 
     /// Lowers its numbers to a value.
-    pub(super) fn lower(&self, lowering: &mut Lowering) -> Result<Value, TraceError> {
+    pub(super) fn lower(&self, lowering: &mut ExprLowering) -> Result<Value, TraceError> {
         match self {
-            Branch::One(sym) => lowering.value(sym),
-            Branch::Array(_, all) => {
+            TreeNode::One(sym) => lowering.value(sym),
+            TreeNode::Array(_, all) => {
                 let items = lowering.values(all)?;
                 Ok(lowering.b.inst(Op::Array, &items, self.kind()))
             }
-            Branch::Tuple { fields, .. } => {
+            TreeNode::Tuple { fields, .. } => {
                 let items: Vec<Value> =
                     fields.iter().map(|(_, f)| f.lower(lowering)).collect::<Result<_, _>>()?;
                 Ok(lowering.b.tuple(&items, self.kind()))
@@ -171,7 +171,7 @@ pub trait Valued<R: Ordered> {
 /// A recording that is going on.
 #[derive(Clone, Default)]
 #[doc(hidden)]
-pub struct Session(pub(super) Log);
+pub struct Session(pub(super) PathLog);
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -180,7 +180,7 @@ impl std::fmt::Debug for Session {
 }
 
 fn one(sym: &Sym) -> Result<Tree, TraceError> {
-    Ok(Tree(Branch::One(sym.clone())))
+    Ok(Tree(TreeNode::One(sym.clone())))
 }
 
 impl Output for Expr {

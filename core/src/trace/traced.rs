@@ -36,22 +36,22 @@ use super::{
 pub struct Traced<R> {
     value: R,
     expr: Expr,
-    log: Option<Log>,
+    log: Option<PathLog>,
 }
 
 /// Log of the comparisons of one recording.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Notes>>);
+pub(super) struct PathLog(Arc<Mutex<PathNotes>>);
 
 #[derive(Default)]
-struct Notes {
-    conditions: Vec<Condition>,
+struct PathNotes {
+    conditions: Vec<PathCondition>,
     seen: HashSet<(u128, u128)>,
 }
 
 /// A comparison that a recording has seen, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct PathCondition {
     /// The left side.
     pub left: Expr,
     /// The right side.
@@ -63,14 +63,14 @@ pub struct Condition {
 }
 
 /// Prints as `x > 0`.
-impl fmt::Display for Condition {
+impl fmt::Display for PathCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} {}", self.left, order_sign(self.order), self.right)
     }
 }
 
-impl Log {
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+impl PathLog {
+    fn notes(&self) -> MutexGuard<'_, PathNotes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -81,7 +81,7 @@ impl Log {
         // A comparison that is repeated has the same result.
         if notes.seen.insert((left.0.key(), right.0.key())) {
             let at = Position::new(here.line(), here.column());
-            notes.conditions.push(Condition {
+            notes.conditions.push(PathCondition {
                 left: left.clone(),
                 right: right.clone(),
                 order,
@@ -90,13 +90,13 @@ impl Log {
         }
     }
 
-    pub(super) fn conditions(&self) -> Vec<Condition> {
+    pub(super) fn conditions(&self) -> Vec<PathCondition> {
         self.notes().conditions.clone()
     }
 }
 
 impl<R: Real> Traced<R> {
-    pub(super) fn input(value: R, expr: Expr, log: &Log) -> Traced<R> {
+    pub(super) fn input(value: R, expr: Expr, log: &PathLog) -> Traced<R> {
         Traced { value, expr, log: Some(log.clone()) }
     }
 

@@ -7,7 +7,7 @@ use ketgrad_core::{
     exec::{Bytecode, Datum, Executable, Machine},
     ir::{Kind, Program},
     scalar::{Real, Scalar},
-    tape::Operator,
+    tape::ScalarOperator,
 };
 
 use crate::{error::placeless, host::Loaded, lower::caller};
@@ -73,7 +73,7 @@ fn to_number<T: Real, S: Scalar<Real = T>>(datum: &Datum<S>) -> Result<S, String
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Operator<S> for RuleOperator {
+impl<T: Real, S: Scalar<Real = T>> ScalarOperator<S> for RuleOperator {
     fn name(&self) -> &str {
         &self.name
     }

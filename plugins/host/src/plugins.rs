@@ -12,7 +12,7 @@ use ketgrad_core::{
     kernel::Threads,
     rules::Rules,
     scalar::Scalar,
-    tape::Operator,
+    tape::ScalarOperator,
     text::{self, TextError},
 };
 use ketgrad_plugin_abi as abi;
@@ -456,9 +456,9 @@ impl Plugins {
     ///
     /// # Errors
     /// No rule has that name, or it is on arrays, or has no derivative.
-    pub fn operator<S: Scalar>(&self, name: &str) -> Result<Arc<dyn Operator<S>>, String>
+    pub fn operator<S: Scalar>(&self, name: &str) -> Result<Arc<dyn ScalarOperator<S>>, String>
     where
-        RuleOperator: Operator<S>,
+        RuleOperator: ScalarOperator<S>,
     {
         Ok(Arc::new(RuleOperator::new(self.rules.program(), name, self.host())?))
     }

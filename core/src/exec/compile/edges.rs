@@ -8,14 +8,14 @@ use crate::{
 
 use super::{
     super::{
-        code::{Bank, Code, Slot},
+        code::{Bank, Code, RegisterSlot},
         inspect::Moment,
     },
     Compiler, Patch, Style,
 };
 
 /// The most instructions that are repeated in place of one jump.
-pub(super) const LONGEST: usize = 12;
+pub(super) const MAX_DUPLICATED: usize = 12;
 
 impl Compiler<'_> {
     /// Returns true if an instruction, the last of its block, is fused with the terminator: it
@@ -137,7 +137,7 @@ impl Compiler<'_> {
     }
 
     /// Returns the moves of an edge, from each argument's registers to the parameter's.
-    fn moves(&self, target: &Target) -> Vec<(Slot, Slot)> {
+    fn moves(&self, target: &Target) -> Vec<(RegisterSlot, RegisterSlot)> {
         let params = self.leaves(&self.f.blocks[target.block].params);
         let args = self.leaves(&target.args);
         params.into_iter().zip(args).filter(|(p, a)| p != a).collect()
@@ -145,7 +145,7 @@ impl Compiler<'_> {
 
     /// Emits parallel moves: a register that one move overwrites and another still reads is first
     /// copied to a spare register.
-    fn parallel(&mut self, mut moves: Vec<(Slot, Slot)>) {
+    fn parallel(&mut self, mut moves: Vec<(RegisterSlot, RegisterSlot)>) {
         while !moves.is_empty() {
             // A move whose target is not read by another …
             let free = moves.iter().position(|(to, _)| moves.iter().all(|(_, from)| from != to));
@@ -156,13 +156,13 @@ impl Compiler<'_> {
             }
             // … or, in a cycle, a copy of the first source breaks it.
             let from = moves[0].1;
-            let spare = Slot { bank: from.bank, reg: self.fresh(from.bank), last: false };
+            let spare = RegisterSlot { bank: from.bank, reg: self.fresh(from.bank), last: false };
             self.copy(spare, from);
             moves.iter_mut().filter(|m| m.1 == from).for_each(|m| m.1 = spare);
         }
     }
 
-    pub(super) fn copy(&mut self, to: Slot, from: Slot) {
+    pub(super) fn copy(&mut self, to: RegisterSlot, from: RegisterSlot) {
         let (d, a) = (to.reg, from.reg);
         let code = match to.bank {
             Bank::Real => Code::MoveR(d, a),

@@ -38,18 +38,18 @@ use crate::{
 };
 
 use super::{
-    bytecode::{Bytecode, Routine, Source},
+    bytecode::{Bytecode, DebugInfo, Routine},
     coalesce::coalesce,
-    code::{BANKS, Bank, Code, Pc, Reg, Slot, Slots},
+    code::{BANKS, Bank, Code, Pc, Reg, RegisterSlot, SlotRange},
     error::CallError,
     inspect::Moment,
     jumps::shorten,
     last_use::{given_away, mark_last_uses},
 };
-use pairs::Pairs;
-use stretches::Stretches;
-use together::Together;
-pub(super) use tracks::Tapes;
+use pairs::Superinstructions;
+use stretches::SmallRegions;
+use together::FusionGroups;
+pub(super) use tracks::TapeProvenance;
 
 impl Bytecode {
     /// Compiles a function and all it calls.
@@ -58,7 +58,7 @@ impl Bytecode {
     /// A function without a body, and a program that is not well formed.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
         verify_reachable(program, root).map_err(Box::new)?;
-        Bytecode::compile_as(program, root, Style::Fast, &[], Tapes::Given)
+        Bytecode::compile_as(program, root, Style::Fast, &[], TapeProvenance::Given)
     }
 
     /// Compiles like [`compile`](Bytecode::compile), with the known facts about the values of the
@@ -67,7 +67,7 @@ impl Bytecode {
         program: &Program,
         root: FuncId,
         known: &[Known],
-        tapes: Tapes,
+        tapes: TapeProvenance,
     ) -> Result<Bytecode, CallError> {
         Bytecode::compile_as(program, root, Style::Fast, known, tapes)
     }
@@ -78,7 +78,7 @@ impl Bytecode {
         root: FuncId,
         style: Style,
         known: &[Known],
-        whose: Tapes,
+        whose: TapeProvenance,
     ) -> Result<Bytecode, CallError> {
         let (mut ids, mut seen) = (vec![root], HashSet::from([root]));
         let mut next = 0;
@@ -96,8 +96,8 @@ impl Bytecode {
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
         });
         let balanced = match whose {
-            Tapes::Own => vec![],
-            Tapes::Given => tracks::balanced(ids.iter().map(|&f| &program.functions[f])),
+            TapeProvenance::Own => vec![],
+            TapeProvenance::Given => tracks::balanced(ids.iter().map(|&f| &program.functions[f])),
         };
         let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
         let of = |&f: &FuncId| {
@@ -151,7 +151,7 @@ struct Compiler<'a> {
     marks: Vec<Moment>,
     /// The number of each function's routine.
     numbers: &'a HashMap<FuncId, u32>,
-    registers: Vec<Vec<Slot>>,
+    registers: Vec<Vec<RegisterSlot>>,
     routine: Routine,
     /// Start of each block, once it is written, and the instructions that name blocks.
     starts: Vec<Option<Pc>>,
@@ -162,9 +162,9 @@ struct Compiler<'a> {
     known: &'a [Known],
     /// Lists of tapes whose checksums are computed.
     balanced: &'a [(u32, Bank)],
-    stretches: Stretches,
-    pairs: Pairs,
-    together: Together,
+    stretches: SmallRegions,
+    pairs: Superinstructions,
+    together: FusionGroups,
     constants: HashMap<Op, Reg>,
     at: Position,
 }
@@ -191,9 +191,15 @@ impl<'a> Compiler<'a> {
         let f = &program.functions[id];
         let uses = uses(f);
         let fast = style == Style::Fast;
-        let stretches = if fast { Stretches::of(f, known, alone) } else { Stretches::default() };
-        let pairs = if fast { Pairs::of(f, &uses, &stretches) } else { Pairs::none(f) };
-        let together = if fast { Together::of(f, known, &stretches) } else { Together::default() };
+        let stretches =
+            if fast { SmallRegions::of(f, known, alone) } else { SmallRegions::default() };
+        let pairs = if fast {
+            Superinstructions::of(f, &uses, &stretches)
+        } else {
+            Superinstructions::none(f)
+        };
+        let together =
+            if fast { FusionGroups::of(f, known, &stretches) } else { FusionGroups::default() };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
@@ -238,7 +244,7 @@ impl<'a> Compiler<'a> {
         for b in order(f) {
             self.starts[b.index()] = Some(self.here());
             self.body(b);
-            self.end(b, &f.blocks[b].end, edges::LONGEST);
+            self.end(b, &f.blocks[b].end, edges::MAX_DUPLICATED);
         }
         for (patch, block) in std::mem::take(&mut self.patches) {
             let Some(start) = self.starts[block.index()] else { continue };
@@ -257,7 +263,7 @@ impl<'a> Compiler<'a> {
             let given =
                 if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
             let rule = self.program.rule(self.id).filter(|rule| !rule.is_empty()).cloned();
-            let source = Source { id: self.id, function, rule, registers, marks, given };
+            let source = DebugInfo { id: self.id, function, rule, registers, marks, given };
             self.routine.source = Some(Arc::new(source));
             return self.routine;
         }
@@ -364,7 +370,7 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|leaf| {
                 let bank = Bank::of(leaf);
-                Slot { bank, reg: self.fresh(bank), last: false }
+                RegisterSlot { bank, reg: self.fresh(bank), last: false }
             })
             .collect();
         self.registers[v.index()] = slots;
@@ -379,7 +385,7 @@ impl<'a> Compiler<'a> {
         } else if inst.op.is_constant() {
             if let Some(&reg) = self.constants.get(&inst.op) {
                 let bank = Bank::of(&self.f.kinds[v]);
-                self.registers[v.index()] = vec![Slot { bank, reg, last: false }];
+                self.registers[v.index()] = vec![RegisterSlot { bank, reg, last: false }];
                 return;
             }
             self.define(v);
@@ -456,10 +462,10 @@ impl<'a> Compiler<'a> {
         self.routine.at.push(self.at);
     }
 
-    fn slots(&mut self, slots: &[Slot]) -> Slots {
+    fn slots(&mut self, slots: &[RegisterSlot]) -> SlotRange {
         let start = self.routine.slots.len() as u32;
         self.routine.slots.extend_from_slice(slots);
-        Slots { start, len: slots.len() as u32 }
+        SlotRange { start, len: slots.len() as u32 }
     }
 
     /// Adds the first leaf of a value to the list of slots.
@@ -468,8 +474,8 @@ impl<'a> Compiler<'a> {
         self.slots(&[slot]).start
     }
 
-    fn first(&self, v: Value) -> Slot {
-        let none = Slot { bank: Bank::Int, reg: 0, last: false };
+    fn first(&self, v: Value) -> RegisterSlot {
+        let none = RegisterSlot { bank: Bank::Int, reg: 0, last: false };
         self.registers[v.index()].first().copied().unwrap_or(none)
     }
 
@@ -477,7 +483,7 @@ impl<'a> Compiler<'a> {
         self.first(v).reg
     }
 
-    fn leaves(&self, values: &[Value]) -> Vec<Slot> {
+    fn leaves(&self, values: &[Value]) -> Vec<RegisterSlot> {
         values.iter().flat_map(|v| self.registers[v.index()].clone()).collect()
     }
 }

@@ -15,25 +15,25 @@ use crate::{
 
 use super::{
     super::code::{Code, Reg},
-    stretches::Stretches,
+    stretches::SmallRegions,
 };
 
 /// Superinstructions of a function: pairs of instructions that run as one.
-pub(super) struct Pairs {
+pub(super) struct Superinstructions {
     /// Instruction that each instruction absorbs, and true if that is its second operand.
     inner: Vec<Option<(Inst, bool)>>,
     absorbed: Vec<bool>,
 }
 
-impl Pairs {
+impl Superinstructions {
     /// Creates an empty set.
-    pub(super) fn none(f: &Function) -> Pairs {
-        Pairs { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] }
+    pub(super) fn none(f: &Function) -> Superinstructions {
+        Superinstructions { inner: vec![None; f.insts.len()], absorbed: vec![false; f.insts.len()] }
     }
 
     /// Selects the superinstructions of a function. O(size).
-    pub(super) fn of(f: &Function, uses: &[u32], others: &Stretches) -> Pairs {
-        let mut pairs = Pairs::none(f);
+    pub(super) fn of(f: &Function, uses: &[u32], others: &SmallRegions) -> Superinstructions {
+        let mut pairs = Superinstructions::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
         let mut defined: Vec<Option<(usize, Inst)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {

@@ -8,7 +8,7 @@ use crate::{
 };
 
 use super::{
-    super::code::{Bank, Code, Reg, Slot, Slots, Write},
+    super::code::{Bank, Code, Reg, RegisterSlot, SlotRange, WriteMode},
     Compiler,
     pairs::pair,
 };
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         let (d, sum) = (inst.result, inst.args.get(usize::from(!back)));
         let (Some(d), Some(&sum)) = (d, sum) else { return };
         let embed = &self.f.insts[embed];
-        let slots: Vec<Slot> =
+        let slots: Vec<RegisterSlot> =
             std::iter::once(&sum).chain(&embed.args).map(|&v| self.first(v)).collect();
         let code = Code::AccumulatePart(self.reg(d), self.slots(&slots));
         self.at = embed.at;
@@ -121,9 +121,9 @@ impl Compiler<'_> {
             Op::Len => Code::Len(d, self.slot(args[0])),
             Op::Get => Code::Get(d, self.slot(args[0]), b),
             Op::Peek => Code::Peek(d, self.slot(args[0]), b),
-            Op::Set => Code::Set(Write::Set, d, self.slot(args[0]), b, c),
-            Op::Put => Code::Set(Write::Put, d, self.slot(args[0]), b, c),
-            Op::AddAt => Code::Set(Write::Add, d, self.slot(args[0]), b, c),
+            Op::Set => Code::Set(WriteMode::Set, d, self.slot(args[0]), b, c),
+            Op::Put => Code::Set(WriteMode::Put, d, self.slot(args[0]), b, c),
+            Op::AddAt => Code::Set(WriteMode::Add, d, self.slot(args[0]), b, c),
             Op::Accumulate => {
                 let pair = [self.first(args[0]), self.first(args[1])];
                 Code::Accumulate(d, self.slots(&pair).start)
@@ -176,7 +176,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn call(&mut self, inst: &InstData) -> (Slots, Slots) {
+    fn call(&mut self, inst: &InstData) -> (SlotRange, SlotRange) {
         let (args, results) = (self.leaves(&inst.args), self.leaves(inst.result.as_slice()));
         (self.slots(&args), self.slots(&results))
     }

@@ -10,11 +10,14 @@ use crate::{
 
 use super::{
     super::{
-        code::{Code, Write},
-        small::{Base, Given, Of, Offset, Place, Small, Step, What},
+        code::{Code, WriteMode},
+        small::{
+            SmallBase, SmallIndex, SmallOffset, SmallOp, SmallProgram, SmallResult, SmallSlice,
+            SmallStep,
+        },
     },
     Compiler,
-    stretches::Sizes,
+    stretches::KnownSizes,
 };
 
 impl Compiler<'_> {
@@ -34,7 +37,7 @@ impl Compiler<'_> {
 
     fn small(&mut self, stretch: &[Inst]) {
         let f = self.f;
-        let mut writer = Writer::new(Sizes { f, known: self.known });
+        let mut writer = SmallBuilder::new(KnownSizes { f, known: self.known });
         let mut left: HashMap<Value, u32> = HashMap::new();
         for &i in stretch {
             let inst = &f.insts[i];
@@ -57,11 +60,11 @@ impl Compiler<'_> {
             };
             results.push(v);
             writer.code.results.push(match writer.sizes.shape(v) {
-                Some(shape) => Given::Array(place, shape),
-                None => Given::Number(place),
+                Some(shape) => SmallResult::Array(place, shape),
+                None => SmallResult::Number(place),
             });
         }
-        let Writer { args, code, .. } = writer;
+        let SmallBuilder { args, code, .. } = writer;
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let (args, results) = (self.slots(&args), self.slots(&results));
         self.at = stretch.first().map_or(self.at, |&i| f.insts[i].at);
@@ -70,19 +73,20 @@ impl Compiler<'_> {
     }
 }
 
-struct Writer<'a> {
-    sizes: Sizes<'a>,
-    code: Small,
+struct SmallBuilder<'a> {
+    sizes: KnownSizes<'a>,
+    code: SmallProgram,
     args: Vec<Value>,
     /// Location of each value.
-    places: HashMap<Value, Place>,
+    places: HashMap<Value, SmallSlice>,
     at: Position,
 }
 
-impl<'a> Writer<'a> {
-    fn new(sizes: Sizes<'a>) -> Writer<'a> {
-        let code = Small { steps: vec![], size: 0, offsets: 0, arrays: vec![], results: vec![] };
-        Writer { sizes, code, args: vec![], places: HashMap::new(), at: Position::default() }
+impl<'a> SmallBuilder<'a> {
+    fn new(sizes: KnownSizes<'a>) -> SmallBuilder<'a> {
+        let code =
+            SmallProgram { steps: vec![], size: 0, offsets: 0, arrays: vec![], results: vec![] };
+        SmallBuilder { sizes, code, args: vec![], places: HashMap::new(), at: Position::default() }
     }
 
     /// Returns the number of an operand.
@@ -94,7 +98,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Returns the location of a value.
-    fn place(&mut self, v: Value) -> Place {
+    fn place(&mut self, v: Value) -> SmallSlice {
         if let Some(&place) = self.places.get(&v) {
             return place;
         }
@@ -103,52 +107,59 @@ impl<'a> Writer<'a> {
             Some(shape) => {
                 let len = shape.iter().product();
                 self.code.arrays.push((k, len));
-                Place { base: Base::Operand(k), at: 0, offset: None, len }
+                SmallSlice { base: SmallBase::Operand(k), at: 0, offset: None, len }
             }
-            None => self.step(What::Number(k), 1),
+            None => self.step(SmallOp::Number(k), 1),
         };
         self.places.insert(v, place);
         place
     }
 
     /// Adds a step.
-    fn step(&mut self, what: What, len: usize) -> Place {
+    fn step(&mut self, what: SmallOp, len: usize) -> SmallSlice {
         let to = self.code.size;
         self.code.size += len;
-        self.code.steps.push(Step { what, to, len, at: self.at });
-        Place { base: Base::Memory, at: to, offset: None, len }
+        self.code.steps.push(SmallStep { what, to, len, at: self.at });
+        SmallSlice { base: SmallBase::Memory, at: to, offset: None, len }
     }
 
     /// Changes the result of a step.
-    fn change(&mut self, place: Place, what: What) {
-        self.code.steps.push(Step { what, to: place.at, len: place.len, at: self.at });
+    fn change(&mut self, place: SmallSlice, what: SmallOp) {
+        self.code.steps.push(SmallStep { what, to: place.at, len: place.len, at: self.at });
     }
 
     /// Returns a slice that begins at an int, times `inner`.
-    fn offset(&mut self, place: Place, start: Value, inner: usize, most: usize, of: Of) -> Place {
+    fn offset(
+        &mut self,
+        place: SmallSlice,
+        start: Value,
+        inner: usize,
+        most: usize,
+        of: SmallIndex,
+    ) -> SmallSlice {
         if let Some(start) = self.sizes.int(start).and_then(|n| usize::try_from(n).ok()) {
-            return Place { at: place.at + start * inner, ..place };
+            return SmallSlice { at: place.at + start * inner, ..place };
         }
         // A place has one offset.
         let place = if place.offset.is_some() { self.copy(place) } else { place };
         let number = self.code.offsets;
         self.code.offsets += 1;
         let operand = self.operand(start);
-        self.code.steps.push(Step {
-            what: What::Offset(Offset { number, operand, inner, most, of }),
+        self.code.steps.push(SmallStep {
+            what: SmallOp::Offset(SmallOffset { number, operand, inner, most, of }),
             to: self.code.size,
             len: 0,
             at: self.at,
         });
-        Place { offset: Some(number), ..place }
+        SmallSlice { offset: Some(number), ..place }
     }
 
-    fn copy(&mut self, place: Place) -> Place {
-        self.step(What::Join(vec![place]), place.len)
+    fn copy(&mut self, place: SmallSlice) -> SmallSlice {
+        self.step(SmallOp::Join(vec![place]), place.len)
     }
 
     /// Broadcasts a value to a shape of `len` elements.
-    fn repeated(&mut self, v: Value, to: &Shape) -> Place {
+    fn repeated(&mut self, v: Value, to: &Shape) -> SmallSlice {
         let (place, len) = (self.place(v), to.iter().product());
         match self.sizes.shape(v) {
             Some(from) if place.len != len && place.len != 1 => {
@@ -158,9 +169,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn gather(&mut self, from: Place, places: impl Iterator<Item = usize>, len: usize) -> Place {
+    fn gather(
+        &mut self,
+        from: SmallSlice,
+        places: impl Iterator<Item = usize>,
+        len: usize,
+    ) -> SmallSlice {
         let places: Arc<[u32]> = places.map(|k| k as u32).collect();
-        self.step(What::Gather(from, places), len)
+        self.step(SmallOp::Gather(from, places), len)
     }
 
     fn instruction(&mut self, inst: &InstData) {
@@ -168,8 +184,8 @@ impl<'a> Writer<'a> {
         let place = match (inst.op, inst.result) {
             (Op::Push { tape, .. }, _) => {
                 let from = self.place(args[0]);
-                self.code.steps.push(Step {
-                    what: What::Push(tape, from),
+                self.code.steps.push(SmallStep {
+                    what: SmallOp::Push(tape, from),
                     to: self.code.size,
                     len: 0,
                     at: self.at,
@@ -182,69 +198,70 @@ impl<'a> Writer<'a> {
         self.places.extend(inst.result.map(|v| (v, place)));
     }
 
-    fn value(&mut self, op: Op, args: &[Value], v: Value) -> Place {
+    fn value(&mut self, op: Op, args: &[Value], v: Value) -> SmallSlice {
         let shape = self.sizes.shape(v);
         let len = shape.as_ref().map_or(1, |s| s.iter().product());
         match (op, &shape) {
-            (Op::Pop { tape, .. }, _) => self.step(What::Pop(tape), len),
+            (Op::Pop { tape, .. }, _) => self.step(SmallOp::Pop(tape), len),
             (Op::Number1(_) | Op::Number2(_), None) => {
                 let (a, b) = (self.place(args[0]), self.place(args[args.len() - 1]));
-                self.step(What::Numbers(op, [a, b]), 1)
+                self.step(SmallOp::Numbers(op, [a, b]), 1)
             }
             (Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_), Some(shape)) => {
                 let (a, b) =
                     (self.repeated(args[0], shape), self.repeated(args[args.len() - 1], shape));
-                self.step(What::Elements(op, [a, b]), len)
+                self.step(SmallOp::Elements(op, [a, b]), len)
             }
             (Op::Array, _) => {
                 let all = args.iter().map(|&v| self.place(v)).collect();
-                self.step(What::Join(all), len)
+                self.step(SmallOp::Join(all), len)
             }
             (Op::Fill, _) => {
                 let from = self.place(args[0]);
-                self.step(What::Fill(from), len)
+                self.step(SmallOp::Fill(from), len)
             }
             (Op::Sum, _) => {
                 let from = self.place(args[0]);
-                self.step(What::Sum(from), 1)
+                self.step(SmallOp::Sum(from), 1)
             }
             (Op::Accumulate, _) => self.accumulate(args, len),
             (Op::Get, _) => {
                 let from = self.place(args[0]);
-                let place = self.offset(from, args[1], 1, from.len - 1, Of::Element(from.len));
-                Place { len: 1, ..place }
+                let place =
+                    self.offset(from, args[1], 1, from.len - 1, SmallIndex::Element(from.len));
+                SmallSlice { len: 1, ..place }
             }
             (Op::Peek, _) => {
                 let from = self.place(args[0]);
                 if self.sizes.int(args[1]).is_some() {
-                    return Place {
+                    return SmallSlice {
                         len: 1,
-                        ..self.offset(from, args[1], 1, 0, Of::Element(from.len))
+                        ..self.offset(from, args[1], 1, 0, SmallIndex::Element(from.len))
                     };
                 }
                 let index = self.operand(args[1]);
-                self.step(What::Peek(from, index), 1)
+                self.step(SmallOp::Peek(from, index), 1)
             }
             (Op::Set | Op::Put | Op::AddAt, _) => {
                 let (from, x) = (self.place(args[0]), self.place(args[2]));
                 let index = self.operand(args[1]);
                 let place = self.copy(from);
-                let how = if op == Op::AddAt { Write::Add } else { Write::Set };
-                self.change(place, What::Set(how, index, x));
+                let how = if op == Op::AddAt { WriteMode::Add } else { WriteMode::Set };
+                self.change(place, SmallOp::Set(how, index, x));
                 place
             }
             (Op::OnArrays(op), _) => self.on_arrays(op, args, shape.unwrap_or_default(), len),
-            _ => self.step(What::Zeros, len),
+            _ => self.step(SmallOp::Zeros, len),
         }
     }
 
-    fn accumulate(&mut self, args: &[Value], len: usize) -> Place {
+    fn accumulate(&mut self, args: &[Value], len: usize) -> SmallSlice {
         let (a, b) = (self.place(args[0]), self.place(args[1]));
         let add = Op::Number2(crate::ir::Number2::Add);
-        self.step(What::Elements(add, [a, b]), len)
+        self.step(SmallOp::Elements(add, [a, b]), len)
     }
 
-    fn on_arrays(&mut self, op: ArrayOp, args: &[Value], shape: Shape, len: usize) -> Place {
+    fn on_arrays(&mut self, op: ArrayOp, args: &[Value], shape: Shape, len: usize) -> SmallSlice {
         use ArrayOp as A;
         let number = self.sizes.f.kinds[args[0]] != Kind::Array(Element::Real);
         let x = self.place(args[0]);
@@ -252,13 +269,15 @@ impl<'a> Writer<'a> {
         match op {
             A::Like | A::Reshape | A::InsertAxis | A::DropAxis => x,
             A::SumLike | A::SumKeep if x.len == len => x,
-            A::Spread if number || x.len == 1 => self.step(What::Fill(x), len),
+            A::Spread if number || x.len == 1 => self.step(SmallOp::Fill(x), len),
             A::Spread if x.len == len => x,
             A::Spread => self.gather(x, Strided::broadcast(&from, &shape), len),
-            A::SumLike | A::SumKeep => self.step(What::Sums(x, Repeated::new(&shape, &from)), len),
+            A::SumLike | A::SumKeep => {
+                self.step(SmallOp::Sums(x, Repeated::new(&shape, &from)), len)
+            }
             A::Dot => {
                 let y = self.place(args[1]);
-                self.step(What::Dot(x, y), 1)
+                self.step(SmallOp::Dot(x, y), 1)
             }
             A::Slice => {
                 let Some((outer, along, inner)) = self.sizes.split(&from, args[1]) else {
@@ -267,19 +286,19 @@ impl<'a> Writer<'a> {
                 let (axis, count) =
                     (self.sizes.int(args[1]).unwrap_or(0), self.sizes.int(args[3]).unwrap_or(0));
                 let body = usize::try_from(count).unwrap_or(0);
-                let of = Of::Slice(from.clone(), axis, count);
+                let of = SmallIndex::Slice(from.clone(), axis, count);
                 let start = self.offset(x, args[2], inner, along.saturating_sub(body), of);
                 if outer == 1 {
-                    return Place { len, ..start };
+                    return SmallSlice { len, ..start };
                 }
                 // Of the elements from there to the end of its last line, these are read.
                 let lines =
                     (0..outer).flat_map(|k| (0..body * inner).map(move |j| k * along * inner + j));
                 let last = (outer - 1) * along * inner + body * inner;
-                self.gather(Place { len: last, ..start }, lines, len)
+                self.gather(SmallSlice { len: last, ..start }, lines, len)
             }
             A::Embed => {
-                let place = self.step(What::Zeros, len);
+                let place = self.step(SmallOp::Zeros, len);
                 self.put("embed", [args[0], args[2], args[3]], place, &shape)
             }
             A::Paste => {
@@ -317,18 +336,18 @@ impl<'a> Writer<'a> {
                 else {
                     return x;
                 };
-                let line = |of: Place, k: usize, n: usize| Place {
+                let line = |of: SmallSlice, k: usize, n: usize| SmallSlice {
                     at: of.at + k * n * inner,
                     len: n * inner,
                     ..of
                 };
                 let all = (0..outer).flat_map(|k| [line(x, k, a), line(y, k, b)]).collect();
-                self.step(What::Join(all), len)
+                self.step(SmallOp::Join(all), len)
             }
             _ => {
                 let y = self.place(args[1]);
                 let other = self.sizes.shape(args[1]).unwrap_or_default();
-                self.step(What::Product(op, [(x, from), (y, other)]), len)
+                self.step(SmallOp::Product(op, [(x, from), (y, other)]), len)
             }
         }
     }
@@ -338,9 +357,9 @@ impl<'a> Writer<'a> {
         &mut self,
         name: &'static str,
         [part, axis, start]: [Value; 3],
-        place: Place,
+        place: SmallSlice,
         whole: &Shape,
-    ) -> Place {
+    ) -> SmallSlice {
         let from = self.sizes.shape(part).unwrap_or_default();
         let (part, Some((_, along, inner))) = (self.place(part), self.sizes.split(whole, axis))
         else {
@@ -348,11 +367,14 @@ impl<'a> Writer<'a> {
         };
         let k = self.sizes.int(axis).unwrap_or(0);
         let body = from.get(k as usize).copied().unwrap_or(0);
-        let of = Of::Within(name, from, whole.clone(), k);
-        let nowhere = Place { at: 0, ..place };
+        let of = SmallIndex::Within(name, from, whole.clone(), k);
+        let nowhere = SmallSlice { at: 0, ..place };
         let at = self.offset(nowhere, start, inner, along.saturating_sub(body), of);
         let (lead, offset, body) = (at.at, at.offset, body * inner);
-        self.change(place, What::Put { part, lead, offset, run: along * inner, body, add: false });
+        self.change(
+            place,
+            SmallOp::Put { part, lead, offset, run: along * inner, body, add: false },
+        );
         place
     }
 }

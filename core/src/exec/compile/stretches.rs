@@ -15,26 +15,26 @@ use crate::{
 };
 
 /// The most elements of a small array: from here on it is the loops that cost.
-pub(super) const SMALL: usize = 512;
+pub(super) const MAX_SMALL_ELEMENTS: usize = 512;
 
 /// Small-array regions of a function.
 #[derive(Debug, Default)]
-pub(super) struct Stretches {
+pub(super) struct SmallRegions {
     held: HashSet<Inst>,
     /// Regions that run before an instruction, and at the end of a block.
     before: HashMap<Inst, Vec<Inst>>,
     at_end: HashMap<Block, Vec<Inst>>,
 }
 
-impl Stretches {
+impl SmallRegions {
     /// Finds the regions, from the known facts about values. `alone` is true if no other function
     /// changes the tapes.
-    pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> Stretches {
-        let mut all = Stretches::default();
+    pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> SmallRegions {
+        let mut all = SmallRegions::default();
         if known.is_empty() {
             return all;
         }
-        let sizes = Sizes { f, known };
+        let sizes = KnownSizes { f, known };
         let slots = if alone { sizes.slots() } else { HashSet::new() };
         for (b, block) in f.blocks.iter() {
             let mut stretch: Vec<Inst> = Vec::new();
@@ -60,9 +60,9 @@ impl Stretches {
     /// Keeps a region that is worth it.
     fn end(
         &mut self,
-        sizes: &Sizes<'_>,
+        sizes: &KnownSizes<'_>,
         stretch: Vec<Inst>,
-        keep: impl FnOnce(&mut Stretches, Vec<Inst>) -> Option<Vec<Inst>>,
+        keep: impl FnOnce(&mut SmallRegions, Vec<Inst>) -> Option<Vec<Inst>>,
     ) {
         let insts = || stretch.iter().map(|&i| &sizes.f.insts[i]);
         let on_tape = insts().any(|i| matches!(i.op, Op::Push { .. } | Op::Pop { .. }));
@@ -87,12 +87,12 @@ impl Stretches {
 }
 
 /// Known sizes of the arrays of a function.
-pub(super) struct Sizes<'a> {
+pub(super) struct KnownSizes<'a> {
     pub(super) f: &'a Function,
     pub(super) known: &'a [Known],
 }
 
-impl Sizes<'_> {
+impl KnownSizes<'_> {
     /// Returns the shape of an array of real numbers.
     pub(super) fn shape(&self, v: Value) -> Option<crate::array::Shape> {
         let real = self.f.kinds[v] == Kind::Array(Element::Real);
@@ -121,7 +121,7 @@ impl Sizes<'_> {
     }
 
     fn is_small(&self, v: Value) -> bool {
-        self.shape(v).is_some_and(|s| (1..=SMALL).contains(&s.iter().product()))
+        self.shape(v).is_some_and(|s| (1..=MAX_SMALL_ELEMENTS).contains(&s.iter().product()))
     }
 
     fn is_number(&self, v: Value) -> bool {

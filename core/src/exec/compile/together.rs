@@ -22,16 +22,16 @@ use crate::{
 };
 
 use super::{
-    super::recipe::{From, Output, Recipe, Step, View},
-    stretches::Stretches,
+    super::recipe::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView},
+    stretches::SmallRegions,
 };
 
 /// Maximum number of operations in a group: each needs a chunk of fast memory for its results.
-const LONGEST: usize = 32;
+const MAX_GROUP: usize = 32;
 
 /// Last instruction of the group of each instruction, if that is another one.
 #[derive(Debug, Default)]
-pub(super) struct Together {
+pub(super) struct FusionGroups {
     last: Vec<Option<Inst>>,
     /// The members of each group of several, in order, under its last one.
     members: HashMap<Inst, Vec<Inst>>,
@@ -42,11 +42,14 @@ pub(super) struct Together {
     shaped: Vec<bool>,
 }
 
-impl Together {
+impl FusionGroups {
     /// Finds the groups, with the known facts about values.
-    pub(super) fn of(f: &Function, known: &[Known], others: &Stretches) -> Together {
+    pub(super) fn of(f: &Function, known: &[Known], others: &SmallRegions) -> FusionGroups {
         let mut roles = roles(f);
-        f.insts.keys().filter(|i| others.holds(*i)).for_each(|i| roles[i.index()] = Role::Other);
+        f.insts
+            .keys()
+            .filter(|i| others.holds(*i))
+            .for_each(|i| roles[i.index()] = FusionRole::Other);
         let mut last = chains(f, &roles);
         let mut shapes = Shapes::of(f, known);
         for block in f.blocks.values() {
@@ -59,7 +62,7 @@ impl Together {
             }
         }
         views(f, &mut roles, &mut last);
-        let takes = |i: Inst| roles[i.index()] != Role::Other;
+        let takes = |i: Inst| roles[i.index()] != FusionRole::Other;
         let mut members: HashMap<Inst, Vec<Inst>> = HashMap::new();
         let mut readers: Vec<Vec<Option<Inst>>> = vec![vec![]; f.kinds.len()];
         let mut shaped = vec![false; f.kinds.len()];
@@ -76,7 +79,7 @@ impl Together {
             let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
             outside.chain(block.end.operand()).for_each(|v| readers[v.index()].push(None));
         }
-        Together { last, members, readers, shaped }
+        FusionGroups { last, members, readers, shaped }
     }
 
     /// Returns true if an instruction is fused into a later one.
@@ -91,12 +94,12 @@ impl Together {
 
     /// Returns the fused kernel of the group that ends with an instruction, the values it reads and
     /// those it gives.
-    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (Recipe, Vec<Value>, Vec<Value>) {
+    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (FusedKernel, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
         let (mut views, mut steps, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let (mut operands, mut results): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
-        let mut known: HashMap<Value, From> = HashMap::new();
+        let mut known: HashMap<Value, KernelInput> = HashMap::new();
         for &i in members {
             let inst = &f.insts[i];
             let mut operand = |v: Value| {
@@ -108,12 +111,13 @@ impl Together {
             if let (Op::OnArrays(op @ (ArrayOp::Slice | ArrayOp::Embed)), Some(v), &[a, b, c, d]) =
                 (inst.op, inst.result, &inst.args[..])
             {
-                known.insert(v, From::View(views.len()));
-                views.push(View { op, args: [a, b, c, d].map(operand), at: inst.at });
+                known.insert(v, KernelInput::View(views.len()));
+                views.push(KernelView { op, args: [a, b, c, d].map(operand), at: inst.at });
                 continue;
             }
-            let mut from =
-                |v: Value| known.get(&v).copied().unwrap_or_else(|| From::Operand(operand(v)));
+            let mut from = |v: Value| {
+                known.get(&v).copied().unwrap_or_else(|| KernelInput::Operand(operand(v)))
+            };
             let (Some(&first), Some(&second), Some(v)) =
                 (inst.args.first(), inst.args.last(), inst.result)
             else {
@@ -121,11 +125,11 @@ impl Together {
             };
             let from = [from(first), from(second)];
             let sum = match (inst.op, from) {
-                (Op::Sum, [x, _]) => Some(Output::Sum(x)),
-                (Op::OnArrays(ArrayOp::SumKeep), [x, From::Operand(axis)]) => {
-                    Some(Output::SumKeep(x, axis))
+                (Op::Sum, [x, _]) => Some(KernelOutput::Sum(x)),
+                (Op::OnArrays(ArrayOp::SumKeep), [x, KernelInput::Operand(axis)]) => {
+                    Some(KernelOutput::SumKeep(x, axis))
                 }
-                (Op::OnArrays(_), [x, like]) => Some(Output::SumLike(x, like)),
+                (Op::OnArrays(_), [x, like]) => Some(KernelOutput::SumLike(x, like)),
                 _ => None,
             };
             if let Some(sum) = sum {
@@ -135,22 +139,22 @@ impl Together {
             }
             let outside = |reader: &Option<Inst>| *reader != Some(end);
             if i == end || self.readers.get(v.index()).is_none_or(|r| r.iter().any(outside)) {
-                outputs.push(Output::Array(steps.len()));
+                outputs.push(KernelOutput::Array(steps.len()));
                 results.push(v);
             } else if self.shaped.get(v.index()).is_some_and(|&s| s) {
-                outputs.push(Output::Shape(steps.len()));
+                outputs.push(KernelOutput::Shape(steps.len()));
                 results.push(v);
             }
-            known.insert(v, From::Step(steps.len()));
+            known.insert(v, KernelInput::Step(steps.len()));
             let complex = f.kinds[v] == Kind::Array(Element::Complex);
-            steps.push(Step { op: inst.op, from, complex, at: inst.at });
+            steps.push(KernelStep { op: inst.op, from, complex, at: inst.at });
         }
-        (Recipe { number: 0, views, steps, outputs }, operands, results)
+        (FusedKernel { number: 0, views, steps, outputs }, operands, results)
     }
 }
 
 /// Joins operations with the only group that reads them.
-fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
+fn chains(f: &Function, roles: &[FusionRole]) -> Vec<Option<Inst>> {
     let mut last: Vec<Option<Inst>> = vec![None; f.insts.len()];
     let mut size = vec![1; f.insts.len()];
     // The group that reads a value: none yet, one, or several.
@@ -182,10 +186,10 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
-            let makes = roles[i.index()] == Role::Makes;
+            let makes = roles[i.index()] == FusionRole::Makes;
             let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
             let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
-            let fits = |g: &Inst| size[g.index()] < LONGEST && place[g.index()] < by;
+            let fits = |g: &Inst| size[g.index()] < MAX_GROUP && place[g.index()] < by;
             let end = group.filter(fits).unwrap_or(i);
             if let Some(v) = shape_read(f, i) {
                 asked.insert(v, place[i.index()]);
@@ -212,7 +216,7 @@ fn chains(f: &Function, roles: &[Role]) -> Vec<Option<Inst>> {
 
 /// Lets groups read views without a copy, if there is no other reader, not even of their shape. All
 /// others are made as arrays.
-fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
+fn views(f: &Function, roles: &mut [FusionRole], last: &mut [Option<Inst>]) {
     // The group that reads a value: none yet, one, or several or something else.
     let mut readers: Vec<Option<Option<Inst>>> = vec![None; f.kinds.len()];
     let mut read = |v: Value, by: Option<Inst>| {
@@ -229,17 +233,17 @@ fn views(f: &Function, roles: &mut [Role], last: &mut [Option<Inst>]) {
         outside.chain(block.end.operand()).for_each(|v| read(v, None));
     }
     let home = homes(f);
-    for i in f.insts.keys().filter(|i| roles[i.index()] == Role::Views).collect::<Vec<_>>() {
+    for i in f.insts.keys().filter(|i| roles[i.index()] == FusionRole::Views).collect::<Vec<_>>() {
         let reader = f.insts[i].result.and_then(|v| readers[v.index()].flatten());
         match reader.filter(|end| home[end.index()] == home[i.index()]) {
             Some(end) => last[i.index()] = Some(end),
-            None => roles[i.index()] = Role::Other,
+            None => roles[i.index()] = FusionRole::Other,
         }
     }
 }
 
 /// A group to which others may come.
-struct Open {
+struct OpenGroup {
     class: Class,
     last: Inst,
     size: usize,
@@ -253,7 +257,7 @@ struct Open {
 fn merge(
     f: &Function,
     insts: &[Inst],
-    roles: &[Role],
+    roles: &[FusionRole],
     shapes: &mut Shapes<'_>,
     last: &mut [Option<Inst>],
 ) {
@@ -262,7 +266,7 @@ fn merge(
         chains.entry(last[i.index()].unwrap_or(i)).or_default().push(i);
     }
     let shaped: Vec<Value> = insts.iter().filter_map(|&i| shape_read(f, i)).collect();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenGroup> = Vec::new();
     for &i in insts {
         if last[i.index()].is_some() {
             continue;
@@ -273,20 +277,23 @@ fn merge(
             continue;
         };
         let inst = &f.insts[i];
-        let whole =
-            if roles[i.index()] == Role::Makes { inst.result } else { inst.args.first().copied() };
+        let whole = if roles[i.index()] == FusionRole::Makes {
+            inst.result
+        } else {
+            inst.args.first().copied()
+        };
         let Some(class) = whole.map(|v| shapes.class(v)) else { continue };
         let reads: Vec<Value> =
             chain.iter().flat_map(|&j| f.insts[j].args.iter().copied()).collect();
         open.retain(|group| {
             let joins = group.class == class
-                && group.size + chain.len() <= LONGEST
+                && group.size + chain.len() <= MAX_GROUP
                 && !reads.iter().any(|v| group.sums.contains(v));
             joins || group.class != class && !reads.iter().any(|v| group.gives.contains(v))
         });
         let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
         let gives: Vec<Value> = hollow.chain(f.insts[i].result).collect();
-        let sums = f.insts[i].result.filter(|_| roles[i.index()] == Role::Sums);
+        let sums = f.insts[i].result.filter(|_| roles[i.index()] == FusionRole::Sums);
         match open.iter_mut().find(|group| group.class == class) {
             Some(group) => {
                 last[group.last.index()] = Some(i);
@@ -297,7 +304,7 @@ fn merge(
             }
             None => {
                 let sums = sums.into_iter().collect();
-                open.push(Open { class, last: i, size: chain.len(), gives, sums });
+                open.push(OpenGroup { class, last: i, size: chain.len(), gives, sums });
             }
         }
     }
@@ -305,7 +312,7 @@ fn merge(
 
 /// Role of an instruction in the fusion of loops over elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+enum FusionRole {
     /// Elementwise operation that gives an array.
     Makes,
     /// Reduction, which may read elements as they are computed.
@@ -315,14 +322,14 @@ enum Role {
     Other,
 }
 
-impl Role {
+impl FusionRole {
     /// Returns true if it is not an operation on elements.
     fn is_apart(self) -> bool {
-        matches!(self, Role::Other | Role::Views)
+        matches!(self, FusionRole::Other | FusionRole::Views)
     }
 }
 
-fn roles(f: &Function) -> Vec<Role> {
+fn roles(f: &Function) -> Vec<FusionRole> {
     let (home, definitions) = (homes(f), f.definitions());
     let makes = |i: Inst| {
         let inst = &f.insts[i];
@@ -330,22 +337,22 @@ fn roles(f: &Function) -> Vec<Role> {
             && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
     };
     let role = |i: Inst| match f.insts[i].op {
-        _ if makes(i) => Role::Makes,
-        _ if f.insts[i].shape_list(f).is_some() => Role::Other,
-        Op::Sum => Role::Sums,
+        _ if makes(i) => FusionRole::Makes,
+        _ if f.insts[i].shape_list(f).is_some() => FusionRole::Other,
+        Op::Sum => FusionRole::Sums,
         Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => {
             match f.insts[i].result.map(|v| &f.kinds[v]) {
-                Some(Kind::Array(Element::Real | Element::Complex)) => Role::Views,
-                _ => Role::Other,
+                Some(Kind::Array(Element::Real | Element::Complex)) => FusionRole::Views,
+                _ => FusionRole::Other,
             }
         }
         // Reductions of an array that is in memory anyway run alone.
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
             let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
-            if near { Role::Sums } else { Role::Other }
+            if near { FusionRole::Sums } else { FusionRole::Other }
         }
-        _ => Role::Other,
+        _ => FusionRole::Other,
     };
     f.insts.keys().map(role).collect()
 }

@@ -19,7 +19,7 @@ use crate::{
     ir::{Function, InstData, Op},
 };
 
-use super::super::code::{Bank, Track};
+use super::super::code::{Bank, ChecksumUpdate};
 
 /// The multiplier of the checksums. Odd, so that it can be divided by.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -58,7 +58,7 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
 
 /// Origin of the pushes and pops of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum Tapes {
+pub(in crate::exec) enum TapeProvenance {
     /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
     /// looked at.
     Own,
@@ -81,7 +81,7 @@ pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec
 }
 
 /// Returns the updates of the checksums of these lists by instructions, none of which is a call.
-pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<Track> {
+pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<ChecksumUpdate> {
     let mut all: BTreeMap<(u32, Bank), (u64, u64)> = BTreeMap::new();
     for (tape, slot, banks, pushes) in insts.iter().filter_map(|&i| access(f, &f.insts[i])) {
         let mut leaves: Vec<(usize, Bank)> = banks.into_iter().enumerate().collect();
@@ -98,5 +98,7 @@ pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<Tr
         }
     }
     let changes = all.into_iter().filter(|(_, change)| *change != (1, 0));
-    changes.map(|((tape, bank), (factor, summand))| Track { tape, bank, factor, summand }).collect()
+    changes
+        .map(|((tape, bank), (factor, summand))| ChecksumUpdate { tape, bank, factor, summand })
+        .collect()
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use crate::scalar::Scalar;
 
-use super::{Event, Interceptor, Moment, Stop, flops::flops};
+use super::{Event, Interceptor, Interrupt, Moment, flops::flops};
 
 /// Counter of the operations that run.
 ///
@@ -25,14 +25,14 @@ use super::{Event, Interceptor, Moment, Stop, flops::flops};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Counter {
+pub struct OpCounter {
     /// Number of times that each operation ran, by its name in text.
     pub operations: BTreeMap<&'static str, u64>,
     /// Floating-point operations.
     pub flops: u64,
 }
 
-impl Counter {
+impl OpCounter {
     /// Returns the number of times that the operation of that name ran.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
@@ -40,8 +40,8 @@ impl Counter {
     }
 }
 
-impl<S: Scalar> Interceptor<S> for Counter {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+impl<S: Scalar> Interceptor<S> for OpCounter {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         match (event.moment(), event.inst()) {
             (Moment::Before(_), Some(inst)) => {
                 *self.operations.entry(inst.op.name()).or_default() += 1
@@ -57,7 +57,7 @@ impl<S: Scalar> Interceptor<S> for Counter {
     }
 }
 
-impl fmt::Display for Counter {
+impl fmt::Display for OpCounter {
     /// Writes the operations, the commonest first, and the sum.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut operations: Vec<_> = self.operations.iter().collect();

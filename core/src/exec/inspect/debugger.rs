@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 use crate::scalar::Scalar;
 
-use super::{Event, Interceptor, Moment, Stop};
+use super::{Event, Interceptor, Interrupt, Moment};
 
 /// Next action of the debugger.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ impl<F> Debugger<F> {
 }
 
 impl<S: Scalar, F: FnMut(&Pause<'_, S>) -> Command> Interceptor<S> for Debugger<F> {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         match event.moment() {
             Moment::Before(_) => {}
             Moment::After(_) => return Ok(()),
@@ -157,7 +157,7 @@ impl<S: Scalar, F: FnMut(&Pause<'_, S>) -> Command> Interceptor<S> for Debugger<
                 Command::Clear(line) => {
                     self.breakpoints.remove(&line);
                 }
-                Command::Stop => return Err(Stop("by the debugger".into())),
+                Command::Stop => return Err(Interrupt("by the debugger".into())),
                 command => {
                     self.command = command;
                     return Ok(());

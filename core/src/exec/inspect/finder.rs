@@ -20,7 +20,7 @@ use crate::{
     scalar::{Real, Scalar},
 };
 
-use super::{Datum, Event, Interceptor, Moment, Stop};
+use super::{Datum, Event, Interceptor, Interrupt, Moment};
 
 /// Kind of number to look for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,10 +72,10 @@ impl<S: Scalar> Finder<S> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Finder<S> {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         self.found = found(event, self.what);
         match &self.found {
-            Some(found) => Err(Stop(found.to_string())),
+            Some(found) => Err(Interrupt(found.to_string())),
             None => Ok(()),
         }
     }

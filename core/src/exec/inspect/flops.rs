@@ -40,20 +40,20 @@ use crate::{
 use super::Datum;
 
 /// An operand or a result: its shape, without axes if it is a number.
-struct Size {
+struct OperandSize {
     shape: Shape,
     complex: bool,
 }
 
-impl Size {
-    fn of<S: Scalar>(d: &Datum<S>) -> Size {
+impl OperandSize {
+    fn of<S: Scalar>(d: &Datum<S>) -> OperandSize {
         let (shape, complex) = match d {
             Datum::Reals(a) => (a.shape(), false),
             Datum::Complexes(a) => (a.shape(), true),
             Datum::Ints(a) => (a.shape(), false),
             d => (Shape::new(), matches!(d, Datum::Complex(_))),
         };
-        Size { shape, complex }
+        OperandSize { shape, complex }
     }
     fn count(&self) -> u64 {
         self.shape.iter().map(|&n| n as u64).product()
@@ -67,9 +67,9 @@ impl Size {
 /// Returns the number of floating-point operations of an operation, given its operands and its
 /// result.
 pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> u64 {
-    let y = Size::of(result);
-    let sizes: Vec<Size> = args.iter().map(Size::of).collect();
-    let zero = Size { shape: Shape::new(), complex: false };
+    let y = OperandSize::of(result);
+    let sizes: Vec<OperandSize> = args.iter().map(OperandSize::of).collect();
+    let zero = OperandSize { shape: Shape::new(), complex: false };
     let arg = |k: usize| sizes.get(k).unwrap_or(&zero);
     let complex = sizes.iter().any(|s| s.complex);
     let (sum, product) = if complex { (2, 6) } else { (1, 1) };
@@ -103,10 +103,10 @@ pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> 
 /// numbers.
 fn on_arrays(
     op: ArrayOp,
-    a: &Size,
-    b: &Size,
-    c: &Size,
-    y: &Size,
+    a: &OperandSize,
+    b: &OperandSize,
+    c: &OperandSize,
+    y: &OperandSize,
     labels: &[i64],
 ) -> Result<u64, u64> {
     use ArrayOp as A;
@@ -152,7 +152,7 @@ fn on_arrays(
 }
 
 /// Returns the number of combinations of values of the labels of two arrays.
-fn combinations(a: &Size, b: &Size, labels: &[i64]) -> u64 {
+fn combinations(a: &OperandSize, b: &OperandSize, labels: &[i64]) -> u64 {
     let lengths = a.shape.iter().chain(b.shape.iter()).map(|&n| n as u64);
     let mut seen: Vec<i64> = Vec::new();
     let mut count = 1;

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`Debugger`] | values at breakpoints, step by step |
 //! | [`Finder`] | where the first NaN or infinity was made, and of what |
-//! | [`Counter`] | which operations ran, and how often |
+//! | [`OpCounter`] | which operations ran, and how often |
 //! | [`Sparsity`] | which results depend on which arguments |
 //!
 //! [`Derivatives::origin_of_nan`](super::Derivatives::origin_of_nan) finds the origin of a NaN in a
@@ -75,7 +75,7 @@ mod shadow;
 mod sources;
 mod sparsity;
 
-pub use counter::Counter;
+pub use counter::OpCounter;
 pub use debugger::{Command, Debugger, Pause, Reason};
 pub use finder::{Find, Finder, Found};
 pub use sparsity::{Pattern, Sparsity, hessian_pattern, jacobian_pattern};
@@ -97,10 +97,10 @@ use crate::{
 
 use super::{
     Bytecode, Datum, DeriveError, Host, Limits, Machine, NoHost,
-    bytecode::{Routine, Source},
-    code::Slot,
-    compile::{Style, Tapes},
-    machine::{Banks, Base},
+    bytecode::{DebugInfo, Routine},
+    code::RegisterSlot,
+    compile::{Style, TapeProvenance},
+    machine::{Banks, FrameBase},
 };
 
 /// A moment of a run.
@@ -119,7 +119,7 @@ pub enum Moment {
 
 /// Why an interceptor stops a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Stop(pub String);
+pub struct Interrupt(pub String);
 
 /// Sees each instruction as it runs.
 pub trait Interceptor<S: Scalar> {
@@ -127,7 +127,7 @@ pub trait Interceptor<S: Scalar> {
     ///
     /// # Errors
     /// An error ends the run there.
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop>;
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt>;
 
     /// Returns a value that replaces the result of an instruction. It is called after
     /// [`see`](Interceptor::see), twice: before the instruction, which then does not run, and after
@@ -136,7 +136,7 @@ pub trait Interceptor<S: Scalar> {
     /// # Errors
     /// To end the run there. A value of another kind, or for an instruction without a result, ends
     /// it too.
-    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Stop> {
+    fn replace(&mut self, event: &Event<'_, S>) -> Result<Option<Datum<S>>, Interrupt> {
         let _ = event;
         Ok(None)
     }
@@ -144,10 +144,10 @@ pub trait Interceptor<S: Scalar> {
 
 /// Sees nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Unwatched;
+pub(super) struct NoInterceptor;
 
-impl<S: Scalar> Interceptor<S> for Unwatched {
-    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Stop> {
+impl<S: Scalar> Interceptor<S> for NoInterceptor {
+    fn see(&mut self, _: &Event<'_, S>) -> Result<(), Interrupt> {
         Ok(())
     }
 }
@@ -157,9 +157,9 @@ impl<S: Scalar> Interceptor<S> for Unwatched {
 pub struct Event<'a, S: Scalar> {
     moment: Moment,
     mark: u32,
-    source: &'a Source,
+    source: &'a DebugInfo,
     banks: &'a Banks<S>,
-    base: Base,
+    base: FrameBase,
     depth: usize,
 }
 
@@ -168,7 +168,7 @@ impl<'a, S: Scalar> Event<'a, S> {
         routine: &'a Routine,
         mark: u32,
         banks: &'a Banks<S>,
-        base: Base,
+        base: FrameBase,
         depth: usize,
     ) -> Option<Self> {
         let source = routine.source.as_deref()?;
@@ -285,7 +285,7 @@ impl<'a, S: Scalar> Event<'a, S> {
         }
     }
     /// Returns the registers of the result of the instruction, and its kind.
-    pub(super) fn defined(&self) -> Option<(&'a [Slot], &'a Kind)> {
+    pub(super) fn defined(&self) -> Option<(&'a [RegisterSlot], &'a Kind)> {
         let v = self.inst()?.result?;
         Some((&self.source.registers[v.index()], &self.source.function.kinds[v]))
     }
@@ -366,7 +366,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
         verify_reachable(program, f).map_err(Box::new)?;
-        let code = Bytecode::compile_as(program, f, style, &[], Tapes::Given)?;
+        let code = Bytecode::compile_as(program, f, style, &[], TapeProvenance::Given)?;
         Ok(Inspection {
             code,
             host: Arc::new(NoHost),

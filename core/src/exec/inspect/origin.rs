@@ -10,10 +10,10 @@ use crate::{
 use super::{
     super::{
         Derivatives,
-        constant::Holding,
+        constant::HostWithConstants,
         tangents::{count, seeded},
     },
-    Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Stop,
+    Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Interrupt,
     finder::{found, is_bad},
 };
 
@@ -54,7 +54,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         };
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let directions = if is_along { zeros.iter().map(count).sum() } else { 1 };
-        let holding = Holding { host: &*self.host, held: &self.held };
+        let holding = HostWithConstants { host: &*self.host, held: &self.held };
         for what in [Find::Nan, Find::NonFinite] {
             let mut inspection =
                 Inspection::<S>::of(&program, id)?.with_host(&holding).with_limits(self.limits);
@@ -84,7 +84,7 @@ struct Origin<S: Scalar> {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Origin<S> {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         if self.found.is_some() {
             return Ok(());
         }

@@ -1,58 +1,58 @@
 //! Sets of numbers, as unions of others: the dependences of each number of a run.
 //!
-//! A set is named by an [`Id`], so that keeping and copying it costs nothing. Small ones are lists;
+//! A set is named by an [`SetId`], so that keeping and copying it costs nothing. Small ones are lists;
 //! a large union keeps its two parts, and its members are computed only when they are needed.
 //! Nothing is ever dropped.
 //!
-//! Cost: joining is O([`FEW`]), members are found in O(joins that led to the set).
+//! Cost: joining is O([`MAX_LIST`]), members are found in O(joins that led to the set).
 
 /// The most members of a set that is a list.
-const FEW: usize = 64;
+const MAX_LIST: usize = 64;
 
 /// A set among [`Sets`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Id(u32);
+pub(super) struct SetId(u32);
 
 #[derive(Clone, Copy, Debug)]
-enum Made {
+enum SetNode {
     /// List of members in order: its range.
     Few(usize, usize),
-    Both(Id, Id),
+    Both(SetId, SetId),
 }
 
 /// All sets of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
     members: Vec<usize>,
-    made: Vec<Made>,
+    made: Vec<SetNode>,
 }
 
 impl Sets {
     /// The empty set.
-    pub(super) const NONE: Id = Id(0);
+    pub(super) const NONE: SetId = SetId(0);
 
     pub(super) fn new() -> Sets {
-        Sets { members: vec![], made: vec![Made::Few(0, 0)] }
+        Sets { members: vec![], made: vec![SetNode::Few(0, 0)] }
     }
 
     /// Creates the set of one number.
-    pub(super) fn one(&mut self, member: usize) -> Id {
+    pub(super) fn one(&mut self, member: usize) -> SetId {
         self.members.push(member);
-        self.make(Made::Few(self.members.len() - 1, self.members.len()))
+        self.make(SetNode::Few(self.members.len() - 1, self.members.len()))
     }
 
     /// Returns the union of two sets.
-    pub(super) fn join(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn join(&mut self, a: SetId, b: SetId) -> SetId {
         if a == b || b == Sets::NONE {
             return a;
         }
         if a == Sets::NONE {
             return b;
         }
-        let (Made::Few(i, i_end), Made::Few(j, j_end)) =
+        let (SetNode::Few(i, i_end), SetNode::Few(j, j_end)) =
             (self.made[a.0 as usize], self.made[b.0 as usize])
         else {
-            return self.make(Made::Both(a, b));
+            return self.make(SetNode::Both(a, b));
         };
         let start = self.members.len();
         self.merge(i..i_end, j..j_end);
@@ -61,15 +61,15 @@ impl Sets {
             self.members.truncate(start);
             return if count == i_end - i { a } else { b };
         }
-        if count > FEW {
+        if count > MAX_LIST {
             self.members.truncate(start);
-            return self.make(Made::Both(a, b));
+            return self.make(SetNode::Both(a, b));
         }
-        self.make(Made::Few(start, start + count))
+        self.make(SetNode::Few(start, start + count))
     }
 
     /// Returns the union of all.
-    pub(super) fn all(&mut self, sets: impl IntoIterator<Item = Id>) -> Id {
+    pub(super) fn all(&mut self, sets: impl IntoIterator<Item = SetId>) -> SetId {
         sets.into_iter().fold(Sets::NONE, |all, set| self.join(all, set))
     }
 
@@ -86,9 +86,9 @@ impl Sets {
         }
     }
 
-    fn make(&mut self, made: Made) -> Id {
+    fn make(&mut self, made: SetNode) -> SetId {
         self.made.push(made);
-        Id(u32::try_from(self.made.len() - 1).unwrap_or(u32::MAX))
+        SetId(u32::try_from(self.made.len() - 1).unwrap_or(u32::MAX))
     }
 }
 
@@ -106,16 +106,16 @@ impl<'a> Members<'a> {
     }
 
     /// Returns the members of a set, in order.
-    pub(super) fn of(&mut self, set: Id) -> Vec<usize> {
+    pub(super) fn of(&mut self, set: SetId) -> Vec<usize> {
         self.question += 1;
         let (mut open, mut found) = (vec![set], Vec::new());
-        while let Some(Id(k)) = open.pop() {
+        while let Some(SetId(k)) = open.pop() {
             if std::mem::replace(&mut self.seen[k as usize], self.question) == self.question {
                 continue;
             }
             match self.sets.made[k as usize] {
-                Made::Few(from, to) => found.extend_from_slice(&self.sets.members[from..to]),
-                Made::Both(a, b) => open.extend([a, b]),
+                SetNode::Few(from, to) => found.extend_from_slice(&self.sets.members[from..to]),
+                SetNode::Both(a, b) => open.extend([a, b]),
             }
         }
         found.sort_unstable();

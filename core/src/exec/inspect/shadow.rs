@@ -6,24 +6,24 @@ use crate::scalar::Scalar;
 
 use super::{
     Datum,
-    sets::{Id, Sets},
+    sets::{SetId, Sets},
 };
 
 /// Dependences of a value: a set for each of its numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Shadow {
-    Number(Id),
-    Array(Arc<Vec<Id>>),
+    Number(SetId),
+    Array(Arc<Vec<SetId>>),
     Tuple(Vec<Shadow>),
 }
 
 impl Shadow {
     pub(super) const NONE: Shadow = Shadow::Number(Sets::NONE);
 
-    pub(super) fn array(sets: Vec<Id>) -> Shadow {
+    pub(super) fn array(sets: Vec<SetId>) -> Shadow {
         Shadow::Array(Arc::new(sets))
     }
-    pub(super) fn all(&self, sets: &mut Sets) -> Id {
+    pub(super) fn all(&self, sets: &mut Sets) -> SetId {
         match self {
             Shadow::Number(set) => *set,
             Shadow::Array(elements) => sets.all(elements.iter().copied()),
@@ -33,21 +33,21 @@ impl Shadow {
             }),
         }
     }
-    pub(super) fn elements(&self) -> &[Id] {
+    pub(super) fn elements(&self) -> &[SetId] {
         match self {
             Shadow::Array(elements) => elements,
             _ => &[],
         }
     }
     /// Returns its elements to be written to; they are copied only if they are shared.
-    pub(super) fn into_elements(self) -> Arc<Vec<Id>> {
+    pub(super) fn into_elements(self) -> Arc<Vec<SetId>> {
         match self {
             Shadow::Array(elements) => elements,
             _ => Arc::default(),
         }
     }
     /// Creates the shadow of an argument, each number of which depends on itself.
-    pub(super) fn of<S: Scalar>(value: &Datum<S>, next: &mut impl FnMut(usize) -> Id) -> Shadow {
+    pub(super) fn of<S: Scalar>(value: &Datum<S>, next: &mut impl FnMut(usize) -> SetId) -> Shadow {
         match value {
             Datum::Real(_) => Shadow::Number(next(1)),
             Datum::Complex(_) => Shadow::Number(next(2)),
@@ -61,7 +61,7 @@ impl Shadow {
         }
     }
     /// Creates the shadow of a result, all numbers of which depend on the same set.
-    pub(super) fn like<S: Scalar>(value: &Datum<S>, set: Id) -> Shadow {
+    pub(super) fn like<S: Scalar>(value: &Datum<S>, set: SetId) -> Shadow {
         match value {
             Datum::Reals(xs) => Shadow::array(vec![set; xs.len()]),
             Datum::Complexes(xs) => Shadow::array(vec![set; xs.len()]),

@@ -10,7 +10,7 @@ use super::Datum;
 
 /// The number of an operand, and the place of an element in it; of a number the place does not
 /// count.
-pub(super) type Source = (usize, usize);
+pub(super) type ElementSource = (usize, usize);
 
 fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
     match d {
@@ -25,7 +25,7 @@ fn shape<S: Scalar>(d: &Datum<S>) -> Option<Shape> {
 pub(super) fn by_elements<S: Scalar>(
     values: &[Datum<S>],
     result: &Datum<S>,
-) -> Option<Vec<Vec<Source>>> {
+) -> Option<Vec<Vec<ElementSource>>> {
     let to = shape(result)?;
     let mut sources = vec![Vec::new(); to.iter().product()];
     for (k, value) in values.iter().enumerate() {
@@ -43,7 +43,7 @@ pub(super) fn on_arrays<S: Scalar>(
     op: ArrayOp,
     values: &[Datum<S>],
     result: &Datum<S>,
-) -> Option<Vec<Vec<Source>>> {
+) -> Option<Vec<Vec<ElementSource>>> {
     let to = shape(result)?;
     let n: usize = to.iter().product();
     match op {

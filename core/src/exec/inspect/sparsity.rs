@@ -27,10 +27,10 @@ use crate::{
 
 use super::{
     super::derivatives::find,
-    Datum, DeriveError, Event, Inspection, Interceptor, Moment, Stop,
-    sets::{Id, Members, Sets},
+    Datum, DeriveError, Event, Inspection, Interceptor, Interrupt, Moment,
+    sets::{Members, SetId, Sets},
     shadow::Shadow,
-    sources::{Source, by_elements, on_arrays},
+    sources::{ElementSource, by_elements, on_arrays},
 };
 
 /// Sparsity pattern: the entries of a matrix that may be other than zero.
@@ -116,7 +116,7 @@ pub struct Sparsity {
     /// The values of each call that runs.
     frames: Vec<Vec<Shadow>>,
     /// Dependences of the arguments of each call.
-    given: Vec<Id>,
+    given: Vec<SetId>,
     /// The arguments of the call that is about to start.
     arguments: Vec<Shadow>,
     returned: Shadow,
@@ -183,7 +183,7 @@ impl Sparsity {
             if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) { 2 } else { 1 };
         // Dependences of an integer are not derivatives of it.
         let counts = kind.is_differentiable();
-        let mut row = |set: Id| {
+        let mut row = |set: SetId| {
             let numbers = members.of(if counts { set } else { Sets::NONE });
             let columns = numbers.iter().flat_map(|&k| self.columns[k]..self.columns[k + 1]);
             rows.extend(vec![columns.collect::<Vec<usize>>(); parts]);
@@ -226,7 +226,7 @@ impl Sparsity {
     }
 
     /// Returns the dependences of values.
-    fn all(&mut self, shadows: &[Shadow]) -> Id {
+    fn all(&mut self, shadows: &[Shadow]) -> SetId {
         shadows.iter().fold(Sets::NONE, |all, shadow| {
             let set = shadow.all(&mut self.sets);
             self.sets.join(all, set)
@@ -338,7 +338,7 @@ impl Sparsity {
         event: &Event<'_, S>,
         v: Value,
         args: Vec<Shadow>,
-    ) -> Arc<Vec<Id>> {
+    ) -> Arc<Vec<SetId>> {
         drop(args);
         let shadow = self.get(v);
         if event.takes(v) {
@@ -391,19 +391,19 @@ impl Sparsity {
             return Shadow::Array(elements);
         }
         let Some(sources) = sources else { return Shadow::like(&value, self.all(args)) };
-        let source = |sets: &mut Sets, (k, place): &Source| match args.get(*k) {
+        let source = |sets: &mut Sets, (k, place): &ElementSource| match args.get(*k) {
             Some(Shadow::Array(elements)) => elements.get(*place).copied().unwrap_or(Sets::NONE),
             Some(number) => number.all(sets),
             None => Sets::NONE,
         };
         let sets = &mut self.sets;
-        let element = |from: &Vec<Source>| {
+        let element = |from: &Vec<ElementSource>| {
             from.iter().fold(Sets::NONE, |all, s| {
                 let set = source(sets, s);
                 sets.join(all, set)
             })
         };
-        let mut elements: Vec<Id> = sources.iter().map(element).collect();
+        let mut elements: Vec<SetId> = sources.iter().map(element).collect();
         if inst.op.is_elementwise() {
             // Elements of its operands beyond their ends.
             let n = elements.len();
@@ -454,7 +454,7 @@ fn bank(leaf: &Kind) -> Kind {
 }
 
 impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
-    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Stop> {
+    fn see(&mut self, event: &Event<'_, S>) -> Result<(), Interrupt> {
         if event.depth() >= self.frames.len() {
             self.enter(event.function(), event.rule().is_some());
         }

@@ -11,18 +11,18 @@ use crate::ir::ArrayOp;
 use super::{
     super::{
         bytecode::Routine,
-        code::{Bank, Code, Pc, Slot, Write},
+        code::{Bank, Code, Pc, RegisterSlot, WriteMode},
     },
-    Cell,
+    JitCell,
 };
 
 /// Number of instructions that are worth an entry point. A loop always is, and a routine that calls
 /// itself.
-const WORTH: usize = 16;
+const MIN_UNIT_WORK: usize = 16;
 
 /// Approximate number of instructions of a part: the cost of generating a function grows faster
 /// than its length.
-const PART: usize = 512;
+const UNIT_LEN: usize = 512;
 
 /// Returns the number of a routine whose recursive calls become jumps: it is one part and has no
 /// registers of arrays, which are reference-counted.
@@ -31,7 +31,7 @@ pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
     let calls =
         routine.code.iter().any(|code| matches!(code, Code::Call(callee, ..) if *callee == number));
     let has_arrays = routine.sizes[Bank::Reals as usize..].iter().any(|&size| size > 0);
-    (calls && !has_arrays && routine.code.len() <= PART).then_some(number)
+    (calls && !has_arrays && routine.code.len() <= UNIT_LEN).then_some(number)
 }
 
 /// Inserts the entry points into a routine; returns the parts that become functions. `own` is the
@@ -63,7 +63,7 @@ fn parts(routine: &Routine) -> Vec<usize> {
     let len = routine.code.len();
     let mut depth = vec![0i32; len + 1];
     for pc in 0..len {
-        for to in routine.successors(pc).filter(|&to| to <= pc && pc - to < PART) {
+        for to in routine.successors(pc).filter(|&to| to <= pc && pc - to < UNIT_LEN) {
             depth[to + 1] += 1;
             depth[pc + 1] -= 1;
         }
@@ -71,7 +71,7 @@ fn parts(routine: &Routine) -> Vec<usize> {
     let (mut starts, mut start, mut inside) = (vec![0], 0, 0);
     for (pc, change) in depth.iter().take(len).enumerate() {
         inside += change;
-        if pc - start >= PART && (inside == 0 || pc - start >= 2 * PART) {
+        if pc - start >= UNIT_LEN && (inside == 0 || pc - start >= 2 * UNIT_LEN) {
             starts.push(pc);
             start = pc;
         }
@@ -88,7 +88,7 @@ fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usiz
             continue;
         }
         count += 1;
-        if count >= WORTH || matches!(routine.code[pc], Code::Call(..)) {
+        if count >= MIN_UNIT_WORK || matches!(routine.code[pc], Code::Call(..)) {
             return true;
         }
         for to in routine.successors(pc) {
@@ -146,18 +146,18 @@ macro_rules! for_the_machine {
 }
 pub(super) use for_the_machine;
 
-/// Returns the array and the indices of an element whose index is computed, if a [cell](Cell) holds
+/// Returns the array and the indices of an element whose index is computed, if a [cell](JitCell) holds
 /// as many.
-pub(super) fn indexed(args: &[Slot]) -> Option<(Slot, &[Slot])> {
+pub(super) fn indexed(args: &[RegisterSlot]) -> Option<(RegisterSlot, &[RegisterSlot])> {
     let (array, indices) = args.split_first()?;
-    let fits = (1..=size_of::<Cell>() / size_of::<usize>()).contains(&indices.len());
+    let fits = (1..=size_of::<JitCell>() / size_of::<usize>()).contains(&indices.len());
     (fits && !array.last && indices.iter().all(|index| index.bank == Bank::Int))
         .then_some((*array, indices))
 }
 
 /// Returns true if there is machine code for an instruction of a routine with this number if it
 /// [calls itself](recursion).
-pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
+pub(super) fn is_native(code: Code, slots: &[RegisterSlot], own: Option<u32>) -> bool {
     let slot = |k: u32| slots[k as usize];
     match code {
         for_the_machine!() => false,
@@ -168,7 +168,9 @@ pub(super) fn is_native(code: Code, slots: &[Slot], own: Option<u32>) -> bool {
         Code::Select(bank, ..) => bank == bank.element(),
         // A write in place, as loops have them; integers are not added.
         Code::Set(how, d, a, ..) => {
-            slot(a).reg == d && slot(a).last && (how != Write::Add || slot(a).bank != Bank::Ints)
+            slot(a).reg == d
+                && slot(a).last
+                && (how != WriteMode::Add || slot(a).bank != Bank::Ints)
         }
         _ => true,
     }

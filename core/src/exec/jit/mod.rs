@@ -42,10 +42,10 @@ use cranelift_module::{FuncId, Module};
 use num_complex::Complex;
 
 use super::{
-    bytecode::{Bytecode, Frame},
+    bytecode::{Bytecode, CallFrame},
     code::{Bank, Code, Reg},
 };
-use plan::{Part, Plan};
+use plan::{JitPlan, JitUnit};
 
 /// Why a program could not become machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,23 +75,23 @@ pub enum JitError {
 
 /// Function of a part of a routine: takes the state of the machine and the number of an entry
 /// point; returns the instruction that the machine goes on with.
-pub(super) type Enter = unsafe extern "C" fn(*mut Visit, u64) -> u64;
+pub(super) type JitEntry = unsafe extern "C" fn(*mut JitContext, u64) -> u64;
 
 /// Argument of machine code at its entry: the state of the machine.
 #[repr(C)]
 #[derive(Debug)]
-pub(super) struct Visit {
+pub(super) struct JitContext {
     /// The registers of the call.
     pub(super) reals: *mut f64,
     pub(super) complexes: *mut Complex<f64>,
     pub(super) ints: *mut i64,
     /// The tapes, then the arrays, then the shapes, in the order that the routine lists them.
-    pub(super) cells: *mut Cell,
+    pub(super) cells: *mut JitCell,
     /// Frames of the calls that wait: the next free one, which is written back, the first one, and
     /// the end of the memory.
-    pub(super) frames: *mut Frame,
-    pub(super) first: *mut Frame,
-    pub(super) end: *mut Frame,
+    pub(super) frames: *mut CallFrame,
+    pub(super) first: *mut CallFrame,
+    pub(super) end: *mut CallFrame,
     /// Steps left until the machine counts. Written back.
     pub(super) fuel: u64,
 }
@@ -99,11 +99,11 @@ pub(super) struct Visit {
 /// Cell of a tape: its next free entry, which is written back, its start and its end. Or of an
 /// array: its start, its length, and 1 if it may be written, else 0. Or of a shape, followed by
 /// zeros. Or of the checksum of a tape, which is written back.
-pub(super) type Cell = [usize; 3];
+pub(super) type JitCell = [usize; 3];
 
 /// A tape of numbers that machine code pushes to or pops from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Stack {
+pub(super) struct JitTape {
     pub(super) tape: u32,
     /// `Real`, `Complex` or `Int`; any for a checksum.
     pub(super) bank: Bank,
@@ -111,7 +111,7 @@ pub(super) struct Stack {
 
 /// Array register whose elements machine code reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct View {
+pub(super) struct JitArray {
     pub(super) bank: Bank,
     pub(super) reg: Reg,
     pub(super) written: bool,
@@ -120,7 +120,7 @@ pub(super) struct View {
 /// Array register whose shape machine code reads, with its number of axes; zeros mean another
 /// shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shaped {
+pub(super) struct JitShape {
     pub(super) bank: Bank,
     pub(super) reg: Reg,
     pub(super) axes: usize,
@@ -128,52 +128,52 @@ pub(super) struct Shaped {
 
 /// The machine code of a part of a routine.
 #[derive(Debug)]
-pub(super) struct Compiled {
-    pub(super) enter: Enter,
+pub(super) struct JitFunction {
+    pub(super) enter: JitEntry,
     /// True if it works on complex numbers.
     pub(super) is_complex: bool,
-    pub(super) lists: Lists,
+    pub(super) lists: CellLayout,
 }
 
 /// Layout of the cells of a part.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lists {
-    pub(super) stacks: Vec<Stack>,
-    pub(super) views: Vec<View>,
-    pub(super) shapes: Vec<Shaped>,
+pub(super) struct CellLayout {
+    pub(super) stacks: Vec<JitTape>,
+    pub(super) views: Vec<JitArray>,
+    pub(super) shapes: Vec<JitShape>,
     /// Tapes whose checksums it changes.
-    pub(super) sums: Vec<Stack>,
+    pub(super) sums: Vec<JitTape>,
 }
 
 /// The machine code of a program.
-pub(super) struct Native {
+pub(super) struct JitCode {
     /// The parts of each; `None` where it would not be worth it.
-    routines: Vec<Vec<Option<Compiled>>>,
+    routines: Vec<Vec<Option<JitFunction>>>,
     /// Memory of the code, behind a lock because the module is not `Sync`; it is never locked.
-    _memory: Mutex<Owner>,
+    _memory: Mutex<ModuleOwner>,
 }
 
 /// Owner of the memory of machine code, which gives it back when it is dropped.
-struct Owner(ManuallyDrop<JITModule>);
+struct ModuleOwner(ManuallyDrop<JITModule>);
 
-impl Native {
-    pub(super) fn part(&self, routine: usize, part: u32) -> Option<&Compiled> {
+impl JitCode {
+    pub(super) fn part(&self, routine: usize, part: u32) -> Option<&JitFunction> {
         self.routines.get(routine)?.get(part as usize)?.as_ref()
     }
 }
 
-impl fmt::Debug for Native {
+impl fmt::Debug for JitCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Native").field("routines", &self.routines).finish_non_exhaustive()
     }
 }
 
-impl Drop for Owner {
+impl Drop for ModuleOwner {
     #[expect(unsafe_code, reason = "machine code is memory that the compiler does not watch")]
     fn drop(&mut self) {
         // SAFETY: the module is taken once, here. Its functions are reached only through the
-        // `Native` that this is a part of, and none is running: a run of a program holds its
-        // bytecode, which holds the `Native`.
+        // `JitCode` that this is a part of, and none is running: a run of a program holds its
+        // bytecode, which holds the `JitCode`.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() };
     }
 }
@@ -203,19 +203,19 @@ impl Bytecode {
         if self.native.is_some() {
             return Ok(self);
         }
-        let mut owner = Owner(ManuallyDrop::new(module()?));
+        let mut owner = ModuleOwner(ManuallyDrop::new(module()?));
         let module = &mut *owner.0;
         let mut context = (Context::new(), FunctionBuilderContext::new());
         let mut unfinished = Vec::with_capacity(self.routines.len());
         for (number, routine) in self.routines.iter_mut().enumerate() {
             let own = entries::recursion(routine, number);
             let parts = entries::mark(routine, own);
-            let (plan, mut slots) = (Plan::of(routine, own), routine.slots.clone());
+            let (plan, mut slots) = (JitPlan::of(routine, own), routine.slots.clone());
             let has_door = |part: &Range<usize>| {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
             };
             let compiled = parts.into_iter().map(|part| match has_door(&part) {
-                true => compile(module, &plan, Part::of(&plan, part, &mut slots), &mut context)
+                true => compile(module, &plan, JitUnit::of(&plan, part, &mut slots), &mut context)
                     .map(Some),
                 false => Ok(None),
             });
@@ -223,16 +223,16 @@ impl Bytecode {
         }
         let memory = |e: cranelift_module::ModuleError| JitError::Memory { reason: e.to_string() };
         module.finalize_definitions().map_err(memory)?;
-        let finished = |part: Unfinished| Compiled {
+        let finished = |part: PendingFunction| JitFunction {
             enter: function(module, part.id),
             is_complex: part.is_complex,
             lists: part.lists,
         };
-        let routine = |parts: Vec<Option<Unfinished>>| {
+        let routine = |parts: Vec<Option<PendingFunction>>| {
             parts.into_iter().map(|part| part.map(finished)).collect()
         };
         let routines = unfinished.into_iter().map(routine).collect();
-        self.native = Some(Arc::new(Native { routines, _memory: Mutex::new(owner) }));
+        self.native = Some(Arc::new(JitCode { routines, _memory: Mutex::new(owner) }));
         Ok(self)
     }
 
@@ -246,18 +246,18 @@ impl Bytecode {
 }
 
 /// Compiled part whose address is not known yet.
-struct Unfinished {
+struct PendingFunction {
     id: FuncId,
     is_complex: bool,
-    lists: Lists,
+    lists: CellLayout,
 }
 
 fn compile(
     module: &mut JITModule,
-    plan: &Plan<'_>,
-    part: Part,
+    plan: &JitPlan<'_>,
+    part: JitUnit,
     (context, builder): &mut (Context, FunctionBuilderContext),
-) -> Result<Unfinished, JitError> {
+) -> Result<PendingFunction, JitError> {
     let fail = |e: cranelift_module::ModuleError| {
         // The outer error only says that there is an inner one.
         let reason =
@@ -274,7 +274,7 @@ fn compile(
     module.define_function(id, context).map_err(fail)?;
     let is_complex =
         part.touches(Bank::Complex) || lists.views.iter().any(|view| view.bank == Bank::Complexes);
-    Ok(Unfinished { id, is_complex, lists })
+    Ok(PendingFunction { id, is_complex, lists })
 }
 
 /// Returns a module for the processor that this runs on.
@@ -304,9 +304,9 @@ fn isa() -> Result<OwnedTargetIsa, String> {
 }
 
 #[expect(unsafe_code, reason = "an address becomes a function")]
-fn function(module: &JITModule, id: FuncId) -> Enter {
+fn function(module: &JITModule, id: FuncId) -> JitEntry {
     let address = module.get_finalized_function(id);
-    // SAFETY: `compile` gave this function the signature of `Enter` in the default calling
+    // SAFETY: `compile` gave this function the signature of `JitEntry` in the default calling
     // convention, which is that of `extern "C"`, and its memory has just been made executable.
-    unsafe { std::mem::transmute::<*const u8, Enter>(address) }
+    unsafe { std::mem::transmute::<*const u8, JitEntry>(address) }
 }

@@ -8,12 +8,12 @@ use crate::{
 };
 
 /// A function of one number, and of two.
-pub(super) type One = extern "C" fn(f64) -> f64;
-pub(super) type Two = extern "C" fn(f64, f64) -> f64;
+pub(super) type RealUnaryFn = extern "C" fn(f64) -> f64;
+pub(super) type RealBinaryFn = extern "C" fn(f64, f64) -> f64;
 /// A function of one complex number, and of two, each in two parts; the value is written to the
 /// last argument.
-pub(super) type ComplexOne = extern "C" fn(f64, f64, &mut Complex<f64>);
-pub(super) type ComplexTwo = extern "C" fn(f64, f64, f64, f64, &mut Complex<f64>);
+pub(super) type ComplexUnaryFn = extern "C" fn(f64, f64, &mut Complex<f64>);
+pub(super) type ComplexBinaryFn = extern "C" fn(f64, f64, f64, f64, &mut Complex<f64>);
 
 macro_rules! functions {
     (
@@ -23,19 +23,19 @@ macro_rules! functions {
         real2 { $($r2:ident $r2_name:literal ($($r2_a:ident),*) -> $r2_y:ident: $r2_s:ident = $r2_v:expr, $r2_d:tt, $r2_doc:literal;)* }
         int1 $int1:tt int2 $int2:tt compare $compare:tt mixed $mixed:tt
     ) => {
-        pub(super) fn number1(op: Number1) -> One {
+        pub(super) fn number1(op: Number1) -> RealUnaryFn {
             match op { $(Number1::$n1 => {
                 extern "C" fn f(x: f64) -> f64 { Number1::$n1.value(&x) }
                 f
             })* }
         }
-        pub(super) fn number2(op: Number2) -> Two {
+        pub(super) fn number2(op: Number2) -> RealBinaryFn {
             match op { $(Number2::$n2 => {
                 extern "C" fn f(x: f64, y: f64) -> f64 { Number2::$n2.value(&x, &y) }
                 f
             })* }
         }
-        pub(super) fn complex1(op: Number1) -> ComplexOne {
+        pub(super) fn complex1(op: Number1) -> ComplexUnaryFn {
             match op { $(Number1::$n1 => {
                 extern "C" fn f(re: f64, im: f64, to: &mut Complex<f64>) {
                     *to = Number1::$n1.value(&Complex::new(re, im));
@@ -43,7 +43,7 @@ macro_rules! functions {
                 f
             })* }
         }
-        pub(super) fn complex2(op: Number2) -> ComplexTwo {
+        pub(super) fn complex2(op: Number2) -> ComplexBinaryFn {
             match op { $(Number2::$n2 => {
                 extern "C" fn f(a: f64, b: f64, x: f64, y: f64, to: &mut Complex<f64>) {
                     *to = Number2::$n2.value(&Complex::new(a, b), &Complex::new(x, y));
@@ -52,13 +52,13 @@ macro_rules! functions {
             })* }
         }
         // A float always has a value.
-        pub(super) fn real1(op: Real1) -> One {
+        pub(super) fn real1(op: Real1) -> RealUnaryFn {
             match op { $(Real1::$r1 => {
                 extern "C" fn f(x: f64) -> f64 { Real1::$r1.value(&x).unwrap_or(f64::NAN) }
                 f
             })* }
         }
-        pub(super) fn real2(op: Real2) -> Two {
+        pub(super) fn real2(op: Real2) -> RealBinaryFn {
             match op { $(Real2::$r2 => {
                 extern "C" fn f(x: f64, y: f64) -> f64 { Real2::$r2.value(&x, &y).unwrap_or(f64::NAN) }
                 f

@@ -10,8 +10,8 @@ use std::{
 use super::{
     super::{
         bytecode::Routine,
-        code::{Bank, Code, Reg, Slot},
-        liveness::{Liveness, Numbering, Set},
+        code::{Bank, Code, Reg, RegisterSlot},
+        liveness::{Numbering, RegisterLiveness, RegisterSet},
         registers::{Access, visit},
     },
     entries::is_native,
@@ -19,21 +19,21 @@ use super::{
 
 /// Number of stores in side exits that an instruction may cost before every write is stored at
 /// once.
-const STORES: usize = 8;
+const MAX_EXIT_STORES: usize = 8;
 
 /// Routine with entry points, analysed.
-pub(super) struct Plan<'a> {
+pub(super) struct JitPlan<'a> {
     pub(super) routine: &'a Routine,
     /// Number of the routine if its recursive calls are jumps.
     pub(super) own: Option<u32>,
     numbering: Numbering,
     /// Registers that hold one constant and nothing else.
     pub(super) constants: HashMap<(Bank, Reg), Code>,
-    liveness: Liveness,
+    liveness: RegisterLiveness,
 }
 
-impl Plan<'_> {
-    pub(super) fn of(routine: &Routine, own: Option<u32>) -> Plan<'_> {
+impl JitPlan<'_> {
+    pub(super) fn of(routine: &Routine, own: Option<u32>) -> JitPlan<'_> {
         let mut numbering = Numbering::new(routine);
         let mut writes: HashMap<(Bank, Reg), u32> = HashMap::new();
         let mut slots = routine.slots.clone();
@@ -54,8 +54,8 @@ impl Plan<'_> {
         };
         let constants = routine.code.iter().filter_map(constant);
         let constants = constants.filter(|(of, _)| writes.get(of) == Some(&1)).collect();
-        let liveness = Liveness::of(routine, &numbering);
-        Plan { routine, own, numbering, constants, liveness }
+        let liveness = RegisterLiveness::of(routine, &numbering);
+        JitPlan { routine, own, numbering, constants, liveness }
     }
 
     /// Returns true if there is machine code for an instruction.
@@ -65,7 +65,12 @@ impl Plan<'_> {
 
     /// Visits the registers that are live before each instruction of the basic block that contains
     /// one, in reverse order.
-    fn walk(&self, pc: usize, slots: &mut [Slot], mut see: impl FnMut(usize, &Set)) {
+    fn walk(
+        &self,
+        pc: usize,
+        slots: &mut [RegisterSlot],
+        mut see: impl FnMut(usize, &RegisterSet),
+    ) {
         let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
         let mut live = self.liveness.after[k].clone();
@@ -86,7 +91,7 @@ impl Plan<'_> {
 }
 
 /// A part of a routine that becomes one function.
-pub(super) struct Part {
+pub(super) struct JitUnit {
     pub(super) range: Range<usize>,
     /// The registers that machine code reads here, but for constants, and whether it writes them.
     touched: HashMap<(Bank, Reg), bool>,
@@ -97,9 +102,13 @@ pub(super) struct Part {
     pub(super) through: bool,
 }
 
-impl Part {
+impl JitUnit {
     /// Analyses a part. `slots` is a copy of the routine's, which visiting instructions needs.
-    pub(super) fn of(plan: &Plan<'_>, range: Range<usize>, slots: &mut [Slot]) -> Part {
+    pub(super) fn of(
+        plan: &JitPlan<'_>,
+        range: Range<usize>,
+        slots: &mut [RegisterSlot],
+    ) -> JitUnit {
         let routine = plan.routine;
         let mut touched: HashMap<(Bank, Reg), bool> = HashMap::new();
         let mut wanted = HashSet::from([range.start, range.end]);
@@ -128,7 +137,7 @@ impl Part {
         let mut numbers: Vec<usize> =
             touched.keys().filter_map(|&(bank, reg)| plan.numbering.of(bank, reg)).collect();
         numbers.sort_unstable();
-        let mut part = Part { range, touched, at: HashMap::new(), through: false };
+        let mut part = JitUnit { range, touched, at: HashMap::new(), through: false };
         let mut left: Vec<usize> =
             wanted.iter().copied().filter(|&pc| pc < routine.code.len()).collect();
         left.sort_unstable();
@@ -143,7 +152,7 @@ impl Part {
             }
         }
         let stores: usize = part.at.values().map(Vec::len).sum();
-        part.through = stores > STORES * part.range.len();
+        part.through = stores > MAX_EXIT_STORES * part.range.len();
         part
     }
 

@@ -8,33 +8,33 @@ use std::sync::Arc;
 use crate::array::{Array, ArrayError, Shape};
 
 use super::{
-    room::{Room, array_bytes},
-    spare::{Spare, buffer_bytes, buffer_len},
+    room::{MemoryBudget, array_bytes},
+    spare::{BufferPool, buffer_bytes, buffer_len},
 };
 
 /// An array in a register or on a tape; `None` is the empty one.
-pub(super) type Held<T> = Option<Arc<Array<T>>>;
+pub(super) type SharedArray<T> = Option<Arc<Array<T>>>;
 
 /// Maximum number of spare buffers that are kept before the largest is freed for a new one.
-const MANY: usize = 64;
+const MAX_SPARE_BUFFERS: usize = 64;
 
 /// Array registers of all calls, one after the other.
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
-    registers: Vec<Held<T>>,
-    spare: Spare<T>,
+    registers: Vec<SharedArray<T>>,
+    spare: BufferPool<T>,
 }
 
 impl<T: Clone> ArrayBank<T> {
     pub(super) fn new() -> ArrayBank<T> {
-        ArrayBank { registers: Vec::new(), spare: Spare::new() }
+        ArrayBank { registers: Vec::new(), spare: BufferPool::new() }
     }
 
     /// Returns the bytes of the registers, of all arrays in them and of spare buffers; registers
     /// that share an array count it once each.
     pub(super) fn memory(&self) -> usize {
         let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
-        self.registers.capacity() * size_of::<Held<T>>()
+        self.registers.capacity() * size_of::<SharedArray<T>>()
             + arrays.sum::<usize>()
             + self.spare.bytes()
     }
@@ -46,7 +46,7 @@ impl<T: Clone> ArrayBank<T> {
 
     /// Frees the spare buffers.
     pub(super) fn release(&mut self) {
-        self.spare = Spare::new();
+        self.spare = BufferPool::new();
     }
 
     /// Makes room for `len` registers.
@@ -66,7 +66,7 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// Returns the array in a register: taken out of it if it is read for the last time.
-    pub(super) fn read(&mut self, reg: usize, last: bool) -> Held<T> {
+    pub(super) fn read(&mut self, reg: usize, last: bool) -> SharedArray<T> {
         if last { self.registers[reg].take() } else { self.registers[reg].clone() }
     }
 
@@ -83,11 +83,11 @@ impl<T: Clone> ArrayBank<T> {
         }
     }
 
-    pub(super) fn get(&self, reg: usize) -> Held<T> {
+    pub(super) fn get(&self, reg: usize) -> SharedArray<T> {
         self.registers[reg].clone()
     }
 
-    pub(super) fn store(&mut self, reg: usize, array: Held<T>) {
+    pub(super) fn store(&mut self, reg: usize, array: SharedArray<T>) {
         let old = std::mem::replace(&mut self.registers[reg], array);
         self.recycle(old);
     }
@@ -103,7 +103,7 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn fresh(
         &mut self,
         len: usize,
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         let mut array = self.stale(len, room)?;
         Arc::make_mut(&mut array).as_vec().clear();
@@ -116,7 +116,7 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn stale(
         &mut self,
         len: usize,
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         room.work(len as u64);
         match self.spare.take(len) {
@@ -126,8 +126,12 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     #[cold]
-    fn allocate(&mut self, len: usize, room: &mut Room) -> Result<Arc<Array<T>>, ArrayError> {
-        if self.spare.len() >= MANY
+    fn allocate(
+        &mut self,
+        len: usize,
+        room: &mut MemoryBudget,
+    ) -> Result<Arc<Array<T>>, ArrayError> {
+        if self.spare.len() >= MAX_SPARE_BUFFERS
             && let Some(largest) = self.spare.take_largest()
         {
             room.give_back(array_bytes::<T>(largest.capacity()));
@@ -147,8 +151,8 @@ impl<T: Clone> ArrayBank<T> {
     /// Returns the array, not shared: a copy if it is.
     pub(super) fn own(
         &mut self,
-        array: Held<T>,
-        room: &mut Room,
+        array: SharedArray<T>,
+        room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         let Some(mut array) = array else { return Ok(self.empty()) };
         if Arc::get_mut(&mut array).is_some() {
@@ -164,7 +168,7 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn adopt(
         &mut self,
         array: &Arc<Array<T>>,
-        room: &mut Room,
+        room: &mut MemoryBudget,
     ) -> Result<(), ArrayError> {
         if Arc::strong_count(array) > 1 {
             return Ok(());
@@ -176,7 +180,7 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// Keeps the memory of an array that is not shared.
-    pub(super) fn recycle(&mut self, array: Held<T>) {
+    pub(super) fn recycle(&mut self, array: SharedArray<T>) {
         let Some(mut array) = array.filter(|array| Arc::strong_count(array) == 1) else { return };
         // Numbers with memory of their own free it. (`Arc::get_mut` costs as much as a small loop.)
         if std::mem::needs_drop::<T>() {
@@ -189,7 +193,7 @@ impl<T: Clone> ArrayBank<T> {
     }
 
     /// Stores an array in the register that it was moved out of, or keeps its memory.
-    pub(super) fn give_back(&mut self, reg: Option<usize>, array: Held<T>) {
+    pub(super) fn give_back(&mut self, reg: Option<usize>, array: SharedArray<T>) {
         match reg {
             Some(reg) => self.registers[reg] = array,
             None => self.recycle(array),
@@ -217,6 +221,6 @@ impl<T: Clone> ArrayBank<T> {
     }
 }
 
-pub(super) fn items<T>(array: &Held<T>) -> &[T] {
+pub(super) fn items<T>(array: &SharedArray<T>) -> &[T] {
     array.as_ref().map_or(&[], |array| array.items())
 }

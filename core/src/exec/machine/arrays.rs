@@ -15,16 +15,16 @@ use super::{
     super::{
         CallContext,
         bytecode::Bytecode,
-        code::{Bank, Code, Slot, Write},
+        code::{Bank, Code, RegisterSlot, WriteMode},
         data::Datum,
         error::{CallError, RunError},
         host::{Host, HostError},
     },
-    array_bank::{Held, items},
-    banks::{Arrays, Banks, Base, Tape, store_leaves},
+    array_bank::{SharedArray, items},
+    banks::{ArrayBanks, Banks, FrameBase, TapeStorage, store_leaves},
     elements::elements,
-    room::Room,
-    run::{Below, Place},
+    room::MemoryBudget,
+    run::{CodeLocation, HostBudget},
     small::small,
     whole::on_arrays,
     work::superlinear,
@@ -37,11 +37,11 @@ use super::{
 pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     code: &Bytecode,
     banks: &mut Banks<S>,
-    tapes: &mut [Tape<S>],
+    tapes: &mut [TapeStorage<S>],
     host: &dyn Host<S>,
-    below: &mut Below<'_>,
-    place: &Place<'_>,
-    base: Base,
+    below: &mut HostBudget<'_>,
+    place: &CodeLocation<'_>,
+    base: FrameBase,
     instruction: Code,
 ) -> Result<(), RunError> {
     let limits = below.limits;
@@ -49,8 +49,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let slot = |k: u32| slots[k as usize];
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
-    let Arrays { reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, .. } =
-        arrays;
+    let ArrayBanks {
+        reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, ..
+    } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     let full = |source| fail(place.at(), source);
     // One arm for each bank of arrays, with its bank of elements.
@@ -86,8 +87,8 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::Select(bank, d, condition, a) => {
             let chosen = if n[on(Bank::Int, condition)] != 0 { slot(a) } else { slot(a + 1) };
-            let to = Slot { bank, reg: d, last: false };
-            banks.transfer(&[Slot { last: false, ..chosen }], base, &[to], base);
+            let to = RegisterSlot { bank, reg: d, last: false };
+            banks.transfer(&[RegisterSlot { last: false, ..chosen }], base, &[to], base);
         }
         Code::Array(bank, d, list) => {
             by_bank!(bank, |arrays, numbers, ITEM| {
@@ -138,15 +139,15 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let len = arrays.items(on(s.bank, s.reg)).len();
                 let value = numbers[on(ITEM, x)].clone();
                 let k = usize::try_from(index).ok().filter(|&k| match how {
-                    Write::Set => k < len,
-                    Write::Put | Write::Add => k < limits.array,
+                    WriteMode::Set => k < len,
+                    WriteMode::Put | WriteMode::Add => k < limits.array,
                 });
                 let k = k.ok_or_else(|| place.index(index, len))?;
                 let array = arrays.read(on(s.bank, s.reg), s.last);
                 let mut array = arrays.own(array, room).map_err(full)?;
                 let elements = Arc::make_mut(&mut array);
                 grow(elements, k + 1, room).map_err(full)?;
-                if how == Write::Add {
+                if how == WriteMode::Add {
                     elements[k] += value;
                 } else {
                     elements[k] = value;
@@ -305,9 +306,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
 
 /// Counts the work of an operation on whole arrays before it runs: its operands, or its cost beyond
 /// them.
-fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base) {
-    let Arrays { reals, complexes, ints, room, .. } = &mut banks.arrays;
-    let on = |slot: &Slot| base[slot.bank as usize] + slot.reg as usize;
+fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[RegisterSlot], base: FrameBase) {
+    let ArrayBanks { reals, complexes, ints, room, .. } = &mut banks.arrays;
+    let on = |slot: &RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let arrays = args.iter().filter(|slot| matches!(slot.bank, Bank::Reals | Bank::Complexes));
     let read: usize = arrays
         .clone()
@@ -318,7 +319,7 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
         .sum();
     room.work(read as u64);
     // The shapes of tiny operands are not worth a look for superlinear costs.
-    if read > TINY {
+    if read > MIN_COSTED_ELEMENTS {
         let shapes = arrays.map(|slot| match slot.bank {
             Bank::Complexes => complexes.shape(on(slot)),
             _ => reals.shape(on(slot)),
@@ -333,15 +334,19 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[Slot], base: Base)
 }
 
 /// Number of elements up to which an array costs about as much as a step, whatever the operation.
-const TINY: usize = 32;
+const MIN_COSTED_ELEMENTS: usize = 32;
 
-fn shape<T>(array: &Held<T>) -> Shape {
+fn shape<T>(array: &SharedArray<T>) -> Shape {
     array.as_ref().map_or_else(|| Array::<T>::default().shape(), |array| array.shape())
 }
 
 /// Extends an array with zeros to `len` elements, within the memory budget.
 #[inline]
-fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<(), ArrayError> {
+fn grow<T: Zero>(
+    array: &mut Array<T>,
+    len: usize,
+    room: &mut MemoryBudget,
+) -> Result<(), ArrayError> {
     if len > array.len() {
         let (before, after) = (array.capacity(), array.capacity().max(len));
         room.take((after - before) * size_of::<T>())?;
@@ -352,18 +357,21 @@ fn grow<T: Zero>(array: &mut Array<T>, len: usize, room: &mut Room) -> Result<()
 }
 
 /// The most numbers that a primitive is handed without boxing.
-const FEW: usize = 4;
+const MAX_UNBOXED_ARGUMENTS: usize = 4;
 
 /// Returns the arguments of a primitive that takes a few real numbers and gives one.
 #[inline]
 fn few_numbers<T: Real>(
     primitive: &Primitive,
-    from: &[Slot],
+    from: &[RegisterSlot],
     reals: &[T],
-    base: Base,
-) -> Option<([T; FEW], usize)> {
+    base: FrameBase,
+) -> Option<([T; MAX_UNBOXED_ARGUMENTS], usize)> {
     let real = |kind: &Kind| matches!(kind, Kind::Real);
-    if from.len() > FEW || !real(&primitive.result) || !primitive.params.iter().all(real) {
+    if from.len() > MAX_UNBOXED_ARGUMENTS
+        || !real(&primitive.result)
+        || !primitive.params.iter().all(real)
+    {
         return None;
     }
     let number = |k: usize| match from.get(k) {

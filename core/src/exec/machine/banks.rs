@@ -12,17 +12,17 @@ use super::{
     super::{
         Limits,
         bytecode::Routine,
-        code::{BANKS, Bank, Slot},
+        code::{BANKS, Bank, RegisterSlot},
         data::Datum,
     },
-    array_bank::{ArrayBank, Held},
-    elements::Scratch,
-    room::Room,
-    small::Memory,
+    array_bank::{ArrayBank, SharedArray},
+    elements::KernelScratch,
+    room::MemoryBudget,
+    small::SmallScratch,
 };
 
 /// Start of the registers of a call in each bank.
-pub(in super::super) type Base = [usize; BANKS];
+pub(in super::super) type FrameBase = [usize; BANKS];
 
 /// The registers of all calls, one after the other.
 #[derive(Debug)]
@@ -30,32 +30,32 @@ pub(in super::super) struct Banks<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
-    pub(super) arrays: Arrays<S>,
+    pub(super) arrays: ArrayBanks<S>,
 }
 
 #[derive(Debug)]
-pub(super) struct Arrays<S: Scalar> {
+pub(super) struct ArrayBanks<S: Scalar> {
     pub(super) reals: ArrayBank<S::Real>,
     pub(super) complexes: ArrayBank<S>,
     pub(super) ints: ArrayBank<i64>,
     /// Chunks of elements and plans of fused kernels.
-    pub(super) scratch: Scratch<S>,
+    pub(super) scratch: KernelScratch<S>,
     pub(super) transforms: Transforms,
     /// The numbers of small arrays.
-    pub(super) small: Memory<S::Real>,
+    pub(super) small: SmallScratch<S::Real>,
     /// Budget of the run.
-    pub(super) room: Room,
+    pub(super) room: MemoryBudget,
 }
 
 /// Values that a primal recorded and its adjoint has not yet read.
 #[derive(Clone, Debug)]
-pub(super) struct Tape<S: Scalar> {
+pub(super) struct TapeStorage<S: Scalar> {
     pub(super) reals: Vec<S::Real>,
     pub(super) complexes: Vec<S>,
     pub(super) ints: Vec<i64>,
-    pub(super) real_arrays: Vec<Held<S::Real>>,
-    pub(super) complex_arrays: Vec<Held<S>>,
-    pub(super) int_arrays: Vec<Held<i64>>,
+    pub(super) real_arrays: Vec<SharedArray<S::Real>>,
+    pub(super) complex_arrays: Vec<SharedArray<S>>,
+    pub(super) int_arrays: Vec<SharedArray<i64>>,
     /// Elements of small arrays of known shapes.
     pub(super) small: Vec<S::Real>,
     /// Checksum of the entries of each list that were pushed and not popped, as far as it is
@@ -65,11 +65,11 @@ pub(super) struct Tape<S: Scalar> {
 
 /// Values that a primal recorded for its adjoint.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Tapes<S: Scalar>(pub(super) Vec<Tape<S>>);
+pub(in super::super) struct RecordedTapes<S: Scalar>(pub(super) Vec<TapeStorage<S>>);
 
-impl<S: Scalar> Tapes<S> {
+impl<S: Scalar> RecordedTapes<S> {
     /// Returns the tapes in reverse, for code that pops first the value that was pushed first.
-    pub(in super::super) fn turned(mut self) -> Tapes<S> {
+    pub(in super::super) fn turned(mut self) -> RecordedTapes<S> {
         for tape in &mut self.0 {
             tape.reals.reverse();
             tape.complexes.reverse();
@@ -82,16 +82,16 @@ impl<S: Scalar> Tapes<S> {
     }
 }
 
-impl Tapes<f64> {
+impl RecordedTapes<f64> {
     /// Writes the tapes to all lanes, if they have at most `most` bytes; returns false if they have
     /// more. An array that is on the tapes several times is converted once, into the memory of an
     /// earlier one of its length.
     pub(in super::super) fn in_lanes<const N: usize>(
         &self,
         most: usize,
-        wide: &mut Tapes<Lanes<f64, N>>,
+        wide: &mut RecordedTapes<Lanes<f64, N>>,
     ) -> bool {
-        let mut bytes: usize = self.0.iter().map(Tape::numbers).sum();
+        let mut bytes: usize = self.0.iter().map(TapeStorage::numbers).sum();
         let mut spare: HashMap<usize, Vec<Array<Lanes<f64, N>>>> = HashMap::new();
         for array in wide.0.iter_mut().flat_map(|t| t.real_arrays.drain(..)).flatten() {
             if let Ok(array) = Arc::try_unwrap(array) {
@@ -107,7 +107,7 @@ impl Tapes<f64> {
             });
             made.get(&Arc::as_ptr(array)).cloned()
         };
-        wide.0.resize_with(self.0.len(), Tape::new);
+        wide.0.resize_with(self.0.len(), TapeStorage::new);
         for (tape, wide) in self.0.iter().zip(&mut wide.0) {
             // Numbers of floats are real ones.
             if !tape.complexes.is_empty() || !tape.complex_arrays.is_empty() {
@@ -130,11 +130,11 @@ impl Tapes<f64> {
     }
 }
 
-impl<S: Scalar> Tape<S> {
-    pub(super) fn new() -> Tape<S> {
+impl<S: Scalar> TapeStorage<S> {
+    pub(super) fn new() -> TapeStorage<S> {
         let (reals, complexes, ints) = (vec![], vec![], vec![]);
         let (real_arrays, complex_arrays, int_arrays) = (vec![], vec![], vec![]);
-        Tape {
+        TapeStorage {
             reals,
             complexes,
             ints,
@@ -185,7 +185,7 @@ fn bytes<T>(items: &Vec<T>) -> usize {
 
 impl<S: Scalar> Banks<S> {
     pub(super) fn memory(&self) -> usize {
-        let Arrays { reals, complexes, ints, .. } = &self.arrays;
+        let ArrayBanks { reals, complexes, ints, .. } = &self.arrays;
         bytes(&self.reals)
             + bytes(&self.complexes)
             + bytes(&self.ints)
@@ -195,21 +195,21 @@ impl<S: Scalar> Banks<S> {
     }
 
     pub(super) fn new() -> Banks<S> {
-        let arrays = Arrays {
+        let arrays = ArrayBanks {
             reals: ArrayBank::new(),
             complexes: ArrayBank::new(),
             ints: ArrayBank::new(),
-            scratch: Scratch::new(),
+            scratch: KernelScratch::new(),
             transforms: Transforms::default(),
-            small: Memory::new(),
-            room: Room::default(),
+            small: SmallScratch::new(),
+            room: MemoryBudget::default(),
         };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
     }
 
     /// Begins a run within limits, with the buffers that earlier ones left.
     pub(super) fn begin(&mut self, limits: &Limits) {
-        let Arrays { reals, complexes, ints, room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, room, .. } = &mut self.arrays;
         let mut buffers = reals.buffers() + complexes.buffers() + ints.buffers();
         if buffers > limits.memory {
             reals.release();
@@ -222,7 +222,7 @@ impl<S: Scalar> Banks<S> {
 
     /// Counts the arrays of a value made elsewhere.
     pub(super) fn adopt(&mut self, value: &Datum<S>) -> Result<(), ArrayError> {
-        let Arrays { reals, complexes, ints, room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, room, .. } = &mut self.arrays;
         match value {
             Datum::Reals(array) => reals.adopt(array, room),
             Datum::Complexes(array) => complexes.adopt(array, room),
@@ -241,7 +241,7 @@ impl<S: Scalar> Banks<S> {
 
     /// Grows the banks for a routine's registers, and doubles them, so that deep calls seldom grow
     /// them.
-    pub(super) fn grow(&mut self, base: Base, routine: &Routine) {
+    pub(super) fn grow(&mut self, base: FrameBase, routine: &Routine) {
         #[cold]
         fn to<T: Clone + num_traits::Zero>(items: &mut Vec<T>, len: usize) {
             items.resize(len.max(2 * items.len()), T::zero());
@@ -261,7 +261,13 @@ impl<S: Scalar> Banks<S> {
     }
 
     /// Copies the values of slots of one call to the slots of another.
-    pub(super) fn transfer(&mut self, from: &[Slot], from_base: Base, to: &[Slot], to_base: Base) {
+    pub(super) fn transfer(
+        &mut self,
+        from: &[RegisterSlot],
+        from_base: FrameBase,
+        to: &[RegisterSlot],
+        to_base: FrameBase,
+    ) {
         let Banks { reals, complexes, ints, arrays } = self;
         for (a, d) in from.iter().zip(to) {
             let (i, j) = (
@@ -289,7 +295,7 @@ impl<S: Scalar> Banks<S> {
     }
 
     /// Clears the array registers of a call that has ended.
-    pub(super) fn clear(&mut self, base: Base, routine: &Routine) {
+    pub(super) fn clear(&mut self, base: FrameBase, routine: &Routine) {
         let range = |bank: Bank| {
             let start = base[bank as usize];
             start..start + routine.sizes[bank as usize] as usize
@@ -299,7 +305,7 @@ impl<S: Scalar> Banks<S> {
         self.arrays.ints.clear(range(Bank::Ints));
     }
 
-    fn load(&self, slot: Slot, base: Base) -> Datum<S> {
+    fn load(&self, slot: RegisterSlot, base: FrameBase) -> Datum<S> {
         let i = slot.reg as usize + base[slot.bank as usize];
         match slot.bank {
             Bank::Real => Datum::Real(self.reals[i].clone()),
@@ -311,7 +317,7 @@ impl<S: Scalar> Banks<S> {
         }
     }
 
-    fn store(&mut self, slot: Slot, base: Base, value: &Datum<S>) {
+    fn store(&mut self, slot: RegisterSlot, base: FrameBase, value: &Datum<S>) {
         let i = slot.reg as usize + base[slot.bank as usize];
         match value {
             Datum::Real(x) => self.reals[i] = x.clone(),
@@ -330,8 +336,8 @@ impl<S: Scalar> Banks<S> {
     pub(in super::super) fn assemble(
         &self,
         kind: &Kind,
-        slots: &mut impl Iterator<Item = Slot>,
-        base: Base,
+        slots: &mut impl Iterator<Item = RegisterSlot>,
+        base: FrameBase,
     ) -> Datum<S> {
         if let Kind::Tuple(t) = kind {
             return Datum::Tuple(
@@ -351,8 +357,8 @@ impl<S: Scalar> Banks<S> {
     pub(super) fn unload(
         &mut self,
         kind: &Kind,
-        slots: &mut impl Iterator<Item = Slot>,
-        base: Base,
+        slots: &mut impl Iterator<Item = RegisterSlot>,
+        base: FrameBase,
         to: &mut Datum<S>,
     ) {
         if let (Kind::Tuple(t), Datum::Tuple(fields)) = (kind, &mut *to)
@@ -396,8 +402,8 @@ impl<S: Scalar> Banks<S> {
 
 pub(super) fn store_leaves<S: Scalar>(
     banks: &mut Banks<S>,
-    slots: &mut impl Iterator<Item = Slot>,
-    base: Base,
+    slots: &mut impl Iterator<Item = RegisterSlot>,
+    base: FrameBase,
     value: &Datum<S>,
 ) {
     match value {

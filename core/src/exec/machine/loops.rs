@@ -10,7 +10,7 @@ use crate::{
 
 /// Operands of a step over one chunk, by their numbers. A number is a slice of length one; the
 /// slices of other kinds of numbers are empty.
-pub(super) trait Reads<T, S> {
+pub(super) trait StepInputs<T, S> {
     fn reals(&self, k: usize) -> &[T];
     fn complexes(&self, k: usize) -> &[S];
     fn ints(&self, k: usize) -> &[i64];
@@ -21,7 +21,7 @@ pub(super) trait Reads<T, S> {
 #[inline]
 pub(super) fn run<T: Real, S: Scalar<Real = T>>(
     op: Op,
-    x: &impl Reads<T, S>,
+    x: &impl StepInputs<T, S>,
     is_complex: bool,
     real: &mut [T],
     complex: &mut [S],
@@ -69,7 +69,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>>(
 
 fn mixed<T: Real, S: Scalar<Real = T>>(
     op: Mixed,
-    x: &impl Reads<T, S>,
+    x: &impl StepInputs<T, S>,
     real: &mut [T],
     complex: &mut [S],
 ) {

@@ -31,23 +31,23 @@ use crate::{
 
 use super::{
     Executable, Limits,
-    bytecode::{Bytecode, Frame},
+    bytecode::{Bytecode, CallFrame},
     code::{BANKS, Bank},
     data::Datum,
     error::{CallError, RunError},
     host::Host,
-    inspect::{Interceptor, Unwatched},
+    inspect::{Interceptor, NoInterceptor},
 };
-pub(super) use banks::{Banks, Base, Tapes};
-use banks::{Tape, store_leaves};
+pub(super) use banks::{Banks, FrameBase, RecordedTapes};
+use banks::{TapeStorage, store_leaves};
 use run::run;
 
 /// The state of a run.
 #[derive(Debug)]
 pub struct Machine<S: Scalar> {
     banks: Banks<S>,
-    tapes: Vec<Tape<S>>,
-    frames: Vec<Frame>,
+    tapes: Vec<TapeStorage<S>>,
+    frames: Vec<CallFrame>,
     /// True if the next run reads the tapes that the last one left.
     keep: bool,
     /// True if a run failed and left values in registers.
@@ -57,7 +57,7 @@ pub struct Machine<S: Scalar> {
     steps: u64,
     /// Cells of tapes and arrays for machine code.
     #[cfg(feature = "jit")]
-    cells: Vec<super::jit::Cell>,
+    cells: Vec<super::jit::JitCell>,
 }
 
 impl<S: Scalar> Default for Machine<S> {
@@ -108,12 +108,12 @@ impl<S: Scalar> Machine<S> {
     }
 
     /// Returns the tapes that the last run left.
-    pub(super) fn take_tapes(&mut self) -> Tapes<S> {
-        Tapes(std::mem::take(&mut self.tapes))
+    pub(super) fn take_tapes(&mut self) -> RecordedTapes<S> {
+        RecordedTapes(std::mem::take(&mut self.tapes))
     }
 
     /// Lets the next run read these tapes.
-    pub(super) fn put_tapes(&mut self, tapes: &Tapes<S>) {
+    pub(super) fn put_tapes(&mut self, tapes: &RecordedTapes<S>) {
         self.tapes.clone_from(&tapes.0);
         self.keep = true;
     }
@@ -122,7 +122,7 @@ impl<S: Scalar> Machine<S> {
     /// memory of their own (symbols) count as their pointers.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.banks.memory() + self.tapes.iter().map(Tape::memory).sum::<usize>()
+        self.banks.memory() + self.tapes.iter().map(TapeStorage::memory).sum::<usize>()
     }
 
     /// Takes the memory of an old result for the next run.
@@ -143,11 +143,11 @@ impl<S: Scalar> Machine<S> {
     fn prepare(&mut self, code: &Bytecode, limits: &Limits) {
         self.frames.clear();
         while self.tapes.len() < code.tapes {
-            self.tapes.push(Tape::new());
+            self.tapes.push(TapeStorage::new());
         }
         // An error may have left values.
         let keep = std::mem::take(&mut self.keep);
-        self.tapes.iter_mut().filter(|_| !keep).for_each(Tape::clear);
+        self.tapes.iter_mut().filter(|_| !keep).for_each(TapeStorage::clear);
         if std::mem::replace(&mut self.broken, true) {
             self.banks.clear_all();
         }
@@ -190,7 +190,7 @@ impl Bytecode {
 
     /// Checks that each pop took the value that the push of its slot left, on the tapes that are
     /// popped to the end.
-    fn check_tapes<S: Scalar>(&self, tapes: &[Tape<S>]) -> Result<(), RunError> {
+    fn check_tapes<S: Scalar>(&self, tapes: &[TapeStorage<S>]) -> Result<(), RunError> {
         match self
             .balanced
             .iter()
@@ -267,7 +267,7 @@ fn call_into<S: Scalar>(
     args: &[Datum<S>],
     result: &mut Datum<S>,
 ) -> Result<(), RunError> {
-    code.run::<S::Real, S, _>(machine, host, limits, args, result, &mut Unwatched)
+    code.run::<S::Real, S, _>(machine, host, limits, args, result, &mut NoInterceptor)
 }
 
 type CallFlat<S> = fn(
@@ -299,7 +299,7 @@ fn call_flat<S: Scalar>(
     for (slot, x) in root.params.iter().zip(args) {
         machine.banks.reals[slot.reg as usize].clone_from(x);
     }
-    let values = run::<S::Real, S, _>(code, machine, host, limits, &mut Unwatched)
+    let values = run::<S::Real, S, _>(code, machine, host, limits, &mut NoInterceptor)
         .map_err(|e| machine.placed(code, e))?;
     for (slot, y) in root.slots[values.range()].iter().zip(results) {
         if slot.bank == Bank::Real {

@@ -8,18 +8,18 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     super::{
-        bytecode::{Frame, Routine},
+        bytecode::{CallFrame, Routine},
         code::Bank,
-        jit::{Cell, Compiled, Visit},
+        jit::{JitCell, JitContext, JitFunction},
     },
-    banks::{Banks, Base, Tape},
+    banks::{Banks, FrameBase, TapeStorage},
 };
 
 /// Frame from which machine code is entered: the routine, the start of its registers, and the limit
 /// of the call depth.
-pub(super) struct Threshold<'a> {
+pub(super) struct JitFrame<'a> {
     pub(super) routine: &'a Routine,
-    pub(super) base: Base,
+    pub(super) base: FrameBase,
     pub(super) depth: usize,
 }
 
@@ -29,13 +29,13 @@ pub(super) struct Threshold<'a> {
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
 pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
-    native: &Compiled,
+    native: &JitFunction,
     door: u32,
-    Threshold { routine, mut base, depth }: Threshold<'_>,
-    (banks, tapes, frames): (&mut Banks<S>, &mut [Tape<S>], &mut Vec<Frame>),
-    cells: &mut Vec<Cell>,
+    JitFrame { routine, mut base, depth }: JitFrame<'_>,
+    (banks, tapes, frames): (&mut Banks<S>, &mut [TapeStorage<S>], &mut Vec<CallFrame>),
+    cells: &mut Vec<JitCell>,
     fuel: &mut u64,
-) -> Option<(usize, Base)> {
+) -> Option<(usize, FrameBase)> {
     let complex = TypeId::of::<S>() == TypeId::of::<Complex<f64>>();
     if TypeId::of::<T>() != TypeId::of::<f64>() || (native.is_complex && !complex) {
         return None;
@@ -88,7 +88,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     let n = frames.len();
     let most = (n + more).min(depth).min(frames.capacity()).max(n);
     let first = frames.as_mut_ptr();
-    let mut visit = Visit {
+    let mut visit = JitContext {
         reals: reals[base[Bank::Real as usize]..].as_mut_ptr().cast(),
         complexes: complexes[base[Bank::Complex as usize]..].as_mut_ptr().cast(),
         ints: ints[base[Bank::Int as usize]..].as_mut_ptr(),
@@ -120,7 +120,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
             }
         }
     }
-    let waiting = (visit.frames.addr() - first.addr()) / size_of::<Frame>();
+    let waiting = (visit.frames.addr() - first.addr()) / size_of::<CallFrame>();
     // SAFETY: it stays between the first and the end, and what is below it has been written.
     unsafe { frames.set_len(waiting) };
     // Calls that were made or came back since are of this routine.
@@ -131,12 +131,12 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
 }
 
 /// Returns a list as its next free place, its start, and the end of its memory.
-fn ends<T>(list: &mut Vec<T>) -> Cell {
+fn ends<T>(list: &mut Vec<T>) -> JitCell {
     let (start, capacity, len) =
         (list.as_mut_ptr().expose_provenance(), list.capacity(), list.len());
     [start + len * size_of::<T>(), start, start + capacity * size_of::<T>()]
 }
 
-fn part<T>((items, len, may_write): (*mut T, usize, bool)) -> Cell {
+fn part<T>((items, len, may_write): (*mut T, usize, bool)) -> JitCell {
     [items.expose_provenance(), len, usize::from(may_write)]
 }

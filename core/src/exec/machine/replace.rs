@@ -4,35 +4,38 @@ use crate::{array::ArrayError, scalar::Scalar};
 
 use super::{
     super::{
-        code::Slot,
+        code::RegisterSlot,
         data::Datum,
-        inspect::{Event, Moment, Stop},
+        inspect::{Event, Interrupt, Moment},
     },
-    banks::{Banks, Base, store_leaves},
+    banks::{Banks, FrameBase, store_leaves},
 };
 
 /// The registers of a result that another value takes.
-pub(super) struct Replaced {
-    slots: Vec<Slot>,
+pub(super) struct Replacement {
+    slots: Vec<RegisterSlot>,
     /// Before the instruction has run.
     pub(super) is_before: bool,
 }
 
-impl Replaced {
-    pub(super) fn by<S: Scalar>(event: &Event<'_, S>, value: &Datum<S>) -> Result<Replaced, Stop> {
+impl Replacement {
+    pub(super) fn by<S: Scalar>(
+        event: &Event<'_, S>,
+        value: &Datum<S>,
+    ) -> Result<Replacement, Interrupt> {
         let Some((slots, kind)) = event.defined() else {
             let what =
                 if event.text().is_empty() { "the end of a block".into() } else { event.text() };
-            return Err(Stop(format!("{what} gives nothing to be replaced")));
+            return Err(Interrupt(format!("{what} gives nothing to be replaced")));
         };
         if !value.is(kind) {
             let given = value.describe();
-            return Err(Stop(format!(
+            return Err(Interrupt(format!(
                 "`{}` is replaced by {given}, expected {kind}",
                 event.text()
             )));
         }
-        Ok(Replaced {
+        Ok(Replacement {
             slots: slots.to_vec(),
             is_before: matches!(event.moment(), Moment::Before(_)),
         })
@@ -42,7 +45,7 @@ impl Replaced {
     pub(super) fn put<S: Scalar>(
         &self,
         banks: &mut Banks<S>,
-        base: Base,
+        base: FrameBase,
         value: &Datum<S>,
     ) -> Result<(), ArrayError> {
         banks.adopt(value)?;

@@ -3,7 +3,7 @@
 //! Arrays are counted as they are made, by the memory that they need. They come back to the
 //! machine, not to the system, so a run holds the memory that it has allocated, and the buffers
 //! that it found. Numbers in registers and on tapes are counted from time to time, at backward
-//! jumps, every [`STRETCH`] steps.
+//! jumps, every [`CHECK_INTERVAL`] steps.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::array::{Array, ArrayError};
 use super::super::Limits;
 
 /// Steps between two counts of the numbers in registers and on tapes.
-pub(super) const STRETCH: u64 = 1 << 20;
+pub(super) const CHECK_INTERVAL: u64 = 1 << 20;
 
 /// Memory budget of a run, in bytes, and its budget of work on elements of arrays.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct MemoryBudget {
     limit: usize,
     /// Bytes of arrays in registers, on tapes, and in buffers kept.
     arrays: usize,
@@ -27,11 +27,16 @@ pub(super) struct Room {
     most: u64,
 }
 
-impl Room {
+impl MemoryBudget {
     /// Begins a run that finds spare buffers of this number of bytes.
     pub(super) fn begin(&mut self, limits: &Limits, buffers: usize) {
-        *self =
-            Room { limit: limits.memory, arrays: buffers, numbers: 0, done: 0, most: limits.work };
+        *self = MemoryBudget {
+            limit: limits.memory,
+            arrays: buffers,
+            numbers: 0,
+            done: 0,
+            most: limits.work,
+        };
     }
 
     /// Counts operations on elements.

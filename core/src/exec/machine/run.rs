@@ -16,25 +16,25 @@ use crate::{
 };
 
 #[cfg(feature = "jit")]
-use super::native::{Threshold, enter};
+use super::native::{JitFrame, enter};
 use super::{
     super::{
         Limits,
-        bytecode::{Bytecode, Frame, Routine},
-        code::{BANKS, Bank, Code, Slots, Track},
+        bytecode::{Bytecode, CallFrame, Routine},
+        code::{BANKS, Bank, ChecksumUpdate, Code, SlotRange},
         error::RunError,
         host::Host,
-        inspect::{Event, Interceptor, Stop},
+        inspect::{Event, Interceptor, Interrupt},
     },
     Machine,
     arrays::structural,
-    banks::{Base, Tape},
-    replace::Replaced,
-    room::{Room, STRETCH},
+    banks::{FrameBase, TapeStorage},
+    replace::Replacement,
+    room::{CHECK_INTERVAL, MemoryBudget},
 };
 
 /// Limits of the programs that a host runs, and the steps that they have used.
-pub(super) struct Below<'a> {
+pub(super) struct HostBudget<'a> {
     pub(super) limits: &'a Limits,
     /// Steps that are left.
     pub(super) steps: u64,
@@ -43,12 +43,12 @@ pub(super) struct Below<'a> {
 }
 
 /// Current instruction of a run, for errors.
-pub(super) struct Place<'a> {
+pub(super) struct CodeLocation<'a> {
     pub(super) routine: &'a Routine,
     pub(super) pc: usize,
 }
 
-impl Place<'_> {
+impl CodeLocation<'_> {
     pub(super) fn at(&self) -> Position {
         self.routine.at.get(self.pc).copied().unwrap_or_default()
     }
@@ -86,15 +86,15 @@ impl Place<'_> {
     #[inline(never)]
     fn count_memory<S: Scalar>(
         &self,
-        base: Base,
-        tapes: &[Tape<S>],
-        room: &mut Room,
+        base: FrameBase,
+        tapes: &[TapeStorage<S>],
+        room: &mut MemoryBudget,
     ) -> Result<(), RunError> {
         let end = |bank: Bank| base[bank as usize] + self.routine.sizes[bank as usize] as usize;
         let (reals, complexes) =
             (end(Bank::Real) * size_of::<S::Real>(), end(Bank::Complex) * size_of::<S>());
         let registers = reals + complexes + end(Bank::Int) * size_of::<i64>();
-        if room.count(registers + tapes.iter().map(Tape::numbers).sum::<usize>()) {
+        if room.count(registers + tapes.iter().map(TapeStorage::numbers).sum::<usize>()) {
             return Ok(());
         }
         Err(RunError::Memory { used: room.used(), limit: room.limit(), at: self.at() })
@@ -129,7 +129,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     host: &dyn Host<S>,
     limits: &Limits,
     interceptor: &mut I,
-) -> Result<Slots, RunError> {
+) -> Result<SlotRange, RunError> {
     let Machine {
         banks,
         tapes,
@@ -141,10 +141,10 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         ..
     } = machine;
     let mut current = 0;
-    let mut base: Base = [0; BANKS];
+    let mut base: FrameBase = [0; BANKS];
     let mut pc = 0;
     // Steps until the memory is counted, and after that.
-    let mut fuel = STRETCH.min(limits.steps);
+    let mut fuel = CHECK_INTERVAL.min(limits.steps);
     let mut later = limits.steps - fuel;
     'frame: loop {
         let routine = &code.routines[current];
@@ -156,7 +156,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
         let n = &mut banks.ints[bank(Bank::Int)];
         macro_rules! place {
             () => {
-                Place { routine, pc: pc - 1 }
+                CodeLocation { routine, pc: pc - 1 }
             };
         }
         macro_rules! spend {
@@ -169,7 +169,8 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         let rest = rest.ok_or_else(|| place!().steps(limits.steps))?;
                         cancellation.check().map_err(|e| place!().cancelled(e))?;
                         place!().count_memory(base, tapes, &mut banks.arrays.room)?;
-                        (fuel, later) = (rest.min(STRETCH), rest.saturating_sub(STRETCH));
+                        (fuel, later) =
+                            (rest.min(CHECK_INTERVAL), rest.saturating_sub(CHECK_INTERVAL));
                     }
                 }
             };
@@ -341,7 +342,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::PopI(tape, d) => set!(n[d] = pop!(tape, ints)),
 
                 Code::Track(first, entries) => {
-                    for track in &routine.tracks[Track::range(first, entries)] {
+                    for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
                         let sum = &mut tapes[track.tape as usize].sums[track.bank as usize];
                         *sum = sum.wrapping_mul(track.factor).wrapping_add(track.summand);
                     }
@@ -421,7 +422,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     let next = std::array::from_fn(|b| base[b] + routine.sizes[b] as usize);
                     banks.grow(next, callee);
                     banks.transfer(&routine.slots[args.range()], base, &callee.params, next);
-                    frames.push(Frame::new(current, pc));
+                    frames.push(CallFrame::new(current, pc));
                     (current, base, pc) = (function as usize, next, 0);
                     continue 'frame;
                 }
@@ -442,12 +443,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     if let Some(event) = Event::new(routine, k, banks, base, frames.len()) {
                         let seen = interceptor.see(&event);
                         let replaced = seen.and_then(|()| interceptor.replace(&event));
-                        let stopped = |stop: Stop| RunError::Intercepted {
+                        let stopped = |stop: Interrupt| RunError::Intercepted {
                             at: place!().at(),
                             reason: stop.0,
                         };
                         if let Some(value) = replaced.map_err(stopped)? {
-                            let place = Replaced::by(&event, &value).map_err(stopped)?;
+                            let place = Replacement::by(&event, &value).map_err(stopped)?;
                             place.put(banks, base, &value).map_err(|e| place!().full(e))?;
                             // Instructions that need not run are passed over, up to the mark after
                             // them.
@@ -462,7 +463,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 #[cfg(feature = "jit")]
                 Code::Native(part, door) => {
                     let part = code.native.as_deref().and_then(|native| native.part(current, part));
-                    let from = Threshold { routine, base, depth: limits.depth };
+                    let from = JitFrame { routine, base, depth: limits.depth };
                     let memory = (&mut *banks, &mut tapes[..], &mut *frames);
                     let to =
                         part.and_then(|part| enter(part, door, from, memory, cells, &mut fuel));
@@ -471,8 +472,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 }
                 _ => {
                     // Arrays and primitives: rarer, and worth a call.
-                    let place = Place { routine, pc: pc - 1 };
-                    let mut below = Below { limits, steps: fuel + later, cancellation, used: 0 };
+                    let place = CodeLocation { routine, pc: pc - 1 };
+                    let mut below =
+                        HostBudget { limits, steps: fuel + later, cancellation, used: 0 };
                     structural(code, banks, tapes, host, &mut below, &place, base, *instruction)?;
                     if below.used > 0 {
                         spend!(below.used);

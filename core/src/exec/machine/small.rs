@@ -12,52 +12,55 @@ use crate::{
 
 use super::{
     super::{
-        code::{Bank, Slot, Write},
+        code::{Bank, RegisterSlot, WriteMode},
         error::RunError,
-        small::{Base as From, Given, Of, Offset, Place, Small, Step, What},
+        small::{
+            SmallBase, SmallIndex, SmallOffset, SmallOp, SmallProgram, SmallResult, SmallSlice,
+            SmallStep,
+        },
     },
-    banks::{Arrays, Banks, Base, Tape},
-    loops::{Reads, run},
+    banks::{ArrayBanks, Banks, FrameBase, TapeStorage},
+    loops::{StepInputs, run},
 };
 
 /// Memory that is used again.
 #[derive(Debug)]
-pub(super) struct Memory<T> {
+pub(super) struct SmallScratch<T> {
     numbers: Vec<T>,
     offsets: Vec<usize>,
     /// The factors and the product of matrices.
     matrices: [Array<T>; 3],
 }
 
-impl<T> Memory<T> {
-    pub(super) fn new() -> Memory<T> {
-        Memory { numbers: Vec::new(), offsets: Vec::new(), matrices: Default::default() }
+impl<T> SmallScratch<T> {
+    pub(super) fn new() -> SmallScratch<T> {
+        SmallScratch { numbers: Vec::new(), offsets: Vec::new(), matrices: Default::default() }
     }
 }
 
 /// Operands, earlier results and offsets that steps read.
-struct View<'a, T> {
+struct SmallReader<'a, T> {
     arrays: &'a [&'a [T]],
     memory: &'a [T],
     offsets: &'a [usize],
 }
 
-impl<'a, T> View<'a, T> {
+impl<'a, T> SmallReader<'a, T> {
     #[inline]
-    fn of(&self, place: &Place) -> &'a [T] {
+    fn of(&self, place: &SmallSlice) -> &'a [T] {
         let at = place.at + place.offset.map_or(0, |k| self.offsets[k]);
         let items = match place.base {
-            From::Memory => self.memory,
-            From::Operand(k) => self.arrays[k],
+            SmallBase::Memory => self.memory,
+            SmallBase::Operand(k) => self.arrays[k],
         };
         &items[at..at + place.len]
     }
 }
 
 /// The operands of one step.
-struct Pair<'a, T>([&'a [T]; 2]);
+struct SmallOperandPair<'a, T>([&'a [T]; 2]);
 
-impl<T, S> Reads<T, S> for Pair<'_, T> {
+impl<T, S> StepInputs<T, S> for SmallOperandPair<'_, T> {
     #[inline]
     fn reals(&self, k: usize) -> &[T] {
         self.0[k]
@@ -73,21 +76,21 @@ impl<T, S> Reads<T, S> for Pair<'_, T> {
 /// Runs it.
 pub(super) fn small<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
-    tapes: &mut [Tape<S>],
-    code: &Small,
-    args: &[Slot],
-    results: &[Slot],
-    base: Base,
+    tapes: &mut [TapeStorage<S>],
+    code: &SmallProgram,
+    args: &[RegisterSlot],
+    results: &[RegisterSlot],
+    base: FrameBase,
 ) -> Result<(), RunError> {
-    let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
+    let on = |slot: RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, ints, arrays, .. } = banks;
-    let Arrays { reals: bank, small: memory, room, .. } = arrays;
+    let ArrayBanks { reals: bank, small: memory, room, .. } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     memory.numbers.resize(code.size.max(memory.numbers.len()), T::zero());
     memory.offsets.resize(code.offsets.max(memory.offsets.len()), 0);
     let mut given: SmallVec<[Arc<Array<T>>; 4]> = SmallVec::new();
     for result in &code.results {
-        if let Given::Array(place, _) = result {
+        if let SmallResult::Array(place, _) = result {
             given
                 .push(bank.stale(place.len, room).map_err(|full| fail(Position::default(), full))?);
         }
@@ -103,30 +106,30 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
         }
         let int = |k: usize| ints[on(args[k])];
         for step in &code.steps {
-            let Step { what, to, len, at } = step;
+            let SmallStep { what, to, len, at } = step;
             let (before, rest) = memory.numbers.split_at_mut(*to);
             let out = &mut rest[..*len];
-            let view = View { arrays: &items, memory: before, offsets: &memory.offsets };
+            let view = SmallReader { arrays: &items, memory: before, offsets: &memory.offsets };
             match what {
-                What::Number(k) => out[0].clone_from(&reals[on(args[*k])]),
-                What::Elements(op, from) => {
-                    let pair = Pair([view.of(&from[0]), view.of(&from[1])]);
+                SmallOp::Number(k) => out[0].clone_from(&reals[on(args[*k])]),
+                SmallOp::Elements(op, from) => {
+                    let pair = SmallOperandPair([view.of(&from[0]), view.of(&from[1])]);
                     run::<T, S>(*op, &pair, false, out, &mut []).map_err(|source| {
                         fail(*at, ArrayError::Undecided { op: op.name(), source })
                     })?;
                 }
-                What::Numbers(op, from) => {
+                SmallOp::Numbers(op, from) => {
                     out[0] = number(*op, &view.of(&from[0])[0], &view.of(&from[1])[0])
                 }
-                What::Fill(from) => out.fill(view.of(from)[0].clone()),
-                What::Zeros => out.fill(T::zero()),
-                What::Gather(from, places) => {
+                SmallOp::Fill(from) => out.fill(view.of(from)[0].clone()),
+                SmallOp::Zeros => out.fill(T::zero()),
+                SmallOp::Gather(from, places) => {
                     let from = view.of(from);
                     out.iter_mut()
                         .zip(&**places)
                         .for_each(|(x, &k)| x.clone_from(&from[k as usize]));
                 }
-                What::Join(all) => {
+                SmallOp::Join(all) => {
                     let mut out = out;
                     for from in all {
                         let (part, behind) = out.split_at_mut(from.len);
@@ -134,7 +137,7 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                         out = behind;
                     }
                 }
-                What::Put { part, lead, offset, run, body, add } => {
+                SmallOp::Put { part, lead, offset, run, body, add } => {
                     let (part, lead) =
                         (view.of(part), lead + offset.map_or(0, |k| memory.offsets[k]));
                     for (run, part) in out.chunks_mut(*run).zip(part.chunks(*body)) {
@@ -146,33 +149,33 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                         }
                     }
                 }
-                What::Sum(from) => out[0] = sum(view.of(from)),
-                What::Dot(a, b) => out[0] = dot_of(view.of(a), view.of(b)),
-                What::Sums(from, runs) => {
+                SmallOp::Sum(from) => out[0] = sum(view.of(from)),
+                SmallOp::Dot(a, b) => out[0] = dot_of(view.of(a), view.of(b)),
+                SmallOp::Sums(from, runs) => {
                     out.fill(T::zero());
                     add_runs(&mut runs.clone(), view.of(from), out);
                 }
-                What::Offset(offset) => {
+                SmallOp::Offset(offset) => {
                     let start = int(offset.operand);
                     let within = usize::try_from(start).ok().filter(|k| *k <= offset.most);
                     let k = within.ok_or_else(|| outside(offset, start, *at))?;
                     memory.offsets[offset.number] = k * offset.inner;
                 }
-                What::Peek(from, index) => {
+                SmallOp::Peek(from, index) => {
                     let (from, index) = (view.of(from), int(*index));
                     let k = usize::try_from(index).map_err(|_| wrong(index, from.len(), *at))?;
                     out[0] = from.get(k).cloned().unwrap_or_else(T::zero);
                 }
-                What::Set(how, index, from) => {
+                SmallOp::Set(how, index, from) => {
                     let (len, index) = (out.len(), int(*index));
                     let k = usize::try_from(index).ok().filter(|k| *k < len);
                     let x = &mut out[k.ok_or_else(|| wrong(index, len, *at))?];
                     match how {
-                        Write::Add => *x += view.of(from)[0].clone(),
+                        WriteMode::Add => *x += view.of(from)[0].clone(),
                         _ => x.clone_from(&view.of(from)[0]),
                     }
                 }
-                What::Product(op, factors) => {
+                SmallOp::Product(op, factors) => {
                     let [a, b, c] = &mut memory.matrices;
                     for (array, (place, shape)) in [&mut *a, &mut *b].into_iter().zip(factors) {
                         array.start(shape).extend_from_slice(view.of(place));
@@ -181,10 +184,10 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                     matmul(a, b, first, second, c).map_err(|source| fail(*at, source))?;
                     out.clone_from_slice(c);
                 }
-                What::Push(tape, from) => {
+                SmallOp::Push(tape, from) => {
                     tapes[*tape as usize].small.extend_from_slice(view.of(from))
                 }
-                What::Pop(tape) => {
+                SmallOp::Pop(tape) => {
                     let numbers = &mut tapes[*tape as usize].small;
                     let left =
                         numbers.len().checked_sub(*len).ok_or(RunError::EmptyTape { at: *at })?;
@@ -193,12 +196,13 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                 }
             }
         }
-        let view = View { arrays: &items, memory: &memory.numbers, offsets: &memory.offsets };
+        let view =
+            SmallReader { arrays: &items, memory: &memory.numbers, offsets: &memory.offsets };
         let mut arrays = given.iter_mut();
         for (result, slot) in code.results.iter().zip(results) {
             match result {
-                Given::Number(place) => reals[on(*slot)].clone_from(&view.of(place)[0]),
-                Given::Array(place, shape) => {
+                SmallResult::Number(place) => reals[on(*slot)].clone_from(&view.of(place)[0]),
+                SmallResult::Array(place, shape) => {
                     if let Some(array) = arrays.next() {
                         Arc::make_mut(array).start(shape).extend_from_slice(view.of(place));
                     }
@@ -235,11 +239,11 @@ fn wrong(index: i64, len: usize, at: Position) -> RunError {
 
 /// Returns the error of a part out of bounds.
 #[cold]
-fn outside(offset: &Offset, start: i64, at: Position) -> RunError {
+fn outside(offset: &SmallOffset, start: i64, at: Position) -> RunError {
     let found = match &offset.of {
-        Of::Element(len) => return wrong(start, *len, at),
-        Of::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
-        Of::Within(op, part, whole, axis) => {
+        SmallIndex::Element(len) => return wrong(start, *len, at),
+        SmallIndex::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
+        SmallIndex::Within(op, part, whole, axis) => {
             Moved::embed(op, part, whole, *axis, start).map(|_| ())
         }
     };

@@ -23,7 +23,7 @@ const SMALL: usize = 256;
 
 /// Buffers of one kind of element.
 #[derive(Debug)]
-pub(super) struct Spare<T> {
+pub(super) struct BufferPool<T> {
     /// Buffers of each class, most recently used last.
     classes: Vec<Vec<Arc<Array<T>>>>,
     /// Bit set of the classes that have any.
@@ -32,9 +32,9 @@ pub(super) struct Spare<T> {
     bytes: usize,
 }
 
-impl<T> Spare<T> {
-    pub(super) fn new() -> Spare<T> {
-        Spare { classes: Vec::new(), filled: Vec::new(), len: 0, bytes: 0 }
+impl<T> BufferPool<T> {
+    pub(super) fn new() -> BufferPool<T> {
+        BufferPool { classes: Vec::new(), filled: Vec::new(), len: 0, bytes: 0 }
     }
 
     /// Returns the number of buffers.
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_smallest_that_fits_is_found() {
-        let mut spare = Spare::<f64>::new();
+        let mut spare = BufferPool::<f64>::new();
         let sizes = [0, 3, 31, 32, 33, 100, 1000, 1 << 20];
         let of = |n: usize| Arc::new(Array::from(Vec::with_capacity(buffer_len(n))));
         for _ in 0..3 {

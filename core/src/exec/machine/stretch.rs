@@ -10,87 +10,92 @@ use crate::{
 };
 
 use super::{
-    array_bank::Held,
-    loops::Reads,
-    sweeps::{Again, Place, Seen, Source, Work},
+    array_bank::SharedArray,
+    loops::StepInputs,
+    sweeps::{BroadcastCursor, FusedStep, LoopOperand, ShapeKey, StepInput},
 };
 
 /// An operand.
-pub(super) enum Operand<S: Scalar> {
+pub(super) enum KernelOperand<S: Scalar> {
     Real(S::Real),
     Complex(S),
     Int(i64),
-    Reals(Held<S::Real>),
-    Complexes(Held<S>),
-    Ints(Held<i64>),
+    Reals(SharedArray<S::Real>),
+    Complexes(SharedArray<S>),
+    Ints(SharedArray<i64>),
 }
 
-impl<S: Scalar> Operand<S> {
+impl<S: Scalar> KernelOperand<S> {
     /// Returns a copy; arrays are shared.
-    pub(super) fn again(&self) -> Operand<S> {
+    pub(super) fn again(&self) -> KernelOperand<S> {
         match self {
-            Operand::Real(x) => Operand::Real(x.clone()),
-            Operand::Complex(x) => Operand::Complex(x.clone()),
-            Operand::Int(n) => Operand::Int(*n),
-            Operand::Reals(array) => Operand::Reals(array.clone()),
-            Operand::Complexes(array) => Operand::Complexes(array.clone()),
-            Operand::Ints(array) => Operand::Ints(array.clone()),
+            KernelOperand::Real(x) => KernelOperand::Real(x.clone()),
+            KernelOperand::Complex(x) => KernelOperand::Complex(x.clone()),
+            KernelOperand::Int(n) => KernelOperand::Int(*n),
+            KernelOperand::Reals(array) => KernelOperand::Reals(array.clone()),
+            KernelOperand::Complexes(array) => KernelOperand::Complexes(array.clone()),
+            KernelOperand::Ints(array) => KernelOperand::Ints(array.clone()),
         }
     }
 
     /// Returns true if it is an array without memory, as an empty one may be.
     pub(super) fn is_missing(&self) -> bool {
-        matches!(self, Operand::Reals(None) | Operand::Complexes(None) | Operand::Ints(None))
+        matches!(
+            self,
+            KernelOperand::Reals(None) | KernelOperand::Complexes(None) | KernelOperand::Ints(None)
+        )
     }
 
     /// Returns true if it is an array of this kind and shape that is not shared.
     pub(super) fn is_alone(&mut self, complex: bool, shape: &[usize]) -> bool {
-        fn of<E>(array: &mut Held<E>, shape: &[usize]) -> bool {
+        fn of<E>(array: &mut SharedArray<E>, shape: &[usize]) -> bool {
             array.as_mut().and_then(Arc::get_mut).is_some_and(|a| a.is_of(shape))
         }
         match self {
-            Operand::Reals(array) => !complex && of(array, shape),
-            Operand::Complexes(array) => complex && of(array, shape),
+            KernelOperand::Reals(array) => !complex && of(array, shape),
+            KernelOperand::Complexes(array) => complex && of(array, shape),
             _ => false,
         }
     }
 
     /// Returns the part of it that a plan depends on.
-    pub(super) fn seen(&self, measures: bool) -> Seen {
-        fn of<E>(array: &Held<E>) -> Seen {
-            Seen::Shape(array.as_ref().map_or_else(|| SmallVec::from_slice(&[0]), |a| a.shape()))
+    pub(super) fn seen(&self, measures: bool) -> ShapeKey {
+        fn of<E>(array: &SharedArray<E>) -> ShapeKey {
+            ShapeKey::Shape(
+                array.as_ref().map_or_else(|| SmallVec::from_slice(&[0]), |a| a.shape()),
+            )
         }
         match self {
-            Operand::Int(n) if measures => Seen::Int(*n),
-            Operand::Reals(array) => of(array),
-            Operand::Complexes(array) => of(array),
-            Operand::Ints(array) => of(array),
-            _ => Seen::Number,
+            KernelOperand::Int(n) if measures => ShapeKey::Int(*n),
+            KernelOperand::Reals(array) => of(array),
+            KernelOperand::Complexes(array) => of(array),
+            KernelOperand::Ints(array) => of(array),
+            _ => ShapeKey::Number,
         }
     }
 
     /// Returns true if it matches the key that a plan was made for.
-    pub(super) fn is(&self, seen: &Seen) -> bool {
-        fn of<E>(array: &Held<E>, shape: &[usize]) -> bool {
+    pub(super) fn is(&self, seen: &ShapeKey) -> bool {
+        fn of<E>(array: &SharedArray<E>, shape: &[usize]) -> bool {
             array.as_ref().map_or(shape == [0], |a| a.is_of(shape))
         }
         match (self, seen) {
-            (_, Seen::Number) => true,
-            (Operand::Int(n), Seen::Int(m)) => n == m,
-            (Operand::Reals(array), Seen::Shape(shape)) => of(array, shape),
-            (Operand::Complexes(array), Seen::Shape(shape)) => of(array, shape),
-            (Operand::Ints(array), Seen::Shape(shape)) => of(array, shape),
+            (_, ShapeKey::Number) => true,
+            (KernelOperand::Int(n), ShapeKey::Int(m)) => n == m,
+            (KernelOperand::Reals(array), ShapeKey::Shape(shape)) => of(array, shape),
+            (KernelOperand::Complexes(array), ShapeKey::Shape(shape)) => of(array, shape),
+            (KernelOperand::Ints(array), ShapeKey::Shape(shape)) => of(array, shape),
             _ => false,
         }
     }
 }
 
 /// Data that steps may read of one chunk.
-pub(super) struct Stretch<'a, S: Scalar> {
-    pub(super) sources: &'a [Source],
-    pub(super) works: &'a [Work],
+pub(super) struct Chunk<'a, S: Scalar> {
+    pub(super) sources: &'a [LoopOperand],
+    pub(super) works: &'a [FusedStep],
     pub(super) slots: usize,
-    pub(super) operands: &'a [Operand<S>],
+    pub(super) operands: &'a [KernelOperand<S>],
     pub(super) windows: &'a [Window],
     pub(super) reals: &'a [Vec<S::Real>],
     pub(super) complexes: &'a [Vec<S>],
@@ -98,24 +103,24 @@ pub(super) struct Stretch<'a, S: Scalar> {
     pub(super) len: usize,
 }
 
-impl<'a, S: Scalar> Stretch<'a, S> {
+impl<'a, S: Scalar> Chunk<'a, S> {
     /// Returns the range of the results of a step in its slot.
     #[inline]
-    pub(super) fn range<E>(&self, work: &Work, slot: &[E]) -> Range<usize> {
+    pub(super) fn range<E>(&self, work: &FusedStep, slot: &[E]) -> Range<usize> {
         let at = if work.kept { self.start } else { aligned(slot) };
         at..at + self.len
     }
 
     #[inline]
-    pub(super) fn reals(&self, place: Place) -> &'a [S::Real] {
+    pub(super) fn reals(&self, place: StepInput) -> &'a [S::Real] {
         match place {
-            Place::Work(k) => {
+            StepInput::Work(k) => {
                 let slot = &self.reals[self.works[k].slot];
                 &slot[self.range(&self.works[k], slot)]
             }
-            Place::Source(k) => match &self.operands[self.sources[k].operand] {
-                Operand::Real(x) => std::slice::from_ref(x),
-                Operand::Reals(a) => {
+            StepInput::Source(k) => match &self.operands[self.sources[k].operand] {
+                KernelOperand::Real(x) => std::slice::from_ref(x),
+                KernelOperand::Reals(a) => {
                     seen(a, self.windows[k], self.len, &self.reals[self.slots + k])
                 }
                 _ => &[],
@@ -124,15 +129,15 @@ impl<'a, S: Scalar> Stretch<'a, S> {
     }
 
     #[inline]
-    pub(super) fn complexes(&self, place: Place) -> &'a [S] {
+    pub(super) fn complexes(&self, place: StepInput) -> &'a [S] {
         match place {
-            Place::Work(k) => {
+            StepInput::Work(k) => {
                 let slot = &self.complexes[self.works[k].slot];
                 &slot[self.range(&self.works[k], slot)]
             }
-            Place::Source(k) => match &self.operands[self.sources[k].operand] {
-                Operand::Complex(x) => std::slice::from_ref(x),
-                Operand::Complexes(a) => {
+            StepInput::Source(k) => match &self.operands[self.sources[k].operand] {
+                KernelOperand::Complex(x) => std::slice::from_ref(x),
+                KernelOperand::Complexes(a) => {
                     seen(a, self.windows[k], self.len, &self.complexes[self.slots + k])
                 }
                 _ => &[],
@@ -142,12 +147,12 @@ impl<'a, S: Scalar> Stretch<'a, S> {
 }
 
 /// Inputs of one step.
-pub(super) struct Read<'a, 'b, S: Scalar> {
-    pub(super) stretch: &'b Stretch<'a, S>,
-    pub(super) from: [Place; 3],
+pub(super) struct ChunkInputs<'a, 'b, S: Scalar> {
+    pub(super) stretch: &'b Chunk<'a, S>,
+    pub(super) from: [StepInput; 3],
 }
 
-impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
+impl<T: Real, S: Scalar<Real = T>> StepInputs<T, S> for ChunkInputs<'_, '_, S> {
     #[inline]
     fn reals(&self, k: usize) -> &[T] {
         self.stretch.reals(self.from[k])
@@ -158,27 +163,27 @@ impl<T: Real, S: Scalar<Real = T>> Reads<T, S> for Read<'_, '_, S> {
     }
     #[inline]
     fn ints(&self, k: usize) -> &[i64] {
-        let Place::Source(k) = self.from[k] else { return &[] };
+        let StepInput::Source(k) = self.from[k] else { return &[] };
         match &self.stretch.operands[self.stretch.sources[k].operand] {
-            Operand::Int(x) => std::slice::from_ref(x),
-            Operand::Ints(a) => seen(a, self.stretch.windows[k], self.stretch.len, &[]),
+            KernelOperand::Int(x) => std::slice::from_ref(x),
+            KernelOperand::Ints(a) => seen(a, self.stretch.windows[k], self.stretch.len, &[]),
             _ => &[],
         }
     }
 }
 
 /// Bytes of the widest vector register: data at a multiple of it are loaded at once.
-pub(super) const VECTOR: usize = 64;
+pub(super) const VECTOR_BYTES: usize = 64;
 
 /// Returns the first place in a slot that begins a vector register. Slots have room for it.
 #[inline]
 pub(super) fn aligned<E>(slot: &[E]) -> usize {
-    let at = slot.as_ptr().align_offset(VECTOR);
-    if at < VECTOR { at } else { 0 }
+    let at = slot.as_ptr().align_offset(VECTOR_BYTES);
+    if at < VECTOR_BYTES { at } else { 0 }
 }
 
 #[inline]
-fn seen<'a, E>(array: &'a Held<E>, window: Window, len: usize, buffer: &'a [E]) -> &'a [E] {
+fn seen<'a, E>(array: &'a SharedArray<E>, window: Window, len: usize, buffer: &'a [E]) -> &'a [E] {
     let (items, at) = match (window, array) {
         (Window::Array(at), Some(array)) => (array.items(), at),
         (Window::Array(_), None) => (&[][..], 0),
@@ -194,16 +199,16 @@ pub(super) fn put<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]
 
 /// Adds a chunk to a sum or to sums, or writes it to the result.
 pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
-    stretch: &Stretch<'_, S>,
-    place: Place,
-    result: &mut Operand<S>,
-    runs: Option<&mut Again>,
+    stretch: &Chunk<'_, S>,
+    place: StepInput,
+    result: &mut KernelOperand<S>,
+    runs: Option<&mut BroadcastCursor>,
 ) {
     fn into<E: Scalar>(
         array: &mut Arc<Array<E>>,
         items: &[E],
         start: usize,
-        runs: Option<&mut Again>,
+        runs: Option<&mut BroadcastCursor>,
     ) {
         match runs {
             Some(runs) => add_runs(&mut runs.now, items, &mut *Arc::make_mut(array)),
@@ -211,12 +216,14 @@ pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
         }
     }
     match result {
-        Operand::Real(s) => *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place)),
-        Operand::Complex(s) => {
+        KernelOperand::Real(s) => {
+            *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place))
+        }
+        KernelOperand::Complex(s) => {
             *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place))
         }
-        Operand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
-        Operand::Complexes(Some(array)) => {
+        KernelOperand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
+        KernelOperand::Complexes(Some(array)) => {
             into(array, stretch.complexes(place), stretch.start, runs)
         }
         _ => {}

@@ -12,14 +12,14 @@ use crate::{
     scalar::{Basic, Twice},
 };
 
-use super::super::recipe::{From, Output, Recipe, Step, View};
+use super::super::recipe::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView};
 
 /// A message, and where it is from if not from the instruction as a whole.
-pub(super) type Fault = (Option<Position>, ArrayError);
+pub(super) type KernelError = (Option<Position>, ArrayError);
 
 /// Key of a plan: what it depends on of an operand.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Seen {
+pub(super) enum ShapeKey {
     /// A number of any value.
     Number,
     Int(i64),
@@ -28,54 +28,54 @@ pub(super) enum Seen {
 
 /// Loops of a kernel for operands that match its keys.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) recipe: Arc<Recipe>,
-    pub(super) seen: Vec<Seen>,
+pub(super) struct KernelPlan {
+    pub(super) recipe: Arc<FusedKernel>,
+    pub(super) seen: Vec<ShapeKey>,
     /// Loops; the last one gives the results, every other one an additional operand.
-    pub(super) sweeps: Vec<Sweep>,
+    pub(super) sweeps: Vec<ElementLoop>,
 }
 
 /// Loop over elements.
 #[derive(Debug)]
-pub(super) struct Sweep {
+pub(super) struct ElementLoop {
     pub(super) shape: Shape,
     pub(super) len: usize,
-    pub(super) sources: Vec<Source>,
-    pub(super) works: Vec<Work>,
-    pub(super) outputs: Vec<Wanted>,
+    pub(super) sources: Vec<LoopOperand>,
+    pub(super) works: Vec<FusedStep>,
+    pub(super) outputs: Vec<OutputSpec>,
     /// Number of slots for chunks that its steps need.
     pub(super) slots: usize,
 }
 
 /// Operand of a loop.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct LoopOperand {
     pub(super) operand: usize,
-    pub(super) reading: Reading,
+    pub(super) reading: OperandAccess,
 }
 
 /// Access pattern of an operand.
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
-pub(super) enum Reading {
+pub(super) enum OperandAccess {
     /// A number, or an array element by element.
     Plain,
-    Repeated(Again),
+    Repeated(BroadcastCursor),
     /// A view of the kernel, and the index of its elements.
     Moved(usize, Moved),
 }
 
 /// Cursor through the elements of a broadcast operand, from the start and at the current position.
 #[derive(Clone, Debug)]
-pub(super) struct Again {
+pub(super) struct BroadcastCursor {
     start: Repeated,
     pub(super) now: Repeated,
 }
 
-impl Again {
-    fn new(from: &[usize], to: &[usize]) -> Again {
+impl BroadcastCursor {
+    fn new(from: &[usize], to: &[usize]) -> BroadcastCursor {
         let start = Repeated::new(from, to);
-        Again { now: start.clone(), start }
+        BroadcastCursor { now: start.clone(), start }
     }
 
     /// Goes back to the start.
@@ -86,12 +86,12 @@ impl Again {
 
 /// Step of a loop.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct FusedStep {
     pub(super) op: Op,
     /// Second operation of arithmetic that is fused into the step, if there is one.
     pub(super) twice: Option<Twice>,
     /// Inputs; the third is that of the second operation.
-    pub(super) from: [Place; 3],
+    pub(super) from: [StepInput; 3],
     pub(super) complex: bool,
     /// Slot that it writes to.
     pub(super) slot: usize,
@@ -102,7 +102,7 @@ pub(super) struct Work {
 
 /// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum StepInput {
     Source(usize),
     Work(usize),
 }
@@ -110,21 +110,21 @@ pub(super) enum Place {
 /// A result.
 #[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
 #[derive(Clone, Debug)]
-pub(super) enum Wanted {
+pub(super) enum OutputSpec {
     /// Whole array, perhaps written over an operand that is read element by element.
-    All(Place, Option<usize>),
+    All(StepInput, Option<usize>),
     /// An operand as it is.
     Operand(usize),
-    Sum(Place),
+    Sum(StepInput),
     /// Sums over broadcast axes to this shape; the cursor of the results, if there are elements.
-    Sums(Place, Shape, Option<Again>),
+    Sums(StepInput, Shape, Option<BroadcastCursor>),
     /// Array of another result.
     Same(usize),
     /// A shape without elements, of complex numbers or of real ones.
     Hollow(bool, Shape),
 }
 
-impl Work {
+impl FusedStep {
     /// Returns the operation of arithmetic on real numbers that it is, if it is a single one.
     fn basic(&self) -> Option<Basic> {
         match self.op {
@@ -139,43 +139,58 @@ impl Work {
     }
 }
 
-impl Wanted {
+impl OutputSpec {
     /// Returns the input that it is made from.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<StepInput> {
         match *self {
-            Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
+            OutputSpec::All(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
+                Some(place)
+            }
             _ => None,
         }
     }
-    fn place_mut(&mut self) -> Option<&mut Place> {
+    fn place_mut(&mut self) -> Option<&mut StepInput> {
         match self {
-            Wanted::All(place, _) | Wanted::Sum(place) | Wanted::Sums(place, ..) => Some(place),
+            OutputSpec::All(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
+                Some(place)
+            }
             _ => None,
         }
     }
 }
 
-impl Plan {
+impl KernelPlan {
     /// Finds it.
-    pub(super) fn new(recipe: &Arc<Recipe>, seen: Vec<Seen>, limit: usize) -> Result<Plan, Fault> {
-        let shapes = Shapes::of(recipe, &seen, limit)?;
+    pub(super) fn new(
+        recipe: &Arc<FusedKernel>,
+        seen: Vec<ShapeKey>,
+        limit: usize,
+    ) -> Result<KernelPlan, KernelError> {
+        let shapes = KernelShapes::of(recipe, &seen, limit)?;
         let whole = shapes.whole(recipe);
         let operands = seen.len();
-        let mut maker =
-            Maker { recipe, seen: &seen, shapes, operands, places: Vec::new(), sweeps: Vec::new() };
-        let sweep = maker.last(Sweep::new(&whole)).map_err(|source| (None, source))?;
+        let mut maker = KernelPlanner {
+            recipe,
+            seen: &seen,
+            shapes,
+            operands,
+            places: Vec::new(),
+            sweeps: Vec::new(),
+        };
+        let sweep = maker.last(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
         let mut sweeps = maker.sweeps;
         sweeps.push(sweep);
-        Ok(Plan { recipe: recipe.clone(), seen, sweeps })
+        Ok(KernelPlan { recipe: recipe.clone(), seen, sweeps })
     }
 
     /// Moves the starts of views to those of the current operands.
-    pub(super) fn restart(&mut self) -> Result<(), Fault> {
-        let shape =
-            |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
+    pub(super) fn restart(&mut self) -> Result<(), KernelError> {
+        let shape = |seen: &ShapeKey| {
+            if let ShapeKey::Shape(shape) = seen { Some(shape.clone()) } else { None }
+        };
         let shapes: Vec<Option<Shape>> = self.seen.iter().map(shape).collect();
         for source in self.sweeps.iter_mut().flat_map(|s| &mut s.sources) {
-            if let Reading::Moved(k, moved) = &mut source.reading {
+            if let OperandAccess::Moved(k, moved) = &mut source.reading {
                 let view = &self.recipe.views[*k];
                 *moved = viewed(view, &shapes, &self.seen).map_err(|e| (Some(view.at), e))?.1;
             }
@@ -184,10 +199,10 @@ impl Plan {
     }
 }
 
-impl Sweep {
-    fn new(shape: &[usize]) -> Sweep {
+impl ElementLoop {
+    fn new(shape: &[usize]) -> ElementLoop {
         let (sources, works, outputs) = (Vec::new(), Vec::new(), Vec::new());
-        Sweep {
+        ElementLoop {
             shape: Shape::from_slice(shape),
             len: shape.iter().product(),
             sources,
@@ -197,30 +212,32 @@ impl Sweep {
         }
     }
 
-    fn source(&mut self, operand: usize, reading: Reading) -> Place {
-        self.sources.push(Source { operand, reading });
-        Place::Source(self.sources.len() - 1)
+    fn source(&mut self, operand: usize, reading: OperandAccess) -> StepInput {
+        self.sources.push(LoopOperand { operand, reading });
+        StepInput::Source(self.sources.len() - 1)
     }
 
     /// Adds an operand, broadcast if its shape is another one.
-    fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> Place {
-        let plain = |s: &Source| s.operand == operand && !matches!(s.reading, Reading::Moved(..));
+    fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> StepInput {
+        let plain = |s: &LoopOperand| {
+            s.operand == operand && !matches!(s.reading, OperandAccess::Moved(..))
+        };
         if let Some(k) = self.sources.iter().position(plain) {
-            return Place::Source(k);
+            return StepInput::Source(k);
         }
         let reading = match shape {
             Some(shape) if *shape != self.shape && self.len > 0 => {
-                Reading::Repeated(Again::new(shape, &self.shape))
+                OperandAccess::Repeated(BroadcastCursor::new(shape, &self.shape))
             }
-            _ => Reading::Plain,
+            _ => OperandAccess::Plain,
         };
         self.source(operand, reading)
     }
 
-    fn work(&mut self, step: &Step, from: [Place; 2]) -> Place {
-        let Step { op, complex, at, .. } = *step;
+    fn work(&mut self, step: &KernelStep, from: [StepInput; 2]) -> StepInput {
+        let KernelStep { op, complex, at, .. } = *step;
         let [a, b] = from;
-        self.works.push(Work {
+        self.works.push(FusedStep {
             op,
             twice: None,
             from: [a, b, b],
@@ -229,15 +246,15 @@ impl Sweep {
             kept: false,
             at,
         });
-        Place::Work(self.works.len() - 1)
+        StepInput::Work(self.works.len() - 1)
     }
 
     /// Fuses two operations of arithmetic if only the second reads the result of the first.
     fn pair(&mut self) {
         let mut readers = vec![0; self.works.len()];
         let read = self.works.iter().flat_map(|w| w.from[..2].to_vec());
-        for place in read.chain(self.outputs.iter().filter_map(Wanted::place)) {
-            if let Place::Work(k) = place {
+        for place in read.chain(self.outputs.iter().filter_map(OutputSpec::place)) {
+            if let StepInput::Work(k) = place {
                 readers[k] += 1;
             }
         }
@@ -246,7 +263,7 @@ impl Sweep {
             let [a, b, _] = self.works[k].from;
             let found =
                 [(a, b, false), (b, a, true)].into_iter().find_map(|(inner, other, back)| {
-                    let Place::Work(j) = inner else { return None };
+                    let StepInput::Work(j) = inner else { return None };
                     let (first, second) = (self.works[j].basic()?, self.works[k].basic()?);
                     (readers[j] == 1).then_some((j, other, Twice { first, second, back }))
                 });
@@ -262,30 +279,30 @@ impl Sweep {
             places.push(next);
             next += usize::from(!gone);
         }
-        let moved = |place: &mut Place| {
-            if let Place::Work(k) = place {
+        let moved = |place: &mut StepInput| {
+            if let StepInput::Work(k) = place {
                 *k = places[*k];
             }
         };
         let mut left = gone.iter().map(|gone| !gone);
         self.works.retain(|_| left.next().unwrap_or(true));
         self.works.iter_mut().flat_map(|w| &mut w.from).for_each(moved);
-        self.outputs.iter_mut().filter_map(Wanted::place_mut).for_each(moved);
+        self.outputs.iter_mut().filter_map(OutputSpec::place_mut).for_each(moved);
     }
 
     /// Finds operands in whose memory results may be written: each is read once, element by
     /// element, and is no result itself.
     fn replace(&mut self) {
-        let plain = |s: &Source| matches!(s.reading, Reading::Plain);
+        let plain = |s: &LoopOperand| matches!(s.reading, OperandAccess::Plain);
         let mut free: Vec<usize> =
             self.sources.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
         free.retain(|&operand| {
             let given =
-                self.outputs.iter().any(|o| matches!(o, Wanted::Operand(k) if *k == operand));
+                self.outputs.iter().any(|o| matches!(o, OutputSpec::Operand(k) if *k == operand));
             !given && self.sources.iter().filter(|s| s.operand == operand).count() == 1
         });
         for output in &mut self.outputs {
-            if let Wanted::All(Place::Work(_), over) = output {
+            if let OutputSpec::All(StepInput::Work(_), over) = output {
                 *over = free.pop();
             }
         }
@@ -297,18 +314,18 @@ impl Sweep {
         let mut last = vec![0; self.works.len()];
         for (k, work) in self.works.iter().enumerate() {
             for from in work.from {
-                if let Place::Work(j) = from {
+                if let StepInput::Work(j) = from {
                     last[j] = k;
                 }
             }
         }
         for output in &self.outputs {
-            if let Wanted::All(Place::Work(k), _)
-            | Wanted::Sum(Place::Work(k))
-            | Wanted::Sums(Place::Work(k), ..) = *output
+            if let OutputSpec::All(StepInput::Work(k), _)
+            | OutputSpec::Sum(StepInput::Work(k))
+            | OutputSpec::Sums(StepInput::Work(k), ..) = *output
             {
                 last[k] = self.works.len();
-                self.works[k].kept |= matches!(output, Wanted::All(..));
+                self.works[k].kept |= matches!(output, OutputSpec::All(..));
             }
         }
         let mut free: Vec<usize> = Vec::new();
@@ -320,7 +337,7 @@ impl Sweep {
             });
             let from = self.works[k].from;
             for (place, &read) in from.iter().enumerate() {
-                if let Place::Work(j) = read
+                if let StepInput::Work(j) = read
                     && last[j] == k
                     && !from[..place].contains(&read)
                 {
@@ -332,33 +349,38 @@ impl Sweep {
 }
 
 /// Returns true if an operand is an int that shapes depend on.
-pub(super) fn measures(recipe: &Recipe, k: usize) -> bool {
+pub(super) fn measures(recipe: &FusedKernel, k: usize) -> bool {
     recipe.views.iter().any(|v| v.args.contains(&k))
-        || recipe.outputs.iter().any(|o| matches!(o, Output::SumKeep(_, axis) if *axis == k))
+        || recipe.outputs.iter().any(|o| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k))
 }
 
 /// Returns true if an operand determines nothing but the starts of views.
-pub(super) fn begins(recipe: &Recipe, k: usize) -> bool {
-    let other = |v: &View| {
+pub(super) fn begins(recipe: &FusedKernel, k: usize) -> bool {
+    let other = |v: &KernelView| {
         let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
         v.args.iter().enumerate().any(|(place, &arg)| arg == k && place != start)
     };
-    let axis = |o: &Output| matches!(o, Output::SumKeep(_, axis) if *axis == k);
+    let axis = |o: &KernelOutput| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k);
     measures(recipe, k) && !recipe.views.iter().any(other) && !recipe.outputs.iter().any(axis)
 }
 
 /// Shapes of the inputs and results of a kernel; none of numbers.
-struct Shapes {
+struct KernelShapes {
     operands: Vec<Option<Shape>>,
     views: Vec<(Shape, Moved)>,
     steps: Vec<Option<Shape>>,
 }
 
-impl Shapes {
-    fn of(recipe: &Recipe, seen: &[Seen], limit: usize) -> Result<Shapes, Fault> {
-        let shape =
-            |seen: &Seen| if let Seen::Shape(shape) = seen { Some(shape.clone()) } else { None };
-        let mut shapes = Shapes {
+impl KernelShapes {
+    fn of(
+        recipe: &FusedKernel,
+        seen: &[ShapeKey],
+        limit: usize,
+    ) -> Result<KernelShapes, KernelError> {
+        let shape = |seen: &ShapeKey| {
+            if let ShapeKey::Shape(shape) = seen { Some(shape.clone()) } else { None }
+        };
+        let mut shapes = KernelShapes {
             operands: seen.iter().map(shape).collect(),
             views: Vec::new(),
             steps: Vec::new(),
@@ -387,34 +409,34 @@ impl Shapes {
         Ok(shapes)
     }
 
-    fn at(&self, from: From) -> Option<&Shape> {
+    fn at(&self, from: KernelInput) -> Option<&Shape> {
         match from {
-            From::Operand(k) => self.operands[k].as_ref(),
-            From::View(k) => Some(&self.views[k].0),
-            From::Step(k) => self.steps[k].as_ref(),
+            KernelInput::Operand(k) => self.operands[k].as_ref(),
+            KernelInput::View(k) => Some(&self.views[k].0),
+            KernelInput::Step(k) => self.steps[k].as_ref(),
         }
     }
 
     /// Returns the one shape of the arrays that results are made or summed from.
-    fn whole(&self, recipe: &Recipe) -> Shape {
+    fn whole(&self, recipe: &FusedKernel) -> Shape {
         let shape = recipe.outputs.iter().find_map(|output| match *output {
-            Output::Array(k) => self.steps[k].as_ref(),
-            Output::Shape(_) => None,
-            Output::Sum(from) | Output::SumKeep(from, _) | Output::SumLike(from, _) => {
-                self.at(from)
-            }
+            KernelOutput::Array(k) => self.steps[k].as_ref(),
+            KernelOutput::Shape(_) => None,
+            KernelOutput::Sum(from)
+            | KernelOutput::SumKeep(from, _)
+            | KernelOutput::SumLike(from, _) => self.at(from),
         });
         shape.cloned().unwrap_or_default()
     }
 }
 
 fn viewed(
-    view: &View,
+    view: &KernelView,
     shapes: &[Option<Shape>],
-    seen: &[Seen],
+    seen: &[ShapeKey],
 ) -> Result<(Shape, Moved), ArrayError> {
     let shape = |k: usize| shapes[view.args[k]].clone().unwrap_or_default();
-    let int = |k: usize| if let Seen::Int(n) = seen[view.args[k]] { n } else { -1 };
+    let int = |k: usize| if let ShapeKey::Int(n) = seen[view.args[k]] { n } else { -1 };
     match view.op {
         ArrayOp::Slice => Moved::slice(&shape(0), int(1), int(2), int(3)),
         _ => Ok((shape(1), Moved::embed("embed", &shape(0), &shape(1), int(2), int(3))?)),
@@ -422,46 +444,46 @@ fn viewed(
 }
 
 /// Location of the result of a step.
-enum Made {
+enum StepLocation {
     /// Result in the last loop.
-    Here(Place),
+    Here(StepInput),
     /// Result in an operand.
     Before(usize),
 }
 
-struct Maker<'a> {
-    recipe: &'a Recipe,
-    seen: &'a [Seen],
-    shapes: Shapes,
+struct KernelPlanner<'a> {
+    recipe: &'a FusedKernel,
+    seen: &'a [ShapeKey],
+    shapes: KernelShapes,
     /// Number of operands, with those that loops give.
     operands: usize,
-    places: Vec<Made>,
-    sweeps: Vec<Sweep>,
+    places: Vec<StepLocation>,
+    sweeps: Vec<ElementLoop>,
 }
 
-impl Maker<'_> {
+impl KernelPlanner<'_> {
     /// Plans the loop that gives the results, after those before it.
-    fn last(&mut self, mut sweep: Sweep) -> Result<Sweep, ArrayError> {
+    fn last(&mut self, mut sweep: ElementLoop) -> Result<ElementLoop, ArrayError> {
         let recipe = self.recipe;
         for (k, step) in recipe.steps.iter().enumerate() {
             let shape = self.shapes.steps[k].clone().unwrap_or_default();
             let made = if shape == sweep.shape {
                 let from = step.from.map(|from| self.place(from, &mut sweep));
-                Made::Here(sweep.work(step, from))
+                StepLocation::Here(sweep.work(step, from))
             } else {
-                let mut small = Sweep::new(&shape);
+                let mut small = ElementLoop::new(&shape);
                 let from = step.from.map(|from| self.place(from, &mut small));
                 let place = small.work(step, from);
-                Made::Before(self.before(small, place))
+                StepLocation::Before(self.before(small, place))
             };
             self.places.push(made);
         }
-        let mut whole: Vec<(From, usize)> = Vec::new();
+        let mut whole: Vec<(KernelInput, usize)> = Vec::new();
         for (k, output) in recipe.outputs.iter().enumerate() {
             let wanted = match self.wanted(*output, &mut sweep)? {
                 Ok(wanted) => wanted,
                 Err(from) => match whole.iter().find(|s| s.0 == from) {
-                    Some(&(_, first)) => Wanted::Same(first),
+                    Some(&(_, first)) => OutputSpec::Same(first),
                     None => {
                         whole.push((from, k));
                         self.all(from, &mut sweep)
@@ -479,21 +501,21 @@ impl Maker<'_> {
     /// Returns the specification of an output, or `Err` of the input if all of it is the output.
     fn wanted(
         &mut self,
-        output: Output,
-        sweep: &mut Sweep,
-    ) -> Result<Result<Wanted, From>, ArrayError> {
+        output: KernelOutput,
+        sweep: &mut ElementLoop,
+    ) -> Result<Result<OutputSpec, KernelInput>, ArrayError> {
         let (from, to) = match output {
-            Output::Array(k) => return Ok(Err(From::Step(k))),
-            Output::Shape(k) => {
+            KernelOutput::Array(k) => return Ok(Err(KernelInput::Step(k))),
+            KernelOutput::Shape(k) => {
                 let shape = self.shapes.steps[k].clone().unwrap_or_default();
-                return Ok(Ok(Wanted::Hollow(self.recipe.steps[k].complex, shape)));
+                return Ok(Ok(OutputSpec::Hollow(self.recipe.steps[k].complex, shape)));
             }
-            Output::Sum(from) => return Ok(Ok(Wanted::Sum(self.place(from, sweep)))),
-            Output::SumKeep(from, axis) => {
-                let axis = if let Seen::Int(axis) = self.seen[axis] { axis } else { -1 };
+            KernelOutput::Sum(from) => return Ok(Ok(OutputSpec::Sum(self.place(from, sweep)))),
+            KernelOutput::SumKeep(from, axis) => {
+                let axis = if let ShapeKey::Int(axis) = self.seen[axis] { axis } else { -1 };
                 (from, reduced("sum_keep", axis, &sweep.shape)?.1)
             }
-            Output::SumLike(from, like) => {
+            KernelOutput::SumLike(from, like) => {
                 let like = self.shapes.at(like).cloned().unwrap_or_default();
                 if broadcast(&sweep.shape, &like).as_ref() != Some(&sweep.shape) {
                     let words = "an array that the other can be repeated to";
@@ -505,37 +527,39 @@ impl Maker<'_> {
                 (from, like)
             }
         };
-        let runs = (sweep.len > 0).then(|| Again::new(&to, &sweep.shape));
-        Ok(Ok(Wanted::Sums(self.place(from, sweep), to, runs)))
+        let runs = (sweep.len > 0).then(|| BroadcastCursor::new(&to, &sweep.shape));
+        Ok(Ok(OutputSpec::Sums(self.place(from, sweep), to, runs)))
     }
 
-    fn all(&mut self, from: From, sweep: &mut Sweep) -> Wanted {
+    fn all(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> OutputSpec {
         match from {
-            From::Operand(k) => Wanted::Operand(k),
-            From::Step(k) => match self.places[k] {
-                Made::Before(operand) => Wanted::Operand(operand),
-                Made::Here(place) => Wanted::All(place, None),
+            KernelInput::Operand(k) => OutputSpec::Operand(k),
+            KernelInput::Step(k) => match self.places[k] {
+                StepLocation::Before(operand) => OutputSpec::Operand(operand),
+                StepLocation::Here(place) => OutputSpec::All(place, None),
             },
-            From::View(_) => Wanted::All(self.place(from, sweep), None),
+            KernelInput::View(_) => OutputSpec::All(self.place(from, sweep), None),
         }
     }
 
     /// Returns the input of a loop that holds the operand of a step.
-    fn place(&mut self, from: From, sweep: &mut Sweep) -> Place {
+    fn place(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> StepInput {
         match from {
-            From::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),
-            From::Step(k) => match self.places[k] {
-                Made::Here(place) => place,
-                Made::Before(operand) => sweep.operand(operand, self.shapes.steps[k].as_ref()),
+            KernelInput::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),
+            KernelInput::Step(k) => match self.places[k] {
+                StepLocation::Here(place) => place,
+                StepLocation::Before(operand) => {
+                    sweep.operand(operand, self.shapes.steps[k].as_ref())
+                }
             },
-            From::View(k) => {
+            KernelInput::View(k) => {
                 let (operand, (shape, moved)) =
                     (self.recipe.views[k].args[0], self.shapes.views[k].clone());
                 if shape == sweep.shape {
-                    return sweep.source(operand, Reading::Moved(k, moved));
+                    return sweep.source(operand, OperandAccess::Moved(k, moved));
                 }
-                let mut small = Sweep::new(&shape);
-                let place = small.source(operand, Reading::Moved(k, moved));
+                let mut small = ElementLoop::new(&shape);
+                let place = small.source(operand, OperandAccess::Moved(k, moved));
                 let operand = self.before(small, place);
                 sweep.operand(operand, Some(&shape))
             }
@@ -543,8 +567,8 @@ impl Maker<'_> {
     }
 
     /// Plans a loop whose result becomes an operand; returns its number.
-    fn before(&mut self, mut sweep: Sweep, place: Place) -> usize {
-        sweep.outputs.push(Wanted::All(place, None));
+    fn before(&mut self, mut sweep: ElementLoop, place: StepInput) -> usize {
+        sweep.outputs.push(OutputSpec::All(place, None));
         sweep.settle();
         self.sweeps.push(sweep);
         self.operands += 1;

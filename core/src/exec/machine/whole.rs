@@ -17,32 +17,32 @@ use crate::{
 use super::{
     super::{
         Limits,
-        code::{Bank, Slot},
+        code::{Bank, RegisterSlot},
     },
-    array_bank::{ArrayBank, Held, items},
-    banks::{Arrays, Banks, Base},
-    room::{Room, array_bytes},
+    array_bank::{ArrayBank, SharedArray, items},
+    banks::{ArrayBanks, Banks, FrameBase},
+    room::{MemoryBudget, array_bytes},
 };
 
 /// The operands of one element kind, and ints.
-struct Operands<E> {
+struct ArrayOperands<E> {
     arrays: SmallVec<[Arc<Array<E>>; 3]>,
     number: Option<E>,
     number_first: bool,
     ints: SmallVec<[i64; 3]>,
-    list: Held<i64>,
+    list: SharedArray<i64>,
 }
 
 /// Runs an operation on whole arrays.
 pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     op: ArrayOp,
-    args: &[Slot],
-    result: Slot,
-    base: Base,
+    args: &[RegisterSlot],
+    result: RegisterSlot,
+    base: FrameBase,
     limits: &Limits,
 ) -> Result<(), ArrayError> {
-    let on = |slot: Slot| base[slot.bank as usize] + slot.reg as usize;
+    let on = |slot: RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
     // Reading an element is the most common operation.
     if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
@@ -86,7 +86,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         ($arrays:ident, $Many:ident, $numbers:ident, $One:ident) => {{
             let bank = &mut arrays.$arrays;
             let number_first = args.first().is_some_and(|s| s.bank == Bank::$One);
-            let mut operands = Operands {
+            let mut operands = ArrayOperands {
                 arrays: SmallVec::new(),
                 number: None,
                 number_first,
@@ -210,7 +210,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 fn shape_list(
     bank: &mut ArrayBank<i64>,
     shape: &[usize],
-    room: &mut Room,
+    room: &mut MemoryBudget,
 ) -> Result<Arc<Array<i64>>, ArrayError> {
     let mut list = bank.fresh(shape.len(), room)?;
     let lengths = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
@@ -223,7 +223,7 @@ fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
     Ok(i64::try_from(shape[axis]).unwrap_or(i64::MAX))
 }
 
-fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
+fn int_of<E>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
         ArrayOp::Place => array::place(&shape, items(&x.list)),
@@ -232,7 +232,7 @@ fn int_of<E>(op: ArrayOp, x: &Operands<E>) -> Result<i64, ArrayError> {
 }
 
 /// Returns the shape that an operand gives: its own, or the one in a list in its place.
-fn form<E>(x: &Operands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
+fn form<E>(x: &ArrayOperands<E>, k: usize, limits: &Limits) -> Result<Shape, ArrayError> {
     if let Some(array) = x.arrays.get(k) {
         return Ok(array.shape());
     }
@@ -250,7 +250,7 @@ fn reduced<E>(a: &Array<E>, axis: i64) -> usize {
 }
 
 /// Computes a number of the kind of the elements.
-fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
+fn number<E: Scalar>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<E, ArrayError> {
     let a = &x.arrays[0];
     Ok(match op {
         ArrayOp::Prod => array::product(a),
@@ -263,9 +263,9 @@ fn number<E: Scalar>(op: ArrayOp, x: &Operands<E>) -> Result<E, ArrayError> {
 /// Computes `tr(A B)`: the sum of products of A and the transpose of B, which is written to a spare
 /// buffer.
 fn trace_product<E: Scalar>(
-    x: &Operands<E>,
+    x: &ArrayOperands<E>,
     bank: &mut ArrayBank<E>,
-    room: &mut Room,
+    room: &mut MemoryBudget,
 ) -> Result<E, ArrayError> {
     let (a, b) = (&x.arrays[0], &x.arrays[1]);
     let fits = a.rank() == 2
@@ -281,7 +281,10 @@ fn trace_product<E: Scalar>(
     sum
 }
 
-fn real_of<T: Real, E: Scalar<Real = T>>(op: ArrayOp, x: &Operands<E>) -> Result<T, ArrayError> {
+fn real_of<T: Real, E: Scalar<Real = T>>(
+    op: ArrayOp,
+    x: &ArrayOperands<E>,
+) -> Result<T, ArrayError> {
     match op {
         ArrayOp::Norm => Ok(array::norm(&x.arrays[0])),
         _ => array::log_abs_determinant(&x.arrays[0]),
@@ -290,9 +293,9 @@ fn real_of<T: Real, E: Scalar<Real = T>>(op: ArrayOp, x: &Operands<E>) -> Result
 
 fn real_array<T: Real>(
     op: ArrayOp,
-    x: &mut Operands<T>,
+    x: &mut ArrayOperands<T>,
     bank: &mut ArrayBank<T>,
-    room: &mut Room,
+    room: &mut MemoryBudget,
     limits: &Limits,
 ) -> Result<Arc<Array<T>>, ArrayError> {
     match op {
@@ -335,11 +338,11 @@ fn real_array<T: Real>(
 
 fn complex_array<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
-    x: &mut Operands<E>,
-    arrays: &mut Arrays<E>,
+    x: &mut ArrayOperands<E>,
+    arrays: &mut ArrayBanks<E>,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let Arrays { complexes: bank, transforms, room, .. } = arrays;
+    let ArrayBanks { complexes: bank, transforms, room, .. } = arrays;
     match op {
         ArrayOp::Fft | ArrayOp::FftBack => {
             let mut out = bank.fresh(x.arrays[0].len(), room)?;
@@ -353,9 +356,9 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
 /// Computes an array of the same element kind.
 fn whole<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
-    x: &mut Operands<E>,
+    x: &mut ArrayOperands<E>,
     bank: &mut ArrayBank<E>,
-    room: &mut Room,
+    room: &mut MemoryBudget,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     use ArrayOp as A;

@@ -18,29 +18,29 @@ use cranelift_codegen::ir::{InstBuilder, Value, condcodes::IntCC, types};
 use super::{
     super::{
         super::{
-            bytecode::Frame,
-            code::{Bank, Reg, Slot, Slots},
+            bytecode::CallFrame,
+            code::{Bank, Reg, RegisterSlot, SlotRange},
         },
-        Visit,
+        JitContext,
     },
-    FLAGS, Lowering,
+    FLAGS, JitLowering,
     registers::width,
 };
 
 /// The bytes of a call that waits.
-const FRAME: i64 = size_of::<Frame>() as i64;
+const FRAME: i64 = size_of::<CallFrame>() as i64;
 
-impl Lowering<'_, '_> {
+impl JitLowering<'_, '_> {
     /// Calls the routine itself, and goes on in the block that is come back to.
-    pub(super) fn call_itself(&mut self, pc: usize, args: Slots, results: Slots) {
+    pub(super) fn call_itself(&mut self, pc: usize, args: SlotRange, results: SlotRange) {
         let (plan, next) = (self.plan, pc + 1);
-        let slots = |slots: Slots| &plan.routine.slots[slots.range()];
+        let slots = |slots: SlotRange| &plan.routine.slots[slots.range()];
         let top = self.b.use_var(self.frames);
         let end = self.b.ins().load(
             types::I64,
             FLAGS.with_readonly(),
             self.visit,
-            offset_of!(Visit, end) as i32,
+            offset_of!(JitContext, end) as i32,
         );
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, end);
         self.leave_if(full, pc);
@@ -57,7 +57,7 @@ impl Lowering<'_, '_> {
         let waiting = self.waiting(next);
         self.b.ins().store(FLAGS, waiting, top, 0);
         self.shift(1);
-        for (&Slot { bank, reg, .. }, value) in plan.routine.params.iter().zip(args) {
+        for (&RegisterSlot { bank, reg, .. }, value) in plan.routine.params.iter().zip(args) {
             self.set(bank, reg, value);
         }
         let start = self.target(0);
@@ -65,7 +65,7 @@ impl Lowering<'_, '_> {
 
         self.b.switch_to_block(self.resumed[&next]);
         self.shift(-1);
-        for (k, &Slot { bank, reg, .. }) in slots(results).iter().enumerate() {
+        for (k, &RegisterSlot { bank, reg, .. }) in slots(results).iter().enumerate() {
             let value = self.get(bank, self.returned(bank, k));
             self.set(bank, reg, value);
         }
@@ -77,14 +77,16 @@ impl Lowering<'_, '_> {
     }
 
     /// Goes back to the call that waits.
-    pub(super) fn come_back(&mut self, pc: usize, values: Slots) {
+    pub(super) fn come_back(&mut self, pc: usize, values: SlotRange) {
         let top = self.b.use_var(self.frames);
-        let first = offset_of!(Visit, first) as i32;
+        let first = offset_of!(JitContext, first) as i32;
         let first = self.b.ins().load(types::I64, FLAGS.with_readonly(), self.visit, first);
         let none = self.b.ins().icmp(IntCC::Equal, top, first);
         self.leave_if(none, pc);
         let plan = self.plan;
-        for (k, &Slot { bank, reg, .. }) in plan.routine.slots[values.range()].iter().enumerate() {
+        for (k, &RegisterSlot { bank, reg, .. }) in
+            plan.routine.slots[values.range()].iter().enumerate()
+        {
             let value = self.get(bank, reg);
             self.define(bank, self.returned(bank, k), value);
         }
@@ -103,7 +105,7 @@ impl Lowering<'_, '_> {
     /// Returns the frame of a call that goes on with an instruction.
     fn waiting(&mut self, next: usize) -> Value {
         let own = self.plan.own.unwrap_or_default() as usize;
-        self.b.ins().iconst(types::I64, Frame::new(own, next).0 as i64)
+        self.b.ins().iconst(types::I64, CallFrame::new(own, next).0 as i64)
     }
 
     /// Goes to the registers of the call above or below.

@@ -12,15 +12,15 @@ use crate::ir::{Compare, Int1, Int2, Number1, Number2, Real1, Real2};
 
 use super::{
     super::{
-        super::code::{Bank, Code, Pc, Reg, Track, Write},
-        Cell, Lists, Stack,
+        super::code::{Bank, ChecksumUpdate, Code, Pc, Reg, WriteMode},
+        CellLayout, JitCell, JitTape,
         entries::for_the_machine,
         ops,
     },
-    FLAGS, Lowering,
+    FLAGS, JitLowering,
 };
 
-impl Lowering<'_, '_> {
+impl JitLowering<'_, '_> {
     pub(super) fn instruction(&mut self, pc: usize) {
         macro_rules! two {
             ($d:ident <- ($a:ident $first:ident $b:ident) $second:ident $c:ident) => {{
@@ -225,18 +225,18 @@ impl Lowering<'_, '_> {
                 self.leave_if(shared, pc);
                 let (bank, place) = self.element(pc, a, i);
                 let mut value = self.get(bank, x);
-                if how == Write::Add {
+                if how == WriteMode::Add {
                     let old = self.read(bank, place, 0);
                     value = [0, 1].map(|part| self.b.ins().fadd(old[part], value[part]));
                 }
                 self.write(bank, place, 0, value);
             }
-            Code::PushR(tape, a) => self.push(Stack { tape, bank: Bank::Real }, a),
-            Code::PushC(tape, a) => self.push(Stack { tape, bank: Bank::Complex }, a),
-            Code::PushI(tape, a) => self.push(Stack { tape, bank: Bank::Int }, a),
-            Code::PopR(tape, d) => self.pop(Stack { tape, bank: Bank::Real }, d),
-            Code::PopC(tape, d) => self.pop(Stack { tape, bank: Bank::Complex }, d),
-            Code::PopI(tape, d) => self.pop(Stack { tape, bank: Bank::Int }, d),
+            Code::PushR(tape, a) => self.push(JitTape { tape, bank: Bank::Real }, a),
+            Code::PushC(tape, a) => self.push(JitTape { tape, bank: Bank::Complex }, a),
+            Code::PushI(tape, a) => self.push(JitTape { tape, bank: Bank::Int }, a),
+            Code::PopR(tape, d) => self.pop(JitTape { tape, bank: Bank::Real }, d),
+            Code::PopC(tape, d) => self.pop(JitTape { tape, bank: Bank::Complex }, d),
+            Code::PopI(tape, d) => self.pop(JitTape { tape, bank: Bank::Int }, d),
             Code::Track(first, entries) => self.track(first, entries),
             Code::Jump(to) => self.go(pc, to, |_| {}),
             Code::Branch(c, yes, no) => {
@@ -256,7 +256,7 @@ impl Lowering<'_, '_> {
                 let value = self.b.ins().uextend(types::I64, holds);
                 self.branch(pc, holds, yes, no, |s, _| {
                     s.set_n(d, value);
-                    s.push(Stack { tape: tape.into(), bank: Bank::Int }, d);
+                    s.push(JitTape { tape: tape.into(), bank: Bank::Int }, d);
                 });
             }
             Code::LtI(a, b, yes, no) => {
@@ -293,7 +293,7 @@ impl Lowering<'_, '_> {
                 });
             }
             Code::PopBranch(tape, yes, no) => {
-                let stack = Stack { tape, bank: Bank::Int };
+                let stack = JitTape { tape, bank: Bank::Int };
                 let [condition, _] = self.peek_tape(stack);
                 self.branch(pc, condition, yes, no, |s, _| s.drop_top(stack));
             }
@@ -302,7 +302,7 @@ impl Lowering<'_, '_> {
                 self.switch(pc, index, first, len, |_| {});
             }
             Code::PopSwitch(tape, first, len) => {
-                let stack = Stack { tape, bank: Bank::Int };
+                let stack = JitTape { tape, bank: Bank::Int };
                 let [index, _] = self.peek_tape(stack);
                 self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
@@ -317,11 +317,11 @@ impl Lowering<'_, '_> {
     /// Changes the checksums of tapes where they are: they are changed seldom and looked at once.
     fn track(&mut self, first: u32, entries: u32) {
         let routine = self.plan.routine;
-        for track in &routine.tracks[Track::range(first, entries)] {
-            let Lists { stacks, views, shapes, sums } = &self.lists;
-            let stack = Stack { tape: track.tape, bank: track.bank };
+        for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
+            let CellLayout { stacks, views, shapes, sums } = &self.lists;
+            let stack = JitTape { tape: track.tape, bank: track.bank };
             let Some(place) = sums.iter().position(|sum| *sum == stack) else { continue };
-            let offset = (stacks.len() + views.len() + shapes.len() + place) * size_of::<Cell>();
+            let offset = (stacks.len() + views.len() + shapes.len() + place) * size_of::<JitCell>();
             let sum = self.b.ins().load(types::I64, FLAGS, self.cells, offset as i32);
             let sum = self.b.ins().imul_imm(sum, track.factor.cast_signed());
             let sum = self.b.ins().iadd_imm(sum, track.summand.cast_signed());

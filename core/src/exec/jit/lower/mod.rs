@@ -34,27 +34,27 @@ use cranelift_codegen::{
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
 
 use super::{
-    super::code::{Bank, Code, Pc, Reg, Slot, Track},
-    Cell, Lists, Shaped, Stack, View, Visit,
+    super::code::{Bank, ChecksumUpdate, Code, Pc, Reg, RegisterSlot},
+    CellLayout, JitArray, JitCell, JitContext, JitShape, JitTape,
     entries::indexed,
-    plan::{Part, Plan},
+    plan::{JitPlan, JitUnit},
 };
 use registers::width;
 
 /// Writes the function of a part of a routine; returns the layout of its cells.
 pub(super) fn lower(
-    plan: &Plan<'_>,
-    part: &Part,
+    plan: &JitPlan<'_>,
+    part: &JitUnit,
     call: CallConv,
     function: &mut ir::Function,
     context: &mut FunctionBuilderContext,
-) -> Lists {
-    let mut lowering = Lowering::new(plan, part, call, FunctionBuilder::new(function, context));
+) -> CellLayout {
+    let mut lowering = JitLowering::new(plan, part, call, FunctionBuilder::new(function, context));
     lowering.list();
     lowering.doors();
     lowering.body();
     lowering.ways_out();
-    let Lowering { mut b, lists, .. } = lowering;
+    let JitLowering { mut b, lists, .. } = lowering;
     b.seal_all_blocks();
     b.finalize();
     lists
@@ -63,9 +63,9 @@ pub(super) fn lower(
 /// Flags of memory accesses: all memory is mapped and aligned.
 const FLAGS: MemFlags = MemFlags::trusted();
 
-struct Lowering<'a, 'f> {
-    plan: &'a Plan<'a>,
-    part: &'a Part,
+struct JitLowering<'a, 'f> {
+    plan: &'a JitPlan<'a>,
+    part: &'a JitUnit,
     call: CallConv,
     b: FunctionBuilder<'f>,
     visit: Value,
@@ -80,7 +80,7 @@ struct Lowering<'a, 'f> {
     /// Variables of each register, made when it is first named. A complex number has two.
     variables: HashMap<(Bank, Reg), [Variable; 2]>,
     fuel: Variable,
-    lists: Lists,
+    lists: CellLayout,
     /// The next free place of each tape.
     tops: Vec<Variable>,
     blocks: BTreeMap<usize, Block>,
@@ -90,29 +90,33 @@ struct Lowering<'a, 'f> {
     result: Option<StackSlot>,
 }
 
-impl<'a, 'f> Lowering<'a, 'f> {
+impl<'a, 'f> JitLowering<'a, 'f> {
     fn new(
-        plan: &'a Plan<'a>,
-        part: &'a Part,
+        plan: &'a JitPlan<'a>,
+        part: &'a JitUnit,
         call: CallConv,
         mut b: FunctionBuilder<'f>,
-    ) -> Lowering<'a, 'f> {
+    ) -> JitLowering<'a, 'f> {
         let start = b.create_block();
         b.append_block_params_for_function_params(start);
         b.switch_to_block(start);
         let [visit, door] = [b.block_params(start)[0], b.block_params(start)[1]];
         let mut field = |offset: usize| b.ins().load(types::I64, FLAGS, visit, offset as i32);
-        let cells = field(offset_of!(Visit, cells));
-        let [reals, complexes, ints] =
-            [offset_of!(Visit, reals), offset_of!(Visit, complexes), offset_of!(Visit, ints)];
+        let cells = field(offset_of!(JitContext, cells));
+        let [reals, complexes, ints] = [
+            offset_of!(JitContext, reals),
+            offset_of!(JitContext, complexes),
+            offset_of!(JitContext, ints),
+        ];
         let values =
-            [reals, complexes, ints, offset_of!(Visit, frames), offset_of!(Visit, fuel)].map(field);
+            [reals, complexes, ints, offset_of!(JitContext, frames), offset_of!(JitContext, fuel)]
+                .map(field);
         let [reals, complexes, ints, frames, fuel] = values.map(|value| {
             let variable = b.declare_var(types::I64);
             b.def_var(variable, value);
             variable
         });
-        Lowering {
+        JitLowering {
             plan,
             part,
             call,
@@ -125,7 +129,7 @@ impl<'a, 'f> Lowering<'a, 'f> {
             resumed: BTreeMap::new(),
             variables: HashMap::new(),
             fuel,
-            lists: Lists::default(),
+            lists: CellLayout::default(),
             tops: vec![],
             blocks: BTreeMap::new(),
             exits: BTreeMap::new(),
@@ -169,8 +173,8 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 self.lists.stacks.push(stack);
             }
             if let Code::Track(first, entries) = code {
-                for track in &routine.tracks[Track::range(first, entries)] {
-                    let stack = Stack { tape: track.tape, bank: track.bank };
+                for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
+                    let stack = JitTape { tape: track.tape, bank: track.bank };
                     if !self.lists.sums.contains(&stack) {
                         self.lists.sums.push(stack);
                     }
@@ -187,16 +191,16 @@ impl<'a, 'f> Lowering<'a, 'f> {
                 Code::Set(_, _, a, ..) => (a, true),
                 _ => continue,
             };
-            let Slot { bank, reg, .. } = routine.slots[a as usize];
+            let RegisterSlot { bank, reg, .. } = routine.slots[a as usize];
             match self.lists.views.iter_mut().find(|v| (v.bank, v.reg) == (bank, reg)) {
                 Some(view) => view.written |= written,
-                None => self.lists.views.push(View { bank, reg, written }),
+                None => self.lists.views.push(JitArray { bank, reg, written }),
             }
         }
         for k in 0..self.lists.stacks.len() {
             let top = self.b.declare_var(types::I64);
             let value =
-                self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<Cell>()) as i32);
+                self.b.ins().load(types::I64, FLAGS, self.cells, (k * size_of::<JitCell>()) as i32);
             self.b.def_var(top, value);
             self.tops.push(top);
         }
@@ -383,12 +387,12 @@ impl<'a, 'f> Lowering<'a, 'f> {
             }
             for k in 0..self.tops.len() {
                 let top = self.b.use_var(self.tops[k]);
-                let offset = k * size_of::<Cell>();
+                let offset = k * size_of::<JitCell>();
                 self.b.ins().store(FLAGS, top, self.cells, offset as i32);
             }
             let [frames, fuel] = [self.frames, self.fuel].map(|variable| self.b.use_var(variable));
-            self.b.ins().store(FLAGS, frames, self.visit, offset_of!(Visit, frames) as i32);
-            self.b.ins().store(FLAGS, fuel, self.visit, offset_of!(Visit, fuel) as i32);
+            self.b.ins().store(FLAGS, frames, self.visit, offset_of!(JitContext, frames) as i32);
+            self.b.ins().store(FLAGS, fuel, self.visit, offset_of!(JitContext, fuel) as i32);
             let pc = self.b.ins().iconst(types::I64, pc as i64);
             self.b.ins().return_(&[pc]);
         }
@@ -396,14 +400,14 @@ impl<'a, 'f> Lowering<'a, 'f> {
 }
 
 /// Returns the shape that an index is computed from.
-fn shaped(args: &[Slot]) -> Option<Shaped> {
-    let (Slot { bank, reg, .. }, indices) = indexed(args)?;
-    Some(Shaped { bank, reg, axes: indices.len() })
+fn shaped(args: &[RegisterSlot]) -> Option<JitShape> {
+    let (RegisterSlot { bank, reg, .. }, indices) = indexed(args)?;
+    Some(JitShape { bank, reg, axes: indices.len() })
 }
 
 /// Returns the tape that an instruction pushes to.
-fn pushed(code: Code) -> Option<Stack> {
-    let stack = |tape, bank| Some(Stack { tape, bank });
+fn pushed(code: Code) -> Option<JitTape> {
+    let stack = |tape, bank| Some(JitTape { tape, bank });
     match code {
         Code::PushR(tape, _) => stack(tape, Bank::Real),
         Code::PushC(tape, _) => stack(tape, Bank::Complex),
@@ -414,8 +418,8 @@ fn pushed(code: Code) -> Option<Stack> {
 }
 
 /// Returns the tape that an instruction pops from.
-fn popped(code: Code) -> Option<Stack> {
-    let stack = |tape, bank| Some(Stack { tape, bank });
+fn popped(code: Code) -> Option<JitTape> {
+    let stack = |tape, bank| Some(JitTape { tape, bank });
     match code {
         Code::PopR(tape, _) => stack(tape, Bank::Real),
         Code::PopC(tape, _) => stack(tape, Bank::Complex),

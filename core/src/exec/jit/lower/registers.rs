@@ -5,16 +5,16 @@ use cranelift_frontend::Variable;
 
 use super::{
     super::{
-        super::code::{Bank, Code, Reg, Slot, Slots},
-        Cell, Stack,
+        super::code::{Bank, Code, Reg, RegisterSlot, SlotRange},
+        JitCell, JitTape,
     },
-    FLAGS, Lowering, shaped,
+    FLAGS, JitLowering, shaped,
 };
 
-impl Lowering<'_, '_> {
+impl JitLowering<'_, '_> {
     /// Returns a part of a cell that does not change: of a tape, all but its next free entry.
     pub(super) fn cell(&mut self, cell: usize, part: usize) -> Value {
-        let offset = cell * size_of::<Cell>() + part * size_of::<usize>();
+        let offset = cell * size_of::<JitCell>() + part * size_of::<usize>();
         self.b.ins().load(types::I64, FLAGS.with_readonly(), self.cells, offset as i32)
     }
 
@@ -127,14 +127,14 @@ impl Lowering<'_, '_> {
 
     /// Returns the cell of an array.
     pub(super) fn view(&self, a: u32) -> usize {
-        let Slot { bank, reg, .. } = self.plan.routine.slots[a as usize];
+        let RegisterSlot { bank, reg, .. } = self.plan.routine.slots[a as usize];
         let view = self.lists.views.iter().position(|v| (v.bank, v.reg) == (bank, reg));
         self.lists.stacks.len() + view.unwrap_or(0)
     }
 
     /// Computes the index of an element in row-major order; takes a side exit if it is out of
     /// bounds.
-    pub(super) fn place_of(&mut self, pc: usize, args: Slots, results: Slots) {
+    pub(super) fn place_of(&mut self, pc: usize, args: SlotRange, results: SlotRange) {
         let slots = &self.plan.routine.slots;
         let (args, result) = (&slots[args.range()], slots[results.range()][0].reg);
         let (shaped, lists) = (shaped(args), &self.lists);
@@ -205,31 +205,31 @@ impl Lowering<'_, '_> {
     }
 
     /// Returns the number of a tape.
-    pub(super) fn tape(&self, stack: Stack) -> usize {
+    pub(super) fn tape(&self, stack: JitTape) -> usize {
         self.lists.stacks.iter().position(|s| *s == stack).unwrap_or(0)
     }
 
-    fn top(&self, stack: Stack) -> Variable {
+    fn top(&self, stack: JitTape) -> Variable {
         self.tops[self.tape(stack)]
     }
 
-    pub(super) fn push(&mut self, stack: Stack, reg: Reg) {
+    pub(super) fn push(&mut self, stack: JitTape, reg: Reg) {
         let (variable, value) = (self.top(stack), self.get(stack.bank, reg));
         let top = self.b.use_var(variable);
         self.write(stack.bank, top, 0, value);
         self.advance(variable, width(stack.bank));
     }
 
-    pub(super) fn peek_tape(&mut self, stack: Stack) -> [Value; 2] {
+    pub(super) fn peek_tape(&mut self, stack: JitTape) -> [Value; 2] {
         let top = self.b.use_var(self.top(stack));
         self.read(stack.bank, top, -width(stack.bank) as i32)
     }
 
-    pub(super) fn drop_top(&mut self, stack: Stack) {
+    pub(super) fn drop_top(&mut self, stack: JitTape) {
         self.advance(self.top(stack), -width(stack.bank));
     }
 
-    pub(super) fn pop(&mut self, stack: Stack, reg: Reg) {
+    pub(super) fn pop(&mut self, stack: JitTape, reg: Reg) {
         let value = self.peek_tape(stack);
         self.drop_top(stack);
         self.set(stack.bank, reg, value);
