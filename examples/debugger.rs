@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut debugger = Debugger::new(|pause: &Pause<'_, f64>| {
         let parameters: Vec<String> =
             pause.parameters().iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        println!("line {}: {}", pause.event.at().line, parameters.join(", "));
+        println!("line {}: {}", pause.event.position().line, parameters.join(", "));
         Command::Continue
     })
     .with_breakpoint(2);

@@ -44,7 +44,7 @@ impl CancellationToken {
     /// Creates a token that is not cancelled.
     #[must_use]
     pub fn new() -> CancellationToken {
-        CancellationToken::of(None)
+        CancellationToken::with_state(None)
     }
 
     /// Creates a token that cannot be cancelled: the default of computations without a token.
@@ -73,10 +73,10 @@ impl CancellationToken {
     /// ```
     #[must_use]
     pub fn when(condition: impl Fn() -> bool + Send + Sync + 'static) -> CancellationToken {
-        CancellationToken::of(Some(Box::new(condition)))
+        CancellationToken::with_state(Some(Box::new(condition)))
     }
 
-    fn of(condition: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> CancellationToken {
+    fn with_state(condition: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> CancellationToken {
         CancellationToken {
             shared: Some(Arc::new(TokenState { cancelled: AtomicBool::new(false), condition })),
         }

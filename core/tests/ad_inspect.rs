@@ -47,7 +47,7 @@ impl Interceptor<f64> for Products {
             let operands = event.operands();
             let result = event.result();
             self.0.push((
-                event.at().line,
+                event.position().line,
                 x(operands.first()),
                 x(operands.get(1)),
                 x(result.as_ref()),
@@ -153,7 +153,11 @@ fn the_debugger_steps_breaks_and_shows_values() {
         let mut commands = commands.iter().cloned();
         let mut debugger = Debugger::new(|pause: &ketgrad_core::exec::inspect::Pause<'_, f64>| {
             let x = pause.event.named("x");
-            log.push((pause.event.at().line, pause.reason, x.and_then(|x| x.real().copied())));
+            log.push((
+                pause.event.position().line,
+                pause.reason,
+                x.and_then(|x| x.real().copied()),
+            ));
             commands.next().unwrap_or(Command::Continue)
         });
         debugger = match breakpoint {
@@ -242,7 +246,8 @@ fn an_interceptor_replaces_what_an_instruction_gives() {
     let text = "fn f(x) -> real {\nblock0(v0: real):\n    v1: real = real 2.0\n    v2: real = mul v1, v0\n    v3: real = real 2.0 @2:1\n    v4: real = add v2, v3\n    return v4\n}";
     let p = ir::parse(text).unwrap();
     let mut f = Inspection::<f64>::new(&p, "f").unwrap();
-    let second = |e: &Event<'_, f64>| (after(e, "real") && e.at().line == 2).then(|| real(100.0));
+    let second =
+        |e: &Event<'_, f64>| (after(e, "real") && e.position().line == 2).then(|| real(100.0));
     assert_eq!(f.run(&[real(3.0)], &mut Instead(second)).unwrap(), real(106.0));
     // A tuple by itself, and not what it was made of.
     let p = program("fn g(x, y) { (x, y) } fn f(x, y) { let (a, b) = g(x, y); a * 10 + b + x }");

@@ -449,8 +449,8 @@ fn of_function(p: &Program, f: FuncId, rng: &mut Rng, seen: &mut Seen) -> Result
         emit::emit_latex(p, f),
         emit::emit_dot(p, f),
     ));
-    let watched =
-        inspect::Inspection::<C>::of(p, f).map_err(|e| format!("{f} is not inspected: {e}"))?;
+    let watched = inspect::Inspection::<C>::for_function(p, f)
+        .map_err(|e| format!("{f} is not inspected: {e}"))?;
     let watched = watched.with_limits(LIMITS).run(&data, &mut inspect::OpCounter::default());
     if let (Ok(a), Ok(b)) = (&value, &watched)
         && !Val::of(a).is_close(&Val::of(b), 0.0)

@@ -198,7 +198,7 @@ fn a_violation_names_its_instruction() {
         "3:7: the program is not well formed: in `f`, block0, `v2: real = add v0, v1`: \
          add takes two real or two complex numbers, given (real, int)"
     );
-    assert_eq!(error.at().map(|at| (at.line, at.column)), Some((3, 7)));
+    assert_eq!(error.position().map(|at| (at.line, at.column)), Some((3, 7)));
     let one = parse(&text.replace("add v0, v1", "add v0")).unwrap();
     let error = Derivatives::<f64>::new(&one, "f").map(drop).unwrap_err().to_string();
     assert!(

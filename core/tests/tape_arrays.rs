@@ -124,7 +124,7 @@ fn every_method_agrees_with_duals_and_with_the_frozen_function() {
         "norms": |v, m, a, t| t.norm_axis(2);
         "extremes": |v, m, a, t| t.maximum_axis(1) * t.minimum_axis(1);
         "logarithms of probabilities": |v, m, a, t| m.log_softmax(1) * m;
-        "one element": |v, m, a, t| m.at(&[2, 1]) * v.get(3) + t.at(&[1, 0, 2]);
+        "one element": |v, m, a, t| m.element(&[2, 1]) * v.get(3) + t.element(&[1, 0, 2]);
         "slice": |v, m, a, t| t.slice(1, 1..3);
         "take": |v, m, a, t| m.take(&[2, 0, 2]);
         "reshape": |v, m, a, t| t.reshape(&[4, 6]).matmul(m.reshape(&[6, 2]));
@@ -453,7 +453,8 @@ fn parts_of_an_array_are_read_one_by_one() {
     // Ranges along both axes, which overlap; a part of a part.
     let m = Array::new(&[3, 4], (0..12).map(f64::from).collect()).unwrap();
     let a = tape.array("a", m.clone());
-    let s = a.slice(1, 1..3).sum() * 2.0 + a.slice(0, 1..3).slice(1, 0..2).get(3) + a.at(&[0, 3]);
+    let s =
+        a.slice(1, 1..3).sum() * 2.0 + a.slice(0, 1..3).slice(1, 0..2).get(3) + a.element(&[0, 3]);
     s.backward().unwrap();
     assert_eq!(a.gradient().items(), [0.0, 2.0, 2.0, 1.0, 0.0, 2.0, 2.0, 0.0, 0.0, 3.0, 2.0, 0.0]);
     assert_eq!(a.slice(1, 1..3).value().items(), [1.0, 2.0, 5.0, 6.0, 9.0, 10.0]);
@@ -489,12 +490,13 @@ fn equal_eigenvalues_and_their_vectors_together_have_no_gradient_on_a_tape() {
     let unit = |x: f64| Array::new(&[2, 2], vec![x, 0.0, 0.0, x]).unwrap();
     let tape = Tape::new();
     let a = tape.array("a", unit(2.0));
-    let y = a.eigvalsh().exp().sum() + a.eigvecsh().matmul(a.eigvecsh().transpose()).at(&[0, 1]);
+    let y =
+        a.eigvalsh().exp().sum() + a.eigvecsh().matmul(a.eigvecsh().transpose()).element(&[0, 1]);
     assert!(y.backward().unwrap_err().to_string().contains("`eigvalsh`"), "{y}");
     a.eigvalsh().exp().sum().backward().unwrap();
     assert_eq!(a.gradient().items(), [2f64.exp(), 0.0, 0.0, 2f64.exp()]);
     let v = a.eigvecsh();
-    let power = (v * a.eigvalsh().exp()).matmul(v.transpose()).at(&[0, 1]);
+    let power = (v * a.eigvalsh().exp()).matmul(v.transpose()).element(&[0, 1]);
     let said = power.backward().unwrap_err().to_string();
     assert!(said.contains("both used") && said.contains("tape_arrays.rs"), "{said}");
     let frozen = power.freeze("f").unwrap();
@@ -514,7 +516,7 @@ fn equal_eigenvalues_and_their_vectors_together_have_no_gradient_on_a_tape() {
     // Apart they are as ever.
     let a = tape.array("a", Array::new(&[2, 2], vec![2.0, 0.0, 0.0, 3.0]).unwrap());
     let v = a.eigvecsh();
-    (v * a.eigvalsh().exp()).matmul(v.transpose()).at(&[0, 1]).backward().unwrap();
+    (v * a.eigvalsh().exp()).matmul(v.transpose()).element(&[0, 1]).backward().unwrap();
     let x = 0.5 * (3f64.exp() - 2f64.exp());
     assert!(a.gradient().items().iter().zip([0.0, x, x, 0.0]).all(|(a, b)| (a - b).abs() < 1e-13));
 }

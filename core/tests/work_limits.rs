@@ -81,7 +81,10 @@ fn what_costs_too_much_is_not_done() {
                 .to_string()
                 .ends_with("this takes more than 400000000 operations on elements of arrays")
         );
-        assert!(error.at().is_some_and(|at| at.line == 1 && at.column > 36), "{body}: {error}");
+        assert!(
+            error.position().is_some_and(|at| at.line == 1 && at.column > 36),
+            "{body}: {error}"
+        );
     }
     let program = parse_program("fn f(x: array) { sum(x * x) }").unwrap();
     let limits = Limits::new().with_work(50_000);

@@ -424,7 +424,7 @@ pub(crate) fn faulty(name: &str, source: &str, errors: Errors<text::TextError>) 
 /// Returns the failure of a program that was read, underlined where it arose.
 pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Plugins) -> Failure {
     let message = plugins.missing_derivative(error).unwrap_or_else(|| error.to_string());
-    let at = error.at();
+    let at = error.position();
     // The picture says the place.
     let what = at.and_then(|at| message.strip_prefix(&format!("{at}: "))).unwrap_or(&message);
     match at.and_then(|at| text::token_at(source, at)) {

@@ -21,7 +21,7 @@ use crate::{
 
 use super::{
     CheckValue, Settings,
-    numbers::{flat, moved},
+    numbers::{flat, shifted},
 };
 
 /// Steps that are tried: the ratio of each to the one before, and the number of longer and shorter
@@ -54,7 +54,7 @@ pub(super) struct DifferenceEstimate {
 /// one, longer and shorter ones follow, and those relative to `eps |x|`. A difference that fits is
 /// taken if its error is within the tolerances; if there is none, the one whose error seems least.
 /// At most 80 values.
-pub(super) fn slopes<T: Real>(
+pub(super) fn estimate_derivatives<T: Real>(
     f: &mut Derivatives<'_, Complex<T>>,
     args: &[CheckValue<T>],
     k: usize,
@@ -66,7 +66,7 @@ pub(super) fn slopes<T: Real>(
     let mut failure = None;
     // The error is that of rounding the two values.
     let mut differences = |h: f64| -> Result<Vec<DifferenceEstimate>, DeriveError> {
-        let [up, down] = [h, -h].map(|h| moved(args, k, h));
+        let [up, down] = [h, -h].map(|h| shifted(args, k, h));
         // Difference of the numbers as they were rounded.
         let step = flat(&up)[k] - flat(&down)[k];
         let values = f.value(&up).and_then(|up| Ok([up, f.value(&down)?].map(|y| flat(&[y]))));
@@ -156,7 +156,7 @@ pub(super) fn has_kink<T: Real>(
     sum: impl Fn(&[f64]) -> f64,
 ) -> Result<bool, DeriveError> {
     let mut at = |h: f64| -> Result<[f64; 2], DeriveError> {
-        let there = moved(args, k, h);
+        let there = shifted(args, k, h);
         Ok([flat(&there)[k], sum(&flat(&[f.value(&there)?]))])
     };
     let step = settings.eps * flat(args)[k].abs().max(1.0);

@@ -43,9 +43,9 @@ use crate::{
 pub use ring::{LawError, conj_laws, ring_laws, ring_laws_by};
 pub use second::hessian_check;
 
-use differences::{DifferenceEstimate, has_kink, slopes};
+use differences::{DifferenceEstimate, estimate_derivatives, has_kink};
 pub use numbers::StrictDual;
-use numbers::{direction, flat, lift, names, scaled};
+use numbers::{direction, flat, names, scaled, seed_duals};
 
 type CheckValue<T = f64> = Datum<Complex<T>>;
 
@@ -211,7 +211,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         _ => {
             let zeros: Vec<CheckValue<T>> =
                 reverse.value(args)?.zero_tangent().into_iter().collect();
-            numbers::filled(&zeros, &mut numbers::spread(0.7))
+            numbers::filled(&zeros, &mut numbers::low_discrepancy(0.7))
         }
     };
     let weight_list = flat(&weights);
@@ -234,7 +234,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
 
     let (mut forward, mut dual, mut difference) = (Vec::new(), Vec::new(), Vec::new());
     let mut on_duals = derivatives::<Complex<StrictDual<T>>>(program, name, host, settings)?;
-    let exact = settings.exact::<T>();
+    let exact = settings.for_exact_engines::<T>();
     // A rule is first compared with the derivative of its body, from which it may differ if the
     // body has a kink or runs an iterative search.
     let mut bodies = match without_rules(&reverse) {
@@ -249,7 +249,7 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
         let (y, dot) = reverse.jvp(args, &direction(args, k))?;
         by_forward = sum(&flat(&[y]));
         forward.push(sum(&flat(&[dot])));
-        let [y, dot] = numbers::parts(&on_duals.value(&lift(args, k))?);
+        let [y, dot] = numbers::parts(&on_duals.value(&seed_duals(args, k))?);
         by_dual = sum(&y);
         dual.push(sum(&dot));
         let total = |slopes: &[DifferenceEstimate]| {
@@ -258,15 +258,15 @@ pub fn gradcheck<T: Real + DualNum, H: CheckHost<T>>(
             DifferenceEstimate { value: sum(&values), error }
         };
         let doubted = bodies.as_mut().is_some_and(|bodies| {
-            let y = bodies.value(&lift(args, k));
+            let y = bodies.value(&seed_duals(args, k));
             !y.is_ok_and(|y| exact.close(sum(&numbers::parts(&y)[1]), *derivative))
         });
-        let settings = if doubted { settings.doubted::<T>() } else { settings };
+        let settings = if doubted { settings.for_custom_rules::<T>() } else { settings };
         let fits = |slopes: &[DifferenceEstimate]| settings.close(total(slopes).value, *derivative);
-        let slope = total(&slopes(&mut reverse, args, k, settings, fits)?);
+        let slope = total(&estimate_derivatives(&mut reverse, args, k, settings, fits)?);
         let none = derivative.is_nan() && has_kink(&mut reverse, args, k, settings, sum)?;
         difference.push(if none { f64::NAN } else { slope.value });
-        by_differences.push(if doubted { settings } else { settings.of(&slope) });
+        by_differences.push(if doubted { settings } else { settings.with_error_of(&slope) });
     }
     engines.push(("forward", by_forward, forward));
     engines.push(("dual", by_dual, dual));
@@ -303,7 +303,7 @@ fn derivatives<'h, S: Scalar>(
 
 impl Settings {
     /// Returns the tolerances for engines that are exact to rounding: all but differences.
-    fn exact<T: Real>(self) -> Settings {
+    fn for_exact_engines<T: Real>(self) -> Settings {
         let (absolute, relative) = if is_single::<T>() { (1e-5, 1e-4) } else { (1e-9, 1e-6) };
         Settings {
             absolute: self.absolute.min(absolute),
@@ -313,13 +313,13 @@ impl Settings {
     }
 
     /// Returns the tolerances where differences are the only check of a rule.
-    fn doubted<T: Real>(self) -> Settings {
+    fn for_custom_rules<T: Real>(self) -> Settings {
         let relative = if is_single::<T>() { 1e-3 } else { 1e-5 };
         Settings { absolute: f64::MIN_POSITIVE, relative: self.relative.min(relative), ..self }
     }
 
     /// Returns the tolerances widened by the error of a difference.
-    fn of(self, slope: &DifferenceEstimate) -> Settings {
+    fn with_error_of(self, slope: &DifferenceEstimate) -> Settings {
         Settings { absolute: self.absolute.max(slope.error), ..self }
     }
 }
@@ -385,10 +385,10 @@ pub fn dot_test<H: CheckHost>(
 ) -> Result<(f64, f64), DeriveError> {
     let mut f = derivatives::<Complex<f64>>(program, name, host, settings)?;
     let x_dot: Vec<CheckValue> = args.iter().filter_map(Datum::zero_tangent).collect();
-    let x_dot = numbers::filled(&x_dot, &mut numbers::spread(0.3));
+    let x_dot = numbers::filled(&x_dot, &mut numbers::low_discrepancy(0.3));
     let (y, y_dot) = f.jvp(args, &x_dot)?;
     let y_bar: Vec<CheckValue> = y.zero_tangent().into_iter().collect();
-    let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::spread(0.7)).pop() else {
+    let Some(y_bar) = numbers::filled(&y_bar, &mut numbers::low_discrepancy(0.7)).pop() else {
         return Ok((0.0, 0.0));
     };
     let (_, x_bar) = f.vjp(args, y_bar.clone())?;
@@ -459,7 +459,7 @@ pub fn test_rule<H: CheckHost>(
     let rows = f.value(args)?.zero_tangent().map_or(0, |z| flat(&[z]).len());
     let mut columns = Vec::new();
     for k in 0..names.len() {
-        columns.push(slopes(&mut f, args, k, settings, |_| false)?);
+        columns.push(estimate_derivatives(&mut f, args, k, settings, |_| false)?);
     }
     let mut faults: Vec<RuleMismatch> = Vec::new();
     let mut compare = |rule, seed: f64, k: usize, row: usize, given: f64| {
@@ -470,7 +470,7 @@ pub fn test_rule<H: CheckHost>(
         let of = (rows > 1).then_some(row);
         let by = names.get(k).cloned().unwrap_or_default();
         let known = |f: &RuleMismatch| f.rule == rule && f.of == of && f.by == by;
-        if !settings.of(&slope).close(given, expected) && !faults.iter().any(known) {
+        if !settings.with_error_of(&slope).close(given, expected) && !faults.iter().any(known) {
             faults.push(RuleMismatch { rule, by, of, seed, given, expected });
         }
     };

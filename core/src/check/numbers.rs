@@ -115,7 +115,7 @@ pub(super) fn scaled<T: Real>(tangent: &[CheckValue<T>], by: f64) -> Vec<CheckVa
 }
 
 /// Returns the values with `h` added to the `k`-th number.
-pub(super) fn moved<T: Real>(values: &[CheckValue<T>], k: usize, h: f64) -> Vec<CheckValue<T>> {
+pub(super) fn shifted<T: Real>(values: &[CheckValue<T>], k: usize, h: f64) -> Vec<CheckValue<T>> {
     let mut numbers = flat(values);
     numbers[k] += h;
     filled(values, &mut numbers.into_iter())
@@ -129,7 +129,7 @@ fn plain<T: Real>(x: &T) -> f64 {
 pub type StrictDual<T> = DualVec<T, Const<1>>;
 
 /// Returns the values as dual numbers with derivative 1 in the `k`-th number.
-pub(super) fn lift<T: Real + DualNum>(
+pub(super) fn seed_duals<T: Real + DualNum>(
     values: &[CheckValue<T>],
     k: usize,
 ) -> Vec<Datum<Complex<StrictDual<T>>>> {
@@ -177,6 +177,6 @@ pub(super) fn parts<T: Real + DualNum>(d: &Datum<Complex<StrictDual<T>>>) -> [Ve
 }
 
 /// Returns a low-discrepancy sequence of numbers between -1 and 1 (multiples of the golden ratio).
-pub(super) fn spread(start: f64) -> impl Iterator<Item = f64> {
+pub(super) fn low_discrepancy(start: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |k: u32| 2.0 * (start + f64::from(k) * 0.618_033_988_749_895).fract() - 1.0)
 }

@@ -7,8 +7,8 @@ use crate::{adjoint, exec::DeriveError, ir::Program, pass::Level, scalar::Real};
 
 use super::{
     CheckHost, CheckValue, Report, Settings, StrictDual, derivatives,
-    differences::{DifferenceEstimate, slopes},
-    numbers::{self, direction, flat, lift, names},
+    differences::{DifferenceEstimate, estimate_derivatives},
+    numbers::{self, direction, flat, names, seed_duals},
 };
 
 /// Compares the ways to the second derivatives of a function that gives one real number: reverse
@@ -63,15 +63,15 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         let weights = direction(std::slice::from_ref(&given), 1 + k).pop();
         let bars = weights.map(|weights| g.vjp(args, weights)).transpose()?;
         back.extend(bars.map(|(_, bars)| flat(&bars)).unwrap_or_default());
-        let slopes_of = on_duals.gradient(&lift(args, k))?;
+        let slopes_of = on_duals.gradient(&seed_duals(args, k))?;
         dual.extend(slopes_of.iter().flat_map(|d| numbers::parts(d)[1].clone()));
         let row = reference.get(k * n..(k + 1) * n).unwrap_or(&[]);
         let fits = |slopes: &[DifferenceEstimate]| {
             slopes[1..].iter().zip(row).all(|(slope, h)| settings.close(slope.value, *h))
         };
-        for slope in slopes(&mut g, args, k, settings, fits)?.into_iter().skip(1) {
+        for slope in estimate_derivatives(&mut g, args, k, settings, fits)?.into_iter().skip(1) {
             difference.push(slope.value);
-            by_differences.push(settings.of(&slope));
+            by_differences.push(settings.with_error_of(&slope));
         }
     }
     let engines = vec![
@@ -81,7 +81,7 @@ pub fn hessian_check<T: Real + DualNum, H: CheckHost<T>>(
         ("dual over reverse", value, dual),
         (DIFFERENCE, value, difference),
     ];
-    let exact = settings.exact::<T>();
+    let exact = settings.for_exact_engines::<T>();
     let allowed = |engine: &str, k: Option<usize>| match k {
         Some(k) if engine == DIFFERENCE => by_differences.get(k).copied().unwrap_or(settings),
         _ => exact,

@@ -31,7 +31,7 @@ type TangentLanes = Lanes<f64, TANGENT_LANES>;
 /// The memory of such runs, and constants and tapes as they need them.
 pub(super) struct BatchedTangents {
     machine: Machine<TangentLanes>,
-    held: Option<BoundConstants<TangentLanes>>,
+    constants: Option<BoundConstants<TangentLanes>>,
     tapes: RecordedTapes<TangentLanes>,
 }
 
@@ -40,24 +40,24 @@ impl BatchedTangents {
     pub(super) fn new<S: Scalar>(beside: &Machine<S>) -> BatchedTangents {
         let mut machine = beside.another();
         let tapes = machine.take_tapes();
-        BatchedTangents { machine, held: None, tapes }
+        BatchedTangents { machine, constants: None, tapes }
     }
 
     /// Makes these the tapes of all lanes; false if they must be read by one after the other.
-    pub(super) fn take<S: Scalar>(&mut self, tapes: &RecordedTapes<S>) -> bool {
+    pub(super) fn load_tapes<S: Scalar>(&mut self, tapes: &RecordedTapes<S>) -> bool {
         let floats = (tapes as &dyn Any).downcast_ref::<RecordedTapes<f64>>();
-        floats.is_some_and(|tapes| tapes.in_lanes(MAX_BATCHED_BYTES, &mut self.tapes))
+        floats.is_some_and(|tapes| tapes.broadcast_to_lanes(MAX_BATCHED_BYTES, &mut self.tapes))
     }
 
     /// Forgets the constants.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        self.constants = None;
     }
 }
 
 /// Splits `0..n` into batches that may run at once. The first batch is `0..1` if `alone`: if there
 /// is no code yet, or the memory it takes is not known.
-pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
+pub(super) fn batches(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>> {
     let first = usize::from(alone && n > 0);
     let rest = (first..n).step_by(TANGENT_LANES).map(move |from| from..n.min(from + TANGENT_LANES));
     (first > 0).then_some(0..1).into_iter().chain(rest)
@@ -65,9 +65,9 @@ pub(super) fn turns(n: usize, alone: bool) -> impl Iterator<Item = Range<usize>>
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Runs code for the same first arguments and each set of last ones, of which there are at most
-    /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::take) if it reads any. Returns `None` if the
+    /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::load_tapes) if it reads any. Returns `None` if the
     /// sets must run, or had better run, one after the other: also if one of them fails.
-    pub(super) fn abreast(
+    pub(super) fn run_batched(
         &mut self,
         code: &Bytecode,
         reads: bool,
@@ -81,12 +81,15 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         let small = self.machine.memory() <= MAX_BATCHED_BYTES;
         let first =
             sets.first().filter(|_| small && (MIN_BATCH..=TANGENT_LANES).contains(&sets.len()))?;
-        let BatchedTangents { machine, held, tapes } = &mut self.abreast;
+        let BatchedTangents { machine, constants: held, tapes } = &mut self.batched;
         if held.is_none() {
-            let wide = self.held.iter().map(|(name, value)| Some((name.clone(), spread(value)?)));
+            let wide = self
+                .constants
+                .iter()
+                .map(|(name, value)| Some((name.clone(), broadcast_lanes(value)?)));
             *held = Some(wide.collect::<Option<_>>()?);
         }
-        let mut all = args.iter().map(spread).collect::<Option<Vec<_>>>()?;
+        let mut all = args.iter().map(broadcast_lanes).collect::<Option<Vec<_>>>()?;
         for k in 0..first.len() {
             let lane = |lane: usize| floats(&sets.get(lane).unwrap_or(first)[k]);
             let lanes = (0..TANGENT_LANES).map(lane).collect::<Option<Vec<_>>>()?;
@@ -95,7 +98,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         if reads {
             machine.put_tapes(tapes);
         }
-        let host = HostWithConstants { host: &NoHost, held: held.as_ref()? };
+        let host = HostWithConstants { host: &NoHost, constants: held.as_ref()? };
         let result: Result<Datum<TangentLanes>, RunError> =
             code.call(machine, &host, &self.limits, &all);
         let result = result.ok()?;
@@ -113,7 +116,7 @@ fn floats<S: Scalar>(value: &Datum<S>) -> Option<&Datum<f64>> {
 }
 
 /// Returns the value with the same numbers in all lanes.
-fn spread<S: Scalar>(value: &Datum<S>) -> Option<Datum<TangentLanes>> {
+fn broadcast_lanes<S: Scalar>(value: &Datum<S>) -> Option<Datum<TangentLanes>> {
     let value = floats(value)?;
     Some(pack(&|_| value))
 }

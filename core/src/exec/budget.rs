@@ -138,7 +138,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub fn with_memory(self, bytes: usize) -> Result<Budgeted<'h, S>, DeriveError> {
         let name = self.program().functions[self.function()].name.clone();
         let mut program = self.program().clone();
-        let part = LoopSegment::of(&mut program, &self, &name)?;
+        let part = LoopSegment::from_function(&mut program, &self, &name)?;
         if matches!(part, LoopSegment::Plain(_)) {
             return Err(BudgetError::None { function: name }.into());
         }
@@ -186,7 +186,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
         let Some(mut more) = budget.checked_sub(least) else { return Err(exceeded(least).into()) };
         // Memory that a loop has kept stays allocated for the next call, so each loop has its
         // share.
-        let loops = self.part.loops().max(1);
+        let loops = self.part.loop_count().max(1);
         for _ in 0..TRIES {
             let mut report = BudgetUsage::default();
             let result =
@@ -220,7 +220,7 @@ impl<T: Real, S: Scalar<Real = T>> Budgeted<'_, S> {
 }
 
 impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
-    fn of(
+    fn from_function(
         program: &mut Program,
         like: &Derivatives<'h, S>,
         name: &str,
@@ -237,15 +237,15 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
         let named = |f| program.functions[f].name.clone();
         let (before, step, after) = (named(parts.before), named(parts.step), named(parts.after));
         let before = Box::new(like.sibling(program, &before, 1)?);
-        let steps = Box::new(Steps::of(like.sibling(program, &step, 1)?)?);
-        let after = Box::new(LoopSegment::of(program, like, &after)?);
+        let steps = Box::new(Steps::from_derivatives(like.sibling(program, &step, 1)?)?);
+        let after = Box::new(LoopSegment::from_function(program, like, &after)?);
         Ok(LoopSegment::Loop { before, steps, after, state: parts.state, params: parts.params })
     }
 
-    fn loops(&self) -> usize {
+    fn loop_count(&self) -> usize {
         match self {
             LoopSegment::Plain(_) => 0,
-            LoopSegment::Loop { after, .. } => 1 + after.loops(),
+            LoopSegment::Loop { after, .. } => 1 + after.loop_count(),
         }
     }
 
@@ -268,9 +268,9 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
         let made = before.value(args)?;
         let bars = made.zero_tangent().unwrap_or(Datum::Tuple(vec![]));
         before.vjp(args, bars)?;
-        let Some(entry) = LoopEntry::of(&made, *state, *params) else { return Ok(0) };
+        let Some(entry) = LoopEntry::from_datum(&made, *state, *params) else { return Ok(0) };
         let (first, parameters) = (entry.first.clone(), entry.parameters());
-        let after = after.least(&entry.behind(first.clone()), y_bar)?;
+        let after = after.least(&entry.after_loop(first.clone()), y_bar)?;
         Ok(before.memory() + steps.least(&first, &parameters)? + after)
     }
 
@@ -293,7 +293,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
             return Ok(result);
         };
         let made = before.value(args)?;
-        let Some(entry) = LoopEntry::of(&made, *state, *params) else {
+        let Some(entry) = LoopEntry::from_datum(&made, *state, *params) else {
             return Err(CallError::Undefined { name: name.to_owned() }.into());
         };
         let rounds = usize::try_from(entry.to.saturating_sub(entry.from)).unwrap_or(0);
@@ -308,7 +308,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
                     Err(BudgetError::Grows { function: name.to_owned(), first: begins, last: ends }
                         .into())
                 }
-                false => after.vjp(&entry.behind(end.clone()), y_bar, budget, name, report),
+                false => after.vjp(&entry.after_loop(end.clone()), y_bar, budget, name, report),
             };
             let bar = match &mut found {
                 Ok((_, bars)) if !bars.is_empty() => bars.remove(0),
@@ -344,7 +344,7 @@ struct LoopEntry<'d, S: Scalar> {
 }
 
 impl<'d, S: Scalar> LoopEntry<'d, S> {
-    fn of(made: &'d Datum<S>, state: usize, params: usize) -> Option<LoopEntry<'d, S>> {
+    fn from_datum(made: &'d Datum<S>, state: usize, params: usize) -> Option<LoopEntry<'d, S>> {
         let [Datum::Int(from), Datum::Int(to), values @ ..] = made.fields() else { return None };
         let (first, values) = values.split_at_checked(state)?;
         let (given, rest) = values.split_at_checked(params)?;
@@ -357,7 +357,7 @@ impl<'d, S: Scalar> LoopEntry<'d, S> {
     }
 
     /// Returns the arguments of the code after the loop, which ends with a state.
-    fn behind(&self, end: Datum<S>) -> Vec<Datum<S>> {
+    fn after_loop(&self, end: Datum<S>) -> Vec<Datum<S>> {
         let counter = Datum::Int(self.from.max(self.to));
         [end, counter].into_iter().chain(self.rest.iter().cloned()).collect()
     }

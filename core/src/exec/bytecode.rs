@@ -24,11 +24,11 @@ pub(super) struct Routine {
     /// The registers of instructions with many operands, and of arrays.
     pub(super) slots: Vec<RegisterSlot>,
     /// Fused kernels: operations that run element by element in one loop.
-    pub(super) recipes: Vec<Arc<FusedKernel>>,
+    pub(super) kernels: Vec<Arc<FusedKernel>>,
     /// Programs on small arrays.
-    pub(super) smalls: Vec<Arc<SmallProgram>>,
+    pub(super) small_programs: Vec<Arc<SmallProgram>>,
     /// Updates of the checksums of tapes.
-    pub(super) tracks: Vec<ChecksumUpdate>,
+    pub(super) checksum_updates: Vec<ChecksumUpdate>,
     /// The targets of switches.
     pub(super) tables: Vec<Pc>,
     /// Number of registers of each bank.
@@ -36,7 +36,7 @@ pub(super) struct Routine {
     /// Registers of the leaves of the parameters.
     pub(super) params: Vec<RegisterSlot>,
     /// The kinds of all of them are real.
-    pub(super) flat: bool,
+    pub(super) is_all_real: bool,
     /// Debug information for an interceptor; none in code compiled to be fast.
     pub(super) source: Option<Arc<DebugInfo>>,
 }
@@ -52,7 +52,7 @@ pub(super) struct DebugInfo {
     pub(super) registers: Vec<Vec<RegisterSlot>>,
     pub(super) marks: Vec<Moment>,
     /// Slots whose arrays are moved out after each mark, in code that writes in place.
-    pub(super) given: Vec<Vec<RegisterSlot>>,
+    pub(super) moved_arrays: Vec<Vec<RegisterSlot>>,
 }
 
 impl Routine {
@@ -68,7 +68,7 @@ impl Routine {
     }
 
     /// Returns the slots of the results of the call that returns to this instruction.
-    pub(super) fn awaited(&self, pc: usize) -> &[RegisterSlot] {
+    pub(super) fn result_slots(&self, pc: usize) -> &[RegisterSlot] {
         match self.code[pc - 1] {
             Code::Call(_, _, results) => &self.slots[results.range()],
             _ => &[],
@@ -93,7 +93,7 @@ impl CallFrame {
         self.0 as Pc as usize
     }
     /// Returns the position of the call.
-    pub(super) fn at(self, code: &Bytecode) -> Position {
+    pub(super) fn position(self, code: &Bytecode) -> Position {
         code.routines[self.routine()].at.get(self.pc() - 1).copied().unwrap_or_default()
     }
 }
@@ -107,7 +107,7 @@ pub struct Bytecode {
     pub(super) result: Kind,
     pub(super) tapes: usize,
     /// The lists of tapes that are both pushed to and popped from: after a run nothing stays there.
-    pub(super) balanced: Arc<[(u32, Bank)]>,
+    pub(super) checked_tapes: Arc<[(u32, Bank)]>,
     /// Machine code for a part of it.
     #[cfg(feature = "jit")]
     pub(super) native: Option<Arc<super::jit::JitCode>>,

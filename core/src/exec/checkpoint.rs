@@ -58,7 +58,7 @@ pub struct Steps<'h, S: Scalar> {
     name: String,
     /// The parameters of one step.
     params: Vec<Param>,
-    room: SnapshotBudget,
+    budget: SnapshotBudget,
     measured: Option<TapeFootprint>,
 }
 
@@ -67,9 +67,9 @@ pub struct Steps<'h, S: Scalar> {
 struct TapeFootprint {
     given: usize,
     /// Bytes that one step takes by itself: registers, buffers and its trace.
-    one: usize,
+    first_step: usize,
     /// Bytes that each further step adds.
-    each: usize,
+    per_step: usize,
 }
 
 /// Budget of snapshots.
@@ -105,7 +105,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// # Errors
     /// There is no function of that name, or it is no such function.
     pub fn new(program: &Program, name: &str) -> Result<Steps<'h, S>, DeriveError> {
-        Steps::of(Derivatives::new(program, name)?)
+        Steps::from_derivatives(Derivatives::new(program, name)?)
     }
 
     /// Creates the derivative of a function with a host, limits and a level of its own.
@@ -113,7 +113,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// # Errors
     /// It is not a function of a step, a state and parameters whose result is of the kind of the
     /// state.
-    pub fn of(step: Derivatives<'h, S>) -> Result<Steps<'h, S>, DeriveError> {
+    pub fn from_derivatives(step: Derivatives<'h, S>) -> Result<Steps<'h, S>, DeriveError> {
         let f = &step.program().functions[step.function()];
         let kinds: Vec<&Kind> = f.param_values().iter().map(|&v| &f.kinds[v]).collect();
         let fits = matches!(kinds[..], [Kind::Int, state, ..] if *state == f.result);
@@ -123,7 +123,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
                 steps: repeated(&step)?,
                 name,
                 params,
-                room: SnapshotBudget::Snapshots(10),
+                budget: SnapshotBudget::Snapshots(10),
                 measured: None,
             });
         }
@@ -136,7 +136,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// `n (n - 1) / 2` more.
     #[must_use]
     pub fn with_snapshots(mut self, snapshots: usize) -> Self {
-        self.room = SnapshotBudget::Snapshots(snapshots);
+        self.budget = SnapshotBudget::Snapshots(snapshots);
         self
     }
 
@@ -144,13 +144,13 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     /// that are reversed together. The memory that one step takes by itself is added.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
-        self.room = SnapshotBudget::Bytes(bytes);
+        self.budget = SnapshotBudget::Bytes(bytes);
         self
     }
 
     /// Sets the number of bytes as [`with_memory`](Steps::with_memory) does.
     pub(super) fn set_memory(&mut self, bytes: usize) {
-        self.room = SnapshotBudget::Bytes(bytes);
+        self.budget = SnapshotBudget::Bytes(bytes);
     }
 
     /// Computes the state after `n` steps.
@@ -183,10 +183,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
     ) -> Result<Stepped<S>, DeriveError> {
         self.check(&start, parameters)?;
         let state = size(&start).max(1);
-        let (snapshots, together) = match self.room {
+        let (snapshots, together) = match self.budget {
             SnapshotBudget::Snapshots(c) => (c, 1),
             SnapshotBudget::Bytes(bytes) => {
-                let together = self.together(n, bytes / 2, &start, parameters)?;
+                let together = self.steps_per_block(n, bytes / 2, &start, parameters)?;
                 (if together > 1 { bytes / 2 } else { bytes } / state, together)
             }
         };
@@ -218,7 +218,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
 
     /// Returns the number of steps whose trace has at most `bytes`, estimated from the traces of
     /// one step and of a few.
-    fn together(
+    fn steps_per_block(
         &mut self,
         n: usize,
         bytes: usize,
@@ -228,7 +228,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         if n <= MIN_BLOCK {
             return Ok(1);
         }
-        let Some(TapeFootprint { each, .. }) = self.measure(start, parameters)? else {
+        let Some(TapeFootprint { per_step: each, .. }) = self.measure(start, parameters)? else {
             return Ok(1);
         };
         // A buffer that grows may be twice as large as its contents.
@@ -244,7 +244,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         parameters: &[Datum<S>],
     ) -> Result<usize, DeriveError> {
         self.check(start, parameters)?;
-        Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.one))
+        Ok(self.measure(start, parameters)?.map_or(0, |measured| measured.first_step))
     }
 
     /// Frees the memory that earlier runs have allocated.
@@ -275,7 +275,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Steps<'h, S> {
         let (one, few) = (traced(1)?, traced(MIN_BLOCK)?);
         self.steps.release();
         let each = (few.saturating_sub(one) / (MIN_BLOCK - 1)).max(1);
-        self.measured = Some(TapeFootprint { given, one, each });
+        self.measured = Some(TapeFootprint { given, first_step: one, per_step: each });
         Ok(self.measured)
     }
 
@@ -390,13 +390,13 @@ impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> ReverseSwee
         let mut to = to;
         // The part before the last snapshot is a loop again; only snapshots nest.
         while to > from {
-            let left = first_part(to - from, free);
+            let left = split_point(to - from, free);
             let mut args = arguments(state.clone(), self.parameters);
             let (first, last) = (from * self.together, (from + left) * self.together);
             self.steps.advance(first, last, &mut args)?;
             self.repeated += last - first;
             if to - from - left == 1 {
-                self.back(from + left, args)?;
+                self.reverse_block(from + left, args)?;
             } else {
                 self.reverse(from + left, to, &args.swap_remove(2), free - 1)?;
             }
@@ -406,7 +406,7 @@ impl<T: Real, S: Scalar<Real = T>, F: FnOnce(&Datum<S>) -> Datum<S>> ReverseSwee
     }
 
     /// Reverses one block.
-    fn back(&mut self, block: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
+    fn reverse_block(&mut self, block: usize, mut args: Vec<Datum<S>>) -> Result<(), DeriveError> {
         let first = block * self.together;
         (args[0], args[1]) = (index(first), index(self.n.min(first + self.together)));
         if let Some(seed) = self.seed.take() {
@@ -447,7 +447,7 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
 /// first part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
 /// second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther, Evaluating Derivatives,
 /// chapter 12).
-fn first_part(n: usize, c: usize) -> usize {
+fn split_point(n: usize, c: usize) -> usize {
     if c == 0 || n <= 2 {
         return n - 1;
     }
@@ -470,7 +470,7 @@ mod tests {
         match n {
             0 | 1 => 0,
             _ => {
-                let left = first_part(n, c);
+                let left = split_point(n, c);
                 let right = if n - left == 1 { 0 } else { repeated(n - left, c - 1) };
                 left + right + repeated(left, c)
             }

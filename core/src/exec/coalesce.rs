@@ -37,15 +37,15 @@ pub(super) fn coalesce(routine: &mut Routine) {
                 touched.add(bank, a);
             }
         }
-        let mut classes = CoalescedClasses::of(routine, &touched);
+        let mut classes = CoalescedClasses::interference(routine, &touched);
         for &(_, bank, d, a) in &moves {
-            if let (Some(d), Some(a)) = (touched.of(bank, d), touched.of(bank, a)) {
+            if let (Some(d), Some(a)) = (touched.index_of(bank, d), touched.index_of(bank, a)) {
                 classes.merge(d, a);
             }
         }
         let names: Vec<Reg> =
             (0..touched.len()).map(|k| touched.registers[classes.find(k)].1).collect();
-        rename(routine, |bank, reg| touched.of(bank, reg).map_or(reg, |k| names[k]));
+        rename(routine, |bank, reg| touched.index_of(bank, reg).map_or(reg, |k| names[k]));
         for (pc, ..) in moves {
             let same = match routine.code[pc] {
                 Code::MoveR(d, a) | Code::MoveC(d, a) | Code::MoveI(d, a) => d == a,
@@ -98,29 +98,31 @@ struct CoalescedClasses {
 }
 
 impl CoalescedClasses {
-    fn of(routine: &Routine, touched: &Numbering) -> CoalescedClasses {
+    fn interference(routine: &Routine, touched: &Numbering) -> CoalescedClasses {
         let n = touched.len();
         let mut classes =
             CoalescedClasses { parent: (0..n).collect(), apart: vec![RegisterSet::new(n); n] };
-        let liveness = RegisterLiveness::of(routine, touched);
+        let liveness = RegisterLiveness::analyze(routine, touched);
         let mut slots = routine.slots.clone();
         let mut writes = Vec::new();
-        for (stretch, after) in liveness.stretches.iter().zip(&liveness.after) {
+        for (stretch, after) in liveness.blocks.iter().zip(&liveness.live_out) {
             let mut live = after.clone();
             for pc in stretch.clone().rev() {
                 let mut code = routine.code[pc];
                 writes.clear();
                 visit(&mut code, &mut slots, |bank, reg, access| {
                     if access == Access::Write {
-                        writes.extend(touched.of(bank, *reg));
+                        writes.extend(touched.index_of(bank, *reg));
                     }
                 });
                 // The source of a move has the value that is written.
                 let source = match code {
-                    Code::MoveR(_, a) => touched.of(Bank::Real, a),
-                    Code::MoveC(_, a) => touched.of(Bank::Complex, a),
-                    Code::MoveI(_, a) => touched.of(Bank::Int, a),
-                    Code::MoveA(_, a) => touched.of(slots[a as usize].bank, slots[a as usize].reg),
+                    Code::MoveR(_, a) => touched.index_of(Bank::Real, a),
+                    Code::MoveC(_, a) => touched.index_of(Bank::Complex, a),
+                    Code::MoveI(_, a) => touched.index_of(Bank::Int, a),
+                    Code::MoveA(_, a) => {
+                        touched.index_of(slots[a as usize].bank, slots[a as usize].reg)
+                    }
                     _ => None,
                 };
                 for &d in &writes {
@@ -130,7 +132,7 @@ impl CoalescedClasses {
                 writes.iter().for_each(|&d| live.remove(d));
                 visit(&mut code, &mut slots, |bank, reg, access| {
                     if access != Access::Write
-                        && let Some(k) = touched.of(bank, *reg)
+                        && let Some(k) = touched.index_of(bank, *reg)
                     {
                         live.insert(k);
                     }
@@ -138,7 +140,7 @@ impl CoalescedClasses {
             }
             if stretch.start == 0 {
                 // The caller writes all parameters before the first instruction.
-                let of = |s: &RegisterSlot| touched.of(s.bank, s.reg);
+                let of = |s: &RegisterSlot| touched.index_of(s.bank, s.reg);
                 for p in routine.params.iter().filter_map(of) {
                     live.iter().for_each(|l| classes.separate(p, l));
                     routine.params.iter().filter_map(of).for_each(|q| classes.separate(p, q));

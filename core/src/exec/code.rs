@@ -43,7 +43,7 @@ pub(super) const BANKS: usize = 6;
 
 impl Bank {
     /// Returns the bank of a leaf. Tuples have none: they are split first.
-    pub(super) fn of(leaf: &Kind) -> Bank {
+    pub(super) fn for_kind(leaf: &Kind) -> Bank {
         match leaf {
             Kind::Real => Bank::Real,
             Kind::Complex => Bank::Complex,
@@ -197,7 +197,7 @@ pub(super) enum Code {
 
     /// Updates the checksums of tapes for the code up to the next call: `(first, entries)` of the
     /// routine's tracks.
-    Track(u32, u32),
+    UpdateChecksums(u32, u32),
 
     /// `(routine, arguments, results)`.
     Call(u32, SlotRange, SlotRange),

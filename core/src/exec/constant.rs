@@ -27,12 +27,12 @@ pub(super) type BoundConstants<S> = Vec<(String, Datum<S>)>;
 /// A host that knows these too.
 pub(super) struct HostWithConstants<'a, S: Scalar> {
     pub(super) host: &'a dyn Host<S>,
-    pub(super) held: &'a BoundConstants<S>,
+    pub(super) constants: &'a BoundConstants<S>,
 }
 
 impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
-        match self.held.iter().find(|(name, _)| *name == primitive.name) {
+        match self.constants.iter().find(|(name, _)| *name == primitive.name) {
             Some((_, value)) => Ok(value.clone()),
             None => self.host.call(primitive, args),
         }
@@ -44,7 +44,7 @@ impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
         args: &[Datum<S>],
         context: &mut CallContext,
     ) -> Result<Datum<S>, HostError> {
-        match self.held.iter().find(|(name, _)| *name == primitive.name) {
+        match self.constants.iter().find(|(name, _)| *name == primitive.name) {
             Some((_, value)) => Ok(value.clone()),
             None => self.host.call_within(primitive, args, context),
         }
@@ -61,8 +61,8 @@ impl<S: Scalar> Host<S> for HostWithConstants<'_, S> {
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Returns the host together with the bound constants.
-    pub(super) fn holding(&self) -> HostWithConstants<'_, S> {
-        HostWithConstants { host: &*self.host, held: &self.held }
+    pub(super) fn host_with_constants(&self) -> HostWithConstants<'_, S> {
+        HostWithConstants { host: &*self.host, constants: &self.constants }
     }
 
     /// Binds the parameter of that name to a value: it is no argument any more, and nothing is
@@ -121,13 +121,13 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         let inst = f.insts.push(inst);
         f.blocks[ENTRY].insts.insert(0, inst);
         f.params.remove(k);
-        if self.held.is_empty() {
+        if self.constants.is_empty() {
             f.name = self.program.fresh_name(&format!("{}.held", f.name));
             self.f = self.program.add(f);
         } else {
             self.program.functions[self.f] = f;
         }
-        self.held.push((primitive, value));
+        self.constants.push((primitive, value));
         self.forget();
         Ok(self)
     }

@@ -32,7 +32,7 @@ use crate::{
 
 use super::{
     Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pullback, RunError,
-    abreast::{BatchedTangents, turns},
+    abreast::{BatchedTangents, batches},
     compile::TapeProvenance,
     constant::{BoundConstants, HostWithConstants},
     data::Datum,
@@ -59,7 +59,7 @@ pub struct Derivatives<'h, S: Scalar> {
     pub(super) f: FuncId,
     pub(super) level: Level,
     pub(super) host: Arc<dyn Host<S> + 'h>,
-    pub(super) held: BoundConstants<S>,
+    pub(super) constants: BoundConstants<S>,
     pub(super) limits: Limits,
     pub(super) machine: Machine<S>,
     value: Option<CompiledDerivative>,
@@ -67,11 +67,11 @@ pub struct Derivatives<'h, S: Scalar> {
     pullback: Option<CompiledDerivative>,
     pushforward: Option<CompiledDerivative>,
     second: Option<CompiledDerivative>,
-    squares: Option<CompiledDerivative>,
+    gauss_newton: Option<CompiledDerivative>,
     pub(super) split: Option<Arc<(Bytecode, Bytecode)>>,
     /// Pushforwards in two parts.
-    pub(super) linear: ShapeCache<Option<Arc<[Bytecode; 2]>>>,
-    pub(super) abreast: BatchedTangents,
+    pub(super) linearized: ShapeCache<Option<Arc<[Bytecode; 2]>>>,
+    pub(super) batched: BatchedTangents,
     #[cfg(feature = "jit")]
     jit: bool,
 }
@@ -85,7 +85,7 @@ impl<S: Scalar> Clone for Derivatives<'_, S> {
             f: self.f,
             level: self.level,
             host: self.host.clone(),
-            held: self.held.clone(),
+            constants: self.constants.clone(),
             limits: self.limits,
             machine: self.machine.another(),
             value: self.value.clone(),
@@ -93,10 +93,10 @@ impl<S: Scalar> Clone for Derivatives<'_, S> {
             pullback: self.pullback.clone(),
             pushforward: self.pushforward.clone(),
             second: self.second.clone(),
-            squares: self.squares.clone(),
+            gauss_newton: self.gauss_newton.clone(),
             split: self.split.clone(),
-            linear: self.linear.clone(),
-            abreast: BatchedTangents::new(&self.machine),
+            linearized: self.linearized.clone(),
+            batched: BatchedTangents::new(&self.machine),
             #[cfg(feature = "jit")]
             jit: self.jit,
         }
@@ -128,7 +128,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             f,
             level: Level::default(),
             host: Arc::new(NoHost),
-            held: Vec::new(),
+            constants: Vec::new(),
             limits: Limits::default(),
             machine: Machine::new(),
             value: None,
@@ -136,10 +136,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             pullback: None,
             pushforward: None,
             second: None,
-            squares: None,
+            gauss_newton: None,
             split: None,
-            linear: ShapeCache::new(),
-            abreast: BatchedTangents::new(&Machine::<S>::new()),
+            linearized: ShapeCache::new(),
+            batched: BatchedTangents::new(&Machine::<S>::new()),
             #[cfg(feature = "jit")]
             jit: false,
         })
@@ -193,7 +193,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     #[must_use]
     pub fn with_cancellation(mut self, token: CancellationToken) -> Self {
         self.machine = self.machine.with_cancellation(token);
-        self.abreast = BatchedTangents::new(&self.machine);
+        self.batched = BatchedTangents::new(&self.machine);
         self
     }
 
@@ -243,15 +243,20 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
         #[cfg(feature = "jit")]
         let new = Derivatives { jit: self.jit, ..new };
         let machine = self.machine.another();
-        Ok(Derivatives { host: self.host.clone(), held: self.held.clone(), machine, ..new })
+        Ok(Derivatives {
+            host: self.host.clone(),
+            constants: self.constants.clone(),
+            machine,
+            ..new
+        })
     }
 
     /// Drops the compiled code.
     pub(super) fn forget(&mut self) {
         (self.value, self.gradient, self.pullback, self.pushforward) = (None, None, None, None);
-        (self.second, self.squares, self.split) = (None, None, None);
-        self.linear = ShapeCache::new();
-        self.abreast.forget();
+        (self.second, self.gauss_newton, self.split) = (None, None, None);
+        self.linearized = ShapeCache::new();
+        self.batched.forget();
     }
 
     /// Returns the bytes that are kept from call to call: registers, and the trace that a pullback
@@ -429,14 +434,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             let Reverse { primal, adjoint } = adjoint::reverse(&mut program, self.f)?;
             optimize_all(&mut program, primal, self.level);
             optimize_all(&mut program, adjoint, self.level);
-            let how = self.how();
+            let how = self.compile_options();
             let parts = (how.code(&program, primal, &[])?, how.code(&program, adjoint, &[])?);
             self.split = Some(Arc::new(parts));
         }
         let Some((primal, _)) = self.split.as_deref() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
-        let host = HostWithConstants { host: &*self.host, held: &self.held };
+        let host = HostWithConstants { host: &*self.host, constants: &self.constants };
         let value = primal.call(&mut self.machine, &host, &self.limits, args)?;
         let tapes = self.machine.take_tapes();
         Ok(Pullback::new(value, tapes, args, self))
@@ -470,7 +475,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
                 args.iter().chain(sets.first().into_iter().flatten()).cloned().collect();
             let found = code.code(&all);
             self.second = Some(code);
-            if let Some(results) = self.abreast(&*found?, false, args, sets) {
+            if let Some(results) = self.run_batched(&*found?, false, args, sets) {
                 return results.into_iter().map(|y| Ok(self.gradients(args, y)?.1)).collect();
             }
         }
@@ -511,7 +516,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     ) -> Result<Vec<Datum<S>>, DeriveError> {
         check_tangents(args, dots)?;
         let all: Vec<Datum<S>> = args.iter().chain(dots).cloned().collect();
-        let result = self.run(|d| &mut d.squares, adjoint::gauss_newton, &all)?;
+        let result = self.run(|d| &mut d.gauss_newton, adjoint::gauss_newton, &all)?;
         Ok(split(result, args)?.1)
     }
 
@@ -531,7 +536,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(RunError::Array { at: Position::default(), source }.into());
         }
         let mut rows = Vec::with_capacity(n);
-        for columns in turns(n, true) {
+        for columns in batches(n, true) {
             let seeds = |k: usize| {
                 let mut members = (0..n).map(|j| j == k);
                 zeros.iter().map(|d| seeded(d, &mut members)).collect()
@@ -619,7 +624,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
     pub fn prepare(&mut self) -> Result<Prepared<'h, S>, DeriveError> {
         let mut code = self.derived(adjoint::gradient);
         let general = code.general()?;
-        let parts = (self.host.clone(), self.held.clone(), self.limits, self.machine.another());
+        let parts =
+            (self.host.clone(), self.constants.clone(), self.limits, self.machine.another());
         Ok(Prepared::new(code, general, parts))
     }
 
@@ -633,19 +639,19 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
 
     pub(super) fn derived(&self, derive: Derive) -> CompiledDerivative {
         let held = self.program.primitives.iter().filter_map(|(id, p)| {
-            let (_, value) = self.held.iter().find(|(name, _)| *name == p.name)?;
+            let (_, value) = self.constants.iter().find(|(name, _)| *name == p.name)?;
             Some((id, known(value)))
         });
         let limit = self.limits.array.min(MAX_ELEMENTS);
         let given = Given { limit, primitives: held.collect(), ..Given::default() };
-        CompiledDerivative::new(&self.program, self.f, derive, self.how(), given)
+        CompiledDerivative::new(&self.program, self.f, derive, self.compile_options(), given)
     }
 
-    fn how(&self) -> CompileOptions {
+    fn compile_options(&self) -> CompileOptions {
         CompileOptions {
             level: self.level,
             order: T::ORDER,
-            tapes: TapeProvenance::Given,
+            tapes: TapeProvenance::Unknown,
             #[cfg(feature = "jit")]
             jit: self.jit,
         }
@@ -665,7 +671,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
         let code = derived.code(args)?;
-        let host = HostWithConstants { host: &*self.host, held: &self.held };
+        let host = HostWithConstants { host: &*self.host, constants: &self.constants };
         Ok(code.call(&mut self.machine, &host, &self.limits, args)?)
     }
 }

@@ -82,9 +82,9 @@ pub enum DeriveError {
 impl DeriveError {
     /// Returns the position in the program of the error, if it has one.
     #[must_use]
-    pub fn at(&self) -> Option<Position> {
+    pub fn position(&self) -> Option<Position> {
         match self {
-            DeriveError::Run(error) => error.at(),
+            DeriveError::Run(error) => error.position(),
             DeriveError::Program(violation) | DeriveError::Diff(DiffError::Program(violation)) => {
                 Some(violation.at)
             }

@@ -40,64 +40,65 @@ pub(super) struct CompiledDerivative {
     program: Arc<Program>,
     f: FuncId,
     derive: Derive,
-    how: CompileOptions,
+    options: CompileOptions,
     /// Facts that are known in addition to the arguments: constants.
     given: Arc<Given>,
     /// True if arguments have shapes.
     shaped: bool,
     general: Option<Arc<Bytecode>>,
-    special: ShapeCache<Arc<Bytecode>>,
+    specialized: ShapeCache<Arc<Bytecode>>,
 }
 
 /// Cache of code for arguments of certain shapes.
 #[derive(Clone, Debug)]
 pub(super) struct ShapeCache<C> {
     /// Entries by the known facts about their arguments, most recently used first.
-    made: Vec<(Vec<Known>, C)>,
+    entries: Vec<(Vec<Known>, C)>,
     /// Other facts that were looked up, and how often.
-    asked: Vec<(Vec<Known>, usize)>,
+    misses: Vec<(Vec<Known>, usize)>,
 }
 
 /// Result of a lookup in the cache.
 pub(super) enum CacheLookup<C> {
-    Made(C),
+    Hit(C),
     /// Not cached, but worth being made for arguments with these known facts.
-    Make(Vec<Known>),
+    Compile(Vec<Known>),
     /// Not cached, and not worth being made yet.
-    Neither,
+    Miss,
 }
 
 impl<C: Clone> ShapeCache<C> {
     pub(super) fn new() -> ShapeCache<C> {
-        ShapeCache { made: Vec::new(), asked: Vec::new() }
+        ShapeCache { entries: Vec::new(), misses: Vec::new() }
     }
 
     pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> CacheLookup<C> {
-        let fits =
-            |of: &[Known]| of.len() == args.len() && of.iter().zip(args).all(|(k, d)| is(d, k));
-        if let Some(k) = self.made.iter().position(|s| fits(&s.0)) {
-            self.made[..=k].rotate_right(1);
-            return CacheLookup::Made(self.made[0].1.clone());
+        let fits = |of: &[Known]| {
+            of.len() == args.len() && of.iter().zip(args).all(|(k, d)| matches_known(d, k))
+        };
+        if let Some(k) = self.entries.iter().position(|s| fits(&s.0)) {
+            self.entries[..=k].rotate_right(1);
+            return CacheLookup::Hit(self.entries[0].1.clone());
         }
         let known: Vec<Known> = args.iter().map(known).collect();
-        if self.made.is_empty() {
-            return CacheLookup::Make(known);
+        if self.entries.is_empty() {
+            return CacheLookup::Compile(known);
         }
-        let count = match self.asked.iter().position(|(asked, _)| *asked == known) {
-            Some(k) => self.asked.remove(k).1 + 1,
+        let count = match self.misses.iter().position(|(asked, _)| *asked == known) {
+            Some(k) => self.misses.remove(k).1 + 1,
             None => 1,
         };
         if count >= SPECIALIZE_AFTER {
-            return CacheLookup::Make(known);
+            return CacheLookup::Compile(known);
         }
-        self.asked.truncate(MAX_SPECIALIZED - 1);
-        self.asked.insert(0, (known, count));
-        CacheLookup::Neither
+        self.misses.truncate(MAX_SPECIALIZED - 1);
+        self.misses.insert(0, (known, count));
+        CacheLookup::Miss
     }
 
     pub(super) fn keep(&mut self, known: Vec<Known>, made: C) {
-        self.made.truncate(MAX_SPECIALIZED - 1);
-        self.made.insert(0, (known, made));
+        self.entries.truncate(MAX_SPECIALIZED - 1);
+        self.entries.insert(0, (known, made));
     }
 }
 
@@ -125,7 +126,7 @@ impl CompiledDerivative {
         let is_own =
             !(reachable.iter()).any(|&g| program.functions[g].insts.values().any(|i| pushes(i.op)));
         let how = CompileOptions {
-            tapes: if is_own { TapeProvenance::Own } else { TapeProvenance::Given },
+            tapes: if is_own { TapeProvenance::Derived } else { TapeProvenance::Unknown },
             ..how
         };
         let shaped = how.level != Level::None
@@ -134,11 +135,11 @@ impl CompiledDerivative {
             program: Arc::new(program.clone()),
             f,
             derive,
-            how,
+            options: how,
             given: Arc::new(given),
             shaped,
             general: None,
-            special: ShapeCache::new(),
+            specialized: ShapeCache::new(),
         }
     }
 
@@ -149,11 +150,11 @@ impl CompiledDerivative {
         }
         let mut program = self.optimized();
         let id = (self.derive)(&mut program, self.f)?;
-        optimize_all(&mut program, id, self.how.level);
-        if self.how.level != Level::None {
+        optimize_all(&mut program, id, self.options.level);
+        if self.options.level != Level::None {
             keep_shapes(&mut program, id);
         }
-        let code = Arc::new(self.how.code(&program, id, &[])?);
+        let code = Arc::new(self.options.code(&program, id, &[])?);
         self.general = Some(code.clone());
         Ok(code)
     }
@@ -166,28 +167,28 @@ impl CompiledDerivative {
         if !self.shaped {
             return self.general();
         }
-        match self.special.find(args) {
-            CacheLookup::Made(code) => Ok(code),
-            CacheLookup::Neither => self.general(),
-            CacheLookup::Make(known) => {
-                let code = Arc::new(self.special(&known)?);
-                self.special.keep(known, code.clone());
+        match self.specialized.find(args) {
+            CacheLookup::Hit(code) => Ok(code),
+            CacheLookup::Miss => self.general(),
+            CacheLookup::Compile(known) => {
+                let code = Arc::new(self.specialize(&known)?);
+                self.specialized.keep(known, code.clone());
                 Ok(code)
             }
         }
     }
 
     /// Compiles it for arguments with these known facts.
-    fn special(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
-        let (mut program, id) = self.specialised(args)?;
+    fn specialize(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
+        let (mut program, id) = self.specialized_program(args)?;
         keep_shapes(&mut program, id);
         let facts = known_values(&program, id, args.to_vec(), &self.given).unwrap_or_default();
-        self.how.code(&program, id, &facts.values)
+        self.options.code(&program, id, &facts.values)
     }
 
     /// Returns the program with the derivative, optimised for arguments with these known facts.
-    fn specialised(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
-        let (level, mut program) = (self.how.level, self.optimized());
+    fn specialized_program(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
+        let (level, mut program) = (self.options.level, self.optimized());
         let n = program.functions[self.f].params.len().min(args.len());
         optimize_for(&mut program, self.f, &args[..n], &self.given, level);
         let id = (self.derive)(&mut program, self.f)?;
@@ -198,15 +199,15 @@ impl CompiledDerivative {
 
     /// Splits a pushforward into the part that is the same for all tangents and the one that is
     /// linear in them; `None` if it cannot be split.
-    pub(super) fn parted(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
-        let level = self.how.level;
-        let (mut program, id) = self.specialised(&[args, dots].concat()).ok()?;
+    pub(super) fn linearize(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
+        let level = self.options.level;
+        let (mut program, id) = self.specialized_program(&[args, dots].concat()).ok()?;
         let Linear { primal, tangent } = linear(&mut program, id, args.len())?;
         let mut part = |id: FuncId, args: &[Known], given: &Given| {
             optimize_all(&mut program, id, level);
             optimize_for(&mut program, id, args, given, level);
             let facts = known_values(&program, id, args.to_vec(), given)?;
-            Some((self.how.code(&program, id, &facts.values).ok()?, facts.slots))
+            Some((self.options.code(&program, id, &facts.values).ok()?, facts.slots))
         };
         let (primal, slots) = part(primal, args, &self.given)?;
         let given = Given { slots, ..(*self.given).clone() };
@@ -215,7 +216,7 @@ impl CompiledDerivative {
 
     fn optimized(&self) -> Program {
         let mut program = (*self.program).clone();
-        optimize_all(&mut program, self.f, self.how.level);
+        optimize_all(&mut program, self.f, self.options.level);
         program
     }
 }
@@ -262,13 +263,13 @@ pub(super) fn known<S: Scalar>(d: &Datum<S>) -> Known {
 }
 
 /// Returns true if an argument matches the known facts.
-fn is<S: Scalar>(d: &Datum<S>, known: &Known) -> bool {
+fn matches_known<S: Scalar>(d: &Datum<S>, known: &Known) -> bool {
     match (d, known) {
         (Datum::Reals(a), Known::Array(shape)) => a.is_of(shape),
         (Datum::Complexes(a), Known::Array(shape)) => a.is_of(shape),
         (Datum::Ints(a), Known::Array(shape)) => a.is_of(shape),
         (Datum::Tuple(fields), Known::Tuple(all)) => {
-            fields.len() == all.len() && fields.iter().zip(all).all(|(d, k)| is(d, k))
+            fields.len() == all.len() && fields.iter().zip(all).all(|(d, k)| matches_known(d, k))
         }
         (Datum::Reals(_) | Datum::Complexes(_) | Datum::Ints(_) | Datum::Tuple(_), _) => false,
         (_, known) => *known == Known::Any,

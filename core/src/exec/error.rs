@@ -181,14 +181,14 @@ impl RunError {
     /// Returns the position in the source, unless the error was found before the run. The message
     /// begins with it.
     #[must_use]
-    pub fn at(&self) -> Option<Position> {
+    pub fn position(&self) -> Option<Position> {
         match self {
             RunError::Call(CallError::Program(violation)) => Some(violation.at),
-            error => error.clone().at_mut().copied(),
+            error => error.clone().position_mut().copied(),
         }
     }
 
-    pub(super) fn at_mut(&mut self) -> Option<&mut Position> {
+    pub(super) fn position_mut(&mut self) -> Option<&mut Position> {
         match self {
             RunError::Call(_) | RunError::TapeOrder { .. } => None,
             RunError::Steps { at, .. }

@@ -19,7 +19,7 @@ use super::{
 pub(super) const FUSIONS: [fn(&mut Routine) -> bool; 3] = [fuse_steps, fuse_pushes, fuse_backs];
 
 /// Returns the number of jumps to each instruction.
-fn ways(routine: &Routine) -> Vec<u32> {
+fn jump_counts(routine: &Routine) -> Vec<u32> {
     let mut ways = vec![0; routine.code.len() + 1];
     for pc in (0..routine.code.len()).filter(|&pc| routine.code[pc].ends()) {
         routine.successors(pc).for_each(|to| ways[to] += 1);
@@ -30,7 +30,7 @@ fn ways(routine: &Routine) -> Vec<u32> {
 /// Fuses an update of an induction variable and the comparison that ends its basic block, at the
 /// comparison. The instructions between them do not fail and do not read the variable.
 fn fuse_steps(routine: &mut Routine) -> bool {
-    let (ways, mut fused) = (ways(routine), false);
+    let (ways, mut fused) = (jump_counts(routine), false);
     for end in 0..routine.code.len() {
         let (Code::LtI(a, b, ..) | Code::EqI(a, b, ..)) = routine.code[end] else { continue };
         let mut pc = end;
@@ -43,7 +43,7 @@ fn fuse_steps(routine: &mut Routine) -> bool {
                 fused = true;
                 break;
             }
-            if !lets_pass(routine, pc, [a, b]) {
+            if !commutes(routine, pc, [a, b]) {
                 break;
             }
         }
@@ -80,7 +80,7 @@ fn step(count: Code, end: Code) -> Option<Code> {
 
 /// Returns true if a counter update may move to after this instruction, or a push to before it: it
 /// cannot fail, writes no integer and does not read these registers.
-fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
+fn commutes(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
     let mut code = routine.code[pc];
     let plain = matches!(
         code,
@@ -96,7 +96,7 @@ fn lets_pass(routine: &mut Routine, pc: usize, looked_at: [Reg; 2]) -> bool {
             | Code::PushR(..)
             | Code::PushI(..)
             | Code::PopR(..)
-            | Code::Track(..)
+            | Code::UpdateChecksums(..)
             | Code::AddAdd(..)
             | Code::AddSub(..)
             | Code::AddMul(..)
@@ -142,7 +142,7 @@ fn fuse_backs(routine: &mut Routine) -> bool {
 
 /// Fuses a comparison with the pushes of its result on the same tape in both branches.
 fn fuse_pushes(routine: &mut Routine) -> bool {
-    let (ways, mut fused) = (ways(routine), false);
+    let (ways, mut fused) = (jump_counts(routine), false);
     for pc in 0..routine.code.len() {
         let Code::TestR(op, d, a, b, yes, no) = routine.code[pc] else { continue };
         let (Some((first, tape)), Some((second, other))) =
@@ -173,7 +173,7 @@ fn push_of(routine: &mut Routine, ways: &[u32], reg: Reg, from: usize) -> Option
             Code::PushI(..) => return None,
             _ => {}
         }
-        if !lets_pass(routine, pc, [reg; 2]) || ways[pc + 1] != 0 {
+        if !commutes(routine, pc, [reg; 2]) || ways[pc + 1] != 0 {
             return None;
         }
         pc += 1;

@@ -13,18 +13,18 @@ use super::{
 };
 
 /// Threads the jumps of a routine, removes unreachable code and fuses superinstructions.
-pub(super) fn shorten(routine: &mut Routine) {
-    thread(routine);
-    drop_unneeded(routine);
+pub(super) fn thread_jumps(routine: &mut Routine) {
+    retarget(routine);
+    remove_dead_code(routine);
     for fuse in FUSIONS {
         if fuse(routine) {
-            drop_unneeded(routine);
+            remove_dead_code(routine);
         }
     }
 }
 
 /// Replaces every target by the end of the chain of jumps that begins there.
-fn thread(routine: &mut Routine) {
+fn retarget(routine: &mut Routine) {
     let code = &routine.code;
     let finally = |from: Pc| {
         let mut at = from;
@@ -57,7 +57,7 @@ fn reached(routine: &Routine) -> Vec<bool> {
 }
 
 /// Removes unreachable instructions and jumps to the next instruction that is left.
-fn drop_unneeded(routine: &mut Routine) {
+fn remove_dead_code(routine: &mut Routine) {
     let mut keep = reached(routine);
     let len = routine.code.len();
     // In reverse order: the next instruction left of each.

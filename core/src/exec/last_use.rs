@@ -19,7 +19,7 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
 /// Marks only those of writes to elements and of moves, in code of the style
 /// [`Followed`](super::compile::Style::Followed). Returns for each mark the slots whose arrays are
 /// moved between it and the next mark.
-pub(super) fn given_away(routine: &mut Routine) -> Vec<Vec<RegisterSlot>> {
+pub(super) fn moved_arrays(routine: &mut Routine) -> Vec<Vec<RegisterSlot>> {
     last_uses(routine, |code| {
         matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..))
     });
@@ -54,14 +54,14 @@ fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
     if arrays.len() == 0 {
         return;
     }
-    let liveness = RegisterLiveness::of(routine, &arrays);
-    for (stretch, after) in liveness.stretches.iter().zip(liveness.after) {
+    let liveness = RegisterLiveness::analyze(routine, &arrays);
+    for (stretch, after) in liveness.blocks.iter().zip(liveness.live_out) {
         let mut live = after;
         for pc in stretch.clone().rev() {
             let mut reads = Vec::new();
             let is_looked_for = of(&routine.code[pc]);
             visit(&mut routine.code[pc], &mut routine.slots, |bank, reg, access| {
-                match (arrays.of(bank, *reg), access) {
+                match (arrays.index_of(bank, *reg), access) {
                     (Some(k), Access::ReadSlot(slot)) => reads.push((k, slot)),
                     (Some(k), _) => live.remove(k),
                     _ => {}

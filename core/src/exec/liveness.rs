@@ -30,7 +30,7 @@ impl Numbering {
             self.registers.push((bank, reg));
         }
     }
-    pub(super) fn of(&self, bank: Bank, reg: Reg) -> Option<usize> {
+    pub(super) fn index_of(&self, bank: Bank, reg: Reg) -> Option<usize> {
         self.number[bank as usize].get(reg as usize).copied().flatten().map(|n| n as usize)
     }
     pub(super) fn len(&self) -> usize {
@@ -69,13 +69,13 @@ impl RegisterSet {
 
 /// Basic blocks of a routine and the registers that are live after each.
 pub(super) struct RegisterLiveness {
-    pub(super) stretches: Vec<Range<usize>>,
-    pub(super) after: Vec<RegisterSet>,
+    pub(super) blocks: Vec<Range<usize>>,
+    pub(super) live_out: Vec<RegisterSet>,
 }
 
 impl RegisterLiveness {
-    pub(super) fn of(routine: &Routine, numbering: &Numbering) -> RegisterLiveness {
-        let stretches = stretches(routine);
+    pub(super) fn analyze(routine: &Routine, numbering: &Numbering) -> RegisterLiveness {
+        let stretches = basic_blocks(routine);
         let mut of_pc = vec![0; routine.code.len()];
         for (k, s) in stretches.iter().enumerate() {
             of_pc[s.clone()].fill(k);
@@ -98,7 +98,7 @@ impl RegisterLiveness {
                     (RegisterSet::new(numbering.len()), RegisterSet::new(numbering.len()));
                 for pc in s.clone() {
                     visit(&mut routine.code[pc].clone(), &mut slots, |bank, reg, access| {
-                        match (numbering.of(bank, *reg), access) {
+                        match (numbering.index_of(bank, *reg), access) {
                             (Some(k), Access::Write) => writes.insert(k),
                             (Some(k), _) if !writes.contains(k) => reads.insert(k),
                             _ => {}
@@ -120,14 +120,14 @@ impl RegisterLiveness {
                 (before[k], after[k]) = (start, set);
             }
             if !changed {
-                return RegisterLiveness { stretches, after };
+                return RegisterLiveness { blocks: stretches, live_out: after };
             }
         }
     }
 }
 
 /// Returns the basic blocks, in order.
-fn stretches(routine: &Routine) -> Vec<Range<usize>> {
+fn basic_blocks(routine: &Routine) -> Vec<Range<usize>> {
     let len = routine.code.len();
     let mut starts = vec![false; len + 1];
     for pc in 0..len {

@@ -20,7 +20,7 @@ pub struct Prepared<'h, S: Scalar> {
     /// The code for arguments of any shapes.
     code: Arc<Bytecode>,
     host: Arc<dyn Host<S> + 'h>,
-    held: BoundConstants<S>,
+    constants: BoundConstants<S>,
     limits: Limits,
     machine: Machine<S>,
     results: Vec<S::Real>,
@@ -36,7 +36,7 @@ impl<S: Scalar> Clone for Prepared<'_, S> {
             derived: self.derived.clone(),
             code: self.code.clone(),
             host: self.host.clone(),
-            held: self.held.clone(),
+            constants: self.constants.clone(),
             limits: self.limits,
             machine: self.machine.another(),
             results: self.results.clone(),
@@ -64,7 +64,16 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         ),
     ) -> Self {
         let results = vec![<T as num_traits::Zero>::zero(); code.result().n_leaves()];
-        Prepared { derived, code, host, held, limits, machine, results, whole: Datum::Int(0) }
+        Prepared {
+            derived,
+            code,
+            host,
+            constants: held,
+            limits,
+            machine,
+            results,
+            whole: Datum::Int(0),
+        }
     }
 
     /// Writes the gradient and returns the value. The arguments are the real numbers of the
@@ -73,8 +82,14 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
     /// # Errors
     /// A parameter is no real number, the lengths do not fit, or the program fails.
     pub fn gradient(&mut self, args: &[T], gradient: &mut [T]) -> Result<T, RunError> {
-        let Prepared { code, host, held, limits, machine, results, .. } = self;
-        code.call_flat(machine, &HostWithConstants { host: &**host, held }, limits, args, results)?;
+        let Prepared { code, host, constants: held, limits, machine, results, .. } = self;
+        code.call_flat(
+            machine,
+            &HostWithConstants { host: &**host, constants: held },
+            limits,
+            args,
+            results,
+        )?;
         let Some((value, parts)) = results.split_first() else {
             return Err(CallError::Undefined { name: String::new() }.into());
         };
@@ -111,12 +126,16 @@ impl<'h, T: Real, S: Scalar<Real = T>> Prepared<'h, S> {
         args: &[Datum<S>],
         gradient: &mut Vec<Datum<S>>,
     ) -> Result<T, RunError> {
-        let Prepared { derived, code, host, held, limits, machine, whole, .. } = self;
+        let Prepared { derived, code, host, constants: held, limits, machine, whole, .. } = self;
         let code = derived.code(args).unwrap_or_else(|_| code.clone());
         gradient.iter_mut().for_each(|old| machine.reclaim(old));
-        if let Err(error) =
-            code.call_into(machine, &HostWithConstants { host: &**host, held }, limits, args, whole)
-        {
+        if let Err(error) = code.call_into(
+            machine,
+            &HostWithConstants { host: &**host, constants: held },
+            limits,
+            args,
+            whole,
+        ) {
             gradient.clear();
             return Err(error);
         }

@@ -18,7 +18,7 @@ pub struct Pullback<'d, 'h, S: Scalar> {
     pub value: Datum<S>,
     tapes: RecordedTapes<S>,
     /// True if several cotangents can be computed at once; `None` before that is known.
-    abreast: Option<bool>,
+    batched: Option<bool>,
     args: Vec<Datum<S>>,
     of: &'d mut Derivatives<'h, S>,
 }
@@ -30,20 +30,20 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pullback<'d, 'h, S> {
         args: &[Datum<S>],
         of: &'d mut Derivatives<'h, S>,
     ) -> Pullback<'d, 'h, S> {
-        Pullback { value, tapes, abreast: None, args: args.to_vec(), of }
+        Pullback { value, tapes, batched: None, args: args.to_vec(), of }
     }
 
     /// Returns the cotangents of the parameters for several cotangents of the result.
-    pub(super) fn calls(
+    pub(super) fn call_all(
         &mut self,
         bars: Vec<Vec<Datum<S>>>,
     ) -> Result<Vec<Vec<Datum<S>>>, DeriveError> {
         if bars.len() >= MIN_BATCH
-            && *self.abreast.get_or_insert_with(|| self.of.abreast.take(&self.tapes))
+            && *self.batched.get_or_insert_with(|| self.of.batched.load_tapes(&self.tapes))
             && let Some(split) = self.of.split.clone()
         {
             let (_, adjoint) = &*split;
-            if let Some(results) = self.of.abreast(adjoint, true, &[], &bars) {
+            if let Some(results) = self.of.run_batched(adjoint, true, &[], &bars) {
                 let whole = |y: Datum<S>| {
                     let mut bars = y.fields().to_vec();
                     extend(&mut bars, &self.args)?;
@@ -68,7 +68,7 @@ impl<'d, 'h, T: Real, S: Scalar<Real = T>> Pullback<'d, 'h, S> {
         };
         check_cotangent(&y_bar, &self.value)?;
         of.machine.put_tapes(&self.tapes);
-        let host = HostWithConstants { host: &*of.host, held: &of.held };
+        let host = HostWithConstants { host: &*of.host, constants: &of.constants };
         let bars = adjoint.call(&mut of.machine, &host, &of.limits, &[y_bar])?;
         let mut bars = bars.fields().to_vec();
         extend(&mut bars, &self.args)?;

@@ -221,7 +221,7 @@ pub(super) fn visit(
         | Code::PopSwitch(..)
         | Code::PopBranch(..)
         | Code::Mark(_)
-        | Code::Track(..) => {}
+        | Code::UpdateChecksums(..) => {}
         #[cfg(feature = "jit")]
         Code::Native(..) => {}
     }

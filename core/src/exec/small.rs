@@ -65,7 +65,7 @@ pub(super) enum SmallBase {
 /// Step that computes the `len` numbers from `to` on.
 #[derive(Clone, Debug)]
 pub(super) struct SmallStep {
-    pub(super) what: SmallOp,
+    pub(super) op: SmallOp,
     pub(super) to: usize,
     pub(super) len: usize,
     pub(super) at: Position,
@@ -74,11 +74,11 @@ pub(super) struct SmallStep {
 #[derive(Clone, Debug)]
 pub(super) enum SmallOp {
     /// The number that an operand is.
-    Number(usize),
+    LoadNumber(usize),
     /// Elementwise operation; a single number is broadcast.
-    Elements(Op, [SmallSlice; 2]),
+    Elementwise(Op, [SmallSlice; 2]),
     /// An operation on single numbers.
-    Numbers(Op, [SmallSlice; 2]),
+    Scalar(Op, [SmallSlice; 2]),
     /// One number, repeated.
     Fill(SmallSlice),
     /// Zeros.
@@ -86,9 +86,9 @@ pub(super) enum SmallOp {
     /// Gather of these numbers.
     Gather(SmallSlice, Arc<[u32]>),
     /// Concatenation of these slices.
-    Join(Vec<SmallSlice>),
+    Concat(Vec<SmallSlice>),
     /// Writes a part into the numbers at the destination, or adds it.
-    Put {
+    WritePart {
         part: SmallSlice,
         lead: usize,
         offset: Option<usize>,
@@ -108,7 +108,7 @@ pub(super) enum SmallOp {
     /// destination.
     Set(WriteMode, usize, SmallSlice),
     /// A product of matrices.
-    Product(ArrayOp, [(SmallSlice, Shape); 2]),
+    MatMul(ArrayOp, [(SmallSlice, Shape); 2]),
     /// Push to a tape, and pop from it.
     Push(u32, SmallSlice),
     Pop(u32),
@@ -124,7 +124,7 @@ pub(super) struct SmallOffset {
     /// The greatest it may be.
     pub(super) most: usize,
     /// Index that an error names.
-    pub(super) of: SmallIndex,
+    pub(super) index: SmallIndex,
 }
 
 /// Index along an axis, by the operation that it belongs to.

@@ -33,7 +33,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
-    abreast::turns,
+    abreast::batches,
     data::Datum,
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
     tangents::{count, flatten, seeded},
@@ -59,45 +59,49 @@ impl Colouring {
         // If the longest line of one direction takes more products than the other direction, this
         // is enough.
         if by_columns <= by_rows {
-            let groups = few(&columns, &pattern.rows);
+            let groups = colour(&columns, &pattern.rows);
             if products(&groups) <= by_rows {
-                return Colouring::of(pattern, groups, false);
+                return Colouring::from_groups(pattern, groups, false);
             }
-            let others = few(&pattern.rows, &columns);
+            let others = colour(&pattern.rows, &columns);
             let by_rows = products(&others) < products(&groups);
-            return Colouring::of(pattern, if by_rows { others } else { groups }, by_rows);
+            return Colouring::from_groups(pattern, if by_rows { others } else { groups }, by_rows);
         }
-        let groups = few(&pattern.rows, &columns);
+        let groups = colour(&pattern.rows, &columns);
         if products(&groups) < by_columns {
-            return Colouring::of(pattern, groups, true);
+            return Colouring::from_groups(pattern, groups, true);
         }
-        let others = few(&columns, &pattern.rows);
+        let others = colour(&columns, &pattern.rows);
         let by_rows = products(&groups) < products(&others);
-        Colouring::of(pattern, if by_rows { groups } else { others }, by_rows)
+        Colouring::from_groups(pattern, if by_rows { groups } else { others }, by_rows)
     }
 
     /// Colours columns: products with tangents, and the choice for Hessians.
     #[must_use]
     pub fn by_columns(pattern: Pattern) -> Colouring {
-        let groups = few(&transposed(&pattern), &pattern.rows);
-        Colouring::of(pattern, groups, false)
+        let groups = colour(&transposed(&pattern), &pattern.rows);
+        Colouring::from_groups(pattern, groups, false)
     }
 
     /// Colours rows: products with cotangents.
     #[must_use]
     pub fn by_rows(pattern: Pattern) -> Colouring {
-        let groups = few(&pattern.rows, &transposed(&pattern));
-        Colouring::of(pattern, groups, true)
+        let groups = colour(&pattern.rows, &transposed(&pattern));
+        Colouring::from_groups(pattern, groups, true)
     }
 
     /// Creates the colouring of a matrix without zeros: each line by itself.
     fn dense(rows: usize, columns: usize) -> Colouring {
         let by_rows = columns > rows;
         let pattern = Pattern { rows: vec![(0..columns).collect(); rows], columns };
-        Colouring::of(pattern, (0..if by_rows { rows } else { columns }).collect(), by_rows)
+        Colouring::from_groups(
+            pattern,
+            (0..if by_rows { rows } else { columns }).collect(),
+            by_rows,
+        )
     }
 
-    fn of(pattern: Pattern, groups: Vec<usize>, by_rows: bool) -> Colouring {
+    fn from_groups(pattern: Pattern, groups: Vec<usize>, by_rows: bool) -> Colouring {
         Colouring { products: products(&groups), groups, pattern: pattern.into(), by_rows }
     }
 
@@ -136,7 +140,7 @@ fn products(groups: &[usize]) -> usize {
 /// that of most neighbours chosen (*incidence degree*: Coleman and Moré, *Estimation of sparse
 /// Jacobian matrices and graph coloring problems*, 1983). `lines[k]` are the crossings of line k,
 /// `back` the lines of each crossing.
-fn few(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
+fn colour(lines: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<usize> {
     let first = greedy(lines, back, 0..lines.len());
     if products(&first) <= longest(back).max(1) {
         return first;
@@ -242,8 +246,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// # Errors
     /// The arguments do not fit, or the program fails.
     pub fn jacobian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
-        let f = Inspection::followed(&self.program, self.f)?;
-        jacobian_of(f.with_host(self.holding()).with_limits(self.limits), args)
+        let f = Inspection::instrumented_in_place(&self.program, self.f)?;
+        jacobian_of(f.with_host(self.host_with_constants()).with_limits(self.limits), args)
     }
 
     /// Computes the [pattern](super::inspect::hessian_pattern()) of the Hessian.
@@ -252,8 +256,8 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Those of [`jacobian_pattern`](Derivatives::jacobian_pattern); the function must have a
     /// gradient.
     pub fn hessian_pattern(&self, args: &[Datum<S>]) -> Result<Pattern, DeriveError> {
-        let gradient = Inspection::followed_gradient(&self.program, self.f)?;
-        hessian_of(gradient.with_host(self.holding()).with_limits(self.limits), args)
+        let gradient = Inspection::gradient_in_place(&self.program, self.f)?;
+        hessian_of(gradient.with_host(self.host_with_constants()).with_limits(self.limits), args)
     }
 
     /// Computes the Jacobian, a row for each real number of the result and a column for each of the
@@ -284,15 +288,17 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
             // One run for all rows, and the pullback for each group of them.
             let mut pulled = self.pullback(args)?;
             let zeros = pulled.value.zero_tangent();
-            compressed(colouring, &function, zeros.as_slice(), false, |seeds| pulled.calls(seeds))
+            compressed(colouring, &function, zeros.as_slice(), false, |seeds| {
+                pulled.call_all(seeds)
+            })
         } else {
             let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
             // One run for all columns, and the linear map for each group of them.
             if colouring.products > 1
-                && let Some(mut pushed) = self.along(args)?
+                && let Some(mut pushed) = self.linearize(args)?
             {
                 return compressed(colouring, &function, &zeros, false, |seeds| {
-                    Ok(pushed.calls(&seeds)?.into_iter().map(|dot| vec![dot]).collect())
+                    Ok(pushed.call_all(&seeds)?.into_iter().map(|dot| vec![dot]).collect())
                 });
             }
             compressed(colouring, &function, &zeros, true, |seeds| {
@@ -325,7 +331,7 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
 }
 
 /// Computes one product for each group, and stores each number of it in its entry; the first
-/// product is `alone`, as in [`turns`].
+/// product is `alone`, as in [`batches`].
 fn compressed<T: Real, S: Scalar<Real = T>>(
     Colouring { pattern, groups, products, by_rows }: &Colouring,
     function: &str,
@@ -343,7 +349,7 @@ fn compressed<T: Real, S: Scalar<Real = T>>(
     }
     let expected = if *by_rows { pattern.columns } else { pattern.rows.len() };
     let mut lines: Vec<Vec<T>> = Vec::with_capacity(*products);
-    for turn in turns(*products, alone) {
+    for turn in batches(*products, alone) {
         let seeds = |group: usize| {
             let mut members = groups.iter().map(|g| *g == group);
             zeros.iter().map(|d| seeded(d, &mut members)).collect()

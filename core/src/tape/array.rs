@@ -59,33 +59,33 @@ impl<S: Scalar> Copy for ArrayVariable<'_, S> {}
 pub trait ArrayArgument<'t, S: Scalar> {
     /// Returns its tape and its index on it.
     #[doc(hidden)]
-    fn place(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize);
+    fn on_tape(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize);
 }
 impl<'t, S: Scalar> ArrayArgument<'t, S> for ArrayVariable<'t, S> {
-    fn place(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
+    fn on_tape(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
         (self.tape, self.index)
     }
 }
 impl<'t, S: Scalar> ArrayArgument<'t, S> for &ArrayVariable<'t, S> {
-    fn place(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
+    fn on_tape(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
         (self.tape, self.index)
     }
 }
 impl<'t, S: Scalar> ArrayArgument<'t, S> for Variable<'t, S> {
-    fn place(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
+    fn on_tape(self, _: &'t Tape<S>) -> (&'t Tape<S>, usize) {
         (self.tape, self.index)
     }
 }
 impl<'t, T: Real, S: Scalar<Real = T>> ArrayArgument<'t, S> for f64 {
     #[track_caller]
-    fn place(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize) {
-        tape.constant(S::lit(self)).place(tape)
+    fn on_tape(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize) {
+        tape.constant(S::lit(self)).on_tape(tape)
     }
 }
 impl<'t, T: Real, S: Scalar<Real = T>> ArrayArgument<'t, S> for &Array<S> {
     #[track_caller]
-    fn place(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize) {
-        tape.constant_array(self).place(tape)
+    fn on_tape(self, tape: &'t Tape<S>) -> (&'t Tape<S>, usize) {
+        tape.constant_array(self).on_tape(tape)
     }
 }
 
@@ -166,14 +166,14 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     /// Returns the element at the given indices, one for each axis.
     #[must_use]
     #[track_caller]
-    pub fn at(self, indices: &[usize]) -> Variable<'t, S> {
+    pub fn element(self, indices: &[usize]) -> Variable<'t, S> {
         let indices: Vec<i64> = indices.iter().map(|&i| int(i)).collect();
         match array::place(&self.shape(), &indices) {
             Ok(place) => Variable {
                 tape: self.tape,
                 index: self.part(BuiltinCall::new(GET).with(StaticOperand::Int(place))),
             },
-            Err(e) => self.spoiled("at", e.to_string()),
+            Err(e) => self.poisoned("at", e.to_string()),
         }
     }
 
@@ -188,10 +188,10 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     }
 
     #[track_caller]
-    fn spoiled(self, operator: &str, reason: String) -> Variable<'t, S> {
+    fn poisoned(self, operator: &str, reason: String) -> Variable<'t, S> {
         let at = Some(std::panic::Location::caller());
         let fault = TapeError::Operator { operator: operator.to_owned(), reason, at };
-        Variable { tape: self.tape, index: self.tape.spoil(fault, TapeValue::nan()) }
+        Variable { tape: self.tape, index: self.tape.poison(fault, TapeValue::nan()) }
     }
 
     /// Returns a range along an axis.
@@ -229,7 +229,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[must_use]
     #[track_caller]
     pub fn concat(self, other: impl ArrayArgument<'t, S>, axis: usize) -> ArrayVariable<'t, S> {
-        let other = other.place(self.tape);
+        let other = other.on_tape(self.tape);
         self.to_array(BuiltinCall::new("concat").with(StaticOperand::Int(int(axis))), &[other])
     }
 
@@ -246,7 +246,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     ) -> ArrayVariable<'t, S> {
         let labels = [of_self, of_other, of_result];
         let call = labels.iter().fold(BuiltinCall::new("einsum"), |c, list| c.with(ints(list)));
-        let other = other.place(self.tape);
+        let other = other.on_tape(self.tape);
         self.to_array(call, &[other])
     }
 
@@ -272,7 +272,7 @@ macro_rules! methods {
                     $(, $axis: usize)?
                 ) -> $result<'t, $S> {
                     let call = BuiltinCall::new($name)$(.with(StaticOperand::Int(int($axis))))?;
-                    $(let $other = $other.place(self.tape);)?
+                    $(let $other = $other.on_tape(self.tape);)?
                     self.$to(call, &[$($other)?])
                 }
             )*
@@ -446,7 +446,7 @@ macro_rules! operators {
             type Output = ArrayVariable<'t, S>;
             #[track_caller]
             fn $op(self, other: A) -> ArrayVariable<'t, S> {
-                let other = other.place(self.tape);
+                let other = other.on_tape(self.tape);
                 self.to_array(BuiltinCall::new(stringify!($op)), &[other])
             }
         }

@@ -90,7 +90,7 @@ pub enum TapeError {
 
 impl TapeError {
     /// Adds the location in the user's code.
-    pub(super) fn at(self, at: &'static Location<'static>) -> TapeError {
+    pub(super) fn at_location(self, at: &'static Location<'static>) -> TapeError {
         match self {
             TapeError::Operator { operator, reason, at: None } => {
                 TapeError::Operator { operator, reason, at: Some(at) }

@@ -14,7 +14,7 @@ use crate::{
 use super::{
     array::ArrayVariable,
     error::TapeError,
-    held::{TapeValue, kind_if, kind_of},
+    held::{TapeValue, kind_of, kind_of_value},
     kernel::BuiltinCall,
     node::{ComparedSide, Tape, TapeComparison, TapeEntry},
     step::{CustomOperator, TapeOp},
@@ -130,11 +130,11 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let entries = &inner.entries;
         let mut params: Vec<Param> = Vec::new();
         for entry in entries {
-            if let TapeOp::Input(name) = &entry.step {
+            if let TapeOp::Input(name) = &entry.op {
                 if params.iter().any(|p| p.name == *name) {
                     return Err(TapeError::Duplicate { name: name.clone() });
                 }
-                params.push(Param::new(name, kind_if::<S>(entry.value.is_array())));
+                params.push(Param::new(name, kind_of_value::<S>(entry.value.is_array())));
             }
         }
         let mut needed = vec![false; index + 1];
@@ -153,7 +153,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 entries[k].args.iter().for_each(|a| needed[*a] = true);
             }
         }
-        let result = kind_if::<S>(entries[index].value.is_array());
+        let result = kind_of_value::<S>(entries[index].value.is_array());
         let s = Stage::new(name, params, result);
         let mut freezing = Freezer {
             s,
@@ -176,13 +176,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                     freezing.s.b.effect(Op::Expect(c.order), &[left, right]);
                 }
             }
-            if let TapeOp::Input(_) = entry.step {
+            if let TapeOp::Input(_) = entry.op {
                 values[k] = Some(freezing.s.b.param(input));
                 input += 1;
             } else if needed[k] {
                 let args: Vec<Value> = entry.args.iter().filter_map(|a| values[*a]).collect();
                 freezing.s.b.set_position(Position::new(entry.at.line(), entry.at.column()));
-                values[k] = Some(freezing.entry(entry, &args).map_err(|e| e.at(entry.at))?);
+                values[k] =
+                    Some(freezing.entry(entry, &args).map_err(|e| e.at_location(entry.at))?);
             }
         }
         let Freezer { mut s, mut program, operators, kind, .. } = freezing;
@@ -211,7 +212,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezer<S> {
     fn entry(&mut self, entry: &TapeEntry<S>, args: &[Value]) -> Result<Value, TapeError> {
         let kind = self.kind.clone();
         let b = &mut self.s.b;
-        Ok(match &entry.step {
+        Ok(match &entry.op {
             TapeOp::Op(Op::Mixed(op)) => {
                 let v = b.mixed(*op, args);
                 if op.signature().1 == Kind::Real { b.mixed(Mixed::Promote, &[v]) } else { v }
@@ -226,7 +227,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezer<S> {
             TapeOp::Call(kernel) => self.call(&kernel.call, args)?,
             TapeOp::Custom(op) => {
                 let kinds: Vec<Kind> = args.iter().map(|v| b.kind(*v).clone()).collect();
-                let result = kind_if::<S>(entry.value.is_array());
+                let result = kind_of_value::<S>(entry.value.is_array());
                 let id = self.primitive(op, kinds, &result);
                 self.s.b.inst(Op::Primitive(id), args, result)
             }
@@ -241,7 +242,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezer<S> {
         let array = value.array();
         let items = array.iter().map(|x| self.number(x)).collect::<Result<Vec<Value>, _>>()?;
         let b = &mut self.s.b;
-        let flat = b.inst(Op::Array, &items, kind_if::<S>(true));
+        let flat = b.inst(Op::Array, &items, kind_of_value::<S>(true));
         if array.is_vector() {
             return Ok(flat);
         }
@@ -273,7 +274,7 @@ impl<T: Real, S: Scalar<Real = T>> Freezer<S> {
         inputs: Vec<Kind>,
         result: &Kind,
     ) -> PrimitiveId {
-        let same = self.primitives.iter().find(|(o, kinds, _)| o.is(op) && *kinds == inputs);
+        let same = self.primitives.iter().find(|(o, kinds, _)| o.is_same(op) && *kinds == inputs);
         if let Some((_, _, id)) = same {
             return *id;
         }

@@ -17,7 +17,7 @@ use crate::{
     staging::{Builtin, Given, Stage},
 };
 
-use super::held::{kind_if, kind_of};
+use super::held::{kind_of, kind_of_value};
 
 /// An operand that is known: an axis, a shape.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -116,7 +116,7 @@ impl Kernel {
     pub(super) fn new<S: Scalar>(call: &BuiltinCall, arrays: &[bool]) -> Result<Kernel, String> {
         let complex = kind_of::<S>() == Kind::Complex;
         let params: Vec<Param> = (arrays.iter().enumerate())
-            .map(|(k, array)| Param::new(format!("x{k}"), kind_if::<S>(*array)))
+            .map(|(k, array)| Param::new(format!("x{k}"), kind_of_value::<S>(*array)))
             .collect();
         let mut stage = Stage::new(call.name, params.clone(), kind_of::<S>());
         let inputs = stage.b.params().to_vec();

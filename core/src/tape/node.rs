@@ -41,7 +41,7 @@ pub(super) struct TapeInner<S: Scalar> {
 
 /// Entry of a tape: an operation and its value.
 pub(super) struct TapeEntry<S: Scalar> {
-    pub(super) step: TapeOp<S>,
+    pub(super) op: TapeOp<S>,
     pub(super) args: SmallVec<[usize; 2]>,
     pub(super) value: TapeValue<S>,
     /// True if it depends on a variable.
@@ -166,7 +166,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     ) -> Result<Variable<'t, S>, TapeError> {
         let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
         let index =
-            self.custom(CustomOperator::Numbers(operator.clone()), operator.arity(), &places)?;
+            self.custom(CustomOperator::Scalar(operator.clone()), operator.arity(), &places)?;
         Ok(Variable { tape: self, index })
     }
 
@@ -182,7 +182,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     ) -> Result<ArrayVariable<'t, S>, TapeError> {
         let places: Vec<_> = inputs.iter().map(|x| (x.tape, x.index)).collect();
         let index =
-            self.custom(CustomOperator::Arrays(operator.clone()), operator.arity(), &places)?;
+            self.custom(CustomOperator::Array(operator.clone()), operator.arity(), &places)?;
         Ok(ArrayVariable { tape: self, index })
     }
 
@@ -197,7 +197,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         if let Some(expected) = arity.filter(|n| *n != given) {
             return Err(TapeError::Arity { operator: name(), given, expected });
         }
-        self.attempt(TapeOp::Custom(op), inputs)
+        self.try_push(TapeOp::Custom(op), inputs)
     }
 
     /// Sets all gradients to zero.
@@ -244,13 +244,13 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         active: bool,
     ) -> usize {
         let entries = &mut self.inner.borrow_mut().entries;
-        entries.push(TapeEntry { step, args, value, active, at: Location::caller() });
+        entries.push(TapeEntry { op: step, args, value, active, at: Location::caller() });
         entries.len() - 1
     }
 
     /// Computes and notes an operation.
     #[track_caller]
-    fn attempt(&self, step: TapeOp<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
+    fn try_push(&self, step: TapeOp<S>, args: &[(&Tape<S>, usize)]) -> Result<usize, TapeError> {
         if args.iter().any(|(tape, _)| !std::ptr::eq(*tape, self)) {
             return Err(TapeError::OtherTape { operation: step.name() });
         }
@@ -259,8 +259,8 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         let inner = &mut *self.inner.borrow_mut();
         let active = args.iter().any(|a| inner.entries[*a].active);
         let at = Location::caller();
-        let value = inner.value(&step, &args).map_err(|e| e.at(at))?;
-        inner.entries.push(TapeEntry { step, args, value, active, at });
+        let value = inner.value(&step, &args).map_err(|e| e.at_location(at))?;
+        inner.entries.push(TapeEntry { op: step, args, value, active, at });
         Ok(inner.entries.len() - 1)
     }
 
@@ -273,10 +273,10 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         args: &[(&Tape<S>, usize)],
         array: bool,
     ) -> usize {
-        match self.attempt(step, args) {
+        match self.try_push(step, args) {
             Ok(index) => index,
             Err(fault) => {
-                self.spoil(fault, if array { TapeValue::nan_array() } else { TapeValue::nan() })
+                self.poison(fault, if array { TapeValue::nan_array() } else { TapeValue::nan() })
             }
         }
     }
@@ -302,14 +302,14 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             Ok(kernel) => self.operation(TapeOp::Call(kernel), args, array),
             Err(fault) => {
                 let value = if array { TapeValue::nan_array() } else { TapeValue::nan() };
-                self.spoil(fault.at(Location::caller()), value)
+                self.poison(fault.at_location(Location::caller()), value)
             }
         }
     }
 
     /// Keeps an error and records NaN in place of the value.
     #[track_caller]
-    pub(super) fn spoil(&self, fault: TapeError, value: TapeValue<S>) -> usize {
+    pub(super) fn poison(&self, fault: TapeError, value: TapeValue<S>) -> usize {
         self.inner.borrow_mut().fault.get_or_insert(fault);
         self.push(TapeOp::Constant, SmallVec::new(), value, false)
     }
@@ -331,12 +331,12 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 continue;
             }
             changed[k] = true;
-            let (step, args) = (inner.entries[k].step.clone(), inner.entries[k].args.clone());
+            let (step, args) = (inner.entries[k].op.clone(), inner.entries[k].args.clone());
             match inner.value(&step, &args) {
                 Ok(value) => inner.entries[k].value = value,
                 Err(fault) => {
                     let entry = &mut inner.entries[k];
-                    inner.fault.get_or_insert(fault.at(entry.at));
+                    inner.fault.get_or_insert(fault.at_location(entry.at));
                     entry.value = if entry.value.is_array() {
                         TapeValue::nan_array()
                     } else {
@@ -351,7 +351,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
     pub(super) fn set(&self, index: usize, value: TapeValue<S>) {
         let mut inner = self.inner.borrow_mut();
         let entry = &mut inner.entries[index];
-        let fault = match &entry.step {
+        let fault = match &entry.op {
             TapeOp::Input(_) if entry.value.shape() == value.shape() => {
                 entry.value = value;
                 inner.changed.push(index);
@@ -389,7 +389,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
         }
         let (given, expected) = (seed.shape(), inner.entries[result].value.shape());
         if given != expected {
-            let name = inner.entries[result].step.name();
+            let name = inner.entries[result].op.name();
             return Err(TapeError::Shape { name, given, expected, at: Location::caller() });
         }
         let mut bars: Vec<Option<TapeValue<S>>> = vec![None; result + 1];
@@ -404,7 +404,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
                 continue;
             };
             let entry = &inner.entries[k];
-            if let (TapeOp::Part(call), [a]) = (&entry.step, entry.args.as_slice()) {
+            if let (TapeOp::Part(call), [a]) = (&entry.op, entry.args.as_slice()) {
                 if inner.entries[*a].active {
                     let sum = bars[*a].get_or_insert_with(|| inner.entries[*a].value.zero_like());
                     sum.add_to_part(&call.ints(), &bar);
@@ -418,7 +418,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             decomposed.visit(k, &inner.entries)?;
             for (j, (&a, part)) in entry.args.iter().zip(parts).enumerate() {
                 let Some(part) = part.filter(|_| inner.entries[a].active) else { continue };
-                all[a] |= all[k] && entry.step.covers(j);
+                all[a] |= all[k] && entry.op.is_dense_in(j);
                 match &mut bars[a] {
                     Some(sum) => sum.add(&part),
                     none => *none = Some(part),
@@ -456,8 +456,7 @@ impl DecompositionUse {
         k: usize,
         entries: &[TapeEntry<S>],
     ) -> Result<(), TapeError> {
-        let (TapeOp::Call(kernel), &[matrix]) = (&entries[k].step, entries[k].args.as_slice())
-        else {
+        let (TapeOp::Call(kernel), &[matrix]) = (&entries[k].op, entries[k].args.as_slice()) else {
             return Ok(());
         };
         let (name, is_values) = match kernel.call.name {
@@ -510,14 +509,13 @@ impl<T: Real, S: Scalar<Real = T>> TapeInner<S> {
             entry.args.iter().map(|a| &self.entries[*a].value).collect();
         let mut parts = self
             .engine
-            .pull(&entry.step, &args, &entry.value, bar, all)
-            .map_err(|e| e.at(entry.at))?;
+            .pull(&entry.op, &args, &entry.value, bar, all)
+            .map_err(|e| e.at_location(entry.at))?;
         // A constant factor of 0 lets nothing through.
-        if let (TapeOp::Op(Op::Number2(Number2::Mul)), &[x, y]) =
-            (&entry.step, entry.args.as_slice())
+        if let (TapeOp::Op(Op::Number2(Number2::Mul)), &[x, y]) = (&entry.op, entry.args.as_slice())
         {
             for (part, other) in parts.iter_mut().zip([y, x].map(|k| &self.entries[k])) {
-                if matches!(other.step, TapeOp::Constant) && other.value.number().is_exact_zero() {
+                if matches!(other.op, TapeOp::Constant) && other.value.number().is_exact_zero() {
                     *part = None;
                 }
             }

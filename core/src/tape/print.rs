@@ -31,8 +31,8 @@ impl<T: Real, S: Scalar<Real = T>> TapeValue<S> {
 }
 
 fn call<S: Scalar>(entry: &TapeEntry<S>, mut args: Vec<String>) -> String {
-    args.extend(entry.step.fixed());
-    format!("{}({})", entry.step.name(), args.join(", "))
+    args.extend(entry.op.fixed());
+    format!("{}({})", entry.op.name(), args.join(", "))
 }
 
 /// Prints one line for each entry but the constants: `v2 = mul(v1, x) = 1.8185948536513634`.
@@ -42,7 +42,7 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Tape<S> {
         let mut names: Vec<String> = Vec::with_capacity(inner.entries.len());
         let mut count = 0;
         for entry in &inner.entries {
-            let name = match &entry.step {
+            let name = match &entry.op {
                 TapeOp::Input(name) => name.clone(),
                 TapeOp::Constant => entry.value.text(),
                 _ => {
@@ -50,7 +50,7 @@ impl<T: Real, S: Scalar<Real = T>> fmt::Display for Tape<S> {
                     format!("v{count}")
                 }
             };
-            match &entry.step {
+            match &entry.op {
                 TapeOp::Constant => {}
                 TapeOp::Input(_) => writeln!(f, "{name} = {}", entry.value.text())?,
                 _ => {
@@ -81,7 +81,7 @@ impl<T: Real, S: Scalar<Real = T>> TapeInner<S> {
         for (k, entry) in
             self.entries.iter().enumerate().take(index + 1).filter(|(k, _)| uses[*k] > 0)
         {
-            texts[k] = match &entry.step {
+            texts[k] = match &entry.op {
                 TapeOp::Input(name) => name.clone(),
                 TapeOp::Constant => entry.value.text(),
                 _ => {

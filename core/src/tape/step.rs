@@ -40,8 +40,8 @@ pub(super) enum TapeOp<S: Scalar> {
 /// An operator of a user's own.
 #[derive(Clone)]
 pub(super) enum CustomOperator<S: Scalar> {
-    Numbers(Arc<dyn ScalarOperator<S>>),
-    Arrays(Arc<dyn ArrayOperator<S>>),
+    Scalar(Arc<dyn ScalarOperator<S>>),
+    Array(Arc<dyn ArrayOperator<S>>),
 }
 
 impl<S: Scalar> TapeOp<S> {
@@ -76,11 +76,11 @@ impl<S: Scalar> TapeOp<S> {
 impl<T: Real, S: Scalar<Real = T>> CustomOperator<S> {
     pub(super) fn forward(&self, inputs: &[TapeValue<S>]) -> Result<TapeValue<S>, String> {
         Ok(match self {
-            CustomOperator::Numbers(op) => {
+            CustomOperator::Scalar(op) => {
                 let inputs: Vec<S> = inputs.iter().map(TapeValue::number).collect();
                 TapeValue::Number(op.forward(&inputs)?)
             }
-            CustomOperator::Arrays(op) => {
+            CustomOperator::Array(op) => {
                 let inputs: Vec<Array<S>> = inputs.iter().map(TapeValue::array).collect();
                 TapeValue::of_array(&op.forward(&inputs)?)
             }
@@ -97,12 +97,12 @@ impl<T: Real, S: Scalar<Real = T>> CustomOperator<S> {
         let failed =
             |reason| TapeError::Operator { operator: self.name().to_owned(), reason, at: None };
         let bars: Vec<TapeValue<S>> = match self {
-            CustomOperator::Numbers(op) => {
+            CustomOperator::Scalar(op) => {
                 let inputs: Vec<S> = inputs.iter().map(TapeValue::number).collect();
                 let bars = op.backward(&inputs, &output.number(), &bar.number()).map_err(failed)?;
                 bars.into_iter().map(TapeValue::Number).collect()
             }
-            CustomOperator::Arrays(op) => {
+            CustomOperator::Array(op) => {
                 let inputs: Vec<Array<S>> = inputs.iter().map(TapeValue::array).collect();
                 let bars = op.backward(&inputs, &output.array(), &bar.array()).map_err(failed)?;
                 bars.iter().map(TapeValue::of_array).collect()
@@ -132,7 +132,7 @@ impl<T: Real, S: Scalar<Real = T>> CustomOperator<S> {
 impl<S: Scalar> TapeOp<S> {
     /// Returns true if a cotangent reaches all of the `k`-th operand whenever it reaches all of the
     /// result.
-    pub(super) fn covers(&self, k: usize) -> bool {
+    pub(super) fn is_dense_in(&self, k: usize) -> bool {
         match self {
             TapeOp::Call(kernel) => kernel.covered.get(k).copied().unwrap_or(false),
             TapeOp::Part(_) => false,
@@ -144,16 +144,16 @@ impl<S: Scalar> TapeOp<S> {
 impl<S: Scalar> CustomOperator<S> {
     pub(super) fn name(&self) -> &str {
         match self {
-            CustomOperator::Numbers(op) => op.name(),
-            CustomOperator::Arrays(op) => op.name(),
+            CustomOperator::Scalar(op) => op.name(),
+            CustomOperator::Array(op) => op.name(),
         }
     }
 
     /// Returns true if both are the same operator.
-    pub(super) fn is(&self, other: &CustomOperator<S>) -> bool {
+    pub(super) fn is_same(&self, other: &CustomOperator<S>) -> bool {
         match (self, other) {
-            (CustomOperator::Numbers(a), CustomOperator::Numbers(b)) => Arc::ptr_eq(a, b),
-            (CustomOperator::Arrays(a), CustomOperator::Arrays(b)) => Arc::ptr_eq(a, b),
+            (CustomOperator::Scalar(a), CustomOperator::Scalar(b)) => Arc::ptr_eq(a, b),
+            (CustomOperator::Array(a), CustomOperator::Array(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }

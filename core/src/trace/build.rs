@@ -32,7 +32,7 @@ pub(super) fn is_zero(x: &Sym) -> bool {
 }
 
 /// Splits off a constant factor: `3 x` is (3, x).
-fn split(x: &Sym) -> (Constant, Sym) {
+fn split_coefficient(x: &Sym) -> (Constant, Sym) {
     if let Some([c, rest]) = x.args_of(Op::Number2(Number2::Mul))
         && let Some(c) = c.constant().filter(|c| c.is_exact())
     {
@@ -46,7 +46,8 @@ fn split(x: &Sym) -> (Constant, Sym) {
 
 /// Returns `-x` for an `x` with a negative sign.
 fn negated(x: &Sym) -> Option<Sym> {
-    let negative = x.constant().map_or_else(|| split(x).0.is_negative(), Constant::is_negative);
+    let negative =
+        x.constant().map_or_else(|| split_coefficient(x).0.is_negative(), Constant::is_negative);
     negative.then(|| neg(x))
 }
 
@@ -57,14 +58,14 @@ fn neg(x: &Sym) -> Sym {
     if let Some((re, im)) = cartesian(x) {
         return complex(neg(&re), neg(&im));
     }
-    match split(x) {
+    match split_coefficient(x) {
         (c, rest) if c.is_int(1) => Sym::op(Op::Number1(Number1::Neg), &[rest], x.kind()),
-        (c, rest) => times(c.neg(), rest),
+        (c, rest) => scale(c.neg(), rest),
     }
 }
 
 /// Returns `c x` for a constant that is exact or a float.
-fn times(c: Constant, x: Sym) -> Sym {
+fn scale(c: Constant, x: Sym) -> Sym {
     if c.is_zero() {
         return like(Constant::ZERO, &x.kind());
     }
@@ -138,7 +139,7 @@ fn add(a: &Sym, b: &Sym, subtract: bool) -> Sym {
     if let Some(sum) = cartesian_constants(op, a, b) {
         return sum;
     }
-    let ((c, x), (d, y)) = (split(a), split(b));
+    let ((c, x), (d, y)) = (split_coefficient(a), split_coefficient(b));
     if x.key() == y.key() {
         if subtract && c.key() == d.key() || !subtract && c.key() == d.neg().key() {
             return like(Constant::ZERO, &kind);
@@ -146,7 +147,7 @@ fn add(a: &Sym, b: &Sym, subtract: bool) -> Sym {
         let plain = c.is_int(1) && d.is_int(1);
         let d = if subtract { d.neg() } else { d };
         if let (false, Some(sum)) = (plain, c.add(d)) {
-            return times(sum, x);
+            return scale(sum, x);
         }
     }
     if let Some(positive) = negated(b) {
@@ -170,7 +171,7 @@ fn mul(a: &Sym, b: &Sym) -> Sym {
     let factor = |x: &Sym| match x.constant().filter(|c| c.is_exact()) {
         Some(c) => (c, None),
         None => {
-            let (c, rest) = split(x);
+            let (c, rest) = split_coefficient(x);
             (c, Some(rest))
         }
     };
@@ -180,10 +181,10 @@ fn mul(a: &Sym, b: &Sym) -> Sym {
     };
     match (x, y) {
         (Some(x), Some(y)) if y.constant().is_some() => {
-            times(both, Sym::op(Op::Number2(Number2::Mul), &[y, x], kind))
+            scale(both, Sym::op(Op::Number2(Number2::Mul), &[y, x], kind))
         }
-        (Some(x), Some(y)) => times(both, Sym::op(Op::Number2(Number2::Mul), &[x, y], kind)),
-        (Some(rest), None) | (None, Some(rest)) => times(both, rest),
+        (Some(x), Some(y)) => scale(both, Sym::op(Op::Number2(Number2::Mul), &[x, y], kind)),
+        (Some(rest), None) | (None, Some(rest)) => scale(both, rest),
         (None, None) => like(both, &kind),
     }
 }
@@ -333,7 +334,7 @@ pub(super) fn of_complex(op: Mixed, z: &Sym) -> Sym {
 
 /// Builds any operation, as the instructions of a function name them; `None` for one that
 /// expressions do not have.
-pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
+pub(super) fn apply(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
     Some(match (op, args) {
         (Op::Real(Literal(x)), []) => Sym::Const(Constant::from_f64(x)),
         (Op::Int(_) | Op::Bool(_), []) => Sym::op(op, args, kind.clone()),
@@ -372,7 +373,7 @@ pub(super) fn any(op: Op, args: &[Sym], kind: &Kind) -> Option<Sym> {
 }
 
 pub(super) fn integer(n: &Sym) -> Option<i64> {
-    match n.node()?.what {
+    match n.node()?.node_kind {
         super::node::NodeKind::Op(Op::Int(n)) => Some(n),
         _ => None,
     }
@@ -390,7 +391,7 @@ pub(super) fn compare(op: Compare, a: &Sym, b: &Sym) -> Sym {
 
 /// Returns `a` if the condition holds, else `b`.
 pub(super) fn select(c: &Sym, a: &Sym, b: &Sym) -> Sym {
-    match c.node().map(|n| &n.what) {
+    match c.node().map(|n| &n.node_kind) {
         Some(super::node::NodeKind::Op(Op::Bool(true))) => a.clone(),
         Some(super::node::NodeKind::Op(Op::Bool(false))) => b.clone(),
         _ if a.key() == b.key() => a.clone(),

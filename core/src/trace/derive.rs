@@ -275,12 +275,12 @@ fn derivative(root: &Sym, input: &str) -> Result<Sym, TraceError> {
     while inline(&mut program, pushforward, usize::MAX) {}
     optimize_all(&mut program, pushforward, Level::Strict);
     let dots = names.iter().zip(&inputs).map(|(n, sym)| like(sym, i64::from(*n == input)));
-    let args = inputs.iter().cloned().chain(dots).map(RaisedExpr::One).collect();
+    let args = inputs.iter().cloned().chain(dots).map(RaisedExpr::Number).collect();
     match raise(&program, pushforward, args, true)? {
-        RaisedExpr::Many(all) => {
+        RaisedExpr::Tuple(all) => {
             Ok(all.into_iter().nth(1).and_then(|d| d.leaves().pop()).unwrap_or(like(root, 0)))
         }
-        RaisedExpr::One(_) => Ok(like(root, 0)),
+        RaisedExpr::Number(_) => Ok(like(root, 0)),
     }
 }
 
@@ -300,7 +300,7 @@ fn gradient(root: &Sym, wanted: &[&str]) -> Result<Vec<Expr>, TraceError> {
         // Too long to be joined with its adjoint in one line: forward mode, once for each input.
         return wanted.iter().map(|input| derivative(root, input).map(Expr)).collect();
     }
-    let raised = raise(&program, id, inputs.into_iter().map(RaisedExpr::One).collect(), true)?;
+    let raised = raise(&program, id, inputs.into_iter().map(RaisedExpr::Number).collect(), true)?;
     let bars = raised.leaves();
     let of = |name: &&str| {
         let k = all.iter().position(|n| n == name);
@@ -314,7 +314,7 @@ fn simplified(root: &Sym, level: Level) -> Result<Sym, TraceError> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let (mut program, f) = lower(root, "f", &names)?;
     optimize_all(&mut program, f, level);
-    let raised = raise(&program, f, inputs.into_iter().map(RaisedExpr::One).collect(), false)?;
+    let raised = raise(&program, f, inputs.into_iter().map(RaisedExpr::Number).collect(), false)?;
     Ok(raised.leaves().pop().unwrap_or_else(|| root.clone()))
 }
 
@@ -335,7 +335,7 @@ fn from_program(program: &Program, name: &str, kind: &Kind) -> Result<Sym, Trace
     let args = function
         .params
         .iter()
-        .map(|p| RaisedExpr::One(Sym::symbol(&p.name, p.kind.clone())))
+        .map(|p| RaisedExpr::Number(Sym::symbol(&p.name, p.kind.clone())))
         .collect();
     let raised = raise(program, f, args, false)?;
     raised.leaves().pop().ok_or_else(|| not_a_number("no number".into()))

@@ -395,7 +395,7 @@ pub(super) fn symbols(root: &Sym) -> Vec<(String, Sym)> {
     let mut found = Vec::new();
     let _ = visit([root], |sym| {
         if let Sym::Node(node) = sym
-            && let NodeKind::Symbol(s) = &node.what
+            && let NodeKind::Symbol(s) = &node.node_kind
         {
             found.push((s.name.to_string(), sym.clone()));
         }
@@ -422,14 +422,14 @@ fn substitute(root: &Sym, values: &[(&str, &Sym)]) -> Sym {
             Sym::Node(node) => {
                 let args: Vec<Sym> =
                     node.args.iter().map(|a| done.get(&a.key()).unwrap_or(a).clone()).collect();
-                match &node.what {
+                match &node.node_kind {
                     NodeKind::Symbol(s) => {
                         let value =
                             values.iter().find(|(n, v)| *n == &*s.name && v.kind() == node.kind);
                         value.map_or(sym, |v| v.1).clone()
                     }
                     NodeKind::Call(callee) => Sym::call(callee.clone(), &args, node.kind.clone()),
-                    NodeKind::Op(op) => build::any(*op, &args, &node.kind)
+                    NodeKind::Op(op) => build::apply(*op, &args, &node.kind)
                         .unwrap_or_else(|| Sym::op(*op, &args, node.kind.clone())),
                 }
             }

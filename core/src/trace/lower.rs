@@ -97,7 +97,7 @@ impl ExprLowering {
     }
 
     fn node(&mut self, node: &Node) -> Result<Value, TraceError> {
-        let op = match &node.what {
+        let op = match &node.node_kind {
             NodeKind::Symbol(s) if s.local => {
                 return Err(TraceError::Foreign { name: s.name.to_string() });
             }
@@ -176,22 +176,22 @@ fn is_float(n: i64, d: i64) -> bool {
 /// A value of a function read back: a number, or a tuple or array of known length.
 #[derive(Clone)]
 pub(super) enum RaisedExpr {
-    One(Sym),
-    Many(Vec<RaisedExpr>),
+    Number(Sym),
+    Tuple(Vec<RaisedExpr>),
 }
 
 impl RaisedExpr {
     /// Returns all numbers in it, in order.
     pub(super) fn leaves(self) -> Vec<Sym> {
         match self {
-            RaisedExpr::One(sym) => vec![sym],
-            RaisedExpr::Many(all) => all.into_iter().flat_map(RaisedExpr::leaves).collect(),
+            RaisedExpr::Number(sym) => vec![sym],
+            RaisedExpr::Tuple(all) => all.into_iter().flat_map(RaisedExpr::leaves).collect(),
         }
     }
     fn one(&self) -> Option<&Sym> {
         match self {
-            RaisedExpr::One(sym) => Some(sym),
-            RaisedExpr::Many(_) => None,
+            RaisedExpr::Number(sym) => Some(sym),
+            RaisedExpr::Tuple(_) => None,
         }
     }
 }
@@ -240,7 +240,7 @@ fn raise_at(
         let numbers: Option<Vec<Sym>> = operands.iter().map(|r| r.one().cloned()).collect();
         let value = match (inst.op, numbers) {
             (Op::Tuple | Op::Array, _) => {
-                Some(RaisedExpr::Many(operands.into_iter().cloned().collect()))
+                Some(RaisedExpr::Tuple(operands.into_iter().cloned().collect()))
             }
             (Op::Field(k), _) => field(operands[0], k as usize),
             (Op::Get, _) => {
@@ -250,7 +250,7 @@ fn raise_at(
             (Op::Call(g), numbers) => {
                 let own_rule = program.rule(g).is_some();
                 Some(match numbers {
-                    Some(args) if own_rule => RaisedExpr::One(Sym::call(
+                    Some(args) if own_rule => RaisedExpr::Number(Sym::call(
                         Callee::function(program, g)?.0,
                         &args,
                         kind.clone(),
@@ -266,16 +266,18 @@ fn raise_at(
             }
             (Op::Primitive(p), Some(args)) => {
                 let callee = Callee::new(program, &program.primitives[p].name)?;
-                Some(RaisedExpr::One(Sym::call(callee.0, &args, kind.clone())))
+                Some(RaisedExpr::Number(Sym::call(callee.0, &args, kind.clone())))
             }
             (Op::Number2(Number2::Scale), Some(args)) if plain => {
-                Some(RaisedExpr::One(build::number2(Number2::Mul, &args[0], &args[1])))
+                Some(RaisedExpr::Number(build::number2(Number2::Mul, &args[0], &args[1])))
             }
             (Op::Number2(Number2::Guard), Some(args)) if plain => {
-                Some(RaisedExpr::One(args[0].clone()))
+                Some(RaisedExpr::Number(args[0].clone()))
             }
-            (Op::Real(Literal(x)), _) => Some(RaisedExpr::One(Sym::Const(Constant::from_f64(x)))),
-            (op, Some(args)) => build::any(op, &args, kind).map(RaisedExpr::One),
+            (Op::Real(Literal(x)), _) => {
+                Some(RaisedExpr::Number(Sym::Const(Constant::from_f64(x))))
+            }
+            (op, Some(args)) => build::apply(op, &args, kind).map(RaisedExpr::Number),
             _ => None,
         };
         known.insert(result, value.ok_or_else(|| refuse(format!("`{}`", inst.op)))?);
@@ -289,7 +291,7 @@ fn raise_at(
 
 fn field(of: &RaisedExpr, k: usize) -> Option<RaisedExpr> {
     match of {
-        RaisedExpr::Many(all) => all.get(k).cloned(),
-        RaisedExpr::One(_) => None,
+        RaisedExpr::Tuple(all) => all.get(k).cloned(),
+        RaisedExpr::Number(_) => None,
     }
 }

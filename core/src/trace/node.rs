@@ -24,7 +24,7 @@ pub(super) enum Sym {
 
 /// An operation on parts.
 pub(super) struct Node {
-    pub(super) what: NodeKind,
+    pub(super) node_kind: NodeKind,
     pub(super) args: SmallVec<[Sym; 2]>,
     pub(super) kind: Kind,
     key: u128,
@@ -57,7 +57,7 @@ impl Sym {
     pub(super) fn symbol(name: &str, kind: Kind) -> Sym {
         let key = mix(mix(SYMBOL, kind_key(&kind)), text_key(name));
         let what = NodeKind::Symbol(SymbolNode { name: name.into(), local: false });
-        Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
+        Sym::Node(Arc::new(Node { node_kind: what, args: SmallVec::new(), kind, key }))
     }
 
     /// Creates an input of one recording. Its key is the address of its name, which lives as long
@@ -67,7 +67,7 @@ impl Sym {
         let address = Arc::as_ptr(&name).cast::<u8>() as usize;
         let key = mix(mix(LOCAL, kind_key(&kind)), address as u128);
         let what = NodeKind::Symbol(SymbolNode { name, local: true });
-        Sym::Node(Arc::new(Node { what, args: SmallVec::new(), kind, key }))
+        Sym::Node(Arc::new(Node { node_kind: what, args: SmallVec::new(), kind, key }))
     }
 
     /// Creates an operation, without rewriting it.
@@ -79,7 +79,7 @@ impl Sym {
         let start = mix(op_key(op), kind_key(&kind));
         let key = keys.into_iter().fold(start, mix);
         let args = args.iter().cloned().collect();
-        Sym::Node(Arc::new(Node { what: NodeKind::Op(op), args, kind, key }))
+        Sym::Node(Arc::new(Node { node_kind: NodeKind::Op(op), args, kind, key }))
     }
 
     /// Creates a call.
@@ -87,7 +87,7 @@ impl Sym {
         let start = mix(CALL, callee.key);
         let key = args.iter().fold(start, |h, a| mix(h, a.key()));
         Sym::Node(Arc::new(Node {
-            what: NodeKind::Call(callee),
+            node_kind: NodeKind::Call(callee),
             args: args.iter().cloned().collect(),
             kind,
             key,
@@ -112,7 +112,7 @@ impl Sym {
     /// Returns the operands if it is this operation.
     pub(super) fn args_of(&self, op: Op) -> Option<&[Sym]> {
         match self {
-            Sym::Node(n) if matches!(&n.what, NodeKind::Op(o) if *o == op) => Some(&n.args),
+            Sym::Node(n) if matches!(&n.node_kind, NodeKind::Op(o) if *o == op) => Some(&n.args),
             _ => None,
         }
     }

@@ -82,7 +82,7 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
                 *uses.entry(arg.key()).or_default() += 1;
                 size = size.saturating_add(sizes.get(&arg.key()).copied().unwrap_or(1));
             }
-            if let NodeKind::Symbol(s) = &node.what {
+            if let NodeKind::Symbol(s) = &node.node_kind {
                 taken.insert(s.name.to_string());
             }
         }
@@ -106,7 +106,7 @@ pub(super) fn print(roots: &[Sym]) -> Printed {
         writer.texts.insert(sym.key(), text);
         Ok::<(), Infallible>(())
     });
-    let results = roots.iter().map(|root| writer.take(root).text).collect();
+    let results = roots.iter().map(|root| writer.take_text(root).text).collect();
     Printed { names: writer.names, results }
 }
 
@@ -127,7 +127,7 @@ fn atom(text: String) -> InfixText {
 
 impl InfixWriter {
     /// Returns the text of a part; its last use moves it.
-    fn take(&mut self, sym: &Sym) -> InfixText {
+    fn take_text(&mut self, sym: &Sym) -> InfixText {
         let left = self.uses.entry(sym.key()).or_default();
         *left = left.saturating_sub(1);
         let text = if *left == 0 {
@@ -153,7 +153,7 @@ impl InfixWriter {
     fn text(&mut self, sym: &Sym) -> InfixText {
         match sym {
             Sym::Const(c) => constant(*c, self.pi),
-            Sym::Node(node) => match &node.what {
+            Sym::Node(node) => match &node.node_kind {
                 NodeKind::Symbol(s) => atom(s.name.to_string()),
                 NodeKind::Call(shared) => self.call(&shared.name, node),
                 NodeKind::Op(op) => self.op(*op, node),
@@ -213,7 +213,7 @@ impl InfixWriter {
 
     /// Returns the text of an operand, in parentheses if its precedence is too low.
     fn operand(&mut self, sym: &Sym, least: Precedence) -> InfixText {
-        let t = self.take(sym);
+        let t = self.take_text(sym);
         if t.rank >= least {
             return t;
         }
@@ -253,7 +253,7 @@ impl InfixWriter {
         match real {
             None => self.operand(sym, least),
             Some(t) => {
-                let _ = self.take(sym);
+                let _ = self.take_text(sym);
                 if t.rank >= least { t } else { atom(format!("({})", t.text)) }
             }
         }
@@ -278,12 +278,12 @@ impl InfixWriter {
             let Some(c) = a.constant().filter(|c| c.is_negative()) else {
                 return self.infix(a, "*", b, Precedence::Product);
             };
-            let _ = self.take(a);
+            let _ = self.take_text(a);
             let (c, x) = (constant(c.neg(), self.pi), self.operand(b, Precedence::Atom));
             let text = format!("-{}*{}", c.text, x.text);
             return InfixText { text, rank: Precedence::Sum, depth: x.depth + 1, size: x.size + 1 };
         };
-        let _ = self.take(a);
+        let _ = self.take_text(a);
         let x = self.operand(b, Precedence::Product);
         let (sign, rank) =
             if *q.numer() < 0 { ("-", Precedence::Sum) } else { ("", Precedence::Product) };
@@ -330,7 +330,7 @@ fn promoted(sym: &Sym, pi: &str) -> Option<InfixText> {
     let Some([x]) = sym.args_of(Op::Mixed(Mixed::Promote)) else { return None };
     match x {
         Sym::Const(c) => Some(constant(*c, pi)),
-        Sym::Node(n) => match &n.what {
+        Sym::Node(n) => match &n.node_kind {
             NodeKind::Symbol(s) if n.kind == Kind::Real => Some(atom(s.name.to_string())),
             _ => None,
         },
@@ -381,7 +381,7 @@ pub(super) fn mentions_pi(roots: &[Sym]) -> bool {
             Sym::Const(Constant::Exact { pi, .. }) => constant |= pi,
             Sym::Const(_) => {}
             Sym::Node(node) => {
-                symbol |= matches!(&node.what, NodeKind::Symbol(s) if &*s.name == "pi")
+                symbol |= matches!(&node.node_kind, NodeKind::Symbol(s) if &*s.name == "pi")
             }
         }
         Ok::<(), Infallible>(())

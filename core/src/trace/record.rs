@@ -329,7 +329,7 @@ impl Recording {
                 return Ok(());
             }
             let Some(node) = sym.node() else { return Ok(()) };
-            let op = match &node.what {
+            let op = match &node.node_kind {
                 NodeKind::Op(op) => op.to_string(),
                 NodeKind::Call(c) => c.name.clone(),
                 NodeKind::Symbol(s) => s.name.to_string(),
@@ -391,7 +391,7 @@ fn fits<R: Real>(datum: &Datum<Complex<R>>, branch: &TreeNode) -> bool {
 fn shown(branch: &TreeNode, parts: &mut dyn Iterator<Item = String>) -> String {
     let list = |items: Vec<String>| items.join(", ");
     match branch {
-        TreeNode::One(_) => parts.next().unwrap_or_default(),
+        TreeNode::Number(_) => parts.next().unwrap_or_default(),
         TreeNode::Array(_, all) => {
             format!("[{}]", list(all.iter().map(|_| parts.next().unwrap_or_default()).collect()))
         }
@@ -418,7 +418,7 @@ fn value_of(sym: &Sym, values: &HashMap<u128, f64>) -> Option<f64> {
             .map(super::constant::Constant::value)
             .or_else(|| values.get(&arg.key()).copied())
     };
-    match node.what {
+    match node.node_kind {
         NodeKind::Op(Op::Number1(op)) if node.kind == Kind::Real => Some(op.value(&known(0)?)),
         NodeKind::Op(Op::Number2(op)) if node.kind == Kind::Real => {
             Some(op.value(&known(0)?, &known(1)?))

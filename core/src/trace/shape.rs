@@ -24,7 +24,7 @@ pub struct Tree(pub(super) TreeNode);
 
 #[derive(Clone)]
 pub(super) enum TreeNode {
-    One(Sym),
+    Number(Sym),
     Array(Element, Vec<Sym>),
     Tuple { name: Option<String>, fields: Vec<(Option<String>, TreeNode)> },
 }
@@ -56,7 +56,7 @@ impl Tree {
         let numbers: Option<Vec<Sym>> = elements
             .iter()
             .map(|t| match &t.0 {
-                TreeNode::One(sym) => Some(sym.clone()),
+                TreeNode::Number(sym) => Some(sym.clone()),
                 _ => None,
             })
             .collect();
@@ -74,7 +74,7 @@ impl Tree {
 impl TreeNode {
     pub(super) fn kind(&self) -> Kind {
         match self {
-            TreeNode::One(sym) => sym.kind(),
+            TreeNode::Number(sym) => sym.kind(),
             TreeNode::Array(element, _) => Kind::Array(*element),
             TreeNode::Tuple { name: Some(name), fields } => Kind::structure(
                 name,
@@ -91,7 +91,7 @@ impl TreeNode {
 
     pub(super) fn leaves(&self) -> Vec<Sym> {
         match self {
-            TreeNode::One(sym) => vec![sym.clone()],
+            TreeNode::Number(sym) => vec![sym.clone()],
             TreeNode::Array(_, all) => all.clone(),
             TreeNode::Tuple { fields, .. } => fields.iter().flat_map(|(_, b)| b.leaves()).collect(),
         }
@@ -100,7 +100,7 @@ impl TreeNode {
     /// Binds the numbers in it to the parts of a value.
     pub(super) fn bind(&self, lowering: &mut ExprLowering, value: Value) {
         match self {
-            TreeNode::One(sym) => lowering.bind(sym, value),
+            TreeNode::Number(sym) => lowering.bind(sym, value),
             TreeNode::Array(_, all) => {
                 for (k, sym) in all.iter().enumerate() {
                     let index = lowering.b.int(k as i64);
@@ -120,7 +120,7 @@ impl TreeNode {
     /// Lowers its numbers to a value.
     pub(super) fn lower(&self, lowering: &mut ExprLowering) -> Result<Value, TraceError> {
         match self {
-            TreeNode::One(sym) => lowering.value(sym),
+            TreeNode::Number(sym) => lowering.value(sym),
             TreeNode::Array(_, all) => {
                 let items = lowering.values(all)?;
                 Ok(lowering.b.inst(Op::Array, &items, self.kind()))
@@ -180,7 +180,7 @@ impl std::fmt::Debug for Session {
 }
 
 fn one(sym: &Sym) -> Result<Tree, TraceError> {
-    Ok(Tree(TreeNode::One(sym.clone())))
+    Ok(Tree(TreeNode::Number(sym.clone())))
 }
 
 impl Output for Expr {

@@ -75,7 +75,7 @@ impl PathLog {
     }
 
     #[track_caller]
-    fn note(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
+    fn record(&self, left: &Expr, right: &Expr, order: Option<Ordering>) {
         let here = Location::caller();
         let mut notes = self.notes();
         // A comparison that is repeated has the same result.
@@ -129,7 +129,7 @@ impl<R: Real> Traced<R> {
         let order = self.value.try_cmp(&other.value)?;
         let known = self.expr.constant().is_some() && other.expr.constant().is_some();
         if let (false, Some(log)) = (known, self.log.as_ref().or(other.log.as_ref())) {
-            log.note(&self.expr, &other.expr, order);
+            log.record(&self.expr, &other.expr, order);
         }
         Ok(order)
     }

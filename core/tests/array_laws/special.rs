@@ -197,7 +197,7 @@ fn errors_are_the_same() {
                 f.vjp(&at, seed.clone()).err(),
                 f.jacobian(&at).err(),
             ]
-            .map(|e| e.map(|e| (e.to_string(), e.at())))
+            .map(|e| e.map(|e| (e.to_string(), e.position())))
         };
         let expected = words(&mut general);
         assert!(expected[0].is_some(), "{source}");

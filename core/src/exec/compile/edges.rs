@@ -21,7 +21,7 @@ impl Compiler<'_> {
     /// Returns true if an instruction, the last of its block, is fused with the terminator: it
     /// computes the condition, and either the condition has no other reader or the fused
     /// instruction keeps it.
-    pub(super) fn joins_end(&self, i: Inst, end: &Terminator) -> bool {
+    pub(super) fn fuses_with_terminator(&self, i: Inst, end: &Terminator) -> bool {
         if self.style != Style::Fast {
             return false;
         }
@@ -37,9 +37,10 @@ impl Compiler<'_> {
 
     /// Emits the end of a block. Instead of a jump to a block with several predecessors, up to
     /// `budget` of its instructions are duplicated (tail duplication).
-    pub(super) fn end(&mut self, block: Block, end: &Terminator, budget: usize) {
+    pub(super) fn terminator(&mut self, block: Block, end: &Terminator, budget: usize) {
         let f = self.f;
-        let joined = f.blocks[block].insts.last().copied().filter(|&i| self.joins_end(i, end));
+        let joined =
+            f.blocks[block].insts.last().copied().filter(|&i| self.fuses_with_terminator(i, end));
         match end {
             Terminator::Open => {}
             Terminator::Jump(t) => self.jump(block, t, budget),
@@ -75,10 +76,16 @@ impl Compiler<'_> {
                 let (yes, no) = if swapped { (no, yes) } else { (yes, no) };
                 let place = self.routine.code.len();
                 self.emit(code);
-                let yes_at =
-                    self.stub(Moment::Edge(block, usize::from(swapped)), yes, Patch::Yes(place));
-                let no_at =
-                    self.stub(Moment::Edge(block, usize::from(!swapped)), no, Patch::No(place));
+                let yes_at = self.edge_block(
+                    Moment::Edge(block, usize::from(swapped)),
+                    yes,
+                    Patch::Yes(place),
+                );
+                let no_at = self.edge_block(
+                    Moment::Edge(block, usize::from(!swapped)),
+                    no,
+                    Patch::No(place),
+                );
                 let (to, or) = self.routine.code[place].targets_mut();
                 to.into_iter().for_each(|to| *to = yes_at);
                 or.into_iter().for_each(|to| *to = no_at);
@@ -94,7 +101,7 @@ impl Compiler<'_> {
                 });
                 for (k, target) in targets.iter().enumerate() {
                     self.routine.tables[table + k] =
-                        self.stub(Moment::Edge(block, k), target, Patch::Table(table + k));
+                        self.edge_block(Moment::Edge(block, k), target, Patch::Table(table + k));
                 }
             }
         }
@@ -102,14 +109,14 @@ impl Compiler<'_> {
 
     /// Emits the moves of an edge and a jump, if it has any, and returns their start; else the
     /// target is patched.
-    fn stub(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
+    fn edge_block(&mut self, edge: Moment, target: &Target, patch: Patch) -> u32 {
         let start = self.here();
         let moves = self.moves(target);
         self.mark(edge);
         if moves.is_empty() && self.style == Style::Fast {
             self.patches.push((patch, target.block));
         } else {
-            self.parallel(moves);
+            self.parallel_moves(moves);
             self.plain_jump(target.block);
         }
         start
@@ -124,13 +131,13 @@ impl Compiler<'_> {
     fn jump(&mut self, from: Block, target: &Target, budget: usize) {
         self.mark(Moment::Edge(from, 0));
         let moves = self.moves(target);
-        self.parallel(moves);
+        self.parallel_moves(moves);
         let block = &self.f.blocks[target.block];
-        let shared = self.ways[target.block.index()] > 1 && target.block != from;
+        let shared = self.predecessor_counts[target.block.index()] > 1 && target.block != from;
         match budget.checked_sub(block.insts.len() + 1) {
             Some(rest) if shared && self.style == Style::Fast => {
                 self.body(target.block);
-                self.end(target.block, &block.end, rest);
+                self.terminator(target.block, &block.end, rest);
             }
             _ => self.plain_jump(target.block),
         }
@@ -145,7 +152,7 @@ impl Compiler<'_> {
 
     /// Emits parallel moves: a register that one move overwrites and another still reads is first
     /// copied to a spare register.
-    fn parallel(&mut self, mut moves: Vec<(RegisterSlot, RegisterSlot)>) {
+    fn parallel_moves(&mut self, mut moves: Vec<(RegisterSlot, RegisterSlot)>) {
         while !moves.is_empty() {
             // A move whose target is not read by another …
             let free = moves.iter().position(|(to, _)| moves.iter().all(|(_, from)| from != to));

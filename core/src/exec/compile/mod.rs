@@ -43,8 +43,8 @@ use super::{
     code::{BANKS, Bank, Code, Pc, Reg, RegisterSlot, SlotRange},
     error::CallError,
     inspect::Moment,
-    jumps::shorten,
-    last_use::{given_away, mark_last_uses},
+    jumps::thread_jumps,
+    last_use::{mark_last_uses, moved_arrays},
 };
 use pairs::Superinstructions;
 use stretches::SmallRegions;
@@ -58,7 +58,7 @@ impl Bytecode {
     /// A function without a body, and a program that is not well formed.
     pub fn compile(program: &Program, root: FuncId) -> Result<Bytecode, CallError> {
         verify_reachable(program, root).map_err(Box::new)?;
-        Bytecode::compile_as(program, root, Style::Fast, &[], TapeProvenance::Given)
+        Bytecode::compile_as(program, root, Style::Fast, &[], TapeProvenance::Unknown)
     }
 
     /// Compiles like [`compile`](Bytecode::compile), with the known facts about the values of the
@@ -96,8 +96,10 @@ impl Bytecode {
             ops.any(|op| matches!(op, Op::Push { .. } | Op::Pop { .. }) || op == Op::Call(root))
         });
         let balanced = match whose {
-            TapeProvenance::Own => vec![],
-            TapeProvenance::Given => tracks::balanced(ids.iter().map(|&f| &program.functions[f])),
+            TapeProvenance::Derived => vec![],
+            TapeProvenance::Unknown => {
+                tracks::checked_tapes(ids.iter().map(|&f| &program.functions[f]))
+            }
         };
         let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
         let of = |&f: &FuncId| {
@@ -105,7 +107,7 @@ impl Bytecode {
             Compiler::new(program, f, &numbers, style, known, alone, &balanced).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
-        for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.recipes).enumerate() {
+        for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.kernels).enumerate() {
             Arc::make_mut(recipe).number = k;
         }
         let tape = |op| match op {
@@ -121,7 +123,7 @@ impl Bytecode {
             params: function.params.clone(),
             result: function.result.clone(),
             tapes,
-            balanced: balanced.into(),
+            checked_tapes: balanced.into(),
             #[cfg(feature = "jit")]
             native: None,
         })
@@ -136,11 +138,11 @@ pub(super) enum Style {
     /// Instrumented code, to be inspected and changed while it runs: each instruction is between
     /// two marks, and every value has a register of its own. Arrays are never moved out of a
     /// register, so writing to one copies it.
-    Watched,
+    Instrumented,
     /// Instrumented code in which equal constants share a register, a tuple has those of its
     /// fields, and a write to an element of an array that is not read again happens in place; so
     /// the array is gone after the instruction.
-    Followed,
+    InstrumentedInPlace,
 }
 
 struct Compiler<'a> {
@@ -157,14 +159,14 @@ struct Compiler<'a> {
     starts: Vec<Option<Pc>>,
     patches: Vec<(Patch, Block)>,
     /// Number of predecessors of each block, and number of uses of each value.
-    ways: Vec<usize>,
+    predecessor_counts: Vec<usize>,
     uses: Vec<u32>,
     known: &'a [Known],
     /// Lists of tapes whose checksums are computed.
     balanced: &'a [(u32, Bank)],
-    stretches: SmallRegions,
-    pairs: Superinstructions,
-    together: FusionGroups,
+    small_regions: SmallRegions,
+    superinstructions: Superinstructions,
+    fusion_groups: FusionGroups,
     constants: HashMap<Op, Reg>,
     at: Position,
 }
@@ -192,26 +194,26 @@ impl<'a> Compiler<'a> {
         let uses = uses(f);
         let fast = style == Style::Fast;
         let stretches =
-            if fast { SmallRegions::of(f, known, alone) } else { SmallRegions::default() };
+            if fast { SmallRegions::find(f, known, alone) } else { SmallRegions::default() };
         let pairs = if fast {
-            Superinstructions::of(f, &uses, &stretches)
+            Superinstructions::select(f, &uses, &stretches)
         } else {
             Superinstructions::none(f)
         };
         let together =
-            if fast { FusionGroups::of(f, known, &stretches) } else { FusionGroups::default() };
+            if fast { FusionGroups::find(f, known, &stretches) } else { FusionGroups::default() };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
             at: vec![],
             slots: vec![],
-            recipes: vec![],
-            smalls: vec![],
-            tracks: vec![],
+            kernels: vec![],
+            small_programs: vec![],
+            checksum_updates: vec![],
             tables: vec![],
             sizes: [0; BANKS],
             params: vec![],
-            flat: f.params.iter().all(|p| p.kind.leaves().iter().all(|k| *k == Kind::Real)),
+            is_all_real: f.params.iter().all(|p| p.kind.leaves().iter().all(|k| *k == Kind::Real)),
             source: None,
         };
         Compiler {
@@ -225,12 +227,12 @@ impl<'a> Compiler<'a> {
             routine,
             starts: vec![None; f.blocks.len()],
             patches: vec![],
-            ways: f.predecessors().iter().map(Vec::len).collect(),
+            predecessor_counts: f.predecessors().iter().map(Vec::len).collect(),
             known,
             balanced,
-            stretches,
-            pairs,
-            together,
+            small_regions: stretches,
+            superinstructions: pairs,
+            fusion_groups: together,
             uses,
             constants: HashMap::new(),
             at: Position::default(),
@@ -244,7 +246,7 @@ impl<'a> Compiler<'a> {
         for b in order(f) {
             self.starts[b.index()] = Some(self.here());
             self.body(b);
-            self.end(b, &f.blocks[b].end, edges::MAX_DUPLICATED);
+            self.terminator(b, &f.blocks[b].end, edges::MAX_DUPLICATED);
         }
         for (patch, block) in std::mem::take(&mut self.patches) {
             let Some(start) = self.starts[block.index()] else { continue };
@@ -260,15 +262,19 @@ impl<'a> Compiler<'a> {
         }
         if self.style != Style::Fast {
             let (function, registers, marks) = (f.clone(), self.registers, self.marks);
-            let given =
-                if self.style == Style::Followed { given_away(&mut self.routine) } else { vec![] };
+            let given = if self.style == Style::InstrumentedInPlace {
+                moved_arrays(&mut self.routine)
+            } else {
+                vec![]
+            };
             let rule = self.program.rule(self.id).filter(|rule| !rule.is_empty()).cloned();
-            let source = DebugInfo { id: self.id, function, rule, registers, marks, given };
+            let source =
+                DebugInfo { id: self.id, function, rule, registers, marks, moved_arrays: given };
             self.routine.source = Some(Arc::new(source));
             return self.routine;
         }
         coalesce(&mut self.routine);
-        shorten(&mut self.routine);
+        thread_jumps(&mut self.routine);
         mark_last_uses(&mut self.routine);
         self.routine
     }
@@ -282,9 +288,10 @@ impl<'a> Compiler<'a> {
             self.small_before(i);
             self.at = f.insts[i].at;
             let last = k + 1 == block.insts.len();
-            let joined = last && self.joins_end(i, &block.end);
-            let absorbed = self.pairs.is_absorbed(i) || self.together.is_absorbed(i);
-            if !joined && !absorbed && !self.stretches.holds(i) {
+            let joined = last && self.fuses_with_terminator(i, &block.end);
+            let absorbed =
+                self.superinstructions.is_absorbed(i) || self.fusion_groups.is_absorbed(i);
+            if !joined && !absorbed && !self.small_regions.contains(i) {
                 self.mark(Moment::Before(i));
                 self.instruction(i);
                 self.mark(Moment::After(i));
@@ -305,11 +312,13 @@ impl<'a> Compiler<'a> {
         }
         let f = self.f;
         let call = insts.iter().position(|&i| matches!(f.insts[i].op, Op::Call(_)));
-        let tracks = tracks::tracks(f, &insts[..call.unwrap_or(insts.len())], self.balanced);
+        let tracks =
+            tracks::checksum_updates(f, &insts[..call.unwrap_or(insts.len())], self.balanced);
         if !tracks.is_empty() {
-            let (first, entries) = (self.routine.tracks.len() as u32, tracks.len() as u32);
-            self.routine.tracks.extend(tracks);
-            self.emit(Code::Track(first, entries));
+            let (first, entries) =
+                (self.routine.checksum_updates.len() as u32, tracks.len() as u32);
+            self.routine.checksum_updates.extend(tracks);
+            self.emit(Code::UpdateChecksums(first, entries));
         }
     }
 
@@ -369,7 +378,7 @@ impl<'a> Compiler<'a> {
         let slots = leaves
             .iter()
             .map(|leaf| {
-                let bank = Bank::of(leaf);
+                let bank = Bank::for_kind(leaf);
                 RegisterSlot { bank, reg: self.fresh(bank), last: false }
             })
             .collect();
@@ -380,11 +389,11 @@ impl<'a> Compiler<'a> {
     /// appearance.
     fn allocate_result(&mut self, inst: &InstData) {
         let Some(v) = inst.result else { return };
-        if self.style == Style::Watched {
+        if self.style == Style::Instrumented {
             self.define(v);
         } else if inst.op.is_constant() {
             if let Some(&reg) = self.constants.get(&inst.op) {
-                let bank = Bank::of(&self.f.kinds[v]);
+                let bank = Bank::for_kind(&self.f.kinds[v]);
                 self.registers[v.index()] = vec![RegisterSlot { bank, reg, last: false }];
                 return;
             }
@@ -413,7 +422,7 @@ impl<'a> Compiler<'a> {
     /// Emits the moves of constants, tuples and fields in instrumented code; where values share
     /// registers they need none.
     fn own(&mut self, inst: &InstData) {
-        let Some(v) = inst.result.filter(|_| self.style == Style::Watched) else { return };
+        let Some(v) = inst.result.filter(|_| self.style == Style::Instrumented) else { return };
         let to = self.registers[v.index()].clone();
         match (inst.op, to.as_slice()) {
             (Op::Tuple, _) => {

@@ -32,12 +32,12 @@ impl Superinstructions {
     }
 
     /// Selects the superinstructions of a function. O(size).
-    pub(super) fn of(f: &Function, uses: &[u32], others: &SmallRegions) -> Superinstructions {
+    pub(super) fn select(f: &Function, uses: &[u32], others: &SmallRegions) -> Superinstructions {
         let mut pairs = Superinstructions::none(f);
         // Definitions of the block at hand: earlier ones carry another block's number.
         let mut defined: Vec<Option<(usize, Inst)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
-            for &i in block.insts.iter().filter(|i| !others.holds(**i)) {
+            for &i in block.insts.iter().filter(|i| !others.contains(**i)) {
                 let inst = &f.insts[i];
                 let Some(result) = inst.result else { continue };
                 let inner = |k: usize| {
@@ -59,12 +59,12 @@ impl Superinstructions {
                 }
             }
         }
-        pairs.places(f, uses);
+        pairs.absorb_index_lists(f, uses);
         pairs
     }
 
     /// Absorbs the lists of indices that are only used to index.
-    fn places(&mut self, f: &Function, uses: &[u32]) {
+    fn absorb_index_lists(&mut self, f: &Function, uses: &[u32]) {
         let mut asked = vec![0; f.kinds.len()];
         let listed = || f.blocks.values().flat_map(|b| &b.insts).map(|&i| (i, &f.insts[i]));
         let places = || listed().filter(|(_, inst)| inst.op == Op::OnArrays(ArrayOp::Place));
@@ -103,7 +103,12 @@ fn is_embedded(f: &Function, inst: &InstData) -> bool {
 
 /// Returns the superinstruction `d = (a first b) second c`, or `d = c second (a first b)` if
 /// `back`.
-pub(super) fn pair(first: Op, second: Op, back: bool, [d, a, b, c]: [Reg; 4]) -> Option<Code> {
+pub(super) fn superinstruction(
+    first: Op,
+    second: Op,
+    back: bool,
+    [d, a, b, c]: [Reg; 4],
+) -> Option<Code> {
     use Number2::{Add, Mul, Sub};
     let (Op::Number2(first), Op::Number2(second)) = (first, second) else { return None };
     Some(match (first, second, back) {

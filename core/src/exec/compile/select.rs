@@ -10,7 +10,7 @@ use crate::{
 use super::{
     super::code::{Bank, Code, Reg, RegisterSlot, SlotRange, WriteMode},
     Compiler,
-    pairs::pair,
+    pairs::superinstruction,
 };
 
 impl Compiler<'_> {
@@ -21,11 +21,12 @@ impl Compiler<'_> {
         let (d, a, b) = (inst.result.map_or(0, |v| self.reg(v)), r(0), r(1));
         let complex = args.first().is_some_and(|&v| self.f.kinds[v] == Kind::Complex);
         if inst.args.iter().any(|&v| matches!(self.f.kinds[v], Kind::Array(_))) {
-            if inst.op.is_elementwise() || inst.op == Op::Sum || self.together.has(i) {
+            if inst.op.is_elementwise() || inst.op == Op::Sum || self.fusion_groups.is_group_end(i)
+            {
                 return self.elements(i);
             }
             if let (Op::OnArrays(op @ ArrayOp::Place), Some((list, _))) =
-                (inst.op, self.pairs.inner(i))
+                (inst.op, self.superinstructions.inner(i))
             {
                 let args: Vec<Value> = [&args[..1], &self.f.insts[list].args].concat();
                 let (args, results) = (self.leaves(&args), self.leaves(inst.result.as_slice()));
@@ -38,7 +39,7 @@ impl Compiler<'_> {
             }
         }
         if inst.op == Op::Accumulate
-            && let Some((embed, back)) = self.pairs.inner(i)
+            && let Some((embed, back)) = self.superinstructions.inner(i)
         {
             return self.accumulate_part(inst, embed, back);
         }
@@ -55,7 +56,7 @@ impl Compiler<'_> {
                 Number2::Mul => Code::MulC(d, a, b),
                 op => Code::Number2C(op, d, a, b),
             },
-            Op::Number2(op) => self.pair(i).unwrap_or(match op {
+            Op::Number2(op) => self.superinstruction(i).unwrap_or(match op {
                 Number2::Add => Code::AddR(d, a, b),
                 Number2::Sub => Code::SubR(d, a, b),
                 Number2::Mul => Code::MulR(d, a, b),
@@ -89,12 +90,12 @@ impl Compiler<'_> {
     }
 
     /// Returns the superinstruction of an instruction and the one that it absorbs.
-    fn pair(&self, i: Inst) -> Option<Code> {
-        let (first, back) = self.pairs.inner(i)?;
+    fn superinstruction(&self, i: Inst) -> Option<Code> {
+        let (first, back) = self.superinstructions.inner(i)?;
         let (outer, inner) = (&self.f.insts[i], &self.f.insts[first]);
         let other = *outer.args.get(usize::from(!back))?;
         let (a, b) = (self.reg(*inner.args.first()?), self.reg(*inner.args.get(1)?));
-        pair(inner.op, outer.op, back, [self.reg(outer.result?), a, b, self.reg(other)])
+        superinstruction(inner.op, outer.op, back, [self.reg(outer.result?), a, b, self.reg(other)])
     }
 
     /// Emits the addition of a part to an array, at its place among zeros.
@@ -135,12 +136,12 @@ impl Compiler<'_> {
 
     /// Emits the fused kernel of a group of elementwise operations.
     fn elements(&mut self, i: Inst) {
-        let (recipe, args, results) = self.together.recipe(self.f, i);
+        let (recipe, args, results) = self.fusion_groups.kernel(self.f, i);
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let results = self.slots(&results);
         let args = self.slots(&args);
-        self.routine.recipes.push(Arc::new(recipe));
-        self.emit(Code::Elements(self.routine.recipes.len() as u32 - 1, args, results));
+        self.routine.kernels.push(Arc::new(recipe));
+        self.emit(Code::Elements(self.routine.kernels.len() as u32 - 1, args, results));
     }
 
     fn select(&mut self, inst: &InstData, condition: Reg) {

@@ -23,19 +23,19 @@ use super::{
 impl Compiler<'_> {
     /// Emits the small-array region that is due before an instruction.
     pub(super) fn small_before(&mut self, i: Inst) {
-        if let Some(stretch) = self.stretches.before(i).map(<[Inst]>::to_vec) {
-            self.small(&stretch);
+        if let Some(stretch) = self.small_regions.before(i).map(<[Inst]>::to_vec) {
+            self.small_program(&stretch);
         }
     }
 
     /// Emits the small-array region that is due at the end of a block.
     pub(super) fn small_at_end(&mut self, b: Block) {
-        if let Some(stretch) = self.stretches.at_end(b).map(<[Inst]>::to_vec) {
-            self.small(&stretch);
+        if let Some(stretch) = self.small_regions.at_end(b).map(<[Inst]>::to_vec) {
+            self.small_program(&stretch);
         }
     }
 
-    fn small(&mut self, stretch: &[Inst]) {
+    fn small_program(&mut self, stretch: &[Inst]) {
         let f = self.f;
         let mut writer = SmallBuilder::new(KnownSizes { f, known: self.known });
         let mut left: HashMap<Value, u32> = HashMap::new();
@@ -68,8 +68,8 @@ impl Compiler<'_> {
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let (args, results) = (self.slots(&args), self.slots(&results));
         self.at = stretch.first().map_or(self.at, |&i| f.insts[i].at);
-        self.routine.smalls.push(Arc::new(code));
-        self.emit(Code::Small(self.routine.smalls.len() as u32 - 1, args, results));
+        self.routine.small_programs.push(Arc::new(code));
+        self.emit(Code::Small(self.routine.small_programs.len() as u32 - 1, args, results));
     }
 }
 
@@ -98,7 +98,7 @@ impl<'a> SmallBuilder<'a> {
     }
 
     /// Returns the location of a value.
-    fn place(&mut self, v: Value) -> SmallSlice {
+    fn slice_of(&mut self, v: Value) -> SmallSlice {
         if let Some(&place) = self.places.get(&v) {
             return place;
         }
@@ -109,7 +109,7 @@ impl<'a> SmallBuilder<'a> {
                 self.code.arrays.push((k, len));
                 SmallSlice { base: SmallBase::Operand(k), at: 0, offset: None, len }
             }
-            None => self.step(SmallOp::Number(k), 1),
+            None => self.step(SmallOp::LoadNumber(k), 1),
         };
         self.places.insert(v, place);
         place
@@ -119,13 +119,13 @@ impl<'a> SmallBuilder<'a> {
     fn step(&mut self, what: SmallOp, len: usize) -> SmallSlice {
         let to = self.code.size;
         self.code.size += len;
-        self.code.steps.push(SmallStep { what, to, len, at: self.at });
+        self.code.steps.push(SmallStep { op: what, to, len, at: self.at });
         SmallSlice { base: SmallBase::Memory, at: to, offset: None, len }
     }
 
     /// Changes the result of a step.
     fn change(&mut self, place: SmallSlice, what: SmallOp) {
-        self.code.steps.push(SmallStep { what, to: place.at, len: place.len, at: self.at });
+        self.code.steps.push(SmallStep { op: what, to: place.at, len: place.len, at: self.at });
     }
 
     /// Returns a slice that begins at an int, times `inner`.
@@ -146,7 +146,7 @@ impl<'a> SmallBuilder<'a> {
         self.code.offsets += 1;
         let operand = self.operand(start);
         self.code.steps.push(SmallStep {
-            what: SmallOp::Offset(SmallOffset { number, operand, inner, most, of }),
+            op: SmallOp::Offset(SmallOffset { number, operand, inner, most, index: of }),
             to: self.code.size,
             len: 0,
             at: self.at,
@@ -155,12 +155,12 @@ impl<'a> SmallBuilder<'a> {
     }
 
     fn copy(&mut self, place: SmallSlice) -> SmallSlice {
-        self.step(SmallOp::Join(vec![place]), place.len)
+        self.step(SmallOp::Concat(vec![place]), place.len)
     }
 
     /// Broadcasts a value to a shape of `len` elements.
     fn repeated(&mut self, v: Value, to: &Shape) -> SmallSlice {
-        let (place, len) = (self.place(v), to.iter().product());
+        let (place, len) = (self.slice_of(v), to.iter().product());
         match self.sizes.shape(v) {
             Some(from) if place.len != len && place.len != 1 => {
                 self.gather(place, Strided::broadcast(&from, to), len)
@@ -183,9 +183,9 @@ impl<'a> SmallBuilder<'a> {
         let args = &inst.args;
         let place = match (inst.op, inst.result) {
             (Op::Push { tape, .. }, _) => {
-                let from = self.place(args[0]);
+                let from = self.slice_of(args[0]);
                 self.code.steps.push(SmallStep {
-                    what: SmallOp::Push(tape, from),
+                    op: SmallOp::Push(tape, from),
                     to: self.code.size,
                     len: 0,
                     at: self.at,
@@ -204,35 +204,35 @@ impl<'a> SmallBuilder<'a> {
         match (op, &shape) {
             (Op::Pop { tape, .. }, _) => self.step(SmallOp::Pop(tape), len),
             (Op::Number1(_) | Op::Number2(_), None) => {
-                let (a, b) = (self.place(args[0]), self.place(args[args.len() - 1]));
-                self.step(SmallOp::Numbers(op, [a, b]), 1)
+                let (a, b) = (self.slice_of(args[0]), self.slice_of(args[args.len() - 1]));
+                self.step(SmallOp::Scalar(op, [a, b]), 1)
             }
             (Op::Number1(_) | Op::Number2(_) | Op::Real1(_) | Op::Real2(_), Some(shape)) => {
                 let (a, b) =
                     (self.repeated(args[0], shape), self.repeated(args[args.len() - 1], shape));
-                self.step(SmallOp::Elements(op, [a, b]), len)
+                self.step(SmallOp::Elementwise(op, [a, b]), len)
             }
             (Op::Array, _) => {
-                let all = args.iter().map(|&v| self.place(v)).collect();
-                self.step(SmallOp::Join(all), len)
+                let all = args.iter().map(|&v| self.slice_of(v)).collect();
+                self.step(SmallOp::Concat(all), len)
             }
             (Op::Fill, _) => {
-                let from = self.place(args[0]);
+                let from = self.slice_of(args[0]);
                 self.step(SmallOp::Fill(from), len)
             }
             (Op::Sum, _) => {
-                let from = self.place(args[0]);
+                let from = self.slice_of(args[0]);
                 self.step(SmallOp::Sum(from), 1)
             }
             (Op::Accumulate, _) => self.accumulate(args, len),
             (Op::Get, _) => {
-                let from = self.place(args[0]);
+                let from = self.slice_of(args[0]);
                 let place =
                     self.offset(from, args[1], 1, from.len - 1, SmallIndex::Element(from.len));
                 SmallSlice { len: 1, ..place }
             }
             (Op::Peek, _) => {
-                let from = self.place(args[0]);
+                let from = self.slice_of(args[0]);
                 if self.sizes.int(args[1]).is_some() {
                     return SmallSlice {
                         len: 1,
@@ -243,7 +243,7 @@ impl<'a> SmallBuilder<'a> {
                 self.step(SmallOp::Peek(from, index), 1)
             }
             (Op::Set | Op::Put | Op::AddAt, _) => {
-                let (from, x) = (self.place(args[0]), self.place(args[2]));
+                let (from, x) = (self.slice_of(args[0]), self.slice_of(args[2]));
                 let index = self.operand(args[1]);
                 let place = self.copy(from);
                 let how = if op == Op::AddAt { WriteMode::Add } else { WriteMode::Set };
@@ -256,15 +256,15 @@ impl<'a> SmallBuilder<'a> {
     }
 
     fn accumulate(&mut self, args: &[Value], len: usize) -> SmallSlice {
-        let (a, b) = (self.place(args[0]), self.place(args[1]));
+        let (a, b) = (self.slice_of(args[0]), self.slice_of(args[1]));
         let add = Op::Number2(crate::ir::Number2::Add);
-        self.step(SmallOp::Elements(add, [a, b]), len)
+        self.step(SmallOp::Elementwise(add, [a, b]), len)
     }
 
     fn on_arrays(&mut self, op: ArrayOp, args: &[Value], shape: Shape, len: usize) -> SmallSlice {
         use ArrayOp as A;
         let number = self.sizes.f.kinds[args[0]] != Kind::Array(Element::Real);
-        let x = self.place(args[0]);
+        let x = self.slice_of(args[0]);
         let from = self.sizes.shape(args[0]).unwrap_or_default();
         match op {
             A::Like | A::Reshape | A::InsertAxis | A::DropAxis => x,
@@ -276,7 +276,7 @@ impl<'a> SmallBuilder<'a> {
                 self.step(SmallOp::Sums(x, Repeated::new(&shape, &from)), len)
             }
             A::Dot => {
-                let y = self.place(args[1]);
+                let y = self.slice_of(args[1]);
                 self.step(SmallOp::Dot(x, y), 1)
             }
             A::Slice => {
@@ -299,12 +299,12 @@ impl<'a> SmallBuilder<'a> {
             }
             A::Embed => {
                 let place = self.step(SmallOp::Zeros, len);
-                self.put("embed", [args[0], args[2], args[3]], place, &shape)
+                self.write_part("embed", [args[0], args[2], args[3]], place, &shape)
             }
             A::Paste => {
-                let whole = self.place(args[1]);
+                let whole = self.slice_of(args[1]);
                 let place = self.copy(whole);
-                self.put("paste", [args[0], args[2], args[3]], place, &shape)
+                self.write_part("paste", [args[0], args[2], args[3]], place, &shape)
             }
             A::Transpose => {
                 let rank = from.len();
@@ -329,7 +329,7 @@ impl<'a> SmallBuilder<'a> {
                 self.gather(x, Strided::new(&shape, &moved), len)
             }
             A::Concat => {
-                let y = self.place(args[1]);
+                let y = self.slice_of(args[1]);
                 let other = self.sizes.shape(args[1]).unwrap_or_default();
                 let (Some((outer, a, inner)), Some((_, b, _))) =
                     (self.sizes.split(&from, args[2]), self.sizes.split(&other, args[2]))
@@ -342,18 +342,18 @@ impl<'a> SmallBuilder<'a> {
                     ..of
                 };
                 let all = (0..outer).flat_map(|k| [line(x, k, a), line(y, k, b)]).collect();
-                self.step(SmallOp::Join(all), len)
+                self.step(SmallOp::Concat(all), len)
             }
             _ => {
-                let y = self.place(args[1]);
+                let y = self.slice_of(args[1]);
                 let other = self.sizes.shape(args[1]).unwrap_or_default();
-                self.step(SmallOp::Product(op, [(x, from), (y, other)]), len)
+                self.step(SmallOp::MatMul(op, [(x, from), (y, other)]), len)
             }
         }
     }
 
     /// Writes a part along an axis into a slice that was made for it.
-    fn put(
+    fn write_part(
         &mut self,
         name: &'static str,
         [part, axis, start]: [Value; 3],
@@ -361,7 +361,7 @@ impl<'a> SmallBuilder<'a> {
         whole: &Shape,
     ) -> SmallSlice {
         let from = self.sizes.shape(part).unwrap_or_default();
-        let (part, Some((_, along, inner))) = (self.place(part), self.sizes.split(whole, axis))
+        let (part, Some((_, along, inner))) = (self.slice_of(part), self.sizes.split(whole, axis))
         else {
             return place;
         };
@@ -373,7 +373,7 @@ impl<'a> SmallBuilder<'a> {
         let (lead, offset, body) = (at.at, at.offset, body * inner);
         self.change(
             place,
-            SmallOp::Put { part, lead, offset, run: along * inner, body, add: false },
+            SmallOp::WritePart { part, lead, offset, run: along * inner, body, add: false },
         );
         place
     }

@@ -20,7 +20,7 @@ pub(super) const MAX_SMALL_ELEMENTS: usize = 512;
 /// Small-array regions of a function.
 #[derive(Debug, Default)]
 pub(super) struct SmallRegions {
-    held: HashSet<Inst>,
+    members: HashSet<Inst>,
     /// Regions that run before an instruction, and at the end of a block.
     before: HashMap<Inst, Vec<Inst>>,
     at_end: HashMap<Block, Vec<Inst>>,
@@ -29,7 +29,7 @@ pub(super) struct SmallRegions {
 impl SmallRegions {
     /// Finds the regions, from the known facts about values. `alone` is true if no other function
     /// changes the tapes.
-    pub(super) fn of(f: &Function, known: &[Known], alone: bool) -> SmallRegions {
+    pub(super) fn find(f: &Function, known: &[Known], alone: bool) -> SmallRegions {
         let mut all = SmallRegions::default();
         if known.is_empty() {
             return all;
@@ -42,10 +42,10 @@ impl SmallRegions {
             for &i in &block.insts {
                 let inst = &f.insts[i];
                 let reads = inst.args.iter().any(|v| made.contains(v));
-                if sizes.takes(inst, &slots, &made) {
+                if sizes.is_eligible(inst, &slots, &made) {
                     made.extend(inst.result);
                     stretch.push(i);
-                } else if !sizes.lets_pass(inst, reads) && !stretch.is_empty() {
+                } else if !sizes.commutes(inst, reads) && !stretch.is_empty() {
                     all.end(&sizes, std::mem::take(&mut stretch), |all, it| {
                         all.before.insert(i, it)
                     });
@@ -66,15 +66,15 @@ impl SmallRegions {
     ) {
         let insts = || stretch.iter().map(|&i| &sizes.f.insts[i]);
         let on_tape = insts().any(|i| matches!(i.op, Op::Push { .. } | Op::Pop { .. }));
-        if on_tape || insts().filter(|i| !sizes.moves_nothing(i)).count() >= 2 {
-            self.held.extend(&stretch);
+        if on_tape || insts().filter(|i| !sizes.is_view(i)).count() >= 2 {
+            self.members.extend(&stretch);
             keep(self, stretch);
         }
     }
 
     /// Returns true if an instruction is part of a region.
-    pub(super) fn holds(&self, i: Inst) -> bool {
-        self.held.contains(&i)
+    pub(super) fn contains(&self, i: Inst) -> bool {
+        self.members.contains(&i)
     }
 
     pub(super) fn before(&self, i: Inst) -> Option<&[Inst]> {
@@ -149,7 +149,12 @@ impl KnownSizes<'_> {
     }
 
     /// Returns true if an instruction belongs to a region that made these values.
-    fn takes(&self, inst: &InstData, slots: &HashSet<(u32, u32)>, made: &HashSet<Value>) -> bool {
+    fn is_eligible(
+        &self,
+        inst: &InstData,
+        slots: &HashSet<(u32, u32)>,
+        made: &HashSet<Value>,
+    ) -> bool {
         use ArrayOp as A;
         let small = |k: usize| inst.args.get(k).is_some_and(|&v| self.is_small(v));
         let of_made = |k: usize| inst.args.get(k).is_some_and(|v| made.contains(v));
@@ -226,7 +231,7 @@ impl KnownSizes<'_> {
 
     /// Returns true if an instruction may move to before the region that precedes it. `reads` is
     /// true if it reads a value of the region.
-    fn lets_pass(&self, inst: &InstData, reads: bool) -> bool {
+    fn commutes(&self, inst: &InstData, reads: bool) -> bool {
         let number =
             |v: Value| !matches!(self.f.kinds[v], Kind::Array(Element::Real | Element::Complex));
         match inst.op {
@@ -240,7 +245,7 @@ impl KnownSizes<'_> {
     }
 
     /// Returns true if an instruction is a view: its result is a part of the memory of its operand.
-    fn moves_nothing(&self, inst: &InstData) -> bool {
+    fn is_view(&self, inst: &InstData) -> bool {
         use ArrayOp as A;
         match inst.op {
             Op::OnArrays(A::Like | A::Reshape | A::InsertAxis | A::DropAxis) => true,

@@ -44,11 +44,11 @@ pub(super) struct FusionGroups {
 
 impl FusionGroups {
     /// Finds the groups, with the known facts about values.
-    pub(super) fn of(f: &Function, known: &[Known], others: &SmallRegions) -> FusionGroups {
+    pub(super) fn find(f: &Function, known: &[Known], others: &SmallRegions) -> FusionGroups {
         let mut roles = roles(f);
         f.insts
             .keys()
-            .filter(|i| others.holds(*i))
+            .filter(|i| others.contains(*i))
             .for_each(|i| roles[i.index()] = FusionRole::Other);
         let mut last = chains(f, &roles);
         let mut shapes = Shapes::of(f, known);
@@ -88,13 +88,13 @@ impl FusionGroups {
     }
 
     /// Returns true if an instruction is the last of a group.
-    pub(super) fn has(&self, i: Inst) -> bool {
+    pub(super) fn is_group_end(&self, i: Inst) -> bool {
         self.members.contains_key(&i)
     }
 
     /// Returns the fused kernel of the group that ends with an instruction, the values it reads and
     /// those it gives.
-    pub(super) fn recipe(&self, f: &Function, end: Inst) -> (FusedKernel, Vec<Value>, Vec<Value>) {
+    pub(super) fn kernel(&self, f: &Function, end: Inst) -> (FusedKernel, Vec<Value>, Vec<Value>) {
         let alone = [end];
         let members = self.members.get(&end).map_or(&alone[..], Vec::as_slice);
         let (mut views, mut steps, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
@@ -165,7 +165,7 @@ fn chains(f: &Function, roles: &[FusionRole]) -> Vec<Option<Inst>> {
             readers[v.index()] = Some(None);
         }
     }
-    let (home, definitions) = (homes(f), f.definitions());
+    let (home, definitions) = (block_of(f), f.definitions());
     // A reader in another block, or one that is not elementwise, is never fused.
     let mut place = vec![0; f.insts.len()];
     for (b, block) in f.blocks.iter() {
@@ -186,7 +186,7 @@ fn chains(f: &Function, roles: &[FusionRole]) -> Vec<Option<Inst>> {
         let mut asked: HashMap<Value, usize> = HashMap::new();
         for &i in block.insts.iter().rev() {
             let inst = &f.insts[i];
-            let makes = roles[i.index()] == FusionRole::Makes;
+            let makes = roles[i.index()] == FusionRole::Elementwise;
             let group = inst.result.filter(|_| makes).and_then(|v| readers[v.index()].flatten());
             let by = inst.result.and_then(|v| asked.get(&v)).copied().unwrap_or(usize::MAX);
             let fits = |g: &Inst| size[g.index()] < MAX_GROUP && place[g.index()] < by;
@@ -232,8 +232,8 @@ fn views(f: &Function, roles: &mut [FusionRole], last: &mut [Option<Inst>]) {
         let outside = block.end.targets().into_iter().flat_map(|t| t.args.iter().copied());
         outside.chain(block.end.operand()).for_each(|v| read(v, None));
     }
-    let home = homes(f);
-    for i in f.insts.keys().filter(|i| roles[i.index()] == FusionRole::Views).collect::<Vec<_>>() {
+    let home = block_of(f);
+    for i in f.insts.keys().filter(|i| roles[i.index()] == FusionRole::View).collect::<Vec<_>>() {
         let reader = f.insts[i].result.and_then(|v| readers[v.index()].flatten());
         match reader.filter(|end| home[end.index()] == home[i.index()]) {
             Some(end) => last[i.index()] = Some(end),
@@ -277,7 +277,7 @@ fn merge(
             continue;
         };
         let inst = &f.insts[i];
-        let whole = if roles[i.index()] == FusionRole::Makes {
+        let whole = if roles[i.index()] == FusionRole::Elementwise {
             inst.result
         } else {
             inst.args.first().copied()
@@ -293,7 +293,7 @@ fn merge(
         });
         let hollow = chain.iter().filter_map(|&j| f.insts[j].result).filter(|v| shaped.contains(v));
         let gives: Vec<Value> = hollow.chain(f.insts[i].result).collect();
-        let sums = f.insts[i].result.filter(|_| roles[i.index()] == FusionRole::Sums);
+        let sums = f.insts[i].result.filter(|_| roles[i.index()] == FusionRole::Reduction);
         match open.iter_mut().find(|group| group.class == class) {
             Some(group) => {
                 last[group.last.index()] = Some(i);
@@ -314,35 +314,35 @@ fn merge(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FusionRole {
     /// Elementwise operation that gives an array.
-    Makes,
+    Elementwise,
     /// Reduction, which may read elements as they are computed.
-    Sums,
+    Reduction,
     /// View: its elements are read from other places.
-    Views,
+    View,
     Other,
 }
 
 impl FusionRole {
     /// Returns true if it is not an operation on elements.
     fn is_apart(self) -> bool {
-        matches!(self, FusionRole::Other | FusionRole::Views)
+        matches!(self, FusionRole::Other | FusionRole::View)
     }
 }
 
 fn roles(f: &Function) -> Vec<FusionRole> {
-    let (home, definitions) = (homes(f), f.definitions());
+    let (home, definitions) = (block_of(f), f.definitions());
     let makes = |i: Inst| {
         let inst = &f.insts[i];
         inst.op.is_elementwise()
             && inst.result.is_some_and(|v| matches!(f.kinds[v], Kind::Array(_)))
     };
     let role = |i: Inst| match f.insts[i].op {
-        _ if makes(i) => FusionRole::Makes,
+        _ if makes(i) => FusionRole::Elementwise,
         _ if f.insts[i].shape_list(f).is_some() => FusionRole::Other,
-        Op::Sum => FusionRole::Sums,
+        Op::Sum => FusionRole::Reduction,
         Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => {
             match f.insts[i].result.map(|v| &f.kinds[v]) {
-                Some(Kind::Array(Element::Real | Element::Complex)) => FusionRole::Views,
+                Some(Kind::Array(Element::Real | Element::Complex)) => FusionRole::View,
                 _ => FusionRole::Other,
             }
         }
@@ -350,7 +350,7 @@ fn roles(f: &Function) -> Vec<FusionRole> {
         Op::OnArrays(ArrayOp::SumKeep | ArrayOp::SumLike) => {
             let maker = definitions[f.insts[i].args[0].index()].filter(|&d| makes(d));
             let near = maker.is_some_and(|d| home[d.index()] == home[i.index()]);
-            if near { FusionRole::Sums } else { FusionRole::Other }
+            if near { FusionRole::Reduction } else { FusionRole::Other }
         }
         _ => FusionRole::Other,
     };
@@ -374,7 +374,7 @@ fn values_read(f: &Function, i: Inst) -> impl Iterator<Item = Value> + '_ {
 }
 
 /// Returns the block of each instruction.
-fn homes(f: &Function) -> Vec<Option<Block>> {
+fn block_of(f: &Function) -> Vec<Option<Block>> {
     let mut home = vec![None; f.insts.len()];
     for (b, block) in f.blocks.iter() {
         block.insts.iter().for_each(|i| home[i.index()] = Some(b));

@@ -53,7 +53,7 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
         _ => return None,
     };
     let leaves = f.kinds.get(*value?)?.leaves();
-    Some((tape, slot, leaves.iter().map(Bank::of).collect(), pushes))
+    Some((tape, slot, leaves.iter().map(Bank::for_kind).collect(), pushes))
 }
 
 /// Origin of the pushes and pops of a program.
@@ -61,13 +61,13 @@ fn access(f: &Function, inst: &InstData) -> Option<(u32, u32, Vec<Bank>, bool)> 
 pub(in crate::exec) enum TapeProvenance {
     /// Only those of adjoints that were derived here, where each pop undoes a push: nothing is
     /// looked at.
-    Own,
+    Derived,
     /// Those of any program: checksums detect pops that do not undo pushes.
-    Given,
+    Unknown,
 }
 
 /// Returns the lists of tapes that these functions push to and pop from, too.
-pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec<(u32, Bank)> {
+pub(super) fn checked_tapes<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec<(u32, Bank)> {
     let mut by: [HashSet<(u32, Bank)>; 2] = Default::default();
     for f in functions {
         let insts = f.blocks.values().flat_map(|b| &b.insts);
@@ -81,7 +81,11 @@ pub(super) fn balanced<'a>(functions: impl Iterator<Item = &'a Function>) -> Vec
 }
 
 /// Returns the updates of the checksums of these lists by instructions, none of which is a call.
-pub(super) fn tracks(f: &Function, insts: &[Inst], of: &[(u32, Bank)]) -> Vec<ChecksumUpdate> {
+pub(super) fn checksum_updates(
+    f: &Function,
+    insts: &[Inst],
+    of: &[(u32, Bank)],
+) -> Vec<ChecksumUpdate> {
     let mut all: BTreeMap<(u32, Bank), (u64, u64)> = BTreeMap::new();
     for (tape, slot, banks, pushes) in insts.iter().filter_map(|&i| access(f, &f.insts[i])) {
         let mut leaves: Vec<(usize, Bank)> = banks.into_iter().enumerate().collect();

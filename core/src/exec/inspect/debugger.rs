@@ -144,7 +144,7 @@ impl<S: Scalar, F: FnMut(&Pause<'_, S>) -> Command> Interceptor<S> for Debugger<
                 return Ok(());
             }
         }
-        let here = (event.depth(), event.at().line);
+        let here = (event.depth(), event.position().line);
         let reason = self.reason(here);
         self.line = Some(here);
         let Some(reason) = reason else { return Ok(()) };

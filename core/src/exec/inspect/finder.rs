@@ -94,7 +94,7 @@ pub(super) fn found<T: Real, S: Scalar<Real = T>>(
     let values = event.operands();
     Some(Found {
         function: event.function().name.clone(),
-        at: event.at(),
+        at: event.position(),
         op: inst.op.name(),
         text: event.text(),
         inherited: values.iter().any(|v| is_bad(v, what)),

@@ -46,7 +46,7 @@ struct OperandSize {
 }
 
 impl OperandSize {
-    fn of<S: Scalar>(d: &Datum<S>) -> OperandSize {
+    fn from_datum<S: Scalar>(d: &Datum<S>) -> OperandSize {
         let (shape, complex) = match d {
             Datum::Reals(a) => (a.shape(), false),
             Datum::Complexes(a) => (a.shape(), true),
@@ -59,7 +59,7 @@ impl OperandSize {
         self.shape.iter().map(|&n| n as u64).product()
     }
     /// Returns the length of an axis, counted from the last.
-    fn back(&self, k: usize) -> u64 {
+    fn axis_from_last(&self, k: usize) -> u64 {
         self.shape.len().checked_sub(k + 1).map_or(1, |axis| self.shape[axis] as u64)
     }
 }
@@ -67,8 +67,8 @@ impl OperandSize {
 /// Returns the number of floating-point operations of an operation, given its operands and its
 /// result.
 pub(super) fn flops<S: Scalar>(op: Op, args: &[Datum<S>], result: &Datum<S>) -> u64 {
-    let y = OperandSize::of(result);
-    let sizes: Vec<OperandSize> = args.iter().map(OperandSize::of).collect();
+    let y = OperandSize::from_datum(result);
+    let sizes: Vec<OperandSize> = args.iter().map(OperandSize::from_datum).collect();
     let zero = OperandSize { shape: Shape::new(), complex: false };
     let arg = |k: usize| sizes.get(k).unwrap_or(&zero);
     let complex = sizes.iter().any(|s| s.complex);
@@ -110,11 +110,14 @@ fn on_arrays(
     labels: &[i64],
 ) -> Result<u64, u64> {
     use ArrayOp as A;
-    let n = a.back(0);
+    let n = a.axis_from_last(0);
     let cube = n * n * n;
     // The right sides of a system: columns, or a vector.
-    let sides = || if b.shape.len() < 2 { 1 } else { b.back(0) };
-    let (long, short) = (a.back(0).max(a.back(1)), a.back(0).min(a.back(1)));
+    let sides = || if b.shape.len() < 2 { 1 } else { b.axis_from_last(0) };
+    let (long, short) = (
+        a.axis_from_last(0).max(a.axis_from_last(1)),
+        a.axis_from_last(0).min(a.axis_from_last(1)),
+    );
     Err(match op {
         A::SumKeep | A::SumLike | A::Cumsum | A::CumsumBack | A::Scatter => return Ok(a.count()),
         A::Prod => a.count(),
@@ -122,8 +125,8 @@ fn on_arrays(
         A::LinearRecurrence | A::Norm | A::NormKeep | A::Dot | A::TraceProduct => 2 * a.count(),
         A::ProdPairs => 2 * a.count() * a.count(),
         A::Softmax => 4 * a.count(),
-        A::MatMul | A::MatMulNh => 2 * y.count() * a.back(0),
-        A::MatMulHn => 2 * y.count() * a.back(1),
+        A::MatMul | A::MatMulNh => 2 * y.count() * a.axis_from_last(0),
+        A::MatMulHn => 2 * y.count() * a.axis_from_last(1),
         A::Contract => 2 * combinations(a, b, labels),
         A::ContractFirst => 2 * combinations(c, b, labels),
         A::ContractSecond => 2 * combinations(a, c, labels),
@@ -140,7 +143,7 @@ fn on_arrays(
         A::CofactorsAlong => 4 * cube,
         A::Det | A::SignDet | A::LogAbsDet => 2 * cube / 3,
         A::Cholesky => cube / 3,
-        A::Qr => 4 * a.back(1) * n * n - 4 * cube / 3,
+        A::Qr => 4 * a.axis_from_last(1) * n * n - 4 * cube / 3,
         A::Svd | A::SvdAlong | A::Pinv | A::Lstsq => {
             14 * long * short * short + 8 * short * short * short
         }

@@ -210,7 +210,7 @@ impl<'a, S: Scalar> Event<'a, S> {
     }
     /// Returns the position in the source.
     #[must_use]
-    pub fn at(&self) -> Position {
+    pub fn position(&self) -> Position {
         match self.moment {
             Moment::Before(i) | Moment::After(i) => self.source.function.insts[i].at,
             Moment::Edge(b, _) | Moment::Return(b) => self.source.function.blocks[b].end_at,
@@ -244,10 +244,14 @@ impl<'a, S: Scalar> Event<'a, S> {
     }
     /// Returns true if the instruction or edge moves the array out of this value, which is not read
     /// again.
-    fn takes(&self, v: Value) -> bool {
+    fn takes_array_of(&self, v: Value) -> bool {
         let before = u32::from(matches!(self.moment, Moment::After(_)));
-        let given =
-            self.source.given.get(self.mark.wrapping_sub(before) as usize).into_iter().flatten();
+        let given = self
+            .source
+            .moved_arrays
+            .get(self.mark.wrapping_sub(before) as usize)
+            .into_iter()
+            .flatten();
         let registers = &self.source.registers[v.index()];
         given
             .into_iter()
@@ -328,7 +332,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// There is no function of that name, it calls one without a body, or the program is not well
     /// formed.
     pub fn new(program: &Program, name: &str) -> Result<Self, DeriveError> {
-        Inspection::of(program, super::derivatives::find(program, name)?)
+        Inspection::for_function(program, super::derivatives::find(program, name)?)
     }
 
     /// Compiles its gradient, `(x…) -> (value, gradient by each parameter…)`, optimised at the
@@ -338,35 +342,38 @@ impl<'h, T: Real, S: Scalar<Real = T>> Inspection<'h, S> {
     /// There is no such function, or it cannot be differentiated.
     pub fn of_gradient(program: &Program, name: &str) -> Result<Self, DeriveError> {
         let (program, gradient) = gradient_of(program, super::derivatives::find(program, name)?)?;
-        Inspection::of(&program, gradient)
+        Inspection::for_function(&program, gradient)
     }
 
     /// Compiles any function of a program.
     ///
     /// # Errors
     /// The function calls one without a body, or the program is not well formed.
-    pub fn of(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
-        Inspection::in_style(program, f, Style::Watched)
+    pub fn for_function(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
+        Inspection::in_style(program, f, Style::Instrumented)
     }
 
-    /// Compiles any function in the style [`Followed`](Style::Followed).
-    pub(in crate::exec) fn followed(program: &Program, f: FuncId) -> Result<Self, DeriveError> {
-        Inspection::in_style(program, f, Style::Followed)
+    /// Compiles any function in the style [`Followed`](Style::InstrumentedInPlace).
+    pub(in crate::exec) fn instrumented_in_place(
+        program: &Program,
+        f: FuncId,
+    ) -> Result<Self, DeriveError> {
+        Inspection::in_style(program, f, Style::InstrumentedInPlace)
     }
 
     /// Compiles the gradient like [`of_gradient`](Inspection::of_gradient), in the style
-    /// [`Followed`](Style::Followed).
-    pub(in crate::exec) fn followed_gradient(
+    /// [`Followed`](Style::InstrumentedInPlace).
+    pub(in crate::exec) fn gradient_in_place(
         program: &Program,
         f: FuncId,
     ) -> Result<Self, DeriveError> {
         let (program, gradient) = gradient_of(program, f)?;
-        Inspection::followed(&program, gradient)
+        Inspection::instrumented_in_place(&program, gradient)
     }
 
     fn in_style(program: &Program, f: FuncId, style: Style) -> Result<Self, DeriveError> {
         verify_reachable(program, f).map_err(Box::new)?;
-        let code = Bytecode::compile_as(program, f, style, &[], TapeProvenance::Given)?;
+        let code = Bytecode::compile_as(program, f, style, &[], TapeProvenance::Unknown)?;
         Ok(Inspection {
             code,
             host: Arc::new(NoHost),

@@ -54,10 +54,11 @@ impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
         };
         let zeros: Vec<Datum<S>> = args.iter().filter_map(Datum::zero_tangent).collect();
         let directions = if is_along { zeros.iter().map(count).sum() } else { 1 };
-        let holding = HostWithConstants { host: &*self.host, held: &self.held };
+        let holding = HostWithConstants { host: &*self.host, constants: &self.constants };
         for what in [Find::Nan, Find::NonFinite] {
-            let mut inspection =
-                Inspection::<S>::of(&program, id)?.with_host(&holding).with_limits(self.limits);
+            let mut inspection = Inspection::<S>::for_function(&program, id)?
+                .with_host(&holding)
+                .with_limits(self.limits);
             for k in 0..directions {
                 let mut members = (0..directions).map(|j| j == k);
                 let dots = zeros.iter().filter(|_| is_along).map(|d| seeded(d, &mut members));

@@ -16,8 +16,8 @@ pub(super) struct SetId(u32);
 #[derive(Clone, Copy, Debug)]
 enum SetNode {
     /// List of members in order: its range.
-    Few(usize, usize),
-    Both(SetId, SetId),
+    List(usize, usize),
+    Union(SetId, SetId),
 }
 
 /// All sets of a run.
@@ -32,13 +32,13 @@ impl Sets {
     pub(super) const NONE: SetId = SetId(0);
 
     pub(super) fn new() -> Sets {
-        Sets { members: vec![], made: vec![SetNode::Few(0, 0)] }
+        Sets { members: vec![], made: vec![SetNode::List(0, 0)] }
     }
 
     /// Creates the set of one number.
     pub(super) fn one(&mut self, member: usize) -> SetId {
         self.members.push(member);
-        self.make(SetNode::Few(self.members.len() - 1, self.members.len()))
+        self.make(SetNode::List(self.members.len() - 1, self.members.len()))
     }
 
     /// Returns the union of two sets.
@@ -49,10 +49,10 @@ impl Sets {
         if a == Sets::NONE {
             return b;
         }
-        let (SetNode::Few(i, i_end), SetNode::Few(j, j_end)) =
+        let (SetNode::List(i, i_end), SetNode::List(j, j_end)) =
             (self.made[a.0 as usize], self.made[b.0 as usize])
         else {
-            return self.make(SetNode::Both(a, b));
+            return self.make(SetNode::Union(a, b));
         };
         let start = self.members.len();
         self.merge(i..i_end, j..j_end);
@@ -63,9 +63,9 @@ impl Sets {
         }
         if count > MAX_LIST {
             self.members.truncate(start);
-            return self.make(SetNode::Both(a, b));
+            return self.make(SetNode::Union(a, b));
         }
-        self.make(SetNode::Few(start, start + count))
+        self.make(SetNode::List(start, start + count))
     }
 
     /// Returns the union of all.
@@ -106,7 +106,7 @@ impl<'a> Members<'a> {
     }
 
     /// Returns the members of a set, in order.
-    pub(super) fn of(&mut self, set: SetId) -> Vec<usize> {
+    pub(super) fn members_of(&mut self, set: SetId) -> Vec<usize> {
         self.question += 1;
         let (mut open, mut found) = (vec![set], Vec::new());
         while let Some(SetId(k)) = open.pop() {
@@ -114,8 +114,8 @@ impl<'a> Members<'a> {
                 continue;
             }
             match self.sets.made[k as usize] {
-                SetNode::Few(from, to) => found.extend_from_slice(&self.sets.members[from..to]),
-                SetNode::Both(a, b) => open.extend([a, b]),
+                SetNode::List(from, to) => found.extend_from_slice(&self.sets.members[from..to]),
+                SetNode::Union(a, b) => open.extend([a, b]),
             }
         }
         found.sort_unstable();

@@ -47,7 +47,10 @@ impl Shadow {
         }
     }
     /// Creates the shadow of an argument, each number of which depends on itself.
-    pub(super) fn of<S: Scalar>(value: &Datum<S>, next: &mut impl FnMut(usize) -> SetId) -> Shadow {
+    pub(super) fn seed<S: Scalar>(
+        value: &Datum<S>,
+        next: &mut impl FnMut(usize) -> SetId,
+    ) -> Shadow {
         match value {
             Datum::Real(_) => Shadow::Number(next(1)),
             Datum::Complex(_) => Shadow::Number(next(2)),
@@ -56,7 +59,7 @@ impl Shadow {
             Datum::Ints(xs) => Shadow::array(vec![Sets::NONE; xs.len()]),
             Datum::Int(_) | Datum::Bool(_) | Datum::Handle(_) => Shadow::NONE,
             Datum::Tuple(fields) => {
-                Shadow::Tuple(fields.iter().map(|f| Shadow::of(f, next)).collect())
+                Shadow::Tuple(fields.iter().map(|f| Shadow::seed(f, next)).collect())
             }
         }
     }
@@ -75,7 +78,7 @@ impl Shadow {
     }
     /// Returns the union of two shadows of values of one kind. If arrays differ in length, the
     /// elements of the longer one remain.
-    pub(super) fn either(self, other: Shadow, sets: &mut Sets) -> Shadow {
+    pub(super) fn union(self, other: Shadow, sets: &mut Sets) -> Shadow {
         match (self, other) {
             (Shadow::Number(a), Shadow::Number(b)) => Shadow::Number(sets.join(a, b)),
             (Shadow::Array(a), Shadow::Array(b)) => {
@@ -86,7 +89,7 @@ impl Shadow {
                 Shadow::Array(long)
             }
             (Shadow::Tuple(a), Shadow::Tuple(b)) => {
-                Shadow::Tuple(a.into_iter().zip(b).map(|(a, b)| a.either(b, sets)).collect())
+                Shadow::Tuple(a.into_iter().zip(b).map(|(a, b)| a.union(b, sets)).collect())
             }
             // A value that was never defined has no shape.
             (a, Shadow::Number(_)) => a,

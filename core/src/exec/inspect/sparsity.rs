@@ -66,7 +66,7 @@ pub fn jacobian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    jacobian_of(Inspection::followed(program, find(program, name)?)?, args)
+    jacobian_of(Inspection::instrumented_in_place(program, find(program, name)?)?, args)
 }
 
 /// Computes the pattern of the Jacobian of an instrumented function.
@@ -88,7 +88,7 @@ pub fn hessian_pattern<T: Real, S: Scalar<Real = T>>(
     name: &str,
     args: &[Datum<S>],
 ) -> Result<Pattern, DeriveError> {
-    hessian_of(Inspection::followed_gradient(program, find(program, name)?)?, args)
+    hessian_of(Inspection::gradient_in_place(program, find(program, name)?)?, args)
 }
 
 /// Returns the pattern of the Hessian of a function whose instrumented gradient is given.
@@ -141,7 +141,7 @@ impl Sparsity {
             count += parts;
             sets.one(columns.len() - 1)
         };
-        let arguments = args.iter().map(|a| Shadow::of(a, &mut next)).collect();
+        let arguments = args.iter().map(|a| Shadow::seed(a, &mut next)).collect();
         columns.push(count);
         Sparsity {
             sets,
@@ -184,7 +184,7 @@ impl Sparsity {
         // Dependences of an integer are not derivatives of it.
         let counts = kind.is_differentiable();
         let mut row = |set: SetId| {
-            let numbers = members.of(if counts { set } else { Sets::NONE });
+            let numbers = members.members_of(if counts { set } else { Sets::NONE });
             let columns = numbers.iter().flat_map(|&k| self.columns[k]..self.columns[k + 1]);
             rows.extend(vec![columns.collect::<Vec<usize>>(); parts]);
         };
@@ -267,7 +267,7 @@ impl Sparsity {
             Op::Real(_) | Op::Int(_) | Op::Bool(_) | Op::Expect(_) | Op::Push { .. } => {
                 Shadow::NONE
             }
-            Op::Select if self.decides(&args, 0) => arg(1).either(arg(2), &mut self.sets),
+            Op::Select if self.decides(&args, 0) => arg(1).union(arg(2), &mut self.sets),
             Op::Select => {
                 let yes =
                     matches!(inst.args.first().map(|&v| event.value(v)), Some(Datum::Bool(true)));
@@ -341,7 +341,7 @@ impl Sparsity {
     ) -> Arc<Vec<SetId>> {
         drop(args);
         let shadow = self.get(v);
-        if event.takes(v) {
+        if event.takes_array_of(v) {
             self.set(v, Shadow::NONE);
         }
         shadow.into_elements()
@@ -481,7 +481,7 @@ impl<T: Real, S: Scalar<Real = T>> Interceptor<S> for Sparsity {
                     target
                         .args
                         .iter()
-                        .filter(|v| event.takes(**v))
+                        .filter(|v| event.takes_array_of(**v))
                         .for_each(|&v| self.set(v, Shadow::NONE));
                     let params = &event.function().blocks[target.block].params;
                     params.iter().zip(args).for_each(|(&p, shadow)| self.set(p, shadow));

@@ -36,9 +36,9 @@ pub(super) fn recursion(routine: &Routine, number: usize) -> Option<u32> {
 
 /// Inserts the entry points into a routine; returns the parts that become functions. `own` is the
 /// result of [`recursion`].
-pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>> {
+pub(super) fn insert_entry_points(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>> {
     let len = routine.code.len();
-    let starts = parts(routine);
+    let starts = unit_starts(routine);
     let part: Vec<usize> =
         (0..len).map(|pc| starts.partition_point(|&start| start <= pc)).collect();
     let native: Vec<bool> =
@@ -52,14 +52,14 @@ pub(super) fn mark(routine: &mut Routine, own: Option<u32>) -> Vec<Range<usize>>
     }
     let inside = |from: usize, to: usize| native[to] && part[from] == part[to];
     let doors: Vec<bool> =
-        (0..len).map(|pc| candidates[pc] && is_worth(routine, inside, pc)).collect();
-    let place = insert(routine, &doors, &part);
+        (0..len).map(|pc| candidates[pc] && is_worthwhile(routine, inside, pc)).collect();
+    let place = write_entry_points(routine, &doors, &part);
     let ends = starts[1..].iter().copied().chain([len]);
     starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
 }
 
 /// Returns the starts of the parts, none of which is within a loop that fits into one part.
-fn parts(routine: &Routine) -> Vec<usize> {
+fn unit_starts(routine: &Routine) -> Vec<usize> {
     let len = routine.code.len();
     let mut depth = vec![0i32; len + 1];
     for pc in 0..len {
@@ -80,7 +80,7 @@ fn parts(routine: &Routine) -> Vec<usize> {
 }
 
 /// Returns true if enough work is reachable from an instruction.
-fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usize) -> bool {
+fn is_worthwhile(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usize) -> bool {
     let (mut seen, mut next, mut count) = (vec![from], 0, 0);
     while let Some(&pc) = seen.get(next) {
         next += 1;
@@ -104,7 +104,7 @@ fn is_worth(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from: usiz
 
 /// Inserts entry points before these instructions; jumps to one now lead to its entry point.
 /// Returns the new index of each instruction, or of its entry point.
-fn insert(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
+fn write_entry_points(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
     let mut place = Vec::with_capacity(doors.len() + 1);
     let (mut code, mut at, mut door) = (Vec::new(), Vec::new(), 0);
     for (pc, &wanted) in doors.iter().enumerate() {

@@ -209,14 +209,16 @@ impl Bytecode {
         let mut unfinished = Vec::with_capacity(self.routines.len());
         for (number, routine) in self.routines.iter_mut().enumerate() {
             let own = entries::recursion(routine, number);
-            let parts = entries::mark(routine, own);
-            let (plan, mut slots) = (JitPlan::of(routine, own), routine.slots.clone());
+            let parts = entries::insert_entry_points(routine, own);
+            let (plan, mut slots) = (JitPlan::analyze(routine, own), routine.slots.clone());
             let has_door = |part: &Range<usize>| {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))
             };
             let compiled = parts.into_iter().map(|part| match has_door(&part) {
-                true => compile(module, &plan, JitUnit::of(&plan, part, &mut slots), &mut context)
-                    .map(Some),
+                true => {
+                    compile(module, &plan, JitUnit::analyze(&plan, part, &mut slots), &mut context)
+                        .map(Some)
+                }
                 false => Ok(None),
             });
             unfinished.push(compiled.collect::<Result<Vec<_>, JitError>>()?);

@@ -25,7 +25,7 @@ const MAX_EXIT_STORES: usize = 8;
 pub(super) struct JitPlan<'a> {
     pub(super) routine: &'a Routine,
     /// Number of the routine if its recursive calls are jumps.
-    pub(super) own: Option<u32>,
+    pub(super) recursion: Option<u32>,
     numbering: Numbering,
     /// Registers that hold one constant and nothing else.
     pub(super) constants: HashMap<(Bank, Reg), Code>,
@@ -33,7 +33,7 @@ pub(super) struct JitPlan<'a> {
 }
 
 impl JitPlan<'_> {
-    pub(super) fn of(routine: &Routine, own: Option<u32>) -> JitPlan<'_> {
+    pub(super) fn analyze(routine: &Routine, own: Option<u32>) -> JitPlan<'_> {
         let mut numbering = Numbering::new(routine);
         let mut writes: HashMap<(Bank, Reg), u32> = HashMap::new();
         let mut slots = routine.slots.clone();
@@ -54,13 +54,13 @@ impl JitPlan<'_> {
         };
         let constants = routine.code.iter().filter_map(constant);
         let constants = constants.filter(|(of, _)| writes.get(of) == Some(&1)).collect();
-        let liveness = RegisterLiveness::of(routine, &numbering);
-        JitPlan { routine, own, numbering, constants, liveness }
+        let liveness = RegisterLiveness::analyze(routine, &numbering);
+        JitPlan { routine, recursion: own, numbering, constants, liveness }
     }
 
     /// Returns true if there is machine code for an instruction.
     pub(super) fn is_native(&self, pc: usize) -> bool {
-        is_native(self.routine.code[pc], &self.routine.slots, self.own)
+        is_native(self.routine.code[pc], &self.routine.slots, self.recursion)
     }
 
     /// Visits the registers that are live before each instruction of the basic block that contains
@@ -71,14 +71,14 @@ impl JitPlan<'_> {
         slots: &mut [RegisterSlot],
         mut see: impl FnMut(usize, &RegisterSet),
     ) {
-        let after = self.liveness.stretches.partition_point(|stretch| stretch.start <= pc);
+        let after = self.liveness.blocks.partition_point(|stretch| stretch.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
-        let mut live = self.liveness.after[k].clone();
+        let mut live = self.liveness.live_out[k].clone();
         let mut reads = Vec::new();
-        for pc in self.liveness.stretches[k].clone().rev() {
+        for pc in self.liveness.blocks[k].clone().rev() {
             reads.clear();
             visit(&mut self.routine.code[pc].clone(), slots, |bank, reg, access| {
-                match (self.numbering.of(bank, *reg), access) {
+                match (self.numbering.index_of(bank, *reg), access) {
                     (Some(k), Access::Write) => live.remove(k),
                     (Some(k), _) => reads.push(k),
                     _ => {}
@@ -97,14 +97,14 @@ pub(super) struct JitUnit {
     touched: HashMap<(Bank, Reg), bool>,
     /// Those of them that are live before each instruction where machine code may begin or
     /// end.
-    at: HashMap<usize, Vec<(Bank, Reg)>>,
+    live_at: HashMap<usize, Vec<(Bank, Reg)>>,
     /// True if registers are stored at each write.
-    pub(super) through: bool,
+    pub(super) write_through: bool,
 }
 
 impl JitUnit {
     /// Analyses a part. `slots` is a copy of the routine's, which visiting instructions needs.
-    pub(super) fn of(
+    pub(super) fn analyze(
         plan: &JitPlan<'_>,
         range: Range<usize>,
         slots: &mut [RegisterSlot],
@@ -118,7 +118,7 @@ impl JitUnit {
                 wanted.insert(pc);
                 continue;
             }
-            wanted.extend(may_leave(code).then_some(pc));
+            wanted.extend(may_side_exit(code).then_some(pc));
             // After an entry point, so that there is progress before the next one.
             let ahead = code.ends() || matches!(code, Code::Native(..) | Code::Call(..));
             wanted.extend(routine.successors(pc).filter(|_| ahead));
@@ -130,29 +130,30 @@ impl JitUnit {
             });
         }
         // A call brings its arguments along.
-        let params = routine.params.iter().filter(|_| plan.own.is_some());
+        let params = routine.params.iter().filter(|_| plan.recursion.is_some());
         params.for_each(|slot| {
             touched.entry((slot.bank, slot.reg)).and_modify(|written| *written = true);
         });
         let mut numbers: Vec<usize> =
-            touched.keys().filter_map(|&(bank, reg)| plan.numbering.of(bank, reg)).collect();
+            touched.keys().filter_map(|&(bank, reg)| plan.numbering.index_of(bank, reg)).collect();
         numbers.sort_unstable();
-        let mut part = JitUnit { range, touched, at: HashMap::new(), through: false };
+        let mut part = JitUnit { range, touched, live_at: HashMap::new(), write_through: false };
         let mut left: Vec<usize> =
             wanted.iter().copied().filter(|&pc| pc < routine.code.len()).collect();
         left.sort_unstable();
         while let Some(pc) = left.pop() {
-            if !part.at.contains_key(&pc) {
+            if !part.live_at.contains_key(&pc) {
                 plan.walk(pc, slots, |pc, live| {
                     if wanted.contains(&pc) {
                         let live = numbers.iter().filter(|&&k| live.contains(k));
-                        part.at.insert(pc, live.map(|&k| plan.numbering.registers[k]).collect());
+                        part.live_at
+                            .insert(pc, live.map(|&k| plan.numbering.registers[k]).collect());
                     }
                 });
             }
         }
-        let stores: usize = part.at.values().map(Vec::len).sum();
-        part.through = stores > MAX_EXIT_STORES * part.range.len();
+        let stores: usize = part.live_at.values().map(Vec::len).sum();
+        part.write_through = stores > MAX_EXIT_STORES * part.range.len();
         part
     }
 
@@ -162,23 +163,23 @@ impl JitUnit {
     }
 
     /// Returns the registers to load at an entry point.
-    pub(super) fn taken_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
+    pub(super) fn live_in_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         debug_assert!(
-            self.at.contains_key(&pc),
+            self.live_at.contains_key(&pc),
             "machine code begins or ends at {pc}, which nobody foresaw"
         );
-        self.at.get(&pc).into_iter().flatten().copied()
+        self.live_at.get(&pc).into_iter().flatten().copied()
     }
 
     /// Returns the registers to store at a side exit: a register that machine code does not write
     /// is unchanged in memory.
-    pub(super) fn put_back_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
-        self.taken_at(pc).filter(|of| !self.through && self.touched.get(of) == Some(&true))
+    pub(super) fn spilled_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
+        self.live_in_at(pc).filter(|of| !self.write_through && self.touched.get(of) == Some(&true))
     }
 }
 
 /// Returns true if an instruction that has machine code may be an entry point or a side exit.
-fn may_leave(code: Code) -> bool {
+fn may_side_exit(code: Code) -> bool {
     let fallible = matches!(
         code,
         Code::AddI(..)

@@ -22,12 +22,12 @@ const MAX_SPARE_BUFFERS: usize = 64;
 #[derive(Debug)]
 pub(super) struct ArrayBank<T> {
     registers: Vec<SharedArray<T>>,
-    spare: BufferPool<T>,
+    pool: BufferPool<T>,
 }
 
 impl<T: Clone> ArrayBank<T> {
     pub(super) fn new() -> ArrayBank<T> {
-        ArrayBank { registers: Vec::new(), spare: BufferPool::new() }
+        ArrayBank { registers: Vec::new(), pool: BufferPool::new() }
     }
 
     /// Returns the bytes of the registers, of all arrays in them and of spare buffers; registers
@@ -36,17 +36,17 @@ impl<T: Clone> ArrayBank<T> {
         let arrays = self.registers.iter().flatten().map(|a| array_bytes::<T>(a.capacity()));
         self.registers.capacity() * size_of::<SharedArray<T>>()
             + arrays.sum::<usize>()
-            + self.spare.bytes()
+            + self.pool.bytes()
     }
 
     /// Returns the bytes of the spare buffers.
     pub(super) fn buffers(&self) -> usize {
-        self.spare.bytes()
+        self.pool.bytes()
     }
 
     /// Frees the spare buffers.
     pub(super) fn release(&mut self) {
-        self.spare = BufferPool::new();
+        self.pool = BufferPool::new();
     }
 
     /// Makes room for `len` registers.
@@ -94,7 +94,7 @@ impl<T: Clone> ArrayBank<T> {
 
     /// Returns an empty array that is not shared.
     pub(super) fn empty(&mut self) -> Arc<Array<T>> {
-        let mut array = self.spare.take(0).unwrap_or_default();
+        let mut array = self.pool.take_best_fit(0).unwrap_or_default();
         Arc::make_mut(&mut array).as_vec().clear();
         array
     }
@@ -105,7 +105,7 @@ impl<T: Clone> ArrayBank<T> {
         len: usize,
         room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
-        let mut array = self.stale(len, room)?;
+        let mut array = self.uninitialized(len, room)?;
         Arc::make_mut(&mut array).as_vec().clear();
         Ok(array)
     }
@@ -113,13 +113,13 @@ impl<T: Clone> ArrayBank<T> {
     /// Returns a buffer like [`fresh`](ArrayBank::fresh), but with its old contents: the spare
     /// buffer that fits best. If none does, a new one, so that the same program run again finds
     /// each size that it needs; if there are many, the largest is freed for it.
-    pub(super) fn stale(
+    pub(super) fn uninitialized(
         &mut self,
         len: usize,
         room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         room.work(len as u64);
-        match self.spare.take(len) {
+        match self.pool.take_best_fit(len) {
             Some(array) => Ok(array),
             None => self.allocate(len, room),
         }
@@ -131,25 +131,25 @@ impl<T: Clone> ArrayBank<T> {
         len: usize,
         room: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
-        if self.spare.len() >= MAX_SPARE_BUFFERS
-            && let Some(largest) = self.spare.take_largest()
+        if self.pool.len() >= MAX_SPARE_BUFFERS
+            && let Some(largest) = self.pool.take_largest()
         {
-            room.give_back(array_bytes::<T>(largest.capacity()));
+            room.release(array_bytes::<T>(largest.capacity()));
         }
         let bytes = buffer_bytes::<T>(len);
-        if !room.has(bytes) {
-            room.give_back(self.buffers());
+        if !room.fits(bytes) {
+            room.release(self.buffers());
             self.release();
         }
-        if !room.has(bytes) {
-            return Err(room.full(array_bytes::<T>(len)));
+        if !room.fits(bytes) {
+            return Err(room.error(array_bytes::<T>(len)));
         }
         room.add(bytes);
         Ok(Arc::new(Array::from(Vec::with_capacity(buffer_len(len)))))
     }
 
     /// Returns the array, not shared: a copy if it is.
-    pub(super) fn own(
+    pub(super) fn make_unique(
         &mut self,
         array: SharedArray<T>,
         room: &mut MemoryBudget,
@@ -173,10 +173,10 @@ impl<T: Clone> ArrayBank<T> {
         if Arc::strong_count(array) > 1 {
             return Ok(());
         }
-        if let Some(buffer) = self.spare.take_like(array.capacity()) {
-            room.give_back(array_bytes::<T>(buffer.capacity()));
+        if let Some(buffer) = self.pool.take_like(array.capacity()) {
+            room.release(array_bytes::<T>(buffer.capacity()));
         }
-        room.take(array_bytes::<T>(array.capacity()))
+        room.reserve(array_bytes::<T>(array.capacity()))
     }
 
     /// Keeps the memory of an array that is not shared.
@@ -189,7 +189,7 @@ impl<T: Clone> ArrayBank<T> {
                 None => return,
             }
         }
-        self.spare.put(array);
+        self.pool.insert(array);
     }
 
     /// Stores an array in the register that it was moved out of, or keeps its memory.

@@ -22,10 +22,10 @@ use super::{
     },
     array_bank::{SharedArray, items},
     banks::{ArrayBanks, Banks, FrameBase, TapeStorage, store_leaves},
-    elements::elements,
+    elements::run_kernel,
     room::MemoryBudget,
     run::{CodeLocation, HostBudget},
-    small::small,
+    small::run_small,
     whole::on_arrays,
     work::superlinear,
 };
@@ -50,10 +50,14 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
     let ArrayBanks {
-        reals: real_arrays, complexes: complex_arrays, ints: int_arrays, room, ..
+        reals: real_arrays,
+        complexes: complex_arrays,
+        ints: int_arrays,
+        budget: room,
+        ..
     } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
-    let full = |source| fail(place.at(), source);
+    let full = |source| fail(place.position(), source);
     // One arm for each bank of arrays, with its bank of elements.
     macro_rules! by_bank {
         ($bank:expr, |$arrays:ident, $items:ident, $Item:ident| $body:expr) => {
@@ -102,7 +106,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let len = n[on(Bank::Int, len)];
             let count = usize::try_from(len).ok().filter(|&k| k <= limits.array);
             let count =
-                count.ok_or(RunError::Length { len, limit: limits.array, at: place.at() })?;
+                count.ok_or(RunError::Length { len, limit: limits.array, at: place.position() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
                 let mut array = arrays.fresh(count, room).map_err(full)?;
                 Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
@@ -144,7 +148,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 });
                 let k = k.ok_or_else(|| place.index(index, len))?;
                 let array = arrays.read(on(s.bank, s.reg), s.last);
-                let mut array = arrays.own(array, room).map_err(full)?;
+                let mut array = arrays.make_unique(array, room).map_err(full)?;
                 let elements = Arc::make_mut(&mut array);
                 grow(elements, k + 1, room).map_err(full)?;
                 if how == WriteMode::Add {
@@ -178,7 +182,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                             &[&whole, &part],
                         )));
                     }
-                    let mut sum = arrays.own(long, room).map_err(full)?;
+                    let mut sum = arrays.make_unique(long, room).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
                     room.work(items(&short).len() as u64);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
@@ -210,7 +214,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                     arrays.recycle(sum);
                     arrays.fresh(len, room).map_err(full)?
                 } else {
-                    arrays.own(sum, room).map_err(full)?
+                    arrays.make_unique(sum, room).map_err(full)?
                 };
                 let elements = Arc::make_mut(&mut sum);
                 grow(elements, len, room).map_err(full)?;
@@ -230,20 +234,20 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let [result] = slots[results.range()] else { return Ok(()) };
             if op != ArrayOp::Place {
                 work(banks, op, &slots[args.range()], base);
-                if banks.arrays.room.is_overworked() {
+                if banks.arrays.budget.is_overworked() {
                     return Err(place.work(limits.work));
                 }
             }
             on_arrays(banks, op, &slots[args.range()], result, base, limits).map_err(full)?;
         }
         Code::Elements(recipe, args, results) => {
-            let recipe = &place.routine.recipes[recipe as usize];
-            elements(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
-                .map_err(|(at, source)| fail(at.unwrap_or(place.at()), source))?;
+            let recipe = &place.routine.kernels[recipe as usize];
+            run_kernel(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
+                .map_err(|(at, source)| fail(at.unwrap_or(place.position()), source))?;
         }
         Code::Small(number, args, results) => {
-            let code = &place.routine.smalls[number as usize];
-            small(banks, tapes, code, &slots[args.range()], &slots[results.range()], base)?;
+            let code = &place.routine.small_programs[number as usize];
+            run_small(banks, tapes, code, &slots[args.range()], &slots[results.range()], base)?;
         }
         Code::PushA(tape, a) => {
             let s = slot(a);
@@ -270,7 +274,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let Some(primitive) = code.primitives.get(primitive.index()) else {
                 return Err(CallError::Undefined { name: primitive.to_string() }.into());
             };
-            let fail = |source| RunError::Host { at: place.at(), source };
+            let fail = |source| RunError::Host { at: place.position(), source };
             if let Some((x, count)) = few_numbers(primitive, &slots[args.range()], r, base)
                 && let Some(value) = host.number(primitive, &x[..count])
             {
@@ -281,12 +285,12 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let mut from = slots[args.range()].iter().copied();
             let values: Vec<Datum<S>> =
                 primitive.params.iter().map(|kind| banks.assemble(kind, &mut from, base)).collect();
-            let left = banks.arrays.room.left_of(limits).with_steps(below.steps);
+            let left = banks.arrays.budget.left_of(limits).with_steps(below.steps);
             let mut context = CallContext::new(left).with_cancellation(below.cancellation.clone());
             let value = host.call_within(primitive, &values, &mut context).map_err(fail)?;
             let (steps, work) = context.used();
             below.used += steps;
-            banks.arrays.room.work(work);
+            banks.arrays.budget.work(work);
             if !value.is(&primitive.result) {
                 let (name, given) = (primitive.name.clone(), value.describe());
                 let expected = primitive.result.to_string();
@@ -307,7 +311,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
 /// Counts the work of an operation on whole arrays before it runs: its operands, or its cost beyond
 /// them.
 fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[RegisterSlot], base: FrameBase) {
-    let ArrayBanks { reals, complexes, ints, room, .. } = &mut banks.arrays;
+    let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut banks.arrays;
     let on = |slot: &RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let arrays = args.iter().filter(|slot| matches!(slot.bank, Bank::Reals | Bank::Complexes));
     let read: usize = arrays
@@ -349,7 +353,7 @@ fn grow<T: Zero>(
 ) -> Result<(), ArrayError> {
     if len > array.len() {
         let (before, after) = (array.capacity(), array.capacity().max(len));
-        room.take((after - before) * size_of::<T>())?;
+        room.reserve((after - before) * size_of::<T>())?;
         array.as_vec().resize_with(len, T::zero);
         room.add((array.capacity() - after) * size_of::<T>());
     }

@@ -44,7 +44,7 @@ pub(super) struct ArrayBanks<S: Scalar> {
     /// The numbers of small arrays.
     pub(super) small: SmallScratch<S::Real>,
     /// Budget of the run.
-    pub(super) room: MemoryBudget,
+    pub(super) budget: MemoryBudget,
 }
 
 /// Values that a primal recorded and its adjoint has not yet read.
@@ -60,7 +60,7 @@ pub(super) struct TapeStorage<S: Scalar> {
     pub(super) small: Vec<S::Real>,
     /// Checksum of the entries of each list that were pushed and not popped, as far as it is
     /// tracked: 0 for none.
-    pub(super) sums: [u64; BANKS],
+    pub(super) checksums: [u64; BANKS],
 }
 
 /// Values that a primal recorded for its adjoint.
@@ -69,7 +69,7 @@ pub(in super::super) struct RecordedTapes<S: Scalar>(pub(super) Vec<TapeStorage<
 
 impl<S: Scalar> RecordedTapes<S> {
     /// Returns the tapes in reverse, for code that pops first the value that was pushed first.
-    pub(in super::super) fn turned(mut self) -> RecordedTapes<S> {
+    pub(in super::super) fn reversed(mut self) -> RecordedTapes<S> {
         for tape in &mut self.0 {
             tape.reals.reverse();
             tape.complexes.reverse();
@@ -86,7 +86,7 @@ impl RecordedTapes<f64> {
     /// Writes the tapes to all lanes, if they have at most `most` bytes; returns false if they have
     /// more. An array that is on the tapes several times is converted once, into the memory of an
     /// earlier one of its length.
-    pub(in super::super) fn in_lanes<const N: usize>(
+    pub(in super::super) fn broadcast_to_lanes<const N: usize>(
         &self,
         most: usize,
         wide: &mut RecordedTapes<Lanes<f64, N>>,
@@ -142,7 +142,7 @@ impl<S: Scalar> TapeStorage<S> {
             complex_arrays,
             int_arrays,
             small: vec![],
-            sums: [0; BANKS],
+            checksums: [0; BANKS],
         }
     }
     /// Returns the bytes of the lists; arrays that they hold count as those of registers or
@@ -174,7 +174,7 @@ impl<S: Scalar> TapeStorage<S> {
         self.complex_arrays.clear();
         self.int_arrays.clear();
         self.small.clear();
-        self.sums = [0; BANKS];
+        self.checksums = [0; BANKS];
     }
 }
 
@@ -202,14 +202,14 @@ impl<S: Scalar> Banks<S> {
             scratch: KernelScratch::new(),
             transforms: Transforms::default(),
             small: SmallScratch::new(),
-            room: MemoryBudget::default(),
+            budget: MemoryBudget::default(),
         };
         Banks { reals: vec![], complexes: vec![], ints: vec![], arrays }
     }
 
     /// Begins a run within limits, with the buffers that earlier ones left.
     pub(super) fn begin(&mut self, limits: &Limits) {
-        let ArrayBanks { reals, complexes, ints, room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut self.arrays;
         let mut buffers = reals.buffers() + complexes.buffers() + ints.buffers();
         if buffers > limits.memory {
             reals.release();
@@ -222,7 +222,7 @@ impl<S: Scalar> Banks<S> {
 
     /// Counts the arrays of a value made elsewhere.
     pub(super) fn adopt(&mut self, value: &Datum<S>) -> Result<(), ArrayError> {
-        let ArrayBanks { reals, complexes, ints, room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut self.arrays;
         match value {
             Datum::Reals(array) => reals.adopt(array, room),
             Datum::Complexes(array) => complexes.adopt(array, room),

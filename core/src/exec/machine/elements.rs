@@ -28,10 +28,12 @@ use super::{
     banks::{ArrayBanks, Banks, FrameBase},
     loops::run,
     room::MemoryBudget,
-    stretch::{Chunk, ChunkInputs, KernelOperand, VECTOR_BYTES, aligned, collect, put},
+    stretch::{
+        Chunk, ChunkInputs, KernelOperand, VECTOR_BYTES, accumulate_chunk, aligned, write_chunk,
+    },
     sweeps::{
-        ElementLoop, KernelError, KernelPlan, OperandAccess, OutputSpec, StepInput, begins,
-        measures,
+        ElementLoop, KernelError, KernelPlan, OperandAccess, OutputSpec, StepInput,
+        determines_shape, is_view_start,
     },
 };
 
@@ -57,7 +59,7 @@ type KernelOperands<S> = OperandVec<KernelOperand<S>>;
 type KernelResults<S> = ResultVec<KernelOperand<S>>;
 
 /// Runs a fused kernel.
-pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
+pub(super) fn run_kernel<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     recipe: &Arc<FusedKernel>,
     args: &[RegisterSlot],
@@ -80,13 +82,18 @@ pub(super) fn elements<T: Real, S: Scalar<Real = T>>(
         };
         let register = |s: &RegisterSlot| (s.bank, s.reg) == (slot.bank, slot.reg);
         let same = operand.is_missing().then(|| args[..k].iter().position(register)).flatten();
-        operands.push(same.map_or(operand, |j| operands[j].again()));
+        operands.push(same.map_or(operand, |j| operands[j].share()));
     }
     let ArrayBanks {
-        reals: real_bank, complexes: complex_bank, ints: int_bank, scratch, room, ..
+        reals: real_bank,
+        complexes: complex_bank,
+        ints: int_bank,
+        scratch,
+        budget: room,
+        ..
     } = arrays;
-    let mut run = KernelRun { real_bank, complex_bank, scratch, room, args };
-    let values = run.recipe(recipe, &mut operands, limits.array);
+    let mut run = KernelRun { real_bank, complex_bank, scratch, budget: room, args };
+    let values = run.run(recipe, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
         let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
         match operand {
@@ -116,21 +123,21 @@ struct KernelRun<'a, S: Scalar> {
     real_bank: &'a mut ArrayBank<S::Real>,
     complex_bank: &'a mut ArrayBank<S>,
     scratch: &'a mut KernelScratch<S>,
-    room: &'a mut MemoryBudget,
+    budget: &'a mut MemoryBudget,
     /// Registers of the operands; operands that loops give come after them.
     args: &'a [RegisterSlot],
 }
 
 impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// Runs the loops of a kernel.
-    fn recipe(
+    fn run(
         &mut self,
         recipe: &Arc<FusedKernel>,
         operands: &mut KernelOperands<S>,
         limit: usize,
     ) -> Result<KernelResults<S>, KernelError> {
         let mut plan = self.plan(recipe, operands, limit)?;
-        let done = self.sweeps(&mut plan.sweeps, operands, limit);
+        let done = self.run_loops(&mut plan.loops, operands, limit);
         self.scratch.plans[recipe.number] = Some(plan);
         done
     }
@@ -147,19 +154,19 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         if plans.len() <= recipe.number {
             plans.resize_with(recipe.number + 1, || None);
         }
-        let seen = |k: usize, o: &KernelOperand<S>| o.seen(measures(recipe, k));
-        let mut last = plans[recipe.number].take().filter(|plan| Arc::ptr_eq(&plan.recipe, recipe));
+        let seen = |k: usize, o: &KernelOperand<S>| o.shape_key(determines_shape(recipe, k));
+        let mut last = plans[recipe.number].take().filter(|plan| Arc::ptr_eq(&plan.kernel, recipe));
         if let Some(plan) = &mut last {
             let mut moved = false;
             let fits = operands.iter().enumerate().all(|(k, o)| {
-                let begins_elsewhere = !o.is(&plan.seen[k]) && begins(recipe, k);
+                let begins_elsewhere = !o.matches_key(&plan.keys[k]) && is_view_start(recipe, k);
                 if begins_elsewhere {
-                    (plan.seen[k], moved) = (seen(k, o), true);
+                    (plan.keys[k], moved) = (seen(k, o), true);
                 }
-                o.is(&plan.seen[k])
+                o.matches_key(&plan.keys[k])
             });
             if fits && moved {
-                plan.restart()?;
+                plan.move_views()?;
             }
             last = last.filter(|_| fits);
         }
@@ -172,7 +179,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         }
     }
 
-    fn sweeps(
+    fn run_loops(
         &mut self,
         sweeps: &mut [ElementLoop],
         operands: &mut KernelOperands<S>,
@@ -184,30 +191,31 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             return Err((None, ArrayError::Lengths { given, limit }));
         }
         let cost = |sweep: &ElementLoop| {
-            (sweep.len as u64).saturating_mul((sweep.works.len() + sweep.outputs.len()) as u64)
+            (sweep.len as u64).saturating_mul((sweep.steps.len() + sweep.outputs.len()) as u64)
         };
-        self.room.work(sweeps.iter().map(cost).fold(0, u64::saturating_add));
+        self.budget.work(sweeps.iter().map(cost).fold(0, u64::saturating_add));
         let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
         for sweep in before {
-            let made = self.sweep(sweep, operands)?;
+            let made = self.run_loop(sweep, operands)?;
             operands.extend(made);
         }
-        self.sweep(last, operands)
+        self.run_loop(last, operands)
     }
 
     /// Goes over all elements once.
-    fn sweep(
+    fn run_loop(
         &mut self,
         sweep: &mut ElementLoop,
         operands: &mut [KernelOperand<S>],
     ) -> Result<KernelResults<S>, KernelError> {
         for output in &sweep.outputs {
-            if let OutputSpec::All(StepInput::Work(k), over) = *output {
-                let work = &mut sweep.works[k];
+            if let OutputSpec::Array(StepInput::Step(k), over) = *output {
+                let work = &mut sweep.steps[k];
                 let over = over.filter(|&j| {
                     sweep.len >= MIN_IN_PLACE && self.args.get(j).is_none_or(|s| s.last)
                 });
-                work.kept = !over.is_some_and(|j| operands[j].is_alone(work.complex, &sweep.shape));
+                work.is_output =
+                    !over.is_some_and(|j| operands[j].is_unique(work.complex, &sweep.shape));
             }
         }
         self.make_room(sweep);
@@ -216,8 +224,8 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         for output in &sweep.outputs {
             self.begin(output, sweep, operands, &mut results).map_err(|full| (None, full))?;
         }
-        for source in &mut sweep.sources {
-            if let OperandAccess::Repeated(again) = &mut source.reading {
+        for source in &mut sweep.operands {
+            if let OperandAccess::Broadcast(again) = &mut source.access {
                 again.restart();
             }
         }
@@ -230,20 +238,22 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         let mut windows: OperandVec<Window> = SmallVec::new();
         for start in (0..sweep.len).step_by(AT_ONCE) {
             let len = AT_ONCE.min(sweep.len - start);
-            done = self.stretch(sweep, operands, (start, len), &mut windows, &mut results);
+            done = self.run_chunk(sweep, operands, (start, len), &mut windows, &mut results);
             if done.is_err() {
                 break;
             }
         }
         for (k, output) in sweep.outputs.iter().enumerate() {
             match *output {
-                OutputSpec::All(StepInput::Work(j), Some(operand)) if !sweep.works[j].kept => {
+                OutputSpec::Array(StepInput::Step(j), Some(operand))
+                    if !sweep.steps[j].is_output =>
+                {
                     results[k] = std::mem::replace(&mut operands[operand], KernelOperand::Int(0));
                 }
-                OutputSpec::All(StepInput::Work(j), _) => {
-                    self.exchange(sweep.works[j].slot, &mut results[k])
+                OutputSpec::Array(StepInput::Step(j), _) => {
+                    self.exchange(sweep.steps[j].slot, &mut results[k])
                 }
-                OutputSpec::Same(first) => results[k] = results[first].again(),
+                OutputSpec::Duplicate(first) => results[k] = results[first].share(),
                 _ => {}
             }
         }
@@ -251,7 +261,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     }
 
     /// Runs the steps on one chunk.
-    fn stretch(
+    fn run_chunk(
         &mut self,
         sweep: &mut ElementLoop,
         operands: &mut [KernelOperand<S>],
@@ -260,27 +270,27 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         results: &mut KernelResults<S>,
     ) -> Result<(), KernelError> {
         let KernelScratch { reals, complexes, .. } = &mut *self.scratch;
-        let ElementLoop { sources, works, outputs, slots, .. } = sweep;
+        let ElementLoop { operands: sources, steps: works, outputs, slots, .. } = sweep;
         windows.clear();
         for (k, source) in sources.iter_mut().enumerate() {
             let (real, complex) = (&mut reals[*slots + k], &mut complexes[*slots + k]);
-            windows.push(match (&mut source.reading, &operands[source.operand]) {
-                (OperandAccess::Repeated(r), KernelOperand::Reals(Some(a))) => {
-                    r.now.next(a, len, real)
+            windows.push(match (&mut source.access, &operands[source.operand]) {
+                (OperandAccess::Broadcast(r), KernelOperand::Reals(Some(a))) => {
+                    r.cursor.next(a, len, real)
                 }
-                (OperandAccess::Repeated(r), KernelOperand::Complexes(Some(a))) => {
-                    r.now.next(a, len, complex)
+                (OperandAccess::Broadcast(r), KernelOperand::Complexes(Some(a))) => {
+                    r.cursor.next(a, len, complex)
                 }
-                (OperandAccess::Moved(_, m), KernelOperand::Reals(Some(a))) => {
+                (OperandAccess::View(_, m), KernelOperand::Reals(Some(a))) => {
                     m.next(a, start, len, real)
                 }
-                (OperandAccess::Moved(_, m), KernelOperand::Reals(None)) => {
+                (OperandAccess::View(_, m), KernelOperand::Reals(None)) => {
                     m.next(&[], start, len, real)
                 }
-                (OperandAccess::Moved(_, m), KernelOperand::Complexes(Some(a))) => {
+                (OperandAccess::View(_, m), KernelOperand::Complexes(Some(a))) => {
                     m.next(a, start, len, complex)
                 }
-                (OperandAccess::Moved(_, m), KernelOperand::Complexes(None)) => {
+                (OperandAccess::View(_, m), KernelOperand::Complexes(None)) => {
                     m.next(&[], start, len, complex)
                 }
                 _ => Window::Array(start),
@@ -292,7 +302,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
             let stretch = Chunk {
                 sources,
-                works,
+                steps: works,
                 slots: *slots,
                 operands,
                 windows,
@@ -301,8 +311,8 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 start,
                 len,
             };
-            let read = ChunkInputs { stretch: &stretch, from: work.from };
-            let done = if let Some(twice) = work.twice {
+            let read = ChunkInputs { chunk: &stretch, from: work.from };
+            let done = if let Some(twice) = work.pair {
                 let range = stretch.range(work, &real);
                 T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
                 Ok(())
@@ -320,7 +330,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         }
         let stretch = Chunk {
             sources,
-            works,
+            steps: works,
             slots: *slots,
             operands,
             windows,
@@ -332,25 +342,25 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 OutputSpec::Sums(place, _, runs) => {
-                    collect(&stretch, *place, result, runs.as_mut())
+                    accumulate_chunk(&stretch, *place, result, runs.as_mut())
                 }
-                OutputSpec::Sum(place) | OutputSpec::All(place @ StepInput::Source(_), _) => {
-                    collect(&stretch, *place, result, None);
+                OutputSpec::Sum(place) | OutputSpec::Array(place @ StepInput::Operand(_), _) => {
+                    accumulate_chunk(&stretch, *place, result, None);
                 }
                 _ => {}
             }
         }
         for output in outputs.iter() {
-            if let OutputSpec::All(StepInput::Work(k), Some(j)) = *output
-                && !works[k].kept
+            if let OutputSpec::Array(StepInput::Step(k), Some(j)) = *output
+                && !works[k].is_output
             {
                 let (real, complex) = (&reals[works[k].slot], &complexes[works[k].slot]);
                 match &mut operands[j] {
                     KernelOperand::Reals(Some(array)) => {
-                        put(array, start, &real[aligned(real)..][..len])
+                        write_chunk(array, start, &real[aligned(real)..][..len])
                     }
                     KernelOperand::Complexes(Some(array)) => {
-                        put(array, start, &complex[aligned(complex)..][..len])
+                        write_chunk(array, start, &complex[aligned(complex)..][..len])
                     }
                     _ => {}
                 }
@@ -362,13 +372,13 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// Allocates slots of the length of a chunk.
     fn make_room(&mut self, sweep: &ElementLoop) {
         let KernelScratch { reals, complexes, .. } = &mut *self.scratch;
-        let places = sweep.slots + sweep.sources.len();
+        let places = sweep.slots + sweep.operands.len();
         if reals.len() < places {
             reals.resize_with(places, Vec::new);
             complexes.resize_with(places, Vec::new);
         }
         let len = AT_ONCE.min(sweep.len) + VECTOR_BYTES;
-        for work in sweep.works.iter().filter(|w| !w.kept) {
+        for work in sweep.steps.iter().filter(|w| !w.is_output) {
             if work.complex && complexes[work.slot].len() < len {
                 complexes[work.slot].resize(len, S::zero());
             }
@@ -386,28 +396,28 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         operands: &[KernelOperand<S>],
         results: &mut KernelResults<S>,
     ) -> Result<(), ArrayError> {
-        let KernelRun { real_bank, complex_bank, scratch, room, .. } = self;
+        let KernelRun { real_bank, complex_bank, scratch, budget: room, .. } = self;
         let complex = |place: StepInput| match place {
-            StepInput::Work(k) => sweep.works[k].complex,
-            StepInput::Source(k) => {
+            StepInput::Step(k) => sweep.steps[k].complex,
+            StepInput::Operand(k) => {
                 matches!(
-                    operands[sweep.sources[k].operand],
+                    operands[sweep.operands[k].operand],
                     KernelOperand::Complex(_) | KernelOperand::Complexes(_)
                 )
             }
         };
         match *output {
-            OutputSpec::Operand(k) => results.push(operands[k].again()),
-            OutputSpec::Same(_) => results.push(KernelOperand::Int(0)),
-            OutputSpec::All(StepInput::Work(k), _) if !sweep.works[k].kept => {
+            OutputSpec::Operand(k) => results.push(operands[k].share()),
+            OutputSpec::Duplicate(_) => results.push(KernelOperand::Int(0)),
+            OutputSpec::Array(StepInput::Step(k), _) if !sweep.steps[k].is_output => {
                 results.push(KernelOperand::Int(0))
             }
-            OutputSpec::Hollow(true, ref shape) => {
+            OutputSpec::ShapeOnly(true, ref shape) => {
                 let mut array = complex_bank.empty();
                 Arc::make_mut(&mut array).hollow(shape);
                 results.push(KernelOperand::Complexes(Some(array)));
             }
-            OutputSpec::Hollow(false, ref shape) => {
+            OutputSpec::ShapeOnly(false, ref shape) => {
                 let mut array = real_bank.empty();
                 Arc::make_mut(&mut array).hollow(shape);
                 results.push(KernelOperand::Reals(Some(array)));
@@ -422,7 +432,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             OutputSpec::Sums(_, ref shape, _) => {
                 results.push(KernelOperand::Reals(Some(zeros(real_bank, shape, room)?)));
             }
-            OutputSpec::All(place, _) if complex(place) => {
+            OutputSpec::Array(place, _) if complex(place) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
                 results.push(KernelOperand::Complexes(Some(unwritten(
                     complex_bank,
@@ -431,7 +441,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                     room,
                 )?)));
             }
-            OutputSpec::All(place, _) => {
+            OutputSpec::Array(place, _) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);
                 results.push(KernelOperand::Reals(Some(unwritten(
                     real_bank,
@@ -477,7 +487,7 @@ fn unwritten<E: Scalar>(
     slot: Option<&mut Vec<E>>,
     room: &mut MemoryBudget,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let mut array = bank.stale(shape.iter().product(), room)?;
+    let mut array = bank.uninitialized(shape.iter().product(), room)?;
     let to = Arc::make_mut(&mut array);
     to.overwrite(shape, &E::zero());
     slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
@@ -485,5 +495,5 @@ fn unwritten<E: Scalar>(
 }
 
 fn slot_of(sweep: &ElementLoop, place: StepInput) -> Option<usize> {
-    if let StepInput::Work(k) = place { Some(sweep.works[k].slot) } else { None }
+    if let StepInput::Step(k) = place { Some(sweep.steps[k].slot) } else { None }
 }

@@ -40,7 +40,7 @@ use super::{
 };
 pub(super) use banks::{Banks, FrameBase, RecordedTapes};
 use banks::{TapeStorage, store_leaves};
-use run::run;
+use run::run_routine;
 
 /// The state of a run.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl<S: Scalar> Machine<S> {
 
     /// Steps and work of the last run, if it came to its end.
     pub(super) fn used(&self) -> (u64, u64) {
-        (self.steps, self.banks.arrays.room.done())
+        (self.steps, self.banks.arrays.budget.work_done())
     }
 
     /// Creates a machine without memory yet, with the same token.
@@ -133,9 +133,9 @@ impl<S: Scalar> Machine<S> {
     /// Gives an error in code that has no places (a rule from another text) that of the innermost
     /// call with one.
     #[cold]
-    fn placed(&self, code: &Bytecode, mut error: RunError) -> RunError {
-        if let Some(at) = error.at_mut() {
-            *at = self.frames.iter().rev().fold(*at, |at, call| at.or(call.at(code)));
+    fn with_position(&self, code: &Bytecode, mut error: RunError) -> RunError {
+        if let Some(at) = error.position_mut() {
+            *at = self.frames.iter().rev().fold(*at, |at, call| at.or(call.position(code)));
         }
         error
     }
@@ -179,8 +179,8 @@ impl Bytecode {
         for arg in args {
             store_leaves(&mut machine.banks, &mut slots, [0; BANKS], arg);
         }
-        let values =
-            run(self, machine, host, limits, interceptor).map_err(|e| machine.placed(self, e))?;
+        let values = run_routine(self, machine, host, limits, interceptor)
+            .map_err(|e| machine.with_position(self, e))?;
         let mut slots = root.slots[values.range()].iter().copied();
         machine.banks.unload(&self.result, &mut slots, [0; BANKS], result);
         machine.banks.clear([0; BANKS], root);
@@ -192,9 +192,9 @@ impl Bytecode {
     /// popped to the end.
     fn check_tapes<S: Scalar>(&self, tapes: &[TapeStorage<S>]) -> Result<(), RunError> {
         match self
-            .balanced
+            .checked_tapes
             .iter()
-            .find(|(tape, bank)| tapes[*tape as usize].sums[*bank as usize] != 0)
+            .find(|(tape, bank)| tapes[*tape as usize].checksums[*bank as usize] != 0)
         {
             None => Ok(()),
             Some(&(tape, _)) => {
@@ -290,7 +290,10 @@ fn call_flat<S: Scalar>(
     let Some(root) = code.routines.first() else {
         return Err(CallError::Undefined { name: String::new() }.into());
     };
-    if !root.flat || root.params.len() != args.len() || code.result.n_leaves() != results.len() {
+    if !root.is_all_real
+        || root.params.len() != args.len()
+        || code.result.n_leaves() != results.len()
+    {
         let (function, expected, given) = (root.name.clone(), root.params.len(), args.len());
         return Err(CallError::Arity { function, expected, given }.into());
     }
@@ -299,8 +302,8 @@ fn call_flat<S: Scalar>(
     for (slot, x) in root.params.iter().zip(args) {
         machine.banks.reals[slot.reg as usize].clone_from(x);
     }
-    let values = run::<S::Real, S, _>(code, machine, host, limits, &mut NoInterceptor)
-        .map_err(|e| machine.placed(code, e))?;
+    let values = run_routine::<S::Real, S, _>(code, machine, host, limits, &mut NoInterceptor)
+        .map_err(|e| machine.with_position(code, e))?;
     for (slot, y) in root.slots[values.range()].iter().zip(results) {
         if slot.bank == Bank::Real {
             y.clone_from(&machine.banks.reals[slot.reg as usize]);

@@ -28,7 +28,7 @@ pub(super) struct JitFrame<'a> {
 /// for numbers that there is no machine code for.
 #[expect(unsafe_code, reason = "machine code reads and writes the machine's memory")]
 #[inline(never)]
-pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
+pub(super) fn enter_jit<T: Real, S: Scalar<Real = T>>(
     native: &JitFunction,
     door: u32,
     JitFrame { routine, mut base, depth }: JitFrame<'_>,
@@ -75,7 +75,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
             .lists
             .sums
             .iter()
-            .map(|sum| [tapes[sum.tape as usize].sums[sum.bank as usize] as usize, 0, 0]),
+            .map(|sum| [tapes[sum.tape as usize].checksums[sum.bank as usize] as usize, 0, 0]),
     );
     let Banks { reals, complexes, ints, .. } = banks;
     let sizes = routine.sizes.map(|size| size as usize);
@@ -106,7 +106,7 @@ pub(super) fn enter<T: Real, S: Scalar<Real = T>>(
     let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
     *fuel = visit.fuel;
     for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {
-        tapes[sum.tape as usize].sums[sum.bank as usize] = cell[0] as u64;
+        tapes[sum.tape as usize].checksums[sum.bank as usize] = cell[0] as u64;
     }
     for (stack, cell) in native.lists.stacks.iter().zip(cells) {
         let tape = &mut tapes[stack.tape as usize];

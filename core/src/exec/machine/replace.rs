@@ -19,7 +19,7 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    pub(super) fn by<S: Scalar>(
+    pub(super) fn new<S: Scalar>(
         event: &Event<'_, S>,
         value: &Datum<S>,
     ) -> Result<Replacement, Interrupt> {
@@ -42,7 +42,7 @@ impl Replacement {
     }
 
     /// Stores the value in the registers; its arrays count as those of the run.
-    pub(super) fn put<S: Scalar>(
+    pub(super) fn store<S: Scalar>(
         &self,
         banks: &mut Banks<S>,
         base: FrameBase,

@@ -23,8 +23,8 @@ pub(super) struct MemoryBudget {
     /// Bytes of numbers in registers and on tapes, when they were counted last.
     numbers: usize,
     /// Operations on elements so far, and the most of them.
-    done: u64,
-    most: u64,
+    work_done: u64,
+    work_limit: u64,
 }
 
 impl MemoryBudget {
@@ -34,32 +34,32 @@ impl MemoryBudget {
             limit: limits.memory,
             arrays: buffers,
             numbers: 0,
-            done: 0,
-            most: limits.work,
+            work_done: 0,
+            work_limit: limits.work,
         };
     }
 
     /// Counts operations on elements.
     #[inline]
     pub(super) fn work(&mut self, operations: u64) {
-        self.done = self.done.saturating_add(operations);
+        self.work_done = self.work_done.saturating_add(operations);
     }
 
     /// Operations on elements so far.
-    pub(super) fn done(&self) -> u64 {
-        self.done
+    pub(super) fn work_done(&self) -> u64 {
+        self.work_done
     }
 
     /// Returns the limits that are left, but for steps.
     pub(super) fn left_of(&self, limits: &Limits) -> Limits {
         let memory = limits.memory.saturating_sub(self.used());
-        limits.with_work(self.most.saturating_sub(self.done)).with_memory(memory)
+        limits.with_work(self.work_limit.saturating_sub(self.work_done)).with_memory(memory)
     }
 
     /// Returns true if there were more operations on elements than the limit.
     #[inline]
     pub(super) fn is_overworked(&self) -> bool {
-        self.done > self.most
+        self.work_done > self.work_limit
     }
 
     pub(super) fn limit(&self) -> usize {
@@ -70,21 +70,21 @@ impl MemoryBudget {
         self.arrays.saturating_add(self.numbers)
     }
 
-    pub(super) fn has(&self, bytes: usize) -> bool {
+    pub(super) fn fits(&self, bytes: usize) -> bool {
         self.used().saturating_add(bytes) <= self.limit
     }
 
     /// Counts an array, unless it goes beyond the limit.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), ArrayError> {
-        if !self.has(bytes) {
-            return Err(self.full(bytes));
+    pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), ArrayError> {
+        if !self.fits(bytes) {
+            return Err(self.error(bytes));
         }
         self.add(bytes);
         Ok(())
     }
 
     /// Returns the error of an array of this number of bytes.
-    pub(super) fn full(&self, bytes: usize) -> ArrayError {
+    pub(super) fn error(&self, bytes: usize) -> ArrayError {
         ArrayError::Memory { bytes, used: self.used(), limit: self.limit }
     }
 
@@ -93,14 +93,14 @@ impl MemoryBudget {
         self.arrays = self.arrays.saturating_add(bytes);
     }
 
-    pub(super) fn give_back(&mut self, bytes: usize) {
+    pub(super) fn release(&mut self, bytes: usize) {
         self.arrays = self.arrays.saturating_sub(bytes);
     }
 
     /// Counts the numbers anew; whether all is within the limit.
     pub(super) fn count(&mut self, numbers: usize) -> bool {
         self.numbers = numbers;
-        self.has(0)
+        self.fits(0)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[cfg(feature = "jit")]
-use super::native::{JitFrame, enter};
+use super::native::{JitFrame, enter_jit};
 use super::{
     super::{
         Limits,
@@ -49,37 +49,37 @@ pub(super) struct CodeLocation<'a> {
 }
 
 impl CodeLocation<'_> {
-    pub(super) fn at(&self) -> Position {
+    pub(super) fn position(&self) -> Position {
         self.routine.at.get(self.pc).copied().unwrap_or_default()
     }
     #[cold]
     pub(super) fn index(&self, index: i64, len: usize) -> RunError {
-        RunError::Index { index, len, at: self.at() }
+        RunError::Index { index, len, at: self.position() }
     }
     #[cold]
     pub(super) fn empty(&self) -> RunError {
-        RunError::EmptyTape { at: self.at() }
+        RunError::EmptyTape { at: self.position() }
     }
     #[cold]
     fn undecided(&self, op: &'static str, source: Undecided) -> RunError {
-        RunError::Undecided { op, at: self.at(), source }
+        RunError::Undecided { op, at: self.position(), source }
     }
     #[cold]
     fn integer(&self, op: &'static str, operands: &[i64]) -> RunError {
         let operands = operands.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
-        RunError::Integer { op, operands, at: self.at() }
+        RunError::Integer { op, operands, at: self.position() }
     }
     #[cold]
     fn steps(&self, limit: u64) -> RunError {
-        RunError::Steps { limit, at: self.at() }
+        RunError::Steps { limit, at: self.position() }
     }
     #[cold]
     fn cancelled(&self, source: Cancelled) -> RunError {
-        RunError::Cancelled { at: self.at(), source }
+        RunError::Cancelled { at: self.position(), source }
     }
     #[cold]
     pub(super) fn work(&self, limit: u64) -> RunError {
-        RunError::Work { limit, at: self.at() }
+        RunError::Work { limit, at: self.position() }
     }
     /// Counts the registers of numbers up to those of this call, and the numbers on the tapes.
     #[cold]
@@ -97,33 +97,33 @@ impl CodeLocation<'_> {
         if room.count(registers + tapes.iter().map(TapeStorage::numbers).sum::<usize>()) {
             return Ok(());
         }
-        Err(RunError::Memory { used: room.used(), limit: room.limit(), at: self.at() })
+        Err(RunError::Memory { used: room.used(), limit: room.limit(), at: self.position() })
     }
     #[cold]
     fn switch(&self, index: i64) -> RunError {
-        RunError::Switch { index, at: self.at() }
+        RunError::Switch { index, at: self.position() }
     }
     #[cold]
     fn depth(&self, limit: usize, callee: &Routine) -> RunError {
-        RunError::Depth { limit, function: callee.name.clone(), at: self.at() }
+        RunError::Depth { limit, function: callee.name.clone(), at: self.position() }
     }
     #[cold]
     fn full(&self, source: ArrayError) -> RunError {
-        RunError::Array { at: self.at(), source }
+        RunError::Array { at: self.position(), source }
     }
     #[cold]
     fn path<T: Real>(&self, expected: Option<Ordering>, x: &T, y: &T) -> RunError {
         let (left, right) = (format!("{x:?}"), format!("{y:?}"));
-        RunError::Path { expected, left, right, at: self.at() }
+        RunError::Path { expected, left, right, at: self.position() }
     }
     #[cold]
     fn needs_complex(&self) -> RunError {
-        RunError::NeedsComplex { at: self.at() }
+        RunError::NeedsComplex { at: self.position() }
     }
 }
 
 /// Runs the first routine; its arguments are in its registers. Gives the slots of its result.
-pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
+pub(super) fn run_routine<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
     code: &Bytecode,
     machine: &mut Machine<S>,
     host: &dyn Host<S>,
@@ -168,7 +168,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         let rest = (fuel + later).checked_sub(cost);
                         let rest = rest.ok_or_else(|| place!().steps(limits.steps))?;
                         cancellation.check().map_err(|e| place!().cancelled(e))?;
-                        place!().count_memory(base, tapes, &mut banks.arrays.room)?;
+                        place!().count_memory(base, tapes, &mut banks.arrays.budget)?;
                         (fuel, later) =
                             (rest.min(CHECK_INTERVAL), rest.saturating_sub(CHECK_INTERVAL));
                     }
@@ -341,9 +341,9 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                 Code::PopC(tape, d) => set!(c[d] = pop!(tape, complexes)),
                 Code::PopI(tape, d) => set!(n[d] = pop!(tape, ints)),
 
-                Code::Track(first, entries) => {
-                    for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
-                        let sum = &mut tapes[track.tape as usize].sums[track.bank as usize];
+                Code::UpdateChecksums(first, entries) => {
+                    for track in &routine.checksum_updates[ChecksumUpdate::range(first, entries)] {
+                        let sum = &mut tapes[track.tape as usize].checksums[track.bank as usize];
                         *sum = sum.wrapping_mul(track.factor).wrapping_add(track.summand);
                     }
                 }
@@ -433,7 +433,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     };
                     let caller = &code.routines[frame.routine()];
                     let below = std::array::from_fn(|b| base[b] - caller.sizes[b] as usize);
-                    let to = caller.awaited(frame.pc());
+                    let to = caller.result_slots(frame.pc());
                     banks.transfer(&routine.slots[values.range()], base, to, below);
                     banks.clear(base, routine);
                     (current, base, pc) = (frame.routine(), below, frame.pc());
@@ -444,12 +444,12 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         let seen = interceptor.see(&event);
                         let replaced = seen.and_then(|()| interceptor.replace(&event));
                         let stopped = |stop: Interrupt| RunError::Intercepted {
-                            at: place!().at(),
+                            at: place!().position(),
                             reason: stop.0,
                         };
                         if let Some(value) = replaced.map_err(stopped)? {
-                            let place = Replacement::by(&event, &value).map_err(stopped)?;
-                            place.put(banks, base, &value).map_err(|e| place!().full(e))?;
+                            let place = Replacement::new(&event, &value).map_err(stopped)?;
+                            place.store(banks, base, &value).map_err(|e| place!().full(e))?;
                             // Instructions that need not run are passed over, up to the mark after
                             // them.
                             let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
@@ -466,7 +466,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                     let from = JitFrame { routine, base, depth: limits.depth };
                     let memory = (&mut *banks, &mut tapes[..], &mut *frames);
                     let to =
-                        part.and_then(|part| enter(part, door, from, memory, cells, &mut fuel));
+                        part.and_then(|part| enter_jit(part, door, from, memory, cells, &mut fuel));
                     (pc, base) = to.unwrap_or((pc, base));
                     continue 'frame;
                 }
@@ -480,7 +480,7 @@ pub(super) fn run<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                         spend!(below.used);
                     }
                     cancellation.check().map_err(|e| place.cancelled(e))?;
-                    if banks.arrays.room.is_overworked() {
+                    if banks.arrays.budget.is_overworked() {
                         return Err(place.work(limits.work));
                     }
                     continue 'frame;

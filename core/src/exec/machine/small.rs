@@ -47,7 +47,7 @@ struct SmallReader<'a, T> {
 
 impl<'a, T> SmallReader<'a, T> {
     #[inline]
-    fn of(&self, place: &SmallSlice) -> &'a [T] {
+    fn read(&self, place: &SmallSlice) -> &'a [T] {
         let at = place.at + place.offset.map_or(0, |k| self.offsets[k]);
         let items = match place.base {
             SmallBase::Memory => self.memory,
@@ -74,7 +74,7 @@ impl<T, S> StepInputs<T, S> for SmallOperandPair<'_, T> {
 }
 
 /// Runs it.
-pub(super) fn small<T: Real, S: Scalar<Real = T>>(
+pub(super) fn run_small<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
     tapes: &mut [TapeStorage<S>],
     code: &SmallProgram,
@@ -84,15 +84,17 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), RunError> {
     let on = |slot: RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, ints, arrays, .. } = banks;
-    let ArrayBanks { reals: bank, small: memory, room, .. } = arrays;
+    let ArrayBanks { reals: bank, small: memory, budget: room, .. } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     memory.numbers.resize(code.size.max(memory.numbers.len()), T::zero());
     memory.offsets.resize(code.offsets.max(memory.offsets.len()), 0);
     let mut given: SmallVec<[Arc<Array<T>>; 4]> = SmallVec::new();
     for result in &code.results {
         if let SmallResult::Array(place, _) = result {
-            given
-                .push(bank.stale(place.len, room).map_err(|full| fail(Position::default(), full))?);
+            given.push(
+                bank.uninitialized(place.len, room)
+                    .map_err(|full| fail(Position::default(), full))?,
+            );
         }
     }
     {
@@ -106,40 +108,40 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
         }
         let int = |k: usize| ints[on(args[k])];
         for step in &code.steps {
-            let SmallStep { what, to, len, at } = step;
+            let SmallStep { op: what, to, len, at } = step;
             let (before, rest) = memory.numbers.split_at_mut(*to);
             let out = &mut rest[..*len];
             let view = SmallReader { arrays: &items, memory: before, offsets: &memory.offsets };
             match what {
-                SmallOp::Number(k) => out[0].clone_from(&reals[on(args[*k])]),
-                SmallOp::Elements(op, from) => {
-                    let pair = SmallOperandPair([view.of(&from[0]), view.of(&from[1])]);
+                SmallOp::LoadNumber(k) => out[0].clone_from(&reals[on(args[*k])]),
+                SmallOp::Elementwise(op, from) => {
+                    let pair = SmallOperandPair([view.read(&from[0]), view.read(&from[1])]);
                     run::<T, S>(*op, &pair, false, out, &mut []).map_err(|source| {
                         fail(*at, ArrayError::Undecided { op: op.name(), source })
                     })?;
                 }
-                SmallOp::Numbers(op, from) => {
-                    out[0] = number(*op, &view.of(&from[0])[0], &view.of(&from[1])[0])
+                SmallOp::Scalar(op, from) => {
+                    out[0] = number(*op, &view.read(&from[0])[0], &view.read(&from[1])[0])
                 }
-                SmallOp::Fill(from) => out.fill(view.of(from)[0].clone()),
+                SmallOp::Fill(from) => out.fill(view.read(from)[0].clone()),
                 SmallOp::Zeros => out.fill(T::zero()),
                 SmallOp::Gather(from, places) => {
-                    let from = view.of(from);
+                    let from = view.read(from);
                     out.iter_mut()
                         .zip(&**places)
                         .for_each(|(x, &k)| x.clone_from(&from[k as usize]));
                 }
-                SmallOp::Join(all) => {
+                SmallOp::Concat(all) => {
                     let mut out = out;
                     for from in all {
                         let (part, behind) = out.split_at_mut(from.len);
-                        part.clone_from_slice(view.of(from));
+                        part.clone_from_slice(view.read(from));
                         out = behind;
                     }
                 }
-                SmallOp::Put { part, lead, offset, run, body, add } => {
+                SmallOp::WritePart { part, lead, offset, run, body, add } => {
                     let (part, lead) =
-                        (view.of(part), lead + offset.map_or(0, |k| memory.offsets[k]));
+                        (view.read(part), lead + offset.map_or(0, |k| memory.offsets[k]));
                     for (run, part) in out.chunks_mut(*run).zip(part.chunks(*body)) {
                         let to = &mut run[lead..lead + body];
                         if *add {
@@ -149,43 +151,44 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
                         }
                     }
                 }
-                SmallOp::Sum(from) => out[0] = sum(view.of(from)),
-                SmallOp::Dot(a, b) => out[0] = dot_of(view.of(a), view.of(b)),
+                SmallOp::Sum(from) => out[0] = sum(view.read(from)),
+                SmallOp::Dot(a, b) => out[0] = dot_of(view.read(a), view.read(b)),
                 SmallOp::Sums(from, runs) => {
                     out.fill(T::zero());
-                    add_runs(&mut runs.clone(), view.of(from), out);
+                    add_runs(&mut runs.clone(), view.read(from), out);
                 }
                 SmallOp::Offset(offset) => {
                     let start = int(offset.operand);
                     let within = usize::try_from(start).ok().filter(|k| *k <= offset.most);
-                    let k = within.ok_or_else(|| outside(offset, start, *at))?;
+                    let k = within.ok_or_else(|| offset_error(offset, start, *at))?;
                     memory.offsets[offset.number] = k * offset.inner;
                 }
                 SmallOp::Peek(from, index) => {
-                    let (from, index) = (view.of(from), int(*index));
-                    let k = usize::try_from(index).map_err(|_| wrong(index, from.len(), *at))?;
+                    let (from, index) = (view.read(from), int(*index));
+                    let k =
+                        usize::try_from(index).map_err(|_| index_error(index, from.len(), *at))?;
                     out[0] = from.get(k).cloned().unwrap_or_else(T::zero);
                 }
                 SmallOp::Set(how, index, from) => {
                     let (len, index) = (out.len(), int(*index));
                     let k = usize::try_from(index).ok().filter(|k| *k < len);
-                    let x = &mut out[k.ok_or_else(|| wrong(index, len, *at))?];
+                    let x = &mut out[k.ok_or_else(|| index_error(index, len, *at))?];
                     match how {
-                        WriteMode::Add => *x += view.of(from)[0].clone(),
-                        _ => x.clone_from(&view.of(from)[0]),
+                        WriteMode::Add => *x += view.read(from)[0].clone(),
+                        _ => x.clone_from(&view.read(from)[0]),
                     }
                 }
-                SmallOp::Product(op, factors) => {
+                SmallOp::MatMul(op, factors) => {
                     let [a, b, c] = &mut memory.matrices;
                     for (array, (place, shape)) in [&mut *a, &mut *b].into_iter().zip(factors) {
-                        array.start(shape).extend_from_slice(view.of(place));
+                        array.start(shape).extend_from_slice(view.read(place));
                     }
                     let (first, second) = (*op == ArrayOp::MatMulHn, *op == ArrayOp::MatMulNh);
                     matmul(a, b, first, second, c).map_err(|source| fail(*at, source))?;
                     out.clone_from_slice(c);
                 }
                 SmallOp::Push(tape, from) => {
-                    tapes[*tape as usize].small.extend_from_slice(view.of(from))
+                    tapes[*tape as usize].small.extend_from_slice(view.read(from))
                 }
                 SmallOp::Pop(tape) => {
                     let numbers = &mut tapes[*tape as usize].small;
@@ -201,10 +204,10 @@ pub(super) fn small<T: Real, S: Scalar<Real = T>>(
         let mut arrays = given.iter_mut();
         for (result, slot) in code.results.iter().zip(results) {
             match result {
-                SmallResult::Number(place) => reals[on(*slot)].clone_from(&view.of(place)[0]),
+                SmallResult::Number(place) => reals[on(*slot)].clone_from(&view.read(place)[0]),
                 SmallResult::Array(place, shape) => {
                     if let Some(array) = arrays.next() {
-                        Arc::make_mut(array).start(shape).extend_from_slice(view.of(place));
+                        Arc::make_mut(array).start(shape).extend_from_slice(view.read(place));
                     }
                 }
             }
@@ -233,15 +236,15 @@ fn number<T: Real>(op: Op, a: &T, b: &T) -> T {
 
 /// Returns the error of an index out of bounds.
 #[cold]
-fn wrong(index: i64, len: usize, at: Position) -> RunError {
+fn index_error(index: i64, len: usize, at: Position) -> RunError {
     RunError::Index { index, len, at }
 }
 
 /// Returns the error of a part out of bounds.
 #[cold]
-fn outside(offset: &SmallOffset, start: i64, at: Position) -> RunError {
-    let found = match &offset.of {
-        SmallIndex::Element(len) => return wrong(start, *len, at),
+fn offset_error(offset: &SmallOffset, start: i64, at: Position) -> RunError {
+    let found = match &offset.index {
+        SmallIndex::Element(len) => return index_error(start, *len, at),
         SmallIndex::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
         SmallIndex::Within(op, part, whole, axis) => {
             Moved::embed(op, part, whole, *axis, start).map(|_| ())
@@ -249,6 +252,6 @@ fn outside(offset: &SmallOffset, start: i64, at: Position) -> RunError {
     };
     match found {
         Err(source) => RunError::Array { at, source: at.explain(source) },
-        Ok(()) => wrong(start, offset.most, at),
+        Ok(()) => index_error(start, offset.most, at),
     }
 }

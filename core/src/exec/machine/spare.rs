@@ -48,7 +48,7 @@ impl<T> BufferPool<T> {
     }
 
     /// Keeps a buffer.
-    pub(super) fn put(&mut self, array: Arc<Array<T>>) {
+    pub(super) fn insert(&mut self, array: Arc<Array<T>>) {
         let class = class_within(array.capacity());
         if self.classes.len() <= class {
             self.classes.resize_with(class + 1, Vec::new);
@@ -62,7 +62,7 @@ impl<T> BufferPool<T> {
 
     /// Returns the smallest buffer for `len` elements, if it is not far too large: the result may
     /// be kept for the reverse pass, and its buffer with it.
-    pub(super) fn take(&mut self, len: usize) -> Option<Arc<Array<T>>> {
+    pub(super) fn take_best_fit(&mut self, len: usize) -> Option<Arc<Array<T>>> {
         let least = class_for(len);
         let (word, bits) = (least / 64, u64::MAX << (least % 64));
         let first = self.filled.get(word)? & bits;
@@ -77,7 +77,7 @@ impl<T> BufferPool<T> {
 
     /// Takes a buffer of the class of one for `capacity` elements, or a larger one.
     pub(super) fn take_like(&mut self, capacity: usize) -> Option<Arc<Array<T>>> {
-        self.take(class_len(class_within(capacity)))
+        self.take_best_fit(class_len(class_within(capacity)))
     }
 
     /// Takes the largest buffer.
@@ -158,14 +158,14 @@ mod tests {
         let sizes = [0, 3, 31, 32, 33, 100, 1000, 1 << 20];
         let of = |n: usize| Arc::new(Array::from(Vec::with_capacity(buffer_len(n))));
         for _ in 0..3 {
-            sizes.iter().for_each(|&n| spare.put(of(n)));
+            sizes.iter().for_each(|&n| spare.insert(of(n)));
         }
         assert_eq!(spare.bytes(), 3 * sizes.iter().map(|&n| buffer_bytes::<f64>(n)).sum::<usize>());
-        assert_eq!(spare.take(34).map(|a| a.capacity()), Some(34));
-        assert_eq!(spare.take(1001).map(|a| a.capacity()), Some(1024));
-        assert!(spare.take(1025).is_none());
-        assert_eq!(spare.take(1 << 18).map(|a| a.capacity()), Some(1 << 20));
-        assert!(spare.take((1 << 20) + 1).is_none());
+        assert_eq!(spare.take_best_fit(34).map(|a| a.capacity()), Some(34));
+        assert_eq!(spare.take_best_fit(1001).map(|a| a.capacity()), Some(1024));
+        assert!(spare.take_best_fit(1025).is_none());
+        assert_eq!(spare.take_best_fit(1 << 18).map(|a| a.capacity()), Some(1 << 20));
+        assert!(spare.take_best_fit((1 << 20) + 1).is_none());
         assert_eq!(spare.take_like(1050).map(|a| a.capacity()), Some(1024));
         assert_eq!(spare.take_largest().map(|a| a.capacity()), Some(1 << 20));
         assert_eq!(spare.len(), 3 * sizes.len() - 5);

@@ -27,7 +27,7 @@ pub(super) enum KernelOperand<S: Scalar> {
 
 impl<S: Scalar> KernelOperand<S> {
     /// Returns a copy; arrays are shared.
-    pub(super) fn again(&self) -> KernelOperand<S> {
+    pub(super) fn share(&self) -> KernelOperand<S> {
         match self {
             KernelOperand::Real(x) => KernelOperand::Real(x.clone()),
             KernelOperand::Complex(x) => KernelOperand::Complex(x.clone()),
@@ -47,7 +47,7 @@ impl<S: Scalar> KernelOperand<S> {
     }
 
     /// Returns true if it is an array of this kind and shape that is not shared.
-    pub(super) fn is_alone(&mut self, complex: bool, shape: &[usize]) -> bool {
+    pub(super) fn is_unique(&mut self, complex: bool, shape: &[usize]) -> bool {
         fn of<E>(array: &mut SharedArray<E>, shape: &[usize]) -> bool {
             array.as_mut().and_then(Arc::get_mut).is_some_and(|a| a.is_of(shape))
         }
@@ -59,7 +59,7 @@ impl<S: Scalar> KernelOperand<S> {
     }
 
     /// Returns the part of it that a plan depends on.
-    pub(super) fn seen(&self, measures: bool) -> ShapeKey {
+    pub(super) fn shape_key(&self, measures: bool) -> ShapeKey {
         fn of<E>(array: &SharedArray<E>) -> ShapeKey {
             ShapeKey::Shape(
                 array.as_ref().map_or_else(|| SmallVec::from_slice(&[0]), |a| a.shape()),
@@ -75,7 +75,7 @@ impl<S: Scalar> KernelOperand<S> {
     }
 
     /// Returns true if it matches the key that a plan was made for.
-    pub(super) fn is(&self, seen: &ShapeKey) -> bool {
+    pub(super) fn matches_key(&self, seen: &ShapeKey) -> bool {
         fn of<E>(array: &SharedArray<E>, shape: &[usize]) -> bool {
             array.as_ref().map_or(shape == [0], |a| a.is_of(shape))
         }
@@ -93,7 +93,7 @@ impl<S: Scalar> KernelOperand<S> {
 /// Data that steps may read of one chunk.
 pub(super) struct Chunk<'a, S: Scalar> {
     pub(super) sources: &'a [LoopOperand],
-    pub(super) works: &'a [FusedStep],
+    pub(super) steps: &'a [FusedStep],
     pub(super) slots: usize,
     pub(super) operands: &'a [KernelOperand<S>],
     pub(super) windows: &'a [Window],
@@ -107,21 +107,21 @@ impl<'a, S: Scalar> Chunk<'a, S> {
     /// Returns the range of the results of a step in its slot.
     #[inline]
     pub(super) fn range<E>(&self, work: &FusedStep, slot: &[E]) -> Range<usize> {
-        let at = if work.kept { self.start } else { aligned(slot) };
+        let at = if work.is_output { self.start } else { aligned(slot) };
         at..at + self.len
     }
 
     #[inline]
     pub(super) fn reals(&self, place: StepInput) -> &'a [S::Real] {
         match place {
-            StepInput::Work(k) => {
-                let slot = &self.reals[self.works[k].slot];
-                &slot[self.range(&self.works[k], slot)]
+            StepInput::Step(k) => {
+                let slot = &self.reals[self.steps[k].slot];
+                &slot[self.range(&self.steps[k], slot)]
             }
-            StepInput::Source(k) => match &self.operands[self.sources[k].operand] {
+            StepInput::Operand(k) => match &self.operands[self.sources[k].operand] {
                 KernelOperand::Real(x) => std::slice::from_ref(x),
                 KernelOperand::Reals(a) => {
-                    seen(a, self.windows[k], self.len, &self.reals[self.slots + k])
+                    chunk_of(a, self.windows[k], self.len, &self.reals[self.slots + k])
                 }
                 _ => &[],
             },
@@ -131,14 +131,14 @@ impl<'a, S: Scalar> Chunk<'a, S> {
     #[inline]
     pub(super) fn complexes(&self, place: StepInput) -> &'a [S] {
         match place {
-            StepInput::Work(k) => {
-                let slot = &self.complexes[self.works[k].slot];
-                &slot[self.range(&self.works[k], slot)]
+            StepInput::Step(k) => {
+                let slot = &self.complexes[self.steps[k].slot];
+                &slot[self.range(&self.steps[k], slot)]
             }
-            StepInput::Source(k) => match &self.operands[self.sources[k].operand] {
+            StepInput::Operand(k) => match &self.operands[self.sources[k].operand] {
                 KernelOperand::Complex(x) => std::slice::from_ref(x),
                 KernelOperand::Complexes(a) => {
-                    seen(a, self.windows[k], self.len, &self.complexes[self.slots + k])
+                    chunk_of(a, self.windows[k], self.len, &self.complexes[self.slots + k])
                 }
                 _ => &[],
             },
@@ -148,25 +148,25 @@ impl<'a, S: Scalar> Chunk<'a, S> {
 
 /// Inputs of one step.
 pub(super) struct ChunkInputs<'a, 'b, S: Scalar> {
-    pub(super) stretch: &'b Chunk<'a, S>,
+    pub(super) chunk: &'b Chunk<'a, S>,
     pub(super) from: [StepInput; 3],
 }
 
 impl<T: Real, S: Scalar<Real = T>> StepInputs<T, S> for ChunkInputs<'_, '_, S> {
     #[inline]
     fn reals(&self, k: usize) -> &[T] {
-        self.stretch.reals(self.from[k])
+        self.chunk.reals(self.from[k])
     }
     #[inline]
     fn complexes(&self, k: usize) -> &[S] {
-        self.stretch.complexes(self.from[k])
+        self.chunk.complexes(self.from[k])
     }
     #[inline]
     fn ints(&self, k: usize) -> &[i64] {
-        let StepInput::Source(k) = self.from[k] else { return &[] };
-        match &self.stretch.operands[self.stretch.sources[k].operand] {
+        let StepInput::Operand(k) = self.from[k] else { return &[] };
+        match &self.chunk.operands[self.chunk.sources[k].operand] {
             KernelOperand::Int(x) => std::slice::from_ref(x),
-            KernelOperand::Ints(a) => seen(a, self.stretch.windows[k], self.stretch.len, &[]),
+            KernelOperand::Ints(a) => chunk_of(a, self.chunk.windows[k], self.chunk.len, &[]),
             _ => &[],
         }
     }
@@ -183,7 +183,12 @@ pub(super) fn aligned<E>(slot: &[E]) -> usize {
 }
 
 #[inline]
-fn seen<'a, E>(array: &'a SharedArray<E>, window: Window, len: usize, buffer: &'a [E]) -> &'a [E] {
+fn chunk_of<'a, E>(
+    array: &'a SharedArray<E>,
+    window: Window,
+    len: usize,
+    buffer: &'a [E],
+) -> &'a [E] {
     let (items, at) = match (window, array) {
         (Window::Array(at), Some(array)) => (array.items(), at),
         (Window::Array(_), None) => (&[][..], 0),
@@ -193,12 +198,12 @@ fn seen<'a, E>(array: &'a SharedArray<E>, window: Window, len: usize, buffer: &'
 }
 
 /// Writes to a range of an array.
-pub(super) fn put<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]) {
+pub(super) fn write_chunk<E: Clone>(array: &mut Arc<Array<E>>, start: usize, items: &[E]) {
     Arc::make_mut(array)[start..start + items.len()].clone_from_slice(items);
 }
 
 /// Adds a chunk to a sum or to sums, or writes it to the result.
-pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
+pub(super) fn accumulate_chunk<T: Real, S: Scalar<Real = T>>(
     stretch: &Chunk<'_, S>,
     place: StepInput,
     result: &mut KernelOperand<S>,
@@ -211,8 +216,8 @@ pub(super) fn collect<T: Real, S: Scalar<Real = T>>(
         runs: Option<&mut BroadcastCursor>,
     ) {
         match runs {
-            Some(runs) => add_runs(&mut runs.now, items, &mut *Arc::make_mut(array)),
-            None => put(array, start, items),
+            Some(runs) => add_runs(&mut runs.cursor, items, &mut *Arc::make_mut(array)),
+            None => write_chunk(array, start, items),
         }
     }
     match result {

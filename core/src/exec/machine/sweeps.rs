@@ -29,10 +29,10 @@ pub(super) enum ShapeKey {
 /// Loops of a kernel for operands that match its keys.
 #[derive(Debug)]
 pub(super) struct KernelPlan {
-    pub(super) recipe: Arc<FusedKernel>,
-    pub(super) seen: Vec<ShapeKey>,
+    pub(super) kernel: Arc<FusedKernel>,
+    pub(super) keys: Vec<ShapeKey>,
     /// Loops; the last one gives the results, every other one an additional operand.
-    pub(super) sweeps: Vec<ElementLoop>,
+    pub(super) loops: Vec<ElementLoop>,
 }
 
 /// Loop over elements.
@@ -40,8 +40,8 @@ pub(super) struct KernelPlan {
 pub(super) struct ElementLoop {
     pub(super) shape: Shape,
     pub(super) len: usize,
-    pub(super) sources: Vec<LoopOperand>,
-    pub(super) works: Vec<FusedStep>,
+    pub(super) operands: Vec<LoopOperand>,
+    pub(super) steps: Vec<FusedStep>,
     pub(super) outputs: Vec<OutputSpec>,
     /// Number of slots for chunks that its steps need.
     pub(super) slots: usize,
@@ -51,7 +51,7 @@ pub(super) struct ElementLoop {
 #[derive(Clone, Debug)]
 pub(super) struct LoopOperand {
     pub(super) operand: usize,
-    pub(super) reading: OperandAccess,
+    pub(super) access: OperandAccess,
 }
 
 /// Access pattern of an operand.
@@ -59,28 +59,28 @@ pub(super) struct LoopOperand {
 #[derive(Clone, Debug)]
 pub(super) enum OperandAccess {
     /// A number, or an array element by element.
-    Plain,
-    Repeated(BroadcastCursor),
+    Elementwise,
+    Broadcast(BroadcastCursor),
     /// A view of the kernel, and the index of its elements.
-    Moved(usize, Moved),
+    View(usize, Moved),
 }
 
 /// Cursor through the elements of a broadcast operand, from the start and at the current position.
 #[derive(Clone, Debug)]
 pub(super) struct BroadcastCursor {
     start: Repeated,
-    pub(super) now: Repeated,
+    pub(super) cursor: Repeated,
 }
 
 impl BroadcastCursor {
     fn new(from: &[usize], to: &[usize]) -> BroadcastCursor {
         let start = Repeated::new(from, to);
-        BroadcastCursor { now: start.clone(), start }
+        BroadcastCursor { cursor: start.clone(), start }
     }
 
     /// Goes back to the start.
     pub(super) fn restart(&mut self) {
-        self.now.clone_from(&self.start);
+        self.cursor.clone_from(&self.start);
     }
 }
 
@@ -89,22 +89,22 @@ impl BroadcastCursor {
 pub(super) struct FusedStep {
     pub(super) op: Op,
     /// Second operation of arithmetic that is fused into the step, if there is one.
-    pub(super) twice: Option<Twice>,
+    pub(super) pair: Option<Twice>,
     /// Inputs; the third is that of the second operation.
     pub(super) from: [StepInput; 3],
     pub(super) complex: bool,
     /// Slot that it writes to.
     pub(super) slot: usize,
     /// True if the whole result is an output: the slot then holds the whole array.
-    pub(super) kept: bool,
+    pub(super) is_output: bool,
     pub(super) at: Position,
 }
 
 /// Input of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StepInput {
-    Source(usize),
-    Work(usize),
+    Operand(usize),
+    Step(usize),
 }
 
 /// A result.
@@ -112,23 +112,23 @@ pub(super) enum StepInput {
 #[derive(Clone, Debug)]
 pub(super) enum OutputSpec {
     /// Whole array, perhaps written over an operand that is read element by element.
-    All(StepInput, Option<usize>),
+    Array(StepInput, Option<usize>),
     /// An operand as it is.
     Operand(usize),
     Sum(StepInput),
     /// Sums over broadcast axes to this shape; the cursor of the results, if there are elements.
     Sums(StepInput, Shape, Option<BroadcastCursor>),
     /// Array of another result.
-    Same(usize),
+    Duplicate(usize),
     /// A shape without elements, of complex numbers or of real ones.
-    Hollow(bool, Shape),
+    ShapeOnly(bool, Shape),
 }
 
 impl FusedStep {
     /// Returns the operation of arithmetic on real numbers that it is, if it is a single one.
     fn basic(&self) -> Option<Basic> {
         match self.op {
-            Op::Number2(op) if !self.complex && self.twice.is_none() => match op {
+            Op::Number2(op) if !self.complex && self.pair.is_none() => match op {
                 Number2::Add => Some(Basic::Add),
                 Number2::Sub => Some(Basic::Sub),
                 Number2::Mul => Some(Basic::Mul),
@@ -141,17 +141,17 @@ impl FusedStep {
 
 impl OutputSpec {
     /// Returns the input that it is made from.
-    fn place(&self) -> Option<StepInput> {
+    fn input(&self) -> Option<StepInput> {
         match *self {
-            OutputSpec::All(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
+            OutputSpec::Array(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
                 Some(place)
             }
             _ => None,
         }
     }
-    fn place_mut(&mut self) -> Option<&mut StepInput> {
+    fn input_mut(&mut self) -> Option<&mut StepInput> {
         match self {
-            OutputSpec::All(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
+            OutputSpec::Array(place, _) | OutputSpec::Sum(place) | OutputSpec::Sums(place, ..) => {
                 Some(place)
             }
             _ => None,
@@ -166,33 +166,33 @@ impl KernelPlan {
         seen: Vec<ShapeKey>,
         limit: usize,
     ) -> Result<KernelPlan, KernelError> {
-        let shapes = KernelShapes::of(recipe, &seen, limit)?;
+        let shapes = KernelShapes::infer(recipe, &seen, limit)?;
         let whole = shapes.whole(recipe);
         let operands = seen.len();
         let mut maker = KernelPlanner {
-            recipe,
-            seen: &seen,
+            kernel: recipe,
+            keys: &seen,
             shapes,
             operands,
             places: Vec::new(),
-            sweeps: Vec::new(),
+            loops: Vec::new(),
         };
-        let sweep = maker.last(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
-        let mut sweeps = maker.sweeps;
+        let sweep = maker.result_loop(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
+        let mut sweeps = maker.loops;
         sweeps.push(sweep);
-        Ok(KernelPlan { recipe: recipe.clone(), seen, sweeps })
+        Ok(KernelPlan { kernel: recipe.clone(), keys: seen, loops: sweeps })
     }
 
     /// Moves the starts of views to those of the current operands.
-    pub(super) fn restart(&mut self) -> Result<(), KernelError> {
+    pub(super) fn move_views(&mut self) -> Result<(), KernelError> {
         let shape = |seen: &ShapeKey| {
             if let ShapeKey::Shape(shape) = seen { Some(shape.clone()) } else { None }
         };
-        let shapes: Vec<Option<Shape>> = self.seen.iter().map(shape).collect();
-        for source in self.sweeps.iter_mut().flat_map(|s| &mut s.sources) {
-            if let OperandAccess::Moved(k, moved) = &mut source.reading {
-                let view = &self.recipe.views[*k];
-                *moved = viewed(view, &shapes, &self.seen).map_err(|e| (Some(view.at), e))?.1;
+        let shapes: Vec<Option<Shape>> = self.keys.iter().map(shape).collect();
+        for source in self.loops.iter_mut().flat_map(|s| &mut s.operands) {
+            if let OperandAccess::View(k, moved) = &mut source.access {
+                let view = &self.kernel.views[*k];
+                *moved = viewed(view, &shapes, &self.keys).map_err(|e| (Some(view.at), e))?.1;
             }
         }
         Ok(())
@@ -205,31 +205,30 @@ impl ElementLoop {
         ElementLoop {
             shape: Shape::from_slice(shape),
             len: shape.iter().product(),
-            sources,
-            works,
+            operands: sources,
+            steps: works,
             outputs,
             slots: 0,
         }
     }
 
     fn source(&mut self, operand: usize, reading: OperandAccess) -> StepInput {
-        self.sources.push(LoopOperand { operand, reading });
-        StepInput::Source(self.sources.len() - 1)
+        self.operands.push(LoopOperand { operand, access: reading });
+        StepInput::Operand(self.operands.len() - 1)
     }
 
     /// Adds an operand, broadcast if its shape is another one.
     fn operand(&mut self, operand: usize, shape: Option<&Shape>) -> StepInput {
-        let plain = |s: &LoopOperand| {
-            s.operand == operand && !matches!(s.reading, OperandAccess::Moved(..))
-        };
-        if let Some(k) = self.sources.iter().position(plain) {
-            return StepInput::Source(k);
+        let plain =
+            |s: &LoopOperand| s.operand == operand && !matches!(s.access, OperandAccess::View(..));
+        if let Some(k) = self.operands.iter().position(plain) {
+            return StepInput::Operand(k);
         }
         let reading = match shape {
             Some(shape) if *shape != self.shape && self.len > 0 => {
-                OperandAccess::Repeated(BroadcastCursor::new(shape, &self.shape))
+                OperandAccess::Broadcast(BroadcastCursor::new(shape, &self.shape))
             }
-            _ => OperandAccess::Plain,
+            _ => OperandAccess::Elementwise,
         };
         self.source(operand, reading)
     }
@@ -237,40 +236,40 @@ impl ElementLoop {
     fn work(&mut self, step: &KernelStep, from: [StepInput; 2]) -> StepInput {
         let KernelStep { op, complex, at, .. } = *step;
         let [a, b] = from;
-        self.works.push(FusedStep {
+        self.steps.push(FusedStep {
             op,
-            twice: None,
+            pair: None,
             from: [a, b, b],
             complex,
             slot: 0,
-            kept: false,
+            is_output: false,
             at,
         });
-        StepInput::Work(self.works.len() - 1)
+        StepInput::Step(self.steps.len() - 1)
     }
 
     /// Fuses two operations of arithmetic if only the second reads the result of the first.
-    fn pair(&mut self) {
-        let mut readers = vec![0; self.works.len()];
-        let read = self.works.iter().flat_map(|w| w.from[..2].to_vec());
-        for place in read.chain(self.outputs.iter().filter_map(OutputSpec::place)) {
-            if let StepInput::Work(k) = place {
+    fn fuse_pairs(&mut self) {
+        let mut readers = vec![0; self.steps.len()];
+        let read = self.steps.iter().flat_map(|w| w.from[..2].to_vec());
+        for place in read.chain(self.outputs.iter().filter_map(OutputSpec::input)) {
+            if let StepInput::Step(k) = place {
                 readers[k] += 1;
             }
         }
-        let mut gone = vec![false; self.works.len()];
-        for k in 0..self.works.len() {
-            let [a, b, _] = self.works[k].from;
+        let mut gone = vec![false; self.steps.len()];
+        for k in 0..self.steps.len() {
+            let [a, b, _] = self.steps[k].from;
             let found =
                 [(a, b, false), (b, a, true)].into_iter().find_map(|(inner, other, back)| {
-                    let StepInput::Work(j) = inner else { return None };
-                    let (first, second) = (self.works[j].basic()?, self.works[k].basic()?);
+                    let StepInput::Step(j) = inner else { return None };
+                    let (first, second) = (self.steps[j].basic()?, self.steps[k].basic()?);
                     (readers[j] == 1).then_some((j, other, Twice { first, second, back }))
                 });
             if let Some((j, other, twice)) = found {
-                let [a, b, _] = self.works[j].from;
+                let [a, b, _] = self.steps[j].from;
                 gone[j] = true;
-                (self.works[k].from, self.works[k].twice) = ([a, b, other], Some(twice));
+                (self.steps[k].from, self.steps[k].pair) = ([a, b, other], Some(twice));
             }
         }
         let mut places = Vec::new();
@@ -280,29 +279,29 @@ impl ElementLoop {
             next += usize::from(!gone);
         }
         let moved = |place: &mut StepInput| {
-            if let StepInput::Work(k) = place {
+            if let StepInput::Step(k) = place {
                 *k = places[*k];
             }
         };
         let mut left = gone.iter().map(|gone| !gone);
-        self.works.retain(|_| left.next().unwrap_or(true));
-        self.works.iter_mut().flat_map(|w| &mut w.from).for_each(moved);
-        self.outputs.iter_mut().filter_map(OutputSpec::place_mut).for_each(moved);
+        self.steps.retain(|_| left.next().unwrap_or(true));
+        self.steps.iter_mut().flat_map(|w| &mut w.from).for_each(moved);
+        self.outputs.iter_mut().filter_map(OutputSpec::input_mut).for_each(moved);
     }
 
     /// Finds operands in whose memory results may be written: each is read once, element by
     /// element, and is no result itself.
-    fn replace(&mut self) {
-        let plain = |s: &LoopOperand| matches!(s.reading, OperandAccess::Plain);
+    fn reuse_operands(&mut self) {
+        let plain = |s: &LoopOperand| matches!(s.access, OperandAccess::Elementwise);
         let mut free: Vec<usize> =
-            self.sources.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
+            self.operands.iter().filter(|s| plain(s)).map(|s| s.operand).collect();
         free.retain(|&operand| {
             let given =
                 self.outputs.iter().any(|o| matches!(o, OutputSpec::Operand(k) if *k == operand));
-            !given && self.sources.iter().filter(|s| s.operand == operand).count() == 1
+            !given && self.operands.iter().filter(|s| s.operand == operand).count() == 1
         });
         for output in &mut self.outputs {
-            if let OutputSpec::All(StepInput::Work(_), over) = output {
+            if let OutputSpec::Array(StepInput::Step(_), over) = output {
                 *over = free.pop();
             }
         }
@@ -310,38 +309,38 @@ impl ElementLoop {
 
     /// Assigns a slot to each step (linear-scan allocation). A step whose readers are done frees
     /// its slot, so that few stay in the nearest cache; an output keeps its own.
-    fn settle(&mut self) {
-        let mut last = vec![0; self.works.len()];
-        for (k, work) in self.works.iter().enumerate() {
+    fn assign_slots(&mut self) {
+        let mut last = vec![0; self.steps.len()];
+        for (k, work) in self.steps.iter().enumerate() {
             for from in work.from {
-                if let StepInput::Work(j) = from {
+                if let StepInput::Step(j) = from {
                     last[j] = k;
                 }
             }
         }
         for output in &self.outputs {
-            if let OutputSpec::All(StepInput::Work(k), _)
-            | OutputSpec::Sum(StepInput::Work(k))
-            | OutputSpec::Sums(StepInput::Work(k), ..) = *output
+            if let OutputSpec::Array(StepInput::Step(k), _)
+            | OutputSpec::Sum(StepInput::Step(k))
+            | OutputSpec::Sums(StepInput::Step(k), ..) = *output
             {
-                last[k] = self.works.len();
-                self.works[k].kept |= matches!(output, OutputSpec::All(..));
+                last[k] = self.steps.len();
+                self.steps[k].is_output |= matches!(output, OutputSpec::Array(..));
             }
         }
         let mut free: Vec<usize> = Vec::new();
-        for k in 0..self.works.len() {
-            let slot = if self.works[k].kept { None } else { free.pop() };
-            self.works[k].slot = slot.unwrap_or_else(|| {
+        for k in 0..self.steps.len() {
+            let slot = if self.steps[k].is_output { None } else { free.pop() };
+            self.steps[k].slot = slot.unwrap_or_else(|| {
                 self.slots += 1;
                 self.slots - 1
             });
-            let from = self.works[k].from;
+            let from = self.steps[k].from;
             for (place, &read) in from.iter().enumerate() {
-                if let StepInput::Work(j) = read
+                if let StepInput::Step(j) = read
                     && last[j] == k
                     && !from[..place].contains(&read)
                 {
-                    free.push(self.works[j].slot);
+                    free.push(self.steps[j].slot);
                 }
             }
         }
@@ -349,19 +348,21 @@ impl ElementLoop {
 }
 
 /// Returns true if an operand is an int that shapes depend on.
-pub(super) fn measures(recipe: &FusedKernel, k: usize) -> bool {
+pub(super) fn determines_shape(recipe: &FusedKernel, k: usize) -> bool {
     recipe.views.iter().any(|v| v.args.contains(&k))
         || recipe.outputs.iter().any(|o| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k))
 }
 
 /// Returns true if an operand determines nothing but the starts of views.
-pub(super) fn begins(recipe: &FusedKernel, k: usize) -> bool {
+pub(super) fn is_view_start(recipe: &FusedKernel, k: usize) -> bool {
     let other = |v: &KernelView| {
         let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
         v.args.iter().enumerate().any(|(place, &arg)| arg == k && place != start)
     };
     let axis = |o: &KernelOutput| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k);
-    measures(recipe, k) && !recipe.views.iter().any(other) && !recipe.outputs.iter().any(axis)
+    determines_shape(recipe, k)
+        && !recipe.views.iter().any(other)
+        && !recipe.outputs.iter().any(axis)
 }
 
 /// Shapes of the inputs and results of a kernel; none of numbers.
@@ -372,7 +373,7 @@ struct KernelShapes {
 }
 
 impl KernelShapes {
-    fn of(
+    fn infer(
         recipe: &FusedKernel,
         seen: &[ShapeKey],
         limit: usize,
@@ -390,7 +391,7 @@ impl KernelShapes {
             shapes.views.push(view);
         }
         for step in &recipe.steps {
-            let shape = match step.from.map(|from| shapes.at(from)) {
+            let shape = match step.from.map(|from| shapes.shape_of(from)) {
                 [Some(a), Some(b)] if a == b => Some(a.clone()),
                 [Some(a), Some(b)] => {
                     let shape = broadcast(a, b).ok_or_else(|| {
@@ -409,7 +410,7 @@ impl KernelShapes {
         Ok(shapes)
     }
 
-    fn at(&self, from: KernelInput) -> Option<&Shape> {
+    fn shape_of(&self, from: KernelInput) -> Option<&Shape> {
         match from {
             KernelInput::Operand(k) => self.operands[k].as_ref(),
             KernelInput::View(k) => Some(&self.views[k].0),
@@ -424,7 +425,7 @@ impl KernelShapes {
             KernelOutput::Shape(_) => None,
             KernelOutput::Sum(from)
             | KernelOutput::SumKeep(from, _)
-            | KernelOutput::SumLike(from, _) => self.at(from),
+            | KernelOutput::SumLike(from, _) => self.shape_of(from),
         });
         shape.cloned().unwrap_or_default()
     }
@@ -446,35 +447,35 @@ fn viewed(
 /// Location of the result of a step.
 enum StepLocation {
     /// Result in the last loop.
-    Here(StepInput),
+    Local(StepInput),
     /// Result in an operand.
-    Before(usize),
+    Operand(usize),
 }
 
 struct KernelPlanner<'a> {
-    recipe: &'a FusedKernel,
-    seen: &'a [ShapeKey],
+    kernel: &'a FusedKernel,
+    keys: &'a [ShapeKey],
     shapes: KernelShapes,
     /// Number of operands, with those that loops give.
     operands: usize,
     places: Vec<StepLocation>,
-    sweeps: Vec<ElementLoop>,
+    loops: Vec<ElementLoop>,
 }
 
 impl KernelPlanner<'_> {
     /// Plans the loop that gives the results, after those before it.
-    fn last(&mut self, mut sweep: ElementLoop) -> Result<ElementLoop, ArrayError> {
-        let recipe = self.recipe;
+    fn result_loop(&mut self, mut sweep: ElementLoop) -> Result<ElementLoop, ArrayError> {
+        let recipe = self.kernel;
         for (k, step) in recipe.steps.iter().enumerate() {
             let shape = self.shapes.steps[k].clone().unwrap_or_default();
             let made = if shape == sweep.shape {
-                let from = step.from.map(|from| self.place(from, &mut sweep));
-                StepLocation::Here(sweep.work(step, from))
+                let from = step.from.map(|from| self.input_of(from, &mut sweep));
+                StepLocation::Local(sweep.work(step, from))
             } else {
                 let mut small = ElementLoop::new(&shape);
-                let from = step.from.map(|from| self.place(from, &mut small));
+                let from = step.from.map(|from| self.input_of(from, &mut small));
                 let place = small.work(step, from);
-                StepLocation::Before(self.before(small, place))
+                StepLocation::Operand(self.operand_loop(small, place))
             };
             self.places.push(made);
         }
@@ -483,7 +484,7 @@ impl KernelPlanner<'_> {
             let wanted = match self.wanted(*output, &mut sweep)? {
                 Ok(wanted) => wanted,
                 Err(from) => match whole.iter().find(|s| s.0 == from) {
-                    Some(&(_, first)) => OutputSpec::Same(first),
+                    Some(&(_, first)) => OutputSpec::Duplicate(first),
                     None => {
                         whole.push((from, k));
                         self.all(from, &mut sweep)
@@ -492,9 +493,9 @@ impl KernelPlanner<'_> {
             };
             sweep.outputs.push(wanted);
         }
-        sweep.pair();
-        sweep.settle();
-        sweep.replace();
+        sweep.fuse_pairs();
+        sweep.assign_slots();
+        sweep.reuse_operands();
         Ok(sweep)
     }
 
@@ -508,15 +509,15 @@ impl KernelPlanner<'_> {
             KernelOutput::Array(k) => return Ok(Err(KernelInput::Step(k))),
             KernelOutput::Shape(k) => {
                 let shape = self.shapes.steps[k].clone().unwrap_or_default();
-                return Ok(Ok(OutputSpec::Hollow(self.recipe.steps[k].complex, shape)));
+                return Ok(Ok(OutputSpec::ShapeOnly(self.kernel.steps[k].complex, shape)));
             }
-            KernelOutput::Sum(from) => return Ok(Ok(OutputSpec::Sum(self.place(from, sweep)))),
+            KernelOutput::Sum(from) => return Ok(Ok(OutputSpec::Sum(self.input_of(from, sweep)))),
             KernelOutput::SumKeep(from, axis) => {
-                let axis = if let ShapeKey::Int(axis) = self.seen[axis] { axis } else { -1 };
+                let axis = if let ShapeKey::Int(axis) = self.keys[axis] { axis } else { -1 };
                 (from, reduced("sum_keep", axis, &sweep.shape)?.1)
             }
             KernelOutput::SumLike(from, like) => {
-                let like = self.shapes.at(like).cloned().unwrap_or_default();
+                let like = self.shapes.shape_of(like).cloned().unwrap_or_default();
                 if broadcast(&sweep.shape, &like).as_ref() != Some(&sweep.shape) {
                     let words = "an array that the other can be repeated to";
                     return Err(ArrayError::shape("sum_like", words, &[&sweep.shape, &like]));
@@ -528,49 +529,49 @@ impl KernelPlanner<'_> {
             }
         };
         let runs = (sweep.len > 0).then(|| BroadcastCursor::new(&to, &sweep.shape));
-        Ok(Ok(OutputSpec::Sums(self.place(from, sweep), to, runs)))
+        Ok(Ok(OutputSpec::Sums(self.input_of(from, sweep), to, runs)))
     }
 
     fn all(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> OutputSpec {
         match from {
             KernelInput::Operand(k) => OutputSpec::Operand(k),
             KernelInput::Step(k) => match self.places[k] {
-                StepLocation::Before(operand) => OutputSpec::Operand(operand),
-                StepLocation::Here(place) => OutputSpec::All(place, None),
+                StepLocation::Operand(operand) => OutputSpec::Operand(operand),
+                StepLocation::Local(place) => OutputSpec::Array(place, None),
             },
-            KernelInput::View(_) => OutputSpec::All(self.place(from, sweep), None),
+            KernelInput::View(_) => OutputSpec::Array(self.input_of(from, sweep), None),
         }
     }
 
     /// Returns the input of a loop that holds the operand of a step.
-    fn place(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> StepInput {
+    fn input_of(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> StepInput {
         match from {
             KernelInput::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),
             KernelInput::Step(k) => match self.places[k] {
-                StepLocation::Here(place) => place,
-                StepLocation::Before(operand) => {
+                StepLocation::Local(place) => place,
+                StepLocation::Operand(operand) => {
                     sweep.operand(operand, self.shapes.steps[k].as_ref())
                 }
             },
             KernelInput::View(k) => {
                 let (operand, (shape, moved)) =
-                    (self.recipe.views[k].args[0], self.shapes.views[k].clone());
+                    (self.kernel.views[k].args[0], self.shapes.views[k].clone());
                 if shape == sweep.shape {
-                    return sweep.source(operand, OperandAccess::Moved(k, moved));
+                    return sweep.source(operand, OperandAccess::View(k, moved));
                 }
                 let mut small = ElementLoop::new(&shape);
-                let place = small.source(operand, OperandAccess::Moved(k, moved));
-                let operand = self.before(small, place);
+                let place = small.source(operand, OperandAccess::View(k, moved));
+                let operand = self.operand_loop(small, place);
                 sweep.operand(operand, Some(&shape))
             }
         }
     }
 
     /// Plans a loop whose result becomes an operand; returns its number.
-    fn before(&mut self, mut sweep: ElementLoop, place: StepInput) -> usize {
-        sweep.outputs.push(OutputSpec::All(place, None));
-        sweep.settle();
-        self.sweeps.push(sweep);
+    fn operand_loop(&mut self, mut sweep: ElementLoop, place: StepInput) -> usize {
+        sweep.outputs.push(OutputSpec::Array(place, None));
+        sweep.assign_slots();
+        self.loops.push(sweep);
         self.operands += 1;
         self.operands - 1
     }

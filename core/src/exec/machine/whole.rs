@@ -110,13 +110,13 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         let mut x = with!(complexes, Complexes, complexes, Complex);
         match result.bank {
             Bank::Complex if op == ArrayOp::TraceProduct => {
-                complexes[to] = trace_product(&x, &mut arrays.complexes, &mut arrays.room)?;
+                complexes[to] = trace_product(&x, &mut arrays.complexes, &mut arrays.budget)?;
             }
             Bank::Complex => complexes[to] = number(op, &x)?,
             Bank::Real => reals[to] = real_of(op, &x)?,
             Bank::Int => ints[to] = int_of(op, &x)?,
             Bank::Ints => {
-                let shape = shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?;
+                let shape = shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.budget)?;
                 arrays.ints.store(to, Some(shape));
             }
             _ => {
@@ -134,7 +134,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                     ArrayOp::Shift => array::shift(&x.arrays[0])?,
                     ArrayOp::LogAbsDet | ArrayOp::Norm => real_of(op, &x)?,
                     ArrayOp::TraceProduct => {
-                        trace_product(&x, &mut arrays.reals, &mut arrays.room)?
+                        trace_product(&x, &mut arrays.reals, &mut arrays.budget)?
                     }
                     _ => number(op, &x)?,
                 }
@@ -151,14 +151,14 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             Bank::Ints => {
                 let list = match op {
                     ArrayOp::ArgSort => {
-                        let mut order = arrays.ints.fresh(x.arrays[0].len(), &mut arrays.room)?;
+                        let mut order = arrays.ints.fresh(x.arrays[0].len(), &mut arrays.budget)?;
                         array::argsort(&x.arrays[0], Arc::make_mut(&mut order))?;
                         order
                     }
                     ArrayOp::ArgMaxAxis | ArrayOp::ArgMinAxis => {
                         let a = &x.arrays[0];
                         let mut places =
-                            arrays.ints.fresh(reduced(a, x.ints[0]), &mut arrays.room)?;
+                            arrays.ints.fresh(reduced(a, x.ints[0]), &mut arrays.budget)?;
                         let greatest = op == ArrayOp::ArgMaxAxis;
                         array::arg_extreme_axis(
                             a,
@@ -168,12 +168,12 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
                         )?;
                         places
                     }
-                    _ => shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.room)?,
+                    _ => shape_list(&mut arrays.ints, &x.arrays[0].shape(), &mut arrays.budget)?,
                 };
                 arrays.ints.store(to, Some(list));
             }
             _ => {
-                let y = real_array(op, &mut x, &mut arrays.reals, &mut arrays.room, limits)?;
+                let y = real_array(op, &mut x, &mut arrays.reals, &mut arrays.budget, limits)?;
                 arrays.reals.store(to, Some(y));
             }
         }
@@ -183,7 +183,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         if matches!(op, ArrayOp::Uniform | ArrayOp::Normal) {
             let (lengths, key) = (items(&list), numbers.first().copied().unwrap_or(0));
             let n = array::random_shape(lengths, limits.array)?.iter().product();
-            let mut out = arrays.reals.fresh(n, &mut arrays.room)?;
+            let mut out = arrays.reals.fresh(n, &mut arrays.budget)?;
             let is_normal = op == ArrayOp::Normal;
             array::random(key, lengths, is_normal, limits.array, Arc::make_mut(&mut out))?;
             arrays.reals.store(to, Some(out));
@@ -193,7 +193,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         let array = whole.as_ref().or(list.as_ref());
         let shape = array.map_or_else(|| Shape::from_slice(&[0]), |a| a.shape());
         if result.bank == Bank::Ints {
-            let shape = shape_list(&mut arrays.ints, &shape, &mut arrays.room)?;
+            let shape = shape_list(&mut arrays.ints, &shape, &mut arrays.budget)?;
             arrays.ints.store(to, Some(shape));
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
@@ -274,7 +274,7 @@ fn trace_product<E: Scalar>(
     if !fits {
         return array::trace_product(a, b);
     }
-    let mut transposed = bank.stale(b.len(), room)?;
+    let mut transposed = bank.uninitialized(b.len(), room)?;
     array::transpose(b, Arc::make_mut(&mut transposed))?;
     let sum = array::dot(a, &transposed);
     bank.recycle(Some(transposed));
@@ -310,7 +310,7 @@ fn real_array<T: Real>(
             Ok(out)
         }
         ArrayOp::Softmax => {
-            let mut y = bank.own(x.arrays.pop(), room)?;
+            let mut y = bank.make_unique(x.arrays.pop(), room)?;
             array::softmax(Arc::make_mut(&mut y), x.ints[0])?;
             Ok(y)
         }
@@ -342,7 +342,7 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
     arrays: &mut ArrayBanks<E>,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let ArrayBanks { complexes: bank, transforms, room, .. } = arrays;
+    let ArrayBanks { complexes: bank, transforms, budget: room, .. } = arrays;
     match op {
         ArrayOp::Fft | ArrayOp::FftBack => {
             let mut out = bank.fresh(x.arrays[0].len(), room)?;
@@ -372,7 +372,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     }
     if op == A::Spectral {
         let product = x.arrays.remove(0);
-        let mut y = bank.own(Some(product), room)?;
+        let mut y = bank.make_unique(Some(product), room)?;
         if let [a, both, d, slope] = &x.arrays[..] {
             array::spectral(Arc::make_mut(&mut y), a, both, d, slope)?;
         }
@@ -391,7 +391,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             | A::CumsumBack
     ) {
         let first = x.arrays.remove(0);
-        let mut y = bank.own(Some(first), room)?;
+        let mut y = bank.make_unique(Some(first), room)?;
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
@@ -404,7 +404,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         return Ok(y);
     }
     if op == A::Paste {
-        let mut y = bank.own(x.arrays.pop(), room)?;
+        let mut y = bank.make_unique(x.arrays.pop(), room)?;
         array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
@@ -470,7 +470,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         // No larger than an operand.
         _ => a.len(),
     };
-    let mut y = bank.stale(most, room)?;
+    let mut y = bank.uninitialized(most, room)?;
     let capacity = y.capacity();
     let out = Arc::make_mut(&mut y);
     match op {
@@ -550,6 +550,6 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         _ => {}
     }
     // Some compute the shape of their result themselves.
-    room.take(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
+    room.reserve(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)
 }

@@ -39,24 +39,24 @@ impl JitLowering<'_, '_> {
         let end = self.b.ins().load(
             types::I64,
             FLAGS.with_readonly(),
-            self.visit,
+            self.context,
             offset_of!(JitContext, end) as i32,
         );
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, top, end);
-        self.leave_if(full, pc);
+        self.side_exit_if(full, pc);
         self.spend(pc, plan.routine.code.len());
 
         let part = self.part;
         let kept =
             |of: &(Bank, Reg)| slots(results).iter().all(|slot| (slot.bank, slot.reg) != *of);
-        for (bank, reg) in part.put_back_at(next).filter(kept) {
+        for (bank, reg) in part.spilled_at(next).filter(kept) {
             let value = self.get(bank, reg);
             self.store(bank, reg, value);
         }
         let args: Vec<_> = slots(args).iter().map(|slot| self.get(slot.bank, slot.reg)).collect();
         let waiting = self.waiting(next);
         self.b.ins().store(FLAGS, waiting, top, 0);
-        self.shift(1);
+        self.shift_frame(1);
         for (&RegisterSlot { bank, reg, .. }, value) in plan.routine.params.iter().zip(args) {
             self.set(bank, reg, value);
         }
@@ -64,25 +64,25 @@ impl JitLowering<'_, '_> {
         self.b.ins().jump(start, &[]);
 
         self.b.switch_to_block(self.resumed[&next]);
-        self.shift(-1);
+        self.shift_frame(-1);
         for (k, &RegisterSlot { bank, reg, .. }) in slots(results).iter().enumerate() {
             let value = self.get(bank, self.returned(bank, k));
             self.set(bank, reg, value);
         }
-        for (bank, reg) in part.taken_at(next).filter(kept) {
-            let (base, offset) = self.place(bank, reg);
+        for (bank, reg) in part.live_in_at(next).filter(kept) {
+            let (base, offset) = self.register_address(bank, reg);
             let value = self.read(bank, base, offset);
             self.define(bank, reg, value);
         }
     }
 
     /// Goes back to the call that waits.
-    pub(super) fn come_back(&mut self, pc: usize, values: SlotRange) {
+    pub(super) fn return_to_caller(&mut self, pc: usize, values: SlotRange) {
         let top = self.b.use_var(self.frames);
         let first = offset_of!(JitContext, first) as i32;
-        let first = self.b.ins().load(types::I64, FLAGS.with_readonly(), self.visit, first);
+        let first = self.b.ins().load(types::I64, FLAGS.with_readonly(), self.context, first);
         let none = self.b.ins().icmp(IntCC::Equal, top, first);
-        self.leave_if(none, pc);
+        self.side_exit_if(none, pc);
         let plan = self.plan;
         for (k, &RegisterSlot { bank, reg, .. }) in
             plan.routine.slots[values.range()].iter().enumerate()
@@ -104,12 +104,12 @@ impl JitLowering<'_, '_> {
 
     /// Returns the frame of a call that goes on with an instruction.
     fn waiting(&mut self, next: usize) -> Value {
-        let own = self.plan.own.unwrap_or_default() as usize;
+        let own = self.plan.recursion.unwrap_or_default() as usize;
         self.b.ins().iconst(types::I64, CallFrame::new(own, next).0 as i64)
     }
 
     /// Goes to the registers of the call above or below.
-    fn shift(&mut self, by: i64) {
+    fn shift_frame(&mut self, by: i64) {
         for (bank, variable) in [Bank::Real, Bank::Complex, Bank::Int].into_iter().zip(self.banks) {
             let size = i64::from(self.plan.routine.sizes[bank as usize]) * width(bank);
             if size > 0 {

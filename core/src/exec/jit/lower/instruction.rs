@@ -157,7 +157,7 @@ impl JitLowering<'_, '_> {
             Code::Int1(Int1::Neg, d, a) => {
                 let x = self.n(a);
                 let least = self.b.ins().icmp_imm(IntCC::Equal, x, i64::MIN);
-                self.leave_if(least, pc);
+                self.side_exit_if(least, pc);
                 let value = self.b.ins().ineg(x);
                 self.set_n(d, value);
             }
@@ -176,7 +176,7 @@ impl JitLowering<'_, '_> {
                 };
                 // The machine reports which comparison it was.
                 let fails = self.b.ins().fcmp(otherwise, x, y);
-                self.leave_if(fails, pc);
+                self.side_exit_if(fails, pc);
             }
             Code::CompareI(op, d, a, b) => {
                 let (x, y) = (self.n(a), self.n(b));
@@ -222,7 +222,7 @@ impl JitLowering<'_, '_> {
                 let k = self.view(a);
                 let may = self.cell(k, 2);
                 let shared = self.b.ins().icmp_imm(IntCC::Equal, may, 0);
-                self.leave_if(shared, pc);
+                self.side_exit_if(shared, pc);
                 let (bank, place) = self.element(pc, a, i);
                 let mut value = self.get(bank, x);
                 if how == WriteMode::Add {
@@ -237,7 +237,7 @@ impl JitLowering<'_, '_> {
             Code::PopR(tape, d) => self.pop(JitTape { tape, bank: Bank::Real }, d),
             Code::PopC(tape, d) => self.pop(JitTape { tape, bank: Bank::Complex }, d),
             Code::PopI(tape, d) => self.pop(JitTape { tape, bank: Bank::Int }, d),
-            Code::Track(first, entries) => self.track(first, entries),
+            Code::UpdateChecksums(first, entries) => self.track(first, entries),
             Code::Jump(to) => self.go(pc, to, |_| {}),
             Code::Branch(c, yes, no) => {
                 let condition = self.n(c);
@@ -307,8 +307,8 @@ impl JitLowering<'_, '_> {
                 self.switch(pc, index, first, len, |s| s.drop_top(stack));
             }
             Code::Call(_, args, results) => self.call_itself(pc, args, results),
-            Code::Return(values) => self.come_back(pc, values),
-            Code::OnArrays(_, args, results) => self.place_of(pc, args, results),
+            Code::Return(values) => self.return_to_caller(pc, values),
+            Code::OnArrays(_, args, results) => self.flat_index(pc, args, results),
             // Machine code that reaches an entry point goes on.
             Code::Native(..) | for_the_machine!() => {}
         }
@@ -317,7 +317,7 @@ impl JitLowering<'_, '_> {
     /// Changes the checksums of tapes where they are: they are changed seldom and looked at once.
     fn track(&mut self, first: u32, entries: u32) {
         let routine = self.plan.routine;
-        for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
+        for track in &routine.checksum_updates[ChecksumUpdate::range(first, entries)] {
             let CellLayout { stacks, views, shapes, sums } = &self.lists;
             let stack = JitTape { tape: track.tape, bank: track.bank };
             let Some(place) = sums.iter().position(|sum| *sum == stack) else { continue };
@@ -451,21 +451,21 @@ impl JitLowering<'_, '_> {
                     if adds { self.b.ins().bxor(y, value) } else { self.b.ins().bxor(x, y) };
                 let both = self.b.ins().band(changed, other);
                 let overflows = self.b.ins().icmp_imm(IntCC::SignedLessThan, both, 0);
-                self.leave_if(overflows, pc);
+                self.side_exit_if(overflows, pc);
                 value
             }
             Int2::Mul => {
                 let (value, high) = (self.b.ins().imul(x, y), self.b.ins().smulhi(x, y));
                 let sign = self.b.ins().sshr_imm(value, 63);
                 let overflows = self.b.ins().icmp(IntCC::NotEqual, high, sign);
-                self.leave_if(overflows, pc);
+                self.side_exit_if(overflows, pc);
                 value
             }
             Int2::Div | Int2::Rem => {
                 // 0 and -1 are rare and left to the machine.
                 let next = self.b.ins().iadd_imm(y, 1);
                 let special = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, next, 2);
-                self.leave_if(special, pc);
+                self.side_exit_if(special, pc);
                 if op == Int2::Div { self.b.ins().sdiv(x, y) } else { self.b.ins().srem(x, y) }
             }
             Int2::Min => self.b.ins().smin(x, y),

@@ -51,9 +51,9 @@ pub(super) fn lower(
 ) -> CellLayout {
     let mut lowering = JitLowering::new(plan, part, call, FunctionBuilder::new(function, context));
     lowering.list();
-    lowering.doors();
+    lowering.entry_points();
     lowering.body();
-    lowering.ways_out();
+    lowering.side_exits();
     let JitLowering { mut b, lists, .. } = lowering;
     b.seal_all_blocks();
     b.finalize();
@@ -68,8 +68,8 @@ struct JitLowering<'a, 'f> {
     part: &'a JitUnit,
     call: CallConv,
     b: FunctionBuilder<'f>,
-    visit: Value,
-    door: Value,
+    context: Value,
+    entry_point: Value,
     /// Addresses of the registers of numbers: real, complex, integers.
     banks: [Variable; 3],
     cells: Value,
@@ -84,7 +84,7 @@ struct JitLowering<'a, 'f> {
     /// The next free place of each tape.
     tops: Vec<Variable>,
     blocks: BTreeMap<usize, Block>,
-    exits: BTreeMap<usize, Block>,
+    side_exits: BTreeMap<usize, Block>,
     signatures: HashMap<(Vec<ir::Type>, Option<ir::Type>), ir::SigRef>,
     /// Stack slot of the results of functions of complex numbers.
     result: Option<StackSlot>,
@@ -121,8 +121,8 @@ impl<'a, 'f> JitLowering<'a, 'f> {
             part,
             call,
             b,
-            visit,
-            door,
+            context: visit,
+            entry_point: door,
             banks: [reals, complexes, ints],
             cells,
             frames,
@@ -132,7 +132,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
             lists: CellLayout::default(),
             tops: vec![],
             blocks: BTreeMap::new(),
-            exits: BTreeMap::new(),
+            side_exits: BTreeMap::new(),
             signatures: HashMap::new(),
             result: None,
         }
@@ -172,8 +172,8 @@ impl<'a, 'f> JitLowering<'a, 'f> {
             {
                 self.lists.stacks.push(stack);
             }
-            if let Code::Track(first, entries) = code {
-                for track in &routine.tracks[ChecksumUpdate::range(first, entries)] {
+            if let Code::UpdateChecksums(first, entries) = code {
+                for track in &routine.checksum_updates[ChecksumUpdate::range(first, entries)] {
                     let stack = JitTape { tape: track.tape, bank: track.bank };
                     if !self.lists.sums.contains(&stack) {
                         self.lists.sums.push(stack);
@@ -209,7 +209,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
     /// Returns the side exit at an instruction.
     fn exit(&mut self, pc: usize) -> Block {
         let b = &mut self.b;
-        *self.exits.entry(pc).or_insert_with(|| {
+        *self.side_exits.entry(pc).or_insert_with(|| {
             let block = b.create_block();
             b.set_cold_block(block);
             block
@@ -225,7 +225,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
     }
 
     /// Leaves at an instruction if a condition holds.
-    fn leave_if(&mut self, condition: Value, pc: usize) {
+    fn side_exit_if(&mut self, condition: Value, pc: usize) {
         let (exit, on) = (self.exit(pc), self.b.create_block());
         self.b.ins().brif(condition, exit, &[], on, &[]);
         self.b.switch_to_block(on);
@@ -274,13 +274,13 @@ impl<'a, 'f> JitLowering<'a, 'f> {
                 let end = self.cell(k, 2);
                 let room = self.b.ins().isub(end, top);
                 let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, room, width * most);
-                self.leave_if(few, first);
+                self.side_exit_if(few, first);
             }
             if least < 0 {
                 let start = self.cell(k, 1);
                 let held = self.b.ins().isub(top, start);
                 let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, held, -width * least);
-                self.leave_if(few, first);
+                self.side_exit_if(few, first);
             }
         }
     }
@@ -319,7 +319,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
     fn spend(&mut self, pc: usize, cost: usize) {
         let (fuel, cost) = (self.b.use_var(self.fuel), cost as i64);
         let few = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, fuel, cost);
-        self.leave_if(few, pc);
+        self.side_exit_if(few, pc);
         let rest = self.b.ins().iadd_imm(fuel, -cost);
         self.b.def_var(self.fuel, rest);
     }
@@ -347,7 +347,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
     }
 
     /// Emits the entry points: each loads the registers that are live there.
-    fn doors(&mut self) {
+    fn entry_points(&mut self) {
         let mut doors = vec![];
         for pc in self.part.range.clone() {
             if let Code::Native(_, door) = self.code(pc) {
@@ -362,13 +362,13 @@ impl<'a, 'f> JitLowering<'a, 'f> {
             [others @ .., (_, _, last)] => {
                 let mut switch = Switch::new();
                 others.iter().for_each(|(door, _, block)| switch.set_entry((*door).into(), *block));
-                switch.emit(&mut self.b, self.door, *last);
+                switch.emit(&mut self.b, self.entry_point, *last);
             }
         }
         for (_, pc, block) in doors {
             self.b.switch_to_block(block);
-            for (bank, reg) in self.part.taken_at(pc) {
-                let (base, offset) = self.place(bank, reg);
+            for (bank, reg) in self.part.live_in_at(pc) {
+                let (base, offset) = self.register_address(bank, reg);
                 let value = self.read(bank, base, offset);
                 self.define(bank, reg, value);
             }
@@ -378,10 +378,10 @@ impl<'a, 'f> JitLowering<'a, 'f> {
     }
 
     /// Emits the side exits: each stores the live registers, the tapes and the steps left.
-    fn ways_out(&mut self) {
-        for (pc, block) in std::mem::take(&mut self.exits) {
+    fn side_exits(&mut self) {
+        for (pc, block) in std::mem::take(&mut self.side_exits) {
             self.b.switch_to_block(block);
-            for (bank, reg) in self.part.put_back_at(pc) {
+            for (bank, reg) in self.part.spilled_at(pc) {
                 let value = self.get(bank, reg);
                 self.store(bank, reg, value);
             }
@@ -391,8 +391,8 @@ impl<'a, 'f> JitLowering<'a, 'f> {
                 self.b.ins().store(FLAGS, top, self.cells, offset as i32);
             }
             let [frames, fuel] = [self.frames, self.fuel].map(|variable| self.b.use_var(variable));
-            self.b.ins().store(FLAGS, frames, self.visit, offset_of!(JitContext, frames) as i32);
-            self.b.ins().store(FLAGS, fuel, self.visit, offset_of!(JitContext, fuel) as i32);
+            self.b.ins().store(FLAGS, frames, self.context, offset_of!(JitContext, frames) as i32);
+            self.b.ins().store(FLAGS, fuel, self.context, offset_of!(JitContext, fuel) as i32);
             let pc = self.b.ins().iconst(types::I64, pc as i64);
             self.b.ins().return_(&[pc]);
         }

@@ -44,7 +44,7 @@ impl JitLowering<'_, '_> {
 
     pub(super) fn set(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
         self.define(bank, reg, value);
-        if self.part.through {
+        if self.part.write_through {
             self.store(bank, reg, value);
         }
     }
@@ -88,7 +88,7 @@ impl JitLowering<'_, '_> {
     }
 
     /// Returns the address of a register in its bank, as base and offset.
-    pub(super) fn place(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
+    pub(super) fn register_address(&mut self, bank: Bank, reg: Reg) -> (Value, i32) {
         let base = self.b.use_var(self.banks[bank as usize]);
         let offset = i64::from(reg) * width(bank);
         match i32::try_from(offset + 8) {
@@ -98,7 +98,7 @@ impl JitLowering<'_, '_> {
     }
 
     pub(super) fn store(&mut self, bank: Bank, reg: Reg, value: [Value; 2]) {
-        let (base, offset) = self.place(bank, reg);
+        let (base, offset) = self.register_address(bank, reg);
         self.write(bank, base, offset, value);
     }
 
@@ -134,7 +134,7 @@ impl JitLowering<'_, '_> {
 
     /// Computes the index of an element in row-major order; takes a side exit if it is out of
     /// bounds.
-    pub(super) fn place_of(&mut self, pc: usize, args: SlotRange, results: SlotRange) {
+    pub(super) fn flat_index(&mut self, pc: usize, args: SlotRange, results: SlotRange) {
         let slots = &self.plan.routine.slots;
         let (args, result) = (&slots[args.range()], slots[results.range()][0].reg);
         let (shaped, lists) = (shaped(args), &self.lists);
@@ -144,7 +144,7 @@ impl JitLowering<'_, '_> {
         for (axis, index) in args[1..].iter().enumerate() {
             let (index, len) = (self.n(index.reg), self.cell(cell, axis));
             let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
-            self.leave_if(beyond, pc);
+            self.side_exit_if(beyond, pc);
             place = Some(match place {
                 Some(before) => {
                     let rows = self.b.ins().imul(before, len);
@@ -164,7 +164,7 @@ impl JitLowering<'_, '_> {
         let k = self.view(a);
         let (index, len) = (self.n(i), self.cell(k, 1));
         let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, len);
-        self.leave_if(beyond, pc);
+        self.side_exit_if(beyond, pc);
         let bank = self.plan.routine.slots[a as usize].bank.element();
         (bank, self.address(bank, k, index))
     }
@@ -181,7 +181,7 @@ impl JitLowering<'_, '_> {
         let k = self.view(a);
         let (index, len) = (self.n(i), self.cell(k, 1));
         let negative = self.b.ins().icmp_imm(IntCC::SignedLessThan, index, 0);
-        self.leave_if(negative, pc);
+        self.side_exit_if(negative, pc);
         let (there, beyond, on) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
