@@ -13,8 +13,8 @@ use ketgrad_core::{
         accumulate,
     },
     ir::{
-        self, Definition, Editor, Kind, Number1, Number2, Op, Pipe, Place, Position, Primitive,
-        Program, Terminator,
+        self, Definition, Editor, InsertionPoint, Kind, Number1, Number2, Op, Pipe, Position,
+        Primitive, Program, Terminator,
     },
     pass::{Level, optimize_all},
     rules::{Rules, number2},
@@ -111,10 +111,13 @@ fn an_editor_inserts_before_and_after_and_at_the_end() {
     let mut editor = Editor::new(&mut p, f).unwrap();
     let (product, inst) = editor.find(|_| true).unwrap();
     let a = editor.inst(inst).unwrap().args[0];
-    let s = editor.insert(Place::Before(inst), Op::Number1(Number1::Sin), &[a]).unwrap();
-    let sum = editor.insert(Place::After(inst), Op::Number2(Number2::Add), &[product, s]).unwrap();
+    let s = editor.insert(InsertionPoint::Before(inst), Op::Number1(Number1::Sin), &[a]).unwrap();
+    let sum = editor
+        .insert(InsertionPoint::After(inst), Op::Number2(Number2::Add), &[product, s])
+        .unwrap();
     let (block, _) = editor.place(inst).unwrap();
-    let last = editor.insert(Place::End(block), Op::Number1(Number1::Neg), &[sum]).unwrap();
+    let last =
+        editor.insert(InsertionPoint::End(block), Op::Number1(Number1::Neg), &[sum]).unwrap();
     editor.set_end(block, Terminator::Return(last)).unwrap();
     assert!(ir::verify(&p).is_empty(), "{:?}\n{p}", ir::verify(&p));
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap();

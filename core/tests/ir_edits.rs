@@ -6,8 +6,8 @@ use ketgrad_core::{
     entity::{Block, Inst, Value},
     exec::{Datum, Derivatives},
     ir::{
-        Compare, Definition, EditError, Editor, Element, Function, Kind, Literal, Number1, Number2,
-        Op, Place, Program, Real2, Target, Terminator, Use, parse, verify,
+        Compare, Definition, EditError, Editor, Element, Function, InsertionPoint, Kind, Literal,
+        Number1, Number2, Op, Program, Real2, Target, Terminator, Use, parse, verify,
     },
     text::parse_program,
 };
@@ -39,7 +39,7 @@ fn instructions_come_go_and_move() {
     assert_eq!(e.definition(a), Ok(Definition::Inst(product)));
     assert_eq!(e.definition(Value::new(1)), Ok(Definition::Param(Block::new(0), 1)));
     // A call has the result that its function says.
-    let three = e.insert(Place::After(product), Op::Call(g), &[a]).unwrap();
+    let three = e.insert(InsertionPoint::After(product), Op::Call(g), &[a]).unwrap();
     e.set_operand(sum, 0, three).unwrap();
     assert_eq!(value(e.program(), &[2.0, 5.0]), 32.0 * 32.0);
     // Replaced in its place: every use sees it.
@@ -58,9 +58,9 @@ fn instructions_come_go_and_move() {
     assert_eq!(e.inst(sum).map(drop), Err(EditError::NoInst { function: "f".into(), inst: sum }));
     assert_eq!(value(e.program(), &[2.0, 5.0]), 100.0);
     // Not before its operands.
-    assert!(e.move_to(square, Place::Start(Block::new(0))).is_err());
+    assert!(e.move_to(square, InsertionPoint::Start(Block::new(0))).is_err());
     let call = e.find(|i| i.op == Op::Call(g)).unwrap().1;
-    e.move_to(call, Place::After(square)).unwrap();
+    e.move_to(call, InsertionPoint::After(square)).unwrap();
     assert_eq!(value(e.program(), &[2.0, 5.0]), 100.0);
     assert_eq!(verify(&p), []);
 }
@@ -77,28 +77,28 @@ fn refusals_say_what_is_wrong() {
     let before = e.function().clone();
     let said = [
         (
-            e.insert(Place::End(entry), ADD, &[x, n]).map(drop),
+            e.insert(InsertionPoint::End(entry), ADD, &[x, n]).map(drop),
             "`add` takes two real or two complex numbers, given (real, int)",
         ),
-        (e.insert(Place::End(entry), ADD, &[x]).map(drop), "given (real)"),
+        (e.insert(InsertionPoint::End(entry), ADD, &[x]).map(drop), "given (real)"),
         (
-            e.insert(Place::End(entry), ADD, &[x, Value::new(77)]).map(drop),
+            e.insert(InsertionPoint::End(entry), ADD, &[x, Value::new(77)]).map(drop),
             "v77 is defined nowhere in `f`",
         ),
         (
-            e.insert(Place::End(entry), SIN, &[sine]).map(drop),
+            e.insert(InsertionPoint::End(entry), SIN, &[sine]).map(drop),
             "is used where it is not defined on every path",
         ),
         (
-            e.insert(Place::End(entry), Op::Push { tape: 0, slot: 0 }, &[x]).map(drop),
+            e.insert(InsertionPoint::End(entry), Op::Push { tape: 0, slot: 0 }, &[x]).map(drop),
             "`push.0.0` does not say of what kind",
         ),
         (
-            e.insert(Place::End(Block::new(9)), SIN, &[x]).map(drop),
+            e.insert(InsertionPoint::End(Block::new(9)), SIN, &[x]).map(drop),
             "`f` has no block9: expected one below block",
         ),
         (
-            e.insert(Place::After(Inst::new(99)), SIN, &[x]).map(drop),
+            e.insert(InsertionPoint::After(Inst::new(99)), SIN, &[x]).map(drop),
             "inst99 stands nowhere in `f`",
         ),
         (e.replace(inst, Op::Compare(Compare::Lt), &[x, x]), "lt gives bool, not real"),
@@ -146,7 +146,7 @@ fn blocks_and_their_parameters_come_and_go() {
     let v = e.add_param(last, Kind::Real, &[a]).unwrap();
     e.set_operand(inst, 0, v).unwrap();
     let (x, y) = (Value::new(0), Value::new(1));
-    let less = e.insert(Place::End(entry), Op::Compare(Compare::Lt), &[x, y]).unwrap();
+    let less = e.insert(InsertionPoint::End(entry), Op::Compare(Compare::Lt), &[x, y]).unwrap();
     let other = e.add_block(&[], Terminator::Jump(Target::new(last, vec![y]))).unwrap();
     let end = Terminator::Branch(less, Target::new(last, vec![a]), Target::new(other, vec![]));
     e.set_end(entry, end).unwrap();
@@ -195,10 +195,10 @@ fn edit(e: &mut Editor<'_>, rng: &mut Rng) -> Result<(), EditError> {
     };
     let (b, to) = (Block::new(rng.below(blocks)), Block::new(rng.below(blocks + 1)));
     let place = match rng.below(4) {
-        0 => Place::Before(i),
-        1 => Place::After(i),
-        2 => Place::Start(b),
-        _ => Place::End(b),
+        0 => InsertionPoint::Before(i),
+        1 => InsertionPoint::After(i),
+        2 => InsertionPoint::Start(b),
+        _ => InsertionPoint::End(b),
     };
     let kind = f.kinds[v].clone();
     let like: Vec<Value> = f.kinds.iter().filter(|(_, k)| **k == kind).map(|(v, _)| v).collect();

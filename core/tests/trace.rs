@@ -9,7 +9,7 @@ use ketgrad_core::{
     circuit::Circuit,
     emit::{emit_latex, emit_rust, emit_text},
     exec::{Datum, Derivatives, DeriveError, RunError},
-    ir::{self, Compare, Editor, Kind, Number1, Number2, Op, Place, Program},
+    ir::{self, Compare, Editor, InsertionPoint, Kind, Number1, Number2, Op, Program},
     pass::{Level, optimize_all},
     recordable,
     rules::Rules,
@@ -202,7 +202,8 @@ fn an_operation_of_a_recording_is_replaced() {
     let mut editor = Editor::new(&mut program, id).unwrap();
     let (sine, inst) = editor.find(|inst| inst.op == Op::Number1(Number1::Sin)).unwrap();
     let x1 = editor.inst(inst).unwrap().args[0];
-    let cosine = editor.insert(Place::Before(inst), Op::Number1(Number1::Cos), &[x1]).unwrap();
+    let cosine =
+        editor.insert(InsertionPoint::Before(inst), Op::Number1(Number1::Cos), &[x1]).unwrap();
     assert_eq!(editor.replace_uses(sine, cosine), Ok(1));
     optimize_all(&mut program, id, Level::Strict);
     assert!(ir::verify(&program).is_empty());

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Computes for each value whether it is active.
-pub(super) fn active(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
+pub(super) fn active(program: &Program, f: &Function, touching: &TapeUsers) -> Vec<bool> {
     let varied = varied(program, f, touching);
     let useful = useful(program, f, touching);
     varied.iter().zip(useful).map(|(a, b)| *a && b).collect()
@@ -31,7 +31,7 @@ pub(super) fn passes(program: &Program, inst: &InstData) -> bool {
 }
 
 /// Computes for each value whether it depends on a parameter, or on a value popped from a tape.
-pub(super) fn varied(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
+pub(super) fn varied(program: &Program, f: &Function, touching: &TapeUsers) -> Vec<bool> {
     let differentiable: Vec<bool> =
         f.kinds.values().map(crate::ir::Kind::is_differentiable).collect();
     let from_tape = on_tape(f, touching, |op| matches!(op, Op::Pop { .. }));
@@ -80,7 +80,7 @@ pub(super) fn dependent(
 }
 
 /// Computes for each value whether the result depends on it, or whether it is pushed to a tape.
-fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
+fn useful(program: &Program, f: &Function, touching: &TapeUsers) -> Vec<bool> {
     let mut useful = vec![false; f.kinds.len()];
     // A call may push its arguments to a tape, even if its result is unused.
     let kept = on_tape(f, touching, |op| matches!(op, Op::Push { .. }));
@@ -116,24 +116,24 @@ fn useful(program: &Program, f: &Function, touching: &Touching) -> Vec<bool> {
 
 /// Computes for each instruction whether it is such an op itself or calls a function that uses a
 /// tape.
-fn on_tape(f: &Function, touching: &Touching, is: impl Fn(Op) -> bool) -> Vec<bool> {
+fn on_tape(f: &Function, touching: &TapeUsers, is: impl Fn(Op) -> bool) -> Vec<bool> {
     f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.holds(g))).collect()
 }
 
 /// Functions that may push or pop when called: those that use a tape, and all their callers.
 /// O(size).
 #[derive(Debug, Default)]
-pub(super) struct Touching(HashSet<FuncId>);
+pub(super) struct TapeUsers(HashSet<FuncId>);
 
-impl Touching {
+impl TapeUsers {
     /// Analyzes the functions that `root` reaches.
-    pub(super) fn of(program: &Program, root: FuncId) -> Touching {
+    pub(super) fn of(program: &Program, root: FuncId) -> TapeUsers {
         let reachable = program.reachable(root);
         let mut touching: HashSet<FuncId> = HashSet::new();
         let mut work: Vec<FuncId> = reachable.clone();
         work.retain(|&f| !tapes(&program.functions[f]).is_empty());
         if work.is_empty() {
-            return Touching(touching);
+            return TapeUsers(touching);
         }
         let mut callers: HashMap<FuncId, Vec<FuncId>> = HashMap::new();
         for f in reachable {
@@ -144,7 +144,7 @@ impl Touching {
                 work.extend(callers.remove(&f).unwrap_or_default());
             }
         }
-        Touching(touching)
+        TapeUsers(touching)
     }
 
     pub(super) fn holds(&self, g: FuncId) -> bool {

@@ -22,25 +22,25 @@ use crate::{
 
 use super::{
     leaves::{sum, tangent_leaves},
-    normal::Normal,
+    normal::CanonicalFunction,
 };
 
 /// Liveness of cotangents, which are zero elsewhere: a cotangent is live if an active instruction
 /// still uses the value.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveCotangents {
     /// Live values at the start of each block, without its parameters.
     pub into: Vec<HashSet<Value>>,
     /// Live values at the end of each block.
     pub out: Vec<HashSet<Value>>,
 }
 
-impl Live {
+impl LiveCotangents {
     /// Runs the liveness analysis. `passes` says for each instruction whether cotangents flow back
     /// through it. O(uses x blocks between definition and use).
-    pub(super) fn of(n: &Normal, active: &[bool], passes: &[bool]) -> Live {
+    pub(super) fn of(n: &CanonicalFunction, active: &[bool], passes: &[bool]) -> LiveCotangents {
         let f = &n.f;
-        let mut live = Live {
+        let mut live = LiveCotangents {
             into: vec![HashSet::new(); f.blocks.len()],
             out: vec![HashSet::new(); f.blocks.len()],
         };
@@ -70,7 +70,7 @@ impl Live {
     }
 
     /// Marks a use in a block: the value is live on every path from its definition.
-    fn used(&mut self, n: &Normal, v: Value, b: Block) {
+    fn used(&mut self, n: &CanonicalFunction, v: Value, b: Block) {
         let mut work = vec![b];
         while let Some(b) = work.pop() {
             if n.home[v.index()] == b || !self.into[b.index()].insert(v) {
@@ -87,7 +87,7 @@ impl Live {
 /// Cotangents at the point at which the adjoint is being written.
 #[derive(Debug)]
 pub(super) struct Cotangents<'a> {
-    n: &'a Normal,
+    n: &'a CanonicalFunction,
     f: &'a Function,
     active: &'a [bool],
     variables: HashMap<Value, Vec<Variable>>,
@@ -106,7 +106,7 @@ impl<'a> Cotangents<'a> {
     /// Creates cotangents that are all zero. The builder must be at the start of the adjoint.
     pub(super) fn new(
         b: &mut FunctionBuilder,
-        n: &'a Normal,
+        n: &'a CanonicalFunction,
         active: &'a [bool],
     ) -> Cotangents<'a> {
         let (f, mut zeros) = (&n.f, HashMap::new());

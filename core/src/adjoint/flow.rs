@@ -20,20 +20,20 @@ use crate::{
 };
 
 use super::{
-    activity::{Touching, dependent, passes, varied},
+    activity::{TapeUsers, dependent, passes, varied},
     reach::{callees_first, is_steep},
 };
 
 /// Parameters that need a reach, for each function that is called.
-pub(super) type Wanted = HashMap<FuncId, Vec<bool>>;
+pub(super) type ReachParams = HashMap<FuncId, Vec<bool>>;
 
 /// Slots of tapes that hold a reach next to a tangent, by their tape and number.
-pub(super) type Slots = HashSet<(u32, u32)>;
+pub(super) type ReachSlots = HashSet<(u32, u32)>;
 
 /// Returns the slots from which slopes that may be infinite pop tangents, in all functions that
 /// `root` reaches.
-pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slots {
-    let mut slots = Slots::new();
+pub(super) fn slots(program: &Program, root: FuncId, touching: &TapeUsers) -> ReachSlots {
+    let mut slots = ReachSlots::new();
     let all = program.reachable(root);
     let pops = |f: &Function| f.insts.values().any(|inst| matches!(inst.op, Op::Pop { .. }));
     let functions = all.into_iter().map(|id| (id, &program.functions[id]));
@@ -41,7 +41,7 @@ pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slo
     // A popped value may be pushed by another function.
     loop {
         let before = slots.len();
-        let mut params = Wanted::new();
+        let mut params = ReachParams::new();
         for &(id, f) in &functions {
             wanted(program, id, touching, &slots, &mut params);
             let of = values(program, f, &varied(program, f, touching), id == root, &params, &slots);
@@ -64,9 +64,9 @@ pub(super) fn slots(program: &Program, root: FuncId, touching: &Touching) -> Slo
 pub(super) fn wanted(
     program: &Program,
     root: FuncId,
-    touching: &Touching,
-    slots: &Slots,
-    wanted: &mut Wanted,
+    touching: &TapeUsers,
+    slots: &ReachSlots,
+    wanted: &mut ReachParams,
 ) {
     let order = callees_first(program, root, &|f| wanted.contains_key(&f));
     for id in order {
@@ -93,8 +93,8 @@ pub(super) fn values(
     f: &Function,
     varied: &[bool],
     is_root: bool,
-    params: &Wanted,
-    slots: &Slots,
+    params: &ReachParams,
+    slots: &ReachSlots,
 ) -> Vec<bool> {
     let given = given(f, varied, is_root);
     wants(program, f, varied, &given, params, slots)
@@ -151,8 +151,8 @@ fn wants(
     f: &Function,
     varied: &[bool],
     given: &[bool],
-    params: &Wanted,
-    slots: &Slots,
+    params: &ReachParams,
+    slots: &ReachSlots,
 ) -> Vec<bool> {
     let mut wanted = vec![false; f.kinds.len()];
     let order = order(f);

@@ -26,13 +26,13 @@ use crate::{
 };
 
 use super::{
-    activity::{Touching, varied},
+    activity::{TapeUsers, varied},
     entry::entry,
     error::{DiffError, Mode, check},
-    flow::{self, Wanted},
+    flow::{self, ReachParams},
     leaves::{FieldRanges, close, make_whole, open, tangent_leaves},
     reach::is_steep,
-    transpose::{Half, Rule, name_of, paired, rule},
+    transpose::{DerivativeRule, OneWayRule, name_of, paired, rule},
 };
 
 /// Adds the pushforward of a function, and of all its callees, to the program. For a function with
@@ -47,9 +47,10 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
     let (done, work, wanted, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
-    let touching = Touching::of(&all, root);
+    let touching = TapeUsers::of(&all, root);
     let slots = flow::slots(&all, root, &touching);
-    let mut engine = Engine { program: all, touching, slots, done, work, wanted, transposed };
+    let mut engine =
+        ForwardEngine { program: all, touching, slots, done, work, wanted, transposed };
     let id = engine.id(root, true);
     while let Some((f, is_root)) = engine.work.pop() {
         engine.function(f, is_root)?;
@@ -58,20 +59,20 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
     Ok(id)
 }
 
-struct Engine {
+struct ForwardEngine {
     program: Program,
-    touching: Touching,
+    touching: TapeUsers,
     /// The slots of tapes with reaches.
-    slots: flow::Slots,
+    slots: flow::ReachSlots,
     /// Pushforwards, with reaches of the parameters or, for the root, without.
     done: HashMap<(FuncId, bool), FuncId>,
     work: Vec<(FuncId, bool)>,
-    wanted: Wanted,
+    wanted: ReachParams,
     /// Pushforwards derived from pullbacks, by the name of the function or primitive.
     transposed: HashMap<String, FuncId>,
 }
 
-impl Engine {
+impl ForwardEngine {
     /// Returns which parameters of a called function have reaches.
     fn wanted(&mut self, f: FuncId) -> Vec<bool> {
         flow::wanted(&self.program, f, &self.touching, &self.slots, &mut self.wanted);
@@ -129,8 +130,18 @@ impl Engine {
         }
         let fields = FieldRanges::of(&f);
         let (values, dots, there, blocks) = Default::default();
-        let mut writer =
-            Writer { engine: self, f: &f, b, varied, wanted, fields, values, dots, there, blocks };
+        let mut writer = PushforwardWriter {
+            engine: self,
+            f: &f,
+            b,
+            varied,
+            wanted,
+            fields,
+            values,
+            dots,
+            there,
+            blocks,
+        };
         writer.run()?;
         let function = writer.b.finish();
         self.program.functions[to] = function;
@@ -138,8 +149,8 @@ impl Engine {
     }
 }
 
-struct Writer<'a> {
-    engine: &'a mut Engine,
+struct PushforwardWriter<'a> {
+    engine: &'a mut ForwardEngine,
     f: &'a Function,
     b: FunctionBuilder,
     varied: Vec<bool>,
@@ -155,7 +166,7 @@ struct Writer<'a> {
     blocks: Vec<Block>,
 }
 
-impl Writer<'_> {
+impl PushforwardWriter<'_> {
     fn run(&mut self) -> Result<(), DiffError> {
         let f = self.f;
         let mut next = f.params.len();
@@ -533,7 +544,7 @@ impl Writer<'_> {
         inst: &InstData,
         mut args: Vec<Value>,
         v: Value,
-        rule: Rule,
+        rule: DerivativeRule,
     ) -> Result<Value, DiffError> {
         if rule.is_given {
             return Ok(self.by_pushforward(inst, args, rule.call, rule.result));
@@ -547,7 +558,7 @@ impl Writer<'_> {
             None => {
                 let params: Vec<Kind> = args.iter().map(|&a| self.b.kind(a).clone()).collect();
                 let (name, result, rule) = (name.as_str(), &self.b.kind(v).clone(), rule.call);
-                let half = Half { name, params: &params, result, rule, pending: &[] };
+                let half = OneWayRule { name, params: &params, result, rule, pending: &[] };
                 half.pushforward(&mut self.engine.program)?
             }
         };
@@ -559,7 +570,13 @@ impl Writer<'_> {
 
     /// Computes the tangent of a result that is one real number from a pullback: the cotangent of 1
     /// is the gradient.
-    fn by_gradient(&mut self, inst: &InstData, args: &[Value], v: Value, rule: Rule) -> Value {
+    fn by_gradient(
+        &mut self,
+        inst: &InstData,
+        args: &[Value],
+        v: Value,
+        rule: DerivativeRule,
+    ) -> Value {
         let one = self.b.real(1.0);
         let given: Vec<Value> = args.iter().copied().chain([v, one]).collect();
         let gradient = self.b.inst(rule.call, &given, rule.result);

@@ -15,7 +15,7 @@
 use crate::{
     entity::{FuncId, Value},
     ir::{ArrayOp, CustomRule, Element, Kind, Number1, Number2, Op, Param, Program},
-    staging::{Given, Stage},
+    staging::{StagedOperand, StagingBuilder},
 };
 
 use super::{DiffError, error::check, forward, value_and_pullback};
@@ -121,7 +121,7 @@ impl Equation {
         let mut params = self.params.clone();
         params.extend(["x", "x_bar"].map(|name| Param::new(name, self.solution.clone())));
         let bars = Kind::tuple(self.tangents().map(|(_, kind)| kind));
-        let mut s = Stage::new(name, params, bars.clone());
+        let mut s = StagingBuilder::new(name, params, bars.clone());
         let inputs = s.b.params().to_vec();
         let (args, x, x_bar) = (&inputs[..n], inputs[n], inputs[n + 1]);
         let r_bar = self.solved(program, &mut s, x, args, x_bar, true);
@@ -140,7 +140,7 @@ impl Equation {
         let n = self.params.len();
         let mut params = self.params.clone();
         params.extend(self.tangents().map(|(p, kind)| Param::new(format!("{}_dot", p.name), kind)));
-        let mut s = Stage::new(name, params, self.solution.clone());
+        let mut s = StagingBuilder::new(name, params, self.solution.clone());
         let inputs = s.b.params().to_vec();
         let (args, dots) = inputs.split_at(n);
         let x = s.b.inst(Op::Call(self.root), args, self.solution.clone());
@@ -162,7 +162,7 @@ impl Equation {
     fn pulled(
         &self,
         program: &Program,
-        s: &mut Stage,
+        s: &mut StagingBuilder,
         x: Value,
         args: &[Value],
         r_bar: Value,
@@ -176,7 +176,7 @@ impl Equation {
     fn solved(
         &self,
         program: &Program,
-        s: &mut Stage,
+        s: &mut StagingBuilder,
         x: Value,
         args: &[Value],
         y: Value,
@@ -196,7 +196,8 @@ impl Equation {
         s.b.define(rows, empty);
         let n = s.b.inst(Op::Len, &[x], Kind::Int);
         // Two ints bound a counted loop.
-        if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
+        if let Ok(counter) = s.begin_for(StagedOperand::Literal(0), StagedOperand::Value(n), false)
+        {
             let one = s.b.real(1.0);
             let unit = s.b.inst(Op::AddAt, &[empty, counter.value, one], kind);
             let unit = s.b.on_arrays(ArrayOp::Like, &[unit, x]);
@@ -222,7 +223,7 @@ impl Equation {
 }
 
 /// Reshapes the elements.
-fn flat(s: &mut Stage, x: Value, lengths: &[Value]) -> Value {
+fn flat(s: &mut StagingBuilder, x: Value, lengths: &[Value]) -> Value {
     let shape = s.b.inst(Op::Array, lengths, Kind::Array(Element::Int));
     s.b.on_arrays(ArrayOp::Reshape, &[x, shape])
 }

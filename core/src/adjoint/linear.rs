@@ -79,7 +79,8 @@ pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Line
         return None;
     }
     let whole = f.clone();
-    let parts = Parts { f: &whole, along: &along, needed: &needed, results: &results, tape };
+    let parts =
+        LinearSplitter { f: &whole, along: &along, needed: &needed, results: &results, tape };
     let (primal, tangent) = (parts.primal(n), parts.tangent(n));
     let mut add = |part: &str, f: &Function| {
         let name = program.fresh_name(&format!("{}.{part}", whole.name));
@@ -89,21 +90,21 @@ pub(crate) fn linear(program: &mut Program, id: FuncId, n: usize) -> Option<Line
 }
 
 /// Value and its tangent, which are returned together.
-struct Pair {
+struct PrimalTangentPair {
     pair: Value,
     value: Value,
     dot: Value,
 }
 
 /// Returns the pairs that are returned, if they have no other uses.
-fn results(f: &Function) -> Option<Vec<Pair>> {
+fn results(f: &Function) -> Option<Vec<PrimalTangentPair>> {
     let definitions = f.definitions();
     let mut all = Vec::new();
     for block in f.blocks.values() {
         let Terminator::Return(pair) = block.end else { continue };
         let inst = &f.insts[definitions[pair.index()]?];
         let (Op::Tuple, &[value, dot]) = (inst.op, inst.args.as_slice()) else { return None };
-        all.push(Pair { pair, value, dot });
+        all.push(PrimalTangentPair { pair, value, dot });
     }
     let is_pair = |v: &Value| all.iter().any(|r| r.pair == *v);
     let others = f.blocks.values().any(|block| {
@@ -113,15 +114,15 @@ fn results(f: &Function) -> Option<Vec<Pair>> {
     (!all.is_empty() && !others).then_some(all)
 }
 
-struct Parts<'a> {
+struct LinearSplitter<'a> {
     f: &'a Function,
     along: &'a [bool],
     needed: &'a HashSet<Value>,
-    results: &'a [Pair],
+    results: &'a [PrimalTangentPair],
     tape: u32,
 }
 
-impl Parts<'_> {
+impl LinearSplitter<'_> {
     /// Returns the values that are defined in a block and recorded there, in order. Constants are
     /// not recorded but recomputed.
     fn recorded(&self, params: &[Value], insts: &[Inst]) -> Vec<Value> {
@@ -177,7 +178,7 @@ impl Parts<'_> {
         mut f: Function,
         entry: impl Fn(usize) -> bool,
         along: bool,
-        result: impl Fn(&Pair) -> Value,
+        result: impl Fn(&PrimalTangentPair) -> Value,
     ) -> Function {
         let stays =
             |b, k, v: Value| if b == ENTRY { entry(k) } else { self.along[v.index()] == along };

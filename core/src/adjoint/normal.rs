@@ -13,7 +13,7 @@
 //! - A loop's header has two predecessors: one from before the loop, and its one latch.
 //! - An exit block of a loop is reached from that loop only (a dedicated exit), so values that are
 //!   recorded once for a whole loop are recorded there.
-//! - A loop has at least one induction variable ([`Counter`]), an integer that changes by a
+//! - A loop has at least one induction variable ([`InductionVariable`]), an integer that changes by a
 //!   constant in each iteration. That of `for i in a..b` is `i`; a loop without one gets one that
 //!   starts at 0. An induction variable runs backwards in the adjoint, so the adjoint of a loop is
 //!   a counted loop, and no tag is recorded to say when it ends.
@@ -30,7 +30,7 @@ use crate::{
     ir::{
         BlockData, Compare, Edge, Function, Int2, Kind, Op, Position, Target, Terminator, compact,
     },
-    pass::Loops,
+    pass::LoopForest,
 };
 
 use super::leaves::FieldRanges;
@@ -38,7 +38,7 @@ use super::leaves::FieldRanges;
 /// Induction variable: an integer parameter of a loop's header that changes by a constant in each
 /// iteration.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counter {
+pub(super) struct InductionVariable {
     /// Parameter of the header.
     pub value: Value,
     /// Initial value.
@@ -46,12 +46,12 @@ pub(super) struct Counter {
     /// Change per iteration.
     pub step: i64,
     /// Final value, if only the header leaves the loop.
-    pub last: Option<Last>,
+    pub last: Option<FinalValue>,
 }
 
 /// Final value of an induction variable, after its loop has ended.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Last {
+pub(super) enum FinalValue {
     /// The bound, as in `i != bound`.
     Bound(Value),
     /// The bound, or the start if that is past it: `i < bound`. An inclusive bound is passed by one
@@ -61,11 +61,11 @@ pub(super) enum Last {
 
 /// Function in canonical form.
 #[derive(Debug)]
-pub(super) struct Normal {
+pub(super) struct CanonicalFunction {
     pub f: Function,
-    pub loops: Loops,
+    pub loops: LoopForest,
     /// Induction variables of each loop; the first decides when the reversed loop ends.
-    pub counters: Vec<Vec<Counter>>,
+    pub counters: Vec<Vec<InductionVariable>>,
     /// Instruction that defines each value.
     pub defined: Vec<Option<Inst>>,
     /// Block that defines each value.
@@ -80,12 +80,12 @@ pub(super) struct Normal {
     pub fields: FieldRanges,
 }
 
-impl Normal {
+impl CanonicalFunction {
     /// Brings a function into canonical form.
-    pub(super) fn new(f: &Function) -> Normal {
+    pub(super) fn new(f: &Function) -> CanonicalFunction {
         let mut f = compact(f);
         one_return(&mut f);
-        let mut loops = Loops::of(&f);
+        let mut loops = LoopForest::of(&f);
         if loops.reducible {
             loops = tidy(&mut f, loops);
         } else {
@@ -98,7 +98,7 @@ impl Normal {
         let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
         let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
         let fields = FieldRanges::of(&f);
-        Normal { f, loops, counters, defined, home, edges, end, lengths, fields }
+        CanonicalFunction { f, loops, counters, defined, home, edges, end, lengths, fields }
     }
 
     /// Returns true if a block runs at most once in a call: it is in no loop.
@@ -125,7 +125,7 @@ impl Normal {
 }
 
 /// Appends, at the end, the lengths of the parameters that loops read.
-fn lengths(f: &mut Function, loops: &Loops, end: Block) -> Vec<(Value, Value)> {
+fn lengths(f: &mut Function, loops: &LoopForest, end: Block) -> Vec<(Value, Value)> {
     let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
     let insts = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]);
     let read: HashSet<Value> = insts.filter(|i| i.op == Op::Get).map(|i| i.args[0]).collect();
@@ -171,7 +171,7 @@ fn one_return(f: &mut Function) {
 
 /// Adds blocks until every loop has one entry edge, one latch and dedicated exits (loop-simplify
 /// form).
-fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
+fn tidy(f: &mut Function, mut loops: LoopForest) -> LoopForest {
     loop {
         let mut edges = f.predecessors();
         let mut changed = false;
@@ -203,7 +203,7 @@ fn tidy(f: &mut Function, mut loops: Loops) -> Loops {
         if !changed {
             return loops;
         }
-        loops = Loops::of(f);
+        loops = LoopForest::of(f);
     }
 }
 
@@ -233,15 +233,16 @@ fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
 }
 
 /// Finds the induction variables of all loops.
-fn counters(f: &mut Function, loops: &Loops) -> Vec<Vec<Counter>> {
+fn counters(f: &mut Function, loops: &LoopForest) -> Vec<Vec<InductionVariable>> {
     // New induction variables change neither the edges between blocks nor earlier definitions.
-    let known = Known { loops, defined: f.definitions(), home: home(f), edges: f.predecessors() };
+    let known =
+        LoopContext { loops, defined: f.definitions(), home: home(f), edges: f.predecessors() };
     (0..loops.list.len()).map(|l| count(f, &known, l)).collect()
 }
 
 /// Context of the search: a function whose loops are simplified.
-struct Known<'a> {
-    loops: &'a Loops,
+struct LoopContext<'a> {
+    loops: &'a LoopForest,
     defined: Vec<Option<Inst>>,
     home: Vec<Block>,
     edges: Vec<Vec<Edge>>,
@@ -249,7 +250,7 @@ struct Known<'a> {
 
 /// Returns the induction variables of a loop, one with a constant start first; inserts one if there
 /// is none.
-fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
+fn count(f: &mut Function, known: &LoopContext<'_>, l: usize) -> Vec<InductionVariable> {
     let header = known.loops.list[l].header;
     let (mut before, mut latch) = (Block::new(0), Block::new(0));
     for edge in &known.edges[header.index()] {
@@ -263,7 +264,12 @@ fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
     for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch))
     {
         if let Some(step) = step(f, &known.defined, value, next) {
-            counters.push(Counter { value, start, step, last: last(f, known, l, value, step) });
+            counters.push(InductionVariable {
+                value,
+                start,
+                step,
+                last: last(f, known, l, value, step),
+            });
         }
     }
     counters.sort_by_key(|c| int(f, &known.defined, c.start).is_none());
@@ -288,7 +294,7 @@ fn count(f: &mut Function, known: &Known<'_>, l: usize) -> Vec<Counter> {
             .filter(|t| t.block == header)
             .for_each(|t| t.args.push(arg));
     }
-    vec![Counter { value, start, step: 1, last: None }]
+    vec![InductionVariable { value, start, step: 1, last: None }]
 }
 
 /// Returns the constant by which `next` differs from `value`.
@@ -306,8 +312,14 @@ fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Op
 
 /// Returns the final value of an induction variable, if only the header leaves the loop and
 /// compares it with a loop-invariant bound.
-fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> Option<Last> {
-    let Known { loops, defined, home, .. } = known;
+fn last(
+    f: &Function,
+    known: &LoopContext<'_>,
+    l: usize,
+    value: Value,
+    step: i64,
+) -> Option<FinalValue> {
+    let LoopContext { loops, defined, home, .. } = known;
     let header = &loops.list[l].header;
     let [exit] = loops.exits(f, l).try_into().ok()?;
     let Terminator::Branch(condition, ..) = f.blocks[*header].end else { return None };
@@ -325,9 +337,9 @@ fn last(f: &Function, known: &Known<'_>, l: usize, value: Value, step: i64) -> O
     // Condition to stay in the loop.
     let stay = if exit.index == 1 { compare } else { negated(compare) };
     match (stay, step) {
-        (Compare::Ne, _) => Some(Last::Bound(bound)),
-        (Compare::Lt, 1) | (Compare::Gt, -1) => Some(Last::Beyond(bound, false)),
-        (Compare::Le, 1) | (Compare::Ge, -1) => Some(Last::Beyond(bound, true)),
+        (Compare::Ne, _) => Some(FinalValue::Bound(bound)),
+        (Compare::Lt, 1) | (Compare::Gt, -1) => Some(FinalValue::Beyond(bound, false)),
+        (Compare::Le, 1) | (Compare::Ge, -1) => Some(FinalValue::Beyond(bound, true)),
         _ => None,
     }
 }

@@ -26,7 +26,7 @@ use crate::{
         BlockData, Compare, Function, Int2, Kind, Op, Param, Position, Program, Target, Terminator,
         compact, remove_trivial_params,
     },
-    pass::{Loops, inline},
+    pass::{LoopForest, inline},
 };
 
 /// Parts of a function with a loop.
@@ -46,7 +46,7 @@ pub(crate) struct Outlined {
 
 /// Reason why a loop is not outlined.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct NotOutlined {
     /// Source position of its condition.
     pub at: Position,
     /// Reason, in words.
@@ -57,7 +57,7 @@ pub(crate) struct Kept {
 const SMALL: usize = 2_000;
 
 /// Outlines the first loop of a function; `None` if there is none.
-pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outlined>, Kept> {
+pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outlined>, NotOutlined> {
     let name = program.functions[f].name.clone();
     let whole = program.fresh_name(&format!("{name}.whole"));
     let mut copy = program.functions[f].clone();
@@ -67,7 +67,7 @@ pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outline
     let mut g = program.functions[id].clone();
     remove_trivial_params(&mut g);
     let g = compact(&g);
-    let Some(found) = Found::of(&g)? else { return Ok(None) };
+    let Some(found) = OutlinableLoop::of(&g)? else { return Ok(None) };
     let mut add = |part: &str, mut f: Function| {
         f.name = program.fresh_name(&format!("{name}.{part}"));
         program.add(compact(&f))
@@ -82,7 +82,7 @@ pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outline
 }
 
 /// Loop that can be outlined, with its live-in values and the values that are live across it.
-struct Found {
+struct OutlinableLoop {
     header: Block,
     /// True for the blocks of the loop.
     holds: Vec<bool>,
@@ -99,9 +99,9 @@ struct Found {
     constants: Vec<Value>,
 }
 
-impl Found {
-    fn of(f: &Function) -> Result<Option<Found>, Kept> {
-        let loops = Loops::of(f);
+impl OutlinableLoop {
+    fn of(f: &Function) -> Result<Option<OutlinableLoop>, NotOutlined> {
+        let loops = LoopForest::of(f);
         let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else {
             return Ok(None);
         };
@@ -109,7 +109,7 @@ impl Found {
         let holds: Vec<bool> = f.blocks.keys().map(|b| loops.holds(Some(number), b)).collect();
         let at = f.blocks[header].end_at;
         let place = f.blocks[header].insts.last().map_or(at, |&i| f.insts[i].at);
-        let kept = |why| Kept { at: place, why };
+        let kept = |why| NotOutlined { at: place, why };
         let not_counted = kept("it is no `for` over a range `a..b`");
         if !loops.reducible {
             return Err(kept("there are jumps into the middle of it"));
@@ -169,7 +169,7 @@ impl Found {
         let params = values.iter().copied().filter(|v| used.contains(v)).collect();
         let rest = values.iter().copied().filter(|v| later.contains(v)).collect();
         let (inside, exit, inclusive) = (yes.clone(), no.clone(), compare == Compare::Le);
-        Ok(Some(Found {
+        Ok(Some(OutlinableLoop {
             header,
             counter,
             to,

@@ -21,11 +21,11 @@ use super::{
     error::{DiffError, Mode},
     leaves::{close, make_whole, open, tangent_leaves},
     reach::is_number,
-    sweep::Sweep,
-    transpose::{Half, Rule, name_of, paired, rule},
+    sweep::AdjointSweep,
+    transpose::{DerivativeRule, OneWayRule, name_of, paired, rule},
 };
 
-impl Sweep<'_> {
+impl AdjointSweep<'_> {
     /// Writes the pullback of one instruction.
     pub(super) fn instruction(&mut self, id: Inst) -> Result<(), DiffError> {
         let f = self.f;
@@ -193,7 +193,12 @@ impl Sweep<'_> {
     }
 
     /// Adds the cotangents of the operands of a function or primitive with a rule of its own.
-    fn by_rule(&mut self, inst: &InstData, y: Value, rule: Rule) -> Result<(), DiffError> {
+    fn by_rule(
+        &mut self,
+        inst: &InstData,
+        y: Value,
+        rule: DerivativeRule,
+    ) -> Result<(), DiffError> {
         if rule.is_given {
             self.by_pullback(inst, y, rule.call, rule.result);
             return Ok(());
@@ -211,7 +216,7 @@ impl Sweep<'_> {
             Some(&id) => id,
             None => {
                 let (result, pending) = (&self.f.kinds[y], self.engine.pending.clone());
-                let half = Half {
+                let half = OneWayRule {
                     name: &name,
                     params: &params,
                     result,
@@ -229,7 +234,7 @@ impl Sweep<'_> {
 
     /// Adds the cotangents of real operands from a pushforward: the tangent for 1 is the derivative
     /// by one of them.
-    fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: Rule) {
+    fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: DerivativeRule) {
         let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
         let (mut bars, reach) = self.take_both(y);
         let there = reach.iter().zip(&bars).map(|(reach, &bar)| reach.value(&mut self.b, bar));

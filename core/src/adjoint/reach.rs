@@ -11,8 +11,8 @@
 //! ```
 //!
 //! For most values it is known statically that all of their elements are reached from the result on
-//! every path: [`Reached::always`]. For the others that meet slopes which may be infinite,
-//! [`Reached::wanted`], the adjoint carries a reach along with the cotangent
+//! every path: [`ReachFacts::always`]. For the others that meet slopes which may be infinite,
+//! [`ReachFacts::wanted`], the adjoint carries a reach along with the cotangent
 //! ([`rules`](crate::rules)); the remaining ones need none.
 //!
 //! Cost: O(size), a few times.
@@ -27,11 +27,14 @@ use crate::{
     rules::is_singular,
 };
 
-use super::{activity::dependent, cotangents::Live, leaves::tangent_leaves, normal::Normal};
+use super::{
+    activity::dependent, cotangents::LiveCotangents, leaves::tangent_leaves,
+    normal::CanonicalFunction,
+};
 
 /// Result of the analysis of zeros among the cotangents of a function.
 #[derive(Debug, Default)]
-pub(super) struct Reached {
+pub(super) struct ReachFacts {
     /// True for the values of which all elements are reached from the result, on every path.
     pub always: Vec<bool>,
     /// True for the values whose cotangents have a reach next to them.
@@ -42,7 +45,7 @@ pub(super) struct Reached {
 
 /// Result of the analysis of a function that is called.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Called {
+pub(super) struct CalleeFacts {
     /// True for the parameters of which all elements are reached if the result is.
     pub covered: Vec<bool>,
     /// True if the caller of the adjoint guarantees that the result is reached, or does not use
@@ -52,7 +55,7 @@ pub(super) struct Called {
 }
 
 /// Results for the functions called.
-pub(super) type Calls = HashMap<FuncId, Called>;
+pub(super) type CallFacts = HashMap<FuncId, CalleeFacts>;
 
 /// Returns true if the result is one number.
 pub(super) fn is_number(result: &Kind) -> bool {
@@ -88,23 +91,23 @@ fn is_curved(op: Op) -> bool {
 }
 
 /// Input of the analysis.
-pub(super) struct Reaching<'a> {
-    pub n: &'a Normal,
+pub(super) struct ReachAnalysis<'a> {
+    pub n: &'a CanonicalFunction,
     pub active: &'a [bool],
     pub passes: &'a [bool],
     pub through: &'a [bool],
-    pub live: &'a Live,
+    pub live: &'a LiveCotangents,
     /// True if all elements of the result are reached.
     pub answered: bool,
-    pub calls: &'a Calls,
+    pub calls: &'a CallFacts,
 }
 
-impl Reaching<'_> {
-    pub(super) fn run(&self) -> Reached {
+impl ReachAnalysis<'_> {
+    pub(super) fn run(&self) -> ReachFacts {
         let always = self.always();
         let asks = self.asks(&always);
         let wanted = self.wanted(&always, &asks);
-        Reached { always, wanted, asks }
+        ReachFacts { always, wanted, asks }
     }
 
     /// Computes the greatest fixed point: a value is used in full where it is defined, or on every
@@ -262,7 +265,7 @@ impl Reaching<'_> {
 }
 
 /// Returns which parameters are reached.
-pub(super) fn covered(n: &Normal, reached: &Reached) -> Vec<bool> {
+pub(super) fn covered(n: &CanonicalFunction, reached: &ReachFacts) -> Vec<bool> {
     n.f.param_values().iter().map(|p| reached.always[p.index()]).collect()
 }
 

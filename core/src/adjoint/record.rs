@@ -38,15 +38,15 @@ use crate::{
     pass::{order, reverse_postorder},
 };
 
-use super::normal::{Last, Normal};
+use super::normal::{CanonicalFunction, FinalValue};
 
 /// Maximum number of cheap instructions that are recomputed in place of a push and its pop, which
 /// access memory and check bounds.
-const BUDGET: u32 = 3;
+const RECOMPUTATION_BUDGET: u32 = 3;
 
 /// Source of a primal value in the adjoint of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
+pub(super) enum PrimalSource {
     /// Recomputation by the instruction that defines it.
     Computed,
     /// The k-th induction variable of a loop, in the current iteration.
@@ -58,11 +58,11 @@ pub(super) enum Source {
 }
 
 /// Value and its level: the innermost loop in which it differs from iteration to iteration.
-type Levelled = (Value, Option<usize>);
+type ValueAtLevel = (Value, Option<usize>);
 
 /// Plan of the tape of one function.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct TapePlan {
     /// Values recorded.
     pub records: Vec<Value>,
     /// Records that are pushed at the end of each block, in order.
@@ -71,13 +71,13 @@ pub(super) struct Plan {
     pub once: Vec<bool>,
     /// Induction variables that run backwards: loop and number.
     pub counters: HashSet<(usize, usize)>,
-    sources: HashMap<(Value, Block), Source>,
+    sources: HashMap<(Value, Block), PrimalSource>,
 }
 
-impl Plan {
+impl TapePlan {
     /// Plans the tape for all requests: a value and the block whose adjoint needs it.
-    pub(super) fn new(n: &Normal, asked: &[(Value, Block)]) -> Plan {
-        let mut planner = Planner::new(n);
+    pub(super) fn new(n: &CanonicalFunction, asked: &[(Value, Block)]) -> TapePlan {
+        let mut planner = TapePlanner::new(n);
         for &(v, b) in asked {
             planner.ask(v, b);
         }
@@ -86,26 +86,26 @@ impl Plan {
     }
 
     /// Returns the source of a value in the adjoint of a block.
-    pub(super) fn source(&self, v: Value, b: Block) -> Option<Source> {
+    pub(super) fn source(&self, v: Value, b: Block) -> Option<PrimalSource> {
         self.sources.get(&(v, b)).copied()
     }
 }
 
-struct Planner<'a> {
-    n: &'a Normal,
-    plan: Plan,
+struct TapePlanner<'a> {
+    n: &'a CanonicalFunction,
+    plan: TapePlan,
     /// Open requests, by the depth of their level; then in order of definition.
     open: BTreeMap<(usize, usize), Vec<(Value, Block)>>,
     /// Number of each record and the blocks that need it.
-    kept: HashMap<Levelled, (usize, Vec<Block>)>,
+    kept: HashMap<ValueAtLevel, (usize, Vec<Block>)>,
     /// Position of each value in an order in which definitions come before uses.
     rank: Vec<usize>,
     /// Blocks to which each loop exits.
     exits: Vec<Vec<Block>>,
 }
 
-impl<'a> Planner<'a> {
-    fn new(n: &'a Normal) -> Planner<'a> {
+impl<'a> TapePlanner<'a> {
+    fn new(n: &'a CanonicalFunction) -> TapePlanner<'a> {
         let f = &n.f;
         let mut rank = vec![usize::MAX; f.kinds.len()];
         let mut next = 0;
@@ -116,9 +116,9 @@ impl<'a> Planner<'a> {
                 next += 1;
             }
         }
-        let plan = Plan { at: vec![Vec::new(); f.blocks.len()], ..Plan::default() };
+        let plan = TapePlan { at: vec![Vec::new(); f.blocks.len()], ..TapePlan::default() };
         let exits = (0..n.loops.list.len()).map(|l| exits(n, l)).collect();
-        Planner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank, exits }
+        TapePlanner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank, exits }
     }
 
     fn level(&self, v: Value, b: Block) -> Option<usize> {
@@ -158,12 +158,12 @@ impl<'a> Planner<'a> {
             return;
         }
         if self.is_constant(v) {
-            self.plan.sources.insert((v, b), Source::Computed);
+            self.plan.sources.insert((v, b), PrimalSource::Computed);
             return;
         }
         match self.counter(v, b) {
             Some((l, k, true)) => {
-                self.plan.sources.insert((v, b), Source::Counter(l, k));
+                self.plan.sources.insert((v, b), PrimalSource::Counter(l, k));
                 if self.plan.counters.insert((l, k)) {
                     for exit in self.exits[l].clone() {
                         self.ask(v, exit);
@@ -172,14 +172,14 @@ impl<'a> Planner<'a> {
                 return;
             }
             Some((l, k, false)) if self.n.counters[l][k].last.is_some() => {
-                self.plan.sources.insert((v, b), Source::Last(l, k));
+                self.plan.sources.insert((v, b), PrimalSource::Last(l, k));
                 let counter = self.n.counters[l][k];
                 match counter.last {
-                    Some(Last::Beyond(bound, _)) => {
+                    Some(FinalValue::Beyond(bound, _)) => {
                         self.ask(counter.start, b);
                         self.ask(bound, b);
                     }
-                    Some(Last::Bound(bound)) => self.ask(bound, b),
+                    Some(FinalValue::Bound(bound)) => self.ask(bound, b),
                     None => {}
                 }
                 return;
@@ -198,7 +198,7 @@ impl<'a> Planner<'a> {
                 let level = self.level(v, b);
                 let early = level.is_none() && self.is_early(v);
                 let known = self.kept.contains_key(&(v, level));
-                if !early && !known && self.cost(v, b, BUDGET, true).is_some() {
+                if !early && !known && self.cost(v, b, RECOMPUTATION_BUDGET, true).is_some() {
                     self.computed(v, b);
                     continue;
                 }
@@ -211,7 +211,7 @@ impl<'a> Planner<'a> {
         let next = self.plan.records.len();
         let (record, askers) = self.kept.entry((v, level)).or_insert((next, Vec::new()));
         askers.push(b);
-        self.plan.sources.insert((v, b), Source::Record(*record));
+        self.plan.sources.insert((v, b), PrimalSource::Record(*record));
         if *record == next {
             self.plan.records.push(v);
         }
@@ -220,7 +220,7 @@ impl<'a> Planner<'a> {
     /// Stores that a value is recomputed, and requests its operands.
     fn computed(&mut self, v: Value, b: Block) {
         let Some(inst) = self.n.defined[v.index()] else { return };
-        self.plan.sources.insert((v, b), Source::Computed);
+        self.plan.sources.insert((v, b), PrimalSource::Computed);
         for a in self.n.f.insts[inst].args.clone() {
             let level = self.level(a, b);
             if level != self.level(v, b) || self.is_constant(a) || self.counter(a, b).is_some() {
@@ -268,9 +268,9 @@ impl<'a> Planner<'a> {
     }
 
     /// Chooses the blocks that record.
-    fn place(mut self) -> Plan {
-        let after = self.n.loops.reducible.then(|| After::new(self.n, &self.exits));
-        let mut kept: Vec<(Levelled, (usize, Vec<Block>))> = self.kept.drain().collect();
+    fn place(mut self) -> TapePlan {
+        let after = self.n.loops.reducible.then(|| PostDominatorTree::new(self.n, &self.exits));
+        let mut kept: Vec<(ValueAtLevel, (usize, Vec<Block>))> = self.kept.drain().collect();
         kept.sort_by_key(|(_, (record, _))| *record);
         for ((v, level), (record, askers)) in kept {
             let places = match (self.n.end, &after) {
@@ -292,7 +292,7 @@ impl<'a> Planner<'a> {
         v: Value,
         level: Option<usize>,
         askers: &[Block],
-        after: &After,
+        after: &PostDominatorTree,
     ) -> Vec<Block> {
         let (loops, home) = (&self.n.loops, self.n.home[v.index()]);
         let sites: Vec<Block> = (askers.iter())
@@ -309,7 +309,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Returns the blocks to which a loop exits.
-fn exits(n: &Normal, l: usize) -> Vec<Block> {
+fn exits(n: &CanonicalFunction, l: usize) -> Vec<Block> {
     let exits = n.loops.exits(&n.f, l).into_iter();
     let mut exits: Vec<Block> =
         exits.map(|e| n.f.blocks[e.from].end.targets()[e.index].block).collect();
@@ -321,13 +321,13 @@ fn exits(n: &Normal, l: usize) -> Vec<Block> {
 /// Post-dominator tree within one iteration: dominance in the reversed graph in which the back edge
 /// of a loop leads to its exits. It tells which blocks come after others on every path, in the same
 /// iteration of every loop around both.
-struct After {
+struct PostDominatorTree {
     parents: Vec<Option<Block>>,
     depth: Vec<usize>,
 }
 
-impl After {
-    fn new(n: &Normal, exits: &[Vec<Block>]) -> After {
+impl PostDominatorTree {
+    fn new(n: &CanonicalFunction, exits: &[Vec<Block>]) -> PostDominatorTree {
         let f = &n.f;
         let successors: Vec<Vec<Block>> = (f.blocks.iter())
             .map(|(b, block)| {
@@ -341,8 +341,10 @@ impl After {
             })
             .collect();
         let order = reverse_postorder(f.blocks.len(), |b, k| successors[b.index()].get(k).copied());
-        let mut after =
-            After { parents: vec![None; f.blocks.len()], depth: vec![0; f.blocks.len()] };
+        let mut after = PostDominatorTree {
+            parents: vec![None; f.blocks.len()],
+            depth: vec![0; f.blocks.len()],
+        };
         for b in order.into_iter().rev() {
             let parent = after.all(&successors[b.index()]);
             after.depth[b.index()] = parent.map_or(0, |p| after.depth[p.index()]) + 1;

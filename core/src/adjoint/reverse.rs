@@ -68,14 +68,14 @@ use crate::{
 };
 
 use super::{
-    activity::{Touching, active, passes, tapes},
-    cotangents::Live,
+    activity::{TapeUsers, active, passes, tapes},
+    cotangents::LiveCotangents,
     entry::entry,
     error::{DiffError, check},
-    normal::Normal,
-    reach::{self, Called, Calls, Reaching, callees_first, is_number},
-    record::Plan,
-    sweep::{Guide, Popped, Subject, Sweep},
+    normal::CanonicalFunction,
+    reach::{self, CallFacts, CalleeFacts, ReachAnalysis, callees_first, is_number},
+    record::TapePlan,
+    sweep::{AdjointSweep, Popped, ReverseAnalysis, SweepPlan},
 };
 
 /// Functions that [`reverse`] adds to a program.
@@ -110,9 +110,18 @@ pub(super) fn reverse_within(
     let (done, work, subjects, calls, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
-    let touching = Touching::of(&all, root);
-    let mut engine =
-        Engine { program: all, tape, touching, done, work, subjects, calls, transposed, pending };
+    let touching = TapeUsers::of(&all, root);
+    let mut engine = ReverseEngine {
+        program: all,
+        tape,
+        touching,
+        done,
+        work,
+        subjects,
+        calls,
+        transposed,
+        pending,
+    };
     let pair = engine.pair(root);
     while let Some(f) = engine.work.pop() {
         engine.function(f)?;
@@ -122,22 +131,22 @@ pub(super) fn reverse_within(
 }
 
 /// Engine of reverse mode: the functions that are being reversed.
-pub(super) struct Engine {
+pub(super) struct ReverseEngine {
     pub program: Program,
     pub tape: u32,
-    touching: Touching,
+    touching: TapeUsers,
     done: HashMap<FuncId, Reverse>,
     work: Vec<FuncId>,
     /// Functions that are analyzed already, and not yet reversed.
-    subjects: HashMap<FuncId, Subject>,
-    pub calls: Calls,
+    subjects: HashMap<FuncId, ReverseAnalysis>,
+    pub calls: CallFacts,
     /// Pullbacks derived from pushforwards, by the name of the function or primitive.
     pub transposed: HashMap<String, FuncId>,
     /// Rules that are being transposed meanwhile.
     pub pending: Vec<String>,
 }
 
-impl Engine {
+impl ReverseEngine {
     /// Returns the ids of a function's primal and adjoint, which are written later if they are new.
     pub(super) fn pair(&mut self, f: FuncId) -> Reverse {
         if let Some(&pair) = self.done.get(&f) {
@@ -172,8 +181,8 @@ impl Engine {
             (declared.name.clone(), declared.params.clone(), declared.result.clone());
         let builder = || FunctionBuilder::new(name.clone(), params.clone(), result.clone());
 
-        let draft = Sweep::run(self, &s, builder(), None)?;
-        let Sweep { b, popped, forks, .. } = draft;
+        let draft = AdjointSweep::run(self, &s, builder(), None)?;
+        let AdjointSweep { b, popped, forks, .. } = draft;
         let alive = pops(&self.tidied(b), self.tape);
         let asked: Vec<(Value, Block)> = (popped.iter().enumerate())
             .filter_map(|(slot, p)| match *p {
@@ -183,9 +192,10 @@ impl Engine {
             .collect();
         let decides = |slot: Option<u32>| slot.is_none_or(|slot| alive.contains(&slot));
         let forks = forks.into_iter().filter(|(_, slot)| decides(*slot)).map(|(b, _)| b).collect();
-        let guide = Guide { plan: Plan::new(&s.n, &asked), forks };
+        let guide = SweepPlan { plan: TapePlan::new(&s.n, &asked), forks };
 
-        let Sweep { b, popped, pops: order, .. } = Sweep::run(self, &s, builder(), Some(&guide))?;
+        let AdjointSweep { b, popped, pops: order, .. } =
+            AdjointSweep::run(self, &s, builder(), Some(&guide))?;
         let adjoint = self.tidied(b);
         let alive = pops(&adjoint, self.tape);
         self.program.functions[pair.adjoint] = adjoint;
@@ -198,12 +208,12 @@ impl Engine {
 
     /// Analyzes a function. Its callees are analyzed first: their results say which cotangents flow
     /// back through them.
-    fn subject(&mut self, id: FuncId) -> Subject {
+    fn subject(&mut self, id: FuncId) -> ReverseAnalysis {
         let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
         // Recursive functions are analyzed without their own results.
         for &f in &order {
             let answered = is_number(&self.program.functions[f].result) && !self.touching.holds(f);
-            self.calls.insert(f, Called { covered: Vec::new(), answered });
+            self.calls.insert(f, CalleeFacts { covered: Vec::new(), answered });
         }
         for f in order {
             let s = self.known(f);
@@ -215,7 +225,7 @@ impl Engine {
         known.unwrap_or_else(|| self.known(id))
     }
 
-    fn known(&self, id: FuncId) -> Subject {
+    fn known(&self, id: FuncId) -> ReverseAnalysis {
         let f = &self.program.functions[id];
         let answered = self.calls.get(&id).is_some_and(|called| called.answered);
         subject(&self.program, f, &self.touching, &self.calls, answered)
@@ -238,7 +248,7 @@ impl Engine {
     /// Copies the function, with pushes for the pops that are alive.
     fn primal(
         &mut self,
-        s: &Subject,
+        s: &ReverseAnalysis,
         name: String,
         popped: &[Popped],
         order: &[Vec<u32>],
@@ -284,7 +294,7 @@ impl Engine {
 
     /// Adds the tag of the incoming edge as one more argument of each edge, which the block pushes
     /// first.
-    fn tag(&self, p: &mut Function, s: &Subject, b: Block, slot: u32) {
+    fn tag(&self, p: &mut Function, s: &ReverseAnalysis, b: Block, slot: u32) {
         let edges = &s.n.edges[b.index()];
         let two = edges.len() == 2;
         let kind = if two { Kind::Bool } else { Kind::Int };
@@ -311,7 +321,13 @@ impl Engine {
 /// Returns, for each parameter of a function without calls, whether all of its elements are reached
 /// if all of the result are.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
-    let s = subject(program, &program.functions[f], &Touching::of(program, f), &Calls::new(), true);
+    let s = subject(
+        program,
+        &program.functions[f],
+        &TapeUsers::of(program, f),
+        &CallFacts::new(),
+        true,
+    );
     reach::covered(&s.n, &s.reached)
 }
 
@@ -319,11 +335,11 @@ pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
 fn subject(
     program: &Program,
     f: &Function,
-    touching: &Touching,
-    calls: &Calls,
+    touching: &TapeUsers,
+    calls: &CallFacts,
     answered: bool,
-) -> Subject {
-    let n = Normal::new(f);
+) -> ReverseAnalysis {
+    let n = CanonicalFunction::new(f);
     let f = &n.f;
     let active = active(program, f, touching);
     let through: Vec<bool> =
@@ -334,17 +350,17 @@ fn subject(
         _ => inst.result.is_some_and(|y| active[y.index()]) && passes(program, inst),
     };
     let passes: Vec<bool> = f.insts.values().enumerate().map(flows).collect();
-    let live = Live::of(&n, &active, &passes);
+    let live = LiveCotangents::of(&n, &active, &passes);
     let reached = {
         let (n, active, passes, through, live) = (&n, &active, &passes, &through, &live);
-        Reaching { n, active, passes, through, live, answered, calls }.run()
+        ReachAnalysis { n, active, passes, through, live, answered, calls }.run()
     };
     let idle = (0..n.loops.list.len()).map(|l| is_idle(&n, l, &active, &passes)).collect();
-    Subject { active, passes, through, live, reached, idle, n }
+    ReverseAnalysis { active, passes, through, live, reached, idle, n }
 }
 
 /// Returns true if nothing flows back through a loop, nor into the blocks to which it exits.
-fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
+fn is_idle(n: &CanonicalFunction, l: usize, active: &[bool], passes: &[bool]) -> bool {
     let f = &n.f;
     let still = |b: Block| f.blocks[b].params.iter().all(|p| !active[p.index()]);
     let mut inside = n.loops.list[l].blocks.iter().copied();
@@ -357,7 +373,7 @@ fn is_idle(n: &Normal, l: usize, active: &[bool], passes: &[bool]) -> bool {
 
 /// Returns true if the instruction is a call that is reversed through the body of the callee:
 /// cotangents flow back through it, or it pushes to a tape, which must be undone in any case.
-fn is_recorded(program: &Program, touching: &Touching, active: &[bool], inst: &InstData) -> bool {
+fn is_recorded(program: &Program, touching: &TapeUsers, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
     program.rule(g).is_none_or(CustomRule::is_empty)
         && (inst.result.is_some_and(|y| active[y.index()]) || touching.holds(g))

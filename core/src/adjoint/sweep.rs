@@ -18,7 +18,7 @@
 //!
 //! The sweep is made twice. The first one, the draft, pops every value it needs; the pops that are
 //! left after dead code elimination are the values that the adjoint really needs. The second one
-//! follows the [`Plan`] made for them. How it gets primal values is described in
+//! follows the [`TapePlan`] made for them. How it gets primal values is described in
 //! [`values`](super::values).
 
 use std::collections::{HashMap, HashSet};
@@ -30,13 +30,13 @@ use crate::{
 };
 
 use super::{
-    cotangents::{Cotangents, Live},
+    cotangents::{Cotangents, LiveCotangents},
     error::DiffError,
     leaves::{close, make_whole, open},
-    normal::{Counter, Normal},
-    reach::Reached,
-    record::Plan,
-    reverse::Engine,
+    normal::{CanonicalFunction, InductionVariable},
+    reach::ReachFacts,
+    record::TapePlan,
+    reverse::ReverseEngine,
 };
 
 /// Entry that a pop of the adjoint takes from the tape.
@@ -50,32 +50,32 @@ pub(super) enum Popped {
 
 /// Plan of the second sweep.
 #[derive(Debug)]
-pub(super) struct Guide {
-    pub plan: Plan,
+pub(super) struct SweepPlan {
+    pub plan: TapePlan,
     /// Blocks whose adjoint must know the predecessor from which the primal came.
     pub forks: HashSet<Block>,
 }
 
 /// Analysis of a function before it is reversed.
 #[derive(Debug)]
-pub(super) struct Subject {
-    pub n: Normal,
+pub(super) struct ReverseAnalysis {
+    pub n: CanonicalFunction,
     /// True for the values that have a cotangent.
     pub active: Vec<bool>,
     /// True for the instructions through which cotangents flow back.
     pub passes: Vec<bool>,
     /// True for the calls that are reversed through the body of the callee.
     pub through: Vec<bool>,
-    pub live: Live,
-    pub reached: Reached,
+    pub live: LiveCotangents,
+    pub reached: ReachFacts,
     /// True for the loops through which nothing flows back.
     pub idle: Vec<bool>,
 }
 
 /// Writer of one adjoint.
-pub(super) struct Sweep<'a> {
-    pub engine: &'a mut Engine,
-    pub s: &'a Subject,
+pub(super) struct AdjointSweep<'a> {
+    pub engine: &'a mut ReverseEngine,
+    pub s: &'a ReverseAnalysis,
     pub f: &'a Function,
     pub b: FunctionBuilder,
     pub bars: Cotangents<'a>,
@@ -87,7 +87,7 @@ pub(super) struct Sweep<'a> {
     /// Current primal block.
     pub at: Block,
     /// Plan of the second sweep; `None` in the draft.
-    pub guide: Option<&'a Guide>,
+    pub guide: Option<&'a SweepPlan>,
     /// Entry of each slot.
     pub popped: Vec<Popped>,
     /// Slots of the values that the adjoint of each block pops, in the order of the pushes.
@@ -105,14 +105,14 @@ pub(super) struct Sweep<'a> {
     blocks: Vec<Block>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> AdjointSweep<'a> {
     /// Sweeps over the function and writes its adjoint into the builder.
     pub(super) fn run(
-        engine: &'a mut Engine,
-        s: &'a Subject,
+        engine: &'a mut ReverseEngine,
+        s: &'a ReverseAnalysis,
         mut b: FunctionBuilder,
-        guide: Option<&'a Guide>,
-    ) -> Result<Sweep<'a>, DiffError> {
+        guide: Option<&'a SweepPlan>,
+    ) -> Result<AdjointSweep<'a>, DiffError> {
         let f = &s.n.f;
         let records = guide.map_or(&[][..], |g| &g.plan.records);
         let records: Vec<Variable> =
@@ -120,7 +120,7 @@ impl<'a> Sweep<'a> {
         let bars = Cotangents::new(&mut b, &s.n, &s.active);
         let there = Cotangents::new(&mut b, &s.n, &s.reached.wanted);
         let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
-        let mut sweep = Sweep {
+        let mut sweep = AdjointSweep {
             loose: f.insts.values().any(|i| beyond(i.op)),
             engine,
             s,
@@ -291,7 +291,7 @@ impl<'a> Sweep<'a> {
     fn fork(&mut self, block: Block, ways: &[Block]) {
         let n = &self.s.n;
         if let Some(l) = n.headed(block)
-            && let Some(&Counter { start, .. }) = n.counters[l].first()
+            && let Some(&InductionVariable { start, .. }) = n.counters[l].first()
         {
             let (first, again) = if n.loops.holds(Some(l), n.edges[block.index()][0].from) {
                 (1, 0)
@@ -351,7 +351,7 @@ impl<'a> Sweep<'a> {
 /// Returns the condition that tells from which of two predecessors the primal came into a block,
 /// and which one that is if it holds: the two edges come from different sides of the branch that
 /// ends the block's immediate dominator.
-fn condition(n: &Normal, block: Block) -> Option<(Value, usize)> {
+fn condition(n: &CanonicalFunction, block: Block) -> Option<(Value, usize)> {
     let [first, second] = n.edges[block.index()].as_slice() else { return None };
     let branching = n.loops.tree.parent(block)?;
     let Terminator::Branch(condition, yes, no) = &n.f.blocks[branching].end else { return None };

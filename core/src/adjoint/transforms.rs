@@ -1,9 +1,9 @@
 //! Transforms as functions of a program, to be called like others.
 //!
 //! `grad(f)` is a function `f.grad` next to `f`, under a name that no text can contain, and
-//! `grad(grad(f))` is `f.grad.grad`. It is [declared](Transforms::declare) at its first call, so
+//! `grad(grad(f))` is `f.grad.grad`. It is [declared](TransformRegistry::declare) at its first call, so
 //! calls of it are ordinary calls. Its body is built when all functions are
-//! [complete](Transforms::define), after those transforms that the function uses itself:
+//! [complete](TransformRegistry::define), after those transforms that the function uses itself:
 //! differentiation maps functions to functions that can be differentiated.
 
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use crate::{
         ArrayOp, Element, Function, FunctionBuilder, Kind, Number2, Op, Param, Position, Program,
     },
     stack::deep,
-    staging::{Builtin, Composed, Given, Stage},
+    staging::{Builtin, Composed, StagedOperand, StagingBuilder},
 };
 
 /// Maximum number of instructions of all functions together while transforms are built: those of
@@ -51,14 +51,14 @@ struct Request {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]
-pub struct Transforms {
+pub struct TransformRegistry {
     all: HashMap<FuncId, Request>,
     /// Functions in the order in which they were declared.
     order: Vec<FuncId>,
     made: HashMap<(FuncId, Transform), FuncId>,
 }
 
-impl Transforms {
+impl TransformRegistry {
     /// Declares a transform of a declared function; two requests for the same transform yield the
     /// same function. `at`: position of the request, which is the position of its instructions.
     ///
@@ -113,7 +113,7 @@ impl Transforms {
     /// Builds the body of one transform, and those of its callees.
     ///
     /// # Errors
-    /// See [`define`](Transforms::define).
+    /// See [`define`](TransformRegistry::define).
     pub fn define_one(
         &mut self,
         program: &mut Program,
@@ -255,7 +255,7 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     if result == Kind::Real {
         return FunctionBuilder::caller(name, params, result, Op::Call(of));
     }
-    let mut s = Stage::new(name, params, result.clone());
+    let mut s = StagingBuilder::new(name, params, result.clone());
     s.b.set_position(at);
     let args = s.b.params().to_vec();
     let x = args[0];
@@ -270,7 +270,7 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     s.b.define(rows, matrix);
     let length = s.b.inst(Op::Array, &[n], ints);
     // Both bounds are ints.
-    if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
+    if let Ok(counter) = s.begin_for(StagedOperand::Literal(0), StagedOperand::Value(n), false) {
         let k = counter.value;
         let zeros = s.b.on_arrays(ArrayOp::Spread, &[zero, x]);
         let along = s.b.inst(Op::Set, &[zeros, k, one], result.clone());
@@ -282,8 +282,10 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
         let row = s.b.field(both, 1);
         let row = s.b.on_arrays(ArrayOp::Reshape, &[row, length]);
         let before = s.b.use_variable(rows);
-        let next = [before, row, k].map(Given::Value);
-        if let Ok(Given::Value(next)) = s.builtin(Builtin::Composed(Composed::WithRow), &next) {
+        let next = [before, row, k].map(StagedOperand::Value);
+        if let Ok(StagedOperand::Value(next)) =
+            s.builtin(Builtin::Composed(Composed::WithRow), &next)
+        {
             s.b.define(rows, next);
         }
         s.end_for(counter);
@@ -298,7 +300,7 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
 fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> Function {
     let Declared { name, params, result, at } = declared;
     let with_slope = program.functions[of].result.clone();
-    let mut s = Stage::new(name, params, result.clone());
+    let mut s = StagingBuilder::new(name, params, result.clone());
     s.b.set_position(at);
     let args = s.b.params().to_vec();
     let (zero, one) = (s.b.int(0), s.b.int(1));
@@ -311,7 +313,7 @@ fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> Functio
     let lists = [s.b.declare(result.clone()), s.b.declare(result.clone())];
     lists.iter().for_each(|list| s.b.define(*list, zeros));
     // Both bounds are ints.
-    if let Ok(counter) = s.begin_for(Given::Literal(0), Given::Value(n), false) {
+    if let Ok(counter) = s.begin_for(StagedOperand::Literal(0), StagedOperand::Value(n), false) {
         let k = counter.value;
         let mut all = args.clone();
         all[0] = s.b.get(w, k);

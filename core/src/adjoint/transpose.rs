@@ -31,7 +31,7 @@ use super::{
 
 /// Rule of a callee.
 #[derive(Clone, Debug)]
-pub(super) struct Rule {
+pub(super) struct DerivativeRule {
     /// Op that calls the rule.
     pub call: Op,
     /// Kind of the result.
@@ -41,7 +41,7 @@ pub(super) struct Rule {
 }
 
 /// Returns the rule of a function or a primitive for a direction, if it has one.
-pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<Rule> {
+pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<DerivativeRule> {
     fn in_order<T>(mode: Mode, pullback: T, pushforward: T) -> [T; 2] {
         match mode {
             Mode::Reverse => [pullback, pushforward],
@@ -63,7 +63,7 @@ pub(super) fn rule(program: &Program, callee: Op, mode: Mode) -> Option<Rule> {
         }
         _ => return None,
     };
-    Some(Rule { call, result, is_given })
+    Some(DerivativeRule { call, result, is_given })
 }
 
 /// Returns the name of the callee of an op.
@@ -76,7 +76,7 @@ pub(super) fn name_of(program: &Program, callee: Op) -> String {
 }
 
 /// Callee with a rule in one direction, from which the other is derived.
-pub(super) struct Half<'a> {
+pub(super) struct OneWayRule<'a> {
     pub name: &'a str,
     pub params: &'a [Kind],
     pub result: &'a Kind,
@@ -87,7 +87,7 @@ pub(super) struct Half<'a> {
     pub pending: &'a [String],
 }
 
-impl Half<'_> {
+impl OneWayRule<'_> {
     /// Adds `(x…, y, x_dot…) -> y_dot`, from a pullback.
     pub(super) fn pushforward(&self, program: &mut Program) -> Result<FuncId, DiffError> {
         let back = self.reversed(program, Mode::Forward)?;
@@ -145,7 +145,7 @@ impl Half<'_> {
 
     /// Reverses the rule. Its first operands, the parameters and perhaps the result, are held
     /// constant: it is linear in the rest.
-    fn reversed(&self, program: &mut Program, mode: Mode) -> Result<Back, DiffError> {
+    fn reversed(&self, program: &mut Program, mode: Mode) -> Result<TransposedRule, DiffError> {
         let failed = |source| DiffError::Transpose {
             rule: self.name.to_owned(),
             mode,
@@ -187,7 +187,7 @@ impl Half<'_> {
         for g in holds {
             program.remove_rule(g);
         }
-        Ok(Back { pair, result })
+        Ok(TransposedRule { pair, result })
     }
 }
 
@@ -214,12 +214,12 @@ fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
 }
 
 /// Rule and its transpose.
-struct Back {
+struct TransposedRule {
     pair: Reverse,
     result: Kind,
 }
 
-impl Back {
+impl TransposedRule {
     /// Appends calls that compute the cotangents of all operands of the rule.
     fn run(
         &self,

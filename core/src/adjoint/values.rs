@@ -15,12 +15,12 @@ use crate::{
 };
 
 use super::{
-    normal::{Counter, Last},
-    record::Source,
-    sweep::{Popped, Sweep},
+    normal::{FinalValue, InductionVariable},
+    record::PrimalSource,
+    sweep::{AdjointSweep, Popped},
 };
 
-impl Sweep<'_> {
+impl AdjointSweep<'_> {
     // Counters.
 
     pub(super) fn counter(&mut self, l: usize, k: usize) -> Variable {
@@ -85,16 +85,16 @@ impl Sweep<'_> {
         let Some(guide) = self.guide else { return self.ask(v) };
         let n = &self.s.n;
         match guide.plan.source(v, self.at) {
-            Some(Source::Record(k)) => match self.fixed[k] {
+            Some(PrimalSource::Record(k)) => match self.fixed[k] {
                 Some(value) => value,
                 None => self.b.use_variable(self.records[k]),
             },
-            Some(Source::Counter(l, k)) => {
+            Some(PrimalSource::Counter(l, k)) => {
                 let variable = self.counter(l, k);
                 self.b.use_variable(variable)
             }
-            Some(Source::Last(l, k)) => self.last(n.counters[l][k]),
-            Some(Source::Computed) => self.compute(v),
+            Some(PrimalSource::Last(l, k)) => self.last(n.counters[l][k]),
+            Some(PrimalSource::Computed) => self.compute(v),
             // No live instruction needs it.
             None => self.ask(v),
         }
@@ -134,12 +134,13 @@ impl Sweep<'_> {
     }
 
     /// Returns the final value of an induction variable, after its loop has ended.
-    fn last(&mut self, counter: Counter) -> Value {
-        let (Some(Last::Bound(bound)) | Some(Last::Beyond(bound, _))) = counter.last else {
+    fn last(&mut self, counter: InductionVariable) -> Value {
+        let (Some(FinalValue::Bound(bound)) | Some(FinalValue::Beyond(bound, _))) = counter.last
+        else {
             return self.compute(counter.value);
         };
         let mut last = self.need(bound);
-        let Some(Last::Beyond(_, inclusive)) = counter.last else { return last };
+        let Some(FinalValue::Beyond(_, inclusive)) = counter.last else { return last };
         if inclusive {
             let step = self.b.int(counter.step);
             last = self.b.inst(Op::Int2(Int2::Add), &[last, step], Kind::Int);

@@ -9,16 +9,16 @@
 
 use crate::ir::{Kind, Op};
 
-/// A variable: an index into [`Body::vars`].
+/// A variable: an index into [`StructuredBody::vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Var(pub(super) usize);
 
-/// The name of a loop or block: an index into [`Body::labels`].
+/// The name of a loop or block: an index into [`StructuredBody::labels`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Label(pub(super) usize);
+pub(super) struct JumpLabel(pub(super) usize);
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Expr {
+pub(super) enum EmitExpr {
     Real(f64),
     Int(i64),
     Bool(bool),
@@ -27,25 +27,25 @@ pub(super) enum Expr {
     /// A copy of an array or of a tuple with one, which is used again.
     Clone(Var),
     /// An operation, and the kind of its result.
-    Op(Op, Vec<Expr>, Kind),
+    Op(Op, Vec<EmitExpr>, Kind),
 }
 
-impl Expr {
-    pub(super) fn not(self) -> Expr {
+impl EmitExpr {
+    pub(super) fn not(self) -> EmitExpr {
         let op = Op::Mixed(crate::ir::Mixed::Not);
         match self {
-            Expr::Op(o, mut args, _) if o == op && args.len() == 1 => args.remove(0),
-            Expr::Op(Op::CompareInt(c), args, kind) => {
-                Expr::Op(Op::CompareInt(opposite(c)), args, kind)
+            EmitExpr::Op(o, mut args, _) if o == op && args.len() == 1 => args.remove(0),
+            EmitExpr::Op(Op::CompareInt(c), args, kind) => {
+                EmitExpr::Op(Op::CompareInt(opposite(c)), args, kind)
             }
-            other => Expr::Op(op, vec![other], Kind::Bool),
+            other => EmitExpr::Op(op, vec![other], Kind::Bool),
         }
     }
 
     /// Returns the number of operations and leaves.
     pub(super) fn size(&self) -> usize {
         match self {
-            Expr::Op(_, args, _) => 1 + args.iter().map(Expr::size).sum::<usize>(),
+            EmitExpr::Op(_, args, _) => 1 + args.iter().map(EmitExpr::size).sum::<usize>(),
             _ => 1,
         }
     }
@@ -58,22 +58,22 @@ impl Expr {
 
     pub(super) fn each_var(&self, f: &mut impl FnMut(Var)) {
         match self {
-            Expr::Var(v) | Expr::Clone(v) => f(*v),
-            Expr::Op(_, args, _) => args.iter().for_each(|a| a.each_var(f)),
-            Expr::Real(_) | Expr::Int(_) | Expr::Bool(_) => {}
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => f(*v),
+            EmitExpr::Op(_, args, _) => args.iter().for_each(|a| a.each_var(f)),
+            EmitExpr::Real(_) | EmitExpr::Int(_) | EmitExpr::Bool(_) => {}
         }
     }
 
     fn each_var_mut(&mut self, f: &mut impl FnMut(&mut Var)) {
         match self {
-            Expr::Var(v) | Expr::Clone(v) => f(v),
-            Expr::Op(_, args, _) => args.iter_mut().for_each(|a| a.each_var_mut(f)),
-            Expr::Real(_) | Expr::Int(_) | Expr::Bool(_) => {}
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => f(v),
+            EmitExpr::Op(_, args, _) => args.iter_mut().for_each(|a| a.each_var_mut(f)),
+            EmitExpr::Real(_) | EmitExpr::Int(_) | EmitExpr::Bool(_) => {}
         }
     }
 
-    pub(super) fn each_op(&self, f: &mut impl FnMut(Op, &[Expr], &Kind)) {
-        if let Expr::Op(op, args, kind) = self {
+    pub(super) fn each_op(&self, f: &mut impl FnMut(Op, &[EmitExpr], &Kind)) {
+        if let EmitExpr::Op(op, args, kind) = self {
             f(*op, args, kind);
             args.iter().for_each(|a| a.each_op(f));
         }
@@ -96,7 +96,7 @@ fn opposite(c: crate::ir::Compare) -> crate::ir::Compare {
 
 /// In-place update of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
+pub(super) enum InPlaceUpdate {
     Set,
     Put,
     AddAt,
@@ -105,60 +105,66 @@ pub(super) enum Change {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Stmt {
+pub(super) enum EmitStmt {
     /// A variable without a value yet.
     Declare(Var),
     /// A new variable.
-    Let(Var, Expr),
+    Let(Var, EmitExpr),
     /// New values for variables, all at once (a parallel move).
-    Assign(Vec<(Var, Expr)>),
+    Assign(Vec<(Var, EmitExpr)>),
     /// The fields of a tuple as variables, `None` for unused ones; with true if the variables are
     /// new.
-    Open(bool, Vec<Option<Var>>, Expr),
-    Change(Change, Var, Expr, Expr),
+    Open(bool, Vec<Option<Var>>, EmitExpr),
+    Change(InPlaceUpdate, Var, EmitExpr, EmitExpr),
     /// A call for its effect.
-    Effect(Expr),
-    Push(u32, Expr),
-    If(Expr, Vec<Stmt>, Vec<Stmt>),
+    Effect(EmitExpr),
+    Push(u32, EmitExpr),
+    If(EmitExpr, Vec<EmitStmt>, Vec<EmitStmt>),
     /// A switch to the arm of the integer's value.
-    Switch(Expr, Vec<Vec<Stmt>>),
-    Loop(Label, Vec<Stmt>),
-    While(Label, Expr, Vec<Stmt>),
-    For(Label, Counter, Vec<Stmt>),
+    Switch(EmitExpr, Vec<Vec<EmitStmt>>),
+    Loop(JumpLabel, Vec<EmitStmt>),
+    While(JumpLabel, EmitExpr, Vec<EmitStmt>),
+    For(JumpLabel, ForRange, Vec<EmitStmt>),
     /// Statements that `break` leaves.
-    Block(Label, Vec<Stmt>),
-    Break(Label),
-    Continue(Label),
-    Return(Expr),
+    Block(JumpLabel, Vec<EmitStmt>),
+    Break(JumpLabel),
+    Continue(JumpLabel),
+    Return(EmitExpr),
 }
 
 /// `var` in `from..to`, or `from..=to`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Counter {
+pub(super) struct ForRange {
     pub(super) var: Var,
-    pub(super) from: Expr,
-    pub(super) to: Expr,
+    pub(super) from: EmitExpr,
+    pub(super) to: EmitExpr,
     pub(super) inclusive: bool,
 }
 
-impl Stmt {
+impl EmitStmt {
     /// Returns the nested lists of statements.
-    pub(super) fn parts(&self) -> Vec<&Vec<Stmt>> {
+    pub(super) fn parts(&self) -> Vec<&Vec<EmitStmt>> {
         match self {
-            Stmt::If(_, a, b) => vec![a, b],
-            Stmt::Switch(_, arms) => arms.iter().collect(),
-            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => {
+            EmitStmt::If(_, a, b) => vec![a, b],
+            EmitStmt::Switch(_, arms) => arms.iter().collect(),
+            EmitStmt::Loop(_, s)
+            | EmitStmt::While(_, _, s)
+            | EmitStmt::For(_, _, s)
+            | EmitStmt::Block(_, s) => {
                 vec![s]
             }
             _ => vec![],
         }
     }
 
-    pub(super) fn parts_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+    pub(super) fn parts_mut(&mut self) -> Vec<&mut Vec<EmitStmt>> {
         match self {
-            Stmt::If(_, a, b) => vec![a, b],
-            Stmt::Switch(_, arms) => arms.iter_mut().collect(),
-            Stmt::Loop(_, s) | Stmt::While(_, _, s) | Stmt::For(_, _, s) | Stmt::Block(_, s) => {
+            EmitStmt::If(_, a, b) => vec![a, b],
+            EmitStmt::Switch(_, arms) => arms.iter_mut().collect(),
+            EmitStmt::Loop(_, s)
+            | EmitStmt::While(_, _, s)
+            | EmitStmt::For(_, _, s)
+            | EmitStmt::Block(_, s) => {
                 vec![s]
             }
             _ => vec![],
@@ -166,19 +172,19 @@ impl Stmt {
     }
 
     /// Returns the expressions of this statement alone.
-    pub(super) fn exprs(&self) -> Vec<&Expr> {
+    pub(super) fn exprs(&self) -> Vec<&EmitExpr> {
         match self {
-            Stmt::Let(_, e)
-            | Stmt::Open(_, _, e)
-            | Stmt::Effect(e)
-            | Stmt::Push(_, e)
-            | Stmt::Return(e) => {
+            EmitStmt::Let(_, e)
+            | EmitStmt::Open(_, _, e)
+            | EmitStmt::Effect(e)
+            | EmitStmt::Push(_, e)
+            | EmitStmt::Return(e) => {
                 vec![e]
             }
-            Stmt::If(e, ..) | Stmt::Switch(e, _) | Stmt::While(_, e, _) => vec![e],
-            Stmt::Assign(pairs) => pairs.iter().map(|p| &p.1).collect(),
-            Stmt::Change(_, _, i, x) => vec![i, x],
-            Stmt::For(_, c, _) => vec![&c.from, &c.to],
+            EmitStmt::If(e, ..) | EmitStmt::Switch(e, _) | EmitStmt::While(_, e, _) => vec![e],
+            EmitStmt::Assign(pairs) => pairs.iter().map(|p| &p.1).collect(),
+            EmitStmt::Change(_, _, i, x) => vec![i, x],
+            EmitStmt::For(_, c, _) => vec![&c.from, &c.to],
             _ => vec![],
         }
     }
@@ -186,10 +192,10 @@ impl Stmt {
     /// Returns the variables that this statement alone assigns.
     pub(super) fn writes(&self) -> Vec<Var> {
         match self {
-            Stmt::Let(v, _) | Stmt::Declare(v) | Stmt::Change(_, v, ..) => vec![*v],
-            Stmt::Assign(pairs) => pairs.iter().map(|p| p.0).collect(),
-            Stmt::Open(_, vars, _) => vars.iter().flatten().copied().collect(),
-            Stmt::For(_, c, _) => vec![c.var],
+            EmitStmt::Let(v, _) | EmitStmt::Declare(v) | EmitStmt::Change(_, v, ..) => vec![*v],
+            EmitStmt::Assign(pairs) => pairs.iter().map(|p| p.0).collect(),
+            EmitStmt::Open(_, vars, _) => vars.iter().flatten().copied().collect(),
+            EmitStmt::For(_, c, _) => vec![c.var],
             _ => vec![],
         }
     }
@@ -197,64 +203,67 @@ impl Stmt {
     /// Calls `f` for the variables that this statement alone reads or writes, mutably.
     pub(super) fn each_var_mut(&mut self, f: &mut impl FnMut(&mut Var)) {
         match self {
-            Stmt::Let(v, e) => {
+            EmitStmt::Let(v, e) => {
                 f(v);
                 e.each_var_mut(f);
             }
-            Stmt::Declare(v) => f(v),
-            Stmt::Assign(pairs) => pairs.iter_mut().for_each(|(v, e)| {
+            EmitStmt::Declare(v) => f(v),
+            EmitStmt::Assign(pairs) => pairs.iter_mut().for_each(|(v, e)| {
                 f(v);
                 e.each_var_mut(f);
             }),
-            Stmt::Open(_, vars, e) => {
+            EmitStmt::Open(_, vars, e) => {
                 vars.iter_mut().flatten().for_each(&mut *f);
                 e.each_var_mut(f);
             }
-            Stmt::Change(_, v, i, x) => {
+            EmitStmt::Change(_, v, i, x) => {
                 f(v);
                 i.each_var_mut(f);
                 x.each_var_mut(f);
             }
-            Stmt::For(_, c, _) => {
+            EmitStmt::For(_, c, _) => {
                 f(&mut c.var);
                 c.from.each_var_mut(f);
                 c.to.each_var_mut(f);
             }
-            Stmt::Effect(e)
-            | Stmt::Push(_, e)
-            | Stmt::Return(e)
-            | Stmt::If(e, ..)
-            | Stmt::Switch(e, _)
-            | Stmt::While(_, e, _) => e.each_var_mut(f),
-            Stmt::Loop(..) | Stmt::Block(..) | Stmt::Break(_) | Stmt::Continue(_) => {}
+            EmitStmt::Effect(e)
+            | EmitStmt::Push(_, e)
+            | EmitStmt::Return(e)
+            | EmitStmt::If(e, ..)
+            | EmitStmt::Switch(e, _)
+            | EmitStmt::While(_, e, _) => e.each_var_mut(f),
+            EmitStmt::Loop(..)
+            | EmitStmt::Block(..)
+            | EmitStmt::Break(_)
+            | EmitStmt::Continue(_) => {}
         }
     }
 
     /// Returns true if the code after the statement is unreachable.
     pub(super) fn diverges(&self) -> bool {
         match self {
-            Stmt::Break(_) | Stmt::Continue(_) | Stmt::Return(_) => true,
-            Stmt::If(_, a, b) => diverge(a) && diverge(b),
-            Stmt::Switch(_, arms) => arms.iter().all(|a| diverge(a)),
-            Stmt::Loop(label, body) => !leaves(body, *label),
-            Stmt::Block(label, body) => diverge(body) && !leaves(body, *label),
+            EmitStmt::Break(_) | EmitStmt::Continue(_) | EmitStmt::Return(_) => true,
+            EmitStmt::If(_, a, b) => diverge(a) && diverge(b),
+            EmitStmt::Switch(_, arms) => arms.iter().all(|a| diverge(a)),
+            EmitStmt::Loop(label, body) => !leaves(body, *label),
+            EmitStmt::Block(label, body) => diverge(body) && !leaves(body, *label),
             _ => false,
         }
     }
 }
 
 /// Returns true if the end of a list is unreachable.
-pub(super) fn diverge(list: &[Stmt]) -> bool {
-    list.last().is_some_and(Stmt::diverges)
+pub(super) fn diverge(list: &[EmitStmt]) -> bool {
+    list.last().is_some_and(EmitStmt::diverges)
 }
 
 /// Returns true if a list holds a jump out of the labelled statement.
-pub(super) fn leaves(list: &[Stmt], label: Label) -> bool {
-    list.iter().any(|s| *s == Stmt::Break(label) || s.parts().iter().any(|p| leaves(p, label)))
+pub(super) fn leaves(list: &[EmitStmt], label: JumpLabel) -> bool {
+    list.iter().any(|s| *s == EmitStmt::Break(label) || s.parts().iter().any(|p| leaves(p, label)))
 }
 
 /// Returns true if a statement reads a variable.
-pub(super) fn mentions(s: &Stmt, v: Var) -> bool {
+pub(super) fn mentions(s: &EmitStmt, v: Var) -> bool {
     s.exprs().iter().any(|e| e.reads(v))
         || s.parts().iter().any(|p| p.iter().any(|s| mentions(s, v)))
 }
@@ -272,28 +281,28 @@ pub(super) struct VarData {
 
 /// A function.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Body {
+pub(super) struct StructuredBody {
     pub(super) params: Vec<Var>,
     pub(super) vars: Vec<VarData>,
     pub(super) labels: usize,
-    pub(super) statements: Vec<Stmt>,
+    pub(super) statements: Vec<EmitStmt>,
 }
 
-impl Body {
+impl StructuredBody {
     /// Returns the kind of a value.
-    pub(super) fn kind(&self, e: &Expr) -> Kind {
+    pub(super) fn kind(&self, e: &EmitExpr) -> Kind {
         match e {
-            Expr::Real(_) => Kind::Real,
-            Expr::Int(_) => Kind::Int,
-            Expr::Bool(_) => Kind::Bool,
-            Expr::Var(v) | Expr::Clone(v) => self.vars[v.0].kind.clone(),
-            Expr::Op(_, _, kind) => kind.clone(),
+            EmitExpr::Real(_) => Kind::Real,
+            EmitExpr::Int(_) => Kind::Int,
+            EmitExpr::Bool(_) => Kind::Bool,
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => self.vars[v.0].kind.clone(),
+            EmitExpr::Op(_, _, kind) => kind.clone(),
         }
     }
 
     /// Visits every statement.
-    pub(super) fn each(&self, f: &mut impl FnMut(&Stmt)) {
-        fn walk(list: &[Stmt], f: &mut impl FnMut(&Stmt)) {
+    pub(super) fn each(&self, f: &mut impl FnMut(&EmitStmt)) {
+        fn walk(list: &[EmitStmt], f: &mut impl FnMut(&EmitStmt)) {
             for s in list {
                 f(s);
                 s.parts().into_iter().for_each(|p| walk(p, f));

@@ -13,10 +13,10 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Body, Expr, Label, Stmt, Var, mentions};
+use super::ast::{EmitExpr, EmitStmt, JumpLabel, StructuredBody, Var, mentions};
 
 /// Merges variables.
-pub(super) fn coalesce(body: &mut Body) {
+pub(super) fn coalesce(body: &mut StructuredBody) {
     let mut list = std::mem::take(&mut body.statements);
     let mut uses = vec![0; body.vars.len()];
     each_use(&list, &mut |v| uses[v.0] += 1);
@@ -25,7 +25,7 @@ pub(super) fn coalesce(body: &mut Body) {
 }
 
 /// Visits each variable that is read or written, once per use.
-fn each_use(list: &[Stmt], each: &mut impl FnMut(Var)) {
+fn each_use(list: &[EmitStmt], each: &mut impl FnMut(Var)) {
     for s in list {
         s.writes().into_iter().for_each(&mut *each);
         s.exprs().into_iter().for_each(|e| e.each_var(each));
@@ -33,11 +33,11 @@ fn each_use(list: &[Stmt], each: &mut impl FnMut(Var)) {
     }
 }
 
-fn merge(list: &mut Vec<Stmt>, uses: &mut [u32]) {
+fn merge(list: &mut Vec<EmitStmt>, uses: &mut [u32]) {
     for s in list.iter_mut() {
         s.parts_mut().into_iter().for_each(|p| merge(p, uses));
     }
-    let mut copies = Copies::default();
+    let mut copies = CopyAssignments::default();
     list.iter().for_each(|s| copies.see(s));
     let mut k = 0;
     while k < list.len() {
@@ -51,14 +51,14 @@ fn merge(list: &mut Vec<Stmt>, uses: &mut [u32]) {
 /// Assignments of variables to variables in a list, and perhaps some that were removed: pairs that
 /// are not among them need not be searched for.
 #[derive(Default)]
-struct Copies {
+struct CopyAssignments {
     pairs: HashSet<(Var, Var)>,
     from: HashSet<Var>,
 }
 
-impl Copies {
-    fn see(&mut self, s: &Stmt) {
-        if let Some((to, Expr::Var(from))) = assignment(s) {
+impl CopyAssignments {
+    fn see(&mut self, s: &EmitStmt) {
+        if let Some((to, EmitExpr::Var(from))) = assignment(s) {
             self.pairs.insert((to, *from));
             self.from.insert(*from);
         }
@@ -66,28 +66,34 @@ impl Copies {
 }
 
 /// Returns true for a statement that was removed: no others move for that.
-fn is_gone(s: &Stmt) -> bool {
-    matches!(s, Stmt::Assign(pairs) if pairs.is_empty())
+fn is_gone(s: &EmitStmt) -> bool {
+    matches!(s, EmitStmt::Assign(pairs) if pairs.is_empty())
 }
 
-fn take_out(s: &mut Stmt) {
-    *s = Stmt::Assign(Vec::new());
+fn take_out(s: &mut EmitStmt) {
+    *s = EmitStmt::Assign(Vec::new());
 }
 
 /// Coalesces `t = e; …; v = t`, with only plain assignments in between.
-fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
+fn handed_on(
+    list: &mut [EmitStmt],
+    k: usize,
+    uses: &mut [u32],
+    copies: &mut CopyAssignments,
+) -> bool {
     let Some((t, _)) =
         assignment(&list[k]).filter(|(t, _)| uses[t.0] == 2 && copies.from.contains(t))
     else {
         return false;
     };
-    let plain = |s: &&Stmt| is_gone(s) || assignment(s).is_some_and(|(_, e)| *e != Expr::Var(t));
+    let plain =
+        |s: &&EmitStmt| is_gone(s) || assignment(s).is_some_and(|(_, e)| *e != EmitExpr::Var(t));
     let end = k + 1 + list[k + 1..].iter().take_while(plain).count();
-    let Some((v, Expr::Var(_))) = list.get(end).and_then(assignment) else { return false };
+    let Some((v, EmitExpr::Var(_))) = list.get(end).and_then(assignment) else { return false };
     if list[k + 1..end].iter().any(|s| touches(s, v)) {
         return false;
     }
-    let Stmt::Assign(pairs) = &mut list[k] else { return false };
+    let EmitStmt::Assign(pairs) = &mut list[k] else { return false };
     pairs[0].0 = v;
     copies.see(&list[k]);
     take_out(&mut list[end]);
@@ -96,13 +102,13 @@ fn handed_on(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies)
 }
 
 /// Coalesces `x = y; …; y = x`.
-fn around(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) -> bool {
-    let Some((x, Expr::Var(y))) = assignment(&list[k]) else { return false };
+fn around(list: &mut [EmitStmt], k: usize, uses: &mut [u32], copies: &mut CopyAssignments) -> bool {
+    let Some((x, EmitExpr::Var(y))) = assignment(&list[k]) else { return false };
     let (x, y) = (x, *y);
     if x == y || !copies.pairs.contains(&(y, x)) {
         return false;
     }
-    let back = |s: &Stmt| assignment(s) == Some((y, &Expr::Var(x)));
+    let back = |s: &EmitStmt| assignment(s) == Some((y, &EmitExpr::Var(x)));
     let Some(end) = list[k + 1..].iter().position(back).map(|n| k + 1 + n) else { return false };
     let between = &list[k + 1..end];
     let mut inside = [0, 0];
@@ -123,9 +129,9 @@ fn around(list: &mut [Stmt], k: usize, uses: &mut [u32], copies: &mut Copies) ->
     true
 }
 
-fn assignment(s: &Stmt) -> Option<(Var, &Expr)> {
+fn assignment(s: &EmitStmt) -> Option<(Var, &EmitExpr)> {
     match s {
-        Stmt::Assign(pairs) => match pairs.as_slice() {
+        EmitStmt::Assign(pairs) => match pairs.as_slice() {
             [(v, e)] => Some((*v, e)),
             _ => None,
         },
@@ -133,19 +139,20 @@ fn assignment(s: &Stmt) -> Option<(Var, &Expr)> {
     }
 }
 
-fn touches(s: &Stmt, v: Var) -> bool {
+fn touches(s: &EmitStmt, v: Var) -> bool {
     s.writes().contains(&v) || mentions(s, v)
 }
 
 /// Returns true if a jump leaves a list; `inner` are the labels in it.
-fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
+fn leads_out(list: &[EmitStmt], inner: &mut Vec<JumpLabel>) -> bool {
     list.iter().any(|s| match s {
-        Stmt::Break(l) | Stmt::Continue(l) => !inner.contains(l),
+        EmitStmt::Break(l) | EmitStmt::Continue(l) => !inner.contains(l),
         _ => {
             let label = match s {
-                Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) => {
-                    Some(*l)
-                }
+                EmitStmt::Loop(l, _)
+                | EmitStmt::While(l, ..)
+                | EmitStmt::For(l, ..)
+                | EmitStmt::Block(l, _) => Some(*l),
                 _ => None,
             };
             inner.extend(label);
@@ -154,7 +161,7 @@ fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
     })
 }
 
-fn rename(list: &mut [Stmt], x: Var, y: Var) {
+fn rename(list: &mut [EmitStmt], x: Var, y: Var) {
     for s in list {
         s.each_var_mut(&mut |v| {
             if *v == x {

@@ -6,34 +6,34 @@ use crate::{
 };
 
 use super::{
-    ast::{Counter, Expr, Label, Stmt, Var, leaves, mentions},
-    structure::Writer,
+    ast::{EmitExpr, EmitStmt, ForRange, JumpLabel, Var, leaves, mentions},
+    structure::Structurer,
 };
 
 /// Returns the statement for a loop whose head is `header`, and the statements that run as it is
 /// left; the start of a counter is taken out of `before`.
 pub(super) fn counted(
-    w: &Writer<'_>,
+    w: &Structurer<'_>,
     header: Block,
     after: Option<Block>,
-    label: Label,
-    mut body: Vec<Stmt>,
-    before: &mut Vec<Stmt>,
-) -> (Stmt, Vec<Stmt>) {
-    let leave = [Stmt::Break(label)];
+    label: JumpLabel,
+    mut body: Vec<EmitStmt>,
+    before: &mut Vec<EmitStmt>,
+) -> (EmitStmt, Vec<EmitStmt>) {
+    let leave = [EmitStmt::Break(label)];
     let last = leaving(&mut body, label);
     let (condition, mut body) = match body.as_mut_slice() {
-        [Stmt::If(c, yes, no)] if *no == leave => (c.clone(), std::mem::take(yes)),
-        [Stmt::If(c, yes, no)] if *yes == leave => (c.clone().not(), std::mem::take(no)),
-        _ => return (Stmt::Loop(label, body), last),
+        [EmitStmt::If(c, yes, no)] if *no == leave => (c.clone(), std::mem::take(yes)),
+        [EmitStmt::If(c, yes, no)] if *yes == leave => (c.clone().not(), std::mem::take(no)),
+        _ => return (EmitStmt::Loop(label, body), last),
     };
     let found = counter(w, header, after, &condition, &body, before, &last);
     let statement = match found.or_else(|| countdown(w, header, &condition, &body, before)) {
         Some(counter) => {
             drop_steps(&mut body, counter.var);
-            Stmt::For(label, counter, body)
+            EmitStmt::For(label, counter, body)
         }
-        None => Stmt::While(label, condition, body),
+        None => EmitStmt::While(label, condition, body),
     };
     (statement, last)
 }
@@ -43,11 +43,11 @@ pub(super) fn counted(
 /// ```text
 /// loop { if c { x = y; break } … }        loop { if c { break } … } x = y
 /// ```
-fn leaving(body: &mut [Stmt], label: Label) -> Vec<Stmt> {
-    let [Stmt::If(_, yes, no)] = body else { return vec![] };
-    let at_head = |arm: &[Stmt], other: &[Stmt]| {
+fn leaving(body: &mut [EmitStmt], label: JumpLabel) -> Vec<EmitStmt> {
+    let [EmitStmt::If(_, yes, no)] = body else { return vec![] };
+    let at_head = |arm: &[EmitStmt], other: &[EmitStmt]| {
         arm.split_last()
-            .is_some_and(|(end, rest)| *end == Stmt::Break(label) && !leaves(rest, label))
+            .is_some_and(|(end, rest)| *end == EmitStmt::Break(label) && !leaves(rest, label))
             && !leaves(other, label)
     };
     let arm = match (at_head(yes, no), at_head(no, yes)) {
@@ -61,19 +61,20 @@ fn leaving(body: &mut [Stmt], label: Label) -> Vec<Stmt> {
 
 /// Returns the range of a loop `while i < n { …; i += 1 }` whose `i` is not used afterwards.
 fn counter(
-    w: &Writer<'_>,
+    w: &Structurer<'_>,
     header: Block,
     after: Option<Block>,
-    condition: &Expr,
-    body: &[Stmt],
-    before: &mut Vec<Stmt>,
-    last: &[Stmt],
-) -> Option<Counter> {
-    let Expr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) = condition
+    condition: &EmitExpr,
+    body: &[EmitStmt],
+    before: &mut Vec<EmitStmt>,
+    last: &[EmitStmt],
+) -> Option<ForRange> {
+    let EmitExpr::Op(Op::CompareInt(compare @ (Compare::Lt | Compare::Le)), operands, _) =
+        condition
     else {
         return None;
     };
-    let [Expr::Var(i), to] = operands.as_slice() else { return None };
+    let [EmitExpr::Var(i), to] = operands.as_slice() else { return None };
     if w.flow.joins[header.index()] > 1 {
         return None;
     }
@@ -82,8 +83,8 @@ fn counter(
     collect(body, &mut assigned);
     let steps = assigned.iter().filter(|(v, _)| v == i);
     let fixed = match to {
-        Expr::Int(_) => true,
-        Expr::Var(n) => assigned.iter().all(|(v, _)| v != n),
+        EmitExpr::Int(_) => true,
+        EmitExpr::Var(n) => assigned.iter().all(|(v, _)| v != n),
         _ => false,
     };
     if last.iter().any(|s| mentions(s, *i)) {
@@ -99,36 +100,39 @@ fn counter(
     }
     // Its start is among the assignments directly before the loop.
     let at = before.iter().rposition(|s| s.writes() == [*i])?;
-    let Stmt::Assign(pairs) = &before[at] else { return None };
+    let EmitStmt::Assign(pairs) = &before[at] else { return None };
     let from = pairs[0].1.clone();
     // An array that it reads may be moved from there.
     let reads_array = of_array(&from);
     let quiet = before[at + 1..].iter().all(|s| {
-        matches!(s, Stmt::Assign(_))
-            && s.writes().iter().all(|v| !from.reads(*v) && to != &Expr::Var(*v))
+        matches!(s, EmitStmt::Assign(_))
+            && s.writes().iter().all(|v| !from.reads(*v) && to != &EmitExpr::Var(*v))
             && s.exprs().iter().all(|e| !e.reads(*i) && !reads_array)
     });
     if !quiet {
         return None;
     }
     before.remove(at);
-    Some(Counter { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
+    Some(ForRange { var: *i, from, to: to.clone(), inclusive: *compare == Compare::Le })
 }
 
 /// Returns the range of a loop `while k != 0 { …; k -= 1 }` in which `k` is not read, like the
 /// adjoint of a counted loop. It must start at a non-negative number.
 fn countdown(
-    w: &Writer<'_>,
+    w: &Structurer<'_>,
     header: Block,
-    condition: &Expr,
-    body: &[Stmt],
-    before: &mut Vec<Stmt>,
-) -> Option<Counter> {
-    let Expr::Op(Op::CompareInt(Compare::Ne), operands, _) = condition else { return None };
-    let [Expr::Var(k), Expr::Int(0)] = operands.as_slice() else { return None };
+    condition: &EmitExpr,
+    body: &[EmitStmt],
+    before: &mut Vec<EmitStmt>,
+) -> Option<ForRange> {
+    let EmitExpr::Op(Op::CompareInt(Compare::Ne), operands, _) = condition else { return None };
+    let [EmitExpr::Var(k), EmitExpr::Int(0)] = operands.as_slice() else { return None };
     let param = *w.f.blocks[header].params.iter().find(|p| w.var_of[p.index()] == Some(*k))?;
-    let step =
-        Expr::Op(Op::Int2(Int2::Sub), vec![Expr::Var(*k), Expr::Int(1)], crate::ir::Kind::Int);
+    let step = EmitExpr::Op(
+        Op::Int2(Int2::Sub),
+        vec![EmitExpr::Var(*k), EmitExpr::Int(1)],
+        crate::ir::Kind::Int,
+    );
     let mut assigned = Vec::new();
     collect(body, &mut assigned);
     let steps: Vec<_> = assigned.iter().filter(|(v, _)| v == k).collect();
@@ -141,29 +145,31 @@ fn countdown(
         return None;
     }
     let at = before.iter().rposition(|s| s.writes() == [*k])?;
-    let Stmt::Assign(pairs) = &before[at] else { return None };
+    let EmitStmt::Assign(pairs) = &before[at] else { return None };
     let to = pairs[0].1.clone();
     let positive = match &to {
-        Expr::Int(n) => *n >= 0,
-        Expr::Op(Op::Int2(Int2::Max), args, _) => {
-            args.iter().any(|a| matches!(a, Expr::Int(n) if *n >= 0))
+        EmitExpr::Int(n) => *n >= 0,
+        EmitExpr::Op(Op::Int2(Int2::Max), args, _) => {
+            args.iter().any(|a| matches!(a, EmitExpr::Int(n) if *n >= 0))
         }
         _ => false,
     };
     let quiet = before[at + 1..].iter().all(|s| {
-        matches!(s, Stmt::Assign(_)) && s.writes().iter().all(|v| !to.reads(*v)) && !of_array(&to)
+        matches!(s, EmitStmt::Assign(_))
+            && s.writes().iter().all(|v| !to.reads(*v))
+            && !of_array(&to)
     });
     if !positive || !quiet {
         return None;
     }
     before.remove(at);
-    Some(Counter { var: *k, from: Expr::Int(0), to, inclusive: false })
+    Some(ForRange { var: *k, from: EmitExpr::Int(0), to, inclusive: false })
 }
 
-fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {
+fn collect(list: &[EmitStmt], out: &mut Vec<(Var, Option<EmitExpr>)>) {
     for s in list {
         match s {
-            Stmt::Assign(pairs) => out.extend(pairs.iter().map(|(v, e)| (*v, Some(e.clone())))),
+            EmitStmt::Assign(pairs) => out.extend(pairs.iter().map(|(v, e)| (*v, Some(e.clone())))),
             other => out.extend(other.writes().into_iter().map(|v| (v, None))),
         }
         s.parts().iter().for_each(|p| collect(p, out));
@@ -171,25 +177,25 @@ fn collect(list: &[Stmt], out: &mut Vec<(Var, Option<Expr>)>) {
 }
 
 /// Returns true if a number is read from an array, like its length.
-fn of_array(e: &Expr) -> bool {
+fn of_array(e: &EmitExpr) -> bool {
     match e {
-        Expr::Op(op, args, _) => matches!(op, Op::Len | Op::Get) || args.iter().any(of_array),
+        EmitExpr::Op(op, args, _) => matches!(op, Op::Len | Op::Get) || args.iter().any(of_array),
         _ => false,
     }
 }
 
 /// Returns true if it is `i + 1`.
-fn is_step(e: Option<&Expr>, i: Var) -> bool {
-    matches!(e, Some(Expr::Op(Op::Int2(Int2::Add), args, _))
-        if args.as_slice() == [Expr::Var(i), Expr::Int(1)] || args.as_slice() == [Expr::Int(1), Expr::Var(i)])
+fn is_step(e: Option<&EmitExpr>, i: Var) -> bool {
+    matches!(e, Some(EmitExpr::Op(Op::Int2(Int2::Add), args, _))
+        if args.as_slice() == [EmitExpr::Var(i), EmitExpr::Int(1)] || args.as_slice() == [EmitExpr::Int(1), EmitExpr::Var(i)])
 }
 
-fn drop_steps(list: &mut Vec<Stmt>, i: Var) {
+fn drop_steps(list: &mut Vec<EmitStmt>, i: Var) {
     for s in list.iter_mut() {
-        if let Stmt::Assign(pairs) = s {
+        if let EmitStmt::Assign(pairs) = s {
             pairs.retain(|p| p.0 != i);
         }
         s.parts_mut().into_iter().for_each(|p| drop_steps(p, i));
     }
-    list.retain(|s| *s != Stmt::Assign(vec![]));
+    list.retain(|s| *s != EmitStmt::Assign(vec![]));
 }

@@ -10,7 +10,7 @@ use crate::{
 
 use super::{EmitError, ast::holds_array};
 
-pub(super) struct Flow {
+pub(super) struct ControlFlowInfo {
     /// Index of each block in reverse postorder.
     pub(super) number: Vec<usize>,
     pub(super) tree: DominatorTree,
@@ -26,16 +26,16 @@ pub(super) struct Flow {
     pub(super) live: Vec<HashSet<Value>>,
 }
 
-impl Flow {
+impl ControlFlowInfo {
     /// Analyzes a function without unreachable blocks.
-    pub(super) fn new(f: &Function) -> Result<Flow, EmitError> {
+    pub(super) fn new(f: &Function) -> Result<ControlFlowInfo, EmitError> {
         let n = f.blocks.len();
         let order = reverse_postorder(f);
         let mut number = vec![usize::MAX; n];
         for (k, b) in order.iter().enumerate() {
             number[b.index()] = k;
         }
-        let mut flow = Flow {
+        let mut flow = ControlFlowInfo {
             number,
             children: vec![Vec::new(); n],
             joins: vec![0; n],

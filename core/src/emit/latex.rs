@@ -13,7 +13,7 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Change, Expr, Stmt, Var},
+    ast::{EmitExpr, EmitStmt, InPlaceUpdate, StructuredBody, Var},
     check,
     exits::at_full_length,
     structure::structured,
@@ -37,11 +37,11 @@ pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitErr
     check(program, function)?;
     let f = at_full_length(&program.functions[function]);
     let body = structured(&f, &HashSet::new())?;
-    let mut w = Writer { program, body: &body, lines: vec![], depth: 0 };
+    let mut w = LatexWriter { program, body: &body, lines: vec![], depth: 0 };
     let params: Vec<String> = body.params.iter().map(|v| w.var(*v)).collect();
     let head = format!("{}({})", word(&f.name), params.join(", "));
     match body.statements.as_slice() {
-        [Stmt::Return(value)] => {
+        [EmitStmt::Return(value)] => {
             let value = w.expr(value);
             w.lines.push(format!("{head} &= {value}"));
         }
@@ -54,9 +54,9 @@ pub fn emit_latex(program: &Program, function: FuncId) -> Result<String, EmitErr
     Ok(format!("\\begin{{align*}}\n{}\n\\end{{align*}}\n", w.lines.join(" \\\\\n")))
 }
 
-struct Writer<'a> {
+struct LatexWriter<'a> {
     program: &'a Program,
-    body: &'a Body,
+    body: &'a StructuredBody,
     lines: Vec<String>,
     depth: usize,
 }
@@ -69,7 +69,7 @@ const MUL: u8 = 4;
 const PREFIX: u8 = 5;
 const ATOM: u8 = 6;
 
-impl Writer<'_> {
+impl LatexWriter<'_> {
     fn var(&self, v: Var) -> String {
         name(&self.body.vars[v.0].name)
     }
@@ -79,23 +79,23 @@ impl Writer<'_> {
         self.lines.push(format!("&{indent}{text}"));
     }
 
-    fn inner(&mut self, list: &[Stmt]) {
+    fn inner(&mut self, list: &[EmitStmt]) {
         self.depth += 1;
         self.list(list);
         self.depth -= 1;
     }
 
-    fn list(&mut self, list: &[Stmt]) {
+    fn list(&mut self, list: &[EmitStmt]) {
         for s in list {
             self.statement(s);
         }
     }
 
-    fn statement(&mut self, s: &Stmt) {
+    fn statement(&mut self, s: &EmitStmt) {
         let text = match s {
-            Stmt::Declare(_) => return,
-            Stmt::Let(v, e) => format!("{} \\gets {}", self.var(*v), self.expr(e)),
-            Stmt::Assign(pairs) => {
+            EmitStmt::Declare(_) => return,
+            EmitStmt::Let(v, e) => format!("{} \\gets {}", self.var(*v), self.expr(e)),
+            EmitStmt::Assign(pairs) => {
                 let to: Vec<String> = pairs.iter().map(|p| self.var(p.0)).collect();
                 let from: Vec<String> = pairs.iter().map(|p| self.expr(&p.1)).collect();
                 match to.len() {
@@ -103,21 +103,23 @@ impl Writer<'_> {
                     _ => format!("({}) \\gets ({})", to.join(", "), from.join(", ")),
                 }
             }
-            Stmt::Open(_, vars, e) => {
+            EmitStmt::Open(_, vars, e) => {
                 let to = vars.iter().map(|v| v.map_or("\\_".to_owned(), |v| self.var(v)));
                 format!("({}) \\gets {}", to.collect::<Vec<_>>().join(", "), self.expr(e))
             }
-            Stmt::Change(how, v, i, x) => {
+            EmitStmt::Change(how, v, i, x) => {
                 let (i, x) = (self.expr(i), self.expr(x));
                 let element = format!("{{{}}}_{{{i}}}", self.var(*v));
                 match how {
-                    Change::AddAt | Change::Add => format!("{element} \\gets {element} + {x}"),
-                    Change::Set | Change::Put => format!("{element} \\gets {x}"),
+                    InPlaceUpdate::AddAt | InPlaceUpdate::Add => {
+                        format!("{element} \\gets {element} + {x}")
+                    }
+                    InPlaceUpdate::Set | InPlaceUpdate::Put => format!("{element} \\gets {x}"),
                 }
             }
-            Stmt::Effect(e) => self.expr(e),
-            Stmt::Push(_, e) => format!("\\text{{record }} {}", self.expr(e)),
-            Stmt::If(c, yes, no) => {
+            EmitStmt::Effect(e) => self.expr(e),
+            EmitStmt::Push(_, e) => format!("\\text{{record }} {}", self.expr(e)),
+            EmitStmt::If(c, yes, no) => {
                 let c = self.expr(c);
                 self.line(&format!("\\textbf{{if }} {c}\\text{{:}}"));
                 self.inner(yes);
@@ -127,7 +129,7 @@ impl Writer<'_> {
                 }
                 return;
             }
-            Stmt::Switch(e, arms) => {
+            EmitStmt::Switch(e, arms) => {
                 let e = self.expr(e);
                 for (k, arm) in arms.iter().enumerate() {
                     self.line(&format!("\\textbf{{if }} {e} = {k}\\text{{:}}"));
@@ -135,15 +137,15 @@ impl Writer<'_> {
                 }
                 return;
             }
-            Stmt::Loop(_, body)
-            | Stmt::While(_, _, body)
-            | Stmt::For(_, _, body)
-            | Stmt::Block(_, body) => {
+            EmitStmt::Loop(_, body)
+            | EmitStmt::While(_, _, body)
+            | EmitStmt::For(_, _, body)
+            | EmitStmt::Block(_, body) => {
                 let head = match s {
-                    Stmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
-                    Stmt::For(_, c, _) => {
+                    EmitStmt::While(_, c, _) => format!("\\textbf{{while }} {}", self.expr(c)),
+                    EmitStmt::For(_, c, _) => {
                         let last = match (&c.to, c.inclusive) {
-                            (Expr::Int(n), false) => (i128::from(*n) - 1).to_string(),
+                            (EmitExpr::Int(n), false) => (i128::from(*n) - 1).to_string(),
                             (to, true) => self.expr(to),
                             (to, false) => format!("{} - 1", self.at(to, ADD)),
                         };
@@ -153,16 +155,16 @@ impl Writer<'_> {
                             self.expr(&c.from)
                         )
                     }
-                    Stmt::Block(l, _) => format!("\\textbf{{block }} {}", l.0),
+                    EmitStmt::Block(l, _) => format!("\\textbf{{block }} {}", l.0),
                     _ => "\\textbf{repeat}".to_owned(),
                 };
                 self.line(&format!("{head}\\text{{:}}"));
                 self.inner(body);
                 return;
             }
-            Stmt::Break(l) => self.jump("break", l.0),
-            Stmt::Continue(l) => self.jump("continue", l.0),
-            Stmt::Return(e) => format!("\\textbf{{return }} {}", self.expr(e)),
+            EmitStmt::Break(l) => self.jump("break", l.0),
+            EmitStmt::Continue(l) => self.jump("continue", l.0),
+            EmitStmt::Return(e) => format!("\\textbf{{return }} {}", self.expr(e)),
         };
         self.line(&text);
     }
@@ -170,7 +172,7 @@ impl Writer<'_> {
     /// Formats a jump, with the number of the block it leaves, if it is one.
     fn jump(&self, word: &str, label: usize) -> String {
         let mut block = false;
-        self.body.each(&mut |s| block |= matches!(s, Stmt::Block(l, _) if l.0 == label));
+        self.body.each(&mut |s| block |= matches!(s, EmitStmt::Block(l, _) if l.0 == label));
         if block {
             format!("\\textbf{{leave block }} {label}")
         } else {
@@ -178,56 +180,56 @@ impl Writer<'_> {
         }
     }
 
-    fn expr(&self, e: &Expr) -> String {
+    fn expr(&self, e: &EmitExpr) -> String {
         self.at(e, 0)
     }
 
-    fn at(&self, e: &Expr, least: u8) -> String {
+    fn at(&self, e: &EmitExpr, least: u8) -> String {
         let (text, rank) = self.ranked(e);
         if rank < least { format!("\\left({text}\\right)") } else { text }
     }
 
-    fn ranked(&self, e: &Expr) -> (String, u8) {
+    fn ranked(&self, e: &EmitExpr) -> (String, u8) {
         match e {
-            Expr::Real(x) => number(*x),
-            Expr::Int(n) => (n.to_string(), if *n < 0 { PREFIX } else { ATOM }),
-            Expr::Bool(b) => (format!("\\text{{{b}}}"), ATOM),
-            Expr::Var(v) | Expr::Clone(v) => (self.var(*v), ATOM),
-            Expr::Op(op, args, _) => self.op(*op, args),
+            EmitExpr::Real(x) => number(*x),
+            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { PREFIX } else { ATOM }),
+            EmitExpr::Bool(b) => (format!("\\text{{{b}}}"), ATOM),
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => (self.var(*v), ATOM),
+            EmitExpr::Op(op, args, _) => self.op(*op, args),
         }
     }
 
-    fn call(&self, name: &str, args: &[Expr]) -> (String, u8) {
+    fn call(&self, name: &str, args: &[EmitExpr]) -> (String, u8) {
         let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         (format!("{name}\\left({}\\right)", args.join(", ")), ATOM)
     }
 
     /// Formats the right operand of an operator: a leading sign would be read as the operator.
-    fn right(&self, e: &Expr, least: u8) -> String {
+    fn right(&self, e: &EmitExpr, least: u8) -> String {
         let text = self.at(e, least);
         if text.starts_with('-') { format!("\\left({text}\\right)") } else { text }
     }
 
-    fn binary(&self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
+    fn binary(&self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
         (format!("{}{sign}{}", self.at(&args[0], rank), self.right(&args[1], rank + 1)), rank)
     }
 
-    fn product(&self, args: &[Expr]) -> (String, u8) {
+    fn product(&self, args: &[EmitExpr]) -> (String, u8) {
         let (a, b) = (self.at(&args[0], MUL), self.right(&args[1], MUL + 1));
         // Two adjacent numbers would read as one.
         let digit = b.starts_with(|c: char| c.is_ascii_digit());
         (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
     }
 
-    fn power(&self, args: &[Expr]) -> (String, u8) {
+    fn power(&self, args: &[EmitExpr]) -> (String, u8) {
         (format!("{}^{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), PREFIX)
     }
 
-    fn fraction(&self, a: &str, b: &Expr) -> (String, u8) {
+    fn fraction(&self, a: &str, b: &EmitExpr) -> (String, u8) {
         (format!("\\frac{{{a}}}{{{}}}", self.expr(b)), PREFIX)
     }
 
-    fn op(&self, op: Op, args: &[Expr]) -> (String, u8) {
+    fn op(&self, op: Op, args: &[EmitExpr]) -> (String, u8) {
         match op {
             Op::Number1(n) => match n {
                 Number1::Neg => (format!("-{}", self.right(&args[0], PREFIX)), PREFIX),
@@ -331,11 +333,11 @@ impl Writer<'_> {
         }
     }
 
-    fn items(&self, args: &[Expr]) -> String {
+    fn items(&self, args: &[EmitExpr]) -> String {
         args.iter().map(|a| self.expr(a)).collect::<Vec<_>>().join(", ")
     }
 
-    fn mixed(&self, m: Mixed, args: &[Expr]) -> (String, u8) {
+    fn mixed(&self, m: Mixed, args: &[EmitExpr]) -> (String, u8) {
         match m {
             Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
             Mixed::Complex => {

@@ -34,7 +34,7 @@ pub(super) fn elements_there(f: &Function, tree: &DominatorTree) -> HashSet<Inst
     }
     for (k, (b, i)) in insts().enumerate().filter(|(_, (_, i))| f.insts[*i].op == Op::AddAt) {
         let args = &f.insts[i].args;
-        let State::Like(xs) = like[args[0].index()] else { continue };
+        let LengthLattice::Like(xs) = like[args[0].index()] else { continue };
         let before = |&(j, a): &(usize, Block)| if a == b { j < k } else { tree.dominates(a, b) };
         if reads.get(&(xs, args[1])).is_some_and(|r| r.iter().any(before)) {
             there.insert(i);
@@ -45,7 +45,7 @@ pub(super) fn elements_there(f: &Function, tree: &DominatorTree) -> HashSet<Inst
 
 /// Lattice element of an array's length.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LengthLattice {
     /// Not visited yet.
     Unknown,
     /// At least the length of this array.
@@ -56,10 +56,10 @@ enum State {
 
 /// Computes the lattice elements. Optimistic: a block's parameter is as long as the arguments of
 /// the edges seen so far.
-fn like(f: &Function) -> Vec<State> {
+fn like(f: &Function) -> Vec<LengthLattice> {
     let defined = f.definitions();
-    let mut state = vec![State::Unknown; f.kinds.len()];
-    f.param_values().iter().for_each(|p| state[p.index()] = State::Any);
+    let mut state = vec![LengthLattice::Unknown; f.kinds.len()];
+    f.param_values().iter().for_each(|p| state[p.index()] = LengthLattice::Any);
     let order = order(f);
     loop {
         let before = state.clone();
@@ -69,18 +69,18 @@ fn like(f: &Function) -> Vec<State> {
                 state[v.index()] = match inst.op {
                     Op::Set | Op::Put | Op::AddAt => state[inst.args[0].index()],
                     Op::Fill => match defined[inst.args[1].index()].map(|n| &f.insts[n]) {
-                        Some(n) if n.op == Op::Len => State::Like(n.args[0]),
-                        _ => State::Any,
+                        Some(n) if n.op == Op::Len => LengthLattice::Like(n.args[0]),
+                        _ => LengthLattice::Any,
                     },
-                    _ => State::Any,
+                    _ => LengthLattice::Any,
                 };
             }
             for target in block.end.targets() {
                 for (p, arg) in f.blocks[target.block].params.iter().zip(&target.args) {
                     state[p.index()] = match (state[p.index()], state[arg.index()]) {
-                        (State::Unknown, other) | (other, State::Unknown) => other,
+                        (LengthLattice::Unknown, other) | (other, LengthLattice::Unknown) => other,
                         (a, b) if a == b => a,
-                        _ => State::Any,
+                        _ => LengthLattice::Any,
                     };
                 }
             }

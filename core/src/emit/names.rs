@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Function, Kind, Op, Terminator};
 
-use super::ast::{Body, Stmt, Var};
+use super::ast::{EmitStmt, StructuredBody, Var};
 
 /// Words that are reserved in one of the output languages.
 const WORDS: &[&str] = &[
@@ -227,7 +227,7 @@ pub(super) fn type_name(name: &str, texts: &[&str]) -> String {
 
 /// Allocator of names.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names<'r> {
+pub(super) struct NameAllocator<'r> {
     /// Names that are reserved from the start, shared by all functions of a file.
     reserved: Option<&'r HashSet<String>>,
     taken: HashSet<String>,
@@ -235,10 +235,10 @@ pub(super) struct Names<'r> {
     next: HashMap<String, usize>,
 }
 
-impl<'r> Names<'r> {
+impl<'r> NameAllocator<'r> {
     /// Creates an allocator with reserved names.
-    pub(super) fn beside(reserved: &'r HashSet<String>) -> Names<'r> {
-        Names { reserved: Some(reserved), ..Names::default() }
+    pub(super) fn beside(reserved: &'r HashSet<String>) -> NameAllocator<'r> {
+        NameAllocator { reserved: Some(reserved), ..NameAllocator::default() }
     }
 
     fn is_free(&self, name: &str) -> bool {
@@ -269,7 +269,7 @@ impl<'r> Names<'r> {
 
 /// Names all variables, with names that are not reserved.
 pub(super) fn name(
-    body: &mut Body,
+    body: &mut StructuredBody,
     f: &Function,
     var_of: &[Option<Var>],
     reserved: &HashSet<String>,
@@ -284,11 +284,11 @@ pub(super) fn name(
     }
     let mut counters = HashSet::new();
     body.each(&mut |s| {
-        if let Stmt::For(_, c, _) = s {
+        if let EmitStmt::For(_, c, _) = s {
             counters.insert(c.var);
         }
     });
-    let mut taken = Names::beside(reserved);
+    let mut taken = NameAllocator::beside(reserved);
     for (var, param) in body.params.iter().zip(&f.params) {
         body.vars[var.0].name = taken.fresh(&identifier(&param.name));
     }

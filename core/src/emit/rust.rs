@@ -35,11 +35,11 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Stmt, Var},
+    ast::{EmitStmt, StructuredBody, Var},
     check, exits,
-    names::{Names, identifier, type_name},
+    names::{NameAllocator, identifier, type_name},
     rust_arrays,
-    rust_stmt::{OWN_NAMES, Writer},
+    rust_stmt::{OWN_NAMES, RustWriter},
     structure::structured,
 };
 
@@ -75,7 +75,7 @@ const COMPLEX: &str = include_str!("support/complex.rs");
 /// If a function has no body, or its control flow has no structured form.
 pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitError> {
     roots.iter().try_for_each(|&f| check(program, f))?;
-    let mut file = File::new(program, roots);
+    let mut file = RustFile::new(program, roots);
     let mut functions = String::new();
     for &f in &file.order.clone() {
         let body = structured(&program.functions[f], &file.reserved)?;
@@ -87,7 +87,7 @@ pub fn emit_rust(program: &Program, roots: &[FuncId]) -> Result<String, EmitErro
 
 /// Extra parameters of a function besides its arguments.
 #[derive(Clone, Default, PartialEq)]
-struct Needs {
+struct ExtraParameters {
     pushes: BTreeSet<u32>,
     pops: BTreeSet<u32>,
     host: bool,
@@ -104,12 +104,12 @@ pub(super) struct WrittenTuple {
     pub(super) fields: Rc<[String]>,
 }
 
-pub(super) struct File<'a> {
+pub(super) struct RustFile<'a> {
     pub(super) program: &'a Program,
     order: Vec<FuncId>,
     roots: Vec<FuncId>,
     names: HashMap<FuncId, String>,
-    needs: HashMap<FuncId, Needs>,
+    needs: HashMap<FuncId, ExtraParameters>,
     called: HashSet<FuncId>,
     pub(super) structs: HashMap<Arc<TupleKind>, String>,
     struct_names: HashSet<String>,
@@ -126,8 +126,8 @@ pub(super) struct File<'a> {
     pub(super) shaped: bool,
 }
 
-impl<'a> File<'a> {
-    fn new(program: &'a Program, roots: &[FuncId]) -> File<'a> {
+impl<'a> RustFile<'a> {
+    fn new(program: &'a Program, roots: &[FuncId]) -> RustFile<'a> {
         let mut seen = HashSet::new();
         let mut order: Vec<FuncId> = roots.iter().copied().filter(|f| seen.insert(*f)).collect();
         let roots = order.clone();
@@ -146,7 +146,7 @@ impl<'a> File<'a> {
         let mut reserved: HashSet<String> =
             TAPE_FIELDS.iter().map(|field| format!("kept_{field}")).collect();
         reserved.extend(OWN_NAMES.map(str::to_owned));
-        let mut taken = Names::beside(&reserved);
+        let mut taken = NameAllocator::beside(&reserved);
         let names =
             order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
         let names: HashMap<FuncId, String> = names.collect();
@@ -159,7 +159,7 @@ impl<'a> File<'a> {
             reserved.insert(format!("tape{l}"));
             reserved.extend(TAPE_FIELDS.iter().map(|field| format!("kept_{field}{l}")));
         }
-        File {
+        RustFile {
             program,
             order,
             roots,
@@ -182,8 +182,11 @@ impl<'a> File<'a> {
         let mut out = String::from("// Written by ketgrad. Edition 2021 or later.\n");
         let mut structs: Vec<_> = self.structs.iter().collect();
         structs.sort_by_key(|s| s.1);
-        let mut scratch =
-            File { complex: self.complex, shaped: self.shaped, ..File::new(self.program, &[]) };
+        let mut scratch = RustFile {
+            complex: self.complex,
+            shaped: self.shaped,
+            ..RustFile::new(self.program, &[])
+        };
         scratch.structs.clone_from(&self.structs);
         for (kind, name) in structs {
             let copy = if kind.fields.iter().any(|f| super::ast::holds_array(&f.kind)) {
@@ -281,7 +284,7 @@ impl<'a> File<'a> {
         if self.many_tapes { format!("kept_{field}{level}") } else { format!("kept_{field}") }
     }
 
-    fn function(&mut self, f: FuncId, body: &Body) -> String {
+    fn function(&mut self, f: FuncId, body: &StructuredBody) -> String {
         let function = &self.program.functions[f];
         let mut params: Vec<String> = Vec::new();
         for extra in self.extras(f) {
@@ -296,7 +299,7 @@ impl<'a> File<'a> {
         }
         let public = if self.roots.contains(&f) { "pub " } else { "" };
         let (name, result) = (self.name(f).to_owned(), self.kind(&function.result));
-        let mut w = Writer {
+        let mut w = RustWriter {
             file: self,
             body,
             out: String::new(),
@@ -315,7 +318,7 @@ impl<'a> File<'a> {
         }
         w.remember_lengths();
         match body.statements.split_last() {
-            Some((Stmt::Return(value), rest)) => {
+            Some((EmitStmt::Return(value), rest)) => {
                 w.list(rest);
                 let value = w.result(value);
                 w.line(&value);
@@ -445,7 +448,7 @@ pub(super) fn calls(text: &str, name: &str) -> bool {
 
 /// Returns the names of the fields of a tuple or a struct.
 pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
-    let mut taken = Names::default();
+    let mut taken = NameAllocator::default();
     let one = |(k, f): (usize, &Field)| match &f.name {
         Some(name) => taken.fresh(&identifier(name)),
         None => k.to_string(),
@@ -455,17 +458,17 @@ pub(super) fn field_names(fields: &[Field]) -> Vec<String> {
 
 /// Returns the fields of the result that are cotangents, as they are written, and the parameters
 /// they belong to.
-fn cotangents(f: &Function, body: &Body) -> Vec<(String, Var)> {
+fn cotangents(f: &Function, body: &StructuredBody) -> Vec<(String, Var)> {
     let text =
         |path: exits::FieldPath| path.iter().map(usize::to_string).collect::<Vec<_>>().join(".");
     exits::cotangents(f).into_iter().map(|(path, of)| (text(path), body.params[of])).collect()
 }
 
 /// Computes the extra parameters of functions, those of all their callees included.
-fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, Needs> {
-    let mut all: HashMap<FuncId, Needs> = HashMap::new();
+fn needs(program: &Program, order: &[FuncId]) -> HashMap<FuncId, ExtraParameters> {
+    let mut all: HashMap<FuncId, ExtraParameters> = HashMap::new();
     for &f in order {
-        let mut n = Needs::default();
+        let mut n = ExtraParameters::default();
         let function = &program.functions[f];
         for &i in function.blocks.values().flat_map(|b| &b.insts) {
             match function.insts[i].op {

@@ -18,10 +18,10 @@ use crate::{
 };
 
 use super::{
-    ast::Expr,
+    ast::EmitExpr,
     rust::calls,
     rust_expr::{function, integer, is_method, number},
-    rust_stmt::Writer,
+    rust_stmt::RustWriter,
 };
 
 /// Support functions, each with its name; first the part that all of them need.
@@ -73,13 +73,13 @@ pub(super) fn support(text: &str, complex: bool) -> String {
     out
 }
 
-impl Writer<'_, '_> {
-    fn is_array(&self, e: &Expr) -> bool {
+impl RustWriter<'_, '_> {
+    fn is_array(&self, e: &EmitExpr) -> bool {
         matches!(self.body.kind(e), Kind::Array(_))
     }
 
     /// Emits an operation element by element, where an operand is an array.
-    pub(super) fn elementwise(&mut self, op: Op, args: &[Expr]) -> Option<String> {
+    pub(super) fn elementwise(&mut self, op: Op, args: &[EmitExpr]) -> Option<String> {
         let arrays: Vec<bool> = args.iter().map(|a| self.is_array(a)).collect();
         if !op.is_elementwise() || !arrays.contains(&true) {
             return None;
@@ -108,10 +108,10 @@ impl Writer<'_, '_> {
                 let (name, given) =
                     (if *first { "b" } else { "a" }, if *first { "a" } else { "b" });
                 let one = match (one, op) {
-                    (Expr::Real(x), _) => {
+                    (EmitExpr::Real(x), _) => {
                         return Some(self.beside(op, &array, given, number(*x), *first, &element));
                     }
-                    (Expr::Int(n), Op::Mixed(_)) => {
+                    (EmitExpr::Int(n), Op::Mixed(_)) => {
                         return Some(self.beside(op, &array, given, integer(*n), *first, &element));
                     }
                     (e, _) => self.expr(e),
@@ -143,7 +143,7 @@ impl Writer<'_, '_> {
     }
 
     /// Emits an operation on whole arrays.
-    pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Expr]) -> String {
+    pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[EmitExpr]) -> String {
         if op == ArrayOp::Step {
             let element = Kind::Real;
             let arrays: Vec<bool> = args.iter().map(|a| self.is_array(a)).collect();

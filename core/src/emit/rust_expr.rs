@@ -7,9 +7,9 @@ use crate::{
 
 use super::precedence::{ADD, AND, COMPARE, LOWEST, MUL, OR, POSTFIX, UNARY};
 use super::{
-    ast::{Expr, Var, holds_array},
+    ast::{EmitExpr, Var, holds_array},
     rust::tape_field,
-    rust_stmt::Writer,
+    rust_stmt::RustWriter,
 };
 
 /// Formats a literal.
@@ -28,53 +28,53 @@ pub(super) fn integer(n: i64) -> String {
     if i32::try_from(n).is_ok() { n.to_string() } else { format!("{n}_i64") }
 }
 
-impl Writer<'_, '_> {
-    pub(super) fn expr(&mut self, e: &Expr) -> String {
+impl RustWriter<'_, '_> {
+    pub(super) fn expr(&mut self, e: &EmitExpr) -> String {
         self.at(e, LOWEST)
     }
 
     /// Formats an operand of `..`.
-    pub(super) fn operand(&mut self, e: &Expr) -> String {
+    pub(super) fn operand(&mut self, e: &EmitExpr) -> String {
         self.at(e, ADD)
     }
 
     /// Formats an index.
-    pub(super) fn index(&mut self, e: &Expr) -> String {
+    pub(super) fn index(&mut self, e: &EmitExpr) -> String {
         match e {
-            Expr::Int(n) if *n >= 0 => n.to_string(),
-            Expr::Op(Op::Len, xs, _) => format!("{}.len()", self.at(&xs[0], POSTFIX)),
+            EmitExpr::Int(n) if *n >= 0 => n.to_string(),
+            EmitExpr::Op(Op::Len, xs, _) => format!("{}.len()", self.at(&xs[0], POSTFIX)),
             e => format!("{} as usize", self.at(e, UNARY)),
         }
     }
 
     /// Formats an expression, in parentheses if its precedence is lower than `least`.
-    fn at(&mut self, e: &Expr, least: u8) -> String {
+    fn at(&mut self, e: &EmitExpr, least: u8) -> String {
         let (text, rank) = self.ranked(e);
         if rank < least { format!("({text})") } else { text }
     }
 
-    fn ranked(&mut self, e: &Expr) -> (String, u8) {
+    fn ranked(&mut self, e: &EmitExpr) -> (String, u8) {
         match e {
-            Expr::Real(x) => (number(*x), if x.is_sign_negative() { UNARY } else { POSTFIX }),
-            Expr::Int(n) => (integer(*n), if *n < 0 { UNARY } else { POSTFIX }),
-            Expr::Bool(b) => (b.to_string(), POSTFIX),
-            Expr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
-            Expr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
+            EmitExpr::Real(x) => (number(*x), if x.is_sign_negative() { UNARY } else { POSTFIX }),
+            EmitExpr::Int(n) => (integer(*n), if *n < 0 { UNARY } else { POSTFIX }),
+            EmitExpr::Bool(b) => (b.to_string(), POSTFIX),
+            EmitExpr::Var(v) => (self.var(*v).to_owned(), POSTFIX),
+            EmitExpr::Clone(v) if self.body.vars[v.0].borrowed && !self.file.shaped => {
                 (format!("{}.to_vec()", self.var(*v)), POSTFIX)
             }
-            Expr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
-            Expr::Op(op, args, kind) => self.op(*op, args, kind),
+            EmitExpr::Clone(v) => (format!("{}.clone()", self.var(*v)), POSTFIX),
+            EmitExpr::Op(op, args, kind) => self.op(*op, args, kind),
         }
     }
 
     /// Returns true if it consists of literals and of operations that do not determine their types.
-    pub(super) fn is_untyped(&self, e: &Expr) -> bool {
-        let all = |args: &[Expr]| args.iter().all(|a| self.is_untyped(a));
+    pub(super) fn is_untyped(&self, e: &EmitExpr) -> bool {
+        let all = |args: &[EmitExpr]| args.iter().all(|a| self.is_untyped(a));
         match e {
-            Expr::Real(_) | Expr::Int(_) => true,
-            Expr::Bool(_) => false,
-            Expr::Var(v) | Expr::Clone(v) => self.untyped.contains(v),
-            Expr::Op(op, args, _) => match op {
+            EmitExpr::Real(_) | EmitExpr::Int(_) => true,
+            EmitExpr::Bool(_) => false,
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => self.untyped.contains(v),
+            EmitExpr::Op(op, args, _) => match op {
                 Op::Number1(Number1::Neg | Number1::Recip)
                 | Op::Number2(Number2::Add | Number2::Sub | Number2::Mul | Number2::Div) => {
                     all(args)
@@ -91,14 +91,14 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> (String, u8) {
+    fn binary(&mut self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
         // Comparisons do not chain; the others are left-associative.
         let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
         let right = self.at(&args[1], rank + 1);
         (format!("{left} {sign} {right}"), rank)
     }
 
-    fn method(&mut self, args: &[Expr], name: &str) -> (String, u8) {
+    fn method(&mut self, args: &[EmitExpr], name: &str) -> (String, u8) {
         let rest: Vec<String> = args[1..].iter().map(|a| self.expr(a)).collect();
         // Literals alone are not inferred to be `f64`s.
         if self.is_untyped(&args[0]) && self.body.kind(&args[0]) == Kind::Real {
@@ -109,29 +109,29 @@ impl Writer<'_, '_> {
         (format!("{}.{name}({})", self.at(&args[0], POSTFIX), rest.join(", ")), POSTFIX)
     }
 
-    fn call(&mut self, name: &str, args: &[Expr]) -> (String, u8) {
+    fn call(&mut self, name: &str, args: &[EmitExpr]) -> (String, u8) {
         let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         (format!("{name}({})", args.join(", ")), POSTFIX)
     }
 
     /// Formats an array that is only read.
-    pub(super) fn borrow(&mut self, e: &Expr) -> String {
+    pub(super) fn borrow(&mut self, e: &EmitExpr) -> String {
         match e {
-            Expr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
+            EmitExpr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
             e => format!("&{}", self.at(e, UNARY)),
         }
     }
 
     /// Formats the arguments of a function: arrays are borrowed.
-    fn arguments(&mut self, args: &[Expr]) -> Vec<String> {
-        let one = |w: &mut Self, e: &Expr| match w.body.kind(e) {
+    fn arguments(&mut self, args: &[EmitExpr]) -> Vec<String> {
+        let one = |w: &mut Self, e: &EmitExpr| match w.body.kind(e) {
             Kind::Array(_) => w.borrow(e),
             _ => w.expr(e),
         };
         args.iter().map(|e| one(self, e)).collect()
     }
 
-    fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> (String, u8) {
         if matches!(kind, Kind::Complex | Kind::Array(Element::Complex)) {
             // The support code is emitted along with it.
             self.file.kind(kind);
@@ -212,7 +212,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn mixed(&mut self, m: Mixed, args: &[Expr]) -> (String, u8) {
+    fn mixed(&mut self, m: Mixed, args: &[EmitExpr]) -> (String, u8) {
         match m {
             Mixed::Promote => (format!("Complex::new({}, 0.0)", self.expr(&args[0])), POSTFIX),
             Mixed::Complex => self.call("Complex::new", args),
@@ -221,7 +221,7 @@ impl Writer<'_, '_> {
             }
             Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
             Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
-            Mixed::PowiReal if !matches!(args[1], Expr::Int(n) if is_product(n)) => {
+            Mixed::PowiReal if !matches!(args[1], EmitExpr::Int(n) if is_product(n)) => {
                 self.call("powi", args)
             }
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
@@ -233,7 +233,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn structural(&mut self, op: Op, args: &[Expr], kind: &Kind) -> (String, u8) {
+    fn structural(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> (String, u8) {
         let text = match op {
             Op::Tuple => {
                 let named = matches!(kind, Kind::Tuple(t) if t.name.is_some());
@@ -283,7 +283,7 @@ impl Writer<'_, '_> {
     }
 
     /// Formats an array with the given elements.
-    fn vector(&mut self, items: &str, of: &[Expr], kind: &Kind) -> String {
+    fn vector(&mut self, items: &str, of: &[EmitExpr], kind: &Kind) -> String {
         if !self.file.shaped {
             return format!("vec![{items}]");
         }
@@ -295,7 +295,7 @@ impl Writer<'_, '_> {
         format!("{array}::from(vec![{items}])")
     }
 
-    fn tuple(&mut self, args: &[Expr], kind: &Kind) -> String {
+    fn tuple(&mut self, args: &[EmitExpr], kind: &Kind) -> String {
         let items: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
         match kind {
             Kind::Tuple(t) if t.name.is_some() => {
@@ -339,13 +339,15 @@ impl Writer<'_, '_> {
     }
 
     /// Returns the leaves of a value that is pushed to a tape, each with its vector.
-    pub(super) fn leaves(&mut self, e: &Expr) -> Vec<(&'static str, String)> {
+    pub(super) fn leaves(&mut self, e: &EmitExpr) -> Vec<(&'static str, String)> {
         let kind = self.body.kind(e);
         match (e, &kind) {
-            (Expr::Op(Op::Tuple, args, _), _) => args.iter().flat_map(|a| self.leaves(a)).collect(),
-            (Expr::Var(v) | Expr::Clone(v), Kind::Tuple(_)) => {
+            (EmitExpr::Op(Op::Tuple, args, _), _) => {
+                args.iter().flat_map(|a| self.leaves(a)).collect()
+            }
+            (EmitExpr::Var(v) | EmitExpr::Clone(v), Kind::Tuple(_)) => {
                 let name = self.var(*v).to_owned();
-                let copy = matches!(e, Expr::Clone(_));
+                let copy = matches!(e, EmitExpr::Clone(_));
                 self.paths(&name, &kind, copy)
             }
             _ => {
@@ -372,10 +374,10 @@ impl Writer<'_, '_> {
     }
 
     /// Formats `v = e`, or `v += e`.
-    pub(super) fn assignment(&mut self, v: Var, e: &Expr) -> String {
+    pub(super) fn assignment(&mut self, v: Var, e: &EmitExpr) -> String {
         let name = self.var(v).to_owned();
-        if let Expr::Op(Op::Number2(n), args, _) = e
-            && let [Expr::Var(a), rest] = args.as_slice()
+        if let EmitExpr::Op(Op::Number2(n), args, _) = e
+            && let [EmitExpr::Var(a), rest] = args.as_slice()
             && *a == v
             && !holds_array(&self.body.vars[v.0].kind)
             && let Some(sign) = match n {
@@ -394,8 +396,8 @@ impl Writer<'_, '_> {
 }
 
 /// Returns true if every integer can be divided by this.
-fn divides_all(e: &Expr) -> bool {
-    matches!(e, Expr::Int(n) if !matches!(n, -1 | 0))
+fn divides_all(e: &EmitExpr) -> bool {
+    matches!(e, EmitExpr::Int(n) if !matches!(n, -1 | 0))
 }
 
 pub(super) fn comparison(c: Compare) -> &'static str {

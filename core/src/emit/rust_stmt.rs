@@ -5,9 +5,9 @@ use std::{collections::HashSet, fmt::Write};
 use crate::ir::{Element, Kind, Op};
 
 use super::{
-    ast::{Body, Change, Expr, Label, Stmt, Var, holds_array},
-    rust::{File, field_names},
-    rust_tape::Room,
+    ast::{EmitExpr, EmitStmt, InPlaceUpdate, JumpLabel, StructuredBody, Var, holds_array},
+    rust::{RustFile, field_names},
+    rust_tape::PreallocatedTape,
     tidy::is_named,
 };
 
@@ -22,15 +22,15 @@ const LENGTHS: &str = "lengths";
 /// Names that are not allowed for variables of a function.
 pub(super) const OWN_NAMES: [&str; 4] = [CHANGED_AT, CHANGED_BY, RESULT, LENGTHS];
 
-pub(super) struct Writer<'w, 'a> {
-    pub(super) file: &'w mut File<'a>,
-    pub(super) body: &'w Body,
+pub(super) struct RustWriter<'w, 'a> {
+    pub(super) file: &'w mut RustFile<'a>,
+    pub(super) body: &'w StructuredBody,
     pub(super) out: String,
     pub(super) depth: usize,
     /// Enclosing loops and blocks, innermost last; true for blocks.
-    pub(super) breakable: Vec<(Label, bool)>,
+    pub(super) breakable: Vec<(JumpLabel, bool)>,
     /// Vectors of tapes that enclosing loops have preallocated.
-    pub(super) rooms: Vec<Room>,
+    pub(super) rooms: Vec<PreallocatedTape>,
     /// Variables whose values do not determine the type of their numbers.
     pub(super) untyped: HashSet<Var>,
     /// Fields of the result that are cotangents, and the parameters they belong to, if this is a
@@ -41,7 +41,7 @@ pub(super) struct Writer<'w, 'a> {
     pub(super) lengths: Vec<String>,
 }
 
-impl Writer<'_, '_> {
+impl RustWriter<'_, '_> {
     pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.out, "{:1$}{text}", "", 4 * self.depth);
     }
@@ -50,11 +50,11 @@ impl Writer<'_, '_> {
         &self.body.vars[v.0].name
     }
 
-    pub(super) fn list(&mut self, list: &[Stmt]) {
+    pub(super) fn list(&mut self, list: &[EmitStmt]) {
         list.iter().for_each(|s| self.statement(s));
     }
 
-    fn inner(&mut self, list: &[Stmt]) {
+    fn inner(&mut self, list: &[EmitStmt]) {
         self.depth += 1;
         self.list(list);
         self.depth -= 1;
@@ -65,14 +65,14 @@ impl Writer<'_, '_> {
         format!("{}{}", if data.mutable { "mut " } else { "" }, data.name)
     }
 
-    fn statement(&mut self, s: &Stmt) {
+    fn statement(&mut self, s: &EmitStmt) {
         match s {
-            Stmt::Declare(v) => {
+            EmitStmt::Declare(v) => {
                 let kind = self.file.kind(&self.body.vars[v.0].kind);
                 let line = format!("let {}: {kind};", self.binding(*v));
                 self.line(&line);
             }
-            Stmt::Let(v, value) => {
+            EmitStmt::Let(v, value) => {
                 let text = self.expr(value);
                 let kind = &self.body.vars[v.0].kind;
                 let untyped = self.is_untyped(value);
@@ -85,7 +85,7 @@ impl Writer<'_, '_> {
                 let line = format!("let {}{kind} = {text};", self.binding(*v));
                 self.line(&line);
             }
-            Stmt::Assign(pairs) => {
+            EmitStmt::Assign(pairs) => {
                 let line = match pairs.as_slice() {
                     [(v, value)] => self.assignment(*v, value),
                     many => {
@@ -97,7 +97,7 @@ impl Writer<'_, '_> {
                 };
                 self.line(&line);
             }
-            Stmt::Open(new, vars, value) => {
+            EmitStmt::Open(new, vars, value) => {
                 let names = vars.iter().map(|v| match v {
                     Some(v) if *new => self.binding(*v),
                     Some(v) => self.var(*v).to_owned(),
@@ -113,13 +113,13 @@ impl Writer<'_, '_> {
                 let value = self.expr(value);
                 self.line(&format!("{}({names}) = {value};", if *new { "let " } else { "" }));
             }
-            Stmt::Change(how, v, i, x) => self.change(*how, *v, i, x),
-            Stmt::Effect(e) => {
+            EmitStmt::Change(how, v, i, x) => self.change(*how, *v, i, x),
+            EmitStmt::Effect(e) => {
                 let e = self.expr(e);
                 self.line(&format!("{e};"));
             }
-            Stmt::Push(level, value) => self.record(*level, value),
-            Stmt::If(c, yes, no) => {
+            EmitStmt::Push(level, value) => self.record(*level, value),
+            EmitStmt::If(c, yes, no) => {
                 let mut head = format!("if {} {{", self.expr(c));
                 let (mut yes, mut no) = (yes, no);
                 loop {
@@ -127,7 +127,7 @@ impl Writer<'_, '_> {
                     self.inner(yes);
                     match no.as_slice() {
                         [] => break self.line("}"),
-                        [Stmt::If(c, y, n)] => {
+                        [EmitStmt::If(c, y, n)] => {
                             head = format!("}} else if {} {{", self.expr(c));
                             (yes, no) = (y, n);
                         }
@@ -139,7 +139,7 @@ impl Writer<'_, '_> {
                     }
                 }
             }
-            Stmt::Switch(index, arms) => {
+            EmitStmt::Switch(index, arms) => {
                 let index = self.expr(index);
                 self.line(&format!("match {index} {{"));
                 self.depth += 1;
@@ -152,13 +152,13 @@ impl Writer<'_, '_> {
                 self.depth -= 1;
                 self.line("}");
             }
-            Stmt::Loop(l, body) => self.breakable(*l, "loop", body),
-            Stmt::While(l, c, body) => {
+            EmitStmt::Loop(l, body) => self.breakable(*l, "loop", body),
+            EmitStmt::While(l, c, body) => {
                 let head = format!("while {}", self.expr(c));
                 self.breakable(*l, &head, body);
             }
-            Stmt::For(l, c, body) => self.counted(*l, c, body),
-            Stmt::Block(l, body) => {
+            EmitStmt::For(l, c, body) => self.counted(*l, c, body),
+            EmitStmt::Block(l, body) => {
                 let head = format!("'l{}: {{", l.0);
                 self.line(&head);
                 self.breakable.push((*l, true));
@@ -166,15 +166,15 @@ impl Writer<'_, '_> {
                 self.breakable.pop();
                 self.line("}");
             }
-            Stmt::Break(l) => {
+            EmitStmt::Break(l) => {
                 let line = format!("break{};", self.label(*l));
                 self.line(&line);
             }
-            Stmt::Continue(l) => {
+            EmitStmt::Continue(l) => {
                 let line = format!("continue{};", self.label(*l));
                 self.line(&line);
             }
-            Stmt::Return(e) => {
+            EmitStmt::Return(e) => {
                 let e = self.result(e);
                 self.line(&format!("return {e};"));
             }
@@ -183,7 +183,7 @@ impl Writer<'_, '_> {
 
     /// Formats the result of a function. Cotangents of arrays may be shorter than these while they
     /// are accumulated.
-    pub(super) fn result(&mut self, e: &Expr) -> String {
+    pub(super) fn result(&mut self, e: &EmitExpr) -> String {
         let kind = |v: &Var| &self.body.vars[v.0].kind;
         if !self.cotangents.iter().any(|(_, of)| holds_array(kind(of))) {
             return self.expr(e);
@@ -191,7 +191,8 @@ impl Writer<'_, '_> {
         let inside = |(field, of): &(String, Var)| {
             field.contains('.') || matches!(kind(of), Kind::Tuple(_)) && holds_array(kind(of))
         };
-        if let (Expr::Op(Op::Tuple, items, _), false) = (e, self.cotangents.iter().any(inside)) {
+        if let (EmitExpr::Op(Op::Tuple, items, _), false) = (e, self.cotangents.iter().any(inside))
+        {
             let mut fields = vec![self.expr(&items[0])];
             for (item, (_, of)) in items[1..].iter().zip(self.cotangents.clone()) {
                 let (text, of) = (self.expr(item), &self.body.vars[of.0]);
@@ -260,8 +261,8 @@ impl Writer<'_, '_> {
     /// Emits an update of an element. In Rust the array cannot be read while it is mutably
     /// borrowed: an index that reads it, and a value that would be computed after the borrow, are
     /// computed before.
-    fn change(&mut self, how: Change, v: Var, i: &Expr, x: &Expr) {
-        let in_place = matches!(how, Change::Set | Change::Add);
+    fn change(&mut self, how: InPlaceUpdate, v: Var, i: &EmitExpr, x: &EmitExpr) {
+        let in_place = matches!(how, InPlaceUpdate::Set | InPlaceUpdate::Add);
         let mut index = if in_place { self.index(i) } else { self.expr(i) };
         if i.reads(v) {
             self.line(&format!("let {CHANGED_AT} = {index};"));
@@ -269,10 +270,10 @@ impl Writer<'_, '_> {
         }
         let mut value = self.expr(x);
         let value_is_first = match how {
-            Change::Set => true,
+            InPlaceUpdate::Set => true,
             // `+=` of numbers that are not built into Rust is a function that borrows.
-            Change::Add => self.body.vars[v.0].kind != Kind::Array(Element::Complex),
-            Change::Put | Change::AddAt => false,
+            InPlaceUpdate::Add => self.body.vars[v.0].kind != Kind::Array(Element::Complex),
+            InPlaceUpdate::Put | InPlaceUpdate::AddAt => false,
         };
         if x.reads(v) && !value_is_first {
             self.line(&format!("let {CHANGED_BY} = {value};"));
@@ -280,15 +281,15 @@ impl Writer<'_, '_> {
         }
         let (name, prefix) = (self.var(v), self.file.prefix());
         let line = match how {
-            Change::Set => format!("{name}[{index}] = {value};"),
-            Change::Add => format!("{name}[{index}] += {value};"),
-            Change::Put => format!("{prefix}put(&mut {name}, {index}, {value});"),
-            Change::AddAt => format!("{prefix}add_at(&mut {name}, {index}, {value});"),
+            InPlaceUpdate::Set => format!("{name}[{index}] = {value};"),
+            InPlaceUpdate::Add => format!("{name}[{index}] += {value};"),
+            InPlaceUpdate::Put => format!("{prefix}put(&mut {name}, {index}, {value});"),
+            InPlaceUpdate::AddAt => format!("{prefix}add_at(&mut {name}, {index}, {value});"),
         };
         self.line(&line);
     }
 
-    pub(super) fn breakable(&mut self, label: Label, head: &str, body: &[Stmt]) {
+    pub(super) fn breakable(&mut self, label: JumpLabel, head: &str, body: &[EmitStmt]) {
         let named = if is_named(body, label) { format!("'l{}: ", label.0) } else { String::new() };
         self.line(&format!("{named}{head} {{"));
         self.breakable.push((label, false));
@@ -298,7 +299,7 @@ impl Writer<'_, '_> {
     }
 
     /// Returns the label of a jump, unless it is that of the innermost loop.
-    fn label(&self, l: Label) -> String {
+    fn label(&self, l: JumpLabel) -> String {
         if self.breakable.last() == Some(&(l, false)) {
             String::new()
         } else {

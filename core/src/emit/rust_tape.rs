@@ -14,13 +14,13 @@
 use crate::ir::{Kind, Op};
 
 use super::{
-    ast::{Counter, Expr, Label, Stmt, mentions},
+    ast::{EmitExpr, EmitStmt, ForRange, JumpLabel, mentions},
     rust::tape_field,
-    rust_stmt::Writer,
+    rust_stmt::RustWriter,
 };
 
 /// Vector of a tape that is preallocated for all iterations of an enclosing loop.
-pub(super) struct Room {
+pub(super) struct PreallocatedTape {
     level: u32,
     field: &'static str,
     /// Name of the slice of one iteration.
@@ -29,9 +29,9 @@ pub(super) struct Room {
     written: usize,
 }
 
-impl Writer<'_, '_> {
+impl RustWriter<'_, '_> {
     /// Emits a `for` loop.
-    pub(super) fn counted(&mut self, label: Label, c: &Counter, body: &[Stmt]) {
+    pub(super) fn counted(&mut self, label: JumpLabel, c: &ForRange, body: &[EmitStmt]) {
         let read = body.iter().any(|s| mentions(s, c.var));
         let dots = if c.inclusive { "..=" } else { ".." };
         let range = format!("{}{dots}{}", self.operand(&c.from), self.operand(&c.to));
@@ -47,7 +47,7 @@ impl Writer<'_, '_> {
             let tape = self.file.tape_name(level);
             let name = self.file.room_name(level, field);
             heads.push((name.clone(), format!("room(&mut {tape}.{field}, {range}, {each})")));
-            self.rooms.push(Room { level, field, name, written: 0 });
+            self.rooms.push(PreallocatedTape { level, field, name, written: 0 });
         }
         let (mut pattern, mut over) = heads.remove(0);
         if read && !heads.is_empty() {
@@ -62,7 +62,7 @@ impl Writer<'_, '_> {
     }
 
     /// Records a value.
-    pub(super) fn record(&mut self, level: u32, value: &Expr) {
+    pub(super) fn record(&mut self, level: u32, value: &EmitExpr) {
         let tape = self.file.tape_name(level);
         for (field, item) in self.leaves(value) {
             let room = self.rooms.iter_mut().rev().find(|r| (r.level, r.field) == (level, field));
@@ -79,14 +79,14 @@ impl Writer<'_, '_> {
 
     /// Returns the vectors to which each iteration of a loop adds the same number of values, and
     /// which have no other use in it.
-    fn rooms(&self, c: &Counter, body: &[Stmt]) -> Vec<(u32, &'static str, usize)> {
-        let known = |e: &Expr| matches!(e, Expr::Int(_) | Expr::Var(_));
+    fn rooms(&self, c: &ForRange, body: &[EmitStmt]) -> Vec<(u32, &'static str, usize)> {
+        let known = |e: &EmitExpr| matches!(e, EmitExpr::Int(_) | EmitExpr::Var(_));
         if c.inclusive || !known(&c.from) || !known(&c.to) || leads_out(body, &mut Vec::new()) {
             return vec![];
         }
         let mut rooms: Vec<(u32, &'static str, usize)> = Vec::new();
         for s in body {
-            let Stmt::Push(level, value) = s else { continue };
+            let EmitStmt::Push(level, value) = s else { continue };
             self.fields(&self.body.kind(value), &mut |field| match rooms
                 .iter_mut()
                 .find(|r| (r.0, r.1) == (*level, field))
@@ -95,7 +95,7 @@ impl Writer<'_, '_> {
                 None => rooms.push((*level, field, 1)),
             });
         }
-        let inner = || body.iter().flat_map(Stmt::parts).flatten();
+        let inner = || body.iter().flat_map(EmitStmt::parts).flatten();
         rooms.retain(|&(level, field, _)| {
             !inner().any(|s| self.pushes(s, level, field))
                 && !body.iter().any(|s| self.uses(s, level, field))
@@ -104,16 +104,16 @@ impl Writer<'_, '_> {
     }
 
     /// Returns true if a statement records to a vector.
-    fn pushes(&self, s: &Stmt, level: u32, field: &str) -> bool {
+    fn pushes(&self, s: &EmitStmt, level: u32, field: &str) -> bool {
         let mut found = false;
-        if let Stmt::Push(l, value) = s {
+        if let EmitStmt::Push(l, value) = s {
             self.fields(&self.body.kind(value), &mut |f| found |= *l == level && f == field);
         }
         found || s.parts().into_iter().flatten().any(|s| self.pushes(s, level, field))
     }
 
     /// Returns true if a statement reads from a vector, or calls a function that takes the tape.
-    fn uses(&self, s: &Stmt, level: u32, field: &str) -> bool {
+    fn uses(&self, s: &EmitStmt, level: u32, field: &str) -> bool {
         let mut found = false;
         let tape = self.file.tape_name(level);
         for e in s.exprs() {
@@ -138,12 +138,15 @@ impl Writer<'_, '_> {
 }
 
 /// Returns true if an iteration may end before its last statement; `inner` are the labels in it.
-fn leads_out(list: &[Stmt], inner: &mut Vec<Label>) -> bool {
+fn leads_out(list: &[EmitStmt], inner: &mut Vec<JumpLabel>) -> bool {
     list.iter().any(|s| match s {
-        Stmt::Return(_) => true,
-        Stmt::Break(l) | Stmt::Continue(l) => !inner.contains(l),
+        EmitStmt::Return(_) => true,
+        EmitStmt::Break(l) | EmitStmt::Continue(l) => !inner.contains(l),
         _ => {
-            if let Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) | Stmt::Block(l, _) = s
+            if let EmitStmt::Loop(l, _)
+            | EmitStmt::While(l, ..)
+            | EmitStmt::For(l, ..)
+            | EmitStmt::Block(l, _) = s
             {
                 inner.push(*l);
             }

@@ -4,15 +4,15 @@
 //! before the first of them, or by it. It is `mut` if it is updated in place, or is assigned inside
 //! a loop after its declaration.
 
-use super::ast::{Body, Label, Stmt, Var};
+use super::ast::{EmitStmt, JumpLabel, StructuredBody, Var};
 
 /// Path to a list of statements: the index of each statement, and of its part.
-type Path = Vec<(usize, usize)>;
+type StmtPath = Vec<(usize, usize)>;
 
 #[derive(Clone, Default)]
-struct Place {
+struct DeclarationSite {
     /// Path to the first mention.
-    first: Path,
+    first: StmtPath,
     /// Index of the statement that mentions it first, in that list.
     index: usize,
     /// Length of the common prefix of the paths of all mentions.
@@ -23,11 +23,11 @@ struct Place {
     given: bool,
 }
 
-pub(super) fn declare(body: &mut Body) {
-    let mut places = vec![Place::default(); body.vars.len()];
+pub(super) fn declare(body: &mut StructuredBody) {
+    let mut places = vec![DeclarationSite::default(); body.vars.len()];
     body.params.iter().for_each(|p| places[p.0].given = true);
     visit(&body.statements, &mut Vec::new(), &mut places);
-    let mut at: std::collections::HashMap<(Path, usize), Vec<Var>> =
+    let mut at: std::collections::HashMap<(StmtPath, usize), Vec<Var>> =
         std::collections::HashMap::new();
     let mut depth = vec![0; body.vars.len()];
     for (k, p) in places.iter().enumerate().filter(|(_, p)| p.seen && !p.given) {
@@ -45,10 +45,10 @@ pub(super) fn declare(body: &mut Body) {
     body.statements = insert(list, &mut Vec::new(), &mut at);
 }
 
-fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
+fn visit(list: &[EmitStmt], path: &mut StmtPath, places: &mut [DeclarationSite]) {
     for (index, s) in list.iter().enumerate() {
         let counter = match s {
-            Stmt::For(_, counter, _) => Some((counter.var.0, places[counter.var.0].given)),
+            EmitStmt::For(_, counter, _) => Some((counter.var.0, places[counter.var.0].given)),
             _ => None,
         };
         if let Some((var, _)) = counter {
@@ -63,7 +63,7 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
                 let same = p.first.iter().zip(&*path).take_while(|(a, b)| a == b).count();
                 p.shared = p.shared.min(same);
             } else {
-                *p = Place {
+                *p = DeclarationSite {
                     first: path.clone(),
                     index,
                     shared: path.len(),
@@ -89,9 +89,9 @@ fn visit(list: &[Stmt], path: &mut Path, places: &mut [Place]) {
 /// loops and blocks, with the depths of the bodies of the innermost loops; `again`: number of them
 /// that may return to a list after its end.
 fn changes(
-    list: &[Stmt],
+    list: &[EmitStmt],
     here: usize,
-    around: &mut Vec<(Label, usize)>,
+    around: &mut Vec<(JumpLabel, usize)>,
     again: usize,
     depth: &[usize],
     mutable: &mut [bool],
@@ -102,15 +102,15 @@ fn changes(
         again = again.max(farthest(s, around));
         let inside = around[..again].last().map_or(0, |a| a.1);
         match s {
-            Stmt::Change(_, v, ..) => mutable[v.0] = true,
-            Stmt::For(..) => {}
+            EmitStmt::Change(_, v, ..) => mutable[v.0] = true,
+            EmitStmt::For(..) => {}
             _ => s.writes().iter().for_each(|v| mutable[v.0] |= depth[v.0] < inside),
         }
         let (label, after) = match s {
-            Stmt::Loop(l, _) | Stmt::While(l, ..) | Stmt::For(l, ..) => {
+            EmitStmt::Loop(l, _) | EmitStmt::While(l, ..) | EmitStmt::For(l, ..) => {
                 (Some((*l, here + 1)), around.len() + 1)
             }
-            Stmt::Block(l, _) => (Some((*l, around.last().map_or(0, |a| a.1))), after),
+            EmitStmt::Block(l, _) => (Some((*l, around.last().map_or(0, |a| a.1))), after),
             _ => (None, after),
         };
         around.extend(label);
@@ -122,27 +122,27 @@ fn changes(
 /// Returns the number of enclosing statements to which a jump may return: to a loop that it
 /// continues, and to those around one that it leaves. `None` if it is not a jump, or jumps to a
 /// label further in.
-fn back(s: &Stmt, around: &[(Label, usize)]) -> Option<usize> {
-    let place = |l: &Label| around.iter().position(|a| a.0 == *l);
+fn back(s: &EmitStmt, around: &[(JumpLabel, usize)]) -> Option<usize> {
+    let place = |l: &JumpLabel| around.iter().position(|a| a.0 == *l);
     match s {
-        Stmt::Break(l) => place(l),
-        Stmt::Continue(l) => place(l).map(|p| p + 1),
-        Stmt::Return(_) => Some(0),
+        EmitStmt::Break(l) => place(l),
+        EmitStmt::Continue(l) => place(l).map(|p| p + 1),
+        EmitStmt::Return(_) => Some(0),
         _ => None,
     }
 }
 
 /// Returns the maximum of [`back`] over the jumps in a statement.
-fn farthest(s: &Stmt, around: &[(Label, usize)]) -> usize {
+fn farthest(s: &EmitStmt, around: &[(JumpLabel, usize)]) -> usize {
     let inner = s.parts().into_iter().flatten().map(|s| farthest(s, around)).max();
     back(s, around).max(inner).unwrap_or(0)
 }
 
 fn insert(
-    list: Vec<Stmt>,
-    path: &mut Path,
-    at: &mut std::collections::HashMap<(Path, usize), Vec<Var>>,
-) -> Vec<Stmt> {
+    list: Vec<EmitStmt>,
+    path: &mut StmtPath,
+    at: &mut std::collections::HashMap<(StmtPath, usize), Vec<Var>>,
+) -> Vec<EmitStmt> {
     let mut out = Vec::with_capacity(list.len());
     for (index, mut s) in list.into_iter().enumerate() {
         for (k, part) in s.parts_mut().into_iter().enumerate() {
@@ -152,19 +152,19 @@ fn insert(
         }
         let mut fresh = at.remove(&(path.clone(), index)).unwrap_or_default();
         match &mut s {
-            Stmt::Assign(pairs) if pairs.len() == 1 && fresh.contains(&pairs[0].0) => {
+            EmitStmt::Assign(pairs) if pairs.len() == 1 && fresh.contains(&pairs[0].0) => {
                 if let Some((var, value)) = pairs.pop() {
                     fresh.retain(|v| *v != var);
-                    s = Stmt::Let(var, value);
+                    s = EmitStmt::Let(var, value);
                 }
             }
-            Stmt::Open(new, vars, _) if vars.iter().flatten().all(|v| fresh.contains(v)) => {
+            EmitStmt::Open(new, vars, _) if vars.iter().flatten().all(|v| fresh.contains(v)) => {
                 *new = true;
                 fresh.retain(|v| !vars.contains(&Some(*v)));
             }
             _ => {}
         }
-        out.extend(fresh.into_iter().map(Stmt::Declare));
+        out.extend(fresh.into_iter().map(EmitStmt::Declare));
         out.push(s);
     }
     out

@@ -30,10 +30,10 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Expr, Label, Stmt, Var, VarData, holds_array},
+    ast::{EmitExpr, EmitStmt, JumpLabel, StructuredBody, Var, VarData, holds_array},
     coalesce, counted,
     entries::with_single_entries,
-    flow::Flow,
+    flow::ControlFlowInfo,
     lengths, scope, tidy,
 };
 
@@ -41,19 +41,26 @@ use super::{
 const MAX_DEPTH: usize = 200;
 
 /// Translates a function to structured statements.
-pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Body, EmitError> {
+pub(super) fn structured(
+    f: &Function,
+    reserved: &HashSet<String>,
+) -> Result<StructuredBody, EmitError> {
     if !f.is_defined() {
         return Err(EmitError::Undefined { function: f.name.clone() });
     }
     let f = with_single_entries(f);
-    let flow = Flow::new(&f)?;
-    let mut w = Writer::new(&f, &flow);
+    let flow = ControlFlowInfo::new(&f)?;
+    let mut w = Structurer::new(&f, &flow);
     let mut statements = Vec::new();
     w.tree(Block::new(0), None, &mut statements)?;
     tidy::tidy(&mut statements);
     let params = f.param_values().iter().map(|&p| w.var(p)).collect();
-    let mut body =
-        Body { params, labels: w.labels.len(), vars: std::mem::take(&mut w.vars), statements };
+    let mut body = StructuredBody {
+        params,
+        labels: w.labels.len(),
+        vars: std::mem::take(&mut w.vars),
+        statements,
+    };
     coalesce::coalesce(&mut body);
     super::names::name(&mut body, &f, &w.var_of, reserved);
     scope::declare(&mut body);
@@ -62,16 +69,16 @@ pub(super) fn structured(f: &Function, reserved: &HashSet<String>) -> Result<Bod
 
 /// Enclosing block or loop that a jump can name.
 #[derive(Clone, Copy)]
-struct Frame {
+struct JumpScope {
     target: Block,
-    label: Label,
+    label: JumpLabel,
     /// True if the jump is a back edge.
     again: bool,
 }
 
-pub(super) struct Writer<'a> {
+pub(super) struct Structurer<'a> {
     pub(super) f: &'a Function,
-    pub(super) flow: &'a Flow,
+    pub(super) flow: &'a ControlFlowInfo,
     pub(super) vars: Vec<VarData>,
     /// Variable of each value that has one.
     pub(super) var_of: Vec<Option<Var>>,
@@ -85,23 +92,23 @@ pub(super) struct Writer<'a> {
     /// Fields that are read of a tuple, and their values.
     pub(super) fields_of: HashMap<Value, Vec<(u32, Value)>>,
     /// The constants.
-    pub(super) constants: Vec<Option<Expr>>,
+    pub(super) constants: Vec<Option<EmitExpr>>,
     /// Expressions that are pending until their single use, in the order in which they were
     /// computed.
-    pub(super) pending: Vec<(Value, Expr)>,
+    pub(super) pending: Vec<(Value, EmitExpr)>,
     /// `add_at`s whose element is known to exist.
     pub(super) there: HashSet<Inst>,
-    frames: Vec<Frame>,
+    frames: Vec<JumpScope>,
     labels: Vec<bool>,
     /// Blocks that are placed after a loop.
     after: HashSet<Block>,
     depth: usize,
 }
 
-impl<'a> Writer<'a> {
-    fn new(f: &'a Function, flow: &'a Flow) -> Writer<'a> {
+impl<'a> Structurer<'a> {
+    fn new(f: &'a Function, flow: &'a ControlFlowInfo) -> Structurer<'a> {
         let n = f.kinds.len();
-        let mut w = Writer {
+        let mut w = Structurer {
             f,
             flow,
             vars: Vec::new(),
@@ -144,7 +151,7 @@ impl<'a> Writer<'a> {
         &mut self,
         start: Block,
         next: Option<Block>,
-        out: &mut Vec<Stmt>,
+        out: &mut Vec<EmitStmt>,
     ) -> Result<(), EmitError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -167,14 +174,14 @@ impl<'a> Writer<'a> {
         &mut self,
         x: Block,
         next: Option<Block>,
-        out: &mut Vec<Stmt>,
+        out: &mut Vec<EmitStmt>,
     ) -> Result<Option<Block>, EmitError> {
         let label = self.label();
         let after = self.flow.after(self.f, x, &self.after);
         let outside = self.frames.len();
-        self.frames.push(Frame { target: x, label, again: true });
+        self.frames.push(JumpScope { target: x, label, again: true });
         if let Some(target) = after.or(next) {
-            self.frames.push(Frame { target, label, again: false });
+            self.frames.push(JumpScope { target, label, again: false });
         }
         self.after.extend(after);
         let mut body = Vec::new();
@@ -194,16 +201,16 @@ impl<'a> Writer<'a> {
         &mut self,
         x: Block,
         next: Option<Block>,
-        out: &mut Vec<Stmt>,
+        out: &mut Vec<EmitStmt>,
     ) -> Result<Option<Block>, EmitError> {
         self.instructions(x, out);
         let flow = self.flow;
         let joins: Vec<Block> = (flow.children[x.index()].iter().copied())
             .filter(|b| flow.joins[b.index()] > 1 && !self.after.contains(b))
             .collect();
-        let labels: Vec<Label> = joins.iter().map(|_| self.label()).collect();
+        let labels: Vec<JumpLabel> = joins.iter().map(|_| self.label()).collect();
         for (&target, &label) in joins.iter().zip(&labels).rev() {
-            self.frames.push(Frame { target, label, again: false });
+            self.frames.push(JumpScope { target, label, again: false });
         }
         if let (Terminator::Jump(t), true) = (&self.f.blocks[x].end, joins.is_empty())
             && next != Some(t.block)
@@ -218,7 +225,8 @@ impl<'a> Writer<'a> {
         self.end(x, joins.first().copied().or(next), &mut inner)?;
         for (k, (&join, &label)) in joins.iter().zip(&labels).enumerate() {
             self.frames.pop();
-            let block = if self.labels[label.0] { vec![Stmt::Block(label, inner)] } else { inner };
+            let block =
+                if self.labels[label.0] { vec![EmitStmt::Block(label, inner)] } else { inner };
             let Some(&following) = joins.get(k + 1) else {
                 out.extend(block);
                 return Ok(Some(join));
@@ -230,18 +238,23 @@ impl<'a> Writer<'a> {
         Ok(None)
     }
 
-    fn label(&mut self) -> Label {
+    fn label(&mut self) -> JumpLabel {
         self.labels.push(false);
-        Label(self.labels.len() - 1)
+        JumpLabel(self.labels.len() - 1)
     }
 
-    fn end(&mut self, x: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+    fn end(
+        &mut self,
+        x: Block,
+        next: Option<Block>,
+        out: &mut Vec<EmitStmt>,
+    ) -> Result<(), EmitError> {
         let f = self.f;
         match &f.blocks[x].end {
             Terminator::Open => return Err(EmitError::Undefined { function: f.name.clone() }),
             Terminator::Return(v) => {
                 let value = self.consume(*v, true);
-                out.push(Stmt::Return(value));
+                out.push(EmitStmt::Return(value));
             }
             Terminator::Jump(t) => {
                 let moves = self.edge(t);
@@ -252,7 +265,7 @@ impl<'a> Writer<'a> {
                 let condition = self.read(*c);
                 let mut arms = self.arms(&[yes, no], next)?;
                 let (no, yes) = (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
-                out.push(Stmt::If(condition, yes, no));
+                out.push(EmitStmt::If(condition, yes, no));
             }
             Terminator::Switch(v, targets) => {
                 let index = self.read(*v);
@@ -263,10 +276,11 @@ impl<'a> Writer<'a> {
                         let (no, yes) =
                             (arms.pop().unwrap_or_default(), arms.pop().unwrap_or_default());
                         let is = crate::ir::Op::CompareInt(crate::ir::Compare::Eq);
-                        let zero = Expr::Op(is, vec![index, Expr::Int(0)], crate::ir::Kind::Bool);
-                        Stmt::If(zero, yes, no)
+                        let zero =
+                            EmitExpr::Op(is, vec![index, EmitExpr::Int(0)], crate::ir::Kind::Bool);
+                        EmitStmt::If(zero, yes, no)
                     }
-                    _ => Stmt::Switch(index, arms),
+                    _ => EmitStmt::Switch(index, arms),
                 });
             }
         }
@@ -277,8 +291,8 @@ impl<'a> Writer<'a> {
         &mut self,
         targets: &[&Target],
         next: Option<Block>,
-    ) -> Result<Vec<Vec<Stmt>>, EmitError> {
-        let mut arms: Vec<Vec<Stmt>> = targets.iter().map(|t| self.edge(t)).collect();
+    ) -> Result<Vec<Vec<EmitStmt>>, EmitError> {
+        let mut arms: Vec<Vec<EmitStmt>> = targets.iter().map(|t| self.edge(t)).collect();
         for (target, arm) in targets.iter().zip(&mut arms) {
             self.go(target.block, next, arm)?;
         }
@@ -286,14 +300,19 @@ impl<'a> Writer<'a> {
     }
 
     /// Continues at a block.
-    fn go(&mut self, to: Block, next: Option<Block>, out: &mut Vec<Stmt>) -> Result<(), EmitError> {
+    fn go(
+        &mut self,
+        to: Block,
+        next: Option<Block>,
+        out: &mut Vec<EmitStmt>,
+    ) -> Result<(), EmitError> {
         if next == Some(to) {
             return Ok(());
         }
         match self.frames.iter().rev().find(|f| f.target == to).copied() {
-            Some(Frame { label, again, .. }) => {
+            Some(JumpScope { label, again, .. }) => {
                 self.labels[label.0] = true;
-                out.push(if again { Stmt::Continue(label) } else { Stmt::Break(label) });
+                out.push(if again { EmitStmt::Continue(label) } else { EmitStmt::Break(label) });
                 Ok(())
             }
             None => self.tree(to, next, out),

@@ -26,10 +26,10 @@ use crate::{
 
 use super::{
     EmitError,
-    ast::{Body, Change, Expr, Stmt, Var},
+    ast::{EmitExpr, EmitStmt, InPlaceUpdate, StructuredBody, Var},
     check,
     exits::at_full_length,
-    names::{Names, identifier},
+    names::{NameAllocator, identifier},
     structure::structured,
     tidy::is_named,
 };
@@ -66,14 +66,15 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
     }
     let on_tape: HashSet<FuncId> = order.iter().copied().filter(|&f| tapes(program, f)).collect();
     // Two names may be equal without their dots: `f.gradient`, `f_gradient`.
-    let mut taken = Names::default();
+    let mut taken = NameAllocator::default();
     let names = order.iter().map(|&f| (f, taken.fresh(&identifier(&program.functions[f].name))));
     let names: HashMap<FuncId, String> = names.collect();
     let mut reserved: HashSet<String> = names.values().cloned().collect();
     reserved.extend(
         ["reals", "ints", "complexes", "reals_top", "ints_top", "complexes_top"].map(String::from),
     );
-    let mut file = File { program, names, structs: BTreeMap::new(), helpers: BTreeSet::new() };
+    let mut file =
+        ProgramFile { program, names, structs: BTreeMap::new(), helpers: BTreeSet::new() };
     let mut functions = Vec::new();
     for &f in order.iter().rev() {
         let function = &program.functions[f];
@@ -96,7 +97,7 @@ pub fn emit_text(program: &Program, root: FuncId) -> Result<String, EmitError> {
             return Err(EmitError::Unspeakable { function: function.name.clone(), what });
         }
         let body = structured(&function, &reserved)?;
-        let mut w = Writer {
+        let mut w = ProgramWriter {
             file: &mut file,
             body: &body,
             name: &function.name,
@@ -124,14 +125,14 @@ fn tapes(program: &Program, f: FuncId) -> bool {
     insts.any(|&i| matches!(function.insts[i].op, Op::Push { .. } | Op::Pop { .. }))
 }
 
-pub(super) struct File<'a> {
+pub(super) struct ProgramFile<'a> {
     pub(super) program: &'a Program,
     names: HashMap<FuncId, String>,
     structs: BTreeMap<String, String>,
     pub(super) helpers: BTreeSet<String>,
 }
 
-impl File<'_> {
+impl ProgramFile<'_> {
     /// Returns the name of a function in the text.
     pub(super) fn name(&self, f: FuncId) -> &str {
         self.names.get(&f).map_or("", String::as_str)
@@ -165,19 +166,19 @@ impl File<'_> {
     }
 }
 
-pub(super) struct Writer<'w, 'a> {
-    pub(super) file: &'w mut File<'a>,
-    pub(super) body: &'w Body,
+pub(super) struct ProgramWriter<'w, 'a> {
+    pub(super) file: &'w mut ProgramFile<'a>,
+    pub(super) body: &'w StructuredBody,
     pub(super) name: &'w str,
     out: String,
     depth: usize,
     tapes: BTreeSet<&'static str>,
 }
 
-pub(super) type Said = Result<String, EmitError>;
+pub(super) type EmitTextResult = Result<String, EmitError>;
 
-impl Writer<'_, '_> {
-    fn function(&mut self, f: FuncId) -> Said {
+impl ProgramWriter<'_, '_> {
+    fn function(&mut self, f: FuncId) -> EmitTextResult {
         let function = &self.file.program.functions[f];
         let mut params = Vec::new();
         for (var, p) in self.body.params.iter().zip(&function.params) {
@@ -187,7 +188,7 @@ impl Writer<'_, '_> {
         }
         let result = self.file.kind(&function.result);
         match self.body.statements.split_last() {
-            Some((Stmt::Return(value), rest)) => {
+            Some((EmitStmt::Return(value), rest)) => {
                 self.list(rest)?;
                 let value = self.settled(value)?;
                 self.line(&value);
@@ -262,11 +263,11 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn list(&mut self, list: &[Stmt]) -> Result<(), EmitError> {
+    fn list(&mut self, list: &[EmitStmt]) -> Result<(), EmitError> {
         list.iter().try_for_each(|s| self.statement(s))
     }
 
-    fn block(&mut self, head: &str, list: &[Stmt]) -> Result<(), EmitError> {
+    fn block(&mut self, head: &str, list: &[EmitStmt]) -> Result<(), EmitError> {
         self.line(&format!("{head} {{"));
         self.depth += 1;
         self.list(list)?;
@@ -287,20 +288,20 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn statement(&mut self, s: &Stmt) -> Result<(), EmitError> {
+    fn statement(&mut self, s: &EmitStmt) -> Result<(), EmitError> {
         match s {
-            Stmt::Declare(v) => {
+            EmitStmt::Declare(v) => {
                 let zero = self.zero(&self.body.vars[v.0].kind.clone());
                 let line = format!("let mut {} = {zero};", self.var(*v));
                 self.line(&line);
             }
-            Stmt::Let(v, value) => {
+            EmitStmt::Let(v, value) => {
                 let value = self.settled(value)?;
                 let mutable = if self.body.vars[v.0].mutable { "mut " } else { "" };
                 let line = format!("let {mutable}{} = {value};", self.var(*v));
                 self.line(&line);
             }
-            Stmt::Assign(pairs) => match pairs.as_slice() {
+            EmitStmt::Assign(pairs) => match pairs.as_slice() {
                 [(v, value)] => {
                     let value = self.settled(value)?;
                     let line = format!("{} = {value};", self.var(*v));
@@ -313,7 +314,7 @@ impl Writer<'_, '_> {
                     self.together(&vars, &format!("({})", values?.join(", ")));
                 }
             },
-            Stmt::Open(new, vars, value) => {
+            EmitStmt::Open(new, vars, value) => {
                 let value = self.settled(value)?;
                 if *new && vars.len() > 1 {
                     let names: Vec<String> = (vars.iter().enumerate())
@@ -328,28 +329,28 @@ impl Writer<'_, '_> {
                     self.together(vars, &value);
                 }
             }
-            Stmt::Change(how, v, i, x) => {
+            EmitStmt::Change(how, v, i, x) => {
                 let (i, x) = (self.settled(i)?, self.settled(x)?);
                 let kind = self.body.vars[v.0].kind.clone();
                 let name = self.var(*v).to_owned();
                 let line = match how {
-                    Change::Set => format!("{name}[{i}] = {x};"),
-                    Change::Add => format!("{name}[{i}] += {x};"),
-                    Change::Put => {
+                    InPlaceUpdate::Set => format!("{name}[{i}] = {x};"),
+                    InPlaceUpdate::Add => format!("{name}[{i}] += {x};"),
+                    InPlaceUpdate::Put => {
                         format!("{name} = {}({name}, {i}, {x});", self.helper("put", &kind))
                     }
-                    Change::AddAt => {
+                    InPlaceUpdate::AddAt => {
                         format!("{name} = {}({name}, {i}, {x});", self.helper("add_at", &kind))
                     }
                 };
                 self.line(&line);
             }
-            Stmt::Effect(e) => {
+            EmitStmt::Effect(e) => {
                 let e = self.settled(e)?;
                 self.line(&format!("{e};"));
             }
-            Stmt::Push(_, value) => self.push(value)?,
-            Stmt::If(c, yes, no) => {
+            EmitStmt::Push(_, value) => self.push(value)?,
+            EmitStmt::If(c, yes, no) => {
                 let c = self.settled(c)?;
                 self.line(&format!("if {c} {{"));
                 self.depth += 1;
@@ -365,18 +366,18 @@ impl Writer<'_, '_> {
                     self.line("}");
                 }
             }
-            Stmt::Switch(index, arms) => {
+            EmitStmt::Switch(index, arms) => {
                 let index = self.settled(index)?;
                 self.line(&format!("let way = {index};"));
                 self.arms(arms, 0)?;
             }
-            Stmt::Loop(l, body) | Stmt::While(l, _, body) | Stmt::For(l, _, body)
+            EmitStmt::Loop(l, body) | EmitStmt::While(l, _, body) | EmitStmt::For(l, _, body)
                 if is_named(body, *l) =>
             {
                 return Err(self.unspeakable("it leaves several loops or blocks at once"));
             }
-            Stmt::Loop(_, body) => self.block("while true", body)?,
-            Stmt::While(_, c, body) => {
+            EmitStmt::Loop(_, body) => self.block("while true", body)?,
+            EmitStmt::While(_, c, body) => {
                 let mut pops = false;
                 c.each_op(&mut |op, _, _| pops |= matches!(op, Op::Pop { .. }));
                 if pops {
@@ -392,18 +393,18 @@ impl Writer<'_, '_> {
                     self.block(&format!("while {c}"), body)?;
                 }
             }
-            Stmt::For(_, c, body) => {
+            EmitStmt::For(_, c, body) => {
                 let (from, to) = (self.settled(&c.from)?, self.settled(&c.to)?);
                 let dots = if c.inclusive { "..=" } else { ".." };
                 let head = format!("for {} in {from}{dots}{to}", self.var(c.var));
                 self.block(&head, body)?;
             }
-            Stmt::Block(..) => {
+            EmitStmt::Block(..) => {
                 return Err(self.unspeakable("it jumps out of the middle of a branch"));
             }
-            Stmt::Break(_) => self.line("break;"),
-            Stmt::Continue(_) => self.line("continue;"),
-            Stmt::Return(e) => {
+            EmitStmt::Break(_) => self.line("break;"),
+            EmitStmt::Continue(_) => self.line("continue;"),
+            EmitStmt::Return(e) => {
                 let e = self.settled(e)?;
                 self.line(&format!("return {e};"));
             }
@@ -411,7 +412,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn arms(&mut self, arms: &[Vec<Stmt>], k: usize) -> Result<(), EmitError> {
+    fn arms(&mut self, arms: &[Vec<EmitStmt>], k: usize) -> Result<(), EmitError> {
         match arms {
             [] => Ok(()),
             [last] => self.list(last),
@@ -443,8 +444,8 @@ impl Writer<'_, '_> {
         Ok(tape)
     }
 
-    fn push(&mut self, value: &Expr) -> Result<(), EmitError> {
-        if let Expr::Op(Op::Tuple, items, _) = value {
+    fn push(&mut self, value: &EmitExpr) -> Result<(), EmitError> {
+        if let EmitExpr::Op(Op::Tuple, items, _) = value {
             return items.iter().try_for_each(|e| self.push(e));
         }
         let kind = self.body.kind(value);

@@ -5,12 +5,12 @@ use crate::ir::{Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op};
 use super::precedence::{ADD, AND, COMPARE, MUL, OR, POSTFIX, UNARY};
 use super::{
     EmitError,
-    ast::Expr,
+    ast::EmitExpr,
     rust_expr::comparison,
-    text::{Said, Writer},
+    text::{EmitTextResult, ProgramWriter},
 };
 
-impl Writer<'_, '_> {
+impl ProgramWriter<'_, '_> {
     /// Adds a helper function for arrays that grow, and returns its name.
     pub(super) fn helper(&mut self, what: &str, kind: &Kind) -> String {
         let (suffix, array, item, zero) = match kind {
@@ -33,35 +33,42 @@ impl Writer<'_, '_> {
     }
 
     /// Formats an expression; values that it pops from a tape are popped first.
-    pub(super) fn settled(&mut self, e: &Expr) -> Said {
+    pub(super) fn settled(&mut self, e: &EmitExpr) -> EmitTextResult {
         self.at(e, 0)
     }
 
-    fn at(&mut self, e: &Expr, least: u8) -> Said {
+    fn at(&mut self, e: &EmitExpr, least: u8) -> EmitTextResult {
         let (text, rank) = self.ranked(e)?;
         Ok(if rank < least { format!("({text})") } else { text })
     }
 
-    fn ranked(&mut self, e: &Expr) -> Result<(String, u8), EmitError> {
+    fn ranked(&mut self, e: &EmitExpr) -> Result<(String, u8), EmitError> {
         Ok(match e {
-            Expr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), MUL),
-            Expr::Real(x) if x.is_infinite() => {
+            EmitExpr::Real(x) if x.is_nan() => ("0.0 / 0.0".into(), MUL),
+            EmitExpr::Real(x) if x.is_infinite() => {
                 (if *x > 0.0 { "1.0 / 0.0" } else { "-1.0 / 0.0" }.into(), MUL)
             }
-            Expr::Real(x) => (format!("{x:?}"), if x.is_sign_negative() { UNARY } else { POSTFIX }),
-            Expr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
-            Expr::Bool(b) => (b.to_string(), POSTFIX),
-            Expr::Var(v) | Expr::Clone(v) => (self.var(*v).to_owned(), POSTFIX),
-            Expr::Op(op, args, kind) => return self.op(*op, args, kind),
+            EmitExpr::Real(x) => {
+                (format!("{x:?}"), if x.is_sign_negative() { UNARY } else { POSTFIX })
+            }
+            EmitExpr::Int(n) => (n.to_string(), if *n < 0 { UNARY } else { POSTFIX }),
+            EmitExpr::Bool(b) => (b.to_string(), POSTFIX),
+            EmitExpr::Var(v) | EmitExpr::Clone(v) => (self.var(*v).to_owned(), POSTFIX),
+            EmitExpr::Op(op, args, kind) => return self.op(*op, args, kind),
         })
     }
 
-    fn call(&mut self, name: &str, args: &[Expr]) -> Result<(String, u8), EmitError> {
+    fn call(&mut self, name: &str, args: &[EmitExpr]) -> Result<(String, u8), EmitError> {
         let args: Result<Vec<String>, _> = args.iter().map(|a| self.settled(a)).collect();
         Ok((format!("{name}({})", args?.join(", ")), POSTFIX))
     }
 
-    fn binary(&mut self, args: &[Expr], sign: &str, rank: u8) -> Result<(String, u8), EmitError> {
+    fn binary(
+        &mut self,
+        args: &[EmitExpr],
+        sign: &str,
+        rank: u8,
+    ) -> Result<(String, u8), EmitError> {
         let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
         let right = self.at(&args[1], rank + 1)?;
         Ok((format!("{left} {sign} {right}"), rank))
@@ -73,14 +80,14 @@ impl Writer<'_, '_> {
     fn on_ints(
         &mut self,
         op: Int2,
-        args: &[Expr],
+        args: &[EmitExpr],
         sign: &str,
         rank: u8,
     ) -> Result<(String, u8), EmitError> {
         let literals = literal(&args[0]).zip(literal(&args[1]));
         let value = literals.and_then(|(a, b)| op.value(a, b));
         match (literals, value) {
-            (Some(_), Some(n)) if op == Int2::Div => self.ranked(&Expr::Int(n)),
+            (Some(_), Some(n)) if op == Int2::Div => self.ranked(&EmitExpr::Int(n)),
             (Some((a, _)), None) => {
                 let right = self.at(&args[1], rank + 1)?;
                 Ok((format!("min({a}, {a}) {sign} {right}"), rank))
@@ -89,7 +96,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn op(&mut self, op: Op, args: &[Expr], kind: &Kind) -> Result<(String, u8), EmitError> {
+    fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Result<(String, u8), EmitError> {
         match op {
             Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
                 Ok((format!("-{}", self.at(&args[0], UNARY)?), UNARY))
@@ -122,7 +129,7 @@ impl Writer<'_, '_> {
                 Mixed::And => self.binary(args, "&&", AND),
                 Mixed::Or => self.binary(args, "||", OR),
                 Mixed::Polygamma => match &args[1] {
-                    Expr::Int(0) => self.call("digamma", &args[..1]),
+                    EmitExpr::Int(0) => self.call("digamma", &args[..1]),
                     _ => self.call("polygamma", &[args[1].clone(), args[0].clone()]),
                 },
                 other => self.call(other.name(), args),
@@ -184,13 +191,13 @@ impl Writer<'_, '_> {
 }
 
 /// Returns the value of an expression that the language takes for a literal.
-fn literal(e: &Expr) -> Option<i64> {
+fn literal(e: &EmitExpr) -> Option<i64> {
     match e {
-        Expr::Int(n) => Some(*n),
-        Expr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
+        EmitExpr::Int(n) => Some(*n),
+        EmitExpr::Op(Op::Int1(Int1::Neg), args, _) => literal(&args[0])?.checked_neg(),
         // The result of a function is not a literal.
-        Expr::Op(Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn), ..) => None,
-        Expr::Op(Op::Int2(op), args, _) => op.value(literal(&args[0])?, literal(&args[1])?),
+        EmitExpr::Op(Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn), ..) => None,
+        EmitExpr::Op(Op::Int2(op), args, _) => op.value(literal(&args[0])?, literal(&args[1])?),
         _ => None,
     }
 }

@@ -6,28 +6,28 @@
 //! …; break 'a } (end of 'a)      ->  … }
 //! ```
 
-use super::ast::{Expr, Label, Stmt, diverge};
+use super::ast::{EmitExpr, EmitStmt, JumpLabel, diverge};
 
-pub(super) fn tidy(list: &mut Vec<Stmt>) {
+pub(super) fn tidy(list: &mut Vec<EmitStmt>) {
     for s in list.iter_mut() {
         s.parts_mut().into_iter().for_each(tidy);
-        if let Stmt::If(c, yes, no) = s
+        if let EmitStmt::If(c, yes, no) = s
             && yes.is_empty()
         {
-            let condition = std::mem::replace(c, Expr::Bool(true)).not();
-            *s = Stmt::If(condition, std::mem::take(no), vec![]);
+            let condition = std::mem::replace(c, EmitExpr::Bool(true)).not();
+            *s = EmitStmt::If(condition, std::mem::take(no), vec![]);
         }
     }
     // The code after an arm that diverges needs no `else`.
     let mut k = 0;
     while k < list.len() {
-        if let Stmt::If(c, yes, no) = &mut list[k]
+        if let EmitStmt::If(c, yes, no) = &mut list[k]
             && !no.is_empty()
         {
             let rest = if diverge(yes) {
                 std::mem::take(no)
             } else if diverge(no) {
-                let condition = std::mem::replace(c, Expr::Bool(true)).not();
+                let condition = std::mem::replace(c, EmitExpr::Bool(true)).not();
                 *c = condition;
                 std::mem::swap(yes, no);
                 std::mem::take(no)
@@ -39,8 +39,10 @@ pub(super) fn tidy(list: &mut Vec<Stmt>) {
         k += 1;
     }
     for s in list.iter_mut() {
-        if let Stmt::Loop(label, body) | Stmt::While(label, _, body) | Stmt::For(label, _, body) = s
-            && body.last() == Some(&Stmt::Continue(*label))
+        if let EmitStmt::Loop(label, body)
+        | EmitStmt::While(label, _, body)
+        | EmitStmt::For(label, _, body) = s
+            && body.last() == Some(&EmitStmt::Continue(*label))
         {
             body.pop();
         }
@@ -48,11 +50,11 @@ pub(super) fn tidy(list: &mut Vec<Stmt>) {
 }
 
 /// Returns true if a jump to the label is inside another loop or block, so that it has to be named.
-pub(super) fn is_named(body: &[Stmt], label: Label) -> bool {
-    fn walk(list: &[Stmt], label: Label, inner: bool) -> bool {
+pub(super) fn is_named(body: &[EmitStmt], label: JumpLabel) -> bool {
+    fn walk(list: &[EmitStmt], label: JumpLabel, inner: bool) -> bool {
         list.iter().any(|s| match s {
-            Stmt::Break(l) | Stmt::Continue(l) => inner && *l == label,
-            Stmt::Loop(..) | Stmt::While(..) | Stmt::For(..) | Stmt::Block(..) => {
+            EmitStmt::Break(l) | EmitStmt::Continue(l) => inner && *l == label,
+            EmitStmt::Loop(..) | EmitStmt::While(..) | EmitStmt::For(..) | EmitStmt::Block(..) => {
                 s.parts().iter().any(|p| walk(p, label, true))
             }
             _ => s.parts().iter().any(|p| walk(p, label, inner)),

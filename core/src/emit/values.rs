@@ -14,14 +14,14 @@ use crate::{
 };
 
 use super::{
-    ast::{Change, Expr, Stmt, Var},
-    structure::Writer,
+    ast::{EmitExpr, EmitStmt, InPlaceUpdate, Var},
+    structure::Structurer,
 };
 
 /// Size of the largest expression that is inlined at its use.
 const MAX_SIZE: usize = 16;
 
-impl Writer<'_> {
+impl Structurer<'_> {
     /// Counts the uses of every value, and finds the constants and the fields that are read.
     pub(super) fn count(&mut self) {
         let f = self.f;
@@ -43,9 +43,9 @@ impl Writer<'_> {
                         self.fields_of.entry(*t).or_default().push((k, v));
                     }
                     self.constants[v.index()] = match inst.op {
-                        Op::Real(x) => Some(Expr::Real(x.0)),
-                        Op::Int(n) => Some(Expr::Int(n)),
-                        Op::Bool(b) => Some(Expr::Bool(b)),
+                        Op::Real(x) => Some(EmitExpr::Real(x.0)),
+                        Op::Int(n) => Some(EmitExpr::Int(n)),
+                        Op::Bool(b) => Some(EmitExpr::Bool(b)),
                         _ => None,
                     };
                 }
@@ -54,7 +54,7 @@ impl Writer<'_> {
     }
 
     /// Translates the instructions of a block.
-    pub(super) fn instructions(&mut self, b: Block, out: &mut Vec<Stmt>) {
+    pub(super) fn instructions(&mut self, b: Block, out: &mut Vec<EmitStmt>) {
         let f = self.f;
         let insts = &f.blocks[b].insts;
         let mut needed = self.needed_at_the_end(b);
@@ -88,7 +88,7 @@ impl Writer<'_> {
         i: Inst,
         last: &HashSet<Value>,
         ends: bool,
-        out: &mut Vec<Stmt>,
+        out: &mut Vec<EmitStmt>,
     ) {
         let f = self.f;
         let inst = &f.insts[i];
@@ -102,15 +102,15 @@ impl Writer<'_> {
                 let v = inst.args[0];
                 self.release(v, last, out);
                 let value = self.consume(v, last.contains(&v));
-                out.push(Stmt::Push(tape, value));
+                out.push(EmitStmt::Push(tape, value));
                 return;
             }
             _ => {}
         }
         let args = self.operands(inst, last, out);
         let kind = inst.result.map_or(Kind::tuple([]), |v| f.kinds[v].clone());
-        let value = Expr::Op(inst.op, args, kind);
-        let Some(v) = inst.result else { return out.push(Stmt::Effect(value)) };
+        let value = EmitExpr::Op(inst.op, args, kind);
+        let Some(v) = inst.result else { return out.push(EmitStmt::Effect(value)) };
         let here = self.uses[v.index()] == 1 && self.used_in[v.index()] == Some(b);
         let for_the_end = ends && f.blocks[b].end.operand() == Some(v);
         let waits = match inst.op {
@@ -123,17 +123,23 @@ impl Writer<'_> {
         } else if self.uses[v.index()] == 0 {
             // Without a use only its effect counts.
             if !inst.op.is_pure() {
-                out.push(Stmt::Effect(value));
+                out.push(EmitStmt::Effect(value));
             }
         } else if !self.opened(inst, v, &value, out) {
             let var = self.var(v);
-            out.push(Stmt::Assign(vec![(var, value)]));
+            out.push(EmitStmt::Assign(vec![(var, value)]));
         }
     }
 
     /// Translates a tuple that a call returns and of which only fields are used to variables at
     /// once.
-    fn opened(&mut self, inst: &InstData, v: Value, value: &Expr, out: &mut Vec<Stmt>) -> bool {
+    fn opened(
+        &mut self,
+        inst: &InstData,
+        v: Value,
+        value: &EmitExpr,
+        out: &mut Vec<EmitStmt>,
+    ) -> bool {
         let Kind::Tuple(tuple) = &self.f.kinds[v] else { return false };
         if tuple.name.is_some() || !matches!(inst.op, Op::Call(_) | Op::Primitive(_)) {
             return false;
@@ -148,7 +154,7 @@ impl Writer<'_> {
         for (k, r) in fields {
             vars[k as usize] = Some(self.var(r));
         }
-        out.push(Stmt::Open(false, vars, value.clone()));
+        out.push(EmitStmt::Open(false, vars, value.clone()));
         true
     }
 
@@ -156,8 +162,8 @@ impl Writer<'_> {
         &mut self,
         inst: &InstData,
         last: &HashSet<Value>,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<Expr> {
+        out: &mut Vec<EmitStmt>,
+    ) -> Vec<EmitExpr> {
         let f = self.f;
         let gives_away = |k: usize| match inst.op {
             Op::Accumulate => k == 0,
@@ -188,16 +194,16 @@ impl Writer<'_> {
     }
 
     /// Translates `set`, `put`, `add_at`.
-    fn change(&mut self, i: Inst, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+    fn change(&mut self, i: Inst, last: &HashSet<Value>, out: &mut Vec<EmitStmt>) {
         let inst = &self.f.insts[i];
         let (Some(result), [array, index, item]) = (inst.result, inst.args.as_slice()) else {
             return;
         };
         let how = match inst.op {
-            Op::Set => Change::Set,
-            Op::Put => Change::Put,
-            _ if self.there.contains(&i) => Change::Add,
-            _ => Change::AddAt,
+            Op::Set => InPlaceUpdate::Set,
+            Op::Put => InPlaceUpdate::Put,
+            _ if self.there.contains(&i) => InPlaceUpdate::Add,
+            _ => InPlaceUpdate::AddAt,
         };
         let waiting = self.pending.iter().any(|p| p.0 == *array);
         let old = self.var_of[array.index()];
@@ -208,56 +214,58 @@ impl Writer<'_> {
                 self.settle(*array, out);
                 self.settle_reads(how, out);
                 self.var_of[result.index()] = Some(var);
-                out.push(Stmt::Change(how, var, i, x));
+                out.push(EmitStmt::Change(how, var, i, x));
                 return;
             }
             None => self.var(result),
         };
         let copy = self.consume(*array, false);
-        out.push(Stmt::Assign(vec![(var, copy)]));
+        out.push(EmitStmt::Assign(vec![(var, copy)]));
         let (i, x) = (self.read(*index), self.read(*item));
         self.settle_reads(how, out);
-        out.push(Stmt::Change(how, var, i, x));
+        out.push(EmitStmt::Change(how, var, i, x));
     }
 
     /// Returns the expression of a value that is only read.
-    pub(super) fn read(&mut self, v: Value) -> Expr {
+    pub(super) fn read(&mut self, v: Value) -> EmitExpr {
         if let Some(c) = &self.constants[v.index()] {
             return c.clone();
         }
         match self.pending.iter().position(|p| p.0 == v) {
             Some(k) => self.pending.remove(k).1,
-            None => Expr::Var(self.var(v)),
+            None => EmitExpr::Var(self.var(v)),
         }
     }
 
     /// Returns the expression of a value that is moved: an array is copied unless this is its last
     /// use.
-    pub(super) fn consume(&mut self, v: Value, last: bool) -> Expr {
+    pub(super) fn consume(&mut self, v: Value, last: bool) -> EmitExpr {
         let copied = self.holds[v.index()];
         match self.read(v) {
-            Expr::Var(var) if copied && (!last || self.vars[var.0].borrowed) => Expr::Clone(var),
+            EmitExpr::Var(var) if copied && (!last || self.vars[var.0].borrowed) => {
+                EmitExpr::Clone(var)
+            }
             other => other,
         }
     }
 
     /// Computes the pending expressions that read the array `v`, which is about to change.
-    fn settle(&mut self, v: Value, out: &mut Vec<Stmt>) {
+    fn settle(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
         let Some(var) = self.var_of[v.index()] else { return };
         while let Some(k) = self.pending.iter().position(|p| p.1.reads(var)) {
             let (value, expr) = self.pending.remove(k);
             let to = self.var(value);
-            out.push(Stmt::Assign(vec![(to, expr)]));
+            out.push(EmitStmt::Assign(vec![(to, expr)]));
         }
     }
 
     /// Computes the pending expressions that read an element, before an array grows: an index that
     /// is too large is reported where it is read, not by an array of that length.
-    fn settle_reads(&mut self, how: Change, out: &mut Vec<Stmt>) {
-        if !matches!(how, Change::Put | Change::AddAt) {
+    fn settle_reads(&mut self, how: InPlaceUpdate, out: &mut Vec<EmitStmt>) {
+        if !matches!(how, InPlaceUpdate::Put | InPlaceUpdate::AddAt) {
             return;
         }
-        let reads = |expr: &Expr| {
+        let reads = |expr: &EmitExpr| {
             let mut found = false;
             expr.each_op(&mut |op, _, _| found |= op == Op::Get);
             found
@@ -267,7 +275,7 @@ impl Writer<'_> {
         }
     }
 
-    fn release(&mut self, v: Value, last: &HashSet<Value>, out: &mut Vec<Stmt>) {
+    fn release(&mut self, v: Value, last: &HashSet<Value>, out: &mut Vec<EmitStmt>) {
         if last.contains(&v) {
             let own = self.pending.iter().position(|p| p.0 == v);
             let own = own.map(|k| self.pending.remove(k));
@@ -286,16 +294,16 @@ impl Writer<'_> {
         found
     }
 
-    fn settle_value(&mut self, v: Value, out: &mut Vec<Stmt>) {
+    fn settle_value(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
         if let Some(k) = self.pending.iter().position(|p| p.0 == v) {
             let (value, expr) = self.pending.remove(k);
             let var = self.var(value);
-            out.push(Stmt::Assign(vec![(var, expr)]));
+            out.push(EmitStmt::Assign(vec![(var, expr)]));
         }
     }
 
     /// Returns the assignments of an edge (phi lowering).
-    pub(super) fn edge(&mut self, target: &Target) -> Vec<Stmt> {
+    pub(super) fn edge(&mut self, target: &Target) -> Vec<EmitStmt> {
         let f = self.f;
         let params = f.blocks[target.block].params.clone();
         let mut moves = Vec::new();
@@ -314,10 +322,10 @@ impl Writer<'_> {
 }
 
 /// Orders a parallel move into single assignments where that is equivalent.
-fn in_turn(mut moves: Vec<(Var, Expr)>) -> Vec<Stmt> {
+fn in_turn(mut moves: Vec<(Var, EmitExpr)>) -> Vec<EmitStmt> {
     // An array that is moved must not be read afterwards.
-    let gives = |e: &Expr| match e {
-        Expr::Var(v) => Some(*v),
+    let gives = |e: &EmitExpr| match e {
+        EmitExpr::Var(v) => Some(*v),
         _ => None,
     };
     let mut out = Vec::new();
@@ -331,9 +339,9 @@ fn in_turn(mut moves: Vec<(Var, Expr)>) -> Vec<Stmt> {
             })
         });
         match free {
-            Some(k) => out.push(Stmt::Assign(vec![moves.remove(k)])),
+            Some(k) => out.push(EmitStmt::Assign(vec![moves.remove(k)])),
             None => {
-                out.push(Stmt::Assign(std::mem::take(&mut moves)));
+                out.push(EmitStmt::Assign(std::mem::take(&mut moves)));
             }
         }
     }

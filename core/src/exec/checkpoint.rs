@@ -39,7 +39,7 @@ use crate::{
     entity::FuncId,
     ir::{Kind, Op, Param, Program},
     scalar::{Real, Scalar},
-    staging::{Given, Stage},
+    staging::{StagedOperand, StagingBuilder},
 };
 
 use super::{CallError, Derivatives, DeriveError, data::Datum};
@@ -322,13 +322,15 @@ fn repeated<'h, T: Real, S: Scalar<Real = T>>(
     let name = program.fresh_name(&format!("{}.repeated", function.name));
     let mut params = vec![Param::new("from", Kind::Int), Param::new("to", Kind::Int)];
     params.extend(function.params.iter().skip(1).cloned());
-    let mut s = Stage::new(name.clone(), params, function.result.clone());
+    let mut s = StagingBuilder::new(name.clone(), params, function.result.clone());
     let inputs = s.b.params().to_vec();
     if let [from, to, x, p @ ..] = inputs.as_slice() {
         let state = s.b.declare(function.result.clone());
         s.b.define(state, *x);
         // Two ints make a counter.
-        if let Ok(counter) = s.begin_for(Given::Value(*from), Given::Value(*to), false) {
+        if let Ok(counter) =
+            s.begin_for(StagedOperand::Value(*from), StagedOperand::Value(*to), false)
+        {
             let now = s.b.use_variable(state);
             let args: Vec<_> = [counter.value, now].into_iter().chain(p.iter().copied()).collect();
             let next = s.b.inst(Op::Call(f), &args, function.result.clone());

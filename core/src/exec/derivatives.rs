@@ -25,7 +25,7 @@ use crate::{
     array::{ArrayError, MAX_ELEMENTS, Shape},
     cancel::CancellationToken,
     entity::FuncId,
-    ir::{Given, Kind, Op, Position, Program, check_shapes, verify_reachable},
+    ir::{Kind, Op, Position, Program, ShapeAssumptions, check_shapes, verify_reachable},
     pass::{Level, optimize_all},
     scalar::{Real, Scalar},
 };
@@ -643,7 +643,8 @@ impl<'h, T: Real, S: Scalar<Real = T>> Derivatives<'h, S> {
             Some((id, known(value)))
         });
         let limit = self.limits.array.min(MAX_ELEMENTS);
-        let given = Given { limit, primitives: held.collect(), ..Given::default() };
+        let given =
+            ShapeAssumptions { limit, primitives: held.collect(), ..ShapeAssumptions::default() };
         CompiledDerivative::new(&self.program, self.f, derive, self.compile_options(), given)
     }
 

@@ -19,7 +19,7 @@ use crate::{
     adjoint::{self, DiffError, Linear, linear},
     array::Array,
     entity::FuncId,
-    ir::{Element, Given, Kind, Known, Op, Program, known_values},
+    ir::{AbstractValue, Element, Kind, Op, Program, ShapeAssumptions, known_values},
     pass::{Level, keep_shapes, optimize_all, optimize_for},
     scalar::Scalar,
 };
@@ -42,7 +42,7 @@ pub(super) struct CompiledDerivative {
     derive: Derive,
     options: CompileOptions,
     /// Facts that are known in addition to the arguments: constants.
-    given: Arc<Given>,
+    given: Arc<ShapeAssumptions>,
     /// True if arguments have shapes.
     shaped: bool,
     general: Option<Arc<Bytecode>>,
@@ -53,16 +53,16 @@ pub(super) struct CompiledDerivative {
 #[derive(Clone, Debug)]
 pub(super) struct ShapeCache<C> {
     /// Entries by the known facts about their arguments, most recently used first.
-    entries: Vec<(Vec<Known>, C)>,
+    entries: Vec<(Vec<AbstractValue>, C)>,
     /// Other facts that were looked up, and how often.
-    misses: Vec<(Vec<Known>, usize)>,
+    misses: Vec<(Vec<AbstractValue>, usize)>,
 }
 
 /// Result of a lookup in the cache.
 pub(super) enum CacheLookup<C> {
     Hit(C),
     /// Not cached, but worth being made for arguments with these known facts.
-    Compile(Vec<Known>),
+    Compile(Vec<AbstractValue>),
     /// Not cached, and not worth being made yet.
     Miss,
 }
@@ -73,14 +73,14 @@ impl<C: Clone> ShapeCache<C> {
     }
 
     pub(super) fn find<S: Scalar>(&mut self, args: &[Datum<S>]) -> CacheLookup<C> {
-        let fits = |of: &[Known]| {
+        let fits = |of: &[AbstractValue]| {
             of.len() == args.len() && of.iter().zip(args).all(|(k, d)| matches_known(d, k))
         };
         if let Some(k) = self.entries.iter().position(|s| fits(&s.0)) {
             self.entries[..=k].rotate_right(1);
             return CacheLookup::Hit(self.entries[0].1.clone());
         }
-        let known: Vec<Known> = args.iter().map(known).collect();
+        let known: Vec<AbstractValue> = args.iter().map(known).collect();
         if self.entries.is_empty() {
             return CacheLookup::Compile(known);
         }
@@ -96,7 +96,7 @@ impl<C: Clone> ShapeCache<C> {
         CacheLookup::Miss
     }
 
-    pub(super) fn keep(&mut self, known: Vec<Known>, made: C) {
+    pub(super) fn keep(&mut self, known: Vec<AbstractValue>, made: C) {
         self.entries.truncate(MAX_SPECIALIZED - 1);
         self.entries.insert(0, (known, made));
     }
@@ -119,7 +119,7 @@ impl CompiledDerivative {
         f: FuncId,
         derive: Derive,
         how: CompileOptions,
-        given: Given,
+        given: ShapeAssumptions,
     ) -> CompiledDerivative {
         let reachable = program.reachable(f);
         let pushes = |op| matches!(op, Op::Push { .. } | Op::Pop { .. });
@@ -179,7 +179,7 @@ impl CompiledDerivative {
     }
 
     /// Compiles it for arguments with these known facts.
-    fn specialize(&self, args: &[Known]) -> Result<Bytecode, DeriveError> {
+    fn specialize(&self, args: &[AbstractValue]) -> Result<Bytecode, DeriveError> {
         let (mut program, id) = self.specialized_program(args)?;
         keep_shapes(&mut program, id);
         let facts = known_values(&program, id, args.to_vec(), &self.given).unwrap_or_default();
@@ -187,7 +187,10 @@ impl CompiledDerivative {
     }
 
     /// Returns the program with the derivative, optimised for arguments with these known facts.
-    fn specialized_program(&self, args: &[Known]) -> Result<(Program, FuncId), DeriveError> {
+    fn specialized_program(
+        &self,
+        args: &[AbstractValue],
+    ) -> Result<(Program, FuncId), DeriveError> {
         let (level, mut program) = (self.options.level, self.optimized());
         let n = program.functions[self.f].params.len().min(args.len());
         optimize_for(&mut program, self.f, &args[..n], &self.given, level);
@@ -199,18 +202,22 @@ impl CompiledDerivative {
 
     /// Splits a pushforward into the part that is the same for all tangents and the one that is
     /// linear in them; `None` if it cannot be split.
-    pub(super) fn linearize(&self, args: &[Known], dots: &[Known]) -> Option<[Bytecode; 2]> {
+    pub(super) fn linearize(
+        &self,
+        args: &[AbstractValue],
+        dots: &[AbstractValue],
+    ) -> Option<[Bytecode; 2]> {
         let level = self.options.level;
         let (mut program, id) = self.specialized_program(&[args, dots].concat()).ok()?;
         let Linear { primal, tangent } = linear(&mut program, id, args.len())?;
-        let mut part = |id: FuncId, args: &[Known], given: &Given| {
+        let mut part = |id: FuncId, args: &[AbstractValue], given: &ShapeAssumptions| {
             optimize_all(&mut program, id, level);
             optimize_for(&mut program, id, args, given, level);
             let facts = known_values(&program, id, args.to_vec(), given)?;
             Some((self.options.code(&program, id, &facts.values).ok()?, facts.slots))
         };
         let (primal, slots) = part(primal, args, &self.given)?;
-        let given = Given { slots, ..(*self.given).clone() };
+        let given = ShapeAssumptions { slots, ..(*self.given).clone() };
         Some([primal, part(tangent, dots, &given)?.0])
     }
 
@@ -227,7 +234,7 @@ impl CompileOptions {
         self,
         program: &Program,
         id: FuncId,
-        known: &[Known],
+        known: &[AbstractValue],
     ) -> Result<Bytecode, DeriveError> {
         let code = match adjoint::on_duals(program, id, self.order)? {
             Some((program, id)) => Bytecode::compile_for(&program, id, known, self.tapes)?,
@@ -249,29 +256,29 @@ fn is_shaped(kind: &Kind) -> bool {
 }
 
 /// Returns the facts about an argument that hold for all arguments of its shapes.
-pub(super) fn known<S: Scalar>(d: &Datum<S>) -> Known {
-    fn of<T>(array: &Array<T>) -> Known {
-        Known::Array(array.shape())
+pub(super) fn known<S: Scalar>(d: &Datum<S>) -> AbstractValue {
+    fn of<T>(array: &Array<T>) -> AbstractValue {
+        AbstractValue::Array(array.shape())
     }
     match d {
         Datum::Reals(a) => of(a),
         Datum::Complexes(a) => of(a),
         Datum::Ints(a) => of(a),
-        Datum::Tuple(fields) => Known::Tuple(fields.iter().map(known).collect()),
-        _ => Known::Any,
+        Datum::Tuple(fields) => AbstractValue::Tuple(fields.iter().map(known).collect()),
+        _ => AbstractValue::Any,
     }
 }
 
 /// Returns true if an argument matches the known facts.
-fn matches_known<S: Scalar>(d: &Datum<S>, known: &Known) -> bool {
+fn matches_known<S: Scalar>(d: &Datum<S>, known: &AbstractValue) -> bool {
     match (d, known) {
-        (Datum::Reals(a), Known::Array(shape)) => a.is_of(shape),
-        (Datum::Complexes(a), Known::Array(shape)) => a.is_of(shape),
-        (Datum::Ints(a), Known::Array(shape)) => a.is_of(shape),
-        (Datum::Tuple(fields), Known::Tuple(all)) => {
+        (Datum::Reals(a), AbstractValue::Array(shape)) => a.is_of(shape),
+        (Datum::Complexes(a), AbstractValue::Array(shape)) => a.is_of(shape),
+        (Datum::Ints(a), AbstractValue::Array(shape)) => a.is_of(shape),
+        (Datum::Tuple(fields), AbstractValue::Tuple(all)) => {
             fields.len() == all.len() && fields.iter().zip(all).all(|(d, k)| matches_known(d, k))
         }
         (Datum::Reals(_) | Datum::Complexes(_) | Datum::Ints(_) | Datum::Tuple(_), _) => false,
-        (_, known) => *known == Known::Any,
+        (_, known) => *known == AbstractValue::Any,
     }
 }

@@ -134,7 +134,7 @@ pub enum EditError {
 
 /// Position in a function at which an instruction is inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum InsertionPoint {
     /// Before the given instruction.
     Before(Inst),
     /// After the given instruction.
@@ -170,14 +170,14 @@ pub struct Editor<'p> {
     f: FuncId,
 }
 
-type Edited<T> = Result<T, EditError>;
+type EditResult<T> = Result<T, EditError>;
 
 impl<'p> Editor<'p> {
     /// Creates the editor of a function.
     ///
     /// # Errors
     /// If the function does not exist or is not well formed.
-    pub fn new(program: &'p mut Program, f: FuncId) -> Edited<Editor<'p>> {
+    pub fn new(program: &'p mut Program, f: FuncId) -> EditResult<Editor<'p>> {
         if program.functions.get(f).is_none() {
             return Err(EditError::NoFunction { id: f });
         }
@@ -205,7 +205,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the instruction is in no block.
-    pub fn inst(&self, inst: Inst) -> Edited<&InstData> {
+    pub fn inst(&self, inst: Inst) -> EditResult<&InstData> {
         self.place(inst).map(|_| &self.function().insts[inst])
     }
 
@@ -213,7 +213,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the instruction is in no block.
-    pub fn place(&self, inst: Inst) -> Edited<(Block, usize)> {
+    pub fn place(&self, inst: Inst) -> EditResult<(Block, usize)> {
         place(self.function(), inst)
     }
 
@@ -221,7 +221,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the value has none.
-    pub fn definition(&self, value: Value) -> Edited<Definition> {
+    pub fn definition(&self, value: Value) -> EditResult<Definition> {
         let f = self.function();
         for (b, block) in f.blocks.iter() {
             if let Some(k) = block.params.iter().position(|&p| p == value) {
@@ -265,7 +265,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the operands do not fit or are not defined there, or the operation has no result.
-    pub fn insert(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Value> {
+    pub fn insert(&mut self, place: InsertionPoint, op: Op, args: &[Value]) -> EditResult<Value> {
         let kind =
             self.kind(op, args)?.ok_or_else(|| EditError::Undecided { op: op.to_string() })?;
         self.insert_as(place, op, args, kind)
@@ -276,7 +276,13 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// See [`insert`](Editor::insert).
-    pub fn insert_as(&mut self, place: Place, op: Op, args: &[Value], kind: Kind) -> Edited<Value> {
+    pub fn insert_as(
+        &mut self,
+        place: InsertionPoint,
+        op: Op,
+        args: &[Value],
+        kind: Kind,
+    ) -> EditResult<Value> {
         self.apply(|f| {
             let (inst, v) = put(f, place, op, args, Some(kind))?;
             v.ok_or(EditError::NoInst { function: f.name.clone(), inst })
@@ -287,7 +293,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// See [`insert`](Editor::insert).
-    pub fn effect(&mut self, place: Place, op: Op, args: &[Value]) -> Edited<Inst> {
+    pub fn effect(&mut self, place: InsertionPoint, op: Op, args: &[Value]) -> EditResult<Inst> {
         self.apply(|f| Ok(put(f, place, op, args, None)?.0))
     }
 
@@ -296,7 +302,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the operands do not fit or are not defined there, or the result would be of another kind.
-    pub fn replace(&mut self, inst: Inst, op: Op, args: &[Value]) -> Edited<()> {
+    pub fn replace(&mut self, inst: Inst, op: Op, args: &[Value]) -> EditResult<()> {
         self.place(inst)?;
         self.apply(|f| {
             (f.insts[inst].op, f.insts[inst].args) = (op, args.into());
@@ -308,7 +314,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the operand does not exist, or the value does not fit or is not defined there.
-    pub fn set_operand(&mut self, inst: Inst, index: usize, value: Value) -> Edited<()> {
+    pub fn set_operand(&mut self, inst: Inst, index: usize, value: Value) -> EditResult<()> {
         self.place(inst)?;
         self.apply(|f| {
             let args = &mut f.insts[inst].args;
@@ -328,7 +334,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If its result is used: see [`replace_uses`](Editor::replace_uses).
-    pub fn remove(&mut self, inst: Inst) -> Edited<()> {
+    pub fn remove(&mut self, inst: Inst) -> EditResult<()> {
         let (block, place) = self.place(inst)?;
         self.apply(|f| {
             f.blocks[block].insts.remove(place);
@@ -340,9 +346,9 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If its operands are not defined there, or its result is not defined where it is used.
-    pub fn move_to(&mut self, inst: Inst, to: Place) -> Edited<()> {
+    pub fn move_to(&mut self, inst: Inst, to: InsertionPoint) -> EditResult<()> {
         let (block, place) = self.place(inst)?;
-        if matches!(to, Place::Before(i) | Place::After(i) if i == inst) {
+        if matches!(to, InsertionPoint::Before(i) | InsertionPoint::After(i) if i == inst) {
             return Ok(());
         }
         self.apply(|f| {
@@ -358,7 +364,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the kinds differ, or the other value is not defined at a use.
-    pub fn replace_uses(&mut self, value: Value, with: Value) -> Edited<usize> {
+    pub fn replace_uses(&mut self, value: Value, with: Value) -> EditResult<usize> {
         let keeps = self.definition(with)?;
         self.definition(value)?;
         self.apply(|f| {
@@ -385,7 +391,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the terminator does not fit.
-    pub fn add_block(&mut self, params: &[Kind], end: Terminator) -> Edited<Block> {
+    pub fn add_block(&mut self, params: &[Kind], end: Terminator) -> EditResult<Block> {
         self.apply(|f| {
             let params = params.iter().map(|kind| f.new_value(kind.clone())).collect();
             Ok(f.blocks.push(BlockData { params, end, ..BlockData::default() }))
@@ -397,7 +403,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the instruction is in no block.
-    pub fn split(&mut self, inst: Inst) -> Edited<Block> {
+    pub fn split(&mut self, inst: Inst) -> EditResult<Block> {
         let (block, place) = self.place(inst)?;
         self.apply(|f| {
             let next = f.blocks.next_key();
@@ -414,7 +420,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If the arguments do not fit the parameters of the targets, or a value is then not defined
     /// where it is used.
-    pub fn set_end(&mut self, block: Block, end: Terminator) -> Edited<()> {
+    pub fn set_end(&mut self, block: Block, end: Terminator) -> EditResult<()> {
         self.block(block)?;
         self.apply(|f| {
             f.blocks[block].end = end;
@@ -427,7 +433,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If it is the entry, has predecessors, or defines a value that is used elsewhere.
-    pub fn remove_block(&mut self, block: Block) -> Edited<()> {
+    pub fn remove_block(&mut self, block: Block) -> EditResult<()> {
         self.block(block)?;
         self.no_entry(block)?;
         let edges = self.function().predecessors();
@@ -451,7 +457,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the block is the entry, or the arguments do not fit.
-    pub fn add_param(&mut self, block: Block, kind: Kind, args: &[Value]) -> Edited<Value> {
+    pub fn add_param(&mut self, block: Block, kind: Kind, args: &[Value]) -> EditResult<Value> {
         self.block(block)?;
         self.no_entry(block)?;
         let edges = self.function().predecessors().swap_remove(block.index());
@@ -472,7 +478,7 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// If the block is the entry, has no such parameter, or the parameter is used.
-    pub fn remove_param(&mut self, block: Block, index: usize) -> Edited<()> {
+    pub fn remove_param(&mut self, block: Block, index: usize) -> EditResult<()> {
         self.block(block)?;
         self.no_entry(block)?;
         let f = self.function();
@@ -503,7 +509,10 @@ impl<'p> Editor<'p> {
     ///
     /// # Errors
     /// The error of the change, or the invariant that it breaks.
-    pub fn apply<T>(&mut self, change: impl FnOnce(&mut Function) -> Edited<T>) -> Edited<T> {
+    pub fn apply<T>(
+        &mut self,
+        change: impl FnOnce(&mut Function) -> EditResult<T>,
+    ) -> EditResult<T> {
         let before = self.function().clone();
         let result = change(&mut self.program.functions[self.f]);
         // Callers rely on the signature.
@@ -529,13 +538,13 @@ impl<'p> Editor<'p> {
         self.program.functions[self.f] = compact(self.function());
     }
 
-    fn kind(&self, op: Op, args: &[Value]) -> Edited<Option<Kind>> {
+    fn kind(&self, op: Op, args: &[Value]) -> EditResult<Option<Kind>> {
         let f = self.function();
         let kind = |&v: &Value| {
             let kind = f.kinds.get(v).cloned();
             kind.ok_or_else(|| EditError::NoValue { function: f.name.clone(), value: v })
         };
-        let kinds = args.iter().map(kind).collect::<Edited<Vec<Kind>>>()?;
+        let kinds = args.iter().map(kind).collect::<EditResult<Vec<Kind>>>()?;
         Ok(match op {
             Op::Call(g) => Some(
                 self.program
@@ -555,17 +564,17 @@ impl<'p> Editor<'p> {
         })
     }
 
-    fn block(&self, block: Block) -> Edited<()> {
+    fn block(&self, block: Block) -> EditResult<()> {
         exists(self.function(), block)
     }
 
-    fn no_entry(&self, block: Block) -> Edited<()> {
+    fn no_entry(&self, block: Block) -> EditResult<()> {
         let function = || self.function().name.clone();
         if block == ENTRY { Err(EditError::Entry { function: function(), block }) } else { Ok(()) }
     }
 }
 
-fn exists(f: &Function, block: Block) -> Edited<()> {
+fn exists(f: &Function, block: Block) -> EditResult<()> {
     let (function, blocks) = (|| f.name.clone(), f.blocks.len());
     f.blocks.get(block).map(|_| ()).ok_or_else(|| EditError::NoBlock {
         function: function(),
@@ -574,7 +583,7 @@ fn exists(f: &Function, block: Block) -> Edited<()> {
     })
 }
 
-fn place(f: &Function, inst: Inst) -> Edited<(Block, usize)> {
+fn place(f: &Function, inst: Inst) -> EditResult<(Block, usize)> {
     let places = f
         .blocks
         .iter()
@@ -583,27 +592,27 @@ fn place(f: &Function, inst: Inst) -> Edited<(Block, usize)> {
 }
 
 /// Returns the block of an insertion point, and the index there of an instruction that is inserted.
-fn at(f: &Function, to: Place) -> Edited<(Block, usize)> {
+fn at(f: &Function, to: InsertionPoint) -> EditResult<(Block, usize)> {
     match to {
-        Place::Before(inst) => place(f, inst),
-        Place::After(inst) => place(f, inst).map(|(b, k)| (b, k + 1)),
-        Place::Start(b) => exists(f, b).map(|()| (b, 0)),
-        Place::End(b) => exists(f, b).map(|()| (b, f.blocks[b].insts.len())),
+        InsertionPoint::Before(inst) => place(f, inst),
+        InsertionPoint::After(inst) => place(f, inst).map(|(b, k)| (b, k + 1)),
+        InsertionPoint::Start(b) => exists(f, b).map(|()| (b, 0)),
+        InsertionPoint::End(b) => exists(f, b).map(|()| (b, f.blocks[b].insts.len())),
     }
 }
 
 /// Inserts an instruction. Its source position is that of its neighbour.
 fn put(
     f: &mut Function,
-    to: Place,
+    to: InsertionPoint,
     op: Op,
     args: &[Value],
     kind: Option<Kind>,
-) -> Edited<(Inst, Option<Value>)> {
+) -> EditResult<(Inst, Option<Value>)> {
     let (block, k) = at(f, to)?;
     let source = match to {
-        Place::Before(inst) | Place::After(inst) => f.insts[inst].at,
-        Place::Start(b) | Place::End(b) => f.blocks[b].end_at,
+        InsertionPoint::Before(inst) | InsertionPoint::After(inst) => f.insts[inst].at,
+        InsertionPoint::Start(b) | InsertionPoint::End(b) => f.blocks[b].end_at,
     };
     let (inst, v) = f.new_inst(op, args, kind, source);
     f.blocks[block].insts.insert(k, inst);

@@ -269,7 +269,7 @@ impl PartialEq for Function {
         {
             return false;
         }
-        let mut pairs = Pairs::default();
+        let mut pairs = ValueBijection::default();
         for (a, b) in self.blocks.values().zip(other.blocks.values()) {
             if a.params.len() != b.params.len()
                 || a.insts.len() != b.insts.len()
@@ -312,9 +312,9 @@ impl PartialEq for Function {
 
 /// Bijection between the values of two functions, in both directions.
 #[derive(Default)]
-struct Pairs([HashMap<Value, Value>; 2]);
+struct ValueBijection([HashMap<Value, Value>; 2]);
 
-impl Pairs {
+impl ValueBijection {
     fn define(&mut self, v: Value, w: Value) -> bool {
         let [there, back] = &mut self.0;
         *there.entry(v).or_insert(w) == w && *back.entry(w).or_insert(v) == v

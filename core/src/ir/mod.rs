@@ -55,7 +55,7 @@ pub use arrays::ArrayOp;
 pub use builder::FunctionBuilder;
 pub(crate) use compact::retain_params;
 pub use compact::{compact, remove_trivial_params};
-pub use edit::{Definition, EditError, Editor, Place, Use};
+pub use edit::{Definition, EditError, Editor, InsertionPoint, Use};
 pub(crate) use function::ENTRY;
 pub use function::{
     BlockData, CustomRule, Edge, Function, InstData, Param, Position, Primitive, Program, Target,
@@ -68,7 +68,7 @@ pub use op::{Compare, Int1, Int2, Literal, Mixed, Number1, Number2, Op, Real1, R
 pub use parse::{IrParseError, parse};
 pub use pipe::Pipe;
 pub(crate) use shapes::check_all_shapes;
-pub(crate) use shapes::{Given, Known, known_values};
+pub(crate) use shapes::{AbstractValue, ShapeAssumptions, known_values};
 pub use shapes::{ShapeError, check_shapes, check_shapes_within};
 pub(crate) use verify::DominatorTree;
 pub use verify::{Violation, verify, verify_function, verify_reachable};

@@ -37,12 +37,12 @@ pub struct IrParseError {
 /// # Errors
 /// One for every line that cannot be parsed.
 pub fn parse(text: &str) -> Result<Program, Errors<IrParseError>> {
-    let mut parser = Parser::default();
+    let mut parser = IrParser::default();
     parser.names(text);
     let mut errors = Vec::new();
     for (k, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or("").trim();
-        let mut line = Line { rest: code };
+        let mut line = LineCursor { rest: code };
         if let Err(expected) = parser.line(&mut line) {
             let mut found: String = line.rest.chars().take(30).collect();
             if found.is_empty() {
@@ -60,13 +60,13 @@ pub fn parse(text: &str) -> Result<Program, Errors<IrParseError>> {
 }
 
 /// Cursor over the rest of a line.
-struct Line<'a> {
+struct LineCursor<'a> {
     rest: &'a str,
 }
 
-type Parsed<T> = Result<T, String>;
+type IrParseResult<T> = Result<T, String>;
 
-impl<'a> Line<'a> {
+impl<'a> LineCursor<'a> {
     fn skip(&mut self) {
         self.rest = self.rest.trim_start();
     }
@@ -80,11 +80,11 @@ impl<'a> Line<'a> {
             None => false,
         }
     }
-    fn expect(&mut self, token: &str) -> Parsed<()> {
+    fn expect(&mut self, token: &str) -> IrParseResult<()> {
         if self.eat(token) { Ok(()) } else { Err(format!("`{token}`")) }
     }
     /// Parses letters, digits and `_ . - +`: names and numbers.
-    fn word(&mut self) -> Parsed<&'a str> {
+    fn word(&mut self) -> IrParseResult<&'a str> {
         self.skip();
         let end = self
             .rest
@@ -97,7 +97,7 @@ impl<'a> Line<'a> {
         self.rest = rest;
         Ok(word)
     }
-    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Parsed<T> {
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> IrParseResult<T> {
         let before = self.rest;
         self.word()?.parse().map_err(|_| {
             self.rest = before;
@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
         })
     }
     /// Parses a real number, or a NaN by its bits.
-    fn literal(&mut self) -> Parsed<Literal> {
+    fn literal(&mut self) -> IrParseResult<Literal> {
         let before = self.rest;
         let bits =
             self.word().ok().and_then(|w| u64::from_str_radix(w.strip_prefix("nan0x")?, 16).ok());
@@ -115,7 +115,7 @@ impl<'a> Line<'a> {
         self.rest = before;
         self.number("a real number").map(Literal)
     }
-    fn tagged(&mut self, prefix: &str) -> Parsed<usize> {
+    fn tagged(&mut self, prefix: &str) -> IrParseResult<usize> {
         let before = self.rest;
         let number = self.word().ok().and_then(|w| w.strip_prefix(prefix)?.parse::<u32>().ok());
         number.map(|n| n as usize).ok_or_else(|| {
@@ -123,18 +123,21 @@ impl<'a> Line<'a> {
             format!("`{prefix}` and a number")
         })
     }
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    fn list<T>(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> IrParseResult<T>,
+    ) -> IrParseResult<Vec<T>> {
         let mut items = vec![item(self)?];
         while self.eat(",") {
             items.push(item(self)?);
         }
         Ok(items)
     }
-    fn end(&mut self) -> Parsed<()> {
+    fn end(&mut self) -> IrParseResult<()> {
         self.skip();
         if self.rest.is_empty() { Ok(()) } else { Err("the end of the line".into()) }
     }
-    fn position(&mut self) -> Parsed<Position> {
+    fn position(&mut self) -> IrParseResult<Position> {
         if !self.eat("@") {
             return Ok(Position::default());
         }
@@ -142,7 +145,7 @@ impl<'a> Line<'a> {
         self.expect(":")?;
         Ok(Position::new(line, self.number("a column number")?))
     }
-    fn kind(&mut self, depth: usize) -> Parsed<Kind> {
+    fn kind(&mut self, depth: usize) -> IrParseResult<Kind> {
         if depth > MAX_KIND_DEPTH {
             return Err(format!("kinds nested at most {MAX_KIND_DEPTH} deep"));
         }
@@ -196,7 +199,7 @@ impl<'a> Line<'a> {
 }
 
 /// Function being parsed: operands are still numbers of the text.
-struct Open {
+struct PartialFunction {
     function: Function,
     values: HashMap<usize, Value>,
     /// Operands of each instruction, and values that the terminator of each block mentions.
@@ -205,23 +208,23 @@ struct Open {
 }
 
 #[derive(Default)]
-struct Parser {
+struct IrParser {
     program: Program,
     functions: HashMap<String, FuncId>,
     primitives: HashMap<String, PrimitiveId>,
     /// Number of functions and of primitives.
     count: [usize; 2],
-    open: Option<Open>,
+    open: Option<PartialFunction>,
     links: Vec<(PrimitiveId, Option<PrimitiveId>, Option<PrimitiveId>)>,
 }
 
-impl Parser {
+impl IrParser {
     /// Collects the names first, because calls may refer to later functions. Of several functions
     /// of one name the last counts, of several primitives the first.
     fn names(&mut self, text: &str) {
         let (mut functions, mut primitives) = (0, 0);
         for line in text.lines() {
-            let mut line = Line { rest: line.trim() };
+            let mut line = LineCursor { rest: line.trim() };
             if line.eat("fn ") {
                 if let Ok(name) = line.word() {
                     self.functions.insert(name.to_owned(), FuncId::new(functions));
@@ -238,7 +241,7 @@ impl Parser {
     }
 
     /// Parses `@name`, or `fn2`.
-    fn function(&self, line: &mut Line<'_>) -> Parsed<FuncId> {
+    fn function(&self, line: &mut LineCursor<'_>) -> IrParseResult<FuncId> {
         if let Ok(number) = line.tagged("fn") {
             let id = FuncId::new(number);
             return if number < self.count[0] {
@@ -253,7 +256,7 @@ impl Parser {
     }
 
     /// Parses `@name`, or `primitive2`.
-    fn primitive(&self, line: &mut Line<'_>) -> Parsed<PrimitiveId> {
+    fn primitive(&self, line: &mut LineCursor<'_>) -> IrParseResult<PrimitiveId> {
         if let Ok(number) = line.tagged("primitive") {
             let id = PrimitiveId::new(number);
             return if number < self.count[1] {
@@ -267,7 +270,7 @@ impl Parser {
         self.primitives.get(name).copied().ok_or_else(|| "a primitive".into())
     }
 
-    fn line(&mut self, line: &mut Line<'_>) -> Parsed<()> {
+    fn line(&mut self, line: &mut LineCursor<'_>) -> IrParseResult<()> {
         if line.rest.is_empty() {
             return Ok(());
         }
@@ -313,7 +316,7 @@ impl Parser {
         let names = if line.eat(")") {
             vec![]
         } else {
-            let names = line.list(Line::word)?;
+            let names = line.list(LineCursor::word)?;
             line.expect(")")?;
             names
         };
@@ -326,11 +329,12 @@ impl Parser {
             return line.end();
         }
         line.expect("{")?;
-        self.open = Some(Open { function, values: HashMap::new(), args: vec![], ends: vec![] });
+        self.open =
+            Some(PartialFunction { function, values: HashMap::new(), args: vec![], ends: vec![] });
         line.end()
     }
 
-    fn body(&mut self, open: &mut Open, line: &mut Line<'_>) -> Parsed<()> {
+    fn body(&mut self, open: &mut PartialFunction, line: &mut LineCursor<'_>) -> IrParseResult<()> {
         if line.rest.starts_with("block") {
             let number = line.tagged("block")?;
             if number != open.function.blocks.len() {
@@ -382,7 +386,7 @@ impl Parser {
         line.end()
     }
 
-    fn operation(&self, line: &mut Line<'_>) -> Parsed<(Op, Vec<usize>)> {
+    fn operation(&self, line: &mut LineCursor<'_>) -> IrParseResult<(Op, Vec<usize>)> {
         let before = line.rest;
         let name = line.word()?;
         let parts: Vec<&str> = name.split('.').collect();
@@ -423,28 +427,29 @@ impl Parser {
 
     fn terminator(
         &self,
-        line: &mut Line<'_>,
+        line: &mut LineCursor<'_>,
         mentions: &mut Vec<usize>,
-    ) -> Parsed<Option<Terminator>> {
+    ) -> IrParseResult<Option<Terminator>> {
         let Ok(word) = line.word() else { return Ok(None) };
         // Values are stored as indices into the mentions, and replaced when the function is
         // complete.
-        let mut value = |line: &mut Line<'_>| {
+        let mut value = |line: &mut LineCursor<'_>| {
             mentions.push(line.tagged("v")?);
             Ok(Value::new(mentions.len() - 1))
         };
-        let target = |line: &mut Line<'_>,
-                      value: &mut dyn FnMut(&mut Line<'_>) -> Parsed<Value>| {
-            let block = Block::new(line.tagged("block")?);
-            let args = if line.eat("(") {
-                let args = line.list(|l| value(l))?;
-                line.expect(")")?;
-                args
-            } else {
-                vec![]
+        let target =
+            |line: &mut LineCursor<'_>,
+             value: &mut dyn FnMut(&mut LineCursor<'_>) -> IrParseResult<Value>| {
+                let block = Block::new(line.tagged("block")?);
+                let args = if line.eat("(") {
+                    let args = line.list(|l| value(l))?;
+                    line.expect(")")?;
+                    args
+                } else {
+                    vec![]
+                };
+                Ok::<Target, String>(Target { block, args })
             };
-            Ok::<Target, String>(Target { block, args })
-        };
         Ok(Some(match word {
             "open" => Terminator::Open,
             "jump" => Terminator::Jump(target(line, &mut value)?),
@@ -465,8 +470,8 @@ impl Parser {
         }))
     }
 
-    fn close(&mut self, open: Open) {
-        let Open { mut function, values, args, ends } = open;
+    fn close(&mut self, open: PartialFunction) {
+        let PartialFunction { mut function, values, args, ends } = open;
         // A value that is used and never defined gets an unused number; the verifier names it.
         let undefined = Value::new(function.kinds.len());
         let value = |v: usize| values.get(&v).copied().unwrap_or(undefined);
@@ -493,8 +498,8 @@ impl Parser {
     }
 }
 
-impl Open {
-    fn define(&mut self, v: usize, kind: Kind) -> Parsed<Value> {
+impl PartialFunction {
+    fn define(&mut self, v: usize, kind: Kind) -> IrParseResult<Value> {
         let value = self.function.new_value(kind);
         match self.values.insert(v, value) {
             None => Ok(value),
@@ -504,14 +509,14 @@ impl Open {
 }
 
 /// Parses `v3: real`.
-fn definition(line: &mut Line<'_>) -> Parsed<(usize, Kind)> {
+fn definition(line: &mut LineCursor<'_>) -> IrParseResult<(usize, Kind)> {
     let v = line.tagged("v")?;
     line.expect(":")?;
     Ok((v, line.kind(0)?))
 }
 
 /// Parses `(v1, v2)`.
-fn operands(line: &mut Line<'_>) -> Parsed<Vec<usize>> {
+fn operands(line: &mut LineCursor<'_>) -> IrParseResult<Vec<usize>> {
     line.expect("(")?;
     if line.eat(")") {
         return Ok(vec![]);

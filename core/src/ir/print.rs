@@ -57,13 +57,13 @@ impl Program {
     /// Returns the text of one function, with the names of the functions it calls.
     #[must_use]
     pub fn print(&self, id: FuncId) -> String {
-        struct Named<'a>(&'a Program, &'a Function);
-        impl fmt::Display for Named<'_> {
+        struct PrintedFunction<'a>(&'a Program, &'a Function);
+        impl fmt::Display for PrintedFunction<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write(f, self.1, Some(self.0))
             }
         }
-        Named(self, &self.functions[id]).to_string()
+        PrintedFunction(self, &self.functions[id]).to_string()
     }
 }
 
@@ -90,7 +90,7 @@ fn write(
                 writeln!(f, "    {i}?")?;
                 continue;
             };
-            write!(f, "    {}", Line(function, inst, program))?;
+            write!(f, "    {}", PrintedInst(function, inst, program))?;
             if inst.at.is_known() {
                 write!(f, " @{}", inst.at)?;
             }
@@ -114,11 +114,11 @@ fn defined(function: &Function, v: Value) -> String {
 }
 
 /// Printed form of an instruction, without its position: `v3: real = mul v1, v2`.
-pub(super) struct Line<'a>(pub &'a Function, pub &'a InstData, pub Option<&'a Program>);
+pub(super) struct PrintedInst<'a>(pub &'a Function, pub &'a InstData, pub Option<&'a Program>);
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for PrintedInst<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Line(function, inst, program) = *self;
+        let PrintedInst(function, inst, program) = *self;
         if let Some(v) = inst.result {
             write!(f, "{} = ", defined(function, v))?;
         }
@@ -155,10 +155,13 @@ impl fmt::Display for Terminator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Terminator::Open => write!(f, "open"),
-            Terminator::Jump(t) => write!(f, "jump {}", Shown(t)),
-            Terminator::Branch(c, a, b) => write!(f, "branch {c}, {}, {}", Shown(a), Shown(b)),
+            Terminator::Jump(t) => write!(f, "jump {}", PrintedTarget(t)),
+            Terminator::Branch(c, a, b) => {
+                write!(f, "branch {c}, {}, {}", PrintedTarget(a), PrintedTarget(b))
+            }
             Terminator::Switch(i, targets) => {
-                let targets: Vec<String> = targets.iter().map(|t| Shown(t).to_string()).collect();
+                let targets: Vec<String> =
+                    targets.iter().map(|t| PrintedTarget(t).to_string()).collect();
                 write!(f, "switch {i}, {}", targets.join(", "))
             }
             Terminator::Return(v) => write!(f, "return {v}"),
@@ -166,8 +169,8 @@ impl fmt::Display for Terminator {
     }
 }
 
-struct Shown<'a>(&'a Target);
-impl fmt::Display for Shown<'_> {
+struct PrintedTarget<'a>(&'a Target);
+impl fmt::Display for PrintedTarget<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.args.as_slice() {
             [] => write!(f, "{}", self.0.block),

@@ -5,90 +5,107 @@ use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, checked_cou
 use super::{
     arrays::ArrayOp,
     op::{Int1, Mixed, Op},
-    shapes::{Known, compared, is_empty},
+    shapes::{AbstractValue, compared, is_empty},
 };
 
-type Found = Result<Known, ArrayError>;
+type ShapeRuleResult = Result<AbstractValue, ArrayError>;
 
 /// Returns the abstract value of the result of an operation, from those of its operands and from
 /// which of them are arrays.
 ///
 /// An array of more than `limit` elements is never made, so its abstract value is unknown: the
 /// product and the sums of known lengths do not overflow.
-pub(super) fn result(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
+pub(super) fn result(
+    op: Op,
+    args: &[&AbstractValue],
+    arrays: &[bool],
+    limit: usize,
+) -> ShapeRuleResult {
     Ok(bounded(unbounded(op, args, arrays, limit)?, limit))
 }
 
 /// Returns an unknown value in place of an array of more than `limit` elements.
-pub(super) fn bounded(known: Known, limit: usize) -> Known {
+pub(super) fn bounded(known: AbstractValue, limit: usize) -> AbstractValue {
     match &known {
-        Known::Array(shape) | Known::Perhaps(shape) if checked_count(shape, limit).is_err() => {
-            Known::Any
+        AbstractValue::Array(shape) | AbstractValue::Perhaps(shape)
+            if checked_count(shape, limit).is_err() =>
+        {
+            AbstractValue::Any
         }
         _ => known,
     }
 }
 
-fn unbounded(op: Op, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
+fn unbounded(op: Op, args: &[&AbstractValue], arrays: &[bool], limit: usize) -> ShapeRuleResult {
     let int = |k: usize| match args.get(k) {
-        Some(Known::Int(n)) => Some(*n),
+        Some(AbstractValue::Int(n)) => Some(*n),
         _ => None,
     };
     let shape = |k: usize| args.get(k).and_then(|a| a.shape());
     Ok(match op {
-        Op::Int(n) => Known::Int(n),
-        Op::Bool(b) => Known::Bool(b),
-        Op::Int1(Int1::Neg) => int(0).and_then(i64::checked_neg).map_or(Known::Any, Known::Int),
-        Op::Int2(op) => {
-            int(0).zip(int(1)).and_then(|(a, b)| op.value(a, b)).map_or(Known::Any, Known::Int)
+        Op::Int(n) => AbstractValue::Int(n),
+        Op::Bool(b) => AbstractValue::Bool(b),
+        Op::Int1(Int1::Neg) => {
+            int(0).and_then(i64::checked_neg).map_or(AbstractValue::Any, AbstractValue::Int)
         }
-        Op::CompareInt(op) => int(0).zip(int(1)).map_or(Known::Any, |(a, b)| compared(op, a, b)),
+        Op::Int2(op) => int(0)
+            .zip(int(1))
+            .and_then(|(a, b)| op.value(a, b))
+            .map_or(AbstractValue::Any, AbstractValue::Int),
+        Op::CompareInt(op) => {
+            int(0).zip(int(1)).map_or(AbstractValue::Any, |(a, b)| compared(op, a, b))
+        }
         Op::Mixed(op @ (Mixed::Not | Mixed::And | Mixed::Or)) => match (op, args) {
-            (Mixed::Not, [Known::Bool(a)]) => Known::Bool(!a),
-            (Mixed::And, [Known::Bool(a), Known::Bool(b)]) => Known::Bool(*a && *b),
-            (Mixed::Or, [Known::Bool(a), Known::Bool(b)]) => Known::Bool(*a || *b),
-            _ => Known::Any,
+            (Mixed::Not, [AbstractValue::Bool(a)]) => AbstractValue::Bool(!a),
+            (Mixed::And, [AbstractValue::Bool(a), AbstractValue::Bool(b)]) => {
+                AbstractValue::Bool(*a && *b)
+            }
+            (Mixed::Or, [AbstractValue::Bool(a), AbstractValue::Bool(b)]) => {
+                AbstractValue::Bool(*a || *b)
+            }
+            _ => AbstractValue::Any,
         },
         Op::Array => {
             let items: Option<Vec<i64>> = (0..args.len()).map(int).collect();
-            items
-                .filter(|list| !list.is_empty())
-                .map_or_else(|| Known::Array(Shape::from_slice(&[args.len()])), Known::Ints)
+            items.filter(|list| !list.is_empty()).map_or_else(
+                || AbstractValue::Array(Shape::from_slice(&[args.len()])),
+                AbstractValue::Ints,
+            )
         }
         Op::Fill => match int(1).and_then(|n| usize::try_from(n).ok()) {
-            Some(n) => Known::Array(Shape::from_slice(&[n])),
-            None => Known::Any,
+            Some(n) => AbstractValue::Array(Shape::from_slice(&[n])),
+            None => AbstractValue::Any,
         },
-        Op::Len => shape(0).map_or(Known::Any, |s| Known::Int(long(elements(&s)))),
+        Op::Len => shape(0).map_or(AbstractValue::Any, |s| AbstractValue::Int(long(elements(&s)))),
         Op::Get => match (args.first(), int(1)) {
-            (Some(Known::Ints(list)), Some(i)) => usize::try_from(i)
+            (Some(AbstractValue::Ints(list)), Some(i)) => usize::try_from(i)
                 .ok()
                 .and_then(|i| list.get(i))
-                .map_or(Known::Any, |n| Known::Int(*n)),
-            _ => Known::Any,
+                .map_or(AbstractValue::Any, |n| AbstractValue::Int(*n)),
+            _ => AbstractValue::Any,
         },
-        Op::Set => shape(0).map_or(Known::Any, Known::Array),
+        Op::Set => shape(0).map_or(AbstractValue::Any, AbstractValue::Array),
         Op::Put | Op::AddAt => match (shape(0), int(1).and_then(|k| usize::try_from(k).ok())) {
-            (Some(shape), Some(k)) if k < elements(&shape) => Known::Array(shape),
-            _ => Known::Any,
+            (Some(shape), Some(k)) if k < elements(&shape) => AbstractValue::Array(shape),
+            _ => AbstractValue::Any,
         },
         Op::Accumulate => match (args[0], args[1]) {
-            (Known::Perhaps(a), b) | (b, Known::Perhaps(a)) => match b.shape() {
-                Some(b) if is_empty(&b) => Known::Perhaps(a.clone()),
-                Some(b) if b == *a => Known::Array(b),
-                None if *b == Known::Perhaps(a.clone()) => b.clone(),
-                _ => Known::Any,
+            (AbstractValue::Perhaps(a), b) | (b, AbstractValue::Perhaps(a)) => match b.shape() {
+                Some(b) if is_empty(&b) => AbstractValue::Perhaps(a.clone()),
+                Some(b) if b == *a => AbstractValue::Array(b),
+                None if *b == AbstractValue::Perhaps(a.clone()) => b.clone(),
+                _ => AbstractValue::Any,
             },
             (a, b) => match (a.shape(), b.shape()) {
-                (Some(a), Some(b)) if *a == [0] => Known::Array(b),
-                (Some(a), Some(b)) if a == b || is_empty(&b) => Known::Array(a),
-                (Some(a), Some(b)) if is_empty(&a) => Known::Array(b),
-                _ => Known::Any,
+                (Some(a), Some(b)) if *a == [0] => AbstractValue::Array(b),
+                (Some(a), Some(b)) if a == b || is_empty(&b) => AbstractValue::Array(a),
+                (Some(a), Some(b)) if is_empty(&a) => AbstractValue::Array(b),
+                _ => AbstractValue::Any,
             },
         },
         Op::OnArrays(op) => return on_arrays(op, args, arrays, limit),
         op if op.is_elementwise() => return elementwise(op.name(), args, arrays),
-        _ => Known::Any,
+        _ => AbstractValue::Any,
     })
 }
 
@@ -104,17 +121,17 @@ fn elements(shape: &[usize]) -> usize {
 }
 
 /// Infers the shape of operations on numbers, element by element.
-fn elementwise(op: &'static str, args: &[&Known], arrays: &[bool]) -> Found {
+fn elementwise(op: &'static str, args: &[&AbstractValue], arrays: &[bool]) -> ShapeRuleResult {
     let shapes: Vec<Shape> = args.iter().filter_map(|a| a.shape()).collect();
     Ok(match shapes.as_slice() {
-        [a, b] => Known::Array(broadcast(a, b).ok_or_else(|| {
+        [a, b] => AbstractValue::Array(broadcast(a, b).ok_or_else(|| {
             let expected =
                 "arrays whose shapes are equal or 1 along each axis, counted from the last";
             ArrayError::shape(op, expected, &[a, b])
         })?),
         // The other operand, if there is one, is a number.
-        [a] if arrays.iter().filter(|a| **a).count() == 1 => Known::Array(a.clone()),
-        _ => Known::Any,
+        [a] if arrays.iter().filter(|a| **a).count() == 1 => AbstractValue::Array(a.clone()),
+        _ => AbstractValue::Any,
     })
 }
 
@@ -123,7 +140,7 @@ macro_rules! known {
     ($args:expr, $k:expr) => {
         match $args.get($k).and_then(|a| a.shape()) {
             Some(shape) => shape,
-            None => return Ok(Known::Any),
+            None => return Ok(AbstractValue::Any),
         }
     };
 }
@@ -131,8 +148,8 @@ macro_rules! known {
 macro_rules! int {
     ($args:expr, $k:expr) => {
         match $args.get($k) {
-            Some(Known::Int(n)) => *n,
-            _ => return Ok(Known::Any),
+            Some(AbstractValue::Int(n)) => *n,
+            _ => return Ok(AbstractValue::Any),
         }
     };
 }
@@ -140,34 +157,38 @@ macro_rules! int {
 macro_rules! list {
     ($args:expr, $k:expr) => {
         match $args.get($k) {
-            Some(Known::Ints(list)) => list.as_slice(),
-            _ => return Ok(Known::Any),
+            Some(AbstractValue::Ints(list)) => list.as_slice(),
+            _ => return Ok(AbstractValue::Any),
         }
     };
 }
 
-fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Found {
+fn on_arrays(
+    op: ArrayOp,
+    args: &[&AbstractValue],
+    arrays: &[bool],
+    limit: usize,
+) -> ShapeRuleResult {
     use ArrayOp as A;
     let name = op.name();
     let wrong = |expected: &'static str, shapes: &[&[usize]]| {
         Err(ArrayError::shape(name, expected, shapes))
     };
-    let array = |shape: &[usize]| Ok(Known::Array(Shape::from_slice(shape)));
+    let array = |shape: &[usize]| Ok(AbstractValue::Array(Shape::from_slice(shape)));
     match op {
         A::Count => {
             let list = list!(args, 0);
-            Ok(array::count(list, limit).map_or(Known::Any, Known::Int))
+            Ok(array::count(list, limit).map_or(AbstractValue::Any, AbstractValue::Int))
         }
-        A::Uniform | A::Normal => {
-            Ok(array::random_shape(list!(args, 1), limit).map_or(Known::Any, Known::Array))
-        }
+        A::Uniform | A::Normal => Ok(array::random_shape(list!(args, 1), limit)
+            .map_or(AbstractValue::Any, AbstractValue::Array)),
         A::Dim => {
             let shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
-            Ok(Known::Int(long(shape[axis])))
+            Ok(AbstractValue::Int(long(shape[axis])))
         }
-        A::Place => place(&known!(args, 0), list!(args, 1)).map(Known::Int),
-        A::Shape => Ok(Known::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
+        A::Place => place(&known!(args, 0), list!(args, 1)).map(AbstractValue::Int),
+        A::Shape => Ok(AbstractValue::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),
         A::Simple => match known!(args, 0).as_slice() {
@@ -184,7 +205,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::Embed | A::Paste => {
             let whole = known!(args, 1);
             match (args[0].shape(), args[2], args[3]) {
-                (Some(part), Known::Int(axis), Known::Int(start)) => {
+                (Some(part), AbstractValue::Int(axis), AbstractValue::Int(start)) => {
                     embedded(name, &part, &whole, *axis, *start)
                 }
                 _ => array(&whole),
@@ -235,7 +256,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             let mut shape = known!(args, 0);
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             let len = int!(args, 3);
-            let start = if let Known::Int(start) = args[2] { *start } else { 0 };
+            let start = if let AbstractValue::Int(start) = args[2] { *start } else { 0 };
             in_range(name, start, len, long(shape[axis]), &shape)?;
             shape[axis] = usize::try_from(len).unwrap_or(0);
             array(&shape)
@@ -253,7 +274,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         }
         A::Take => {
             let mut shape = known!(args, 0);
-            if let Some(Known::Ints(list)) = args.get(1) {
+            if let Some(AbstractValue::Ints(list)) = args.get(1) {
                 in_all(name, list, shape[0], &shape)?;
             }
             // The list of indices may have any shape.
@@ -302,7 +323,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         }
         A::Cumsum | A::CumsumBack | A::Softmax | A::Flip => {
             let shape = known!(args, 0);
-            if let Some(Known::Int(axis)) = args.get(1) {
+            if let Some(AbstractValue::Int(axis)) = args.get(1) {
                 checked_axis(name, *axis, &shape)?;
             }
             array(&shape)
@@ -332,7 +353,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::TakeAlong => {
             let shape = known!(args, 0);
             let (along, rest) = chosen(name, &shape, args[1], int!(args, 2))?;
-            if let Known::Ints(list) = args[1] {
+            if let AbstractValue::Ints(list) = args[1] {
                 in_all(name, list, along, &shape)?;
             }
             array(&rest)
@@ -343,7 +364,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             if let Some(given) = args[0].shape().filter(|given| *given != rest) {
                 return wrong("an element for each line along the axis", &[&given, &shape]);
             }
-            if let Known::Ints(list) = args[2] {
+            if let AbstractValue::Ints(list) = args[2] {
                 in_all(name, list, along, &shape)?;
             }
             array(&shape)
@@ -355,11 +376,15 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         A::Step => elementwise(name, args, arrays),
         A::Dot => {
             let (a, b) = (known!(args, 0), known!(args, 1));
-            if a == b { Ok(Known::Any) } else { wrong("two arrays of one shape", &[&a, &b]) }
+            if a == b {
+                Ok(AbstractValue::Any)
+            } else {
+                wrong("two arrays of one shape", &[&a, &b])
+            }
         }
         A::MatMul | A::MatMulNh | A::MatMulHn => product(op, &known!(args, 0), &known!(args, 1)),
         A::TraceProduct => match (known!(args, 0).as_slice(), known!(args, 1).as_slice()) {
-            ([m, n], [k, l]) if (m, n) == (l, k) => Ok(Known::Any),
+            ([m, n], [k, l]) if (m, n) == (l, k) => Ok(AbstractValue::Any),
             (a, b) => wrong("matrices m x n and n x m", &[a, b]),
         },
         A::Contract => contracted(&known!(args, 0), &known!(args, 1), list!(args, 2)),
@@ -392,7 +417,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
         | A::LogAbsDet => match known!(args, 0).as_slice() {
             [m, n] if m == n => match op {
                 A::Eigen => array(&[n + 1, *n]),
-                A::Det | A::SignDet | A::LogAbsDet => Ok(Known::Any),
+                A::Det | A::SignDet | A::LogAbsDet => Ok(AbstractValue::Any),
                 _ => array(&[*n, *n]),
             },
             shape => wrong("a square matrix", &[shape]),
@@ -427,7 +452,7 @@ fn on_arrays(op: ArrayOp, args: &[&Known], arrays: &[bool], limit: usize) -> Fou
             [m, n] => array(&[1 + m + n, *m.min(n)]),
             shape => wrong("a matrix", &[shape]),
         },
-        A::Prod | A::Norm | A::ArgMax | A::ArgMin | A::Shift => Ok(Known::Any),
+        A::Prod | A::Norm | A::ArgMax | A::ArgMin | A::Shift => Ok(AbstractValue::Any),
     }
 }
 
@@ -447,7 +472,7 @@ fn without(op: &'static str, axis: i64, shape: &[usize]) -> Result<(usize, Shape
 fn chosen(
     op: &'static str,
     shape: &[usize],
-    indices: &Known,
+    indices: &AbstractValue,
     axis: i64,
 ) -> Result<(usize, Shape), ArrayError> {
     let (along, rest) = without(op, axis, shape)?;
@@ -485,7 +510,13 @@ fn in_range(
     Ok(())
 }
 
-fn embedded(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start: i64) -> Found {
+fn embedded(
+    op: &'static str,
+    part: &[usize],
+    whole: &[usize],
+    axis: i64,
+    start: i64,
+) -> ShapeRuleResult {
     let axis = checked_axis(op, axis, whole)?;
     let mut expected = Shape::from_slice(whole);
     expected[axis] = part.get(axis).copied().unwrap_or(0);
@@ -494,14 +525,14 @@ fn embedded(op: &'static str, part: &[usize], whole: &[usize], axis: i64, start:
         return Err(ArrayError::shape(op, words, &[part, whole]));
     }
     in_range(op, start, long(part[axis]), long(whole[axis]), whole)?;
-    Ok(Known::Array(Shape::from_slice(whole)))
+    Ok(AbstractValue::Array(Shape::from_slice(whole)))
 }
 
-fn reshaped(from: Shape, lengths: &[i64]) -> Found {
-    array::reshaped(&from, lengths).map(Known::Array)
+fn reshaped(from: Shape, lengths: &[i64]) -> ShapeRuleResult {
+    array::reshaped(&from, lengths).map(AbstractValue::Array)
 }
 
-fn permuted(op: &'static str, shape: &[usize], axes: &[i64], back: bool) -> Found {
+fn permuted(op: &'static str, shape: &[usize], axes: &[i64], back: bool) -> ShapeRuleResult {
     let mut order = Shape::new();
     for &axis in axes {
         order.push(checked_axis(op, axis, shape)?);
@@ -514,10 +545,10 @@ fn permuted(op: &'static str, shape: &[usize], axes: &[i64], back: bool) -> Foun
     if back {
         order.iter().enumerate().for_each(|(k, &axis)| to[axis] = shape[k]);
     }
-    Ok(Known::Array(to))
+    Ok(AbstractValue::Array(to))
 }
 
-fn product(op: ArrayOp, a: &[usize], b: &[usize]) -> Found {
+fn product(op: ArrayOp, a: &[usize], b: &[usize]) -> ShapeRuleResult {
     let expected = match op {
         ArrayOp::MatMul => "matrices m x k and k x n",
         ArrayOp::MatMulNh => "matrices m x k and n x k",
@@ -532,10 +563,10 @@ fn product(op: ArrayOp, a: &[usize], b: &[usize]) -> Found {
     };
     let mut shape = broadcast(a_stack, b_stack).filter(|_| k == l).ok_or_else(wrong)?;
     shape.extend([*m, *n]);
-    Ok(Known::Array(shape))
+    Ok(AbstractValue::Array(shape))
 }
 
-fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> Found {
+fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> ShapeRuleResult {
     let op = array::contraction("contract", labels);
     let bad = |expected: &'static str| {
         Err(ArrayError::Labels { op, labels: labels.to_vec(), expected, given: [a.len(), b.len()] })
@@ -551,7 +582,7 @@ fn contracted(a: &[usize], b: &[usize], labels: &[i64]) -> Found {
     }
     let shape: Option<Shape> = o.iter().map(|l| of(l).0.or(of(l).1)).collect();
     match shape.filter(|s| !s.is_empty()) {
-        Some(shape) => Ok(Known::Array(shape)),
+        Some(shape) => Ok(AbstractValue::Array(shape)),
         None => bad("at least one label for the result, and none that no factor has"),
     }
 }

@@ -50,7 +50,7 @@ pub struct ShapeError {
 
 /// Abstract value: what is known of a value before the program runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub(crate) enum Known {
+pub(crate) enum AbstractValue {
     /// Nothing.
     #[default]
     Any,
@@ -62,36 +62,38 @@ pub(crate) enum Known {
     Array(Shape),
     /// An array of this shape, or the empty vector, which is a cotangent that nothing was added to.
     Perhaps(Shape),
-    Tuple(Vec<Known>),
+    Tuple(Vec<AbstractValue>),
 }
 
-impl Known {
+impl AbstractValue {
     pub(crate) fn shape(&self) -> Option<Shape> {
         match self {
-            Known::Array(shape) => Some(shape.clone()),
-            Known::Ints(list) => Some(Shape::from_slice(&[list.len()])),
+            AbstractValue::Array(shape) => Some(shape.clone()),
+            AbstractValue::Ints(list) => Some(Shape::from_slice(&[list.len()])),
             _ => None,
         }
     }
 
     /// Returns the meet of two abstract values: what holds for both.
-    fn meet(self, other: Known) -> Known {
+    fn meet(self, other: AbstractValue) -> AbstractValue {
         match (self, other) {
             (a, b) if a == b => a,
-            (Known::Tuple(a), Known::Tuple(b)) if a.len() == b.len() => {
-                Known::Tuple(a.into_iter().zip(b).map(|(a, b)| a.meet(b)).collect())
+            (AbstractValue::Tuple(a), AbstractValue::Tuple(b)) if a.len() == b.len() => {
+                AbstractValue::Tuple(a.into_iter().zip(b).map(|(a, b)| a.meet(b)).collect())
             }
-            (Known::Perhaps(whole), other) | (other, Known::Perhaps(whole)) => {
+            (AbstractValue::Perhaps(whole), other) | (other, AbstractValue::Perhaps(whole)) => {
                 match other.shape() {
-                    Some(shape) if shape == whole || is_empty(&shape) => Known::Perhaps(whole),
-                    _ => Known::Any,
+                    Some(shape) if shape == whole || is_empty(&shape) => {
+                        AbstractValue::Perhaps(whole)
+                    }
+                    _ => AbstractValue::Any,
                 }
             }
             (a, b) => match (a.shape(), b.shape()) {
-                (Some(a), Some(b)) if a == b => Known::Array(a),
-                (Some(a), Some(b)) if is_empty(&a) => Known::Perhaps(b),
-                (Some(a), Some(b)) if is_empty(&b) => Known::Perhaps(a),
-                _ => Known::Any,
+                (Some(a), Some(b)) if a == b => AbstractValue::Array(a),
+                (Some(a), Some(b)) if is_empty(&a) => AbstractValue::Perhaps(b),
+                (Some(a), Some(b)) if is_empty(&b) => AbstractValue::Perhaps(a),
+                _ => AbstractValue::Any,
             },
         }
     }
@@ -104,21 +106,21 @@ pub(super) fn is_empty(shape: &[usize]) -> bool {
 
 /// Assumptions of the analysis besides the arguments.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct ShapeAssumptions {
     /// Maximum number of elements of an array: larger ones are never made.
     pub(crate) limit: usize,
     /// Results of primitives that are constant.
-    pub(crate) primitives: HashMap<PrimitiveId, Known>,
+    pub(crate) primitives: HashMap<PrimitiveId, AbstractValue>,
     /// Abstract values that other functions push to tapes, by tape and slot.
-    pub(crate) slots: HashMap<(u32, u32), Known>,
+    pub(crate) slots: HashMap<(u32, u32), AbstractValue>,
     /// Number of instructions that may be visited, repeats included, in a function with all that it
     /// calls.
     pub(crate) work: usize,
 }
 
-impl Default for Given {
-    fn default() -> Given {
-        Given {
+impl Default for ShapeAssumptions {
+    fn default() -> ShapeAssumptions {
+        ShapeAssumptions {
             limit: MAX_ELEMENTS,
             primitives: HashMap::new(),
             slots: HashMap::new(),
@@ -129,11 +131,11 @@ impl Default for Given {
 
 /// Result of the analysis of a function.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct ShapeFacts {
     /// Abstract values, by the number of the value.
-    pub(crate) values: Vec<Known>,
+    pub(crate) values: Vec<AbstractValue>,
     /// Abstract values of the slots of tapes that it pushes to.
-    pub(crate) slots: HashMap<(u32, u32), Known>,
+    pub(crate) slots: HashMap<(u32, u32), AbstractValue>,
 }
 
 /// Analyzes a function that is run by itself, for abstract values of its arguments; `None` if
@@ -141,10 +143,10 @@ pub(crate) struct Facts {
 pub(crate) fn known_values(
     program: &Program,
     f: FuncId,
-    args: Vec<Known>,
-    given: &Given,
-) -> Option<Facts> {
-    let mut all = Analysis::new(program, given);
+    args: Vec<AbstractValue>,
+    given: &ShapeAssumptions,
+) -> Option<ShapeFacts> {
+    let mut all = ShapeAnalysis::new(program, given);
     let (found, facts) = all.flow(f, &args);
     found.errors.is_empty().then_some(facts)
 }
@@ -167,7 +169,7 @@ pub(crate) fn known_values(
 /// ```
 #[must_use]
 pub fn check_shapes(program: &Program, f: FuncId, params: &[Option<Shape>]) -> Vec<ShapeError> {
-    check_shapes_within(program, f, params, Given::default().work)
+    check_shapes_within(program, f, params, ShapeAssumptions::default().work)
 }
 
 /// Checks the shapes of a function within a number of instructions, each counted as often as it is
@@ -180,13 +182,15 @@ pub fn check_shapes_within(
     params: &[Option<Shape>],
     work: usize,
 ) -> Vec<ShapeError> {
-    let given = Given { work, ..Given::default() };
+    let given = ShapeAssumptions { work, ..ShapeAssumptions::default() };
     let known = |k: usize| {
         let shape = params.get(k).cloned().flatten();
-        shape.map_or(Known::Any, |shape| shape_rules::bounded(Known::Array(shape), given.limit))
+        shape.map_or(AbstractValue::Any, |shape| {
+            shape_rules::bounded(AbstractValue::Array(shape), given.limit)
+        })
     };
     let n = program.functions[f].params.len();
-    let mut all = Analysis::new(program, &given);
+    let mut all = ShapeAnalysis::new(program, &given);
     all.function(f, (0..n).map(known).collect()).errors
 }
 
@@ -196,12 +200,12 @@ pub(crate) fn check_all_shapes<'a>(
     program: &'a Program,
     functions: impl IntoIterator<Item = FuncId> + 'a,
 ) -> impl Iterator<Item = ShapeError> + 'a {
-    let given = Given::default();
+    let given = ShapeAssumptions::default();
     let mut fuel = given.work;
     functions.into_iter().flat_map(move |f| {
-        let mut all = Analysis::new(program, &given);
+        let mut all = ShapeAnalysis::new(program, &given);
         all.fuel = fuel;
-        let found = all.function(f, vec![Known::Any; program.functions[f].params.len()]);
+        let found = all.function(f, vec![AbstractValue::Any; program.functions[f].params.len()]);
         fuel = all.fuel;
         found.errors
     })
@@ -217,38 +221,38 @@ const MAX_ROUNDS: usize = 64;
 
 /// Result of the analysis of a call.
 #[derive(Clone, Default)]
-struct Found {
-    result: Known,
+struct CallShapes {
+    result: AbstractValue,
     errors: Vec<ShapeError>,
 }
 
 /// State of the data-flow analysis of one function.
-struct Flow {
-    known: Vec<Known>,
+struct ShapeState {
+    known: Vec<AbstractValue>,
     /// Meet of the arguments of the edges seen so far, for each block.
-    entered: Vec<Option<Vec<Known>>>,
-    tapes: Tapes,
+    entered: Vec<Option<Vec<AbstractValue>>>,
+    tapes: TapeShapes,
     errors: Option<Vec<ShapeError>>,
 }
 
 /// Abstract values that the pushes of a function put on tapes, for each tape and slot.
-struct Tapes {
-    pushed: HashMap<(u32, u32), Known>,
+struct TapeShapes {
+    pushed: HashMap<(u32, u32), AbstractValue>,
     /// Slots to which other functions, or other calls of this one, push too.
-    foreign: Foreign,
+    foreign: ForeignSlots,
 }
 
 /// Slots to which the callees of a function push; `None` is all slots, since the function is
 /// recursive.
-type Foreign = Option<Rc<HashSet<(u32, u32)>>>;
+type ForeignSlots = Option<Rc<HashSet<(u32, u32)>>>;
 
-impl Tapes {
-    fn new(foreign: Foreign) -> Tapes {
-        Tapes { pushed: HashMap::new(), foreign }
+impl TapeShapes {
+    fn new(foreign: ForeignSlots) -> TapeShapes {
+        TapeShapes { pushed: HashMap::new(), foreign }
     }
 
     /// Adds a pushed value to the slot. Returns true if less is known of the slot than before.
-    fn push(&mut self, slot: (u32, u32), value: &Known) -> bool {
+    fn push(&mut self, slot: (u32, u32), value: &AbstractValue) -> bool {
         let now = match self.pushed.get(&slot) {
             Some(before) => before.clone().meet(value.clone()),
             None => value.clone(),
@@ -256,34 +260,34 @@ impl Tapes {
         self.pushed.insert(slot, now.clone()) != Some(now)
     }
 
-    fn pop(&self, slot: (u32, u32)) -> Known {
+    fn pop(&self, slot: (u32, u32)) -> AbstractValue {
         let known = self.foreign.as_ref().is_some_and(|foreign| !foreign.contains(&slot));
         self.pushed.get(&slot).filter(|_| known).cloned().unwrap_or_default()
     }
 }
 
-struct Analysis<'a> {
+struct ShapeAnalysis<'a> {
     program: &'a Program,
-    given: &'a Given,
+    given: &'a ShapeAssumptions,
     /// Results for each function and abstract arguments; empty while the function is being
     /// analyzed.
-    done: HashMap<(FuncId, Vec<Known>), Found>,
+    done: HashMap<(FuncId, Vec<AbstractValue>), CallShapes>,
     /// Foreign slots of the functions that pop from a tape.
-    foreign: HashMap<FuncId, Foreign>,
+    foreign: HashMap<FuncId, ForeignSlots>,
     depth: usize,
     /// Number of instructions that may still be visited; at 0 every value is unknown.
     fuel: usize,
 }
 
-impl<'a> Analysis<'a> {
-    fn new(program: &'a Program, given: &'a Given) -> Analysis<'a> {
+impl<'a> ShapeAnalysis<'a> {
+    fn new(program: &'a Program, given: &'a ShapeAssumptions) -> ShapeAnalysis<'a> {
         let (done, foreign) = (HashMap::new(), HashMap::new());
-        Analysis { program, given, done, foreign, depth: 0, fuel: given.work }
+        ShapeAnalysis { program, given, done, foreign, depth: 0, fuel: given.work }
     }
 
     /// Returns the slots to which callees push. All callees are walked over, so this is computed
     /// only for functions that pop.
-    fn foreign(&mut self, f: FuncId) -> Foreign {
+    fn foreign(&mut self, f: FuncId) -> ForeignSlots {
         let program = self.program;
         if !program.functions[f].insts.values().any(|inst| matches!(inst.op, Op::Pop { .. })) {
             return None;
@@ -306,7 +310,7 @@ impl<'a> Analysis<'a> {
         found.clone()
     }
 
-    fn function(&mut self, f: FuncId, args: Vec<Known>) -> Found {
+    fn function(&mut self, f: FuncId, args: Vec<AbstractValue>) -> CallShapes {
         let key = (f, args);
         if let Some(found) = self.done.get(&key) {
             return found.clone();
@@ -317,9 +321,9 @@ impl<'a> Analysis<'a> {
             || self.fuel == 0
             || !function.is_defined()
         {
-            return Found::default();
+            return CallShapes::default();
         }
-        self.done.insert(key.clone(), Found::default());
+        self.done.insert(key.clone(), CallShapes::default());
         self.depth += 1;
         let (found, _) = self.flow(f, &key.1);
         self.depth -= 1;
@@ -328,12 +332,12 @@ impl<'a> Analysis<'a> {
     }
 
     /// Analyzes a function: returns the result of the call, and the abstract values.
-    fn flow(&mut self, id: FuncId, args: &[Known]) -> (Found, Facts) {
+    fn flow(&mut self, id: FuncId, args: &[AbstractValue]) -> (CallShapes, ShapeFacts) {
         let f = &self.program.functions[id];
-        let mut flow = Flow {
-            known: vec![Known::Any; f.kinds.len()],
+        let mut flow = ShapeState {
+            known: vec![AbstractValue::Any; f.kinds.len()],
             entered: vec![None; f.blocks.len()],
-            tapes: Tapes::new(self.foreign(id)),
+            tapes: TapeShapes::new(self.foreign(id)),
             errors: None,
         };
         flow.entered[ENTRY.index()] = Some(args.to_vec());
@@ -344,8 +348,8 @@ impl<'a> Analysis<'a> {
             rounds += 1;
             self.fuel = self.fuel.saturating_sub(size);
             if rounds > MAX_ROUNDS || self.fuel == 0 {
-                let values = vec![Known::Any; f.kinds.len()];
-                return (Found::default(), Facts { values, ..Facts::default() });
+                let values = vec![AbstractValue::Any; f.kinds.len()];
+                return (CallShapes::default(), ShapeFacts { values, ..ShapeFacts::default() });
             }
         }
         // Once more, at the fixed point.
@@ -356,13 +360,13 @@ impl<'a> Analysis<'a> {
             Terminator::Return(v) => Some(flow.known[v.index()].clone()),
             _ => None,
         });
-        let result = results.reduce(Known::meet).unwrap_or_default();
-        let facts = Facts { values: flow.known, slots: flow.tapes.pushed };
-        (Found { result, errors: flow.errors.unwrap_or_default() }, facts)
+        let result = results.reduce(AbstractValue::meet).unwrap_or_default();
+        let facts = ShapeFacts { values: flow.known, slots: flow.tapes.pushed };
+        (CallShapes { result, errors: flow.errors.unwrap_or_default() }, facts)
     }
 
     /// Visits all reachable blocks once. Returns true if an abstract value has changed.
-    fn round(&mut self, f: &Function, flow: &mut Flow) -> bool {
+    fn round(&mut self, f: &Function, flow: &mut ShapeState) -> bool {
         let mut changed = false;
         for b in f.blocks.keys() {
             if flow.entered[b.index()].is_none() {
@@ -370,10 +374,10 @@ impl<'a> Analysis<'a> {
             }
             changed |= self.block(f, b, flow);
             for target in ways(&f.blocks[b].end, &flow.known) {
-                let handed: Vec<Known> =
+                let handed: Vec<AbstractValue> =
                     target.args.iter().map(|v| flow.known[v.index()].clone()).collect();
                 let entered = &mut flow.entered[target.block.index()];
-                let now: Vec<Known> = match &*entered {
+                let now: Vec<AbstractValue> = match &*entered {
                     Some(before) => {
                         before.iter().cloned().zip(handed).map(|(a, b)| a.meet(b)).collect()
                     }
@@ -387,7 +391,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Visits one block. Returns true if an abstract value has changed.
-    fn block(&mut self, f: &Function, b: Block, flow: &mut Flow) -> bool {
+    fn block(&mut self, f: &Function, b: Block, flow: &mut ShapeState) -> bool {
         let (block, mut changed) = (&f.blocks[b], false);
         let given = flow.entered[b.index()].iter().flatten();
         block.params.iter().zip(given).for_each(|(p, k)| flow.known[p.index()] = k.clone());
@@ -408,7 +412,7 @@ impl<'a> Analysis<'a> {
                         &mut flow.errors,
                         ShapeError { function: f.name.clone(), at: inst.at, source },
                     );
-                    Known::Any
+                    AbstractValue::Any
                 }),
             };
             if let Some(v) = inst.result {
@@ -423,9 +427,9 @@ impl<'a> Analysis<'a> {
         &mut self,
         f: &Function,
         inst: &InstData,
-        known: &[Known],
+        known: &[AbstractValue],
         errors: &mut Option<Vec<ShapeError>>,
-    ) -> Result<Known, ArrayError> {
+    ) -> Result<AbstractValue, ArrayError> {
         let of = |v: &Value| known[v.index()].clone();
         match inst.op {
             Op::Call(g) => {
@@ -434,14 +438,15 @@ impl<'a> Analysis<'a> {
                 Ok(found.result)
             }
             Op::Primitive(p) => Ok(self.given.primitives.get(&p).cloned().unwrap_or_default()),
-            Op::Tuple => Ok(Known::Tuple(inst.args.iter().map(of).collect())),
+            Op::Tuple => Ok(AbstractValue::Tuple(inst.args.iter().map(of).collect())),
             Op::Field(k) => Ok(match &known[inst.args[0].index()] {
-                Known::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or_default(),
-                _ => Known::Any,
+                AbstractValue::Tuple(fields) => fields.get(k as usize).cloned().unwrap_or_default(),
+                _ => AbstractValue::Any,
             }),
             Op::Select => Ok(of(&inst.args[1]).meet(of(&inst.args[2]))),
             op => {
-                let mut args: Vec<&Known> = inst.args.iter().map(|v| &known[v.index()]).collect();
+                let mut args: Vec<&AbstractValue> =
+                    inst.args.iter().map(|v| &known[v.index()]).collect();
                 let form;
                 if let Some(list) = inst.shape_list(f) {
                     form = as_shape(&known[list.index()]);
@@ -456,10 +461,10 @@ impl<'a> Analysis<'a> {
 }
 
 /// Returns the abstract array whose shape a list gives.
-fn as_shape(list: &Known) -> Known {
-    let Known::Ints(list) = list else { return Known::Any };
+fn as_shape(list: &AbstractValue) -> AbstractValue {
+    let AbstractValue::Ints(list) = list else { return AbstractValue::Any };
     let lengths: Option<Shape> = list.iter().map(|&n| usize::try_from(n).ok()).collect();
-    lengths.filter(|lengths| !lengths.is_empty()).map_or(Known::Any, Known::Array)
+    lengths.filter(|lengths| !lengths.is_empty()).map_or(AbstractValue::Any, AbstractValue::Array)
 }
 
 /// Maximum number of errors that are recorded for a function, its callees included.
@@ -476,11 +481,11 @@ fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
 }
 
 /// Returns the targets that may be taken, given the known condition.
-fn ways<'f>(end: &'f Terminator, known: &[Known]) -> Vec<&'f super::function::Target> {
+fn ways<'f>(end: &'f Terminator, known: &[AbstractValue]) -> Vec<&'f super::function::Target> {
     match end {
         Terminator::Branch(c, yes, no) => match known[c.index()] {
-            Known::Bool(true) => vec![yes],
-            Known::Bool(false) => vec![no],
+            AbstractValue::Bool(true) => vec![yes],
+            AbstractValue::Bool(false) => vec![no],
             _ => vec![yes, no],
         },
         other => other.targets().to_vec(),
@@ -488,6 +493,6 @@ fn ways<'f>(end: &'f Terminator, known: &[Known]) -> Vec<&'f super::function::Ta
 }
 
 /// Returns the result of a comparison of known ints.
-pub(super) fn compared(op: Compare, a: i64, b: i64) -> Known {
-    Known::Bool(op.holds(Some(a.cmp(&b))))
+pub(super) fn compared(op: Compare, a: i64, b: i64) -> AbstractValue {
+    AbstractValue::Bool(op.holds(Some(a.cmp(&b))))
 }

@@ -51,7 +51,7 @@ use super::{
     function::{ENTRY, Function, InstData, Position, Program, Target, Terminator},
     kind::{Kind, TupleKind},
     op::{Op, join},
-    print::Line,
+    print::PrintedInst,
 };
 
 /// Limits of invariant 13.
@@ -140,7 +140,7 @@ pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation
 }
 
 /// Name, operands and result of a callee.
-type Signature<'a> = (&'a str, Vec<Kind>, &'a Kind);
+type CallSignature<'a> = (&'a str, Vec<Kind>, &'a Kind);
 
 /// Checks invariant 12 for a function.
 fn verify_rule(program: &Program, id: FuncId) -> Vec<Violation> {
@@ -165,10 +165,10 @@ fn verify_primitive(program: &Program, id: PrimitiveId) -> Vec<Violation> {
 }
 
 fn check_rules<'a, Id: std::fmt::Display + Copy>(
-    (name, inputs, result): Signature<'_>,
+    (name, inputs, result): CallSignature<'_>,
     pullback: Option<Id>,
     pushforward: Option<Id>,
-    signature: impl Fn(Id) -> Option<Signature<'a>>,
+    signature: impl Fn(Id) -> Option<CallSignature<'a>>,
 ) -> Vec<Violation> {
     let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
     let mut found = Vec::new();
@@ -202,7 +202,7 @@ pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
         return vec![Violation::of(id.to_string(), 11, format!("{id} does not exist"))];
     };
     let (found, at) = (Vec::new(), Position::default());
-    let mut v = Verifier { program, f, found, block: None, line: Place::None, at };
+    let mut v = Verifier { program, f, found, block: None, line: VerifiedPoint::None, at };
     v.run();
     v.found
 }
@@ -218,13 +218,13 @@ struct Verifier<'a> {
     f: &'a Function,
     found: Vec<Violation>,
     block: Option<Block>,
-    line: Place,
+    line: VerifiedPoint,
     at: Position,
 }
 
 /// Part of a block that is being checked.
 #[derive(Clone, Copy)]
-enum Place {
+enum VerifiedPoint {
     None,
     Inst(Inst),
     End,
@@ -234,11 +234,13 @@ impl Verifier<'_> {
     fn report(&mut self, invariant: u8, what: String) {
         let (function, place, at) = (self.f.name.clone(), self.block, self.at);
         let text = match self.line {
-            Place::None => None,
-            Place::Inst(i) => {
-                self.f.insts.get(i).map(|inst| Line(self.f, inst, Some(self.program)).to_string())
-            }
-            Place::End => place.and_then(|b| Some(self.f.blocks.get(b)?.end.to_string())),
+            VerifiedPoint::None => None,
+            VerifiedPoint::Inst(i) => self
+                .f
+                .insts
+                .get(i)
+                .map(|inst| PrintedInst(self.f, inst, Some(self.program)).to_string()),
+            VerifiedPoint::End => place.and_then(|b| Some(self.f.blocks.get(b)?.end.to_string())),
         };
         self.found.push(Violation { function, place, text, at, invariant, what });
     }
@@ -260,7 +262,7 @@ impl Verifier<'_> {
         self.sizes();
         let mut listed = vec![false; f.insts.len()];
         for (b, block) in f.blocks.iter() {
-            (self.block, self.line, self.at) = (Some(b), Place::None, Position::default());
+            (self.block, self.line, self.at) = (Some(b), VerifiedPoint::None, Position::default());
             for &p in &block.params {
                 self.kind(p);
             }
@@ -269,21 +271,21 @@ impl Verifier<'_> {
                     self.report(4, format!("{i} does not exist"));
                     continue;
                 };
-                (self.line, self.at) = (Place::Inst(i), inst.at);
+                (self.line, self.at) = (VerifiedPoint::Inst(i), inst.at);
                 if std::mem::replace(&mut listed[i.index()], true) {
                     self.report(4, "the same instruction stands in two places".into());
                 }
                 self.instruction(inst);
             }
-            (self.line, self.at) = (Place::End, block.end_at);
+            (self.line, self.at) = (VerifiedPoint::End, block.end_at);
             self.end(&block.end);
         }
         // Analyses that iterate over all instructions also visit those that are in no block.
         for (i, inst) in f.insts.iter().filter(|(i, _)| !listed[i.index()]) {
-            (self.block, self.line, self.at) = (None, Place::Inst(i), inst.at);
+            (self.block, self.line, self.at) = (None, VerifiedPoint::Inst(i), inst.at);
             self.instruction(inst);
         }
-        (self.block, self.line, self.at) = (None, Place::None, Position::default());
+        (self.block, self.line, self.at) = (None, VerifiedPoint::None, Position::default());
         if self.found.is_empty() {
             self.dominance();
         }
@@ -482,8 +484,8 @@ impl Verifier<'_> {
             if !fine {
                 let block = &f.blocks[b];
                 (self.block, self.line, self.at) = match block.insts.get(place) {
-                    Some(&i) => (Some(b), Place::Inst(i), f.insts[i].at),
-                    None => (Some(b), Place::End, block.end_at),
+                    Some(&i) => (Some(b), VerifiedPoint::Inst(i), f.insts[i].at),
+                    None => (Some(b), VerifiedPoint::End, block.end_at),
                 };
                 self.report(5, format!("{v} is used where it is not defined on every path"));
             }
@@ -573,8 +575,11 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
     }
     let edges = f.predecessors();
     let mut found = parents.clone();
-    let mut walk =
-        Walk { semi: (0..blocks.len()).collect(), least: (0..blocks.len()).collect(), up: parents };
+    let mut walk = LinkEvalForest {
+        semi: (0..blocks.len()).collect(),
+        least: (0..blocks.len()).collect(),
+        up: parents,
+    };
     for w in (1..blocks.len()).rev() {
         let mut semi = found[w];
         for from in edges[blocks[w].index()].iter().map(|e| number[e.from.index()]) {
@@ -598,14 +603,14 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
 }
 
 /// Link-eval forest of Lengauer and Tarjan, with path compression.
-struct Walk {
+struct LinkEvalForest {
     semi: Vec<usize>,
     /// Vertex of least semidominator on the path to the ancestor.
     least: Vec<usize>,
     up: Vec<usize>,
 }
 
-impl Walk {
+impl LinkEvalForest {
     /// Returns the vertex of least semidominator among `v` and its ancestors with numbers from
     /// `first` on. Compresses the path.
     fn least(&mut self, v: usize, first: usize) -> usize {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Key under which two instructions are equal.
-type Key = (Op, Vec<Value>, Kind);
+type CseKey = (Op, Vec<Value>, Kind);
 
 /// Removes common subexpressions.
 pub fn cse(f: &mut Function) {
@@ -26,7 +26,7 @@ pub fn cse(f: &mut Function) {
         return;
     }
     let tree = DominatorTree::of(f);
-    let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
+    let mut known: HashMap<CseKey, Vec<(Block, Value)>> = HashMap::new();
     let mut same: HashMap<Value, Value> = HashMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {
         for i in f.blocks[b].insts.clone() {

@@ -15,13 +15,13 @@
 
 use crate::{
     entity::Value,
-    ir::{ArrayOp, Function, InstData, Kind, Known, Op},
+    ir::{AbstractValue, ArrayOp, Function, InstData, Kind, Op},
 };
 
 use super::loops::order;
 
 /// Computes for each value whether it is doubtful, from the abstract values.
-pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
+pub(super) fn doubtful(f: &Function, known: &[AbstractValue]) -> Vec<bool> {
     let mut doubtful = vec![false; f.kinds.len()];
     let order = order(f);
     let mut changed = true;
@@ -49,16 +49,16 @@ pub(super) fn doubtful(f: &Function, known: &[Known]) -> Vec<bool> {
 }
 
 /// Returns true if an instruction may fail on operands that do not.
-fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
-    let of = |k: usize| inst.args.get(k).map_or(&Known::Any, |v| &known[v.index()]);
+fn may_fail(f: &Function, inst: &InstData, known: &[AbstractValue]) -> bool {
+    let of = |k: usize| inst.args.get(k).map_or(&AbstractValue::Any, |v| &known[v.index()]);
     let array = |v: &Value| matches!(f.kinds[*v], Kind::Array(_));
     // A known result has been checked to fit.
-    let found = inst.result.is_some_and(|v| known[v.index()] != Known::Any);
+    let found = inst.result.is_some_and(|v| known[v.index()] != AbstractValue::Any);
     let shapes =
         || inst.args.iter().filter(|v| array(v)).all(|v| known[v.index()].shape().is_some());
     let ints = || {
         let int = |v: &&Value| f.kinds[**v] == Kind::Int;
-        inst.args.iter().filter(int).all(|v| matches!(known[v.index()], Known::Int(_)))
+        inst.args.iter().filter(int).all(|v| matches!(known[v.index()], AbstractValue::Int(_)))
     };
     match inst.op {
         Op::Int1(_) | Op::Int2(_) => !found,
@@ -66,7 +66,7 @@ fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
         Op::Get | Op::Peek | Op::Set | Op::Put | Op::AddAt => {
             let count = of(0).shape().map(|s| s.iter().product::<usize>());
             match (count, of(1)) {
-                (Some(n), Known::Int(k)) => usize::try_from(*k).map_or(true, |k| k >= n),
+                (Some(n), AbstractValue::Int(k)) => usize::try_from(*k).map_or(true, |k| k >= n),
                 _ => true,
             }
         }
@@ -78,12 +78,12 @@ fn may_fail(f: &Function, inst: &InstData, known: &[Known]) -> bool {
 }
 
 /// Returns true if the elements of all lists of ints are known.
-fn lists(f: &Function, inst: &InstData, known: &[Known]) -> bool {
+fn lists(f: &Function, inst: &InstData, known: &[AbstractValue]) -> bool {
     use crate::ir::Element;
     let list = |v: &&Value| f.kinds[**v] == Kind::Array(Element::Int);
     // For these the shape suffices.
     matches!(inst.op, Op::OnArrays(ArrayOp::Dim | ArrayOp::Shape))
-        || inst.args.iter().filter(list).all(|v| matches!(known[v.index()], Known::Ints(_)))
+        || inst.args.iter().filter(list).all(|v| matches!(known[v.index()], AbstractValue::Ints(_)))
 }
 
 /// Returns true if an operation can fail only because of the shapes and ints of its operands.

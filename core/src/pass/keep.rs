@@ -20,13 +20,13 @@ use crate::{
 };
 
 use super::{
-    Loops,
+    LoopForest,
     specialise::{foreign, slot},
 };
 
 /// Pushes and pops of a slot of a tape.
 #[derive(Default)]
-struct Slot {
+struct SlotUses {
     pushes: Vec<(Block, Inst)>,
     pops: Vec<Value>,
     /// True if one of the values is not an array of numbers.
@@ -37,7 +37,7 @@ struct Slot {
 pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     let Some(foreign) = foreign(program, id) else { return };
     let f = &mut program.functions[id];
-    let mut slots: BTreeMap<(u32, u32), Slot> = BTreeMap::new();
+    let mut slots: BTreeMap<(u32, u32), SlotUses> = BTreeMap::new();
     for (b, block) in f.blocks.iter() {
         for &i in &block.insts {
             let inst = &f.insts[i];
@@ -60,7 +60,7 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     if slots.is_empty() {
         return;
     }
-    let (used, loops, home) = (used_otherwise(f), Loops::of(f), homes(f));
+    let (used, loops, home) = (used_otherwise(f), LoopForest::of(f), homes(f));
     slots.retain(|_, slot| {
         slot.pops.iter().all(|v| !used.contains(v))
             && slot
@@ -144,7 +144,7 @@ fn homes(f: &Function) -> HashMap<Value, Block> {
 
 /// Returns true if a block is in a loop that holds the definition of a value: otherwise one array
 /// is kept, for any number of iterations.
-fn is_made_in_loop(loops: &Loops, home: &HashMap<Value, Block>, b: Block, v: Value) -> bool {
+fn is_made_in_loop(loops: &LoopForest, home: &HashMap<Value, Block>, b: Block, v: Value) -> bool {
     let Some(innermost) = loops.innermost[b.index()] else { return false };
     home.get(&v).is_some_and(|home| loops.list[innermost].blocks.contains(home))
 }

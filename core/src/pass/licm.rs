@@ -33,7 +33,7 @@ use crate::{
 
 use super::{
     Level,
-    loops::{Loops, order},
+    loops::{LoopForest, order},
 };
 
 /// Moves loop-invariant instructions before their loops.
@@ -42,13 +42,13 @@ pub fn licm(f: &mut Function, level: Level) {
         return;
     }
     let new = blocks_before(f);
-    let loops = Loops::of(f);
+    let loops = LoopForest::of(f);
     if loops.list.is_empty() {
         return;
     }
     let mut place = vec![usize::MAX; f.blocks.len()];
     order(f).iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
-    let known = Known { loops, place, edges: f.predecessors(), defined: f.definitions() };
+    let known = LicmContext { loops, place, edges: f.predecessors(), defined: f.definitions() };
     let mut moved = false;
     while round(f, &known, level) {
         moved = true;
@@ -67,8 +67,8 @@ pub fn licm(f: &mut Function, level: Level) {
 }
 
 /// Facts about a function that hold while its blocks are unchanged.
-struct Known {
-    loops: Loops,
+struct LicmContext {
+    loops: LoopForest,
     /// Position of each block in an order in which definitions come before uses.
     place: Vec<usize>,
     edges: Vec<Vec<Edge>>,
@@ -77,7 +77,7 @@ struct Known {
 }
 
 /// Hoists the invariants of all loops once, inner loops first. Returns true if any moved.
-fn round(f: &mut Function, known: &Known, level: Level) -> bool {
+fn round(f: &mut Function, known: &LicmContext, level: Level) -> bool {
     let loops = &known.loops;
     let mut moved = false;
     for l in (0..loops.list.len()).rev() {
@@ -102,7 +102,7 @@ fn round(f: &mut Function, known: &Known, level: Level) -> bool {
 /// Inserts a preheader on the only entry edge of each loop, if that comes from a branch. Returns
 /// the new blocks with the original edges.
 fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
-    let (loops, edges) = (Loops::of(f), f.predecessors());
+    let (loops, edges) = (LoopForest::of(f), f.predecessors());
     let mut before = Vec::new();
     for (l, of) in loops.list.iter().enumerate().rev() {
         let into = edges[of.header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
@@ -122,7 +122,7 @@ fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
 }
 
 /// Returns the instructions to hoist, in an order in which definitions come before uses.
-fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
+fn invariant(f: &Function, known: &LicmContext, l: usize, level: Level) -> Vec<Inst> {
     let loops = &known.loops;
     let mut inside = loops.list[l].blocks.clone();
     inside.sort_by_key(|b| known.place[b.index()]);
@@ -148,18 +148,20 @@ fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
             }
             // Shapes may not fit: an operation on arrays can fail.
             let motion = match (motion(inst.op), &f.kinds[v]) {
-                (Motion::Free | Motion::Careful, Kind::Array(_)) if inst.op.is_elementwise() => {
-                    Motion::Certain
+                (SpeculationSafety::Free | SpeculationSafety::Careful, Kind::Array(_))
+                    if inst.op.is_elementwise() =>
+                {
+                    SpeculationSafety::Certain
                 }
                 (motion, _) => motion,
             };
             let fits = match motion {
-                Motion::Free => true,
-                Motion::Careful if level == Level::Algebraic => true,
-                Motion::Careful | Motion::Certain => {
-                    certain.get_or_insert_with(|| Certain::new(f, known, l)).passes(loops, b)
+                SpeculationSafety::Free => true,
+                SpeculationSafety::Careful if level == Level::Algebraic => true,
+                SpeculationSafety::Careful | SpeculationSafety::Certain => {
+                    certain.get_or_insert_with(|| MustExecute::new(f, known, l)).passes(loops, b)
                 }
-                Motion::None => false,
+                SpeculationSafety::None => false,
             };
             if !fits {
                 continue;
@@ -174,7 +176,7 @@ fn invariant(f: &Function, known: &Known, l: usize, level: Level) -> Vec<Inst> {
 }
 
 /// Safety of speculation: whether an instruction may be executed where it would not have been.
-enum Motion {
+enum SpeculationSafety {
     /// Safe.
     Free,
     /// It does not fail, but its pullback may make NaN of 0.
@@ -185,13 +187,17 @@ enum Motion {
     None,
 }
 
-fn motion(op: Op) -> Motion {
+fn motion(op: Op) -> SpeculationSafety {
     match op {
-        Op::Number1(Number1::Neg) | Op::Number2(Number2::Add | Number2::Sub) => Motion::Free,
-        Op::Number1(op) if op.is_singular() => Motion::Free,
-        Op::Number2(op) if op.is_singular() => Motion::Free,
-        Op::Number1(_) | Op::Number2(_) => Motion::Careful,
-        Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn) | Op::CompareInt(_) => Motion::Free,
+        Op::Number1(Number1::Neg) | Op::Number2(Number2::Add | Number2::Sub) => {
+            SpeculationSafety::Free
+        }
+        Op::Number1(op) if op.is_singular() => SpeculationSafety::Free,
+        Op::Number2(op) if op.is_singular() => SpeculationSafety::Free,
+        Op::Number1(_) | Op::Number2(_) => SpeculationSafety::Careful,
+        Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn) | Op::CompareInt(_) => {
+            SpeculationSafety::Free
+        }
         Op::Mixed(
             Mixed::PowiReal
             | Mixed::PowiComplex
@@ -199,37 +205,37 @@ fn motion(op: Op) -> Motion {
             | Mixed::Abs2
             | Mixed::Modulus
             | Mixed::Arg,
-        ) => Motion::Careful,
-        Op::OnArrays(_) => Motion::Certain,
-        Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => Motion::Free,
-        _ => Motion::None,
+        ) => SpeculationSafety::Careful,
+        Op::OnArrays(_) => SpeculationSafety::Certain,
+        Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => SpeculationSafety::Free,
+        _ => SpeculationSafety::None,
     }
 }
 
 /// Blocks of a loop that must execute: every run of the loop passes them at least once.
-struct Certain {
+struct MustExecute {
     /// Blocks at which a first iteration may end: a block that dominates all of them must execute.
     ends: Vec<Block>,
 }
 
-impl Certain {
-    fn new(f: &Function, known: &Known, l: usize) -> Certain {
+impl MustExecute {
+    fn new(f: &Function, known: &LicmContext, l: usize) -> MustExecute {
         let loops = &known.loops;
         let header = loops.list[l].header;
         let runs = runs(f, known, l);
         let exits = loops.exits(f, l).into_iter().map(|e| e.from).filter(|&b| b != header || !runs);
         let back = known.edges[header.index()].iter().map(|e| e.from);
-        Certain { ends: exits.chain(back.filter(|&b| loops.holds(Some(l), b))).collect() }
+        MustExecute { ends: exits.chain(back.filter(|&b| loops.holds(Some(l), b))).collect() }
     }
 
-    fn passes(&self, loops: &Loops, b: Block) -> bool {
+    fn passes(&self, loops: &LoopForest, b: Block) -> bool {
         self.ends.iter().all(|&end| loops.dominates(b, end))
     }
 }
 
 /// Returns true if the header's condition is known to hold for the first iteration: a comparison of
 /// constant integers.
-fn runs(f: &Function, known: &Known, l: usize) -> bool {
+fn runs(f: &Function, known: &LicmContext, l: usize) -> bool {
     let loops = &known.loops;
     let header = loops.list[l].header;
     let inst = |v: Value| known.defined[v.index()].map(|i| &f.insts[i]);

@@ -20,7 +20,7 @@ use crate::{
 
 /// A natural loop.
 #[derive(Clone, Debug)]
-pub(crate) struct Loop {
+pub(crate) struct NaturalLoop {
     /// Header: the block through which every path enters the loop.
     pub header: Block,
     /// Blocks, in the order of the function's.
@@ -34,9 +34,9 @@ pub(crate) struct Loop {
 
 /// Loop nest of a function, outer loops before inner ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Loops {
+pub(crate) struct LoopForest {
     /// The loops.
-    pub list: Vec<Loop>,
+    pub list: Vec<NaturalLoop>,
     /// Innermost loop that holds each block.
     pub innermost: Vec<Option<usize>>,
     /// True if every cycle of the function is a loop of the list.
@@ -45,14 +45,14 @@ pub(crate) struct Loops {
     pub tree: DominatorTree,
 }
 
-impl Loops {
+impl LoopForest {
     /// Finds the natural loops of a function.
-    pub(crate) fn of(f: &Function) -> Loops {
+    pub(crate) fn of(f: &Function) -> LoopForest {
         let (n, tree, edges) = (f.blocks.len(), DominatorTree::of(f), f.predecessors());
         let order = order(f);
         let mut place = vec![usize::MAX; n];
         order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
-        let mut list: Vec<Loop> = Vec::new();
+        let mut list: Vec<NaturalLoop> = Vec::new();
         let mut innermost: Vec<Option<usize>> = vec![None; n];
         // Loop in which each block was seen last.
         let mut seen = vec![usize::MAX; n];
@@ -85,10 +85,10 @@ impl Loops {
             // Headers come in an order in which outer loops are found first.
             let parent = innermost[header.index()];
             blocks.iter().for_each(|b| innermost[b.index()] = Some(l));
-            list.push(Loop { header, blocks, parent, span: (0, 0) });
+            list.push(NaturalLoop { header, blocks, parent, span: (0, 0) });
         }
         spans(&mut list);
-        Loops { list, innermost, reducible, tree }
+        LoopForest { list, innermost, reducible, tree }
     }
 
     /// Returns true if loop `l` holds a block; the loop `None` is the whole function. Blocks that
@@ -149,7 +149,7 @@ impl Loops {
 }
 
 /// Numbers the loops in preorder, so that the loops in a loop directly follow it.
-fn spans(list: &mut [Loop]) {
+fn spans(list: &mut [NaturalLoop]) {
     // Number of loops that each holds, itself included, and how many of its numbers are assigned:
     // outer loops come first.
     let mut count = vec![1; list.len()];

@@ -38,11 +38,11 @@ pub use fold::fold;
 pub use inline::{InlineLimits, inline};
 pub(crate) use keep::keep_shapes;
 pub use licm::licm;
-pub(crate) use loops::{Loops, order, reverse_postorder};
+pub(crate) use loops::{LoopForest, order, reverse_postorder};
 pub use merge::merge;
 pub use params::params;
 pub use shapes::shapes;
-pub(crate) use shapes::{Class, Shapes};
+pub(crate) use shapes::{ShapeClass, ShapeClasses};
 pub use simplify::simplify;
 pub(crate) use specialise::optimize_for;
 pub use tape::forward_tape;
@@ -142,10 +142,10 @@ pub fn optimize_all_within(
     }
 }
 
-type Pass = fn(&mut crate::ir::Function, Level);
+type PassFn = fn(&mut crate::ir::Function, Level);
 
 /// Passes on one function, in the order in which they help each other.
-const PASSES: [(&str, Pass); 9] = [
+const PASSES: [(&str, PassFn); 9] = [
     ("merge", |f, _| merge(f)),
     ("params", |f, _| params(f)),
     ("forward_tape", |f, _| forward_tape(f)),
@@ -159,7 +159,7 @@ const PASSES: [(&str, Pass); 9] = [
 
 /// Returns the pass of the given name, for tests that run one alone.
 #[must_use]
-pub fn by_name(name: &str) -> Option<Pass> {
+pub fn by_name(name: &str) -> Option<PassFn> {
     PASSES.iter().find(|p| p.0 == name).map(|p| p.1)
 }
 

@@ -27,7 +27,7 @@ use super::loops::order;
 
 /// Lattice element of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ParamLattice {
     /// Not visited yet.
     Unknown,
     /// The same value on all edges so far.
@@ -51,7 +51,7 @@ pub fn params(f: &mut Function) {
         let mut keep_b = Vec::new();
         for (k, p) in f.blocks[b].params.clone().into_iter().enumerate() {
             let with = match state[p] {
-                State::Same(v) => Some(match ops.get(&v) {
+                ParamLattice::Same(v) => Some(match ops.get(&v) {
                     // A constant is rematerialized where it is used: its first definition may be in
                     // a block that does not dominate the use.
                     Some(&op) => {
@@ -94,20 +94,20 @@ fn constants(f: &Function) -> HashMap<Value, Op> {
     insts.filter(|i| i.op.is_constant()).filter_map(|i| Some((i.result?, i.op))).collect()
 }
 
-fn states(f: &Function, ops: &HashMap<Value, Op>) -> SideTable<Value, State> {
-    let mut state = SideTable::new(State::Varies);
+fn states(f: &Function, ops: &HashMap<Value, Op>) -> SideTable<Value, ParamLattice> {
+    let mut state = SideTable::new(ParamLattice::Varies);
     let mut first: HashMap<Op, Value> = HashMap::new();
     let mut constants: Vec<Value> = ops.keys().copied().collect();
     constants.sort();
     for v in constants {
         let one = *first.entry(ops[&v]).or_insert(v);
-        state[v] = State::Same(one);
+        state[v] = ParamLattice::Same(one);
     }
     let (order, edges) = (order(f), f.predecessors());
     let mut reached = vec![false; f.blocks.len()];
     order.iter().for_each(|b| reached[b.index()] = true);
     for &b in order.iter().skip(1) {
-        f.blocks[b].params.iter().for_each(|&p| state[p] = State::Unknown);
+        f.blocks[b].params.iter().for_each(|&p| state[p] = ParamLattice::Unknown);
     }
     loop {
         let mut changed = false;
@@ -117,15 +117,15 @@ fn states(f: &Function, ops: &HashMap<Value, Op>) -> SideTable<Value, State> {
                 for edge in edges[b.index()].iter().filter(|e| reached[e.from.index()]) {
                     let arg = f.blocks[edge.from].end.targets()[edge.index].args[k];
                     now = match (now, state[arg]) {
-                        (State::Varies, _) => State::Varies,
-                        (now, State::Unknown) => now,
-                        (State::Unknown, State::Same(v)) => State::Same(v),
-                        (State::Unknown, State::Varies) => State::Same(arg),
-                        (State::Same(v), State::Same(w)) if v == w => now,
-                        (State::Same(v), State::Varies) if v == arg => now,
+                        (ParamLattice::Varies, _) => ParamLattice::Varies,
+                        (now, ParamLattice::Unknown) => now,
+                        (ParamLattice::Unknown, ParamLattice::Same(v)) => ParamLattice::Same(v),
+                        (ParamLattice::Unknown, ParamLattice::Varies) => ParamLattice::Same(arg),
+                        (ParamLattice::Same(v), ParamLattice::Same(w)) if v == w => now,
+                        (ParamLattice::Same(v), ParamLattice::Varies) if v == arg => now,
                         // The parameter itself, passed around a cycle.
-                        (now, State::Varies) if arg == p => now,
-                        _ => State::Varies,
+                        (now, ParamLattice::Varies) if arg == p => now,
+                        _ => ParamLattice::Varies,
                     };
                 }
                 changed |= now != state[p];

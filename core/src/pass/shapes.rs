@@ -29,53 +29,53 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     array::{Shape, broadcast},
     entity::{Block, Inst, Value},
-    ir::{ArrayOp, Function, InstData, Kind, Known, Number2, Op, compact},
+    ir::{AbstractValue, ArrayOp, Function, InstData, Kind, Number2, Op, compact},
 };
 
 use super::order;
 
 /// Class of arrays, all of one shape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct Class(u32);
+pub(crate) struct ShapeClass(u32);
 
 /// Key of a class.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Key {
+enum ShapeClassKey {
     /// An array of unknown shape.
     Own(Value),
     /// A statically known shape.
     Exact(Shape),
     /// Broadcast shape of two classes.
-    Both(Class, Class),
+    Both(ShapeClass, ShapeClass),
     /// A shape with length 1 along an axis.
-    Reduced(Class, Int),
+    Reduced(ShapeClass, SymbolicInt),
     /// Shape that an operation computes from shapes and ints.
-    Made(ArrayOp, Vec<Class>, Vec<Int>),
+    Made(ArrayOp, Vec<ShapeClass>, Vec<SymbolicInt>),
 }
 
 /// Symbolic int: its value if it is known, else the value of the IR; a list of ints is always the
 /// latter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Int {
+enum SymbolicInt {
     Known(i64),
     Of(Value),
 }
 
 /// Classes of the arrays of a function.
 #[derive(Debug, Default)]
-pub(crate) struct Shapes<'k> {
+pub(crate) struct ShapeClasses<'k> {
     /// Abstract values, by the number of the value.
-    known: &'k [Known],
-    classes: HashMap<Key, Class>,
-    of: HashMap<Value, Class>,
+    known: &'k [AbstractValue],
+    classes: HashMap<ShapeClassKey, ShapeClass>,
+    of: HashMap<Value, ShapeClass>,
     /// Key of each class.
-    keys: Vec<Key>,
+    keys: Vec<ShapeClassKey>,
 }
 
-impl<'k> Shapes<'k> {
+impl<'k> ShapeClasses<'k> {
     /// Classifies the arrays of a function, given the abstract values.
-    pub(crate) fn of(f: &Function, known: &'k [Known]) -> Shapes<'k> {
-        let mut shapes = Shapes { known, ..Shapes::default() };
+    pub(crate) fn of(f: &Function, known: &'k [AbstractValue]) -> ShapeClasses<'k> {
+        let mut shapes = ShapeClasses { known, ..ShapeClasses::default() };
         for b in order(f) {
             for i in &f.blocks[b].insts {
                 shapes.see(f, &f.insts[*i]);
@@ -85,11 +85,11 @@ impl<'k> Shapes<'k> {
     }
 
     /// Returns the class of an array.
-    pub(crate) fn class(&mut self, v: Value) -> Class {
+    pub(crate) fn class(&mut self, v: Value) -> ShapeClass {
         match self.of.get(&v) {
             Some(class) => *class,
             None => {
-                let class = self.exact(v).unwrap_or_else(|| self.named(Key::Own(v)));
+                let class = self.exact(v).unwrap_or_else(|| self.named(ShapeClassKey::Own(v)));
                 self.of.insert(v, class);
                 class
             }
@@ -97,17 +97,17 @@ impl<'k> Shapes<'k> {
     }
 
     /// Returns the class of an array whose shape is known.
-    fn exact(&mut self, v: Value) -> Option<Class> {
+    fn exact(&mut self, v: Value) -> Option<ShapeClass> {
         let shape = self.known_shape(v)?;
-        Some(self.named(Key::Exact(shape)))
+        Some(self.named(ShapeClassKey::Exact(shape)))
     }
 
     fn known_shape(&self, v: Value) -> Option<Shape> {
         self.known.get(v.index())?.shape()
     }
 
-    fn named(&mut self, key: Key) -> Class {
-        let next = Class(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
+    fn named(&mut self, key: ShapeClassKey) -> ShapeClass {
+        let next = ShapeClass(u32::try_from(self.keys.len()).unwrap_or(u32::MAX));
         let class = *self.classes.entry(key.clone()).or_insert(next);
         if class == next {
             self.keys.push(key);
@@ -115,36 +115,38 @@ impl<'k> Shapes<'k> {
         class
     }
 
-    fn key(&self, class: Class) -> &Key {
+    fn key(&self, class: ShapeClass) -> &ShapeClassKey {
         &self.keys[class.0 as usize]
     }
 
     /// Returns true if arrays of the first class are broadcast to the shape of the second.
-    fn fits(&self, small: Class, large: Class) -> bool {
-        let inside = |of: Class| of == large || self.fits(of, large);
-        if let (Key::Exact(small), Key::Exact(large)) = (self.key(small), self.key(large)) {
+    fn fits(&self, small: ShapeClass, large: ShapeClass) -> bool {
+        let inside = |of: ShapeClass| of == large || self.fits(of, large);
+        if let (ShapeClassKey::Exact(small), ShapeClassKey::Exact(large)) =
+            (self.key(small), self.key(large))
+        {
             return broadcast(small, large).as_ref() == Some(large);
         }
         small == large
-            || matches!(self.key(large), Key::Both(a, b) if self.fits(small, *a) || self.fits(small, *b))
-            || matches!(self.key(small), Key::Reduced(whole, _) if inside(*whole))
+            || matches!(self.key(large), ShapeClassKey::Both(a, b) if self.fits(small, *a) || self.fits(small, *b))
+            || matches!(self.key(small), ShapeClassKey::Reduced(whole, _) if inside(*whole))
     }
 
-    fn both(&mut self, a: Class, b: Class) -> Class {
+    fn both(&mut self, a: ShapeClass, b: ShapeClass) -> ShapeClass {
         if self.fits(a, b) {
             b
         } else if self.fits(b, a) {
             a
         } else {
-            self.named(Key::Both(a.min(b), a.max(b)))
+            self.named(ShapeClassKey::Both(a.min(b), a.max(b)))
         }
     }
 
     /// Returns the class whose elements the arrays of a class have, in another shape.
-    fn elements(&self, class: Class) -> Class {
+    fn elements(&self, class: ShapeClass) -> ShapeClass {
         use ArrayOp as A;
         match self.key(class) {
-            Key::Made(
+            ShapeClassKey::Made(
                 A::InsertAxis | A::DropAxis | A::Reshape | A::Transpose | A::Permute,
                 from,
                 _,
@@ -163,7 +165,7 @@ impl<'k> Shapes<'k> {
         let arrays: Vec<Value> = inst.args.iter().copied().filter(|&a| is_array(f, a)).collect();
         let class = match inst.op {
             op if op.is_elementwise() => {
-                let classes: Vec<Class> = arrays.iter().map(|&a| self.class(a)).collect();
+                let classes: Vec<ShapeClass> = arrays.iter().map(|&a| self.class(a)).collect();
                 classes.into_iter().reduce(|a, b| self.both(a, b))
             }
             Op::Set => Some(self.class(inst.args[0])),
@@ -172,7 +174,7 @@ impl<'k> Shapes<'k> {
             Op::OnArrays(op) => self.made(f, op, inst, &arrays),
             _ => None,
         };
-        let class = class.unwrap_or_else(|| self.named(Key::Own(v)));
+        let class = class.unwrap_or_else(|| self.named(ShapeClassKey::Own(v)));
         self.of.insert(v, class);
     }
 
@@ -182,9 +184,9 @@ impl<'k> Shapes<'k> {
         op: ArrayOp,
         inst: &InstData,
         arrays: &[Value],
-    ) -> Option<Class> {
+    ) -> Option<ShapeClass> {
         use ArrayOp as A;
-        let classes: Vec<Class> = arrays.iter().map(|&a| self.class(a)).collect();
+        let classes: Vec<ShapeClass> = arrays.iter().map(|&a| self.class(a)).collect();
         let first = classes.first().copied()?;
         let int = |k: usize| known(f, inst.args[k]);
         Some(match op {
@@ -203,27 +205,31 @@ impl<'k> Shapes<'k> {
             }
             A::Fft | A::FftBack | A::Simple | A::Spectral => first,
             A::Step => classes.into_iter().reduce(|a, b| self.both(a, b))?,
-            A::SumKeep | A::ShiftKeep | A::NormKeep => self.named(Key::Reduced(first, int(1))),
+            A::SumKeep | A::ShiftKeep | A::NormKeep => {
+                self.named(ShapeClassKey::Reduced(first, int(1)))
+            }
             // The start does not matter.
-            A::Slice => self.named(Key::Made(op, classes, vec![int(1), int(3)])),
+            A::Slice => self.named(ShapeClassKey::Made(op, classes, vec![int(1), int(3)])),
             A::InsertAxis | A::DropAxis => {
                 let (axis, back) =
                     (int(1), if op == A::DropAxis { A::InsertAxis } else { A::DropAxis });
                 match self.key(first) {
-                    Key::Made(other, from, at) if *other == back && at[..] == [axis] => from[0],
-                    _ => self.named(Key::Made(op, classes, vec![axis])),
+                    ShapeClassKey::Made(other, from, at) if *other == back && at[..] == [axis] => {
+                        from[0]
+                    }
+                    _ => self.named(ShapeClassKey::Made(op, classes, vec![axis])),
                 }
             }
             A::Reshape | A::Permute | A::Unpermute => {
-                self.named(Key::Made(op, vec![first], vec![int(1)]))
+                self.named(ShapeClassKey::Made(op, vec![first], vec![int(1)]))
             }
-            A::Concat => self.named(Key::Made(op, classes, vec![int(2)])),
+            A::Concat => self.named(ShapeClassKey::Made(op, classes, vec![int(2)])),
             A::Transpose
             | A::MatMul
             | A::MatMulNh
             | A::MatMulHn
             | A::Diagonal
-            | A::DiagonalMatrix => self.named(Key::Made(op, classes, vec![])),
+            | A::DiagonalMatrix => self.named(ShapeClassKey::Made(op, classes, vec![])),
             A::ContractFirst | A::ContractSecond => classes[2],
             _ => return None,
         })
@@ -234,10 +240,10 @@ fn is_array(f: &Function, v: Value) -> bool {
     matches!(f.kinds[v], Kind::Array(_))
 }
 
-fn known(f: &Function, v: Value) -> Int {
+fn known(f: &Function, v: Value) -> SymbolicInt {
     match f.definition(v).map(|d| d.op) {
-        Some(Op::Int(n)) => Int::Known(n),
-        _ => Int::Of(v),
+        Some(Op::Int(n)) => SymbolicInt::Known(n),
+        _ => SymbolicInt::Of(v),
     }
 }
 
@@ -247,11 +253,11 @@ pub fn shapes(f: &mut Function) {
 }
 
 /// Runs [`shapes`] with abstract values, by the number of the value.
-pub(super) fn shapes_of(f: &mut Function, known: &[Known]) {
+pub(super) fn shapes_of(f: &mut Function, known: &[AbstractValue]) {
     if !f.is_defined() || !f.kinds.values().any(|k| matches!(k, Kind::Array(_))) {
         return;
     }
-    let mut known = Shapes { known, ..Shapes::default() };
+    let mut known = ShapeClasses { known, ..ShapeClasses::default() };
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut changed = false;
     let mut definitions: HashMap<Value, Inst> = HashMap::new();
@@ -321,7 +327,7 @@ fn traces(f: &mut Function, b: Block) -> bool {
 }
 
 /// Returns the operand that equals the result.
-fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Value> {
+fn needless(f: &Function, shapes: &mut ShapeClasses<'_>, inst: &InstData) -> Option<Value> {
     use ArrayOp as A;
     let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
     let [x, other] = inst.args[..] else { return None };
@@ -334,7 +340,7 @@ fn needless(f: &Function, shapes: &mut Shapes<'_>, inst: &InstData) -> Option<Va
 /// Returns a cheaper operation with the same result.
 fn shorter(
     f: &Function,
-    shapes: &mut Shapes<'_>,
+    shapes: &mut ShapeClasses<'_>,
     definitions: &HashMap<Value, Inst>,
     inst: &InstData,
 ) -> Option<InstData> {
@@ -371,7 +377,7 @@ fn shorter(
         }
         op if op.is_elementwise() && inst.args.len() == 2 => {
             let [a, b] = [inst.args[0], inst.args[1]];
-            let repeated = |shapes: &mut Shapes<'_>, v: Value, beside: Value| {
+            let repeated = |shapes: &mut ShapeClasses<'_>, v: Value, beside: Value| {
                 let spread = maker(v).filter(|m| m.op == Op::OnArrays(A::Spread))?;
                 let needless = is_array(f, beside)
                     && shapes.class(beside) == shapes.class(spread.args[1])

@@ -113,10 +113,10 @@ pub fn simplify(f: &mut Function, level: Level) {
         Level::Algebraic => &[STRICT, ALGEBRAIC],
     };
     // The name of the outermost op is the index of its rules.
-    let mut equations: HashMap<String, Vec<(Term, Term)>> = HashMap::new();
+    let mut equations: HashMap<String, Vec<(EquationTerm, EquationTerm)>> = HashMap::new();
     for (left, right) in tables.iter().flat_map(|t| t.iter()) {
-        if let (Some(Term::Op(name, args)), Some(right)) = (term(left), term(right)) {
-            equations.entry(name.clone()).or_default().push((Term::Op(name, args), right));
+        if let (Some(EquationTerm::Op(name, args)), Some(right)) = (term(left), term(right)) {
+            equations.entry(name.clone()).or_default().push((EquationTerm::Op(name, args), right));
         }
     }
     for _ in 0..MAX_ROUNDS {
@@ -126,7 +126,7 @@ pub fn simplify(f: &mut Function, level: Level) {
     }
 }
 
-fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bool {
+fn round(f: &mut Function, equations: &HashMap<String, Vec<(EquationTerm, EquationTerm)>>) -> bool {
     let mut defs = f.definitions();
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut changed = false;
@@ -149,7 +149,7 @@ fn round(f: &mut Function, equations: &HashMap<String, Vec<(Term, Term)>>) -> bo
                     if array && !left.letters().is_subset(&right.letters()) {
                         continue;
                     }
-                    let mut names = Names::default();
+                    let mut names = Substitution::default();
                     if !matches(f, &defs, left, result, &mut names) {
                         continue;
                     }
@@ -216,28 +216,28 @@ fn structural(f: &Function, defs: &[Option<Inst>], inst: &InstData) -> Option<Va
 
 /// Pattern: one side of a rule.
 #[derive(Clone, Debug)]
-enum Term {
+enum EquationTerm {
     Any(char),
     Number(f64),
     Int(i64),
     Bool(bool),
-    Op(String, Vec<Term>),
+    Op(String, Vec<EquationTerm>),
 }
 
-impl Term {
+impl EquationTerm {
     /// Returns the names of its variables.
     fn letters(&self) -> BTreeSet<char> {
         match self {
-            Term::Any(name) => BTreeSet::from([*name]),
-            Term::Op(_, args) => args.iter().flat_map(Term::letters).collect(),
+            EquationTerm::Any(name) => BTreeSet::from([*name]),
+            EquationTerm::Op(_, args) => args.iter().flat_map(EquationTerm::letters).collect(),
             _ => BTreeSet::new(),
         }
     }
 }
 
 /// Parses a term. `None` if it cannot be parsed; a test parses the whole table.
-fn term(text: &str) -> Option<Term> {
-    fn parse(tokens: &mut std::vec::IntoIter<String>) -> Option<Term> {
+fn term(text: &str) -> Option<EquationTerm> {
+    fn parse(tokens: &mut std::vec::IntoIter<String>) -> Option<EquationTerm> {
         let token = tokens.next()?;
         if token == "(" {
             let name = tokens.next()?;
@@ -246,15 +246,17 @@ fn term(text: &str) -> Option<Term> {
                 args.push(parse(tokens)?);
             }
             tokens.next()?;
-            return Some(Term::Op(name, args));
+            return Some(EquationTerm::Op(name, args));
         }
         Some(match token.as_str() {
-            "true" => Term::Bool(true),
-            "false" => Term::Bool(false),
-            t if t.len() == 1 && t.chars().all(char::is_alphabetic) => Term::Any(t.chars().next()?),
+            "true" => EquationTerm::Bool(true),
+            "false" => EquationTerm::Bool(false),
+            t if t.len() == 1 && t.chars().all(char::is_alphabetic) => {
+                EquationTerm::Any(t.chars().next()?)
+            }
             t => match t.strip_suffix('i') {
-                Some(n) => Term::Int(n.parse().ok()?),
-                None => Term::Number(t.parse().ok()?),
+                Some(n) => EquationTerm::Int(n.parse().ok()?),
+                None => EquationTerm::Number(t.parse().ok()?),
             },
         })
     }
@@ -265,9 +267,9 @@ fn term(text: &str) -> Option<Term> {
 
 /// Substitution: the values that are bound to the variables of a rule; there are few.
 #[derive(Clone, Debug, Default)]
-struct Names(SmallVec<[(char, Value); 4]>);
+struct Substitution(SmallVec<[(char, Value); 4]>);
 
-impl Names {
+impl Substitution {
     fn get(&self, name: char) -> Option<Value> {
         self.0.iter().find(|n| n.0 == name).map(|n| n.1)
     }
@@ -290,10 +292,16 @@ fn number(f: &Function, defs: &[Option<Inst>], v: Value) -> Option<f64> {
     }
 }
 
-fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &mut Names) -> bool {
+fn matches(
+    f: &Function,
+    defs: &[Option<Inst>],
+    term: &EquationTerm,
+    v: Value,
+    names: &mut Substitution,
+) -> bool {
     let inst = || defs[v.index()].map(|i| &f.insts[i]);
     match term {
-        Term::Any(name) => {
+        EquationTerm::Any(name) => {
             if *name == 'c' && !number(f, defs, v).is_some_and(|x| x != 0.0 && x.is_finite()) {
                 return false;
             }
@@ -303,11 +311,11 @@ fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &m
             names.get_or(*name, v) == v
         }
         // A negative zero is a different number.
-        Term::Number(x) => number(f, defs, v)
+        EquationTerm::Number(x) => number(f, defs, v)
             .is_some_and(|y| y == *x && y.is_sign_negative() == x.is_sign_negative()),
-        Term::Int(n) => inst().is_some_and(|i| i.op == Op::Int(*n)),
-        Term::Bool(b) => inst().is_some_and(|i| i.op == Op::Bool(*b)),
-        Term::Op(name, args) => {
+        EquationTerm::Int(n) => inst().is_some_and(|i| i.op == Op::Int(*n)),
+        EquationTerm::Bool(b) => inst().is_some_and(|i| i.op == Op::Bool(*b)),
+        EquationTerm::Op(name, args) => {
             let Some(inst) = inst().filter(|i| i.op.name() == name && i.args.len() == args.len())
             else {
                 return false;
@@ -335,8 +343,8 @@ fn matches(f: &Function, defs: &[Option<Inst>], term: &Term, v: Value, names: &m
 /// Appends the instructions of a term and returns its value.
 fn build(
     f: &mut Function,
-    term: &Term,
-    names: &Names,
+    term: &EquationTerm,
+    names: &Substitution,
     kind: &Kind,
     like: &InstData,
     new: &mut Vec<Inst>,
@@ -347,8 +355,8 @@ fn build(
         v
     };
     match term {
-        Term::Any(name) => names.get(*name),
-        Term::Number(x) => {
+        EquationTerm::Any(name) => names.get(*name),
+        EquationTerm::Number(x) => {
             let v = push(f, Op::Real(Literal(*x)), &[], Kind::Real)?;
             if *kind == Kind::Complex {
                 push(f, Op::Mixed(Mixed::Promote), &[v], Kind::Complex)
@@ -356,9 +364,9 @@ fn build(
                 Some(v)
             }
         }
-        Term::Int(n) => push(f, Op::Int(*n), &[], Kind::Int),
-        Term::Bool(b) => push(f, Op::Bool(*b), &[], Kind::Bool),
-        Term::Op(name, args) => {
+        EquationTerm::Int(n) => push(f, Op::Int(*n), &[], Kind::Int),
+        EquationTerm::Bool(b) => push(f, Op::Bool(*b), &[], Kind::Bool),
+        EquationTerm::Op(name, args) => {
             let op = Op::by_name(name)?;
             // Inner numbers have the kind of the operation: complex in a complex sum, real below
             // `promote`.
@@ -385,9 +393,9 @@ mod tests {
 
     #[test]
     fn every_equation_can_be_read_and_names_real_ops() {
-        fn ops(t: &Term) -> bool {
+        fn ops(t: &EquationTerm) -> bool {
             match t {
-                Term::Op(name, args) => Op::by_name(name).is_some() && args.iter().all(ops),
+                EquationTerm::Op(name, args) => Op::by_name(name).is_some() && args.iter().all(ops),
                 _ => true,
             }
         }

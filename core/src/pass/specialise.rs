@@ -23,8 +23,8 @@ use crate::{
     array::Shape,
     entity::{FuncId, Inst, Value},
     ir::{
-        ArrayOp, ENTRY, Element, Function, Given, InstData, Kind, Known, Literal, Op, Position,
-        Program, compact, known_values,
+        AbstractValue, ArrayOp, ENTRY, Element, Function, InstData, Kind, Literal, Op, Position,
+        Program, ShapeAssumptions, compact, known_values,
     },
 };
 
@@ -40,8 +40,8 @@ const SMALL: usize = 4096;
 pub(crate) fn optimize_for(
     program: &mut Program,
     id: FuncId,
-    args: &[Known],
-    given: &Given,
+    args: &[AbstractValue],
+    given: &ShapeAssumptions,
     level: Level,
 ) {
     if level == Level::None {
@@ -63,13 +63,13 @@ pub(crate) fn optimize_for(
 }
 
 /// Removes operations that the abstract values make unnecessary. Returns true if there were any.
-fn leave_out(program: &mut Program, id: FuncId, known: &[Known], limit: usize) -> bool {
+fn leave_out(program: &mut Program, id: FuncId, known: &[AbstractValue], limit: usize) -> bool {
     let foreign = foreign(program, id);
     let f = &mut program.functions[id];
     let doubtful = doubtful(f, known);
     let mut same: HashMap<Value, Value> = HashMap::new();
     let mut changed = false;
-    let of = |v: Value| known.get(v.index()).and_then(Known::shape);
+    let of = |v: Value| known.get(v.index()).and_then(AbstractValue::shape);
     for b in f.blocks.keys().collect::<Vec<_>>() {
         for i in f.blocks[b].insts.clone() {
             let inst = &f.insts[i];
@@ -106,25 +106,25 @@ fn leave_out(program: &mut Program, id: FuncId, known: &[Known], limit: usize) -
     changed
 }
 
-fn constant(known: &Known) -> Option<Op> {
+fn constant(known: &AbstractValue) -> Option<Op> {
     match known {
-        Known::Int(n) => Some(Op::Int(*n)),
-        Known::Bool(b) => Some(Op::Bool(*b)),
+        AbstractValue::Int(n) => Some(Op::Int(*n)),
+        AbstractValue::Bool(b) => Some(Op::Bool(*b)),
         _ => None,
     }
 }
 
 /// Returns the operand that equals the result.
-fn needless(f: &Function, inst: &InstData, known: &[Known]) -> Option<Value> {
+fn needless(f: &Function, inst: &InstData, known: &[AbstractValue]) -> Option<Value> {
     use ArrayOp as A;
-    let of = |v: Value| known.get(v.index()).and_then(Known::shape);
+    let of = |v: Value| known.get(v.index()).and_then(AbstractValue::shape);
     let x = *inst.args.first()?;
     match inst.op {
         Op::OnArrays(op @ (A::Reshape | A::Slice)) if matches!(f.kinds[x], Kind::Array(_)) => {
             let (from, to) = (of(x)?, of(inst.result?)?);
             // A slice of a whole axis starts at 0; any other start is an error, which must be
             // reported.
-            let fits = op == A::Reshape || known[inst.args[2].index()] == Known::Int(0);
+            let fits = op == A::Reshape || known[inst.args[2].index()] == AbstractValue::Int(0);
             (from == to && fits).then_some(x)
         }
         Op::Accumulate => {

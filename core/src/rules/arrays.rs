@@ -57,11 +57,11 @@ use super::{
 };
 
 /// Builder of rules, with short names for the operations that they emit.
-pub(super) struct Rule<'b> {
+pub(super) struct RuleBuilder<'b> {
     pub(super) b: &'b mut FunctionBuilder,
 }
 
-impl Rule<'_> {
+impl RuleBuilder<'_> {
     pub(super) fn on(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         self.b.on_arrays(op, args)
     }
@@ -177,7 +177,7 @@ pub(super) fn pull(
 ) -> Option<Contribution> {
     use ArrayOp as A;
     let bar = whole(b, y_bar, y);
-    let r = &mut Rule { b };
+    let r = &mut RuleBuilder { b };
     let x = args[0];
     let second = args.get(1).copied().unwrap_or(x);
     let third = args.get(2).copied().unwrap_or(x);
@@ -444,14 +444,14 @@ pub(super) fn pull(
 }
 
 /// Emits all but the last element along an axis of an array that is one longer than `x`.
-fn before_last(r: &mut Rule<'_>, y: Value, x: Value, axis: Value) -> Value {
+fn before_last(r: &mut RuleBuilder<'_>, y: Value, x: Value, axis: Value) -> Value {
     let (zero, n) = (r.b.int(0), r.dim(x, axis));
     r.on(ArrayOp::Slice, &[y, axis, zero, n])
 }
 
 /// Emits `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a
 /// linear recurrence. Reversed, it is a recurrence itself.
-fn adjoint_recurrence(r: &mut Rule<'_>, a: Value, bar: Value, axis: Value) -> Value {
+fn adjoint_recurrence(r: &mut RuleBuilder<'_>, a: Value, bar: Value, axis: Value) -> Value {
     let one = r.b.int(1);
     let turned = r.conj(a);
     let turned = r.on(ArrayOp::Flip, &[turned, axis]);
@@ -481,17 +481,17 @@ pub(super) fn push(
     }
     let dots: Vec<Option<Value>> =
         dots.iter().zip(args).map(|(d, &x)| d.map(|d| whole(b, d, x))).collect();
-    let r = &mut Rule { b };
+    let r = &mut RuleBuilder { b };
     let x = args[0];
     let second = args.get(1).copied().unwrap_or(x);
     let dot = |k: usize| dots.get(k).copied().flatten();
     // The operand at k replaced by its tangent.
-    let with = |r: &mut Rule<'_>, k: usize| {
+    let with = |r: &mut RuleBuilder<'_>, k: usize| {
         let mut args = args.to_vec();
         args[k] = dot(k)?;
         Some(r.on(op, &args))
     };
-    let sum = |r: &mut Rule<'_>, a: Option<Value>, b: Option<Value>| match (a, b) {
+    let sum = |r: &mut RuleBuilder<'_>, a: Option<Value>, b: Option<Value>| match (a, b) {
         (Some(a), Some(b)) => Some(r.add(a, b)),
         (a, b) => a.or(b),
     };
@@ -511,7 +511,7 @@ pub(super) fn push(
             sum(r, first, last)
         }
         A::Concat | A::Paste => {
-            let zeros = |k: usize, r: &mut Rule<'_>| {
+            let zeros = |k: usize, r: &mut RuleBuilder<'_>| {
                 dot(k).unwrap_or_else(|| {
                     let zero = r.lit(0.0, args[k]);
                     r.on(A::Spread, &[zero, args[k]])

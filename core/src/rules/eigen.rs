@@ -9,8 +9,8 @@
 //!   ([`ArrayOp::EigenAlong`]);
 //! - reverse mode reaches either the values or the vectors. For both together, as in
 //!   `V diag(g(w)) V^H`, it has to know `g'`, as it does for a product that is marked
-//!   ([`ArrayOp::Spectral`]), and else returns NaN ([`Rule::nan_for_degenerate_pairs`]);
-//! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`] makes it
+//!   ([`ArrayOp::Spectral`]), and else returns NaN ([`RuleBuilder::nan_for_degenerate_pairs`]);
+//! - no gradient is reversed once more, which could not know either: [`ArrayOp::SimplicityCheck`] makes it
 //!   NaN.
 
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
     ir::{ArrayOp as A, Int2, Kind, Mixed, Number2, Op, Real1},
 };
 
-use super::arrays::Rule;
+use super::arrays::RuleBuilder;
 
-impl Rule<'_> {
+impl RuleBuilder<'_> {
     fn real(&mut self, x: Value) -> Value {
         if self.is_complex(x) { self.b.mixed(Mixed::Re, &[x]) } else { x }
     }
@@ -122,8 +122,8 @@ impl Rule<'_> {
             if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[undefined]) } else { undefined };
         self.add(x, undefined)
     }
-    /// Emits a decomposition for use by its derivatives: see [`A::Simple`].
-    pub(super) fn simple(&mut self, y: Value, simple: Simple) -> Value {
+    /// Emits a decomposition for use by its derivatives: see [`A::SimplicityCheck`].
+    pub(super) fn simple(&mut self, y: Value, simple: SimplicityCheck) -> Value {
         let k = self.b.int(simple as i64);
         self.on(A::Simple, &[y, k])
     }
@@ -131,7 +131,7 @@ impl Rule<'_> {
 
 /// Condition that makes gradients NaN which lead back through `simple`.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Simple {
+pub(super) enum SimplicityCheck {
     /// Equal eigenvalues, if one of their vectors is used.
     EigenUsed = 0,
     /// Equal singular values, or one that is 0, if one of their vectors is used.
@@ -143,14 +143,14 @@ pub(super) enum Simple {
 }
 
 /// Splits the result of `eigen`, or its replacement, into values, and vectors as columns.
-fn split(r: &mut Rule<'_>, y: Value, n: Value) -> (Value, Value) {
+fn split(r: &mut RuleBuilder<'_>, y: Value, n: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let w = r.on(A::Slice, &[y, zero, zero, one]);
     (w, r.on(A::Slice, &[y, zero, one, n]))
 }
 
 /// Emits `(X + X^H) / 2`.
-fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
+fn hermitian(r: &mut RuleBuilder<'_>, x: Value) -> Value {
     let h = r.adjoint(x);
     let sum = r.add(x, h);
     let half = r.lit(0.5, x);
@@ -160,7 +160,7 @@ fn hermitian(r: &mut Rule<'_>, x: Value) -> Value {
 /// Emits the cotangent of the operand of `eigen`, or of the first of `eigen_along`, with the reach
 /// of the result for the former.
 pub(super) fn pull_eigen(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     x: Value,
     y: Value,
     bar: Value,
@@ -168,7 +168,7 @@ pub(super) fn pull_eigen(
 ) -> Value {
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
-    let y = r.simple(y, Simple::Eigen);
+    let y = r.simple(y, SimplicityCheck::Eigen);
     let (w, v) = split(r, y, n);
     let (w_bar, v_bar) = split(r, bar, n);
     let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
@@ -193,7 +193,7 @@ pub(super) fn pull_eigen(
 /// Emits the tangent of `eigen`; of `eigen_along` where that is differentiated along another
 /// direction.
 pub(super) fn push_eigen(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     x: Value,
     y: Value,
     d: Value,
@@ -202,7 +202,7 @@ pub(super) fn push_eigen(
     let zero = r.b.int(0);
     let n = r.dim(x, zero);
     let d = hermitian(r, d);
-    let along = |r: &mut Rule<'_>, v: Value| {
+    let along = |r: &mut RuleBuilder<'_>, v: Value| {
         let m = r.on(A::MatMulHn, &[v, d]);
         r.on(A::MatMul, &[m, v])
     };
@@ -211,7 +211,7 @@ pub(super) fn push_eigen(
     let w_dot = r.on(A::Diagonal, &[m]);
     let w_dot = r.real_part(w_dot);
     let w_dot = r.on(A::InsertAxis, &[w_dot, zero]);
-    let y = r.simple(y, Simple::EigenUsed);
+    let y = r.simple(y, SimplicityCheck::EigenUsed);
     let (w, v) = split(r, y, n);
     let m = along(r, v);
     let mut f = r.inverse_gaps(w);
@@ -224,10 +224,15 @@ pub(super) fn push_eigen(
 }
 
 /// Emits the cotangent that flows back through `simple`.
-pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, there: Value) -> Value {
+pub(super) fn pull_simple(
+    r: &mut RuleBuilder<'_>,
+    [y, k]: [Value; 2],
+    bar: Value,
+    there: Value,
+) -> Value {
     let k = match r.b.maker(k) {
         Some((Op::Int(k), _)) => k,
-        _ => Simple::Svd as i64,
+        _ => SimplicityCheck::Svd as i64,
     };
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let w = r.on(A::Slice, &[y, zero, zero, one]);
@@ -251,7 +256,7 @@ pub(super) fn pull_simple(r: &mut Rule<'_>, [y, k]: [Value; 2], bar: Value, ther
 /// `(d'_i + d'_j) / 2` where the eigenvalues are equal, 0 on the diagonal. For cotangents it is the
 /// conjugate of K. And `V^H X V`.
 fn beside(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     [x, y, d, slope]: [Value; 4],
     along: Value,
     is_cotangent: bool,
@@ -288,13 +293,13 @@ fn beside(
 /// Emits the cotangents of the matrix and of the function of its eigenvalues. Everything else
 /// follows from these.
 pub(super) fn pull_spectral(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     args: &[Value],
     k: usize,
     bar: Value,
 ) -> Option<Value> {
     let &[_, x, y, d, slope] = args else { return None };
-    let y = r.simple(y, Simple::Eigen);
+    let y = r.simple(y, SimplicityCheck::Eigen);
     let [change, inside] = beside(r, [x, y, d, slope], bar, true);
     match k {
         1 => Some(hermitian(r, change)),
@@ -305,13 +310,13 @@ pub(super) fn pull_spectral(
 
 /// Emits the tangent of a function of a matrix.
 pub(super) fn push_spectral(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     args: &[Value],
     dots: [Option<Value>; 2],
 ) -> Option<Value> {
     let &[_, x, y, d, slope] = args else { return None };
     let zero = r.b.int(0);
-    let y = r.simple(y, Simple::Eigen);
+    let y = r.simple(y, SimplicityCheck::Eigen);
     let moved = dots[0].map(|dot| {
         let dot = hermitian(r, dot);
         beside(r, [x, y, d, slope], dot, false)[0]

@@ -14,10 +14,10 @@ use crate::{
     ir::{ArrayOp as A, Int2, Kind, Number2, Op},
 };
 
-use super::{arrays::Rule, eigen::Simple};
+use super::{arrays::RuleBuilder, eigen::SimplicityCheck};
 
 /// Splits the result of `qr`, or its replacement, into `Q` and `R`.
-fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
+fn halves(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
     let q = r.on(A::Slice, &[y, zero, zero, m]);
@@ -25,7 +25,7 @@ fn halves(r: &mut Rule<'_>, a: Value, y: Value) -> (Value, Value) {
 }
 
 /// Emits the strictly upper triangle plus a matrix and the real part of the diagonal.
-fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
+fn upper_and(r: &mut RuleBuilder<'_>, x: Value, other: Value) -> Value {
     let one = r.b.int(1);
     let above = r.on(A::Triu, &[x, one]);
     let diagonal = r.on(A::Diagonal, &[x]);
@@ -36,7 +36,7 @@ fn upper_and(r: &mut Rule<'_>, x: Value, other: Value) -> Value {
 }
 
 /// Emits the cotangent of the operand of `qr`.
-pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+pub(super) fn pull_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -> Value {
     let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
     let n = r.on(A::MatMulNh, &[up_bar, up]);
     let turned = r.on(A::MatMulHn, &[q, q_bar]);
@@ -53,7 +53,7 @@ pub(super) fn pull_qr(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value
 }
 
 /// Emits the tangent of `qr`.
-pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+pub(super) fn push_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, d: Value) -> Value {
     let (zero, back) = (r.b.int(0), r.b.int(-1));
     let (q, up) = halves(r, a, y);
     let d = r.adjoint(d);
@@ -72,7 +72,7 @@ pub(super) fn push_qr(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
 /// Emits the derivative of `y = cofactors_along(a, e)` along `f` of `a`:
 /// `A^-T (tr(K^T E) - E^T K - F^T Y)` with `K = cofactors_along(A, F)`. The third derivative of the
 /// determinant, it is the same for `e`, `f` and the result in any order.
-pub(super) fn cofactors_twice(r: &mut Rule<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
+pub(super) fn cofactors_twice(r: &mut RuleBuilder<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
     let inverse = r.on(A::Inv, &[a]);
     let inverse = r.on(A::Transpose, &[inverse]);
     let k = r.on(A::CofactorsAlong, &[a, f]);
@@ -94,13 +94,13 @@ pub(super) fn mirrored(op: A) -> A {
 }
 
 /// Emits the triangle that an operation reads.
-pub(super) fn triangle(r: &mut Rule<'_>, op: A, x: Value) -> Value {
+pub(super) fn triangle(r: &mut RuleBuilder<'_>, op: A, x: Value) -> Value {
     let zero = r.b.int(0);
     r.on(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
 }
 
 /// Emits the derivative of `expm_along(a, e)` along `f` of `a`.
-pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Value {
+pub(super) fn twice_along(r: &mut RuleBuilder<'_>, a: Value, e: Value, f: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let blank = r.lit(0.0, a);
     let blank = r.on(A::Spread, &[blank, a]);
@@ -116,7 +116,7 @@ pub(super) fn twice_along(r: &mut Rule<'_>, a: Value, e: Value, f: Value) -> Val
 }
 
 /// Terms of the rule of `svd`.
-struct Parts {
+struct SvdTerms {
     s: Value,
     u: Value,
     v: Value,
@@ -129,7 +129,7 @@ struct Parts {
 }
 
 /// Splits the result of `svd` into the three factors of `A`.
-fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
+fn split(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> [Value; 3] {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
     let s = r.on(A::Slice, &[y, zero, zero, one]);
@@ -139,30 +139,30 @@ fn split(r: &mut Rule<'_>, a: Value, y: Value) -> [Value; 3] {
     [s, u, r.on(A::Slice, &[rest, zero, m, n])]
 }
 
-fn parts(r: &mut Rule<'_>, a: Value, y: Value) -> Parts {
+fn parts(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> SvdTerms {
     let [s, u, v] = split(r, a, y);
     let gaps = r.inverse_gaps(s);
     let column = r.on(A::Transpose, &[s]);
     let sums = r.add(s, column);
     let sums = r.inverse_or_zero(sums);
     let inverse = r.inverse_or_zero(s);
-    Parts { s, u, v, gaps, sums, inverse }
+    SvdTerms { s, u, v, gaps, sums, inverse }
 }
 
 /// Emits `p d`, but 0 where `d` is exactly 0.
-fn scale(r: &mut Rule<'_>, p: Value, d: Value) -> Value {
+fn scale(r: &mut RuleBuilder<'_>, p: Value, d: Value) -> Value {
     r.b.number2(Number2::Scale, p, d)
 }
 
 /// Emits half the sum and half the difference.
-fn halves_of(r: &mut Rule<'_>, x: Value, y: Value) -> (Value, Value) {
+fn halves_of(r: &mut RuleBuilder<'_>, x: Value, y: Value) -> (Value, Value) {
     let half = r.lit(0.5, x);
     let (sum, difference) = (r.add(x, y), r.sub(x, y));
     (r.mul(sum, half), r.mul(difference, half))
 }
 
 /// Emits `(x - q p) / s`.
-fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Value {
+fn outside(r: &mut RuleBuilder<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Value {
     let inside = r.on(A::MatMul, &[q, p]);
     let rest = r.sub(x, inside);
     scale(r, inverse, rest)
@@ -170,7 +170,7 @@ fn outside(r: &mut Rule<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Va
 
 /// Emits the tangent of `svd`; of `svd_along` where that is differentiated along another direction.
 pub(super) fn push_svd(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     a: Value,
     y: Value,
     d: Value,
@@ -183,8 +183,8 @@ pub(super) fn push_svd(
     let s_dot = r.on(A::Diagonal, &[p]);
     let s_dot = r.real_part(s_dot);
     let s_dot = r.on(A::InsertAxis, &[s_dot, zero]);
-    let y = r.simple(y, Simple::SvdUsed);
-    let Parts { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
+    let y = r.simple(y, SimplicityCheck::SvdUsed);
+    let SvdTerms { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
     if is_along_another {
         gaps = r.nan_for_all_degenerate_pairs(gaps, s);
     }
@@ -203,16 +203,16 @@ pub(super) fn push_svd(
 }
 
 /// Emits the cotangent of the operand of `svd`, with its reach where that matters: see
-/// [`Rule::nan_for_degenerate_pairs`].
+/// [`RuleBuilder::nan_for_degenerate_pairs`].
 pub(super) fn pull_svd(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     a: Value,
     y: Value,
     bar: Value,
     there: Option<Value>,
 ) -> Value {
-    let y = r.simple(y, Simple::Svd);
-    let Parts { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
+    let y = r.simple(y, SimplicityCheck::Svd);
+    let SvdTerms { s, u, v, mut gaps, sums, mut inverse } = parts(r, a, y);
     if let Some(there) = there {
         let [of_values, of_u, of_v] = split(r, a, there);
         gaps = r.nan_for_degenerate_pairs(gaps, s, of_values, &[of_u, of_v]);

@@ -9,16 +9,16 @@ use crate::{
     ir::{ArrayOp as A, Element, Kind, Op},
 };
 
-use super::arrays::Rule;
+use super::arrays::RuleBuilder;
 
 /// Emits the residual `x - A y` of matrices.
-fn rest(r: &mut Rule<'_>, x: Value, a: Value, y: Value) -> Value {
+fn rest(r: &mut RuleBuilder<'_>, x: Value, a: Value, y: Value) -> Value {
     let t = r.on(A::MatMul, &[a, y]);
     r.sub(x, t)
 }
 
 /// Emits the cotangent of the operand of `pinv`.
-pub(super) fn pull_pinv(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Value {
+pub(super) fn pull_pinv(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -> Value {
     let t = r.on(A::MatMulHn, &[y, bar]);
     let along = r.on(A::MatMulNh, &[t, y]);
     // Y_bar^H Y Y^H, without its part A Y …
@@ -36,7 +36,7 @@ pub(super) fn pull_pinv(r: &mut Rule<'_>, a: Value, y: Value, bar: Value) -> Val
 }
 
 /// Emits the tangent of `pinv`.
-pub(super) fn push_pinv(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value {
+pub(super) fn push_pinv(r: &mut RuleBuilder<'_>, a: Value, y: Value, d: Value) -> Value {
     let t = r.on(A::MatMul, &[y, d]);
     let along = r.on(A::MatMul, &[t, y]);
     // Y Y^H A_dot^H, and A_dot^H Y^H Y
@@ -54,7 +54,7 @@ pub(super) fn push_pinv(r: &mut Rule<'_>, a: Value, y: Value, d: Value) -> Value
 }
 
 /// Reshapes a vector to a column, with as many rows as `a` has along an axis; a matrix stays.
-fn columns(r: &mut Rule<'_>, x: Value, a: Value, axis: i64) -> Value {
+fn columns(r: &mut RuleBuilder<'_>, x: Value, a: Value, axis: i64) -> Value {
     let (axis, all) = (r.b.int(axis), r.b.int(-1));
     let rows = r.dim(a, axis);
     let shape = r.b.inst(Op::Array, &[rows, all], Kind::Array(Element::Int));
@@ -63,7 +63,7 @@ fn columns(r: &mut Rule<'_>, x: Value, a: Value, axis: i64) -> Value {
 
 /// Emits the cotangent of an operand of `lstsq`.
 pub(super) fn pull_lstsq(
-    r: &mut Rule<'_>,
+    r: &mut RuleBuilder<'_>,
     [a, b]: [Value; 2],
     x: Value,
     k: usize,
@@ -90,7 +90,7 @@ pub(super) fn pull_lstsq(
 }
 
 /// Emits the tangent of `lstsq` by its matrix.
-pub(super) fn push_lstsq(r: &mut Rule<'_>, [a, b]: [Value; 2], y: Value, d: Value) -> Value {
+pub(super) fn push_lstsq(r: &mut RuleBuilder<'_>, [a, b]: [Value; 2], y: Value, d: Value) -> Value {
     let adjoint = r.adjoint(a);
     let (x, b) = (columns(r, y, a, 1), columns(r, b, a, 0));
     let misfit = rest(r, b, a, x);

@@ -12,11 +12,11 @@ use crate::{
     ir::{ArrayOp as A, Element, Int2, Kind, Op},
 };
 
-use super::arrays::Rule;
+use super::arrays::RuleBuilder;
 
 /// Emits `y_i = sum v_j w_l prod x_k` over all `j` and `l` that differ from each other and from
 /// `i`, and the other `k`: the change of `prod_pairs(x, v)` along `w`, in the shape of `x`.
-pub(super) fn triples(r: &mut Rule<'_>, x: Value, v: Value, w: Value) -> Value {
+pub(super) fn triples(r: &mut RuleBuilder<'_>, x: Value, v: Value, w: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let n = r.b.inst(Op::Len, &[x], Kind::Int);
     let more = r.b.inst(Op::Int2(Int2::Add), &[n, one], Kind::Int);

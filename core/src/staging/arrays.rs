@@ -6,7 +6,7 @@ use crate::{
     ir::{ArrayOp, BETWEEN, Element, Kind, Mixed, Number1, Number2, Op},
 };
 
-use super::{Builtin, Given, Known, Misfit, Operator, Stage};
+use super::{Builtin, InferredKind, InfixOperator, StagedOperand, StagingBuilder, TypeMismatch};
 
 macro_rules! composed {
     ($($f:ident $name:literal ($($hint:ident),*) $doc:literal;)*) => {
@@ -28,7 +28,7 @@ macro_rules! composed {
             pub fn by_name(name: &str) -> Option<Composed> {
                 match name { $($name => Some(Composed::$f),)* _ => None }
             }
-            fn hints(self) -> &'static [Hint] { match self { $(Composed::$f => &[$(Hint::$hint),*],)* } }
+            fn hints(self) -> &'static [OperandHint] { match self { $(Composed::$f => &[$(OperandHint::$hint),*],)* } }
         }
     };
 }
@@ -74,7 +74,7 @@ composed! {
 
 /// Expected kind of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hint {
+enum OperandHint {
     Array,
     Reals,
     Complexes,
@@ -94,11 +94,11 @@ impl Composed {
     #[must_use]
     pub fn hint(self, k: usize) -> Option<Kind> {
         match self.hints().get(k)? {
-            Hint::Array | Hint::Number => None,
-            Hint::Reals => Some(Kind::Array(Element::Real)),
-            Hint::Complexes => Some(Kind::Array(Element::Complex)),
-            Hint::Int => Some(Kind::Int),
-            Hint::Ints => Some(Kind::Array(Element::Int)),
+            OperandHint::Array | OperandHint::Number => None,
+            OperandHint::Reals => Some(Kind::Array(Element::Real)),
+            OperandHint::Complexes => Some(Kind::Array(Element::Complex)),
+            OperandHint::Int => Some(Kind::Int),
+            OperandHint::Ints => Some(Kind::Array(Element::Int)),
         }
     }
 
@@ -174,26 +174,30 @@ impl Builtin {
     }
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Appends an operation on whole arrays. Real arrays and numbers are promoted if others are
     /// complex.
-    pub(super) fn on_arrays(&mut self, op: ArrayOp, args: &[Given]) -> Result<Value, Misfit> {
+    pub(super) fn on_arrays(
+        &mut self,
+        op: ArrayOp,
+        args: &[StagedOperand],
+    ) -> Result<Value, TypeMismatch> {
         let complex = args.iter().any(|g| self.is_complex(*g));
         let mut values = Vec::with_capacity(op.arity());
         for k in 0..op.arity() {
-            let given = args.get(k).copied().unwrap_or(Given::Nothing);
+            let given = args.get(k).copied().unwrap_or(StagedOperand::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, Given::Literal(_) | Given::Open(_)) => {
+                (None, StagedOperand::Literal(_) | StagedOperand::Open(_)) => {
                     self.fit_element(given, if complex { &Kind::Complex } else { &Kind::Real })
                 }
-                (None, Given::Value(v)) => match self.b.kind(v) {
+                (None, StagedOperand::Value(v)) => match self.b.kind(v) {
                     Kind::Real | Kind::Array(Element::Real) if complex => {
                         self.fit_element(given, &Kind::Complex)
                     }
                     _ => Ok(v),
                 },
-                (None, Given::Nothing) => Err(Misfit::nothing()),
+                (None, StagedOperand::Nothing) => Err(TypeMismatch::nothing()),
             };
             values.push(value.map_err(|e| e.of(k))?);
         }
@@ -211,26 +215,30 @@ impl Stage {
                     .position(|(k, kind)| op.hint(k).is_none() && odd(kind));
                 let kinds: Vec<String> = kinds.iter().map(Kind::to_string).collect();
                 let given = format!("({})", kinds.join(", "));
-                Err(Misfit { operand: operand.unwrap_or(0), given, expected, hint: "" })
+                Err(TypeMismatch { operand: operand.unwrap_or(0), given, expected, hint: "" })
             }
         }
     }
 
     /// Appends the operations of a composed function.
-    pub(super) fn composed(&mut self, f: Composed, args: &[Given]) -> Result<Given, Misfit> {
-        let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
+    pub(super) fn composed(
+        &mut self,
+        f: Composed,
+        args: &[StagedOperand],
+    ) -> Result<StagedOperand, TypeMismatch> {
+        let arg = |k: usize| args.get(k).copied().unwrap_or(StagedOperand::Nothing);
         // An array of real or complex numbers.
-        let array = |s: &mut Stage, k: usize| -> Result<Value, Misfit> {
-            if s.known(arg(k)) == Known::Literals {
+        let array = |s: &mut StagingBuilder, k: usize| -> Result<Value, TypeMismatch> {
+            if s.known(arg(k)) == InferredKind::Literals {
                 return s.fit(arg(k), &Kind::Array(Element::Real));
             }
             let v = s.value(arg(k)).map_err(|e| e.of(k))?;
             match s.b.kind(v) {
                 Kind::Array(Element::Real | Element::Complex) => Ok(v),
-                other => Err(Misfit::new(other, "an array of real or complex numbers").of(k)),
+                other => Err(TypeMismatch::new(other, "an array of real or complex numbers").of(k)),
             }
         };
-        let on = |s: &mut Stage, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
+        let on = |s: &mut StagingBuilder, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
         let value = match f {
             Composed::LogSumExp
             | Composed::LogSumExpKeep
@@ -253,7 +261,7 @@ impl Stage {
                 };
                 let log = self.b.number1(Number1::Ln, sum);
                 if f == Composed::LogSoftmax {
-                    return Ok(Given::Value(self.b.number2(Number2::Sub, exponents, log)));
+                    return Ok(StagedOperand::Value(self.b.number2(Number2::Sub, exponents, log)));
                 }
                 let y = self.b.number2(Number2::Add, log, shift);
                 match axis.filter(|_| f == Composed::LogSumExpAxis) {
@@ -269,16 +277,20 @@ impl Stage {
                 if f == Composed::MeanAxis {
                     let n = on(self, ArrayOp::Dim, &[x, axis]);
                     let n = self.b.mixed(Mixed::FromInt, &[n]);
-                    return self.binary(Operator::Div, Given::Value(y), Given::Value(n));
+                    return self.binary(
+                        InfixOperator::Div,
+                        StagedOperand::Value(y),
+                        StagedOperand::Value(n),
+                    );
                 }
                 y
             }
             Composed::Mean => {
                 let x = array(self, 0)?;
-                let sum = self.builtin(Builtin::Sum, &[Given::Value(x)])?;
+                let sum = self.builtin(Builtin::Sum, &[StagedOperand::Value(x)])?;
                 let n = self.b.inst(Op::Len, &[x], Kind::Int);
                 let n = self.b.mixed(Mixed::FromInt, &[n]);
-                return self.binary(Operator::Div, sum, Given::Value(n));
+                return self.binary(InfixOperator::Div, sum, StagedOperand::Value(n));
             }
             Composed::Var | Composed::Std | Composed::VarAxis | Composed::StdAxis => {
                 let x = array(self, 0)?;
@@ -332,15 +344,16 @@ impl Stage {
                     on(self, ArrayOp::TraceProduct, &factors)
                 } else {
                     let diagonal = on(self, ArrayOp::Diagonal, &[x]);
-                    return self.builtin(Builtin::Sum, &[Given::Value(diagonal)]);
+                    return self.builtin(Builtin::Sum, &[StagedOperand::Value(diagonal)]);
                 }
             }
             Composed::MatVec => {
                 let (a, x) = (array(self, 0)?, array(self, 1)?);
-                let (a, x) = match self.numbers(&[Given::Value(a), Given::Value(x)])?[..] {
-                    [a, x] => (a, x),
-                    _ => return Err(Misfit::nothing()),
-                };
+                let (a, x) =
+                    match self.numbers(&[StagedOperand::Value(a), StagedOperand::Value(x)])?[..] {
+                        [a, x] => (a, x),
+                        _ => return Err(TypeMismatch::nothing()),
+                    };
                 let one = self.b.int(1);
                 let column = on(self, ArrayOp::InsertAxis, &[x, one]);
                 let y = on(self, ArrayOp::MatMul, &[a, column]);
@@ -351,7 +364,11 @@ impl Stage {
                 let (zero, one) = (self.b.int(0), self.b.int(1));
                 let a = on(self, ArrayOp::InsertAxis, &[a, one]);
                 let b = on(self, ArrayOp::InsertAxis, &[b, zero]);
-                return self.binary(Operator::Mul, Given::Value(a), Given::Value(b));
+                return self.binary(
+                    InfixOperator::Mul,
+                    StagedOperand::Value(a),
+                    StagedOperand::Value(b),
+                );
             }
             Composed::Kron => {
                 // y[i p + k, j q + l] = a[i, j] b[k, l]: [m, 1, n, 1] times [p, 1, q].
@@ -364,10 +381,15 @@ impl Stage {
                 let right = self.b.inst(Op::Array, &[p, one, q], lengths.clone());
                 let a = on(self, ArrayOp::Reshape, &[a, left]);
                 let b = on(self, ArrayOp::Reshape, &[b, right]);
-                let product = self.binary(Operator::Mul, Given::Value(a), Given::Value(b))?;
+                let product = self.binary(
+                    InfixOperator::Mul,
+                    StagedOperand::Value(a),
+                    StagedOperand::Value(b),
+                )?;
                 let product = self.value(product)?;
-                let multiply =
-                    |s: &mut Stage, x, y| s.binary(Operator::Mul, Given::Value(x), Given::Value(y));
+                let multiply = |s: &mut StagingBuilder, x, y| {
+                    s.binary(InfixOperator::Mul, StagedOperand::Value(x), StagedOperand::Value(y))
+                };
                 let (rows, columns) = (multiply(self, m, p)?, multiply(self, n, q)?);
                 let (rows, columns) = (self.value(rows)?, self.value(columns)?);
                 let shape = self.b.inst(Op::Array, &[rows, columns], lengths);
@@ -384,12 +406,14 @@ impl Stage {
                         Some((Op::Array, items)) => labels.extend_from_slice(items),
                         _ => {
                             let expected = "labels that are written out, as in `[0, 1]`";
-                            return Err(Misfit::new(&Kind::Array(Element::Int), expected).of(k));
+                            return Err(
+                                TypeMismatch::new(&Kind::Array(Element::Int), expected).of(k)
+                            );
                         }
                     }
                 }
                 let labels = self.b.inst(Op::Array, &labels, Kind::Array(Element::Int));
-                let operands = [arg(0), arg(1), Given::Value(labels)];
+                let operands = [arg(0), arg(1), StagedOperand::Value(labels)];
                 self.on_arrays(ArrayOp::Contract, &operands)?
             }
             Composed::Row => {
@@ -404,19 +428,21 @@ impl Stage {
                 let k = self.fit(arg(2), &Kind::Int).map_err(|e| e.of(2))?;
                 let zero = self.b.int(0);
                 let part = on(self, ArrayOp::InsertAxis, &[y, zero]);
-                self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(Given::Value))?
+                self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(StagedOperand::Value))?
             }
             Composed::Masked => {
                 let mask = self.fit(arg(0), &Kind::Array(Element::Real))?;
                 let one = self.b.real(1.0);
                 let rest = self.b.number2(Number2::Sub, one, mask);
                 let mut part = |k: usize, mask: Value| {
-                    let part = self
-                        .builtin(Builtin::Number2(Number2::Scale), &[arg(k), Given::Value(mask)]);
+                    let part = self.builtin(
+                        Builtin::Number2(Number2::Scale),
+                        &[arg(k), StagedOperand::Value(mask)],
+                    );
                     part.map_err(|e| e.of(k))
                 };
                 let (x, y) = (part(1, mask)?, part(2, rest)?);
-                return self.binary(Operator::Add, x, y);
+                return self.binary(InfixOperator::Add, x, y);
             }
             Composed::Full => {
                 let x = match arg(0) {
@@ -427,7 +453,7 @@ impl Stage {
                 let Some(element @ (Element::Real | Element::Complex)) =
                     Element::of(self.b.kind(x))
                 else {
-                    return Err(Misfit::new(self.b.kind(x), "a real or complex number"));
+                    return Err(TypeMismatch::new(self.b.kind(x), "a real or complex number"));
                 };
                 let n = on(self, ArrayOp::Count, &[shape]);
                 let flat = self.b.inst(Op::Fill, &[x, n], Kind::Array(element));
@@ -458,13 +484,21 @@ impl Stage {
                 let shape = on(self, ArrayOp::Shape, &[x]);
                 let rank = self.b.inst(Op::Len, &[shape], Kind::Int);
                 let one = self.b.int(1);
-                let last = self.binary(Operator::Sub, Given::Value(rank), Given::Value(one))?;
+                let last = self.binary(
+                    InfixOperator::Sub,
+                    StagedOperand::Value(rank),
+                    StagedOperand::Value(one),
+                )?;
                 let last = self.value(last)?;
                 let n = on(self, ArrayOp::Dim, &[x, last]);
                 let n = self.b.mixed(Mixed::FromInt, &[n]);
-                return self.binary(Operator::Div, Given::Value(y), Given::Value(n));
+                return self.binary(
+                    InfixOperator::Div,
+                    StagedOperand::Value(y),
+                    StagedOperand::Value(n),
+                );
             }
         };
-        Ok(Given::Value(value))
+        Ok(StagedOperand::Value(value))
     }
 }

@@ -5,9 +5,9 @@ use crate::{
     ir::{ArrayOp, Int2, Kind, Mixed, Number1, Number2, Op},
 };
 
-use super::{Builtin, Given, Misfit, Operator, Stage};
+use super::{Builtin, InfixOperator, StagedOperand, StagingBuilder, TypeMismatch};
 
-impl Stage {
+impl StagingBuilder {
     /// Computes the variance of numbers or its root, of all or along an axis, which is removed. The
     /// root is a length, whose derivative at 0 is 0.
     pub(super) fn spread_of(
@@ -15,27 +15,27 @@ impl Stage {
         x: Value,
         axis: Option<Value>,
         root: bool,
-    ) -> Result<Given, Misfit> {
+    ) -> Result<StagedOperand, TypeMismatch> {
         let (sum, n) = match axis {
             Some(axis) => (
-                Given::Value(self.b.on_arrays(ArrayOp::SumKeep, &[x, axis])),
+                StagedOperand::Value(self.b.on_arrays(ArrayOp::SumKeep, &[x, axis])),
                 self.b.on_arrays(ArrayOp::Dim, &[x, axis]),
             ),
             None => (
-                self.builtin(Builtin::Sum, &[Given::Value(x)])?,
+                self.builtin(Builtin::Sum, &[StagedOperand::Value(x)])?,
                 self.b.inst(Op::Len, &[x], Kind::Int),
             ),
         };
         let n = self.b.mixed(Mixed::FromInt, &[n]);
-        let mean = self.binary(Operator::Div, sum, Given::Value(n))?;
-        let distances = self.binary(Operator::Sub, Given::Value(x), mean)?;
+        let mean = self.binary(InfixOperator::Div, sum, StagedOperand::Value(n))?;
+        let distances = self.binary(InfixOperator::Sub, StagedOperand::Value(x), mean)?;
         let mut distances = self.value(distances)?;
         if root {
             // A single number has no distance from its mean, whatever it is: no derivative flows,
             // not even to the kink at 0.
             let one = self.b.real(1.0);
             let mut others = self.b.number2(Number2::Sub, n, one);
-            if self.is_complex(Given::Value(distances)) {
+            if self.is_complex(StagedOperand::Value(distances)) {
                 others = self.b.mixed(Mixed::Promote, &[others]);
             }
             distances = self.b.number2(Number2::Guard, distances, others);
@@ -48,7 +48,7 @@ impl Stage {
                 (self.lengths(distances, axis)?, self.b.number1(Number1::Sqrt, n))
             }
             (false, _) => {
-                let squares = self.builtin(Builtin::Abs2, &[Given::Value(distances)])?;
+                let squares = self.builtin(Builtin::Abs2, &[StagedOperand::Value(distances)])?;
                 let sum = match axis {
                     Some(axis) => {
                         let squares = self.value(squares)?;
@@ -66,14 +66,14 @@ impl Stage {
             Some(axis) => self.b.on_arrays(ArrayOp::DropAxis, &[y, axis]),
             None => y,
         };
-        self.binary(Operator::Div, Given::Value(y), Given::Value(n))
+        self.binary(InfixOperator::Div, StagedOperand::Value(y), StagedOperand::Value(n))
     }
 
     /// Computes the norms of lines along an axis, whose length becomes 1.
-    pub(super) fn lengths(&mut self, x: Value, axis: Value) -> Result<Value, Misfit> {
-        let sizes = match self.is_complex(Given::Value(x)) {
-            true => self.builtin(Builtin::Abs, &[Given::Value(x)])?,
-            false => Given::Value(x),
+    pub(super) fn lengths(&mut self, x: Value, axis: Value) -> Result<Value, TypeMismatch> {
+        let sizes = match self.is_complex(StagedOperand::Value(x)) {
+            true => self.builtin(Builtin::Abs, &[StagedOperand::Value(x)])?,
+            false => StagedOperand::Value(x),
         };
         let sizes = self.value(sizes)?;
         Ok(self.b.on_arrays(ArrayOp::NormKeep, &[sizes, axis]))

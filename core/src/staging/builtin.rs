@@ -6,7 +6,7 @@ use crate::{
     ir::{ArrayOp, Compare, Element, Int1, Int2, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::{Composed, Given, Known, Misfit, Stage};
+use super::{Composed, InferredKind, StagedOperand, StagingBuilder, TypeMismatch};
 
 /// Built-in function of the language.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -183,13 +183,17 @@ impl Builtin {
     }
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Calls a function of the language. Operands beyond its arity are ignored.
     ///
     /// # Errors
     /// If an operand is missing or of the wrong kind.
-    pub fn builtin(&mut self, builtin: Builtin, args: &[Given]) -> Result<Given, Misfit> {
-        let arg = |k: usize| args.get(k).copied().unwrap_or(Given::Nothing);
+    pub fn builtin(
+        &mut self,
+        builtin: Builtin,
+        args: &[StagedOperand],
+    ) -> Result<StagedOperand, TypeMismatch> {
+        let arg = |k: usize| args.get(k).copied().unwrap_or(StagedOperand::Nothing);
         let complex = self.is_complex(arg(0));
         let number = if complex { Kind::Complex } else { Kind::Real };
         let value = match builtin {
@@ -235,7 +239,7 @@ impl Stage {
             Builtin::Conj => self.mixed(Mixed::Conj, &[arg(0)])?,
             Builtin::Complex => self.mixed(Mixed::Complex, &[arg(0), arg(1)])?,
             Builtin::Real => match arg(0) {
-                Given::Value(n)
+                StagedOperand::Value(n)
                     if matches!(self.b.kind(n), Kind::Int | Kind::Array(Element::Int)) =>
                 {
                     self.b.mixed(Mixed::FromInt, &[n])
@@ -277,7 +281,8 @@ impl Stage {
             }
             Builtin::Select => return self.select(arg(0), arg(1), arg(2)),
             Builtin::Len | Builtin::Sum => {
-                let literals = builtin == Builtin::Sum && self.known(arg(0)) == Known::Literals;
+                let literals =
+                    builtin == Builtin::Sum && self.known(arg(0)) == InferredKind::Literals;
                 let xs = match arg(0) {
                     given if literals => self.fit(given, &Kind::Array(Element::Real))?,
                     given => self.value(given)?,
@@ -287,24 +292,27 @@ impl Stage {
                     (Builtin::Sum, Kind::Array(e @ (Element::Real | Element::Complex))) => {
                         self.b.inst(Op::Sum, &[xs], e.kind())
                     }
-                    (Builtin::Len, kind) => return Err(Misfit::new(&kind, "an array")),
+                    (Builtin::Len, kind) => return Err(TypeMismatch::new(&kind, "an array")),
                     (_, kind) => {
-                        return Err(Misfit::new(&kind, "an array of real or complex numbers"));
+                        return Err(TypeMismatch::new(
+                            &kind,
+                            "an array of real or complex numbers",
+                        ));
                     }
                 }
             }
         };
-        Ok(Given::Value(value))
+        Ok(StagedOperand::Value(value))
     }
 
     /// Appends an op on operands of one kind.
     fn uniform(
         &mut self,
         op: Op,
-        args: &[Given],
+        args: &[StagedOperand],
         kind: Kind,
         result: Kind,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, TypeMismatch> {
         if !op.is_elementwise() {
             let args = self.fit_all(args, &vec![kind; args.len()])?;
             return Ok(self.b.inst(op, &args, result));
@@ -314,14 +322,18 @@ impl Stage {
     }
 
     /// Appends an op between kinds; surplus operands are ignored.
-    pub(super) fn mixed(&mut self, op: Mixed, args: &[Given]) -> Result<Value, Misfit> {
+    pub(super) fn mixed(
+        &mut self,
+        op: Mixed,
+        args: &[StagedOperand],
+    ) -> Result<Value, TypeMismatch> {
         let kinds = op.signature().0;
         let args = match op {
             Mixed::Not | Mixed::And | Mixed::Or => self.fit_all(args, kinds)?,
             // The exponent is the same for all elements.
             Mixed::PowiReal | Mixed::PowiComplex | Mixed::Polygamma => {
-                let args =
-                    [args.first(), args.get(1)].map(|g| g.copied().unwrap_or(Given::Nothing));
+                let args = [args.first(), args.get(1)]
+                    .map(|g| g.copied().unwrap_or(StagedOperand::Nothing));
                 vec![
                     self.fit_element(args[0], &kinds[0])?,
                     self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?,
@@ -336,7 +348,11 @@ impl Stage {
     }
 
     /// Converts to numbers of the given kinds, or arrays of such.
-    fn fit_elements(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
+    fn fit_elements(
+        &mut self,
+        given: &[StagedOperand],
+        kinds: &[Kind],
+    ) -> Result<Vec<Value>, TypeMismatch> {
         let all = given.iter().zip(kinds).enumerate();
         all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.of(k))).collect()
     }
@@ -345,9 +361,9 @@ impl Stage {
         &mut self,
         on_reals: Real2,
         on_ints: Int2,
-        a: Given,
-        b: Given,
-    ) -> Result<Given, Misfit> {
+        a: StagedOperand,
+        b: StagedOperand,
+    ) -> Result<StagedOperand, TypeMismatch> {
         let literals = self.is_literal(a) && self.is_literal(b);
         let ints = literals || self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
         let (op, kind) = match ints {
@@ -357,14 +373,20 @@ impl Stage {
         if ints {
             let args = self.fit_all(&[a, b], &[kind.clone(), kind.clone()])?;
             let value = self.b.inst(op, &args, kind.clone());
-            let known = if literals { Known::Literal(None) } else { Known::Kind(kind) };
+            let known =
+                if literals { InferredKind::Literal(None) } else { InferredKind::Kind(kind) };
             return Ok(self.computed(value, known));
         }
         let args = self.fit_elements(&[a, b], &[kind.clone(), kind.clone()])?;
-        Ok(Given::Value(self.b.lifted(op, &args, kind)))
+        Ok(StagedOperand::Value(self.b.lifted(op, &args, kind)))
     }
 
-    fn select(&mut self, c: Given, a: Given, b: Given) -> Result<Given, Misfit> {
+    fn select(
+        &mut self,
+        c: StagedOperand,
+        a: StagedOperand,
+        b: StagedOperand,
+    ) -> Result<StagedOperand, TypeMismatch> {
         let (known, kind) = self.common(&[a, b], None);
         let args = self.fit_all(&[c, a, b], &[Kind::Bool, kind.clone(), kind.clone()])?;
         let value = self.b.inst(Op::Select, &args, kind);
@@ -374,10 +396,14 @@ impl Stage {
     /// Returns the inferred kind of a value that is one of several, and its kind: complex if one
     /// is, else that of the first value; if all are literals that of `hint`, else they are ints.
     /// The same holds for arrays and tuples.
-    pub(super) fn common(&self, given: &[Given], hint: Option<&Kind>) -> (Known, Kind) {
-        let hint = hint.map(|kind| Known::Kind(kind.clone()));
+    pub(super) fn common(
+        &self,
+        given: &[StagedOperand],
+        hint: Option<&Kind>,
+    ) -> (InferredKind, Kind) {
+        let hint = hint.map(|kind| InferredKind::Kind(kind.clone()));
         let all = given.iter().map(|g| self.known(*g)).chain(hint);
-        let known = all.fold(Known::Nothing, Known::join);
+        let known = all.fold(InferredKind::Nothing, InferredKind::join);
         let kind = known.clone().settled().kind().cloned().unwrap_or(Kind::Int);
         (known, kind)
     }

@@ -14,7 +14,7 @@ use crate::{
     ir::{ArrayOp, Element, Kind, Mixed, Op, Param, Program},
 };
 
-use super::{Given, Misfit, Stage};
+use super::{StagedOperand, StagingBuilder, TypeMismatch};
 
 /// Returns the kind of the result of a function of numbers where some of its arguments are arrays;
 /// `None` for a function whose parameters or result are not numbers.
@@ -52,8 +52,9 @@ pub fn over_arrays(program: &mut Program, f: FuncId, params: &[Kind]) -> Option<
     let named =
         of.params.iter().zip(params).map(|(p, kind)| Param::new(&p.name, kind.clone())).collect();
     let (name, number) = (format!("{}.over", of.name), of.result.clone());
-    let mut stage = Stage::new(program.fresh_name(&name), named, result);
-    let args: Vec<Given> = stage.b.params().iter().map(|v| Given::Value(*v)).collect();
+    let mut stage = StagingBuilder::new(program.fresh_name(&name), named, result);
+    let args: Vec<StagedOperand> =
+        stage.b.params().iter().map(|v| StagedOperand::Value(*v)).collect();
     let value = stage.elementwise(Op::Call(f), &numbers, &number, &args).ok()?;
     stage.b.ret(value);
     Some(program.add(stage.finish()))
@@ -64,7 +65,7 @@ fn is_array_of(kind: &Kind, number: &Kind) -> bool {
     *number != Kind::Int && Element::of(number).is_some_and(|e| *kind == Kind::Array(e))
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Calls a function of numbers once for each element of the arrays among its arguments, which
     /// are numbers or arrays of the kinds of `params`. Its result must be a real or complex number.
     ///
@@ -75,8 +76,8 @@ impl Stage {
         op: Op,
         params: &[Kind],
         result: &Kind,
-        args: &[Given],
-    ) -> Result<Value, Misfit> {
+        args: &[StagedOperand],
+    ) -> Result<Value, TypeMismatch> {
         let mut values = Vec::with_capacity(params.len());
         for (k, (given, kind)) in args.iter().zip(params).enumerate() {
             let value = if *kind == Kind::Int {
@@ -101,7 +102,8 @@ impl Stage {
         let sum = self.b.declare(whole.clone());
         self.b.define(sum, zeros);
         let count = self.b.inst(Op::Len, &[form], Kind::Int);
-        let counter = self.begin_for(Given::Literal(0), Given::Value(count), false)?;
+        let counter =
+            self.begin_for(StagedOperand::Literal(0), StagedOperand::Value(count), false)?;
         let i = counter.value;
         let mut numbers = args.clone();
         for &k in &arrays {
@@ -117,7 +119,7 @@ impl Stage {
 
     /// Returns an array of real numbers of the broadcast shape of all these arrays; its elements do
     /// not matter.
-    fn common_shape(&mut self, arrays: &[Value]) -> Result<Value, Misfit> {
+    fn common_shape(&mut self, arrays: &[Value]) -> Result<Value, TypeMismatch> {
         let mut form: Option<Value> = None;
         for &array in arrays {
             let real = match self.b.kind(array) {
@@ -127,7 +129,7 @@ impl Stage {
             // A comparison: it has no derivative, and accepts numbers that are not finite.
             form = Some(form.map_or(real, |form| self.b.on_arrays(ArrayOp::Step, &[form, real])));
         }
-        form.ok_or_else(Misfit::nothing)
+        form.ok_or_else(TypeMismatch::nothing)
     }
 
     /// Broadcasts a number or an array, real or complex, to the shape of a real array.

@@ -5,21 +5,21 @@
 //!
 //! | construct | calls |
 //! |---|---|
-//! | `a && b` | [`begin_short`](Stage::begin_short) `(a)`, [`next_short`](Stage::next_short), lower `b`, [`give_short`](Stage::give_short) `(b)`, [`end_short`](Stage::end_short) |
-//! | `if c { a } else { b }` | [`begin_if`](Stage::begin_if), lower `c`, [`arm`](Stage::arm), lower `a`, [`end_arm`](Stage::end_arm), lower `b`, [`end_if`](Stage::end_if) |
-//! | `while c { … }` | [`begin_loop`](Stage::begin_loop), lower `c`, [`enter_loop`](Stage::enter_loop), lower the body, [`end_loop`](Stage::end_loop) |
-//! | `for i in a..b { … }` | lower `a`, `b`, [`begin_for`](Stage::begin_for), lower the body, [`end_for`](Stage::end_for) |
+//! | `a && b` | [`begin_short`](StagingBuilder::begin_short) `(a)`, [`next_short`](StagingBuilder::next_short), lower `b`, [`give_short`](StagingBuilder::give_short) `(b)`, [`end_short`](StagingBuilder::end_short) |
+//! | `if c { a } else { b }` | [`begin_if`](StagingBuilder::begin_if), lower `c`, [`arm`](StagingBuilder::arm), lower `a`, [`end_arm`](StagingBuilder::end_arm), lower `b`, [`end_if`](StagingBuilder::end_if) |
+//! | `while c { … }` | [`begin_loop`](StagingBuilder::begin_loop), lower `c`, [`enter_loop`](StagingBuilder::enter_loop), lower the body, [`end_loop`](StagingBuilder::end_loop) |
+//! | `for i in a..b { … }` | lower `a`, `b`, [`begin_for`](StagingBuilder::begin_for), lower the body, [`end_for`](StagingBuilder::end_for) |
 
 use crate::{
     entity::{Block, Value, Variable},
     ir::{Compare, Int2, Kind, Op, Position},
 };
 
-use super::{Given, Loop, Misfit, Stage};
+use super::{LoopTargets, StagedOperand, StagingBuilder, TypeMismatch};
 
 /// Short-circuit expression `a && b || c` under construction.
 #[derive(Debug)]
-pub struct Short {
+pub struct ShortCircuit {
     variable: Variable,
     last: Value,
     exit: Block,
@@ -33,49 +33,49 @@ pub struct Branches {
     next: Option<Block>,
     arms: usize,
     /// Arms that reach the end: their number, last block and value.
-    ends: Vec<(usize, Block, Given)>,
+    ends: Vec<(usize, Block, StagedOperand)>,
 }
 
 /// Loop before its condition.
 #[derive(Debug)]
-pub struct Head(Block);
+pub struct LoopHeader(Block);
 
 /// Loop inside its body.
 #[derive(Debug)]
-pub struct Inside {
+pub struct LoopBody {
     head: Block,
     exit: Block,
 }
 
 /// Counted loop inside its body.
 #[derive(Debug)]
-pub struct Counter {
+pub struct CountedLoop {
     /// Counter in this iteration.
     pub value: Value,
     variable: Variable,
-    inside: Inside,
+    inside: LoopBody,
     step: Block,
     /// Bound, if it is compared with after an iteration and not before.
     last: Option<Value>,
     at: Position,
 }
 
-impl Stage {
+impl StagingBuilder {
     // Logic: the right operand is evaluated only if it decides, since it may fail otherwise.
 
     /// Starts a short-circuit expression with the first operand.
     ///
     /// # Errors
     /// If it is not a truth value.
-    pub fn begin_short(&mut self, first: Given) -> Result<Short, Misfit> {
+    pub fn begin_short(&mut self, first: StagedOperand) -> Result<ShortCircuit, TypeMismatch> {
         let last = self.fit(first, &Kind::Bool)?;
         let variable = self.b.declare(Kind::Bool);
         self.b.define(variable, last);
-        Ok(Short { variable, last, exit: self.b.create_block() })
+        Ok(ShortCircuit { variable, last, exit: self.b.create_block() })
     }
 
     /// Continues with the next operand, after `&&` (`and`) or `||`.
-    pub fn next_short(&mut self, short: &Short, and: bool) {
+    pub fn next_short(&mut self, short: &ShortCircuit, and: bool) {
         let next = self.b.create_block();
         let (yes, no) = if and { (next, short.exit) } else { (short.exit, next) };
         self.b.branch(short.last, yes, no);
@@ -87,14 +87,18 @@ impl Stage {
     ///
     /// # Errors
     /// If it is not a truth value.
-    pub fn give_short(&mut self, short: &mut Short, given: Given) -> Result<(), Misfit> {
+    pub fn give_short(
+        &mut self,
+        short: &mut ShortCircuit,
+        given: StagedOperand,
+    ) -> Result<(), TypeMismatch> {
         short.last = self.fit(given, &Kind::Bool)?;
         self.b.define(short.variable, short.last);
         Ok(())
     }
 
     /// Returns the value of the expression.
-    pub fn end_short(&mut self, short: Short) -> Given {
+    pub fn end_short(&mut self, short: ShortCircuit) -> StagedOperand {
         self.b.jump(short.exit, &[]);
         self.b.seal(short.exit);
         self.b.switch_to(short.exit);
@@ -112,7 +116,11 @@ impl Stage {
     ///
     /// # Errors
     /// If it is not a truth value.
-    pub fn arm(&mut self, branches: &mut Branches, condition: Given) -> Result<(), Misfit> {
+    pub fn arm(
+        &mut self,
+        branches: &mut Branches,
+        condition: StagedOperand,
+    ) -> Result<(), TypeMismatch> {
         let condition = self.fit(condition, &Kind::Bool)?;
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         self.b.branch(condition, yes, no);
@@ -124,21 +132,21 @@ impl Stage {
     }
 
     /// Ends the arm with its value. The code after it belongs to `else`.
-    pub fn end_arm(&mut self, branches: &mut Branches, given: Given) {
+    pub fn end_arm(&mut self, branches: &mut Branches, given: StagedOperand) {
         self.leave(branches, given);
         if let Some(next) = branches.next.take() {
             self.b.switch_to(next);
         }
     }
 
-    fn leave(&mut self, branches: &mut Branches, given: Given) {
+    fn leave(&mut self, branches: &mut Branches, given: StagedOperand) {
         if !self.b.is_closed() {
             branches.ends.push((branches.arms, self.b.current(), given));
         }
         branches.arms += 1;
     }
 
-    /// Ends the `if` with the value of `else`, or with [`Given::Nothing`] without one. It has a
+    /// Ends the `if` with the value of `else`, or with [`StagedOperand::Nothing`] without one. It has a
     /// value if all arms that reach the end do; `hint` is the expected kind.
     ///
     /// # Errors
@@ -146,13 +154,13 @@ impl Stage {
     pub fn end_if(
         &mut self,
         mut branches: Branches,
-        otherwise: Given,
+        otherwise: StagedOperand,
         hint: Option<&Kind>,
-    ) -> Result<Given, Misfit> {
+    ) -> Result<StagedOperand, TypeMismatch> {
         self.leave(&mut branches, otherwise);
         let Branches { merge, ends, .. } = branches;
-        let given: Vec<Given> = ends.iter().map(|e| e.2).collect();
-        if given.is_empty() || given.contains(&Given::Nothing) {
+        let given: Vec<StagedOperand> = ends.iter().map(|e| e.2).collect();
+        if given.is_empty() || given.contains(&StagedOperand::Nothing) {
             for (_, end, _) in &ends {
                 self.b.switch_to(*end);
                 self.b.jump(merge, &[]);
@@ -164,7 +172,7 @@ impl Stage {
                 let zero = self.b.zero(&self.result);
                 self.b.ret(zero);
             }
-            return Ok(Given::Nothing);
+            return Ok(StagedOperand::Nothing);
         }
         let (known, kind) = self.common(&given, hint);
         let param = self.b.block_param(merge, kind.clone());
@@ -181,18 +189,22 @@ impl Stage {
     // Loops.
 
     /// Starts a loop: the code after it is evaluated before each iteration.
-    pub fn begin_loop(&mut self) -> Head {
+    pub fn begin_loop(&mut self) -> LoopHeader {
         let head = self.b.create_block();
         self.b.jump(head, &[]);
         self.b.switch_to(head);
-        Head(head)
+        LoopHeader(head)
     }
 
     /// Starts the body, which is repeated while the condition holds; without one, until it is left.
     ///
     /// # Errors
     /// If it is not a truth value.
-    pub fn enter_loop(&mut self, head: Head, condition: Option<Given>) -> Result<Inside, Misfit> {
+    pub fn enter_loop(
+        &mut self,
+        head: LoopHeader,
+        condition: Option<StagedOperand>,
+    ) -> Result<LoopBody, TypeMismatch> {
         let condition = condition.map(|c| self.fit(c, &Kind::Bool)).transpose()?;
         let (inside, exit) = (self.b.create_block(), self.b.create_block());
         match condition {
@@ -201,12 +213,12 @@ impl Stage {
         }
         self.b.seal(inside);
         self.b.switch_to(inside);
-        self.loops.push(Loop { again: head.0, exit });
-        Ok(Inside { head: head.0, exit })
+        self.loops.push(LoopTargets { again: head.0, exit });
+        Ok(LoopBody { head: head.0, exit })
     }
 
     /// Ends the body.
-    pub fn end_loop(&mut self, inside: Inside) {
+    pub fn end_loop(&mut self, inside: LoopBody) {
         self.loops.pop();
         if !self.b.is_closed() {
             self.b.jump(inside.head, &[]);
@@ -224,17 +236,17 @@ impl Stage {
     /// If a bound is not an int.
     pub fn begin_for(
         &mut self,
-        from: Given,
-        to: Given,
+        from: StagedOperand,
+        to: StagedOperand,
         inclusive: bool,
-    ) -> Result<Counter, Misfit> {
+    ) -> Result<CountedLoop, TypeMismatch> {
         let bounds = self.fit_all(&[from, to], &[Kind::Int, Kind::Int])?;
         let at = self.b.position();
         let variable = self.b.declare(Kind::Int);
         self.b.define(variable, bounds[0]);
         let compare = Op::CompareInt(if inclusive { Compare::Le } else { Compare::Lt });
         let last = bounds[1];
-        let beyond = !inclusive || matches!(to, Given::Literal(n) if n < i64::MAX);
+        let beyond = !inclusive || matches!(to, StagedOperand::Literal(n) if n < i64::MAX);
         let head = beyond.then(|| self.begin_loop());
         let [body, step, exit] = [(); 3].map(|()| self.b.create_block());
         let now = self.b.use_variable(variable);
@@ -242,16 +254,16 @@ impl Stage {
         self.b.branch(more, body, exit);
         self.b.seal(body);
         self.b.switch_to(body);
-        let Head(head) = head.unwrap_or_else(|| self.begin_loop());
-        self.loops.push(Loop { again: step, exit });
-        let inside = Inside { head, exit };
+        let LoopHeader(head) = head.unwrap_or_else(|| self.begin_loop());
+        self.loops.push(LoopTargets { again: step, exit });
+        let inside = LoopBody { head, exit };
         let value = self.b.use_variable(variable);
-        Ok(Counter { value, variable, inside, step, last: (!beyond).then_some(last), at })
+        Ok(CountedLoop { value, variable, inside, step, last: (!beyond).then_some(last), at })
     }
 
     /// Ends the body.
-    pub fn end_for(&mut self, counter: Counter) {
-        let Counter { variable, inside, step, last, at, .. } = counter;
+    pub fn end_for(&mut self, counter: CountedLoop) {
+        let CountedLoop { variable, inside, step, last, at, .. } = counter;
         if !self.b.is_closed() {
             self.b.jump(step, &[]);
         }
@@ -284,7 +296,7 @@ impl Stage {
         self.go_to(|l| l.again)
     }
 
-    fn go_to(&mut self, place: impl Fn(&Loop) -> Block) -> bool {
+    fn go_to(&mut self, place: impl Fn(&LoopTargets) -> Block) -> bool {
         let target = self.loops.last().map(place);
         if let Some(target) = target {
             self.b.jump(target, &[]);

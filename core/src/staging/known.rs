@@ -2,7 +2,7 @@
 //!
 //! A literal takes the kind that fits, and so does a value that consists of literals alone. If one
 //! of several expressions is the value, as for the arms of an `if`, their kinds are
-//! [joined](Known::join): literals take the kind of the others, real numbers become complex.
+//! [joined](InferredKind::join): literals take the kind of the others, real numbers become complex.
 
 use crate::ir::{Element, Kind, MAX_KIND_DEPTH};
 
@@ -10,7 +10,7 @@ use super::MAX_LEAVES;
 
 /// Inferred kind of a value.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Known {
+pub(crate) enum InferredKind {
     /// Unknown.
     Nothing,
     /// It consists of literal integers, and fits where a number is expected; with its value, if
@@ -19,15 +19,15 @@ pub(crate) enum Known {
     /// Array of such literals.
     Literals,
     /// Tuple of parts.
-    Tuple(Vec<Known>),
+    Tuple(Vec<InferredKind>),
     /// Decided kind.
     Kind(Kind),
 }
 
-impl Known {
+impl InferredKind {
     /// Returns the join of two kinds: that of a value which has one or the other.
-    pub(crate) fn join(self, other: Known) -> Known {
-        use Known::{Literal, Literals, Nothing, Tuple};
+    pub(crate) fn join(self, other: InferredKind) -> InferredKind {
+        use InferredKind::{Literal, Literals, Nothing, Tuple};
         match (self, other) {
             (Nothing, k) | (k, Nothing) => k,
             (Literal(_), Literal(_)) => Literal(None),
@@ -36,48 +36,54 @@ impl Known {
             (Tuple(a), Tuple(b)) if a.len() == b.len() => {
                 Tuple(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
             }
-            (Tuple(a), Known::Kind(b)) | (Known::Kind(b), Tuple(a))
+            (Tuple(a), InferredKind::Kind(b)) | (InferredKind::Kind(b), Tuple(a))
                 if is_plain_tuple(&b, a.len()) =>
             {
                 Tuple(a.into_iter().zip(parts(&b)).map(|(a, b)| a.join(b)).collect())
             }
-            (Known::Kind(a), Known::Kind(b)) if a != b && is_plain_tuple(&a, b.fields().len()) => {
-                Tuple(parts(&a).collect()).join(Known::Kind(b))
+            (InferredKind::Kind(a), InferredKind::Kind(b))
+                if a != b && is_plain_tuple(&a, b.fields().len()) =>
+            {
+                Tuple(parts(&a).collect()).join(InferredKind::Kind(b))
             }
-            (Known::Kind(Kind::Real), b @ Known::Kind(Kind::Complex))
+            (InferredKind::Kind(Kind::Real), b @ InferredKind::Kind(Kind::Complex))
             | (
-                Known::Kind(Kind::Array(Element::Real)),
-                b @ Known::Kind(Kind::Array(Element::Complex)),
+                InferredKind::Kind(Kind::Array(Element::Real)),
+                b @ InferredKind::Kind(Kind::Array(Element::Complex)),
             ) => b,
             (a, _) => a,
         }
     }
 
     /// Builds a tuple of parts; one that is nested too deep is unknown, and lowering reports it.
-    pub(crate) fn tuple(parts: Vec<Known>) -> Known {
+    pub(crate) fn tuple(parts: Vec<InferredKind>) -> InferredKind {
         let fits = parts.iter().all(|part| part.depth() < MAX_KIND_DEPTH);
-        if fits { Known::Tuple(parts) } else { Known::Nothing }
+        if fits { InferredKind::Tuple(parts) } else { InferredKind::Nothing }
     }
 
     fn depth(&self) -> usize {
         match self {
-            Known::Tuple(parts) => 1 + parts.iter().map(Known::depth).max().unwrap_or(0),
-            Known::Kind(kind) => kind.depth(),
+            InferredKind::Tuple(parts) => {
+                1 + parts.iter().map(InferredKind::depth).max().unwrap_or(0)
+            }
+            InferredKind::Kind(kind) => kind.depth(),
             _ => 0,
         }
     }
 
     /// Returns the kind as that of a variable: literals are ints.
-    pub(crate) fn settled(self) -> Known {
+    pub(crate) fn settled(self) -> InferredKind {
         match self {
-            Known::Literal(_) => Known::Kind(Kind::Int),
-            Known::Literals => Known::Kind(Kind::Array(Element::Int)),
-            Known::Tuple(items) => {
+            InferredKind::Literal(_) => InferredKind::Kind(Kind::Int),
+            InferredKind::Literals => InferredKind::Kind(Kind::Array(Element::Int)),
+            InferredKind::Tuple(items) => {
                 let kinds: Option<Vec<Kind>> =
                     items.into_iter().map(|k| k.settled().kind().cloned()).collect();
                 // Lowering reports one that is too large.
                 let fits = |k: &Vec<Kind>| k.iter().map(Kind::extent).sum::<usize>() <= MAX_LEAVES;
-                kinds.filter(fits).map_or(Known::Nothing, |k| Known::Kind(Kind::tuple(k)))
+                kinds
+                    .filter(fits)
+                    .map_or(InferredKind::Nothing, |k| InferredKind::Kind(Kind::tuple(k)))
             }
             known => known,
         }
@@ -86,7 +92,7 @@ impl Known {
     /// Returns the kind, if it is decided.
     pub(crate) fn kind(&self) -> Option<&Kind> {
         match self {
-            Known::Kind(k) => Some(k),
+            InferredKind::Kind(k) => Some(k),
             _ => None,
         }
     }
@@ -94,9 +100,9 @@ impl Known {
     /// Returns true if literals in it may still become other numbers.
     pub(super) fn is_open(&self) -> bool {
         match self {
-            Known::Literal(_) | Known::Literals => true,
-            Known::Tuple(parts) => parts.iter().any(Known::is_open),
-            Known::Nothing | Known::Kind(_) => false,
+            InferredKind::Literal(_) | InferredKind::Literals => true,
+            InferredKind::Tuple(parts) => parts.iter().any(InferredKind::is_open),
+            InferredKind::Nothing | InferredKind::Kind(_) => false,
         }
     }
 }
@@ -107,6 +113,6 @@ pub(super) fn is_plain_tuple(kind: &Kind, n: usize) -> bool {
     !fields.is_empty() && fields.len() == n && fields.iter().all(|f| f.name.is_none())
 }
 
-fn parts(tuple: &Kind) -> impl Iterator<Item = Known> {
-    tuple.fields().iter().map(|f| Known::Kind(f.kind.clone()))
+fn parts(tuple: &Kind) -> impl Iterator<Item = InferredKind> {
+    tuple.fields().iter().map(|f| InferredKind::Kind(f.kind.clone()))
 }

@@ -5,9 +5,9 @@ use crate::{
     ir::{ArrayOp, Int2, Kind, Op},
 };
 
-use super::{Builtin, Composed, Given, Misfit, Stage};
+use super::{Builtin, Composed, StagedOperand, StagingBuilder, TypeMismatch};
 
-impl Stage {
+impl StagingBuilder {
     fn linear(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         self.b.on_arrays(op, args)
     }
@@ -19,16 +19,20 @@ impl Stage {
     }
 
     /// Computes the eigenvalues of the Hermitian part of a matrix, or its eigenvectors.
-    pub(super) fn spectrum(&mut self, x: Value, is_of_vectors: bool) -> Result<Given, Misfit> {
+    pub(super) fn spectrum(
+        &mut self,
+        x: Value,
+        is_of_vectors: bool,
+    ) -> Result<StagedOperand, TypeMismatch> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let both = self.decomposed(ArrayOp::Eigen, x);
         if is_of_vectors {
             let n = self.linear(ArrayOp::Dim, &[both, one]);
-            return Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, one, n])));
+            return Ok(StagedOperand::Value(self.linear(ArrayOp::Slice, &[both, zero, one, n])));
         }
         let w = self.linear(ArrayOp::Slice, &[both, zero, zero, one]);
         let w = self.linear(ArrayOp::DropAxis, &[w, zero]);
-        self.builtin(Builtin::Re, &[Given::Value(w)])
+        self.builtin(Builtin::Re, &[StagedOperand::Value(w)])
     }
 
     /// Computes `Q` or `R` with `A = Q R`, which have as many columns or rows as the shorter side
@@ -51,20 +55,24 @@ impl Stage {
     }
 
     /// Computes the singular values of a matrix, or the left or right singular vectors.
-    pub(super) fn singular(&mut self, f: Composed, a: Value) -> Result<Given, Misfit> {
+    pub(super) fn singular(
+        &mut self,
+        f: Composed,
+        a: Value,
+    ) -> Result<StagedOperand, TypeMismatch> {
         let (zero, one) = (self.b.int(0), self.b.int(1));
         let both = self.decomposed(ArrayOp::Svd, a);
         if f == Composed::SingularValues {
             let s = self.linear(ArrayOp::Slice, &[both, zero, zero, one]);
             let s = self.linear(ArrayOp::DropAxis, &[s, zero]);
-            return self.builtin(Builtin::Re, &[Given::Value(s)]);
+            return self.builtin(Builtin::Re, &[StagedOperand::Value(s)]);
         }
         let m = self.linear(ArrayOp::Dim, &[a, zero]);
         if f == Composed::LeftVectors {
-            return Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, one, m])));
+            return Ok(StagedOperand::Value(self.linear(ArrayOp::Slice, &[both, zero, one, m])));
         }
         let n = self.linear(ArrayOp::Dim, &[a, one]);
         let from = self.b.inst(Op::Int2(Int2::Add), &[m, one], Kind::Int);
-        Ok(Given::Value(self.linear(ArrayOp::Slice, &[both, zero, from, n])))
+        Ok(StagedOperand::Value(self.linear(ArrayOp::Slice, &[both, zero, from, n])))
     }
 }

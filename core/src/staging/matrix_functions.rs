@@ -13,16 +13,16 @@ use crate::{
     rules::{Reach, pushforward},
 };
 
-use super::Stage;
+use super::StagingBuilder;
 
 /// Maximum number of operations of `g` that are analyzed.
 const SIZE: usize = 256;
 
 /// Derivatives of arrays by the eigenvalues, element by element; `None` for arrays that do not
 /// depend on them.
-type Slopes = HashMap<Value, Option<Value>>;
+type EigenDerivatives = HashMap<Value, Option<Value>>;
 
-impl Stage {
+impl StagingBuilder {
     /// Appends a product of two matrices, marked if it is a function of a Hermitian one.
     pub(super) fn marked(&mut self, op: ArrayOp, args: &[Value], product: Value) -> Value {
         self.function_of_matrix(op, args, product).unwrap_or(product)
@@ -45,7 +45,7 @@ impl Stage {
             _ => return None,
         };
         let both = self.vectors(v).filter(|both| *both == of_second)?;
-        let mut slopes = Slopes::new();
+        let mut slopes = EigenDerivatives::new();
         let slope = self.slope(d, both, &mut slopes)??;
         let (_, &[a]) = self.b.maker(both)? else { return None };
         let is_complex = *self.b.kind(product) == Kind::Array(Element::Complex);
@@ -118,7 +118,12 @@ impl Stage {
 
     /// Returns the derivative of an array that is computed from eigenvalues element by element.
     /// `None` if it is computed otherwise.
-    fn slope(&mut self, v: Value, both: Value, slopes: &mut Slopes) -> Option<Option<Value>> {
+    fn slope(
+        &mut self,
+        v: Value,
+        both: Value,
+        slopes: &mut EigenDerivatives,
+    ) -> Option<Option<Value>> {
         if let Some(known) = slopes.get(&v) {
             return Some(*known);
         }

@@ -2,7 +2,7 @@
 //! assignment.
 //!
 //! Program text and other front ends express the same constructs in different ways. All of them go
-//! through a [`Stage`], which decides their meaning and writes the instructions: a literal integer
+//! through a [`StagingBuilder`], which decides their meaning and writes the instructions: a literal integer
 //! takes the kind that fits, a real number is promoted where it is combined with a complex one,
 //! `if` has a value, a loop has targets for `continue` and `break`, `p.xs[i] = e` makes a new `p`.
 //! So two front ends that make the same calls build the same function.
@@ -38,8 +38,8 @@
 //! # Invariants
 //! - Operands are lowered first, in the order in which they are written; then the stage converts
 //!   them and appends the operation. The position of an instruction is the one set last on
-//!   [`Stage::b`].
-//! - A method that fails has appended nothing that matters: the error is a [`Misfit`], which names
+//!   [`StagingBuilder::b`].
+//! - A method that fails has appended nothing that matters: the error is a [`TypeMismatch`], which names
 //!   the operand by its number, and the front end knows the position of that operand.
 
 mod arithmetic;
@@ -57,16 +57,16 @@ mod open;
 mod place;
 mod squares;
 
-pub use arithmetic::Operator;
+pub use arithmetic::InfixOperator;
 pub use arrays::Composed;
 pub use builtin::Builtin;
 pub(crate) use elements::elementwise_result;
 pub use elements::over_arrays;
-pub use flow::{Branches, Counter, Head, Inside, Short};
-pub(crate) use known::Known;
+pub use flow::{Branches, CountedLoop, LoopBody, LoopHeader, ShortCircuit};
+pub(crate) use known::InferredKind;
 pub use name::is_name;
-pub use open::Open;
-pub use place::Place;
+pub use open::UntypedLiteral;
+pub use place::AssignmentTarget;
 
 use known::is_plain_tuple;
 
@@ -84,12 +84,12 @@ pub const MAX_LEAVES: usize = 10_000;
 
 /// Value of an expression.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Given {
+pub enum StagedOperand {
     /// A literal integer, which takes the kind that fits.
     Literal(i64),
     /// An untyped literal: an array, a tuple or the value of an `if` that consists of literals,
     /// which takes the kind that fits too.
-    Open(Open),
+    Open(UntypedLiteral),
     /// A value.
     Value(Value),
     /// No value: a statement, or a block that was left.
@@ -99,7 +99,7 @@ pub enum Given {
 /// Error of an operand of the wrong kind.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected {expected}, given {given}{hint}")]
-pub struct Misfit {
+pub struct TypeMismatch {
     /// Index of the operand, from 0.
     pub operand: usize,
     /// Kind that was given.
@@ -110,10 +110,10 @@ pub struct Misfit {
     pub hint: &'static str,
 }
 
-impl Misfit {
+impl TypeMismatch {
     /// Creates the error of a value of kind `given` where something else is expected.
     #[must_use]
-    pub fn new(given: &Kind, expected: impl Into<String>) -> Misfit {
+    pub fn new(given: &Kind, expected: impl Into<String>) -> TypeMismatch {
         let expected = expected.into();
         let hint = match given {
             Kind::Int if expected == "real" || expected == "complex" => ": write `real(n)`",
@@ -125,17 +125,17 @@ impl Misfit {
             }
             _ => "",
         };
-        Misfit { operand: 0, given: given.to_string(), expected, hint }
+        TypeMismatch { operand: 0, given: given.to_string(), expected, hint }
     }
 
     /// Creates the error of a missing value.
     #[must_use]
-    pub fn nothing() -> Misfit {
-        Misfit { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
+    pub fn nothing() -> TypeMismatch {
+        TypeMismatch { operand: 0, given: "nothing".into(), expected: "a value".into(), hint: "" }
     }
 
     /// Returns the error of an assignment to a variable or an element that holds `kind`.
-    fn assigned(self, kind: &Kind, element: bool) -> Misfit {
+    fn assigned(self, kind: &Kind, element: bool) -> TypeMismatch {
         let hint = match (kind, self.given.as_str()) {
             (Kind::Int, "real" | "complex") if element => {
                 ": an array of whole numbers holds ints, one of real numbers starts as `[0.0; n]`"
@@ -154,40 +154,40 @@ impl Misfit {
             }
             _ => self.hint,
         };
-        Misfit { hint, ..self }
+        TypeMismatch { hint, ..self }
     }
 
     /// Returns the same error for another operand.
     #[must_use]
-    pub fn of(self, operand: usize) -> Misfit {
-        Misfit { operand, ..self }
+    pub fn of(self, operand: usize) -> TypeMismatch {
+        TypeMismatch { operand, ..self }
     }
 }
 
 /// Targets of `continue` and `break`.
 #[derive(Clone, Copy, Debug)]
-struct Loop {
+struct LoopTargets {
     again: Block,
     exit: Block,
 }
 
 /// Builder of a function, in terms of the language.
 #[derive(Debug)]
-pub struct Stage {
+pub struct StagingBuilder {
     /// The underlying builder, for instructions that need no decision: constants, positions, calls
     /// of known kinds.
     pub b: FunctionBuilder,
     result: Kind,
-    loops: Vec<Loop>,
-    open: Vec<open::Written>,
+    loops: Vec<LoopTargets>,
+    open: Vec<open::WrittenLiteral>,
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Starts a function.
     #[must_use]
-    pub fn new(name: impl Into<String>, params: Vec<Param>, result: Kind) -> Stage {
+    pub fn new(name: impl Into<String>, params: Vec<Param>, result: Kind) -> StagingBuilder {
         let b = FunctionBuilder::new(name, params, result.clone());
-        Stage { b, result, loops: Vec::new(), open: Vec::new() }
+        StagingBuilder { b, result, loops: Vec::new(), open: Vec::new() }
     }
 
     /// Returns the kind of the result.
@@ -208,15 +208,15 @@ impl Stage {
     ///
     /// # Errors
     /// If there is no value.
-    pub fn value(&mut self, given: Given) -> Result<Value, Misfit> {
+    pub fn value(&mut self, given: StagedOperand) -> Result<Value, TypeMismatch> {
         match given {
-            Given::Literal(n) => Ok(self.b.int(n)),
-            Given::Open(open) => {
-                let kind = self.kind(given).ok_or_else(Misfit::nothing)?;
+            StagedOperand::Literal(n) => Ok(self.b.int(n)),
+            StagedOperand::Open(open) => {
+                let kind = self.kind(given).ok_or_else(TypeMismatch::nothing)?;
                 self.decide(open, &kind)
             }
-            Given::Value(v) => Ok(v),
-            Given::Nothing => Err(Misfit::nothing()),
+            StagedOperand::Value(v) => Ok(v),
+            StagedOperand::Nothing => Err(TypeMismatch::nothing()),
         }
     }
 
@@ -225,12 +225,12 @@ impl Stage {
     ///
     /// # Errors
     /// If it is of another kind.
-    pub fn fit(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
+    pub fn fit(&mut self, given: StagedOperand, kind: &Kind) -> Result<Value, TypeMismatch> {
         let value = match (given, kind) {
-            (Given::Literal(n), Kind::Real | Kind::Complex) => {
+            (StagedOperand::Literal(n), Kind::Real | Kind::Complex) => {
                 return Ok(self.b.number(n as f64, kind));
             }
-            (Given::Open(open), _) => return self.decide(open, kind),
+            (StagedOperand::Open(open), _) => return self.decide(open, kind),
             _ => self.value(given)?,
         };
         match (self.b.kind(value), kind) {
@@ -241,15 +241,15 @@ impl Stage {
             }
             (found, kind) => {
                 let n = found.fields().len();
-                let mut misfit = Misfit::new(found, kind.to_string());
+                let mut misfit = TypeMismatch::new(found, kind.to_string());
                 if matches!((found, kind), (Kind::Array(Element::Real), Kind::Bool)) {
                     misfit.hint = MASK_AS_BOOL;
                 }
                 if !(is_plain_tuple(found, n) && is_plain_tuple(kind, n) && promotes(found, kind)) {
                     return Err(misfit);
                 }
-                let fields: Vec<Given> =
-                    (0..n).map(|k| Given::Value(self.b.field(value, k))).collect();
+                let fields: Vec<StagedOperand> =
+                    (0..n).map(|k| StagedOperand::Value(self.b.field(value, k))).collect();
                 let kinds: Vec<Kind> = kind.fields().iter().map(|f| f.kind.clone()).collect();
                 let fields = self.fit_all(&fields, &kinds)?;
                 Ok(self.b.plain_tuple(&fields))
@@ -261,7 +261,11 @@ impl Stage {
     ///
     /// # Errors
     /// If one is of another kind.
-    pub fn fit_all(&mut self, given: &[Given], kinds: &[Kind]) -> Result<Vec<Value>, Misfit> {
+    pub fn fit_all(
+        &mut self,
+        given: &[StagedOperand],
+        kinds: &[Kind],
+    ) -> Result<Vec<Value>, TypeMismatch> {
         let all = given.iter().zip(kinds).enumerate();
         all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
     }
@@ -271,7 +275,7 @@ impl Stage {
     ///
     /// # Errors
     /// If one is not a number of these kinds.
-    pub fn numbers(&mut self, given: &[Given]) -> Result<Vec<Value>, Misfit> {
+    pub fn numbers(&mut self, given: &[StagedOperand]) -> Result<Vec<Value>, TypeMismatch> {
         let complex = given.iter().any(|g| self.is_complex(*g));
         let kind = if complex { Kind::Complex } else { Kind::Real };
         given
@@ -285,7 +289,11 @@ impl Stage {
     ///
     /// # Errors
     /// If it is of another kind.
-    pub fn fit_element(&mut self, given: Given, kind: &Kind) -> Result<Value, Misfit> {
+    pub fn fit_element(
+        &mut self,
+        given: StagedOperand,
+        kind: &Kind,
+    ) -> Result<Value, TypeMismatch> {
         match (given, Element::of(kind)) {
             (_, Some(e)) if self.is_array(given) => self.fit(given, &Kind::Array(e)),
             _ => self.fit(given, kind),
@@ -294,24 +302,24 @@ impl Stage {
 
     /// Returns true if it is a complex number, or an array of such.
     #[must_use]
-    pub fn is_complex(&self, given: Given) -> bool {
+    pub fn is_complex(&self, given: StagedOperand) -> bool {
         self.is(given, &Kind::Complex) || self.is(given, &Kind::Array(Element::Complex))
     }
 
     /// Returns true if it is an array.
     #[must_use]
-    pub fn is_array(&self, given: Given) -> bool {
+    pub fn is_array(&self, given: StagedOperand) -> bool {
         match given {
-            Given::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
-            Given::Open(_) => self.known(given) == Known::Literals,
-            Given::Literal(_) | Given::Nothing => false,
+            StagedOperand::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
+            StagedOperand::Open(_) => self.known(given) == InferredKind::Literals,
+            StagedOperand::Literal(_) | StagedOperand::Nothing => false,
         }
     }
 
     /// Returns true if it is a value of the given kind.
     #[must_use]
-    pub fn is(&self, given: Given, kind: &Kind) -> bool {
-        matches!(given, Given::Value(v) if self.b.kind(v) == kind)
+    pub fn is(&self, given: StagedOperand, kind: &Kind) -> bool {
+        matches!(given, StagedOperand::Value(v) if self.b.kind(v) == kind)
     }
 
     // Variables.
@@ -320,7 +328,7 @@ impl Stage {
     ///
     /// # Errors
     /// If there is no value.
-    pub fn declare(&mut self, given: Given) -> Result<Variable, Misfit> {
+    pub fn declare(&mut self, given: StagedOperand) -> Result<Variable, TypeMismatch> {
         let value = self.value(given)?;
         let kind = self.b.kind(value).clone();
         let variable = self.b.declare(kind);
@@ -329,8 +337,8 @@ impl Stage {
     }
 
     /// Returns the current value of a variable.
-    pub fn read(&mut self, variable: Variable) -> Given {
-        Given::Value(self.b.use_variable(variable))
+    pub fn read(&mut self, variable: Variable) -> StagedOperand {
+        StagedOperand::Value(self.b.use_variable(variable))
     }
 
     // The end.
@@ -339,7 +347,7 @@ impl Stage {
     ///
     /// # Errors
     /// If it does not fit.
-    pub fn give(&mut self, given: Given) -> Result<(), Misfit> {
+    pub fn give(&mut self, given: StagedOperand) -> Result<(), TypeMismatch> {
         let result = self.result.clone();
         let value = self.fit(given, &result)?;
         self.b.ret(value);

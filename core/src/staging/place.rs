@@ -9,37 +9,37 @@ use crate::{
     ir::{Kind, Op},
 };
 
-use super::{Given, Misfit, Operator, Stage};
+use super::{InfixOperator, StagedOperand, StagingBuilder, TypeMismatch};
 
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ProjectionElem {
     Field(usize),
     Index(Value),
 }
 
 /// Target of an assignment: a variable, or a part of one.
 #[derive(Debug)]
-pub struct Place {
+pub struct AssignmentTarget {
     variable: Variable,
     /// Wholes on the path from the variable, and the step into each.
-    path: Vec<(Value, Step)>,
+    path: Vec<(Value, ProjectionElem)>,
     /// Old value of the part; of an element, its array.
     old: Value,
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Creates the target that is a variable.
-    pub fn place(&mut self, variable: Variable) -> Place {
+    pub fn place(&mut self, variable: Variable) -> AssignmentTarget {
         let old = self.b.use_variable(variable);
-        Place { variable, path: Vec::new(), old }
+        AssignmentTarget { variable, path: Vec::new(), old }
     }
 
     /// Returns the kind of the assigned part.
     #[must_use]
-    pub fn place_kind(&self, place: &Place) -> Kind {
+    pub fn place_kind(&self, place: &AssignmentTarget) -> Kind {
         let kind = self.b.kind(place.old);
         match (place.path.last(), kind) {
-            (Some((_, Step::Index(_))), Kind::Array(e)) => e.kind(),
+            (Some((_, ProjectionElem::Index(_))), Kind::Array(e)) => e.kind(),
             _ => kind.clone(),
         }
     }
@@ -48,10 +48,16 @@ impl Stage {
     ///
     /// # Errors
     /// If there is no such field.
-    pub fn into_field(&mut self, place: &mut Place, k: usize) -> Result<(), Misfit> {
+    pub fn into_field(
+        &mut self,
+        place: &mut AssignmentTarget,
+        k: usize,
+    ) -> Result<(), TypeMismatch> {
         let whole = self.part(place);
-        let Given::Value(field) = self.field(Given::Value(whole), k)? else { return Ok(()) };
-        place.path.push((whole, Step::Field(k)));
+        let StagedOperand::Value(field) = self.field(StagedOperand::Value(whole), k)? else {
+            return Ok(());
+        };
+        place.path.push((whole, ProjectionElem::Field(k)));
         place.old = field;
         Ok(())
     }
@@ -60,13 +66,17 @@ impl Stage {
     ///
     /// # Errors
     /// If the target is not an array (operand 0), or the index is not an int (operand 1).
-    pub fn into_element(&mut self, place: &mut Place, index: Given) -> Result<(), Misfit> {
+    pub fn into_element(
+        &mut self,
+        place: &mut AssignmentTarget,
+        index: StagedOperand,
+    ) -> Result<(), TypeMismatch> {
         let whole = self.part(place);
         if !matches!(self.b.kind(whole), Kind::Array(_)) {
-            return Err(Misfit::new(self.b.kind(whole), "an array"));
+            return Err(TypeMismatch::new(self.b.kind(whole), "an array"));
         }
         let index = self.fit(index, &Kind::Int).map_err(|e| e.of(1))?;
-        place.path.push((whole, Step::Index(index)));
+        place.path.push((whole, ProjectionElem::Index(index)));
         Ok(())
     }
 
@@ -74,17 +84,21 @@ impl Stage {
     ///
     /// # Errors
     /// If the target is not an array (operand 0), or an index is not an int (operand 1 and on).
-    pub fn into_element_at(&mut self, place: &mut Place, indices: &[Given]) -> Result<(), Misfit> {
+    pub fn into_element_at(
+        &mut self,
+        place: &mut AssignmentTarget,
+        indices: &[StagedOperand],
+    ) -> Result<(), TypeMismatch> {
         let whole = self.part(place);
-        let flat = self.place_of(Given::Value(whole), indices)?;
-        place.path.push((whole, Step::Index(flat)));
+        let flat = self.place_of(StagedOperand::Value(whole), indices)?;
+        place.path.push((whole, ProjectionElem::Index(flat)));
         Ok(())
     }
 
     /// Returns the old value of the part. An element is read only on request.
-    fn part(&mut self, place: &Place) -> Value {
+    fn part(&mut self, place: &AssignmentTarget) -> Value {
         match place.path.last() {
-            Some((xs, Step::Index(i))) => self.b.get(*xs, *i),
+            Some((xs, ProjectionElem::Index(i))) => self.b.get(*xs, *i),
             _ => place.old,
         }
     }
@@ -95,16 +109,16 @@ impl Stage {
     /// If the value does not fit.
     pub fn assign(
         &mut self,
-        place: Place,
-        op: Option<Operator>,
-        value: Given,
-    ) -> Result<(), Misfit> {
+        place: AssignmentTarget,
+        op: Option<InfixOperator>,
+        value: StagedOperand,
+    ) -> Result<(), TypeMismatch> {
         let kind = self.place_kind(&place);
-        let element = matches!(place.path.last(), Some((_, Step::Index(_))));
+        let element = matches!(place.path.last(), Some((_, ProjectionElem::Index(_))));
         let mut new = match op {
             None => self.fit(value, &kind).map_err(|e| e.assigned(&kind, element))?,
             Some(op) => {
-                let old = Given::Value(self.part(&place));
+                let old = StagedOperand::Value(self.part(&place));
                 let sum = self.binary(op, old, value)?;
                 self.fit(sum, &kind).map_err(|e| e.assigned(&kind, element).of(1))?
             }
@@ -112,8 +126,8 @@ impl Stage {
         for (whole, step) in place.path.into_iter().rev() {
             let kind = self.b.kind(whole).clone();
             new = match step {
-                Step::Index(i) => self.b.inst(Op::Set, &[whole, i, new], kind),
-                Step::Field(k) => {
+                ProjectionElem::Index(i) => self.b.inst(Op::Set, &[whole, i, new], kind),
+                ProjectionElem::Field(k) => {
                     let n = kind.fields().len();
                     let fields: Vec<Value> =
                         (0..n).map(|j| if j == k { new } else { self.b.field(whole, j) }).collect();

@@ -10,26 +10,26 @@ use crate::{
     ir::{ArrayOp, Element, Kind, Mixed, Number1, Number2, Op, Real1, Real2},
 };
 
-use super::Stage;
+use super::StagingBuilder;
 
 /// Maximum number of signs, factors and divisors of a length that are searched.
 const DEPTH: usize = 4;
 
 /// A length and its factors.
-struct Scaled {
+struct ScaledLength {
     length: Value,
-    by: Vec<By>,
+    by: Vec<ScaleFactor>,
 }
 
 /// Signs, factors and divisors.
 #[derive(Clone, Copy)]
-enum By {
+enum ScaleFactor {
     Sign,
     Factor(Value),
     Divisor(Value),
 }
 
-impl Stage {
+impl StagingBuilder {
     /// Computes `a b`.
     pub(super) fn product(&mut self, a: Value, b: Value) -> Value {
         self.product_of_lengths(a, b).unwrap_or_else(|| self.b.number2(Number2::Mul, a, b))
@@ -60,18 +60,18 @@ impl Stage {
         Some(self.b.mixed(Mixed::PowiReal, &[square, half]))
     }
 
-    fn times(&mut self, x: Value, by: By) -> Value {
+    fn times(&mut self, x: Value, by: ScaleFactor) -> Value {
         match by {
-            By::Sign => self.b.number1(Number1::Neg, x),
-            By::Factor(y) => self.b.number2(Number2::Mul, y, x),
-            By::Divisor(y) => self.b.number2(Number2::Div, x, y),
+            ScaleFactor::Sign => self.b.number1(Number1::Neg, x),
+            ScaleFactor::Factor(y) => self.b.number2(Number2::Mul, y, x),
+            ScaleFactor::Divisor(y) => self.b.number2(Number2::Div, x, y),
         }
     }
 
     /// Decomposes a value into a length and its factors.
-    fn scaled(&self, v: Value, depth: usize) -> Option<Scaled> {
+    fn scaled(&self, v: Value, depth: usize) -> Option<ScaledLength> {
         let (op, args) = self.b.maker(v)?;
-        let with = |x: Value, by: By| {
+        let with = |x: Value, by: ScaleFactor| {
             let mut scaled = self.scaled(x, depth.checked_sub(1)?)?;
             scaled.by.push(by);
             Some(scaled)
@@ -79,19 +79,24 @@ impl Stage {
         match (op, args) {
             (Op::OnArrays(ArrayOp::Norm) | Op::Mixed(Mixed::Modulus), _)
             | (Op::Real2(Real2::Hypot) | Op::Real1(Real1::Abs), _) => {
-                Some(Scaled { length: v, by: Vec::new() })
+                Some(ScaledLength { length: v, by: Vec::new() })
             }
-            (Op::Number1(Number1::Neg), &[x]) => with(x, By::Sign),
+            (Op::Number1(Number1::Neg), &[x]) => with(x, ScaleFactor::Sign),
             (Op::Number2(Number2::Mul), &[x, y]) => {
-                with(y, By::Factor(x)).or_else(|| with(x, By::Factor(y)))
+                with(y, ScaleFactor::Factor(x)).or_else(|| with(x, ScaleFactor::Factor(y)))
             }
-            (Op::Number2(Number2::Div), &[x, y]) => with(x, By::Divisor(y)),
+            (Op::Number2(Number2::Div), &[x, y]) => with(x, ScaleFactor::Divisor(y)),
             _ => None,
         }
     }
 
     /// Computes the product of a length with itself, each time with its factors.
-    fn square(&mut self, length: Value, by: &[By], other: &[By]) -> Option<Value> {
+    fn square(
+        &mut self,
+        length: Value,
+        by: &[ScaleFactor],
+        other: &[ScaleFactor],
+    ) -> Option<Value> {
         let (op, args) = self.b.maker(length)?;
         let (x, y) = (*args.first()?, args.get(1).copied());
         let parts = match (op, y) {

@@ -7,7 +7,7 @@ use crate::{
     exec::{Datum, Derivatives, Host, HostError},
     ir::{ArrayOp, Element, Kind, Mixed, Op, Param, Position, Primitive, Program},
     scalar::{Real, Scalar},
-    staging::Stage,
+    staging::StagingBuilder,
     trace::{ComplexExpr, Expr},
 };
 
@@ -154,7 +154,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
             }
         }
         let result = kind_of_value::<S>(entries[index].value.is_array());
-        let s = Stage::new(name, params, result);
+        let s = StagingBuilder::new(name, params, result);
         let mut freezing = Freezer {
             s,
             kind: kind_of::<S>(),
@@ -195,7 +195,7 @@ impl<T: Real, S: Scalar<Real = T>> Tape<S> {
 }
 
 struct Freezer<S: Scalar> {
-    s: Stage,
+    s: StagingBuilder,
     kind: Kind,
     program: Program,
     operators: HashMap<String, CustomOperator<S>>,

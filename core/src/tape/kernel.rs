@@ -14,7 +14,7 @@ use crate::{
     pass::{Level, optimize_all},
     rules::{Contribution, Reach, pullback},
     scalar::Scalar,
-    staging::{Builtin, Given, Stage},
+    staging::{Builtin, StagedOperand, StagingBuilder},
 };
 
 use super::held::{kind_of, kind_of_value};
@@ -63,7 +63,7 @@ impl BuiltinCall {
     /// Appends the call to a function; `complex` is true if the numbers of the tape are complex.
     pub(super) fn stage(
         &self,
-        s: &mut Stage,
+        s: &mut StagingBuilder,
         args: &[Value],
         complex: bool,
     ) -> Result<Value, String> {
@@ -88,13 +88,14 @@ impl BuiltinCall {
                     all.rotate_right(1);
                 }
                 let builtin = Builtin::by_name(name).ok_or("it is no operation of a tape")?;
-                let given: SmallVec<[Given; 4]> = all.into_iter().map(Given::Value).collect();
+                let given: SmallVec<[StagedOperand; 4]> =
+                    all.into_iter().map(StagedOperand::Value).collect();
                 let given = s.builtin(builtin, &given).map_err(|e| e.to_string())?;
                 s.value(given).map_err(|e| e.to_string())?
             }
         };
         // On a tape of complex numbers all are.
-        s.fit_element(Given::Value(value), &element.kind()).map_err(|e| e.to_string())
+        s.fit_element(StagedOperand::Value(value), &element.kind()).map_err(|e| e.to_string())
     }
 }
 
@@ -118,12 +119,12 @@ impl Kernel {
         let params: Vec<Param> = (arrays.iter().enumerate())
             .map(|(k, array)| Param::new(format!("x{k}"), kind_of_value::<S>(*array)))
             .collect();
-        let mut stage = Stage::new(call.name, params.clone(), kind_of::<S>());
+        let mut stage = StagingBuilder::new(call.name, params.clone(), kind_of::<S>());
         let inputs = stage.b.params().to_vec();
         let y = call.stage(&mut stage, &inputs, complex)?;
         let result = stage.b.kind(y).clone();
         stage.set_result(result.clone());
-        stage.give(Given::Value(y)).map_err(|e| e.to_string())?;
+        stage.give(StagedOperand::Value(y)).map_err(|e| e.to_string())?;
         let mut program = Program::new();
         let f = program.add(stage.finish());
         let value = Bytecode::compile(&program, f).map_err(|e| e.to_string())?;
@@ -151,7 +152,7 @@ impl Kernel {
         let bars = Kind::tuple(params.iter().map(|p| p.kind.clone()));
         let mut all = params.to_vec();
         all.extend([Param::new("y", result.clone()), Param::new("y_bar", result.clone())]);
-        let mut stage = Stage::new(format!("{}.pullback", call.name), all, bars.clone());
+        let mut stage = StagingBuilder::new(format!("{}.pullback", call.name), all, bars.clone());
         let inputs = stage.b.params().to_vec();
         let parts = match one_rule(call, &mut stage, &inputs, complex, reach)? {
             Some(parts) => parts,
@@ -167,7 +168,7 @@ impl Kernel {
             }
         };
         let parts = stage.b.tuple(&parts, bars);
-        stage.give(Given::Value(parts)).map_err(|e| e.to_string())?;
+        stage.give(StagedOperand::Value(parts)).map_err(|e| e.to_string())?;
         let g = program.add(stage.finish());
         optimize_all(program, g, Level::Strict);
         Bytecode::compile(program, g).map_err(|e| e.to_string())
@@ -211,7 +212,7 @@ fn reason(e: &RunError) -> String {
 /// Returns the cotangents, if the call is one instruction: by its rule, which may use the result.
 fn one_rule(
     call: &BuiltinCall,
-    stage: &mut Stage,
+    stage: &mut StagingBuilder,
     inputs: &[Value],
     complex: bool,
     reach: Reach,

@@ -1,25 +1,25 @@
 //! Syntax tree. Every node has its span.
 
-use crate::{adjoint::Transform, ir::Position, staging::Operator};
+use crate::{adjoint::Transform, ir::Position, staging::InfixOperator};
 
 /// Span in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Span {
+pub(super) struct TextSpan {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) at: Position,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct NameSyntax {
     pub(super) text: String,
-    pub(super) span: Span,
+    pub(super) span: TextSpan,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Items {
     pub(super) structs: Vec<Struct>,
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<FunctionSyntax>,
 }
 
 /// `grad(f)` or `f::grad`, `jvp(grad(f))` or `f::grad::jvp`.
@@ -27,8 +27,8 @@ pub(super) struct Items {
 pub(super) struct Transformed {
     /// Transforms of the function, in the order of their application.
     pub(super) transforms: Vec<Transform>,
-    pub(super) function: Name,
-    pub(super) span: Span,
+    pub(super) function: NameSyntax,
+    pub(super) span: TextSpan,
 }
 
 impl Transformed {
@@ -42,17 +42,17 @@ impl Transformed {
 
 #[derive(Clone, Debug)]
 pub(super) struct Struct {
-    pub(super) name: Name,
-    pub(super) fields: Vec<(Name, Option<KindExpr>)>,
+    pub(super) name: NameSyntax,
+    pub(super) fields: Vec<(NameSyntax, Option<KindExpr>)>,
 }
 
 /// A function or a rule.
 #[derive(Clone, Debug)]
-pub(super) struct Function {
-    pub(super) name: Name,
-    pub(super) params: Vec<(Name, Option<KindExpr>)>,
+pub(super) struct FunctionSyntax {
+    pub(super) name: NameSyntax,
+    pub(super) params: Vec<(NameSyntax, Option<KindExpr>)>,
     pub(super) result: Option<KindExpr>,
-    pub(super) body: Block,
+    pub(super) body: BlockSyntax,
     pub(super) is_rule: bool,
     pub(super) pullback: Option<RulePart>,
     pub(super) pushforward: Option<RulePart>,
@@ -61,14 +61,14 @@ pub(super) struct Function {
 /// `pullback(x, y, y_bar) { … }`; the kinds follow from the primal.
 #[derive(Clone, Debug)]
 pub(super) struct RulePart {
-    pub(super) span: Span,
-    pub(super) params: Vec<Name>,
-    pub(super) body: Block,
+    pub(super) span: TextSpan,
+    pub(super) params: Vec<NameSyntax>,
+    pub(super) body: BlockSyntax,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct KindExpr {
-    pub(super) span: Span,
+    pub(super) span: TextSpan,
     pub(super) kind: KindSyntax,
 }
 
@@ -80,88 +80,88 @@ pub(super) enum KindSyntax {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Block {
+pub(super) struct BlockSyntax {
     pub(super) statements: Vec<Statement>,
-    pub(super) tail: Option<Box<Expr>>,
-    pub(super) end: Span,
+    pub(super) tail: Option<Box<ExprSyntax>>,
+    pub(super) end: TextSpan,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
-    pub(super) span: Span,
+    pub(super) span: TextSpan,
     pub(super) kind: StatementKind,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum StatementKind {
     Let {
-        pattern: Pattern,
+        pattern: PatternSyntax,
         kind: Option<KindExpr>,
-        value: Expr,
+        value: ExprSyntax,
     },
     /// `target = value`, or `target op= value`.
     Assign {
-        target: Expr,
-        op: Option<Operator>,
-        value: Expr,
+        target: ExprSyntax,
+        op: Option<InfixOperator>,
+        value: ExprSyntax,
     },
     While {
-        condition: Expr,
-        body: Block,
+        condition: ExprSyntax,
+        body: BlockSyntax,
     },
     For {
-        variable: Name,
-        from: Expr,
-        to: Expr,
+        variable: NameSyntax,
+        from: ExprSyntax,
+        to: ExprSyntax,
         inclusive: bool,
-        body: Block,
+        body: BlockSyntax,
     },
     Break,
     Continue,
-    Return(Option<Expr>),
-    Expr(Expr),
+    Return(Option<ExprSyntax>),
+    Expr(ExprSyntax),
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Pattern {
-    Name { name: Name, mutable: bool },
-    Tuple(Vec<(Name, bool)>),
+pub(super) enum PatternSyntax {
+    Name { name: NameSyntax, mutable: bool },
+    Tuple(Vec<(NameSyntax, bool)>),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Expr {
-    pub(super) span: Span,
-    pub(super) kind: ExprKind,
+pub(super) struct ExprSyntax {
+    pub(super) span: TextSpan,
+    pub(super) kind: ExprSyntaxKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum ExprKind {
+pub(super) enum ExprSyntaxKind {
     Int(i64),
     Real(f64),
     Bool(bool),
     /// `none`, in the value of a pullback.
     None,
     Name(String),
-    Neg(Box<Expr>),
-    Not(Box<Expr>),
+    Neg(Box<ExprSyntax>),
+    Not(Box<ExprSyntax>),
     /// `a + b - c`: operators of one precedence from left to right, so that long sums do not nest.
     /// Each operator has its span.
-    Chain(Box<Expr>, Vec<(Operator, Span, Expr)>),
+    Chain(Box<ExprSyntax>, Vec<(InfixOperator, TextSpan, ExprSyntax)>),
     /// `a && b && c`, or with `||` (`false`) alone.
-    Logic(Box<Expr>, Vec<(bool, Span, Expr)>),
-    Call(Name, Vec<Expr>),
+    Logic(Box<ExprSyntax>, Vec<(bool, TextSpan, ExprSyntax)>),
+    Call(NameSyntax, Vec<ExprSyntax>),
     /// `grad(f)(x)`
-    Apply(Transformed, Vec<Expr>),
-    Index(Box<Expr>, Box<Expr>),
+    Apply(Transformed, Vec<ExprSyntax>),
+    Index(Box<ExprSyntax>, Box<ExprSyntax>),
     /// An element with several indices.
-    Element(Box<Expr>, Vec<Expr>),
-    Field(Box<Expr>, Name),
-    TupleField(Box<Expr>, usize),
-    Array(Vec<Expr>),
-    Repeat(Box<Expr>, Box<Expr>),
-    Tuple(Vec<Expr>),
-    Struct(Name, Vec<(Name, Expr)>),
+    Element(Box<ExprSyntax>, Vec<ExprSyntax>),
+    Field(Box<ExprSyntax>, NameSyntax),
+    TupleField(Box<ExprSyntax>, usize),
+    Array(Vec<ExprSyntax>),
+    Repeat(Box<ExprSyntax>, Box<ExprSyntax>),
+    Tuple(Vec<ExprSyntax>),
+    Struct(NameSyntax, Vec<(NameSyntax, ExprSyntax)>),
     /// Arms with conditions, and the one without.
-    If(Vec<(Expr, Block)>, Option<Block>),
-    Block(Block),
+    If(Vec<(ExprSyntax, BlockSyntax)>, Option<BlockSyntax>),
+    Block(BlockSyntax),
 }

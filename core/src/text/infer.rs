@@ -14,31 +14,40 @@ use crate::{
     adjoint::Transform,
     ir::{Element, Kind},
     stack::deep,
-    staging::{Builtin, Known, Operator},
+    staging::{Builtin, InferredKind, InfixOperator},
 };
 
-use super::ast::{Block, Expr, ExprKind, Function, Pattern, Statement, StatementKind, Transformed};
+use super::ast::{
+    BlockSyntax, ExprSyntax, ExprSyntaxKind, FunctionSyntax, PatternSyntax, Statement,
+    StatementKind, Transformed,
+};
 use super::lower::{Fields, ON_COMPLEX};
 
-impl Known {
+impl InferredKind {
     /// Returns the kind as that of an operand of an operator: arrays of literals are real there.
-    fn operand(self) -> Known {
-        if self == Known::Literals { Known::Kind(Kind::Array(Element::Real)) } else { self }
+    fn operand(self) -> InferredKind {
+        if self == InferredKind::Literals {
+            InferredKind::Kind(Kind::Array(Element::Real))
+        } else {
+            self
+        }
     }
     /// Returns the kind of the result of an operator on two numbers or arrays.
-    fn meet(self, op: Operator, other: Known) -> Known {
+    fn meet(self, op: InfixOperator, other: InferredKind) -> InferredKind {
         match (self.operand(), other.operand()) {
             // An inexact quotient of literals is a real number; one of computed literals is that of
             // ints.
-            (Known::Literal(Some(a)), Known::Literal(Some(b))) => {
-                op.on_literals(a, b).map_or(Known::Kind(Kind::Real), |n| Known::Literal(Some(n)))
+            (InferredKind::Literal(Some(a)), InferredKind::Literal(Some(b))) => op
+                .on_literals(a, b)
+                .map_or(InferredKind::Kind(Kind::Real), |n| InferredKind::Literal(Some(n))),
+            (InferredKind::Literal(_), InferredKind::Literal(_)) if op == InfixOperator::Div => {
+                InferredKind::Kind(Kind::Int)
             }
-            (Known::Literal(_), Known::Literal(_)) if op == Operator::Div => Known::Kind(Kind::Int),
-            (Known::Kind(a), Known::Kind(b))
+            (InferredKind::Kind(a), InferredKind::Kind(b))
                 if [&a, &b].iter().any(|k| matches!(k, Kind::Array(_))) =>
             {
                 let complex = |k: &Kind| matches!(k, Kind::Complex | Kind::Array(Element::Complex));
-                Known::Kind(Kind::Array(if complex(&a) || complex(&b) {
+                InferredKind::Kind(Kind::Array(if complex(&a) || complex(&b) {
                     Element::Complex
                 } else {
                     Element::Real
@@ -47,26 +56,26 @@ impl Known {
             (a, b) => a.join(b),
         }
     }
-    fn anonymous(self) -> Known {
+    fn anonymous(self) -> InferredKind {
         match self {
-            Known::Literal(_) => Known::Literal(None),
-            Known::Tuple(_) => self.settled(),
+            InferredKind::Literal(_) => InferredKind::Literal(None),
+            InferredKind::Tuple(_) => self.settled(),
             known => known,
         }
     }
     /// Returns the kind of an element of an array.
-    fn element(self) -> Known {
+    fn element(self) -> InferredKind {
         match self {
-            Known::Literals => Known::Literal(None),
-            Known::Kind(Kind::Array(e)) => Known::Kind(e.kind()),
-            _ => Known::Nothing,
+            InferredKind::Literals => InferredKind::Literal(None),
+            InferredKind::Kind(Kind::Array(e)) => InferredKind::Kind(e.kind()),
+            _ => InferredKind::Nothing,
         }
     }
 }
 
 /// Inference over one function.
 pub(super) struct Infer<'a> {
-    pub(super) results: &'a HashMap<String, Known>,
+    pub(super) results: &'a HashMap<String, InferredKind>,
     /// The kinds of the parameters of each function.
     params: &'a HashMap<String, Vec<Kind>>,
     /// Registered functions of numbers, with the kind of their result when they are called with
@@ -76,13 +85,13 @@ pub(super) struct Infer<'a> {
     pub(super) fields: &'a Fields,
     /// Functions whose results were looked up.
     pub(super) asked: HashSet<String>,
-    scopes: Vec<HashMap<String, Known>>,
-    returned: Known,
+    scopes: Vec<HashMap<String, InferredKind>>,
+    returned: InferredKind,
 }
 
 impl<'a> Infer<'a> {
     pub(super) fn new(
-        results: &'a HashMap<String, Known>,
+        results: &'a HashMap<String, InferredKind>,
         params: &'a HashMap<String, Vec<Kind>>,
         elementwise: &'a HashMap<String, Kind>,
         structs: &'a HashMap<String, Kind>,
@@ -96,44 +105,44 @@ impl<'a> Infer<'a> {
             fields,
             asked: HashSet::new(),
             scopes: vec![],
-            returned: Known::Nothing,
+            returned: InferredKind::Nothing,
         }
     }
 
     /// Infers the kind of the result of a function, as far as it is known.
     pub(super) fn function(
         &mut self,
-        f: &Function,
+        f: &FunctionSyntax,
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
-    ) -> Known {
+    ) -> InferredKind {
         let mut scope = HashMap::new();
         for (name, kind) in &f.params {
             let kind = kind.as_ref().map_or(Some(Kind::Real), kinds);
-            scope.insert(name.text.clone(), kind.map_or(Known::Nothing, Known::Kind));
+            scope.insert(name.text.clone(), kind.map_or(InferredKind::Nothing, InferredKind::Kind));
         }
         self.scopes = vec![scope];
-        self.returned = Known::Nothing;
+        self.returned = InferredKind::Nothing;
         let tail = self.block(&f.body, kinds);
-        let returned = std::mem::replace(&mut self.returned, Known::Nothing);
+        let returned = std::mem::replace(&mut self.returned, InferredKind::Nothing);
         // The value of a literal is not propagated: callers get an int.
         returned.join(tail).anonymous()
     }
 
     fn block(
         &mut self,
-        block: &Block,
+        block: &BlockSyntax,
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
-    ) -> Known {
+    ) -> InferredKind {
         self.scopes.push(HashMap::new());
         for statement in &block.statements {
             self.statement(statement, kinds);
         }
-        let tail = block.tail.as_ref().map_or(Known::Nothing, |t| self.expr(t, kinds));
+        let tail = block.tail.as_ref().map_or(InferredKind::Nothing, |t| self.expr(t, kinds));
         self.scopes.pop();
         tail
     }
 
-    fn define(&mut self, name: &str, known: Known) {
+    fn define(&mut self, name: &str, known: InferredKind) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.to_owned(), known.settled());
         }
@@ -142,18 +151,21 @@ impl<'a> Infer<'a> {
     fn statement(&mut self, s: &Statement, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) {
         match &s.kind {
             StatementKind::Let { pattern, kind, value } => {
-                let given = kind.as_ref().and_then(kinds).map(Known::Kind);
+                let given = kind.as_ref().and_then(kinds).map(InferredKind::Kind);
                 let known = self.expr(value, kinds);
                 let known = given.unwrap_or(known).settled();
                 match pattern {
-                    Pattern::Name { name, .. } => self.define(&name.text, known),
-                    Pattern::Tuple(names) => {
+                    PatternSyntax::Name { name, .. } => self.define(&name.text, known),
+                    PatternSyntax::Tuple(names) => {
                         for (k, (name, _)) in names.iter().enumerate() {
                             let field = known
                                 .kind()
                                 .and_then(|t| t.fields().get(k))
                                 .map(|f| f.kind.clone());
-                            self.define(&name.text, field.map_or(Known::Nothing, Known::Kind));
+                            self.define(
+                                &name.text,
+                                field.map_or(InferredKind::Nothing, InferredKind::Kind),
+                            );
                         }
                     }
                 }
@@ -164,13 +176,13 @@ impl<'a> Infer<'a> {
             }
             StatementKind::For { variable, body, .. } => {
                 self.scopes.push(HashMap::new());
-                self.define(&variable.text, Known::Kind(Kind::Int));
+                self.define(&variable.text, InferredKind::Kind(Kind::Int));
                 self.block(body, kinds);
                 self.scopes.pop();
             }
             StatementKind::Return(value) => {
-                let known = value.as_ref().map_or(Known::Nothing, |v| self.expr(v, kinds));
-                let before = std::mem::replace(&mut self.returned, Known::Nothing);
+                let known = value.as_ref().map_or(InferredKind::Nothing, |v| self.expr(v, kinds));
+                let before = std::mem::replace(&mut self.returned, InferredKind::Nothing);
                 self.returned = before.join(known);
             }
             StatementKind::Expr(e) => {
@@ -179,33 +191,43 @@ impl<'a> Infer<'a> {
         }
     }
 
-    fn expr(&mut self, e: &Expr, kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>) -> Known {
+    fn expr(
+        &mut self,
+        e: &ExprSyntax,
+        kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
+    ) -> InferredKind {
         deep(|| self.deep_expr(e, kinds))
     }
 
     fn deep_expr(
         &mut self,
-        e: &Expr,
+        e: &ExprSyntax,
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
-    ) -> Known {
-        let known = Known::Kind;
+    ) -> InferredKind {
+        let known = InferredKind::Kind;
         match &e.kind {
-            ExprKind::Int(n) => Known::Literal(Some(*n)),
-            ExprKind::Real(_) => known(Kind::Real),
-            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Logic(..) => known(Kind::Bool),
-            ExprKind::None => Known::Nothing,
-            ExprKind::Name(n) => {
-                self.scopes.iter().rev().find_map(|s| s.get(n).cloned()).unwrap_or(Known::Nothing)
+            ExprSyntaxKind::Int(n) => InferredKind::Literal(Some(*n)),
+            ExprSyntaxKind::Real(_) => known(Kind::Real),
+            ExprSyntaxKind::Bool(_) | ExprSyntaxKind::Not(_) | ExprSyntaxKind::Logic(..) => {
+                known(Kind::Bool)
             }
-            ExprKind::Neg(e) => match self.expr(e, kinds) {
-                Known::Literal(n) => Known::Literal(n.and_then(i64::checked_neg)),
+            ExprSyntaxKind::None => InferredKind::Nothing,
+            ExprSyntaxKind::Name(n) => self
+                .scopes
+                .iter()
+                .rev()
+                .find_map(|s| s.get(n).cloned())
+                .unwrap_or(InferredKind::Nothing),
+            ExprSyntaxKind::Neg(e) => match self.expr(e, kinds) {
+                InferredKind::Literal(n) => InferredKind::Literal(n.and_then(i64::checked_neg)),
                 known => known,
             },
-            ExprKind::Chain(first, more) => match more.first() {
-                Some((Operator::Compare(_), _, second)) => {
-                    let both =
-                        [self.expr(first, kinds), self.expr(second, kinds)].map(Known::operand);
-                    let is_array = |known: &Known| matches!(known, Known::Kind(Kind::Array(_)));
+            ExprSyntaxKind::Chain(first, more) => match more.first() {
+                Some((InfixOperator::Compare(_), _, second)) => {
+                    let both = [self.expr(first, kinds), self.expr(second, kinds)]
+                        .map(InferredKind::operand);
+                    let is_array =
+                        |known: &InferredKind| matches!(known, InferredKind::Kind(Kind::Array(_)));
                     known(if both.iter().any(is_array) {
                         Kind::Array(Element::Real)
                     } else {
@@ -217,77 +239,80 @@ impl<'a> Infer<'a> {
                     left.meet(*op, right)
                 }),
             },
-            ExprKind::Call(name, args) => self.call(&name.text, args, kinds),
-            ExprKind::Apply(transformed, args) => {
+            ExprSyntaxKind::Call(name, args) => self.call(&name.text, args, kinds),
+            ExprSyntaxKind::Apply(transformed, args) => {
                 args.iter().for_each(|a| drop(self.expr(a, kinds)));
-                self.transformed(transformed).map_or(Known::Nothing, known)
+                self.transformed(transformed).map_or(InferredKind::Nothing, known)
             }
-            ExprKind::Index(xs, _) | ExprKind::Element(xs, _) => self.expr(xs, kinds).element(),
-            ExprKind::Field(e, name) => {
+            ExprSyntaxKind::Index(xs, _) | ExprSyntaxKind::Element(xs, _) => {
+                self.expr(xs, kinds).element()
+            }
+            ExprSyntaxKind::Field(e, name) => {
                 let fields = self.expr(e, kinds).settled();
                 let find = |k: &Kind| {
                     self.fields.number(k, &name.text).map(|number| k.fields()[number].kind.clone())
                 };
-                fields.kind().and_then(find).map_or(Known::Nothing, known)
+                fields.kind().and_then(find).map_or(InferredKind::Nothing, known)
             }
-            ExprKind::TupleField(e, k) => {
+            ExprSyntaxKind::TupleField(e, k) => {
                 let tuple = match self.expr(e, kinds) {
-                    Known::Tuple(items) => {
-                        return items.into_iter().nth(*k).unwrap_or(Known::Nothing);
+                    InferredKind::Tuple(items) => {
+                        return items.into_iter().nth(*k).unwrap_or(InferredKind::Nothing);
                     }
                     tuple => tuple,
                 };
                 let field = tuple.kind().and_then(|t| t.fields().get(*k)).map(|f| f.kind.clone());
-                field.map_or(Known::Nothing, known)
+                field.map_or(InferredKind::Nothing, known)
             }
-            ExprKind::Array(items) => {
-                let items: Vec<Known> = items.iter().map(|e| self.expr(e, kinds)).collect();
+            ExprSyntaxKind::Array(items) => {
+                let items: Vec<InferredKind> = items.iter().map(|e| self.expr(e, kinds)).collect();
                 // Real arrays are promoted if others are complex.
-                let complex = Known::Kind(Kind::Array(Element::Complex));
+                let complex = InferredKind::Kind(Kind::Array(Element::Complex));
                 if items.contains(&complex) {
                     return complex;
                 }
                 let empty = items.is_empty();
-                self.array(items.into_iter().fold(Known::Nothing, Known::join), empty)
+                self.array(items.into_iter().fold(InferredKind::Nothing, InferredKind::join), empty)
             }
-            ExprKind::Repeat(x, _) => {
+            ExprSyntaxKind::Repeat(x, _) => {
                 let element = self.expr(x, kinds);
                 self.array(element, false)
             }
-            ExprKind::Tuple(items) => {
-                Known::tuple(items.iter().map(|e| self.expr(e, kinds)).collect())
+            ExprSyntaxKind::Tuple(items) => {
+                InferredKind::tuple(items.iter().map(|e| self.expr(e, kinds)).collect())
             }
-            ExprKind::Struct(name, _) => {
-                self.structs.get(&name.text).cloned().map_or(Known::Nothing, known)
+            ExprSyntaxKind::Struct(name, _) => {
+                self.structs.get(&name.text).cloned().map_or(InferredKind::Nothing, known)
             }
-            ExprKind::If(arms, last) => {
-                let mut sum = Known::Nothing;
+            ExprSyntaxKind::If(arms, last) => {
+                let mut sum = InferredKind::Nothing;
                 for (_, body) in arms {
                     sum = sum.join(self.block(body, kinds));
                 }
                 match last {
                     Some(body) => sum.join(self.block(body, kinds)),
-                    None => Known::Nothing,
+                    None => InferredKind::Nothing,
                 }
             }
-            ExprKind::Block(body) => self.block(body, kinds),
+            ExprSyntaxKind::Block(body) => self.block(body, kinds),
         }
     }
 
     /// Returns the kind of an array of such elements; an empty one is of real numbers.
-    fn array(&self, element: Known, empty: bool) -> Known {
+    fn array(&self, element: InferredKind, empty: bool) -> InferredKind {
         match element {
-            Known::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => Known::Kind(k),
+            InferredKind::Kind(k @ Kind::Array(Element::Real | Element::Complex)) => {
+                InferredKind::Kind(k)
+            }
             // Rows of literals are real numbers.
-            Known::Literals | Known::Kind(Kind::Array(Element::Int)) => {
-                Known::Kind(Kind::Array(Element::Real))
+            InferredKind::Literals | InferredKind::Kind(Kind::Array(Element::Int)) => {
+                InferredKind::Kind(Kind::Array(Element::Real))
             }
-            Known::Kind(k) => {
-                Element::of(&k).map_or(Known::Nothing, |e| Known::Kind(Kind::Array(e)))
-            }
-            Known::Literal(_) => Known::Literals,
-            Known::Nothing if empty => Known::Kind(Kind::Array(Element::Real)),
-            Known::Tuple(_) | Known::Nothing => Known::Nothing,
+            InferredKind::Kind(k) => Element::of(&k)
+                .map_or(InferredKind::Nothing, |e| InferredKind::Kind(Kind::Array(e))),
+            InferredKind::Literal(_) => InferredKind::Literals,
+            InferredKind::Nothing if empty => InferredKind::Kind(Kind::Array(Element::Real)),
+            InferredKind::Tuple(_) | InferredKind::Nothing => InferredKind::Nothing,
         }
     }
 
@@ -295,11 +320,11 @@ impl<'a> Infer<'a> {
     fn transformed(&mut self, of: &Transformed) -> Option<Kind> {
         let name = &of.function.text;
         self.asked.insert(name.clone());
-        let result = self.results.get(name).cloned().map(Known::settled);
+        let result = self.results.get(name).cloned().map(InferredKind::settled);
         // A gradient requires a real result.
         let gives_real = !matches!(of.transforms.first()?, Transform::Jvp | Transform::Vjp);
         let real = gives_real.then_some(Kind::Real);
-        let mut result = result.as_ref().and_then(Known::kind).cloned().or(real)?;
+        let mut result = result.as_ref().and_then(InferredKind::kind).cloned().or(real)?;
         let mut params = self.params.get(name).cloned().unwrap_or_default();
         for transform in &of.transforms {
             (params, result) = transform.signature(&params, &result).ok()?;
@@ -310,9 +335,9 @@ impl<'a> Infer<'a> {
     fn call(
         &mut self,
         name: &str,
-        args: &[Expr],
+        args: &[ExprSyntax],
         kinds: &dyn Fn(&super::ast::KindExpr) -> Option<Kind>,
-    ) -> Known {
+    ) -> InferredKind {
         let (known, complex_name) = (self.results.get(name), format!("{name}{ON_COMPLEX}"));
         let on_complex = self.results.get(&complex_name);
         for (asked, is_there) in [(name, known.is_some()), (&complex_name, on_complex.is_some())] {
@@ -323,56 +348,66 @@ impl<'a> Infer<'a> {
         if let (Some(known), None, None) = (known, on_complex, self.elementwise.get(name)) {
             return known.clone();
         }
-        let args: Vec<Known> = args.iter().map(|a| self.expr(a, kinds)).collect();
+        let args: Vec<InferredKind> = args.iter().map(|a| self.expr(a, kinds)).collect();
         if known.is_some() || on_complex.is_some() {
-            let is_complex =
-                |k: &Known| matches!(k, Known::Kind(Kind::Complex | Kind::Array(Element::Complex)));
-            let is_array = |k: &Known| matches!(k, Known::Literals | Known::Kind(Kind::Array(_)));
+            let is_complex = |k: &InferredKind| {
+                matches!(k, InferredKind::Kind(Kind::Complex | Kind::Array(Element::Complex)))
+            };
+            let is_array = |k: &InferredKind| {
+                matches!(k, InferredKind::Literals | InferredKind::Kind(Kind::Array(_)))
+            };
             let complex = known.is_none() || args.iter().any(is_complex);
             let (name, known) = match (known, on_complex) {
                 (_, Some(on_complex)) if complex => (complex_name.as_str(), on_complex),
-                (known, on_complex) => (name, known.or(on_complex).unwrap_or(&Known::Nothing)),
+                (known, on_complex) => {
+                    (name, known.or(on_complex).unwrap_or(&InferredKind::Nothing))
+                }
             };
             let over = self.elementwise.get(name).filter(|_| args.iter().any(is_array));
-            return over.map_or_else(|| known.clone(), |kind| Known::Kind(kind.clone()));
+            return over.map_or_else(|| known.clone(), |kind| InferredKind::Kind(kind.clone()));
         }
         if let Some(builtin) = Builtin::by_name(name) {
             // Literals are real numbers if they are combined with an array.
-            let kind = |(k, known): (usize, &Known)| match (known, builtin.hint(k)) {
-                (Known::Kind(kind), _) => Some(kind.clone()),
-                (Known::Literal(_), hint) => {
+            let kind = |(k, known): (usize, &InferredKind)| match (known, builtin.hint(k)) {
+                (InferredKind::Kind(kind), _) => Some(kind.clone()),
+                (InferredKind::Literal(_), hint) => {
                     Some(if hint.is_none() { Kind::Real } else { Kind::Int })
                 }
-                (Known::Literals, Some(hint @ Kind::Array(_))) => Some(hint),
-                (Known::Literals, _) => Some(Kind::Array(Element::Real)),
-                (Known::Tuple(_) | Known::Nothing, _) => None,
+                (InferredKind::Literals, Some(hint @ Kind::Array(_))) => Some(hint),
+                (InferredKind::Literals, _) => Some(Kind::Array(Element::Real)),
+                (InferredKind::Tuple(_) | InferredKind::Nothing, _) => None,
             };
             let kinds: Option<Vec<Kind>> = args.iter().enumerate().map(kind).collect();
             if let Some(kind) = kinds.and_then(|kinds| builtin.on_arrays(&kinds)) {
-                return Known::Kind(kind);
+                return InferredKind::Kind(kind);
             }
         }
-        let joined = || args.iter().cloned().fold(Known::Nothing, Known::join);
-        let real =
-            |k: Known| if matches!(k, Known::Literal(_)) { Known::Kind(Kind::Real) } else { k };
+        let joined = || args.iter().cloned().fold(InferredKind::Nothing, InferredKind::join);
+        let real = |k: InferredKind| {
+            if matches!(k, InferredKind::Literal(_)) { InferredKind::Kind(Kind::Real) } else { k }
+        };
         match Builtin::by_name(name) {
             Some(Builtin::Number1(_) | Builtin::Number2(_)) => real(joined()),
             Some(Builtin::MinMax(..)) => joined(),
-            Some(Builtin::Powi) => real(args.first().cloned().unwrap_or(Known::Nothing)),
-            Some(Builtin::Select) => args.into_iter().skip(1).fold(Known::Nothing, Known::join),
-            Some(Builtin::Sum) => match args.first().cloned().map(Known::operand) {
-                Some(Known::Kind(Kind::Array(e))) => Known::Kind(e.kind()),
-                _ => Known::Nothing,
+            Some(Builtin::Powi) => real(args.first().cloned().unwrap_or(InferredKind::Nothing)),
+            Some(Builtin::Select) => {
+                args.into_iter().skip(1).fold(InferredKind::Nothing, InferredKind::join)
+            }
+            Some(Builtin::Sum) => match args.first().cloned().map(InferredKind::operand) {
+                Some(InferredKind::Kind(Kind::Array(e))) => InferredKind::Kind(e.kind()),
+                _ => InferredKind::Nothing,
             },
-            Some(Builtin::Len) => Known::Kind(Kind::Int),
-            Some(Builtin::Complex | Builtin::Conj) => Known::Kind(Kind::Complex),
-            Some(Builtin::Mixed(op)) => Known::Kind(op.signature().1),
-            Some(Builtin::Int1(_) | Builtin::Int2(_) | Builtin::Key) => Known::Kind(Kind::Int),
-            Some(Builtin::Split) => Known::Kind(Kind::tuple([Kind::Int, Kind::Int])),
-            Some(Builtin::OnArrays(_) | Builtin::Composed(_)) => Known::Nothing,
-            Some(Builtin::Compare(_) | Builtin::CompareInt(_)) => Known::Kind(Kind::Bool),
-            Some(_) => Known::Kind(Kind::Real),
-            None => Known::Nothing,
+            Some(Builtin::Len) => InferredKind::Kind(Kind::Int),
+            Some(Builtin::Complex | Builtin::Conj) => InferredKind::Kind(Kind::Complex),
+            Some(Builtin::Mixed(op)) => InferredKind::Kind(op.signature().1),
+            Some(Builtin::Int1(_) | Builtin::Int2(_) | Builtin::Key) => {
+                InferredKind::Kind(Kind::Int)
+            }
+            Some(Builtin::Split) => InferredKind::Kind(Kind::tuple([Kind::Int, Kind::Int])),
+            Some(Builtin::OnArrays(_) | Builtin::Composed(_)) => InferredKind::Nothing,
+            Some(Builtin::Compare(_) | Builtin::CompareInt(_)) => InferredKind::Kind(Kind::Bool),
+            Some(_) => InferredKind::Kind(Kind::Real),
+            None => InferredKind::Nothing,
         }
     }
 }

@@ -4,13 +4,13 @@
 use crate::{errors::Errors, ir::Position};
 
 use super::{
-    ast::Span,
+    ast::TextSpan,
     error::{TextError, TextErrorKind},
     limits::{LONGEST_WORD, TextLimits, is_full, too_long},
 };
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Token {
+pub(super) enum TextToken {
     Name(String),
     /// At most 2^63, which is only allowed after a minus.
     Int(u64),
@@ -20,14 +20,14 @@ pub(super) enum Token {
     End,
 }
 
-impl Token {
+impl TextToken {
     pub(super) fn describe(&self) -> String {
         match self {
-            Token::Name(n) => format!("`{n}`"),
-            Token::Int(n) => format!("`{n}`"),
-            Token::Real(x) => format!("`{x:?}`"),
-            Token::Mark(m) => format!("`{m}`"),
-            Token::End => "the end of the text".into(),
+            TextToken::Name(n) => format!("`{n}`"),
+            TextToken::Int(n) => format!("`{n}`"),
+            TextToken::Real(x) => format!("`{x:?}`"),
+            TextToken::Mark(m) => format!("`{m}`"),
+            TextToken::End => "the end of the text".into(),
         }
     }
 }
@@ -44,13 +44,13 @@ const MARKS: [&str; 38] = [
     "&", "|", "#",
 ];
 
-/// Returns all tokens, followed by [`Token::End`]. A text that is too long, or has too many tokens,
+/// Returns all tokens, followed by [`TextToken::End`]. A text that is too long, or has too many tokens,
 /// is an error there.
 pub(super) fn lex(
     source: &str,
     limits: &TextLimits,
-) -> Result<Vec<(Token, Span)>, Errors<TextError>> {
-    let mut tokens: Vec<(Token, Span)> = Vec::new();
+) -> Result<Vec<(TextToken, TextSpan)>, Errors<TextError>> {
+    let mut tokens: Vec<(TextToken, TextSpan)> = Vec::new();
     let mut errors = Vec::new();
     // Editors of some systems put a byte order mark before the text.
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -58,7 +58,7 @@ pub(super) fn lex(
     let bytes = source.as_bytes();
     while let Some(c) = source[at..].chars().next() {
         let rest = &source[at..];
-        let start = Span { start: at, end: at, at: Position::new(line, column) };
+        let start = TextSpan { start: at, end: at, at: Position::new(line, column) };
         if at >= limits.bytes && !c.is_whitespace() {
             return Err(limits.too_many_bytes(start).into());
         }
@@ -78,7 +78,7 @@ pub(super) fn lex(
                 }
             }
             at += len;
-            Span { end: at, ..start }
+            TextSpan { end: at, ..start }
         };
         if c.is_whitespace() {
             advance(c.len_utf8());
@@ -88,12 +88,12 @@ pub(super) fn lex(
             let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
             let span = advance(len);
             match len {
-                0..=LONGEST_WORD => tokens.push((Token::Name(rest[..len].into()), span)),
+                0..=LONGEST_WORD => tokens.push((TextToken::Name(rest[..len].into()), span)),
                 _ => errors.push(too_long(span, "bytes in a name")),
             }
         } else if c.is_ascii_digit() {
             // After a dot it is the field of a tuple: `t.0.1` has no number with a decimal point.
-            let field = tokens.last().is_some_and(|t| t.0 == Token::Mark("."));
+            let field = tokens.last().is_some_and(|t| t.0 == TextToken::Mark("."));
             let len = number_len(&bytes[start.start..], field);
             let span = advance(len);
             if len > LONGEST_WORD {
@@ -103,8 +103,8 @@ pub(super) fn lex(
             let text: String = rest[..len].chars().filter(|&c| c != '_').collect();
             let integer = text.bytes().all(|b| b.is_ascii_digit());
             let token = match integer {
-                true => text.parse().ok().filter(|&n| n <= MOST).map(Token::Int),
-                false => text.parse().ok().filter(|x: &f64| x.is_finite()).map(Token::Real),
+                true => text.parse().ok().filter(|&n| n <= MOST).map(TextToken::Int),
+                false => text.parse().ok().filter(|x: &f64| x.is_finite()).map(TextToken::Real),
             };
             match token {
                 Some(token) => tokens.push((token, span)),
@@ -115,7 +115,7 @@ pub(super) fn lex(
             }
         } else if let Some(mark) = MARKS.iter().find(|m| rest.starts_with(**m)) {
             let span = advance(mark.len());
-            tokens.push((Token::Mark(mark), span));
+            tokens.push((TextToken::Mark(mark), span));
         } else {
             let span = advance(c.len_utf8());
             let expected = match c {
@@ -127,15 +127,15 @@ pub(super) fn lex(
             errors.push(error(span, TextErrorKind::Unexpected { given, expected }));
         }
     }
-    let end = Span { start: at, end: at, at: Position::new(line, column) };
+    let end = TextSpan { start: at, end: at, at: Position::new(line, column) };
     if at > limits.bytes {
         return Err(limits.too_many_bytes(end).into());
     }
-    tokens.push((Token::End, end));
+    tokens.push((TextToken::End, end));
     Errors::none_in(errors).map(|()| tokens)
 }
 
-pub(super) fn error(span: Span, kind: TextErrorKind) -> TextError {
+pub(super) fn error(span: TextSpan, kind: TextErrorKind) -> TextError {
     TextError { at: span.at, start: span.start, end: span.end, kind }
 }
 

@@ -1,7 +1,7 @@
 //! Limits of the size of a text and of the program that it builds.
 
 use super::{
-    ast::Span,
+    ast::TextSpan,
     error::{TextError, TextErrorKind},
     lexer::error,
 };
@@ -72,26 +72,26 @@ impl TextLimits {
         TextLimits { size, ..self }
     }
 
-    pub(super) fn too_many_bytes(&self, span: Span) -> TextError {
+    pub(super) fn too_many_bytes(&self, span: TextSpan) -> TextError {
         too_large(span, "bytes of text", self.bytes, "split it, or raise `TextLimits::bytes`")
     }
 
-    pub(super) fn too_many_tokens(&self, span: Span) -> TextError {
+    pub(super) fn too_many_tokens(&self, span: TextSpan) -> TextError {
         too_large(span, "tokens of text", self.tokens, "split it, or raise `TextLimits::tokens`")
     }
 
-    pub(super) fn too_much_made(&self, span: Span) -> TextError {
+    pub(super) fn too_much_made(&self, span: TextSpan) -> TextError {
         let way_out = "put numbers that belong together into arrays instead of tuples and variables, or raise `TextLimits::size`";
         too_large(span, "instructions and operands", self.size, way_out)
     }
 }
 
-fn too_large(span: Span, what: &'static str, limit: usize, way_out: &'static str) -> TextError {
+fn too_large(span: TextSpan, what: &'static str, limit: usize, way_out: &'static str) -> TextError {
     error(span, TextErrorKind::TooLarge { what, limit, way_out })
 }
 
 /// Returns the error of a name or a number that is too long.
-pub(super) fn too_long(span: Span, what: &'static str) -> TextError {
+pub(super) fn too_long(span: TextSpan, what: &'static str) -> TextError {
     too_large(span, what, LONGEST_WORD, "write a shorter one")
 }
 
@@ -100,7 +100,7 @@ pub(super) fn is_full(errors: &mut Vec<TextError>) -> bool {
     if errors.len() == MOST_ERRORS
         && let Some(TextError { at, start, end, .. }) = errors.last()
     {
-        let span = Span { at: *at, start: *start, end: *end };
+        let span = TextSpan { at: *at, start: *start, end: *end };
         errors.push(too_large(span, "errors", MOST_ERRORS - 1, "mend these first"));
     }
     errors.len() > MOST_ERRORS

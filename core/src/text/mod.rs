@@ -107,9 +107,9 @@ mod parser;
 
 use std::ops::Range;
 
-use ast::Span;
+use ast::TextSpan;
 pub use error::{TextError, TextErrorKind};
-use lexer::Token;
+use lexer::TextToken;
 pub use limits::TextLimits;
 use limits::is_full;
 
@@ -192,7 +192,7 @@ pub fn token_at(source: &str, at: Position) -> Option<Range<usize>> {
     begun_at(&lexer::lex(source, &TextLimits::new()).ok()?, at)
 }
 
-fn begun_at(tokens: &[(Token, Span)], at: Position) -> Option<Range<usize>> {
+fn begun_at(tokens: &[(TextToken, TextSpan)], at: Position) -> Option<Range<usize>> {
     let (_, span) = &tokens[tokens.binary_search_by_key(&at, |(_, span)| span.at).ok()?];
     Some(span.start..span.end)
 }

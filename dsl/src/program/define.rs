@@ -10,7 +10,7 @@ use ketgrad_core::{
     entity::FuncId,
     ir::{CustomRule, Element, Function, Kind, Param, Position, Primitive, Program},
     rules::{RuleError, Rules},
-    staging::{Stage, over_arrays},
+    staging::{StagingBuilder, over_arrays},
 };
 
 use super::staged::{Callee, Module, build};
@@ -147,7 +147,7 @@ fn written(block: Block, rules: &Rules) -> Result<Module, RuleError> {
         else {
             continue;
         };
-        let stage = Stage::new(d.name, d.params.clone(), d.result.clone());
+        let stage = StagingBuilder::new(d.name, d.params.clone(), d.result.clone());
         let function = build(stage, &mut module, body);
         module.program.functions[id] = function;
         rule(d, id, &mut module);
@@ -212,7 +212,7 @@ fn rule(d: &Definition, id: FuncId, module: &mut Module) {
     let mut custom = CustomRule::default();
     let mut part = |part: &Part, word: &str, kinds: Vec<Kind>, gives: Kind| {
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(plain(p), k)).collect();
-        let stage = Stage::new(format!("{}.{word}", d.name), params, gives);
+        let stage = StagingBuilder::new(format!("{}.{word}", d.name), params, gives);
         let function = build(stage, module, part.body);
         module.program.add(function)
     };

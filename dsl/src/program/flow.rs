@@ -1,12 +1,14 @@
 //! Control flow of the staged body: what the macro writes around the user's expressions.
 
-use ketgrad_core::staging::{Branches, Counter, Given, Head, Inside, Short};
+use ketgrad_core::staging::{
+    Branches, CountedLoop, LoopBody, LoopHeader, ShortCircuit, StagedOperand,
+};
 
 use super::staged::{Bind, Ex, Fit, Handle, fitted, value_of, with};
 
 /// `a && b || c`: the right operand runs only if it decides.
 #[derive(Debug)]
-pub struct Logic(Option<Short>);
+pub struct Logic(Option<ShortCircuit>);
 
 impl Logic {
     /// Begins a condition with its first operand.
@@ -30,7 +32,7 @@ impl Logic {
     }
     /// Ends the condition and returns its value.
     pub fn end(self) -> Ex<bool> {
-        value_of(with(|b| self.0.map_or(Given::Nothing, |s| b.stage.end_short(s))))
+        value_of(with(|b| self.0.map_or(StagedOperand::Nothing, |s| b.stage.end_short(s))))
     }
 }
 
@@ -38,7 +40,7 @@ impl Logic {
 #[derive(Debug)]
 pub struct If<T> {
     branches: Option<Branches>,
-    last: Option<Given>,
+    last: Option<StagedOperand>,
     of: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -58,18 +60,18 @@ impl<T> If<T> {
     }
     /// Ends the block of an arm.
     pub fn end_arm(&mut self) {
-        let given = self.last.take().unwrap_or(Given::Nothing);
+        let given = self.last.take().unwrap_or(StagedOperand::Nothing);
         if let Some(branches) = &mut self.branches {
             with(|b| b.stage.end_arm(branches, given));
         }
     }
-    fn end(&mut self, hint: Option<&ketgrad_core::ir::Kind>) -> Given {
-        let otherwise = self.last.take().unwrap_or(Given::Nothing);
+    fn end(&mut self, hint: Option<&ketgrad_core::ir::Kind>) -> StagedOperand {
+        let otherwise = self.last.take().unwrap_or(StagedOperand::Nothing);
         match self.branches.take() {
             Some(branches) => {
                 with(|b| super::staged::sure(b.stage.end_if(branches, otherwise, hint)))
             }
-            None => Given::Nothing,
+            None => StagedOperand::Nothing,
         }
     }
 }
@@ -103,13 +105,13 @@ impl<T: Handle> If<T> {
 
 /// The value of a block.
 #[derive(Debug)]
-pub struct Last<T>(Given, std::marker::PhantomData<fn() -> T>);
+pub struct Last<T>(StagedOperand, std::marker::PhantomData<fn() -> T>);
 
 impl<T: Handle> Last<T> {
     /// Begins a block with a value.
     #[expect(clippy::new_without_default, reason = "it opens a block")]
     pub fn new() -> Last<T> {
-        Last(Given::Nothing, std::marker::PhantomData)
+        Last(StagedOperand::Nothing, std::marker::PhantomData)
     }
     /// Sets the value, the last expression of the block.
     pub fn give(&mut self, x: impl Bind<Out = T>) {
@@ -132,7 +134,7 @@ pub fn give_if<T: Handle>(value: If<T>) {
 /// A handle as what it is.
 struct Whole<T>(T);
 impl<T: Handle> super::staged::Operand for Whole<T> {
-    fn given(self, hint: Option<&ketgrad_core::ir::Kind>) -> Given {
+    fn given(self, hint: Option<&ketgrad_core::ir::Kind>) -> StagedOperand {
         self.0.given(hint)
     }
     fn handle(&self) -> Option<u32> {
@@ -144,17 +146,17 @@ impl<T: Handle> Fit<T> for Whole<T> {}
 /// `while c { … }`
 #[derive(Debug)]
 pub struct While {
-    head: Option<Head>,
-    inside: Option<Inside>,
+    head: Option<LoopHeader>,
+    inside: Option<LoopBody>,
 }
 
 /// The condition of a loop. `true` is none.
 pub trait Condition {
     /// Returns the value of the condition.
-    fn condition(self) -> Option<Given>;
+    fn condition(self) -> Option<StagedOperand>;
 }
 impl Condition for Ex<bool> {
-    fn condition(self) -> Option<Given> {
+    fn condition(self) -> Option<StagedOperand> {
         Some(fitted::<Ex<bool>>(self))
     }
 }
@@ -162,7 +164,7 @@ impl Condition for Ex<bool> {
 #[derive(Clone, Copy, Debug)]
 pub struct Always;
 impl Condition for Always {
-    fn condition(self) -> Option<Given> {
+    fn condition(self) -> Option<StagedOperand> {
         None
     }
 }
@@ -189,7 +191,7 @@ impl While {
 
 /// `for i in a..b { … }`
 #[derive(Debug)]
-pub struct For(Option<Counter>);
+pub struct For(Option<CountedLoop>);
 
 impl For {
     /// Begins a loop over a range; `inclusive` is true if the second bound belongs to it.
@@ -199,7 +201,8 @@ impl For {
     }
     /// Returns the variable of the loop.
     pub fn variable(&self) -> Ex<i64> {
-        let given = self.0.as_ref().map_or(Given::Nothing, |c| Given::Value(c.value));
+        let given =
+            self.0.as_ref().map_or(StagedOperand::Nothing, |c| StagedOperand::Value(c.value));
         super::staged::declare(value_of::<i64>(given))
     }
     /// Ends the loop, after the block.

@@ -43,6 +43,6 @@ pub use ketgrad_core::{
     adjoint::Transform,
     ir::{Compare, Kind, Param, Program},
     rules::{RuleError, Rules},
-    staging::{Given, Operator},
+    staging::{InfixOperator, StagedOperand},
 };
 pub use shape::{Number, Shape, kinds};

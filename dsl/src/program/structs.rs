@@ -69,7 +69,7 @@ macro_rules! __program_struct {
             impl<$($field: __p::staged::Fit<<$crate::__program_kind!($kind) as __p::Shape>::Staged>),*>
                 __p::staged::Operand for $P<$($field),*>
             {
-                fn given(self, hint: ::core::option::Option<&__p::Kind>) -> __p::Given {
+                fn given(self, hint: ::core::option::Option<&__p::Kind>) -> __p::StagedOperand {
                     if let ::core::option::Option::Some(node) = self.handle() {
                         return __p::staged::read(node);
                     }

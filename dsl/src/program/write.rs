@@ -90,7 +90,7 @@ macro_rules! __program_write {
     (staged @element ($x:expr) ($i:expr) ($op:tt $Op:ident) ($e:expr)) => {
         {
             let value = __p::staged::new($e);
-            $x.__assign_element($i, ::core::option::Option::Some(__p::Operator::$Op), value);
+            $x.__assign_element($i, ::core::option::Option::Some(__p::InfixOperator::$Op), value);
         }
     };
 }

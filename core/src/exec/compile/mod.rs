@@ -33,7 +33,9 @@ use std::{
 
 use crate::{
     entity::{Block, FuncId, Inst, Value},
-    ir::{Function, InstData, Kind, Known, Literal, Op, Position, Program, verify_reachable},
+    ir::{
+        AbstractValue, Function, InstData, Kind, Literal, Op, Position, Program, verify_reachable,
+    },
     pass::order,
 };
 
@@ -66,7 +68,7 @@ impl Bytecode {
     pub(super) fn compile_for(
         program: &Program,
         root: FuncId,
-        known: &[Known],
+        known: &[AbstractValue],
         tapes: TapeProvenance,
     ) -> Result<Bytecode, CallError> {
         Bytecode::compile_as(program, root, Style::Fast, known, tapes)
@@ -77,7 +79,7 @@ impl Bytecode {
         program: &Program,
         root: FuncId,
         style: Style,
-        known: &[Known],
+        known: &[AbstractValue],
         whose: TapeProvenance,
     ) -> Result<Bytecode, CallError> {
         let (mut ids, mut seen) = (vec![root], HashSet::from([root]));
@@ -161,7 +163,7 @@ struct Compiler<'a> {
     /// Number of predecessors of each block, and number of uses of each value.
     predecessor_counts: Vec<usize>,
     uses: Vec<u32>,
-    known: &'a [Known],
+    known: &'a [AbstractValue],
     /// Lists of tapes whose checksums are computed.
     balanced: &'a [(u32, Bank)],
     small_regions: SmallRegions,
@@ -186,7 +188,7 @@ impl<'a> Compiler<'a> {
         id: FuncId,
         numbers: &'a HashMap<FuncId, u32>,
         style: Style,
-        known: &'a [Known],
+        known: &'a [AbstractValue],
         alone: bool,
         balanced: &'a [(u32, Bank)],
     ) -> Compiler<'a> {

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     array::axis_split,
     entity::{Block, Inst, Value},
-    ir::{ArrayOp, Element, Function, InstData, Kind, Known, Op},
+    ir::{AbstractValue, ArrayOp, Element, Function, InstData, Kind, Op},
 };
 
 /// The most elements of a small array: from here on it is the loops that cost.
@@ -29,7 +29,7 @@ pub(super) struct SmallRegions {
 impl SmallRegions {
     /// Finds the regions, from the known facts about values. `alone` is true if no other function
     /// changes the tapes.
-    pub(super) fn find(f: &Function, known: &[Known], alone: bool) -> SmallRegions {
+    pub(super) fn find(f: &Function, known: &[AbstractValue], alone: bool) -> SmallRegions {
         let mut all = SmallRegions::default();
         if known.is_empty() {
             return all;
@@ -89,7 +89,7 @@ impl SmallRegions {
 /// Known sizes of the arrays of a function.
 pub(super) struct KnownSizes<'a> {
     pub(super) f: &'a Function,
-    pub(super) known: &'a [Known],
+    pub(super) known: &'a [AbstractValue],
 }
 
 impl KnownSizes<'_> {
@@ -101,14 +101,14 @@ impl KnownSizes<'_> {
 
     pub(super) fn int(&self, v: Value) -> Option<i64> {
         match self.known.get(v.index()) {
-            Some(Known::Int(n)) => Some(*n),
+            Some(AbstractValue::Int(n)) => Some(*n),
             _ => None,
         }
     }
 
     pub(super) fn ints(&self, v: Value) -> Option<&[i64]> {
         match self.known.get(v.index()) {
-            Some(Known::Ints(list)) => Some(list),
+            Some(AbstractValue::Ints(list)) => Some(list),
             _ => None,
         }
     }

@@ -17,8 +17,8 @@ use std::collections::HashMap;
 
 use crate::{
     entity::{Block, Inst, Value},
-    ir::{ArrayOp, Element, Function, Kind, Known, Op},
-    pass::{Class, Shapes},
+    ir::{AbstractValue, ArrayOp, Element, Function, Kind, Op},
+    pass::{ShapeClass, ShapeClasses},
 };
 
 use super::{
@@ -44,14 +44,18 @@ pub(super) struct FusionGroups {
 
 impl FusionGroups {
     /// Finds the groups, with the known facts about values.
-    pub(super) fn find(f: &Function, known: &[Known], others: &SmallRegions) -> FusionGroups {
+    pub(super) fn find(
+        f: &Function,
+        known: &[AbstractValue],
+        others: &SmallRegions,
+    ) -> FusionGroups {
         let mut roles = roles(f);
         f.insts
             .keys()
             .filter(|i| others.contains(*i))
             .for_each(|i| roles[i.index()] = FusionRole::Other);
         let mut last = chains(f, &roles);
-        let mut shapes = Shapes::of(f, known);
+        let mut shapes = ShapeClasses::of(f, known);
         for block in f.blocks.values() {
             merge(f, &block.insts, &roles, &mut shapes, &mut last);
         }
@@ -244,7 +248,7 @@ fn views(f: &Function, roles: &mut [FusionRole], last: &mut [Option<Inst>]) {
 
 /// A group to which others may come.
 struct OpenGroup {
-    class: Class,
+    class: ShapeClass,
     last: Inst,
     size: usize,
     /// Values that it gives to others, and those of them that are sums: these are available after
@@ -258,7 +262,7 @@ fn merge(
     f: &Function,
     insts: &[Inst],
     roles: &[FusionRole],
-    shapes: &mut Shapes<'_>,
+    shapes: &mut ShapeClasses<'_>,
     last: &mut [Option<Inst>],
 ) {
     let mut chains: HashMap<Inst, Vec<Inst>> = HashMap::new();

@@ -6,16 +6,16 @@ use crate::{
     adjoint::Transform,
     entity::FuncId,
     ir::{Function, Kind, Op},
-    staging::{Builtin, Given, Misfit, elementwise_result},
+    staging::{Builtin, StagedOperand, TypeMismatch, elementwise_result},
 };
 
 use super::super::{
-    ast::{Expr, ExprKind, Name, Span, Transformed},
+    ast::{ExprSyntax, ExprSyntaxKind, NameSyntax, TextSpan, Transformed},
     error::{TextErrorKind, nearest},
     lexer::error,
     parser::own_name,
 };
-use super::{Lowered, function::Body, misfit};
+use super::{TextLowerResult, function::BodyLowering, misfit};
 
 /// Suffix of the name of a registered function's version for complex numbers.
 pub(in crate::text) const ON_COMPLEX: &str = ".complex";
@@ -24,22 +24,27 @@ pub(in crate::text) const ON_COMPLEX: &str = ".complex";
 const ROW: &str = ": `a[i]` is the i-th number in an array, `row(a, i)` a row of a matrix";
 
 /// Callee: its signature, and the op that calls it.
-struct Callee {
+struct CalleeSignature {
     params: Vec<Kind>,
     result: Kind,
     op: Op,
 }
 
-impl Callee {
-    fn function(id: FuncId, f: &Function) -> Callee {
+impl CalleeSignature {
+    fn function(id: FuncId, f: &Function) -> CalleeSignature {
         let params = f.params.iter().map(|p| p.kind.clone()).collect();
-        Callee { params, result: f.result.clone(), op: Op::Call(id) }
+        CalleeSignature { params, result: f.result.clone(), op: Op::Call(id) }
     }
 }
 
-impl Body<'_> {
+impl BodyLowering<'_> {
     /// Lowers a call: of a function or primitive, else of a built-in.
-    pub(super) fn call(&mut self, name: &Name, args: &[Expr], span: Span) -> Lowered<Given> {
+    pub(super) fn call(
+        &mut self,
+        name: &NameSyntax,
+        args: &[ExprSyntax],
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let on_complex = format!("{}{ON_COMPLEX}", name.text);
         if let Some(callee) = self.callee(&name.text).or_else(|| self.callee(&on_complex)) {
             return self.call_of(name, callee, &on_complex, args, span);
@@ -67,9 +72,9 @@ impl Body<'_> {
         self.stage.b.set_position(span.at);
         self.stage.builtin(builtin, &given).map_err(|m| {
             let element =
-                args.get(m.operand).is_some_and(|a| matches!(a.kind, ExprKind::Index(..)));
+                args.get(m.operand).is_some_and(|a| matches!(a.kind, ExprSyntaxKind::Index(..)));
             let hint = if element && m.expected.starts_with("an array") { ROW } else { m.hint };
-            misfit(Misfit { hint, ..m }, &spans)
+            misfit(TypeMismatch { hint, ..m }, &spans)
         })
     }
 
@@ -77,20 +82,20 @@ impl Body<'_> {
     /// complex numbers if there is one.
     fn call_of(
         &mut self,
-        name: &Name,
-        callee: Callee,
+        name: &NameSyntax,
+        callee: CalleeSignature,
         on_complex: &str,
-        args: &[Expr],
-        span: Span,
-    ) -> Lowered<Given> {
-        let Callee { mut params, mut result, mut op } = callee;
+        args: &[ExprSyntax],
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
+        let CalleeSignature { mut params, mut result, mut op } = callee;
         self.arity(name, params.len(), args, span)?;
         let hints: Vec<_> = params.iter().cloned().map(Some).collect();
         let (given, spans) = self.operands(args, &hints)?;
         if given.iter().any(|g| self.stage.is_complex(*g))
             && let Some(other) = self.callee(on_complex).filter(|c| c.params.len() == args.len())
         {
-            Callee { params, result, op } = other;
+            CalleeSignature { params, result, op } = other;
         }
         self.stage.b.set_position(span.at);
         // Registered functions map over arrays like the functions of the language.
@@ -106,42 +111,46 @@ impl Body<'_> {
         } else {
             self.stage.fit_all(&given, &params).map(|values| self.stage.b.inst(op, &values, result))
         };
-        value.map(Given::Value).map_err(|m| misfit(m, &spans))
+        value.map(StagedOperand::Value).map_err(|m| misfit(m, &spans))
     }
 
     /// Lowers a call of a transform.
     pub(super) fn apply(
         &mut self,
         transformed: &Transformed,
-        args: &[Expr],
-        span: Span,
-    ) -> Lowered<Given> {
+        args: &[ExprSyntax],
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let id = self.module.transformed(transformed)?;
-        let callee = Callee::function(id, &self.module.program.functions[id]);
+        let callee = CalleeSignature::function(id, &self.module.program.functions[id]);
         let on_complex = format!("{}{ON_COMPLEX}", self.module.program.functions[id].name);
-        let name = Name { text: transformed.written(), span: transformed.span };
+        let name = NameSyntax { text: transformed.written(), span: transformed.span };
         self.call_of(&name, callee, &on_complex, args, span)
     }
 
-    fn callee(&self, name: &str) -> Option<Callee> {
+    fn callee(&self, name: &str) -> Option<CalleeSignature> {
         let program = &self.module.program;
         if let Some(id) = program.lookup(name) {
-            return Some(Callee::function(id, &program.functions[id]));
+            return Some(CalleeSignature::function(id, &program.functions[id]));
         }
         let id = program.lookup_primitive(name)?;
         let p = &program.primitives[id];
-        Some(Callee { params: p.params.clone(), result: p.result.clone(), op: Op::Primitive(id) })
+        Some(CalleeSignature {
+            params: p.params.clone(),
+            result: p.result.clone(),
+            op: Op::Primitive(id),
+        })
     }
 
     /// Lowers `Point { x: a, y: b }`, with the fields in any order. If a cotangent of the struct is
     /// expected, the fields that have none are omitted.
     pub(super) fn structure(
         &mut self,
-        name: &Name,
-        fields: &[(Name, Expr)],
+        name: &NameSyntax,
+        fields: &[(NameSyntax, ExprSyntax)],
         hint: Option<&Kind>,
-        span: Span,
-    ) -> Lowered<Given> {
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let known = self.known.structs.get(&name.text);
         let cotangent = known.and_then(Kind::tangent).filter(|tangent| hint == Some(tangent));
         let Some(kind) = cotangent.as_ref().or(known) else {
@@ -151,7 +160,7 @@ impl Body<'_> {
         };
         let names = || kind.fields().iter().filter_map(|f| f.name.as_deref());
         let numbers: HashMap<&str, usize> = names().zip(0..).collect();
-        let mut values: Vec<Option<(Given, Span)>> = vec![None; kind.fields().len()];
+        let mut values: Vec<Option<(StagedOperand, TextSpan)>> = vec![None; kind.fields().len()];
         for (field, value) in fields {
             let Some(&k) = numbers.get(field.text.as_str()) else {
                 let (nearest, name) = (nearest(&field.text, names()), field.text.clone());
@@ -170,17 +179,24 @@ impl Body<'_> {
             let (name, field) = (name.text.clone(), names().nth(k).unwrap_or_default().to_owned());
             return Err(error(span, TextErrorKind::MissingField { name, field }));
         }
-        let (given, spans): (Vec<Given>, Vec<Span>) = values.iter().flatten().copied().unzip();
+        let (given, spans): (Vec<StagedOperand>, Vec<TextSpan>) =
+            values.iter().flatten().copied().unzip();
         self.stage.b.set_position(span.at);
         self.stage.structure(kind, &given).map_err(|m| misfit(m, &spans))
     }
 
     /// Reports a wrong number of arguments; for `m.sin(x)` without an `m` that `m` is unknown.
-    fn arity(&self, name: &Name, expected: usize, args: &[Expr], span: Span) -> Lowered<()> {
+    fn arity(
+        &self,
+        name: &NameSyntax,
+        expected: usize,
+        args: &[ExprSyntax],
+        span: TextSpan,
+    ) -> TextLowerResult<()> {
         if expected == args.len() {
             return Ok(());
         }
-        if let Some(Expr { span, kind: ExprKind::Name(first) }) = args.first() {
+        if let Some(ExprSyntax { span, kind: ExprSyntaxKind::Name(first) }) = args.first() {
             self.local(first, *span)?;
         }
         let (name, given) = (name.text.clone(), args.len());

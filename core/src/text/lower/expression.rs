@@ -3,65 +3,74 @@
 use crate::{
     ir::{Element, Kind},
     stack::deep,
-    staging::{Given, Misfit, Operator},
+    staging::{InfixOperator, StagedOperand, TypeMismatch},
 };
 
 use super::super::{
-    ast::{Block, Expr, ExprKind, Span},
+    ast::{BlockSyntax, ExprSyntax, ExprSyntaxKind, TextSpan},
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
 };
-use super::{Lowered, function::Body, misfit};
+use super::{TextLowerResult, function::BodyLowering, misfit};
 
-impl Body<'_> {
+impl BodyLowering<'_> {
     /// Lowers an expression. `hint`: the expected kind, for literals in it.
-    pub(super) fn expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
+    pub(super) fn expr(
+        &mut self,
+        e: &ExprSyntax,
+        hint: Option<&Kind>,
+    ) -> TextLowerResult<StagedOperand> {
         self.has_room(e.span)?;
         deep(|| self.deep_expr(e, hint))
     }
 
-    fn deep_expr(&mut self, e: &Expr, hint: Option<&Kind>) -> Lowered<Given> {
+    fn deep_expr(&mut self, e: &ExprSyntax, hint: Option<&Kind>) -> TextLowerResult<StagedOperand> {
         self.stage.b.set_position(e.span.at);
         match &e.kind {
-            ExprKind::Int(n) => Ok(Given::Literal(*n)),
-            ExprKind::Real(x) => Ok(Given::Value(self.stage.b.real(*x))),
-            ExprKind::Bool(c) => Ok(Given::Value(self.stage.b.boolean(*c))),
-            ExprKind::None => {
+            ExprSyntaxKind::Int(n) => Ok(StagedOperand::Literal(*n)),
+            ExprSyntaxKind::Real(x) => Ok(StagedOperand::Value(self.stage.b.real(*x))),
+            ExprSyntaxKind::Bool(c) => Ok(StagedOperand::Value(self.stage.b.boolean(*c))),
+            ExprSyntaxKind::None => {
                 let (what, expected) = ("none", "the value of a pullback");
                 Err(error(e.span, TextErrorKind::Misplaced { what, expected }))
             }
-            ExprKind::Name(name) => {
+            ExprSyntaxKind::Name(name) => {
                 let local = self.local(name, e.span)?;
                 Ok(self.stage.read(local.variable))
             }
-            ExprKind::Neg(x) => {
+            ExprSyntaxKind::Neg(x) => {
                 let given = self.expr(x, hint)?;
                 self.stage.b.set_position(e.span.at);
                 self.stage.negative(given).map_err(|e| misfit(e, &[x.span]))
             }
-            ExprKind::Not(x) => {
+            ExprSyntaxKind::Not(x) => {
                 let given = self.expr(x, Some(&Kind::Bool))?;
                 self.stage.b.set_position(e.span.at);
                 self.stage.not(given).map_err(|e| misfit(e, &[x.span]))
             }
-            ExprKind::Logic(first, more) => self.logic(first, more),
-            ExprKind::Chain(first, more) => self.chain(first, more, hint),
-            ExprKind::Call(name, args) => self.call(name, args, e.span),
-            ExprKind::Apply(transformed, args) => self.apply(transformed, args, e.span),
-            ExprKind::Index(xs, i) => self.index(xs, i, e.span),
-            ExprKind::Element(xs, indices) => self.element(xs, indices, e.span),
-            ExprKind::Field(of, _) | ExprKind::TupleField(of, _) => self.field(of, e),
-            ExprKind::Array(items) => self.array(items, hint, e.span),
-            ExprKind::Repeat(x, n) => self.repeat(x, n, hint, e.span),
-            ExprKind::Tuple(items) => self.tuple(items, hint, e.span),
-            ExprKind::Struct(name, fields) => self.structure(name, fields, hint, e.span),
-            ExprKind::If(arms, last) => self.if_else(arms, last.as_ref(), hint, e.span),
-            ExprKind::Block(block) => self.block_value(block, hint),
+            ExprSyntaxKind::Logic(first, more) => self.logic(first, more),
+            ExprSyntaxKind::Chain(first, more) => self.chain(first, more, hint),
+            ExprSyntaxKind::Call(name, args) => self.call(name, args, e.span),
+            ExprSyntaxKind::Apply(transformed, args) => self.apply(transformed, args, e.span),
+            ExprSyntaxKind::Index(xs, i) => self.index(xs, i, e.span),
+            ExprSyntaxKind::Element(xs, indices) => self.element(xs, indices, e.span),
+            ExprSyntaxKind::Field(of, _) | ExprSyntaxKind::TupleField(of, _) => self.field(of, e),
+            ExprSyntaxKind::Array(items) => self.array(items, hint, e.span),
+            ExprSyntaxKind::Repeat(x, n) => self.repeat(x, n, hint, e.span),
+            ExprSyntaxKind::Tuple(items) => self.tuple(items, hint, e.span),
+            ExprSyntaxKind::Struct(name, fields) => self.structure(name, fields, hint, e.span),
+            ExprSyntaxKind::If(arms, last) => self.if_else(arms, last.as_ref(), hint, e.span),
+            ExprSyntaxKind::Block(block) => self.block_value(block, hint),
         }
     }
 
     /// Lowers `xs[i]`.
-    fn index(&mut self, xs: &Expr, i: &Expr, span: Span) -> Lowered<Given> {
+    fn index(
+        &mut self,
+        xs: &ExprSyntax,
+        i: &ExprSyntax,
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let array = self.expr(xs, None)?;
         let index = self.expr(i, Some(&Kind::Int))?;
         self.stage.b.set_position(span.at);
@@ -69,7 +78,12 @@ impl Body<'_> {
     }
 
     /// Lowers `xs[i, j]`.
-    fn element(&mut self, xs: &Expr, indices: &[Expr], span: Span) -> Lowered<Given> {
+    fn element(
+        &mut self,
+        xs: &ExprSyntax,
+        indices: &[ExprSyntax],
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let array = self.expr(xs, None)?;
         let kinds = vec![Some(Kind::Int); indices.len()];
         let (given, mut spans) = self.operands(indices, &kinds)?;
@@ -79,16 +93,22 @@ impl Body<'_> {
     }
 
     /// Lowers the field of `of` that `place` names.
-    fn field(&mut self, of: &Expr, place: &Expr) -> Lowered<Given> {
+    fn field(&mut self, of: &ExprSyntax, place: &ExprSyntax) -> TextLowerResult<StagedOperand> {
         let tuple = self.expr(of, None)?;
-        let kind = self.stage.kind(tuple).ok_or_else(|| misfit(Misfit::nothing(), &[of.span]))?;
+        let kind =
+            self.stage.kind(tuple).ok_or_else(|| misfit(TypeMismatch::nothing(), &[of.span]))?;
         let k = self.field_number(&kind, place)?;
         self.stage.b.set_position(place.span.at);
         self.stage.field(tuple, k).map_err(|f| misfit(f, &[place.span]))
     }
 
     /// Lowers `[a, b]`.
-    fn array(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+    fn array(
+        &mut self,
+        items: &[ExprSyntax],
+        hint: Option<&Kind>,
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let element = element(hint);
         let (items, shape) = nested(items);
         let kinds = vec![element.map(Element::kind); items.len()];
@@ -101,7 +121,13 @@ impl Body<'_> {
     }
 
     /// Lowers `[x; n]`.
-    fn repeat(&mut self, x: &Expr, n: &Expr, hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+    fn repeat(
+        &mut self,
+        x: &ExprSyntax,
+        n: &ExprSyntax,
+        hint: Option<&Kind>,
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let element = element(hint);
         let spans = [x.span, n.span];
         let of = element.map(Element::kind);
@@ -112,7 +138,12 @@ impl Body<'_> {
     }
 
     /// Lowers `(a, b)`.
-    fn tuple(&mut self, items: &[Expr], hint: Option<&Kind>, span: Span) -> Lowered<Given> {
+    fn tuple(
+        &mut self,
+        items: &[ExprSyntax],
+        hint: Option<&Kind>,
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let field = |k: usize| Some(hint?.fields().get(k)?.kind.clone());
         let kinds: Vec<_> = (0..items.len()).map(field).collect();
         let (given, spans) = self.operands(items, &kinds)?;
@@ -123,9 +154,9 @@ impl Body<'_> {
     /// Lowers operands in order, each with its expected kind, and returns them with their spans.
     pub(super) fn operands<'e>(
         &mut self,
-        items: impl IntoIterator<Item = &'e Expr>,
+        items: impl IntoIterator<Item = &'e ExprSyntax>,
         hints: &[Option<Kind>],
-    ) -> Lowered<(Vec<Given>, Vec<Span>)> {
+    ) -> TextLowerResult<(Vec<StagedOperand>, Vec<TextSpan>)> {
         let (mut given, mut spans) =
             (Vec::with_capacity(hints.len()), Vec::with_capacity(hints.len()));
         for (item, hint) in items.into_iter().zip(hints) {
@@ -135,22 +166,26 @@ impl Body<'_> {
         Ok((given, spans))
     }
 
-    fn block_value(&mut self, block: &Block, hint: Option<&Kind>) -> Lowered<Given> {
+    fn block_value(
+        &mut self,
+        block: &BlockSyntax,
+        hint: Option<&Kind>,
+    ) -> TextLowerResult<StagedOperand> {
         self.scoped(|l| {
             block.statements.iter().for_each(|s| l.statement(s));
             match &block.tail {
                 Some(tail) => l.expr(tail, hint),
-                None => Ok(Given::Nothing),
+                None => Ok(StagedOperand::Nothing),
             }
         })
     }
 
     fn chain(
         &mut self,
-        first: &Expr,
-        more: &[(Operator, Span, Expr)],
+        first: &ExprSyntax,
+        more: &[(InfixOperator, TextSpan, ExprSyntax)],
         hint: Option<&Kind>,
-    ) -> Lowered<Given> {
+    ) -> TextLowerResult<StagedOperand> {
         let mut left = (self.expr(first, hint)?, first.span);
         for (op, span, e) in more {
             let right = self.expr(e, hint)?;
@@ -161,7 +196,11 @@ impl Body<'_> {
         Ok(left.0)
     }
 
-    fn logic(&mut self, first: &Expr, more: &[(bool, Span, Expr)]) -> Lowered<Given> {
+    fn logic(
+        &mut self,
+        first: &ExprSyntax,
+        more: &[(bool, TextSpan, ExprSyntax)],
+    ) -> TextLowerResult<StagedOperand> {
         let given = self.expr(first, Some(&Kind::Bool))?;
         let mut short = self.stage.begin_short(given).map_err(|m| misfit(m, &[first.span]))?;
         for (and, span, e) in more {
@@ -175,13 +214,13 @@ impl Body<'_> {
 
     fn if_else(
         &mut self,
-        arms: &[(Expr, Block)],
-        last: Option<&Block>,
+        arms: &[(ExprSyntax, BlockSyntax)],
+        last: Option<&BlockSyntax>,
         hint: Option<&Kind>,
-        span: Span,
-    ) -> Lowered<Given> {
+        span: TextSpan,
+    ) -> TextLowerResult<StagedOperand> {
         let mut branches = self.stage.begin_if();
-        let tail = |b: &Block| b.tail.as_ref().map_or(b.end, |t| t.span);
+        let tail = |b: &BlockSyntax| b.tail.as_ref().map_or(b.end, |t| t.span);
         let mut spans = Vec::new();
         for (condition, body) in arms {
             let c = self.condition(condition);
@@ -192,35 +231,35 @@ impl Body<'_> {
         }
         let given = match last {
             Some(body) => self.block_value(body, hint)?,
-            None => Given::Nothing,
+            None => StagedOperand::Nothing,
         };
         spans.push(last.map_or(span, tail));
         self.stage.end_if(branches, given, hint).map_err(|m| misfit(m, &spans))
     }
 
     /// Returns the index of the field that a place `p.x` or `t.0` names.
-    pub(super) fn field_number(&self, kind: &Kind, place: &Expr) -> Lowered<usize> {
+    pub(super) fn field_number(&self, kind: &Kind, place: &ExprSyntax) -> TextLowerResult<usize> {
         match &place.kind {
-            ExprKind::Field(_, name) => {
+            ExprSyntaxKind::Field(_, name) => {
                 let names = kind.fields().iter().filter_map(|f| f.name.as_deref());
                 self.known.fields.number(kind, &name.text).ok_or_else(|| {
                     let (nearest, name) = (nearest(&name.text, names), name.text.clone());
                     error(place.span, TextErrorKind::Unknown { what: "field", name, nearest })
                 })
             }
-            ExprKind::TupleField(_, k) if *k >= kind.fields().len() => {
+            ExprSyntaxKind::TupleField(_, k) if *k >= kind.fields().len() => {
                 let expected = format!("a tuple with a field {k}");
-                Err(misfit(Misfit::new(kind, expected), &[place.span]))
+                Err(misfit(TypeMismatch::new(kind, expected), &[place.span]))
             }
-            ExprKind::TupleField(_, k) => Ok(*k),
+            ExprSyntaxKind::TupleField(_, k) => Ok(*k),
             _ => Ok(0),
         }
     }
 }
 
 /// Returns an error about an index of `xs`, which may be an element where a matrix has two indices.
-pub(super) fn of_element(mut e: TextError, xs: &Expr) -> TextError {
-    if let (ExprKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) =
+pub(super) fn of_element(mut e: TextError, xs: &ExprSyntax) -> TextError {
+    if let (ExprSyntaxKind::Index(..), TextErrorKind::Kind { expected, hint, .. }) =
         (&xs.kind, &mut e.kind)
         && expected == "an array"
     {
@@ -239,14 +278,14 @@ fn element(hint: Option<&Kind>) -> Option<Element> {
 
 /// Returns the elements of `[[a, b], [c, d]]` in row-major order and their shape; a list with
 /// uneven nesting is one-dimensional.
-fn nested(items: &[Expr]) -> (Vec<&Expr>, Vec<usize>) {
-    let mut all: Vec<&Expr> = items.iter().collect();
+fn nested(items: &[ExprSyntax]) -> (Vec<&ExprSyntax>, Vec<usize>) {
+    let mut all: Vec<&ExprSyntax> = items.iter().collect();
     let mut shape = vec![items.len()];
     loop {
-        let rows: Option<Vec<&Vec<Expr>>> = all
+        let rows: Option<Vec<&Vec<ExprSyntax>>> = all
             .iter()
             .map(|e| match &e.kind {
-                ExprKind::Array(row) if !row.is_empty() => Some(row),
+                ExprSyntaxKind::Array(row) if !row.is_empty() => Some(row),
                 _ => None,
             })
             .collect();

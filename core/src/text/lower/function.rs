@@ -5,62 +5,63 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{Value, Variable},
     ir::{Function as IrFunction, Kind},
-    staging::{Given, Misfit, Stage},
+    staging::{StagedOperand, StagingBuilder, TypeMismatch},
 };
 
 use super::super::{
-    ast::{Block, Expr, ExprKind, Span},
+    ast::{BlockSyntax, ExprSyntax, ExprSyntaxKind, TextSpan},
     error::{TextError, TextErrorKind, nearest},
     lexer::error,
     limits::{is_full, is_too_large},
 };
-use super::{Lowered, kinds::Fields, misfit, module::Module};
+use super::{TextLowerResult, kinds::Fields, misfit, module::Module};
 
 /// Structs that a body may refer to.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct StructTable<'a> {
     pub(super) structs: &'a HashMap<String, Kind>,
     pub(super) fields: &'a Fields,
 }
 
 /// Variable in scope.
 #[derive(Clone, Copy)]
-pub(super) struct Local {
+pub(super) struct ScopedVariable {
     pub(super) variable: Variable,
     pub(super) mutable: bool,
 }
 
 /// Lowering of one body.
-pub(super) struct Body<'a> {
-    pub(super) known: Known<'a>,
+pub(super) struct BodyLowering<'a> {
+    pub(super) known: StructTable<'a>,
     /// The module, whose functions it may call.
     pub(super) module: &'a mut Module,
     pub(super) errors: &'a mut Vec<TextError>,
-    pub(super) stage: Stage,
-    scopes: Vec<HashMap<String, Local>>,
+    pub(super) stage: StagingBuilder,
+    scopes: Vec<HashMap<String, ScopedVariable>>,
     /// Names whose definition is wrong.
     poisoned: HashSet<String>,
     /// Kinds of the inputs, to each of which the value has a cotangent, if this is a pullback.
     bars: Option<&'a [Kind]>,
 }
 
-impl<'a> Body<'a> {
+impl<'a> BodyLowering<'a> {
     /// Lowers the body of a declared function. After errors, only the signature of the result is
     /// right.
     pub(super) fn lower(
-        known: Known<'a>,
+        known: StructTable<'a>,
         module: &'a mut Module,
         errors: &'a mut Vec<TextError>,
         declared: &IrFunction,
-        span: Span,
-        body: &Block,
+        span: TextSpan,
+        body: &BlockSyntax,
         bars: Option<&'a [Kind]>,
     ) -> IrFunction {
         let (name, result) = (declared.name.clone(), declared.result.clone());
-        let mut stage = Stage::new(name, declared.params.clone(), result);
+        let mut stage = StagingBuilder::new(name, declared.params.clone(), result);
         stage.b.set_most(module.limits.size.saturating_sub(module.size));
         let scopes = vec![HashMap::new()];
-        let mut l = Body { known, module, errors, stage, scopes, poisoned: HashSet::new(), bars };
+        let mut l =
+            BodyLowering { known, module, errors, stage, scopes, poisoned: HashSet::new(), bars };
         for (k, p) in declared.params.iter().enumerate() {
             let value = l.stage.b.param(k);
             l.bind(&p.name, value, false);
@@ -96,23 +97,23 @@ impl<'a> Body<'a> {
     }
 
     /// Lowers an expression as the function's result. `None`: the function returned before its end.
-    pub(super) fn result_value(&mut self, e: &Expr) -> Lowered<Option<Value>> {
+    pub(super) fn result_value(&mut self, e: &ExprSyntax) -> TextLowerResult<Option<Value>> {
         if self.bars.is_some() {
             return self.cotangents(e).map(Some);
         }
         let result = self.stage.result().clone();
         match self.expr(e, Some(&result))? {
-            Given::Nothing => Ok(None),
+            StagedOperand::Nothing => Ok(None),
             given => self.fit(given, &result, e.span).map(Some),
         }
     }
 
     /// Lowers the value of a pullback: one cotangent for each input.
-    fn cotangents(&mut self, e: &Expr) -> Lowered<Value> {
+    fn cotangents(&mut self, e: &ExprSyntax) -> TextLowerResult<Value> {
         let inputs = self.bars.unwrap_or(&[]);
         let mut fields = Vec::new();
         match &e.kind {
-            ExprKind::Tuple(items) if items.len() == inputs.len() => {
+            ExprSyntaxKind::Tuple(items) if items.len() == inputs.len() => {
                 for (item, input) in items.iter().zip(inputs) {
                     fields.extend(self.cotangent(item, input)?);
                 }
@@ -124,12 +125,12 @@ impl<'a> Body<'a> {
                 let kind = self.stage.b.kind(value);
                 if kind.fields().len() != inputs.len() {
                     let expected = format!("one cotangent for each of the {} inputs", inputs.len());
-                    return Err(misfit(Misfit::new(kind, expected), &[e.span]));
+                    return Err(misfit(TypeMismatch::new(kind, expected), &[e.span]));
                 }
                 for (k, input) in inputs.iter().enumerate() {
                     if let Some(kind) = input.tangent() {
                         let field = self.stage.b.field(value, k);
-                        fields.push(self.fit(Given::Value(field), &kind, e.span)?);
+                        fields.push(self.fit(StagedOperand::Value(field), &kind, e.span)?);
                     }
                 }
             }
@@ -138,10 +139,10 @@ impl<'a> Body<'a> {
         Ok(self.stage.b.tuple(&fields, result))
     }
 
-    fn cotangent(&mut self, e: &Expr, input: &Kind) -> Lowered<Option<Value>> {
+    fn cotangent(&mut self, e: &ExprSyntax, input: &Kind) -> TextLowerResult<Option<Value>> {
         match (&e.kind, input.tangent()) {
-            (ExprKind::None, None) => Ok(None),
-            (ExprKind::None, Some(kind)) => Ok(Some(self.stage.b.zero(&kind))),
+            (ExprSyntaxKind::None, None) => Ok(None),
+            (ExprSyntaxKind::None, Some(kind)) => Ok(Some(self.stage.b.zero(&kind))),
             (_, Some(kind)) => self.expect(e, &kind).map(Some),
             (_, None) => {
                 let (given, expected) =
@@ -173,12 +174,12 @@ impl<'a> Body<'a> {
             b.bind(value)
         };
         if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(name.to_owned(), Local { variable, mutable });
+            scope.insert(name.to_owned(), ScopedVariable { variable, mutable });
         }
     }
 
     /// Returns the variable of a name.
-    pub(super) fn local(&self, name: &str, span: Span) -> Lowered<Local> {
+    pub(super) fn local(&self, name: &str, span: TextSpan) -> TextLowerResult<ScopedVariable> {
         if let Some(local) = self.scopes.iter().rev().find_map(|s| s.get(name)) {
             return Ok(*local);
         }
@@ -204,7 +205,7 @@ impl<'a> Body<'a> {
     }
 
     /// Checks that the size that was built is within the limit.
-    pub(super) fn has_room(&self, span: Span) -> Lowered<()> {
+    pub(super) fn has_room(&self, span: TextSpan) -> TextLowerResult<()> {
         let limits = &self.module.limits;
         let full = self.stage.b.size() > limits.size.saturating_sub(self.module.size);
         if full { Err(limits.too_much_made(span)) } else { Ok(()) }
@@ -231,17 +232,22 @@ impl<'a> Body<'a> {
     // Kinds, with places.
 
     /// Converts to a value; a literal is an int.
-    pub(super) fn value(&mut self, given: Given, span: Span) -> Lowered<Value> {
+    pub(super) fn value(&mut self, given: StagedOperand, span: TextSpan) -> TextLowerResult<Value> {
         self.stage.value(given).map_err(|e| misfit(e, &[span]))
     }
 
     /// Converts to a value of the given kind.
-    pub(super) fn fit(&mut self, given: Given, kind: &Kind, span: Span) -> Lowered<Value> {
+    pub(super) fn fit(
+        &mut self,
+        given: StagedOperand,
+        kind: &Kind,
+        span: TextSpan,
+    ) -> TextLowerResult<Value> {
         self.stage.fit(given, kind).map_err(|e| misfit(e, &[span]))
     }
 
     /// Lowers an expression of the given kind.
-    pub(super) fn expect(&mut self, e: &Expr, kind: &Kind) -> Lowered<Value> {
+    pub(super) fn expect(&mut self, e: &ExprSyntax, kind: &Kind) -> TextLowerResult<Value> {
         let given = self.expr(e, Some(kind))?;
         self.fit(given, kind, e.span)
     }

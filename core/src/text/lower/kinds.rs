@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     ir::{Element, Field, Kind, MAX_KIND_DEPTH},
     stack::deep,
-    staging::{MAX_LEAVES, Misfit},
+    staging::{MAX_LEAVES, TypeMismatch},
 };
 
 use super::super::{
@@ -191,7 +191,7 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
             match Element::of(&given) {
                 Some(e) => Kind::Array(e),
                 None => {
-                    let misfit = Misfit::new(&given, "real, complex or int elements");
+                    let misfit = TypeMismatch::new(&given, "real, complex or int elements");
                     return Err(super::misfit(misfit, &[element.span]));
                 }
             }

@@ -30,27 +30,27 @@ use crate::{
     errors::Errors,
     ir::{CustomRule, Function as IrFunction, Kind, Param, Program},
     rules::Rules,
-    staging::Misfit,
+    staging::TypeMismatch,
 };
 
 use super::{
-    ast::{Function, Items, Span},
+    ast::{FunctionSyntax, Items, TextSpan},
     error::{TextError, TextErrorKind},
     lexer::error,
     limits::{TextLimits, is_full, is_too_large},
 };
 pub(super) use call::ON_COMPLEX;
-use function::{Body, Known};
+use function::{BodyLowering, StructTable};
 pub(super) use kinds::Fields;
 use kinds::{resolve, structs};
 use module::Module;
 use results::results;
 
-type Lowered<T> = Result<T, TextError>;
+type TextLowerResult<T> = Result<T, TextError>;
 
 /// Converts the error of an operand: `places` are the spans of the operands.
-fn misfit(e: Misfit, places: &[Span]) -> TextError {
-    let Misfit { operand, given, expected, hint } = e;
+fn misfit(e: TypeMismatch, places: &[TextSpan]) -> TextError {
+    let TypeMismatch { operand, given, expected, hint } = e;
     let span = places.get(operand).or(places.last()).copied().unwrap_or_default();
     error(span, TextErrorKind::Kind { given, expected, hint })
 }
@@ -72,7 +72,7 @@ pub(super) fn lower(
     Errors::none_in(std::mem::take(&mut errors))?;
     let ids = declare(items, &structs, &results, &mut program, &mut errors);
     Errors::none_in(std::mem::take(&mut errors))?;
-    let known = Known { structs: &structs, fields: &fields };
+    let known = StructTable { structs: &structs, fields: &fields };
     let extent =
         |id: &FuncId| program.functions[*id].params.iter().map(|p| p.kind.extent()).sum::<usize>();
     let declared = ids.iter().map(extent).sum();
@@ -82,8 +82,15 @@ pub(super) fn lower(
             break;
         }
         let declared = module.program.functions[id].clone();
-        let body =
-            Body::lower(known, &mut module, &mut errors, &declared, f.name.span, &f.body, None);
+        let body = BodyLowering::lower(
+            known,
+            &mut module,
+            &mut errors,
+            &declared,
+            f.name.span,
+            &f.body,
+            None,
+        );
         module.program.functions[id] = body;
         if f.is_rule {
             rule(f, id, &declared, &mut module, known, &mut errors);
@@ -151,11 +158,11 @@ fn declare(
 
 /// Lowers the pullback and the pushforward of a rule.
 fn rule(
-    f: &Function,
+    f: &FunctionSyntax,
     id: FuncId,
     declared: &IrFunction,
     module: &mut Module,
-    known: Known<'_>,
+    known: StructTable<'_>,
     errors: &mut Vec<TextError>,
 ) {
     let inputs: Vec<Kind> = declared.params.iter().map(|p| p.kind.clone()).collect();
@@ -185,7 +192,8 @@ fn rule(
         }
         let params = part.params.iter().zip(kinds).map(|(p, k)| Param::new(&p.text, k)).collect();
         let declared = IrFunction::declared(format!("{}.{name}", f.name.text), params, gives);
-        let body = Body::lower(known, module, errors, &declared, part.span, &part.body, bars);
+        let body =
+            BodyLowering::lower(known, module, errors, &declared, part.span, &part.body, bars);
         let part_id = module.program.add(body);
         match bars {
             Some(_) => custom.pullback = Some(part_id),

@@ -1,27 +1,27 @@
 //! Program under construction: its functions, and the transforms of them that their bodies call.
 
 use crate::{
-    adjoint::{TransformError, Transforms},
+    adjoint::{TransformError, TransformRegistry},
     entity::FuncId,
     ir::Program,
     staging::Builtin,
 };
 
 use super::super::{
-    ast::{Span, Transformed},
+    ast::{TextSpan, Transformed},
     error::{TextErrorKind, nearest},
     lexer::error,
     limits::TextLimits,
 };
-use super::Lowered;
+use super::TextLowerResult;
 
 pub(super) struct Module {
     pub(super) program: Program,
     /// Number of functions of the registry, which come first.
     pub(super) registered: usize,
-    transforms: Transforms,
+    transforms: TransformRegistry,
     /// Spans at which they are requested.
-    places: Vec<Span>,
+    places: Vec<TextSpan>,
     pub(super) limits: TextLimits,
     /// Size of the functions built from the text so far.
     pub(super) size: usize,
@@ -39,7 +39,7 @@ impl Module {
         Module {
             program,
             registered,
-            transforms: Transforms::default(),
+            transforms: TransformRegistry::default(),
             places: Vec::new(),
             limits,
             size,
@@ -47,7 +47,7 @@ impl Module {
     }
 
     /// Returns the function for `grad(f)`.
-    pub(super) fn transformed(&mut self, written: &Transformed) -> Lowered<FuncId> {
+    pub(super) fn transformed(&mut self, written: &Transformed) -> TextLowerResult<FuncId> {
         let (name, span) = (&written.function, written.span);
         let Some(of) = self.program.lookup(&name.text) else {
             return Err(error(name.span, unknown(&name.text, &self.program)));
@@ -59,7 +59,7 @@ impl Module {
     }
 
     /// Returns the program, with the bodies of the transforms.
-    pub(super) fn complete(mut self) -> Lowered<Program> {
+    pub(super) fn complete(mut self) -> TextLowerResult<Program> {
         match self.transforms.define(&mut self.program) {
             Ok(()) => Ok(self.program),
             Err((at, e)) => {

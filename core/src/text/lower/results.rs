@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::{
     ir::{Kind, Program},
-    staging::{Known, elementwise_result},
+    staging::{InferredKind, elementwise_result},
 };
 
 use super::super::{
@@ -24,12 +24,12 @@ pub(super) fn results(
     program: &Program,
     errors: &mut Vec<TextError>,
 ) -> HashMap<String, Kind> {
-    let mut results: HashMap<String, Known> = HashMap::new();
+    let mut results: HashMap<String, InferredKind> = HashMap::new();
     for f in program.functions.values() {
-        results.insert(f.name.clone(), Known::Kind(f.result.clone()));
+        results.insert(f.name.clone(), InferredKind::Kind(f.result.clone()));
     }
     for p in program.primitives.values() {
-        results.insert(p.name.clone(), Known::Kind(p.result.clone()));
+        results.insert(p.name.clone(), InferredKind::Kind(p.result.clone()));
     }
     for f in &items.functions {
         if is_full(errors) {
@@ -37,12 +37,12 @@ pub(super) fn results(
         }
         let given = f.result.as_ref().map(|k| resolve(k, structs));
         let known = match given {
-            Some(Ok(kind)) => Known::Kind(kind),
+            Some(Ok(kind)) => InferredKind::Kind(kind),
             Some(Err(e)) => {
                 errors.push(e);
-                Known::Nothing
+                InferredKind::Nothing
             }
-            None => Known::Nothing,
+            None => InferredKind::Nothing,
         };
         results.insert(f.name.text.clone(), known);
     }
@@ -99,9 +99,9 @@ pub(super) fn results(
     }
     let mut kinds = HashMap::new();
     for f in &items.functions {
-        let known = results.remove(&f.name.text).map(Known::settled);
+        let known = results.remove(&f.name.text).map(InferredKind::settled);
         // An error in the body is more specific than an unknown result.
-        let kind = known.as_ref().and_then(Known::kind).cloned().unwrap_or(Kind::Real);
+        let kind = known.as_ref().and_then(InferredKind::kind).cloned().unwrap_or(Kind::Real);
         kinds.insert(f.name.text.clone(), kind);
     }
     kinds

@@ -5,23 +5,25 @@ use std::collections::HashSet;
 use crate::{
     ir::Kind,
     stack::deep,
-    staging::{Given, Misfit, Operator},
+    staging::{InfixOperator, StagedOperand, TypeMismatch},
 };
 
 use super::super::{
-    ast::{Block, Expr, ExprKind, Pattern, Span, Statement, StatementKind},
+    ast::{
+        BlockSyntax, ExprSyntax, ExprSyntaxKind, PatternSyntax, Statement, StatementKind, TextSpan,
+    },
     error::{TextError, TextErrorKind},
     lexer::error,
 };
 use super::{
-    Lowered,
+    TextLowerResult,
     expression::of_element,
-    function::{Body, Local},
+    function::{BodyLowering, ScopedVariable},
     kinds::resolve,
     misfit,
 };
 
-impl Body<'_> {
+impl BodyLowering<'_> {
     /// Lowers a statement; an error is collected.
     pub(super) fn statement(&mut self, s: &Statement) {
         if self.is_over() {
@@ -32,14 +34,16 @@ impl Body<'_> {
             self.complain(e);
             if let StatementKind::Let { pattern, .. } = &s.kind {
                 match pattern {
-                    Pattern::Name { name, .. } => self.poison(&name.text),
-                    Pattern::Tuple(names) => names.iter().for_each(|(n, _)| self.poison(&n.text)),
+                    PatternSyntax::Name { name, .. } => self.poison(&name.text),
+                    PatternSyntax::Tuple(names) => {
+                        names.iter().for_each(|(n, _)| self.poison(&n.text))
+                    }
                 }
             }
         }
     }
 
-    fn try_statement(&mut self, s: &Statement) -> Lowered<()> {
+    fn try_statement(&mut self, s: &Statement) -> TextLowerResult<()> {
         match &s.kind {
             StatementKind::Let { pattern, kind, value } => {
                 let kind = kind.as_ref().map(|k| resolve(k, self.known.structs)).transpose()?;
@@ -49,7 +53,7 @@ impl Body<'_> {
             StatementKind::While { condition, body } => {
                 let head = self.stage.begin_loop();
                 let c = match condition.kind {
-                    ExprKind::Bool(true) => None,
+                    ExprSyntaxKind::Bool(true) => None,
                     _ => Some(self.condition(condition)),
                 };
                 let inside =
@@ -93,24 +97,29 @@ impl Body<'_> {
         }
     }
 
-    fn in_loop(&self, inside: bool, what: &'static str, span: Span) -> Lowered<()> {
+    fn in_loop(&self, inside: bool, what: &'static str, span: TextSpan) -> TextLowerResult<()> {
         let expected = "a loop";
         if inside { Ok(()) } else { Err(error(span, TextErrorKind::Misplaced { what, expected })) }
     }
 
-    fn let_(&mut self, pattern: &Pattern, kind: Option<&Kind>, value: &Expr) -> Lowered<()> {
+    fn let_(
+        &mut self,
+        pattern: &PatternSyntax,
+        kind: Option<&Kind>,
+        value: &ExprSyntax,
+    ) -> TextLowerResult<()> {
         let given = self.expr(value, kind)?;
         let v = match kind {
             Some(kind) => self.fit(given, kind, value.span)?,
             None => self.value(given, value.span)?,
         };
         match pattern {
-            Pattern::Name { name, mutable } => self.bind(&name.text, v, *mutable),
-            Pattern::Tuple(names) => {
+            PatternSyntax::Name { name, mutable } => self.bind(&name.text, v, *mutable),
+            PatternSyntax::Tuple(names) => {
                 let kind = self.stage.b.kind(v);
                 if kind.fields().len() != names.len() {
                     let expected = format!("a tuple of {} values", names.len());
-                    return Err(misfit(Misfit::new(kind, expected), &[value.span]));
+                    return Err(misfit(TypeMismatch::new(kind, expected), &[value.span]));
                 }
                 let mut seen = HashSet::new();
                 if let Some((again, _)) =
@@ -130,17 +139,17 @@ impl Body<'_> {
 
     /// Lowers a condition. A wrong one counts as false, so that the code that depends on it is
     /// checked all the same.
-    pub(super) fn condition(&mut self, e: &Expr) -> Given {
+    pub(super) fn condition(&mut self, e: &ExprSyntax) -> StagedOperand {
         let condition = self.expect(e, &Kind::Bool);
         self.stage.b.set_position(e.span.at);
-        Given::Value(condition.unwrap_or_else(|e| {
+        StagedOperand::Value(condition.unwrap_or_else(|e| {
             self.complain(e);
             self.stage.b.boolean(false)
         }))
     }
 
     /// Lowers a block of statements whose value is unused.
-    fn scope(&mut self, block: &Block) {
+    fn scope(&mut self, block: &BlockSyntax) {
         self.scoped(|l| {
             block.statements.iter().for_each(|s| l.statement(s));
             if let Some(tail) = &block.tail
@@ -152,17 +161,22 @@ impl Body<'_> {
     }
 
     /// Lowers `x = e`, `xs[i] = e`, `p.x = e`, `p.xs[i] += e`.
-    fn assign(&mut self, target: &Expr, op: Option<Operator>, value: &Expr) -> Lowered<()> {
+    fn assign(
+        &mut self,
+        target: &ExprSyntax,
+        op: Option<InfixOperator>,
+        value: &ExprSyntax,
+    ) -> TextLowerResult<()> {
         // Down to the variable …
         let mut path = Vec::new();
         let mut at = target;
         let local = loop {
             match &at.kind {
-                ExprKind::Name(name) => break self.mutable(name, at.span)?,
-                ExprKind::Field(of, _)
-                | ExprKind::TupleField(of, _)
-                | ExprKind::Index(of, _)
-                | ExprKind::Element(of, _) => {
+                ExprSyntaxKind::Name(name) => break self.mutable(name, at.span)?,
+                ExprSyntaxKind::Field(of, _)
+                | ExprSyntaxKind::TupleField(of, _)
+                | ExprSyntaxKind::Index(of, _)
+                | ExprSyntaxKind::Element(of, _) => {
                     path.push(at);
                     at = of;
                 }
@@ -174,16 +188,16 @@ impl Body<'_> {
         let mut kind = self.stage.b.variable_kind(local.variable).clone();
         for place in &path {
             kind = match &place.kind {
-                ExprKind::Index(..) | ExprKind::Element(..) => match &kind {
+                ExprSyntaxKind::Index(..) | ExprSyntaxKind::Element(..) => match &kind {
                     Kind::Array(e) => e.kind(),
                     _ => {
-                        let of = if let ExprKind::Index(of, _) = &place.kind {
+                        let of = if let ExprSyntaxKind::Index(of, _) = &place.kind {
                             of.as_ref()
                         } else {
                             place
                         };
                         return Err(of_element(
-                            misfit(Misfit::new(&kind, "an array"), &[place.span]),
+                            misfit(TypeMismatch::new(&kind, "an array"), &[place.span]),
                             of,
                         ));
                     }
@@ -197,14 +211,14 @@ impl Body<'_> {
         let mut place = self.stage.place(local.variable);
         for part in path {
             let step = match &part.kind {
-                ExprKind::Index(_, index) => {
+                ExprSyntaxKind::Index(_, index) => {
                     let i = self.expr(index, Some(&Kind::Int))?;
                     self.stage.b.set_position(part.span.at);
                     self.stage
                         .into_element(&mut place, i)
                         .map_err(|e| misfit(e, &[part.span, index.span]))
                 }
-                ExprKind::Element(_, indices) => {
+                ExprSyntaxKind::Element(_, indices) => {
                     let kinds = vec![Some(Kind::Int); indices.len()];
                     let (given, mut spans) = self.operands(indices, &kinds)?;
                     spans.insert(0, part.span);
@@ -224,7 +238,7 @@ impl Body<'_> {
         self.stage.assign(place, op, given).map_err(|e| misfit(e, &spans))
     }
 
-    fn mutable(&self, name: &str, span: Span) -> Lowered<Local> {
+    fn mutable(&self, name: &str, span: TextSpan) -> TextLowerResult<ScopedVariable> {
         let local = self.local(name, span)?;
         if local.mutable {
             Ok(local)
@@ -234,7 +248,7 @@ impl Body<'_> {
     }
 }
 
-fn no_place(span: Span) -> TextError {
+fn no_place(span: TextSpan) -> TextError {
     let (given, expected) = ("a value".into(), "a variable, an element or a field".into());
     error(span, TextErrorKind::Unexpected { given, expected })
 }

@@ -1,31 +1,31 @@
 //! Parsing of expressions.
 
-use crate::{adjoint::Transform, ir::Compare, staging::Operator};
+use crate::{adjoint::Transform, ir::Compare, staging::InfixOperator};
 
 use super::super::{
-    ast::{Expr, ExprKind, Name, Span, Transformed},
+    ast::{ExprSyntax, ExprSyntaxKind, NameSyntax, TextSpan, Transformed},
     error::TextErrorKind,
-    lexer::{BELOW, MOST, Token, error},
+    lexer::{BELOW, MOST, TextToken, error},
 };
-use super::{Parsed, Parser};
+use super::{TextParseResult, TextParser};
 
 /// Tokens that are expected after `f::`.
 const TRANSFORMS: &str =
     "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
 
 /// Returns the transform for `grad(f)` or `jvp(grad(f))` as a callee.
-fn transformed(e: &Expr) -> Option<Transformed> {
+fn transformed(e: &ExprSyntax) -> Option<Transformed> {
     let (mut transforms, mut inner) = (Vec::new(), e);
     loop {
         match &inner.kind {
-            ExprKind::Call(name, args) => {
+            ExprSyntaxKind::Call(name, args) => {
                 transforms.push(Transform::by_name(&name.text)?);
                 let [one] = args.as_slice() else { return None };
                 inner = one;
             }
-            ExprKind::Name(function) if !transforms.is_empty() => {
+            ExprSyntaxKind::Name(function) if !transforms.is_empty() => {
                 transforms.reverse();
-                let function = Name { text: function.clone(), span: inner.span };
+                let function = NameSyntax { text: function.clone(), span: inner.span };
                 return Some(Transformed { transforms, function, span: e.span });
             }
             _ => return None,
@@ -33,9 +33,9 @@ fn transformed(e: &Expr) -> Option<Transformed> {
     }
 }
 
-impl Parser {
+impl TextParser {
     /// Parses an expression before a block.
-    pub(super) fn condition(&mut self) -> Parsed<Expr> {
+    pub(super) fn condition(&mut self) -> TextParseResult<ExprSyntax> {
         let plain = std::mem::replace(&mut self.plain, true);
         let value = self.expr();
         self.plain = plain;
@@ -43,12 +43,16 @@ impl Parser {
     }
 
     /// Parses an expression.
-    pub(super) fn expr(&mut self) -> Parsed<Expr> {
-        self.nested(|p| p.logic("||", |p| p.logic("&&", Parser::comparison)))
+    pub(super) fn expr(&mut self) -> TextParseResult<ExprSyntax> {
+        self.nested(|p| p.logic("||", |p| p.logic("&&", TextParser::comparison)))
     }
 
     /// Parses `a && b && …`, or a chain of `||`.
-    fn logic(&mut self, mark: &str, operand: impl Fn(&mut Self) -> Parsed<Expr>) -> Parsed<Expr> {
+    fn logic(
+        &mut self,
+        mark: &str,
+        operand: impl Fn(&mut Self) -> TextParseResult<ExprSyntax>,
+    ) -> TextParseResult<ExprSyntax> {
         let first = operand(self)?;
         let mut more = Vec::new();
         while self.is(mark) {
@@ -58,10 +62,10 @@ impl Parser {
         if more.is_empty() {
             return Ok(first);
         }
-        Ok(Expr { span: first.span, kind: ExprKind::Logic(Box::new(first), more) })
+        Ok(ExprSyntax { span: first.span, kind: ExprSyntaxKind::Logic(Box::new(first), more) })
     }
 
-    fn comparison(&mut self) -> Parsed<Expr> {
+    fn comparison(&mut self) -> TextParseResult<ExprSyntax> {
         let compared = self.chain(0)?;
         match self.operator(0) {
             Some(_) => self.unexpected("`&&`: comparisons are not chained"),
@@ -71,7 +75,7 @@ impl Parser {
 
     /// Parses operators of the given precedence: comparisons, sums, products. At most one
     /// comparison.
-    fn chain(&mut self, rank: usize) -> Parsed<Expr> {
+    fn chain(&mut self, rank: usize) -> TextParseResult<ExprSyntax> {
         if rank == 3 {
             return self.unary();
         }
@@ -87,54 +91,54 @@ impl Parser {
         if more.is_empty() {
             return Ok(first);
         }
-        Ok(Expr { span: first.span, kind: ExprKind::Chain(Box::new(first), more) })
+        Ok(ExprSyntax { span: first.span, kind: ExprSyntaxKind::Chain(Box::new(first), more) })
     }
 
-    fn operator(&self, rank: usize) -> Option<Operator> {
-        let Token::Mark(mark) = self.peek() else { return None };
+    fn operator(&self, rank: usize) -> Option<InfixOperator> {
+        let TextToken::Mark(mark) = self.peek() else { return None };
         Some(match (rank, *mark) {
-            (0, "<") => Operator::Compare(Compare::Lt),
-            (0, "<=") => Operator::Compare(Compare::Le),
-            (0, ">") => Operator::Compare(Compare::Gt),
-            (0, ">=") => Operator::Compare(Compare::Ge),
-            (0, "==") => Operator::Compare(Compare::Eq),
-            (0, "!=") => Operator::Compare(Compare::Ne),
-            (1, "+") => Operator::Add,
-            (1, "-") => Operator::Sub,
-            (2, "*") => Operator::Mul,
-            (2, "/") => Operator::Div,
-            (2, "%") => Operator::Rem,
+            (0, "<") => InfixOperator::Compare(Compare::Lt),
+            (0, "<=") => InfixOperator::Compare(Compare::Le),
+            (0, ">") => InfixOperator::Compare(Compare::Gt),
+            (0, ">=") => InfixOperator::Compare(Compare::Ge),
+            (0, "==") => InfixOperator::Compare(Compare::Eq),
+            (0, "!=") => InfixOperator::Compare(Compare::Ne),
+            (1, "+") => InfixOperator::Add,
+            (1, "-") => InfixOperator::Sub,
+            (2, "*") => InfixOperator::Mul,
+            (2, "/") => InfixOperator::Div,
+            (2, "%") => InfixOperator::Rem,
             _ => return None,
         })
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    fn unary(&mut self) -> TextParseResult<ExprSyntax> {
         let span = self.span();
         if self.eat("-") {
-            if *self.peek() == Token::Int(MOST) {
+            if *self.peek() == TextToken::Int(MOST) {
                 self.next();
-                return Ok(Expr { span, kind: ExprKind::Int(i64::MIN) });
+                return Ok(ExprSyntax { span, kind: ExprSyntaxKind::Int(i64::MIN) });
             }
-            let e = self.nested(Parser::unary)?;
-            return Ok(Expr { span, kind: ExprKind::Neg(Box::new(e)) });
+            let e = self.nested(TextParser::unary)?;
+            return Ok(ExprSyntax { span, kind: ExprSyntaxKind::Neg(Box::new(e)) });
         }
         if self.eat("!") {
-            let e = self.nested(Parser::unary)?;
-            return Ok(Expr { span, kind: ExprKind::Not(Box::new(e)) });
+            let e = self.nested(TextParser::unary)?;
+            return Ok(ExprSyntax { span, kind: ExprSyntaxKind::Not(Box::new(e)) });
         }
         // Syntax of Rust; values are immutable.
         if self.eat("&") {
-            return self.nested(Parser::unary);
+            return self.nested(TextParser::unary);
         }
         self.postfix()
     }
 
-    fn postfix(&mut self) -> Parsed<Expr> {
-        self.growing(Parser::links)
+    fn postfix(&mut self) -> TextParseResult<ExprSyntax> {
+        self.growing(TextParser::links)
     }
 
     /// Parses `x`, `x[i]`, `x.y`, `x.f(y)`, …
-    fn links(&mut self) -> Parsed<Expr> {
+    fn links(&mut self) -> TextParseResult<ExprSyntax> {
         let mut e = self.atom()?;
         loop {
             if self.is("[") || self.is(".") {
@@ -145,44 +149,50 @@ impl Parser {
             {
                 self.next();
                 self.grow()?;
-                let args = self.free(|p| p.list(")", Parser::expr))?;
-                e = Expr { span: e.span, kind: ExprKind::Apply(transformed, args) };
+                let args = self.free(|p| p.list(")", TextParser::expr))?;
+                e = ExprSyntax { span: e.span, kind: ExprSyntaxKind::Apply(transformed, args) };
                 continue;
             }
             if self.eat("[") {
-                let index = self.free(Parser::expr)?;
+                let index = self.free(TextParser::expr)?;
                 if self.eat(",") {
-                    let more = self.free(|p| p.list("]", Parser::expr))?;
+                    let more = self.free(|p| p.list("]", TextParser::expr))?;
                     let indices = std::iter::once(index).chain(more).collect();
-                    e = Expr { span: e.span, kind: ExprKind::Element(Box::new(e), indices) };
+                    e = ExprSyntax {
+                        span: e.span,
+                        kind: ExprSyntaxKind::Element(Box::new(e), indices),
+                    };
                     continue;
                 }
                 self.expect("]")?;
                 let span = e.span;
                 let kind = match index.kind {
                     // `xs[(i, j)]`, as in Rust.
-                    ExprKind::Tuple(indices) if indices.len() > 1 => {
-                        ExprKind::Element(Box::new(e), indices)
+                    ExprSyntaxKind::Tuple(indices) if indices.len() > 1 => {
+                        ExprSyntaxKind::Element(Box::new(e), indices)
                     }
-                    _ => ExprKind::Index(Box::new(e), Box::new(index)),
+                    _ => ExprSyntaxKind::Index(Box::new(e), Box::new(index)),
                 };
-                e = Expr { span, kind };
+                e = ExprSyntax { span, kind };
             } else if self.eat(".") {
-                if let Token::Int(k) = *self.peek() {
+                if let TextToken::Int(k) = *self.peek() {
                     let span = self.next().1;
                     let Ok(k) = usize::try_from(k) else {
                         return self.unexpected("the number of a field");
                     };
-                    e = Expr { span, kind: ExprKind::TupleField(Box::new(e), k) };
+                    e = ExprSyntax { span, kind: ExprSyntaxKind::TupleField(Box::new(e), k) };
                     continue;
                 }
                 let name = self.name("a field or a function")?;
                 if self.eat("(") {
-                    let more = self.free(|p| p.list(")", Parser::expr))?;
+                    let more = self.free(|p| p.list(")", TextParser::expr))?;
                     let args = std::iter::once(e).chain(more).collect();
-                    e = Expr { span: name.span, kind: ExprKind::Call(name, args) };
+                    e = ExprSyntax { span: name.span, kind: ExprSyntaxKind::Call(name, args) };
                 } else {
-                    e = Expr { span: name.span, kind: ExprKind::Field(Box::new(e), name) };
+                    e = ExprSyntax {
+                        span: name.span,
+                        kind: ExprSyntaxKind::Field(Box::new(e), name),
+                    };
                 }
             } else {
                 return Ok(e);
@@ -191,7 +201,7 @@ impl Parser {
     }
 
     /// Parses inside brackets, where structs are allowed again.
-    fn free<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn free<T>(&mut self, f: impl FnOnce(&mut Self) -> TextParseResult<T>) -> TextParseResult<T> {
         let plain = std::mem::replace(&mut self.plain, false);
         let result = f(self);
         self.plain = plain;
@@ -199,22 +209,22 @@ impl Parser {
     }
 
     /// Parses an expression that needs no brackets.
-    pub(super) fn atom(&mut self) -> Parsed<Expr> {
+    pub(super) fn atom(&mut self) -> TextParseResult<ExprSyntax> {
         let span = self.span();
         let kind = match self.peek().clone() {
-            Token::Int(n) => {
+            TextToken::Int(n) => {
                 self.next();
                 let Ok(n) = i64::try_from(n) else {
                     let (given, expected) = (n.to_string(), BELOW);
                     return Err(error(span, TextErrorKind::Number { given, expected }));
                 };
-                ExprKind::Int(n)
+                ExprSyntaxKind::Int(n)
             }
-            Token::Real(x) => {
+            TextToken::Real(x) => {
                 self.next();
-                ExprKind::Real(x)
+                ExprSyntaxKind::Real(x)
             }
-            Token::Mark("(") => {
+            TextToken::Mark("(") => {
                 self.next();
                 let mut items = Vec::new();
                 let mut tuple = self.is(")");
@@ -233,28 +243,28 @@ impl Parser {
                 if !tuple && let Some(one) = items.pop() {
                     return Ok(one);
                 }
-                ExprKind::Tuple(items)
+                ExprSyntaxKind::Tuple(items)
             }
-            Token::Mark("[") => {
+            TextToken::Mark("[") => {
                 self.next();
                 return self.free(|p| p.array(span));
             }
-            Token::Mark("{") => ExprKind::Block(self.block()?),
-            Token::Name(name) => match name.as_str() {
+            TextToken::Mark("{") => ExprSyntaxKind::Block(self.block()?),
+            TextToken::Name(name) => match name.as_str() {
                 "true" | "false" => {
                     self.next();
-                    ExprKind::Bool(name == "true")
+                    ExprSyntaxKind::Bool(name == "true")
                 }
                 "none" => {
                     self.next();
-                    ExprKind::None
+                    ExprSyntaxKind::None
                 }
                 "if" => self.if_else()?,
                 _ => {
                     let name = self.name("an expression")?;
                     if self.eat("(") {
-                        let args = self.free(|p| p.list(")", Parser::expr))?;
-                        ExprKind::Call(name, args)
+                        let args = self.free(|p| p.list(")", TextParser::expr))?;
+                        ExprSyntaxKind::Call(name, args)
                     } else if self.is("::") {
                         self.path(name)?
                     } else if self.is("{") && !self.plain {
@@ -264,26 +274,29 @@ impl Parser {
                             let value = if p.eat(":") {
                                 p.expr()?
                             } else {
-                                Expr { span: field.span, kind: ExprKind::Name(field.text.clone()) }
+                                ExprSyntax {
+                                    span: field.span,
+                                    kind: ExprSyntaxKind::Name(field.text.clone()),
+                                }
                             };
                             Ok((field, value))
                         })?;
-                        ExprKind::Struct(name, fields)
+                        ExprSyntaxKind::Struct(name, fields)
                     } else {
-                        ExprKind::Name(name.text)
+                        ExprSyntaxKind::Name(name.text)
                     }
                 }
             },
             _ => return self.unexpected("an expression"),
         };
-        Ok(Expr { span, kind })
+        Ok(ExprSyntax { span, kind })
     }
 
     /// Parses `f::grad(x)`, after `f`.
-    fn path(&mut self, function: Name) -> Parsed<ExprKind> {
+    fn path(&mut self, function: NameSyntax) -> TextParseResult<ExprSyntaxKind> {
         let (mut transforms, span) = (Vec::new(), function.span);
         while self.eat("::") {
-            let Token::Name(name) = self.peek() else { return self.unexpected(TRANSFORMS) };
+            let TextToken::Name(name) = self.peek() else { return self.unexpected(TRANSFORMS) };
             let Some(transform) = Transform::by_name(name) else {
                 return self.unexpected(TRANSFORMS);
             };
@@ -291,40 +304,43 @@ impl Parser {
             transforms.push(transform);
         }
         self.expect("(")?;
-        let args = self.free(|p| p.list(")", Parser::expr))?;
-        Ok(ExprKind::Apply(Transformed { transforms, function, span }, args))
+        let args = self.free(|p| p.list(")", TextParser::expr))?;
+        Ok(ExprSyntaxKind::Apply(Transformed { transforms, function, span }, args))
     }
 
-    fn array(&mut self, span: Span) -> Parsed<Expr> {
+    fn array(&mut self, span: TextSpan) -> TextParseResult<ExprSyntax> {
         if self.eat("]") {
-            return Ok(Expr { span, kind: ExprKind::Array(vec![]) });
+            return Ok(ExprSyntax { span, kind: ExprSyntaxKind::Array(vec![]) });
         }
         let first = self.expr()?;
         if self.eat(";") {
             let n = self.expr()?;
             self.expect("]")?;
-            return Ok(Expr { span, kind: ExprKind::Repeat(Box::new(first), Box::new(n)) });
+            return Ok(ExprSyntax {
+                span,
+                kind: ExprSyntaxKind::Repeat(Box::new(first), Box::new(n)),
+            });
         }
         let mut items = vec![first];
         if self.eat(",") {
-            items.extend(self.list("]", Parser::expr)?);
+            items.extend(self.list("]", TextParser::expr)?);
         } else {
             self.expect("]")?;
         }
-        Ok(Expr { span, kind: ExprKind::Array(items) })
+        Ok(ExprSyntax { span, kind: ExprSyntaxKind::Array(items) })
     }
 
-    fn if_else(&mut self) -> Parsed<ExprKind> {
+    fn if_else(&mut self) -> TextParseResult<ExprSyntaxKind> {
         let mut arms = Vec::new();
         loop {
             self.next();
             let condition = self.condition()?;
             arms.push((condition, self.block()?));
             if !self.eat_word("else") {
-                return Ok(ExprKind::If(arms, None));
+                return Ok(ExprSyntaxKind::If(arms, None));
             }
             if !self.is_word("if") {
-                return Ok(ExprKind::If(arms, Some(self.block()?)));
+                return Ok(ExprSyntaxKind::If(arms, Some(self.block()?)));
             }
         }
     }

@@ -2,19 +2,19 @@
 
 use crate::staging::Builtin;
 
-use super::super::lexer::Token;
+use super::super::lexer::TextToken;
 
 /// Returns a hint for `token`, if it is more specific than `expected`, which is what the grammar
 /// allows.
 pub(super) fn advice(
-    before: &Token,
-    token: &Token,
-    after: &Token,
+    before: &TextToken,
+    token: &TextToken,
+    after: &TextToken,
     expected: &str,
 ) -> Option<&'static str> {
-    use Token::{Int, Mark, Name, Real};
+    use TextToken::{Int, Mark, Name, Real};
     let value = expected == "an expression";
-    let word = |token: &Token| match token {
+    let word = |token: &TextToken| match token {
         Name(name) => name.clone(),
         _ => String::new(),
     };

@@ -1,11 +1,11 @@
 //! Parsing of structs, functions, rules, and kinds.
 
-use super::super::ast::{Function, Items, KindExpr, KindSyntax, RulePart, Struct};
-use super::{Parsed, Parser};
+use super::super::ast::{FunctionSyntax, Items, KindExpr, KindSyntax, RulePart, Struct};
+use super::{TextParseResult, TextParser};
 
-impl Parser {
+impl TextParser {
     /// Parses a struct, a function or a rule.
-    pub(super) fn item(&mut self, items: &mut Items) -> Parsed<()> {
+    pub(super) fn item(&mut self, items: &mut Items) -> TextParseResult<()> {
         if self.eat_word("struct") {
             let name = self.name("the name of the struct")?;
             self.expect("{")?;
@@ -40,7 +40,7 @@ impl Parser {
                 break;
             }
         }
-        items.functions.push(Function {
+        items.functions.push(FunctionSyntax {
             name,
             params,
             result,
@@ -52,7 +52,7 @@ impl Parser {
         Ok(())
     }
 
-    fn rule_part(&mut self) -> Parsed<RulePart> {
+    fn rule_part(&mut self) -> TextParseResult<RulePart> {
         let span = self.next().1;
         self.expect("(")?;
         let params = self.list(")", |p| {
@@ -68,11 +68,14 @@ impl Parser {
     }
 
     /// Parses a kind, as after `:`.
-    pub(super) fn kind(&mut self) -> Parsed<KindExpr> {
+    pub(super) fn kind(&mut self) -> TextParseResult<KindExpr> {
         self.nested(|p| {
             let span = p.span();
             if p.eat("(") {
-                return Ok(KindExpr { span, kind: KindSyntax::Tuple(p.list(")", Parser::kind)?) });
+                return Ok(KindExpr {
+                    span,
+                    kind: KindSyntax::Tuple(p.list(")", TextParser::kind)?),
+                });
             }
             let name = p.name("a kind")?;
             let kind = if name.text == "array" {

@@ -19,14 +19,14 @@ mod statement;
 pub(super) use foreign::own_name;
 
 use super::{
-    ast::{Items, Name, Span},
+    ast::{Items, NameSyntax, TextSpan},
     error::{TextError, TextErrorKind},
-    lexer::{Token, error, lex},
+    lexer::{TextToken, error, lex},
     limits::{TextLimits, is_full},
 };
 use crate::{errors::Errors, stack::deep, staging::is_name};
 
-type Parsed<T> = Result<T, TextError>;
+type TextParseResult<T> = Result<T, TextError>;
 
 /// Maximum nesting of expressions, blocks and kinds. The stack of WebAssembly does not grow.
 const MAX_DEPTH: usize = if cfg!(target_arch = "wasm32") { 64 } else { 1000 };
@@ -36,10 +36,10 @@ const MAX_HEIGHT: usize = MAX_DEPTH + 100;
 
 pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<TextError>> {
     let mut p =
-        Parser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
+        TextParser { tokens: lex(source, limits)?, place: 0, depth: 0, height: 0, plain: false };
     let mut items = Items::default();
     let mut errors = Vec::new();
-    while *p.peek() != Token::End && !is_full(&mut errors) {
+    while *p.peek() != TextToken::End && !is_full(&mut errors) {
         let start = p.place;
         if let Err(e) = p.item(&mut items) {
             errors.push(e);
@@ -49,8 +49,8 @@ pub(super) fn parse(source: &str, limits: &TextLimits) -> Result<Items, Errors<T
     Errors::none_in(errors).map(|()| items)
 }
 
-struct Parser {
-    tokens: Vec<(Token, Span)>,
+struct TextParser {
+    tokens: Vec<(TextToken, TextSpan)>,
     place: usize,
     /// Number of open levels.
     depth: usize,
@@ -60,20 +60,20 @@ struct Parser {
     plain: bool,
 }
 
-impl Parser {
-    fn peek(&self) -> &Token {
+impl TextParser {
+    fn peek(&self) -> &TextToken {
         &self.tokens[self.place].0
     }
-    fn span(&self) -> Span {
+    fn span(&self) -> TextSpan {
         self.tokens[self.place].1
     }
-    fn next(&mut self) -> (Token, Span) {
+    fn next(&mut self) -> (TextToken, TextSpan) {
         let token = self.tokens[self.place].clone();
         self.place = (self.place + 1).min(self.tokens.len() - 1);
         token
     }
     fn is(&self, mark: &str) -> bool {
-        matches!(self.peek(), Token::Mark(m) if *m == mark)
+        matches!(self.peek(), TextToken::Mark(m) if *m == mark)
     }
     fn eat(&mut self, mark: &str) -> bool {
         let found = self.is(mark);
@@ -83,7 +83,7 @@ impl Parser {
         found
     }
     fn is_word(&self, word: &str) -> bool {
-        matches!(self.peek(), Token::Name(n) if n == word)
+        matches!(self.peek(), TextToken::Name(n) if n == word)
     }
     fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
@@ -92,29 +92,29 @@ impl Parser {
         }
         found
     }
-    fn unexpected<T>(&self, expected: &str) -> Parsed<T> {
+    fn unexpected<T>(&self, expected: &str) -> TextParseResult<T> {
         let given = self.peek().describe();
-        let before = self.place.checked_sub(1).map_or(&Token::End, |k| &self.tokens[k].0);
-        let after = self.tokens.get(self.place + 1).map_or(&Token::End, |t| &t.0);
+        let before = self.place.checked_sub(1).map_or(&TextToken::End, |k| &self.tokens[k].0);
+        let after = self.tokens.get(self.place + 1).map_or(&TextToken::End, |t| &t.0);
         let expected =
             foreign::advice(before, self.peek(), after, expected).unwrap_or(expected).to_owned();
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
     }
-    fn expect(&mut self, mark: &str) -> Parsed<Span> {
+    fn expect(&mut self, mark: &str) -> TextParseResult<TextSpan> {
         if self.is(mark) { Ok(self.next().1) } else { self.unexpected(&format!("`{mark}`")) }
     }
-    fn name(&mut self, what: &str) -> Parsed<Name> {
+    fn name(&mut self, what: &str) -> TextParseResult<NameSyntax> {
         match self.peek() {
-            Token::Name(n) if is_name(n) => {
+            TextToken::Name(n) if is_name(n) => {
                 let text = n.clone();
                 let span = self.next().1;
-                Ok(Name { text, span })
+                Ok(NameSyntax { text, span })
             }
             _ => self.unexpected(what),
         }
     }
     /// Runs `f` one level deeper.
-    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> TextParseResult<T>) -> TextParseResult<T> {
         if self.depth >= MAX_DEPTH {
             return self.too_deep(MAX_DEPTH);
         }
@@ -130,18 +130,21 @@ impl Parser {
         result
     }
     /// Runs `f` on a separate tree next to those already parsed.
-    fn growing<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn growing<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> TextParseResult<T>,
+    ) -> TextParseResult<T> {
         let others = std::mem::replace(&mut self.height, 0);
         let result = f(self);
         self.height = self.height.max(others);
         result
     }
     /// Adds a node on top of the tree that was just parsed.
-    fn grow(&mut self) -> Parsed<()> {
+    fn grow(&mut self) -> TextParseResult<()> {
         self.height += 1;
         if self.height > MAX_HEIGHT { self.too_deep(MAX_HEIGHT) } else { Ok(()) }
     }
-    fn too_deep<T>(&self, limit: usize) -> Parsed<T> {
+    fn too_deep<T>(&self, limit: usize) -> TextParseResult<T> {
         Err(error(self.span(), TextErrorKind::TooDeep { what: "nested", limit }))
     }
     /// Skips to the next item.
@@ -152,8 +155,8 @@ impl Parser {
         if self.place == start {
             self.next();
         }
-        let item = |t: &Token| matches!(t, Token::Name(n) if ["fn", "struct", "rule"].contains(&n.as_str()));
-        while *self.peek() != Token::End && !item(self.peek()) {
+        let item = |t: &TextToken| matches!(t, TextToken::Name(n) if ["fn", "struct", "rule"].contains(&n.as_str()));
+        while *self.peek() != TextToken::End && !item(self.peek()) {
             self.next();
         }
     }
@@ -162,8 +165,8 @@ impl Parser {
     fn list<T>(
         &mut self,
         close: &str,
-        mut item: impl FnMut(&mut Self) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
+        mut item: impl FnMut(&mut Self) -> TextParseResult<T>,
+    ) -> TextParseResult<Vec<T>> {
         let mut items = Vec::new();
         while !self.eat(close) {
             items.push(item(self)?);

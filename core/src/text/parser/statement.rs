@@ -1,17 +1,17 @@
 //! Parsing of blocks and statements.
 
-use crate::staging::Operator;
+use crate::staging::InfixOperator;
 
-use super::super::ast::{Block, Pattern, Statement, StatementKind};
-use super::{Parsed, Parser};
+use super::super::ast::{BlockSyntax, PatternSyntax, Statement, StatementKind};
+use super::{TextParseResult, TextParser};
 
-impl Parser {
+impl TextParser {
     /// Parses `{ … }`.
-    pub(super) fn block(&mut self) -> Parsed<Block> {
+    pub(super) fn block(&mut self) -> TextParseResult<BlockSyntax> {
         self.nested(|p| {
             let plain = std::mem::replace(&mut p.plain, false);
             p.expect("{")?;
-            let mut block = Block::default();
+            let mut block = BlockSyntax::default();
             loop {
                 if p.is("}") {
                     block.end = p.next().1;
@@ -24,20 +24,20 @@ impl Parser {
         })
     }
 
-    fn statement(&mut self, block: &mut Block) -> Parsed<()> {
+    fn statement(&mut self, block: &mut BlockSyntax) -> TextParseResult<()> {
         let span = self.span();
         if self.eat(";") {
             return Ok(());
         }
         let kind = if self.eat_word("let") {
             let pattern = if self.eat("(") {
-                Pattern::Tuple(self.list(")", |p| {
+                PatternSyntax::Tuple(self.list(")", |p| {
                     let mutable = p.eat_word("mut");
                     Ok((p.name("a variable")?, mutable))
                 })?)
             } else {
                 let mutable = self.eat_word("mut");
-                Pattern::Name { name: self.name("a variable")?, mutable }
+                PatternSyntax::Name { name: self.name("a variable")?, mutable }
             };
             let kind = if self.eat(":") { Some(self.kind()?) } else { None };
             self.expect("=")?;
@@ -71,7 +71,7 @@ impl Parser {
             StatementKind::Return(value)
         } else if self.is_word("if") || self.is("{") {
             // A statement ends with its block: a `-` after it starts a new expression.
-            let value = self.nested(Parser::atom)?;
+            let value = self.nested(TextParser::atom)?;
             if self.is("}") {
                 block.tail = Some(Box::new(value));
                 return Ok(());
@@ -81,10 +81,10 @@ impl Parser {
             let value = self.expr()?;
             let op = [
                 ("=", None),
-                ("+=", Some(Operator::Add)),
-                ("-=", Some(Operator::Sub)),
-                ("*=", Some(Operator::Mul)),
-                ("/=", Some(Operator::Div)),
+                ("+=", Some(InfixOperator::Add)),
+                ("-=", Some(InfixOperator::Sub)),
+                ("*=", Some(InfixOperator::Mul)),
+                ("/=", Some(InfixOperator::Div)),
             ];
             let assign = op.iter().find(|(mark, _)| self.is(mark)).map(|(_, op)| *op);
             if let Some(op) = assign {
@@ -107,7 +107,7 @@ impl Parser {
     }
 
     /// Parses the `;`, which the last statement of a block does not need.
-    fn end_statement(&mut self) -> Parsed<()> {
+    fn end_statement(&mut self) -> TextParseResult<()> {
         if !self.is("}") {
             self.expect(";")?;
         }

@@ -11,7 +11,7 @@ use ketgrad_core::{
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost, RunError},
     ir::{Element, Kind, Param, Program},
     pass::{Level, optimize_all},
-    staging::{Builtin, Given, Stage},
+    staging::{Builtin, StagedOperand, StagingBuilder},
 };
 
 use super::{
@@ -66,8 +66,9 @@ fn compile(name: &'static str, kinds: &[Kind]) -> Result<Bytecode, String> {
         .enumerate()
         .map(|(k, kind)| Param::new(format!("x{k}"), kind.clone()))
         .collect();
-    let mut stage = Stage::new(name, params, Kind::Real);
-    let args: Vec<Given> = stage.b.params().iter().map(|&v| Given::Value(v)).collect();
+    let mut stage = StagingBuilder::new(name, params, Kind::Real);
+    let args: Vec<StagedOperand> =
+        stage.b.params().iter().map(|&v| StagedOperand::Value(v)).collect();
     let wrong = |e| format!("`{name}`: {e}");
     let given = stage.builtin(builtin, &args).map_err(wrong)?;
     let value = stage.value(given).map_err(wrong)?;

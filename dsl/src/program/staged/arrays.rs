@@ -82,7 +82,7 @@ macro_rules! operators {
             type Output = Ex<<Array<$E> as Join<R::Kind>>::Out>;
             #[track_caller]
             fn $f(self, b: R) -> Self::Output {
-                binary(Operator::$Op, self, b)
+                binary(InfixOperator::$Op, self, b)
             }
         }
     };
@@ -95,7 +95,7 @@ macro_rules! operators {
             fn $assign(&mut self, b: R) {
                 here();
                 let given = b.given(None);
-                with(|b| b.assign(self.node, &[], Some(Operator::$Op), given));
+                with(|b| b.assign(self.node, &[], Some(InfixOperator::$Op), given));
             }
         }
     };
@@ -112,7 +112,7 @@ macro_rules! operators {
             type Output = Ex<<KindOf<$A> as Join<Array<E>>>::Out>;
             #[track_caller]
             fn $f(self, b: $B) -> Self::Output {
-                binary(Operator::$Op, self, b)
+                binary(InfixOperator::$Op, self, b)
             }
         }
     };
@@ -144,10 +144,10 @@ negative! {
 
 /// Writes a call of a function of the language by its name.
 #[track_caller]
-fn named<K: Shape<Staged = Ex<K>>>(name: &str, args: &[Given]) -> Ex<K> {
+fn named<K: Shape<Staged = Ex<K>>>(name: &str, args: &[StagedOperand]) -> Ex<K> {
     match Builtin::by_name(name) {
         Some(f) => builtin(f, args),
-        None => value_of(Given::Nothing),
+        None => value_of(StagedOperand::Nothing),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The values that the staged body of a `program!` computes with: handles whose operators write
 //! instructions.
 //!
-//! While `f::ir()` runs, a [`Stage`] is under construction (one for each call in progress, on a
+//! While `f::ir()` runs, a [`StagingBuilder`] is under construction (one for each call in progress, on a
 //! stack of this thread), and the body of `f` runs once, from top to bottom. An [`Ex`] is `Copy`
 //! and names what it stands for: a variable, a field of another handle, or a value. It is read when
 //! an operator uses it, so that a variable gives what it holds at that moment.
 //!
-//! The meaning of the language is decided by [`Stage`], as for program text; the types here only
+//! The meaning of the language is decided by [`StagingBuilder`], as for program text; the types here only
 //! let rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real number,
 //! `Ex<i64>` an int.
 //!
@@ -34,11 +34,11 @@ use std::{cell::RefCell, collections::HashMap, marker::PhantomData, panic::Locat
 use num_complex::Complex;
 
 use ketgrad_core::{
-    adjoint::{Transform, TransformError, Transforms},
+    adjoint::{Transform, TransformError, TransformRegistry},
     array::Array,
     entity::{FuncId, PrimitiveId, Value, Variable},
     ir::{Function, Kind, Mixed, Number1, Number2, Op, Position, Program, Real1, Real2},
-    staging::{Builtin, Given, Misfit, Operator, Stage},
+    staging::{Builtin, InfixOperator, StagedOperand, StagingBuilder, TypeMismatch},
 };
 
 use super::shape::Shape;
@@ -59,7 +59,7 @@ impl<K> Copy for Ex<K> {}
 /// Node that a handle refers to.
 #[derive(Clone, Copy, Debug)]
 enum Node {
-    Given(Given),
+    Given(StagedOperand),
     Variable(Variable),
     /// A field of a tuple or a struct.
     Field(u32, usize),
@@ -82,7 +82,7 @@ pub struct Module {
     /// Functions that can be called, by the path of their definition.
     pub callees: HashMap<&'static str, Callee>,
     /// The transforms of functions that bodies call.
-    pub transforms: Transforms,
+    pub transforms: TransformRegistry,
     /// The first of them that a function does not have.
     pub error: Option<TransformError>,
 }
@@ -108,7 +108,7 @@ impl Module {
 
 /// A function under construction.
 pub(super) struct Building {
-    pub(super) stage: Stage,
+    pub(super) stage: StagingBuilder,
     nodes: Vec<Node>,
     module: Module,
 }
@@ -122,7 +122,10 @@ thread_local! {
 pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
     BUILDING.with_borrow_mut(|stack| {
         if stack.is_empty() {
-            stack.push(Building::new(Stage::new("", vec![], Kind::Real), Module::default()));
+            stack.push(Building::new(
+                StagingBuilder::new("", vec![], Kind::Real),
+                Module::default(),
+            ));
         }
         let top = stack.len() - 1;
         f(&mut stack[top])
@@ -130,7 +133,7 @@ pub(super) fn with<T>(f: impl FnOnce(&mut Building) -> T) -> T {
 }
 
 /// Writes a function: `body` runs once.
-pub(super) fn build(stage: Stage, module: &mut Module, body: impl FnOnce()) -> Function {
+pub(super) fn build(stage: StagingBuilder, module: &mut Module, body: impl FnOnce()) -> Function {
     BUILDING.with_borrow_mut(|stack| stack.push(Building::new(stage, std::mem::take(module))));
     body();
     match BUILDING.with_borrow_mut(Vec::pop) {
@@ -138,12 +141,12 @@ pub(super) fn build(stage: Stage, module: &mut Module, body: impl FnOnce()) -> F
             *module = b.module;
             b.stage.finish()
         }
-        None => Stage::new("", vec![], Kind::Real).finish(),
+        None => StagingBuilder::new("", vec![], Kind::Real).finish(),
     }
 }
 
 impl Building {
-    fn new(stage: Stage, module: Module) -> Building {
+    fn new(stage: StagingBuilder, module: Module) -> Building {
         Building { stage, nodes: Vec::new(), module }
     }
     fn node(&mut self, node: Node) -> u32 {
@@ -151,7 +154,7 @@ impl Building {
         u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
     }
     /// Returns the current value of a handle.
-    fn read(&mut self, node: u32) -> Given {
+    fn read(&mut self, node: u32) -> StagedOperand {
         match self.nodes.get(node as usize) {
             Some(Node::Given(given)) => *given,
             Some(Node::Variable(v)) => self.stage.read(*v),
@@ -159,7 +162,7 @@ impl Building {
                 let of = self.read(of);
                 sure(self.stage.field(of, k))
             }
-            None => Given::Nothing,
+            None => StagedOperand::Nothing,
         }
     }
     fn n_fields(&self, node: u32) -> usize {
@@ -173,7 +176,13 @@ impl Building {
         kind(self, node).map_or(0, |k| k.fields().len())
     }
     /// `node = value` or `node op= value`, with an index if an element is meant.
-    fn assign(&mut self, node: u32, index: &[Given], op: Option<Operator>, value: Given) {
+    fn assign(
+        &mut self,
+        node: u32,
+        index: &[StagedOperand],
+        op: Option<InfixOperator>,
+        value: StagedOperand,
+    ) {
         let (mut path, mut at) = (Vec::new(), node);
         while let Some(&Node::Field(of, k)) = self.nodes.get(at as usize) {
             path.push(k);
@@ -200,14 +209,14 @@ pub(super) trait Missing {
 impl Missing for () {
     fn missing() {}
 }
-impl Missing for Given {
-    fn missing() -> Given {
-        Given::Nothing
+impl Missing for StagedOperand {
+    fn missing() -> StagedOperand {
+        StagedOperand::Nothing
     }
 }
 
 /// The types of handles leave nothing that does not fit.
-pub(super) fn sure<T: Missing>(result: Result<T, Misfit>) -> T {
+pub(super) fn sure<T: Missing>(result: Result<T, TypeMismatch>) -> T {
     result.unwrap_or_else(|misfit| {
         debug_assert!(false, "rustc let pass: {misfit}");
         T::missing()
@@ -228,12 +237,12 @@ pub(super) fn here() {
 )]
 pub trait Operand {
     /// Returns the value; `hint` is the kind that it should have, for the literals in it.
-    fn given(self, hint: Option<&Kind>) -> Given;
+    fn given(self, hint: Option<&Kind>) -> StagedOperand;
     /// Returns the handle that it is.
     fn handle(&self) -> Option<u32>;
     /// Returns the elements of what is written out, in row-major order, each of the kind `hint`,
     /// and their shape; itself, and no shape, if it is not.
-    fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>)
+    fn written(self, hint: Option<&Kind>) -> (Vec<StagedOperand>, Vec<usize>)
     where
         Self: Sized,
     {
@@ -269,7 +278,7 @@ pub trait Bind: Operand {
 pub trait Fit<T>: Operand {}
 
 impl<K: Shape<Staged = Ex<K>>> Operand for Ex<K> {
-    fn given(self, _: Option<&Kind>) -> Given {
+    fn given(self, _: Option<&Kind>) -> StagedOperand {
         with(|b| b.read(self.node))
     }
     fn handle(&self) -> Option<u32> {
@@ -277,7 +286,7 @@ impl<K: Shape<Staged = Ex<K>>> Operand for Ex<K> {
     }
 }
 impl<K: Shape<Staged = Ex<K>>> Operand for &Ex<K> {
-    fn given(self, hint: Option<&Kind>) -> Given {
+    fn given(self, hint: Option<&Kind>) -> StagedOperand {
         (*self).given(hint)
     }
     fn handle(&self) -> Option<u32> {
@@ -309,7 +318,7 @@ impl Fit<Ex<Array<Complex<f64>>>> for &Ex<Array<f64>> {}
 macro_rules! literals {
     ($($T:ty: |$x:ident, $b:ident| $given:expr, $($Kind:ty),+;)*) => {$(
         impl Operand for $T {
-            fn given(self, _: Option<&Kind>) -> Given {
+            fn given(self, _: Option<&Kind>) -> StagedOperand {
                 let $x = self;
                 with(|$b| $given)
             }
@@ -324,13 +333,13 @@ macro_rules! literals {
     )*};
 }
 literals! {
-    f64: |x, b| Given::Value(b.stage.b.real(x)), f64, Complex<f64>;
-    i64: |x, _b| Given::Literal(x), i64, f64, Complex<f64>;
-    bool: |x, b| Given::Value(b.stage.b.boolean(x)), bool;
+    f64: |x, b| StagedOperand::Value(b.stage.b.real(x)), f64, Complex<f64>;
+    i64: |x, _b| StagedOperand::Literal(x), i64, f64, Complex<f64>;
+    bool: |x, b| StagedOperand::Value(b.stage.b.boolean(x)), bool;
 }
 
 impl<X: Operand, const M: usize> Operand for [X; M] {
-    fn given(self, hint: Option<&Kind>) -> Given {
+    fn given(self, hint: Option<&Kind>) -> StagedOperand {
         let element = match hint {
             Some(Kind::Array(e)) => Some(*e),
             _ => None,
@@ -346,7 +355,7 @@ impl<X: Operand, const M: usize> Operand for [X; M] {
     fn handle(&self) -> Option<u32> {
         None
     }
-    fn written(self, hint: Option<&Kind>) -> (Vec<Given>, Vec<usize>) {
+    fn written(self, hint: Option<&Kind>) -> (Vec<StagedOperand>, Vec<usize>) {
         let (mut items, mut shape) = (Vec::new(), vec![M]);
         for (k, x) in self.into_iter().enumerate() {
             let (more, inner) = x.written(hint);
@@ -392,7 +401,7 @@ nested! { f64 Complex<f64> }
 #[derive(Clone, Copy, Debug)]
 pub struct Fill<X, M>(pub X, pub M);
 impl<X: Operand, M: Fit<Ex<i64>>> Operand for Fill<X, M> {
-    fn given(self, hint: Option<&Kind>) -> Given {
+    fn given(self, hint: Option<&Kind>) -> StagedOperand {
         let element = match hint {
             Some(Kind::Array(e)) => Some(*e),
             _ => None,
@@ -414,7 +423,7 @@ impl<E, X: Fit<Ex<E>>, M: Fit<Ex<i64>>> Fit<Ex<Array<E>>> for Fill<X, M> {}
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<X, M>(pub X, pub M);
 impl<X: Operand, M: Fit<Ex<i64>>> Operand for Rows<X, M> {
-    fn given(self, hint: Option<&Kind>) -> Given {
+    fn given(self, hint: Option<&Kind>) -> StagedOperand {
         let element = match hint {
             Some(Kind::Array(e)) => Some(*e),
             _ => None,
@@ -451,7 +460,7 @@ pub fn whole(parts: &[Option<u32>]) -> Option<u32> {
 }
 
 /// Returns the value of a handle.
-pub fn read(node: u32) -> Given {
+pub fn read(node: u32) -> StagedOperand {
     with(|b| b.read(node))
 }
 
@@ -462,14 +471,14 @@ pub fn field(node: u32, k: usize) -> u32 {
 }
 
 /// Returns a struct of its fields, in the order of its kind.
-pub fn structure(kind: &Kind, fields: &[Given]) -> Given {
+pub fn structure(kind: &Kind, fields: &[StagedOperand]) -> StagedOperand {
     with(|b| sure(b.stage.structure(kind, fields)))
 }
 
 macro_rules! tuples {
     ($(($($T:ident $U:ident $k:tt)+))*) => {$(
         impl<$($T: Operand),+> Operand for ($($T,)+) {
-            fn given(self, hint: Option<&Kind>) -> Given {
+            fn given(self, hint: Option<&Kind>) -> StagedOperand {
                 if let Some(node) = self.handle() {
                     return read(node);
                 }
@@ -502,11 +511,11 @@ tuples! {
 }
 
 /// Returns the node of a value.
-pub(super) fn node(given: Given) -> u32 {
+pub(super) fn node(given: StagedOperand) -> u32 {
     with(|b| b.node(Node::Given(given)))
 }
 
 /// Returns the handle to a value.
-pub(super) fn value_of<K: Shape<Staged = Ex<K>>>(given: Given) -> Ex<K> {
+pub(super) fn value_of<K: Shape<Staged = Ex<K>>>(given: StagedOperand) -> Ex<K> {
     Ex::of(node(given))
 }

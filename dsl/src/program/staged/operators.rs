@@ -8,7 +8,7 @@ use super::*;
 
 #[track_caller]
 pub(super) fn binary<K: Shape<Staged = Ex<K>>>(
-    op: Operator,
+    op: InfixOperator,
     a: impl Operand,
     b: impl Operand,
 ) -> Ex<K> {
@@ -18,7 +18,7 @@ pub(super) fn binary<K: Shape<Staged = Ex<K>>>(
 }
 
 #[track_caller]
-pub(super) fn builtin<K: Shape<Staged = Ex<K>>>(op: Builtin, args: &[Given]) -> Ex<K> {
+pub(super) fn builtin<K: Shape<Staged = Ex<K>>>(op: Builtin, args: &[StagedOperand]) -> Ex<K> {
     here();
     value_of(with(|b| sure(b.stage.builtin(op, args))))
 }
@@ -40,7 +40,7 @@ macro_rules! operators {
             type Output = Ex<$K>;
             #[track_caller]
             fn $f(self, b: $B) -> Ex<$K> {
-                binary(Operator::$Op, self, b)
+                binary(InfixOperator::$Op, self, b)
             }
         }
     )+};
@@ -52,7 +52,7 @@ macro_rules! assigning {
             fn $f(&mut self, b: $B) {
                 here();
                 let given = b.given(Some(&<$A as Handle>::kind()));
-                with(|b| b.assign(self.node, &[], Some(Operator::$by), given));
+                with(|b| b.assign(self.node, &[], Some(InfixOperator::$by), given));
             }
         }
     )+};
@@ -149,7 +149,7 @@ impl<K, R: ComparisonsStandOnlyInConditions> PartialOrd<R> for Ex<K> {
 /// Writes a comparison in a condition.
 pub fn compare<A: Alike<B>, B: Operand>(op: ketgrad_core::ir::Compare, a: A, b: B) -> Ex<bool> {
     let (x, y) = (a.given(None), b.given(None));
-    value_of(with(|b| sure(b.stage.binary(Operator::Compare(op), x, y))))
+    value_of(with(|b| sure(b.stage.binary(InfixOperator::Compare(op), x, y))))
 }
 
 /// `!c` in a condition. It has the location of the instruction before it: as an operator of
@@ -198,17 +198,17 @@ where
 /// The indices of an element: one in row-major order, or one for each axis.
 pub trait Indices {
     /// Returns all of them.
-    fn indices(self) -> Vec<Given>;
+    fn indices(self) -> Vec<StagedOperand>;
 }
 impl<I: Fit<Ex<i64>>> Indices for I {
-    fn indices(self) -> Vec<Given> {
+    fn indices(self) -> Vec<StagedOperand> {
         vec![self.given(None)]
     }
 }
 macro_rules! indices {
     ($(($($I:ident $i:tt)+))*) => {$(
         impl<$($I: Fit<Ex<i64>>),+> Indices for ($($I,)+) {
-            fn indices(self) -> Vec<Given> {
+            fn indices(self) -> Vec<StagedOperand> {
                 vec![$(self.$i.given(None)),+]
             }
         }

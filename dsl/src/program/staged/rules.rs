@@ -19,20 +19,20 @@ pub struct NoCotangent;
 )]
 pub trait Cotangent<B> {
     /// Appends the value; nothing if there is none.
-    fn push(self, to: &mut Vec<Given>);
+    fn push(self, to: &mut Vec<StagedOperand>);
 }
 impl Cotangent<NoCotangent> for none {
-    fn push(self, _: &mut Vec<Given>) {}
+    fn push(self, _: &mut Vec<StagedOperand>) {}
 }
 impl<K: Shape<Staged = Ex<K>>> Cotangent<Ex<K>> for none {
-    fn push(self, to: &mut Vec<Given>) {
-        to.push(Given::Value(with(|b| b.stage.b.zero(&K::kind()))));
+    fn push(self, to: &mut Vec<StagedOperand>) {
+        to.push(StagedOperand::Value(with(|b| b.stage.b.zero(&K::kind()))));
     }
 }
 macro_rules! cotangents {
     ($($X:ty => $K:ty;)*) => {$(
         impl Cotangent<Ex<$K>> for $X {
-            fn push(self, to: &mut Vec<Given>) {
+            fn push(self, to: &mut Vec<StagedOperand>) {
                 to.push(fitted::<Ex<$K>>(self));
             }
         }
@@ -45,12 +45,12 @@ cotangents! {
 macro_rules! cotangent_tuples {
     ($(($($T:ident $U:ident $k:tt)+))*) => {$(
         impl<$($T: Cotangent<$U>, $U),+> Cotangent<Inputs<($($U,)+)>> for ($($T,)+) {
-            fn push(self, to: &mut Vec<Given>) {
+            fn push(self, to: &mut Vec<StagedOperand>) {
                 $(self.$k.push(to);)+
             }
         }
         impl<$($T: Cotangent<$U>, $U: Handle),+> Cotangent<($($U,)+)> for ($($T,)+) {
-            fn push(self, to: &mut Vec<Given>) {
+            fn push(self, to: &mut Vec<StagedOperand>) {
                 let mut fields = Vec::new();
                 $(self.$k.push(&mut fields);)+
                 let kind = Kind::tuple([$($U::kind()),+]);
@@ -76,7 +76,7 @@ pub fn give_cotangents<B>(x: impl Cotangent<B>) {
         let values: Array<Value> = fields
             .iter()
             .filter_map(|g| match g {
-                Given::Value(v) => Some(*v),
+                StagedOperand::Value(v) => Some(*v),
                 _ => None,
             })
             .collect();
