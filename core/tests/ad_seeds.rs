@@ -115,7 +115,7 @@ fn an_editor_inserts_before_and_after_and_at_the_end() {
     let sum = editor
         .insert(InsertionPoint::After(inst), Op::Number2(Number2::Add), &[product, s])
         .unwrap();
-    let (block, _) = editor.place(inst).unwrap();
+    let (block, _) = editor.index_of(inst).unwrap();
     let last =
         editor.insert(InsertionPoint::End(block), Op::Number1(Number1::Neg), &[sum]).unwrap();
     editor.set_end(block, Terminator::Return(last)).unwrap();

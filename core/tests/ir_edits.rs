@@ -72,7 +72,7 @@ fn refusals_say_what_is_wrong() {
     let mut e = Editor::new(&mut p, f).unwrap();
     let (x, n) = (Value::new(0), Value::new(1));
     let (sine, inst) = e.find(|i| i.op == SIN).unwrap();
-    let (inside, _) = e.place(inst).unwrap();
+    let (inside, _) = e.index_of(inst).unwrap();
     let entry = Block::new(0);
     let before = e.function().clone();
     let said = [

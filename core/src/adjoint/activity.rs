@@ -117,7 +117,10 @@ fn useful(program: &Program, f: &Function, touching: &TapeUsers) -> Vec<bool> {
 /// Computes for each instruction whether it is such an op itself or calls a function that uses a
 /// tape.
 fn on_tape(f: &Function, touching: &TapeUsers, is: impl Fn(Op) -> bool) -> Vec<bool> {
-    f.insts.values().map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.holds(g))).collect()
+    f.insts
+        .values()
+        .map(|i| is(i.op) || matches!(i.op, Op::Call(g) if touching.contains(g)))
+        .collect()
 }
 
 /// Functions that may push or pop when called: those that use a tape, and all their callers.
@@ -127,7 +130,7 @@ pub(super) struct TapeUsers(HashSet<FuncId>);
 
 impl TapeUsers {
     /// Analyzes the functions that `root` reaches.
-    pub(super) fn of(program: &Program, root: FuncId) -> TapeUsers {
+    pub(super) fn analyze(program: &Program, root: FuncId) -> TapeUsers {
         let reachable = program.reachable(root);
         let mut touching: HashSet<FuncId> = HashSet::new();
         let mut work: Vec<FuncId> = reachable.clone();
@@ -147,7 +150,7 @@ impl TapeUsers {
         TapeUsers(touching)
     }
 
-    pub(super) fn holds(&self, g: FuncId) -> bool {
+    pub(super) fn contains(&self, g: FuncId) -> bool {
         self.0.contains(&g)
     }
 }

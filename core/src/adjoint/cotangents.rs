@@ -38,7 +38,11 @@ pub(super) struct LiveCotangents {
 impl LiveCotangents {
     /// Runs the liveness analysis. `passes` says for each instruction whether cotangents flow back
     /// through it. O(uses x blocks between definition and use).
-    pub(super) fn of(n: &CanonicalFunction, active: &[bool], passes: &[bool]) -> LiveCotangents {
+    pub(super) fn analyze(
+        n: &CanonicalFunction,
+        active: &[bool],
+        passes: &[bool],
+    ) -> LiveCotangents {
         let f = &n.f;
         let mut live = LiveCotangents {
             into: vec![HashSet::new(); f.blocks.len()],
@@ -73,10 +77,10 @@ impl LiveCotangents {
     fn used(&mut self, n: &CanonicalFunction, v: Value, b: Block) {
         let mut work = vec![b];
         while let Some(b) = work.pop() {
-            if n.home[v.index()] == b || !self.into[b.index()].insert(v) {
+            if n.defining_block[v.index()] == b || !self.into[b.index()].insert(v) {
                 continue;
             }
-            for edge in &n.edges[b.index()] {
+            for edge in &n.predecessors[b.index()] {
                 self.out[edge.from.index()].insert(v);
                 work.push(edge.from);
             }
@@ -160,13 +164,13 @@ impl<'a> Cotangents<'a> {
     }
 
     /// Returns the cotangent of a value, leaf by leaf, and resets it to zero.
-    pub(super) fn take(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
+    pub(super) fn take_cotangent(&mut self, b: &mut FunctionBuilder, v: Value) -> Vec<Value> {
         if self.pending.remove(&v) {
             // It was defined on every path that leads here. All additions are done: uses come after
             // the definition and are visited before it, except over the back edge of a loop. So if
             // it was defined once, no block parameter is needed.
             let variables = self.variables(b, v).to_vec();
-            let done = self.n.is_once(self.n.home[v.index()]);
+            let done = self.n.runs_at_most_once(self.n.defining_block[v.index()]);
             let one = |variable| self.given.get(&variable).copied().flatten().filter(|_| done);
             return variables
                 .into_iter()

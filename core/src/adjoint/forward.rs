@@ -47,7 +47,7 @@ pub fn forward(program: &mut Program, root: FuncId) -> Result<FuncId, DiffError>
     let (done, work, wanted, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
-    let touching = TapeUsers::of(&all, root);
+    let touching = TapeUsers::analyze(&all, root);
     let slots = flow::slots(&all, root, &touching);
     let mut engine =
         ForwardEngine { program: all, touching, slots, done, work, wanted, transposed };
@@ -128,7 +128,7 @@ impl ForwardEngine {
                 wanted[p.index()] = handed;
             }
         }
-        let fields = FieldRanges::of(&f);
+        let fields = FieldRanges::new(&f);
         let (values, dots, there, blocks) = Default::default();
         let mut writer = PushforwardWriter {
             engine: self,
@@ -366,7 +366,7 @@ impl PushforwardWriter<'_> {
                 Some(rule) if rule.non_differentiable => false,
                 // A call that pushes to a tape must do so with tangents, even if no tangent flows
                 // through it.
-                _ => self.varied[y.index()] || self.engine.touching.holds(g),
+                _ => self.varied[y.index()] || self.engine.touching.contains(g),
             },
             _ => self.varied[y.index()],
         };
@@ -525,7 +525,7 @@ impl PushforwardWriter<'_> {
             let dot = self.b.field(both, 1);
             let leaves = open(&mut self.b, dot);
             if self.wanted[y.index()] {
-                let there = if self.engine.touching.holds(g) {
+                let there = if self.engine.touching.contains(g) {
                     // A tangent may come from a tape.
                     Some(leaves.iter().map(|&dot| Reach::Nonzero.value(&mut self.b, dot)).collect())
                 } else {

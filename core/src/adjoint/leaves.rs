@@ -22,7 +22,7 @@ pub(super) fn tangent_leaves(kind: &Kind) -> Vec<Kind> {
 pub(super) struct FieldRanges(HashMap<Value, Vec<usize>>);
 
 impl FieldRanges {
-    pub(super) fn of(f: &Function) -> FieldRanges {
+    pub(super) fn new(f: &Function) -> FieldRanges {
         let mut starts: HashMap<Value, Vec<usize>> = HashMap::new();
         for &i in f.blocks.values().flat_map(|b| &b.insts) {
             let inst = &f.insts[i];

@@ -46,7 +46,7 @@ pub(super) struct InductionVariable {
     /// Change per iteration.
     pub step: i64,
     /// Final value, if only the header leaves the loop.
-    pub last: Option<FinalValue>,
+    pub final_value: Option<FinalValue>,
 }
 
 /// Final value of an induction variable, after its loop has ended.
@@ -69,9 +69,9 @@ pub(super) struct CanonicalFunction {
     /// Instruction that defines each value.
     pub defined: Vec<Option<Inst>>,
     /// Block that defines each value.
-    pub home: Vec<Block>,
+    pub defining_block: Vec<Block>,
     /// Edges into each block, its predecessors.
-    pub edges: Vec<Vec<Edge>>,
+    pub predecessors: Vec<Vec<Edge>>,
     /// Block that returns; `None` if the function never does.
     pub end: Option<Block>,
     /// Array parameters that loops read element by element, each with its length.
@@ -84,34 +84,44 @@ impl CanonicalFunction {
     /// Brings a function into canonical form.
     pub(super) fn new(f: &Function) -> CanonicalFunction {
         let mut f = compact(f);
-        one_return(&mut f);
-        let mut loops = LoopForest::of(&f);
+        unify_returns(&mut f);
+        let mut loops = LoopForest::analyze(&f);
         if loops.reducible {
-            loops = tidy(&mut f, loops);
+            loops = simplify_loops(&mut f, loops);
         } else {
             loops.list.clear();
             loops.innermost.fill(None);
         }
-        let counters = counters(&mut f, &loops);
+        let counters = find_induction_variables(&mut f, &loops);
         let end =
             f.blocks.iter().find(|(_, b)| matches!(b.end, Terminator::Return(_))).map(|(b, _)| b);
         let lengths = end.map_or(vec![], |end| lengths(&mut f, &loops, end));
-        let (defined, home, edges) = (f.definitions(), home(&f), f.predecessors());
-        let fields = FieldRanges::of(&f);
-        CanonicalFunction { f, loops, counters, defined, home, edges, end, lengths, fields }
+        let (defined, home, edges) = (f.definitions(), defining_blocks(&f), f.predecessors());
+        let fields = FieldRanges::new(&f);
+        CanonicalFunction {
+            f,
+            loops,
+            counters,
+            defined,
+            defining_block: home,
+            predecessors: edges,
+            end,
+            lengths,
+            fields,
+        }
     }
 
     /// Returns true if a block runs at most once in a call: it is in no loop.
-    pub(super) fn is_once(&self, b: Block) -> bool {
-        b.index() == 0 || self.loops.reducible && self.loops.at(b).is_none()
+    pub(super) fn runs_at_most_once(&self, b: Block) -> bool {
+        b.index() == 0 || self.loops.reducible && self.loops.innermost_of(b).is_none()
     }
 
     /// Returns the loops, inner ones first, that are left on entry to a block.
-    pub(super) fn left(&self, b: Block) -> Vec<usize> {
-        let Some(edge) = self.edges[b.index()].first() else { return vec![] };
+    pub(super) fn loops_exited_into(&self, b: Block) -> Vec<usize> {
+        let Some(edge) = self.predecessors[b.index()].first() else { return vec![] };
         let mut left = Vec::new();
-        let mut at = self.loops.at(edge.from);
-        while let Some(l) = at.filter(|&l| !self.loops.holds(Some(l), b)) {
+        let mut at = self.loops.innermost_of(edge.from);
+        while let Some(l) = at.filter(|&l| !self.loops.contains(Some(l), b)) {
             left.push(l);
             at = self.loops.list[l].parent;
         }
@@ -119,14 +129,14 @@ impl CanonicalFunction {
     }
 
     /// Returns the loop of which a block is the header.
-    pub(super) fn headed(&self, b: Block) -> Option<usize> {
-        self.loops.at(b).filter(|&l| self.loops.list[l].header == b)
+    pub(super) fn loop_headed_by(&self, b: Block) -> Option<usize> {
+        self.loops.innermost_of(b).filter(|&l| self.loops.list[l].header == b)
     }
 }
 
 /// Appends, at the end, the lengths of the parameters that loops read.
 fn lengths(f: &mut Function, loops: &LoopForest, end: Block) -> Vec<(Value, Value)> {
-    let inside = f.blocks.iter().filter(|(b, _)| loops.at(*b).is_some());
+    let inside = f.blocks.iter().filter(|(b, _)| loops.innermost_of(*b).is_some());
     let insts = inside.flat_map(|(_, block)| &block.insts).map(|&i| &f.insts[i]);
     let read: HashSet<Value> = insts.filter(|i| i.op == Op::Get).map(|i| i.args[0]).collect();
     let wanted = |p: &Value| {
@@ -142,7 +152,7 @@ fn lengths(f: &mut Function, loops: &LoopForest, end: Block) -> Vec<(Value, Valu
 }
 
 /// Returns the block that defines each value.
-fn home(f: &Function) -> Vec<Block> {
+fn defining_blocks(f: &Function) -> Vec<Block> {
     let mut home = vec![Block::new(0); f.kinds.len()];
     for (b, block) in f.blocks.iter() {
         let results = block.insts.iter().filter_map(|&i| f.insts[i].result);
@@ -151,7 +161,7 @@ fn home(f: &Function) -> Vec<Block> {
     home
 }
 
-fn one_return(f: &mut Function) {
+fn unify_returns(f: &mut Function) {
     let returns: Vec<(Block, Value)> = (f.blocks.iter())
         .filter_map(|(b, block)| match block.end {
             Terminator::Return(v) => Some((b, v)),
@@ -171,15 +181,15 @@ fn one_return(f: &mut Function) {
 
 /// Adds blocks until every loop has one entry edge, one latch and dedicated exits (loop-simplify
 /// form).
-fn tidy(f: &mut Function, mut loops: LoopForest) -> LoopForest {
+fn simplify_loops(f: &mut Function, mut loops: LoopForest) -> LoopForest {
     loop {
         let mut edges = f.predecessors();
         let mut changed = false;
         for (l, of) in loops.list.iter().enumerate() {
             let (back, into): (Vec<Edge>, Vec<Edge>) =
-                edges[of.header.index()].iter().partition(|e| loops.holds(Some(l), e.from));
+                edges[of.header.index()].iter().partition(|e| loops.contains(Some(l), e.from));
             for ways in [into, back].into_iter().filter(|ways| ways.len() > 1) {
-                join(f, &mut edges, &ways, of.header);
+                split_predecessors(f, &mut edges, &ways, of.header);
                 changed = true;
             }
         }
@@ -192,9 +202,9 @@ fn tidy(f: &mut Function, mut loops: LoopForest) -> LoopForest {
                         continue;
                     }
                     let (own, others): (Vec<Edge>, Vec<Edge>) =
-                        edges[to.index()].iter().partition(|e| loops.holds(Some(l), e.from));
+                        edges[to.index()].iter().partition(|e| loops.contains(Some(l), e.from));
                     if !others.is_empty() {
-                        join(f, &mut edges, &own, to);
+                        split_predecessors(f, &mut edges, &own, to);
                         changed = true;
                     }
                 }
@@ -203,13 +213,13 @@ fn tidy(f: &mut Function, mut loops: LoopForest) -> LoopForest {
         if !changed {
             return loops;
         }
-        loops = LoopForest::of(f);
+        loops = LoopForest::analyze(f);
     }
 }
 
 /// Redirects some of the edges into a block through a new block; `edges` holds the predecessors of
 /// each block.
-fn join(f: &mut Function, edges: &mut Vec<Vec<Edge>>, ways: &[Edge], to: Block) {
+fn split_predecessors(f: &mut Function, edges: &mut Vec<Vec<Edge>>, ways: &[Edge], to: Block) {
     let kinds: Vec<Kind> = f.blocks[to].params.iter().map(|&p| f.kinds[p].clone()).collect();
     let params: Vec<Value> = kinds.into_iter().map(|k| f.new_value(k)).collect();
     let end = Terminator::Jump(Target::new(to, params.clone()));
@@ -233,28 +243,37 @@ fn int(f: &Function, defined: &[Option<Inst>], v: Value) -> Option<i64> {
 }
 
 /// Finds the induction variables of all loops.
-fn counters(f: &mut Function, loops: &LoopForest) -> Vec<Vec<InductionVariable>> {
+fn find_induction_variables(f: &mut Function, loops: &LoopForest) -> Vec<Vec<InductionVariable>> {
     // New induction variables change neither the edges between blocks nor earlier definitions.
-    let known =
-        LoopContext { loops, defined: f.definitions(), home: home(f), edges: f.predecessors() };
-    (0..loops.list.len()).map(|l| count(f, &known, l)).collect()
+    let known = LoopContext {
+        loops,
+        defined: f.definitions(),
+        defining_block: defining_blocks(f),
+        predecessors: f.predecessors(),
+    };
+    (0..loops.list.len()).map(|l| induction_variables_of(f, &known, l)).collect()
 }
 
 /// Context of the search: a function whose loops are simplified.
 struct LoopContext<'a> {
     loops: &'a LoopForest,
     defined: Vec<Option<Inst>>,
-    home: Vec<Block>,
-    edges: Vec<Vec<Edge>>,
+    defining_block: Vec<Block>,
+    predecessors: Vec<Vec<Edge>>,
 }
 
 /// Returns the induction variables of a loop, one with a constant start first; inserts one if there
 /// is none.
-fn count(f: &mut Function, known: &LoopContext<'_>, l: usize) -> Vec<InductionVariable> {
+fn induction_variables_of(
+    f: &mut Function,
+    known: &LoopContext<'_>,
+    l: usize,
+) -> Vec<InductionVariable> {
     let header = known.loops.list[l].header;
     let (mut before, mut latch) = (Block::new(0), Block::new(0));
-    for edge in &known.edges[header.index()] {
-        *(if known.loops.holds(Some(l), edge.from) { &mut latch } else { &mut before }) = edge.from;
+    for edge in &known.predecessors[header.index()] {
+        *(if known.loops.contains(Some(l), edge.from) { &mut latch } else { &mut before }) =
+            edge.from;
     }
     let args = |from: Block| -> Vec<Value> {
         let target = f.blocks[from].end.targets().into_iter().find(|t| t.block == header);
@@ -263,12 +282,12 @@ fn count(f: &mut Function, known: &LoopContext<'_>, l: usize) -> Vec<InductionVa
     let mut counters = Vec::new();
     for ((&value, start), next) in f.blocks[header].params.iter().zip(args(before)).zip(args(latch))
     {
-        if let Some(step) = step(f, &known.defined, value, next) {
+        if let Some(step) = step_between(f, &known.defined, value, next) {
             counters.push(InductionVariable {
                 value,
                 start,
                 step,
-                last: last(f, known, l, value, step),
+                final_value: final_value(f, known, l, value, step),
             });
         }
     }
@@ -294,11 +313,11 @@ fn count(f: &mut Function, known: &LoopContext<'_>, l: usize) -> Vec<InductionVa
             .filter(|t| t.block == header)
             .for_each(|t| t.args.push(arg));
     }
-    vec![InductionVariable { value, start, step: 1, last: None }]
+    vec![InductionVariable { value, start, step: 1, final_value: None }]
 }
 
 /// Returns the constant by which `next` differs from `value`.
-fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Option<i64> {
+fn step_between(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Option<i64> {
     let inst = &f.insts[defined[next.index()]?];
     let step = match (inst.op, inst.args.as_slice()) {
         (Op::Int2(Int2::Add), &[a, b]) if a == value => int(f, defined, b)?,
@@ -312,14 +331,14 @@ fn step(f: &Function, defined: &[Option<Inst>], value: Value, next: Value) -> Op
 
 /// Returns the final value of an induction variable, if only the header leaves the loop and
 /// compares it with a loop-invariant bound.
-fn last(
+fn final_value(
     f: &Function,
     known: &LoopContext<'_>,
     l: usize,
     value: Value,
     step: i64,
 ) -> Option<FinalValue> {
-    let LoopContext { loops, defined, home, .. } = known;
+    let LoopContext { loops, defined, defining_block: home, .. } = known;
     let header = &loops.list[l].header;
     let [exit] = loops.exits(f, l).try_into().ok()?;
     let Terminator::Branch(condition, ..) = f.blocks[*header].end else { return None };
@@ -330,7 +349,7 @@ fn last(
         (a, bound) = (bound, a);
         compare = swapped(compare);
     }
-    let varies = loops.holds(Some(l), home[bound.index()]);
+    let varies = loops.contains(Some(l), home[bound.index()]);
     if a != value || exit.from != *header || varies && int(f, defined, bound).is_none() {
         return None;
     }

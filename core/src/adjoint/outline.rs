@@ -67,7 +67,7 @@ pub(crate) fn outline(program: &mut Program, f: FuncId) -> Result<Option<Outline
     let mut g = program.functions[id].clone();
     remove_trivial_params(&mut g);
     let g = compact(&g);
-    let Some(found) = OutlinableLoop::of(&g)? else { return Ok(None) };
+    let Some(found) = OutlinableLoop::find(&g)? else { return Ok(None) };
     let mut add = |part: &str, mut f: Function| {
         f.name = program.fresh_name(&format!("{name}.{part}"));
         program.add(compact(&f))
@@ -100,13 +100,13 @@ struct OutlinableLoop {
 }
 
 impl OutlinableLoop {
-    fn of(f: &Function) -> Result<Option<OutlinableLoop>, NotOutlined> {
-        let loops = LoopForest::of(f);
+    fn find(f: &Function) -> Result<Option<OutlinableLoop>, NotOutlined> {
+        let loops = LoopForest::analyze(f);
         let Some(number) = loops.list.iter().position(|l| l.parent.is_none()) else {
             return Ok(None);
         };
         let header = loops.list[number].header;
-        let holds: Vec<bool> = f.blocks.keys().map(|b| loops.holds(Some(number), b)).collect();
+        let holds: Vec<bool> = f.blocks.keys().map(|b| loops.contains(Some(number), b)).collect();
         let at = f.blocks[header].end_at;
         let place = f.blocks[header].insts.last().map_or(at, |&i| f.insts[i].at);
         let kept = |why| NotOutlined { at: place, why };

@@ -48,25 +48,25 @@ impl AdjointSweep<'_> {
             Op::Pop { tape, slot } => {
                 let Some(v) = inst.result else { return Ok(()) };
                 if f.kinds[v].is_differentiable() {
-                    for bar in self.take(v) {
+                    for bar in self.take_cotangent(v) {
                         self.b.effect(Op::Push { tape, slot }, &[bar]);
                     }
                 }
                 return Ok(());
             }
-            Op::Call(g) if self.s.through[id.index()] => {
+            Op::Call(g) if self.analysis.through[id.index()] => {
                 self.call(inst, g);
                 return Ok(());
             }
             _ => {}
         }
         let Some(y) = inst.result else { return Ok(()) };
-        if !self.s.passes[id.index()] {
+        if !self.analysis.passes[id.index()] {
             return Ok(());
         }
         match inst.op {
             Op::Tuple => {
-                let (bars, reach) = self.take_both(y);
+                let (bars, reach) = self.take_cotangent_and_reach(y);
                 let mut start = 0;
                 for &a in &inst.args {
                     let end = start + tangent_leaves(&f.kinds[a]).len();
@@ -76,19 +76,19 @@ impl AdjointSweep<'_> {
                 }
             }
             Op::Field(k) => {
-                let (bars, reach) = self.take_both(y);
-                let range = self.s.n.fields.range(inst.args[0], k as usize);
+                let (bars, reach) = self.take_cotangent_and_reach(y);
+                let range = self.analysis.canonical.fields.range(inst.args[0], k as usize);
                 self.add(inst.args[0], range.start, &bars);
                 self.add_reach(inst.args[0], range.start, &bars, &reach);
             }
             Op::Select => {
-                let (bars, reach) = self.take_both(y);
-                let c = self.need(inst.args[0]);
+                let (bars, reach) = self.take_cotangent_and_reach(y);
+                let c = self.primal_value(inst.args[0]);
                 for (k, &arg) in inst.args.iter().enumerate().skip(1) {
                     let parts: Vec<Value> =
                         bars.iter().map(|&bar| self.chosen(c, k, bar)).collect();
                     self.add(arg, 0, &parts);
-                    if self.s.reached.wanted[arg.index()] {
+                    if self.analysis.reached.wanted[arg.index()] {
                         let mut there = Vec::new();
                         for (reach, &bar) in reach.iter().zip(&bars) {
                             let all = reach.value(&mut self.b, bar);
@@ -111,15 +111,16 @@ impl AdjointSweep<'_> {
             }
             op => {
                 let wanted: Vec<bool> =
-                    inst.args.iter().map(|a| self.s.active[a.index()]).collect();
-                let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
-                let saved = self.need(y);
-                let (mut bars, reach) = self.take_both(y);
+                    inst.args.iter().map(|a| self.analysis.active[a.index()]).collect();
+                let args: Vec<Value> = inst.args.iter().map(|&a| self.primal_value(a)).collect();
+                let saved = self.primal_value(y);
+                let (mut bars, reach) = self.take_cotangent_and_reach(y);
                 if self.loose && op == Op::Fill {
                     // The rule of `sum` adds all elements.
                     make_whole(&mut self.b, saved, &mut bars);
                 }
-                let asked = if self.s.reached.asks[id.index()] { reach[0] } else { Reach::Always };
+                let asked =
+                    if self.analysis.reached.asks[id.index()] { reach[0] } else { Reach::Always };
                 let contributions =
                     pullback(&mut self.b, op, &args, saved, bars[0], asked, &wanted)
                         .ok_or_else(|| self.missing(inst, op.name()))?;
@@ -131,7 +132,7 @@ impl AdjointSweep<'_> {
                             self.bars.add_at(&mut self.b, arg, index, bar)
                         }
                     }
-                    if self.s.reached.wanted[arg.index()] {
+                    if self.analysis.reached.wanted[arg.index()] {
                         let all = reach[0].value(&mut self.b, bars[0]);
                         match pull_reach(&mut self.b, op, &args, saved, k, all) {
                             None | Some(Contribution::Zero) => {}
@@ -175,7 +176,7 @@ impl AdjointSweep<'_> {
         let mut args = Vec::new();
         let mut reach = Reach::Always;
         if let (Some(y), Some(kind)) = (inst.result, seed) {
-            let (mut bars, reaches) = self.take_both(y);
+            let (mut bars, reaches) = self.take_cotangent_and_reach(y);
             if let ([one], [bar]) = (reaches.as_slice(), bars.as_slice())
                 && !matches!(self.b.kind(*bar), Kind::Array(_))
                 && called.answered
@@ -183,7 +184,7 @@ impl AdjointSweep<'_> {
                 reach = *one;
             }
             if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
-                let value = self.need(y);
+                let value = self.primal_value(y);
                 make_whole(&mut self.b, value, &mut bars);
             }
             args.push(close(&mut self.b, &kind, &mut bars.into_iter()));
@@ -235,12 +236,12 @@ impl AdjointSweep<'_> {
     /// Adds the cotangents of real operands from a pushforward: the tangent for 1 is the derivative
     /// by one of them.
     fn by_units(&mut self, inst: &InstData, y: Value, numbers: usize, rule: DerivativeRule) {
-        let args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
-        let (mut bars, reach) = self.take_both(y);
+        let args: Vec<Value> = inst.args.iter().map(|&a| self.primal_value(a)).collect();
+        let (mut bars, reach) = self.take_cotangent_and_reach(y);
         let there = reach.iter().zip(&bars).map(|(reach, &bar)| reach.value(&mut self.b, bar));
         let mut there: Vec<Value> = there.collect();
         if bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_))) {
-            let value = self.need(y);
+            let value = self.primal_value(y);
             make_whole(&mut self.b, value, &mut bars);
             make_whole(&mut self.b, value, &mut there);
         }
@@ -264,12 +265,12 @@ impl AdjointSweep<'_> {
 
     /// Calls a pullback with the inputs, the result and its full-length cotangent.
     fn by_pullback(&mut self, inst: &InstData, y: Value, rule: Op, result: Kind) {
-        let mut args: Vec<Value> = inst.args.iter().map(|&a| self.need(a)).collect();
-        let value = self.need(y);
+        let mut args: Vec<Value> = inst.args.iter().map(|&a| self.primal_value(a)).collect();
+        let value = self.primal_value(y);
         args.push(value);
         let mut reach = Reach::Always;
         if let Some(kind) = self.f.kinds[y].tangent() {
-            let (mut bars, reaches) = self.take_both(y);
+            let (mut bars, reaches) = self.take_cotangent_and_reach(y);
             if is_number(&self.f.kinds[y]) {
                 reach = reaches[0];
             }
@@ -290,7 +291,7 @@ impl AdjointSweep<'_> {
                 continue;
             }
             next += 1;
-            if !self.s.active[arg.index()] {
+            if !self.analysis.active[arg.index()] {
                 continue;
             }
             let bar = self.b.field(bars, next - 1);
@@ -313,10 +314,10 @@ impl AdjointSweep<'_> {
     }
 
     /// Returns the cotangent of a value, leaf by leaf, and its reach, and resets both to zero.
-    pub(super) fn take_both(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
-        let bars = self.bars.take(&mut self.b, v);
-        let reach = if self.s.reached.wanted[v.index()] {
-            self.there.take(&mut self.b, v).into_iter().map(Reach::Where).collect()
+    pub(super) fn take_cotangent_and_reach(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
+        let bars = self.bars.take_cotangent(&mut self.b, v);
+        let reach = if self.analysis.reached.wanted[v.index()] {
+            self.there.take_cotangent(&mut self.b, v).into_iter().map(Reach::Where).collect()
         } else {
             vec![Reach::Always; bars.len()]
         };
@@ -326,7 +327,7 @@ impl AdjointSweep<'_> {
     /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if it has
     /// reaches.
     pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
-        if self.s.reached.wanted[v.index()] {
+        if self.analysis.reached.wanted[v.index()] {
             let b = &mut self.b;
             let there: Vec<Value> =
                 reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
@@ -334,8 +335,8 @@ impl AdjointSweep<'_> {
         }
     }
 
-    fn take(&mut self, v: Value) -> Vec<Value> {
-        self.take_both(v).0
+    fn take_cotangent(&mut self, v: Value) -> Vec<Value> {
+        self.take_cotangent_and_reach(v).0
     }
 
     fn add(&mut self, v: Value, start: usize, bars: &[Value]) {

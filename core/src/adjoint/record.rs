@@ -48,11 +48,11 @@ const RECOMPUTATION_BUDGET: u32 = 3;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PrimalSource {
     /// Recomputation by the instruction that defines it.
-    Computed,
+    Recomputed,
     /// The k-th induction variable of a loop, in the current iteration.
     Counter(usize, usize),
     /// The k-th induction variable of a loop that has ended.
-    Last(usize, usize),
+    FinalValue(usize, usize),
     /// Record of this number.
     Record(usize),
 }
@@ -66,7 +66,7 @@ pub(super) struct TapePlan {
     /// Values recorded.
     pub records: Vec<Value>,
     /// Records that are pushed at the end of each block, in order.
-    pub at: Vec<Vec<usize>>,
+    pub pushed_at: Vec<Vec<usize>>,
     /// True for the records that one block alone pushes.
     pub once: Vec<bool>,
     /// Induction variables that run backwards: loop and number.
@@ -79,10 +79,10 @@ impl TapePlan {
     pub(super) fn new(n: &CanonicalFunction, asked: &[(Value, Block)]) -> TapePlan {
         let mut planner = TapePlanner::new(n);
         for &(v, b) in asked {
-            planner.ask(v, b);
+            planner.request(v, b);
         }
         planner.decide();
-        planner.place()
+        planner.place_records()
     }
 
     /// Returns the source of a value in the adjoint of a block.
@@ -97,7 +97,7 @@ struct TapePlanner<'a> {
     /// Open requests, by the depth of their level; then in order of definition.
     open: BTreeMap<(usize, usize), Vec<(Value, Block)>>,
     /// Number of each record and the blocks that need it.
-    kept: HashMap<ValueAtLevel, (usize, Vec<Block>)>,
+    recorded: HashMap<ValueAtLevel, (usize, Vec<Block>)>,
     /// Position of each value in an order in which definitions come before uses.
     rank: Vec<usize>,
     /// Blocks to which each loop exits.
@@ -116,13 +116,13 @@ impl<'a> TapePlanner<'a> {
                 next += 1;
             }
         }
-        let plan = TapePlan { at: vec![Vec::new(); f.blocks.len()], ..TapePlan::default() };
+        let plan = TapePlan { pushed_at: vec![Vec::new(); f.blocks.len()], ..TapePlan::default() };
         let exits = (0..n.loops.list.len()).map(|l| exits(n, l)).collect();
-        TapePlanner { n, plan, open: BTreeMap::new(), kept: HashMap::new(), rank, exits }
+        TapePlanner { n, plan, open: BTreeMap::new(), recorded: HashMap::new(), rank, exits }
     }
 
     fn level(&self, v: Value, b: Block) -> Option<usize> {
-        self.n.loops.common(self.n.home[v.index()], b)
+        self.n.loops.common_loop(self.n.defining_block[v.index()], b)
     }
 
     fn depth(&self, mut level: Option<usize>) -> usize {
@@ -141,24 +141,25 @@ impl<'a> TapePlanner<'a> {
     /// Returns the induction variable that a value is: its loop, its number, and whether that loop
     /// holds the block.
     fn counter(&self, v: Value, b: Block) -> Option<(usize, usize, bool)> {
-        let l = self.n.headed(self.n.home[v.index()])?;
+        let l = self.n.loop_headed_by(self.n.defining_block[v.index()])?;
         let k = self.n.counters.get(l)?.iter().position(|c| c.value == v)?;
-        Some((l, k, self.n.loops.holds(Some(l), b)))
+        Some((l, k, self.n.loops.contains(Some(l), b)))
     }
 
     /// Returns true if a value is defined once in a call, on every path through the function.
     fn is_early(&self, v: Value) -> bool {
-        let home = self.n.home[v.index()];
-        self.n.is_once(home) && self.n.end.is_some_and(|end| self.n.loops.dominates(home, end))
+        let home = self.n.defining_block[v.index()];
+        self.n.runs_at_most_once(home)
+            && self.n.end.is_some_and(|end| self.n.loops.dominates(home, end))
     }
 
     /// Requests a value. If it has only one possible source, that is stored at once.
-    fn ask(&mut self, v: Value, b: Block) {
+    fn request(&mut self, v: Value, b: Block) {
         if self.plan.sources.contains_key(&(v, b)) {
             return;
         }
         if self.is_constant(v) {
-            self.plan.sources.insert((v, b), PrimalSource::Computed);
+            self.plan.sources.insert((v, b), PrimalSource::Recomputed);
             return;
         }
         match self.counter(v, b) {
@@ -166,20 +167,20 @@ impl<'a> TapePlanner<'a> {
                 self.plan.sources.insert((v, b), PrimalSource::Counter(l, k));
                 if self.plan.counters.insert((l, k)) {
                     for exit in self.exits[l].clone() {
-                        self.ask(v, exit);
+                        self.request(v, exit);
                     }
                 }
                 return;
             }
-            Some((l, k, false)) if self.n.counters[l][k].last.is_some() => {
-                self.plan.sources.insert((v, b), PrimalSource::Last(l, k));
+            Some((l, k, false)) if self.n.counters[l][k].final_value.is_some() => {
+                self.plan.sources.insert((v, b), PrimalSource::FinalValue(l, k));
                 let counter = self.n.counters[l][k];
-                match counter.last {
+                match counter.final_value {
                     Some(FinalValue::Beyond(bound, _)) => {
-                        self.ask(counter.start, b);
-                        self.ask(bound, b);
+                        self.request(counter.start, b);
+                        self.request(bound, b);
                     }
-                    Some(FinalValue::Bound(bound)) => self.ask(bound, b),
+                    Some(FinalValue::Bound(bound)) => self.request(bound, b),
                     None => {}
                 }
                 return;
@@ -197,19 +198,19 @@ impl<'a> TapePlanner<'a> {
             for (v, b) in asked {
                 let level = self.level(v, b);
                 let early = level.is_none() && self.is_early(v);
-                let known = self.kept.contains_key(&(v, level));
+                let known = self.recorded.contains_key(&(v, level));
                 if !early && !known && self.cost(v, b, RECOMPUTATION_BUDGET, true).is_some() {
-                    self.computed(v, b);
+                    self.recompute(v, b);
                     continue;
                 }
-                self.keep(v, b, level);
+                self.record(v, b, level);
             }
         }
     }
 
-    fn keep(&mut self, v: Value, b: Block, level: Option<usize>) {
+    fn record(&mut self, v: Value, b: Block, level: Option<usize>) {
         let next = self.plan.records.len();
-        let (record, askers) = self.kept.entry((v, level)).or_insert((next, Vec::new()));
+        let (record, askers) = self.recorded.entry((v, level)).or_insert((next, Vec::new()));
         askers.push(b);
         self.plan.sources.insert((v, b), PrimalSource::Record(*record));
         if *record == next {
@@ -218,18 +219,18 @@ impl<'a> TapePlanner<'a> {
     }
 
     /// Stores that a value is recomputed, and requests its operands.
-    fn computed(&mut self, v: Value, b: Block) {
+    fn recompute(&mut self, v: Value, b: Block) {
         let Some(inst) = self.n.defined[v.index()] else { return };
-        self.plan.sources.insert((v, b), PrimalSource::Computed);
+        self.plan.sources.insert((v, b), PrimalSource::Recomputed);
         for a in self.n.f.insts[inst].args.clone() {
             let level = self.level(a, b);
             if level != self.level(v, b) || self.is_constant(a) || self.counter(a, b).is_some() {
-                self.ask(a, b);
+                self.request(a, b);
             } else if self.plan.sources.contains_key(&(a, b)) {
-            } else if self.kept.contains_key(&(a, level)) {
-                self.keep(a, b, level);
+            } else if self.recorded.contains_key(&(a, level)) {
+                self.record(a, b, level);
             } else {
-                self.computed(a, b);
+                self.recompute(a, b);
             }
         }
     }
@@ -239,11 +240,13 @@ impl<'a> TapePlanner<'a> {
     fn cost(&self, v: Value, b: Block, budget: u32, first: bool) -> Option<u32> {
         if !first {
             let level = self.level(v, b);
-            let at_hand = self.is_constant(v) || self.kept.contains_key(&(v, level));
+            let at_hand = self.is_constant(v) || self.recorded.contains_key(&(v, level));
             match self.counter(v, b) {
                 _ if at_hand => return Some(0),
                 Some((.., true)) => return Some(0),
-                Some((l, k, false)) if self.n.counters[l][k].last.is_some() => return Some(1),
+                Some((l, k, false)) if self.n.counters[l][k].final_value.is_some() => {
+                    return Some(1);
+                }
                 _ => {}
             }
         }
@@ -268,41 +271,43 @@ impl<'a> TapePlanner<'a> {
     }
 
     /// Chooses the blocks that record.
-    fn place(mut self) -> TapePlan {
+    fn place_records(mut self) -> TapePlan {
         let after = self.n.loops.reducible.then(|| PostDominatorTree::new(self.n, &self.exits));
-        let mut kept: Vec<(ValueAtLevel, (usize, Vec<Block>))> = self.kept.drain().collect();
+        let mut kept: Vec<(ValueAtLevel, (usize, Vec<Block>))> = self.recorded.drain().collect();
         kept.sort_by_key(|(_, (record, _))| *record);
         for ((v, level), (record, askers)) in kept {
             let places = match (self.n.end, &after) {
                 (Some(end), _) if level.is_none() && self.is_early(v) => vec![end],
                 (_, None) => askers,
-                (_, Some(after)) => self.places(v, level, &askers, after),
+                (_, Some(after)) => self.record_sites(v, level, &askers, after),
             };
             let places: std::collections::BTreeSet<Block> = places.into_iter().collect();
             self.plan.once.push(places.len() == 1);
             for b in places {
-                self.plan.at[b.index()].push(record);
+                self.plan.pushed_at[b.index()].push(record);
             }
         }
         self.plan
     }
 
-    fn places(
+    fn record_sites(
         &self,
         v: Value,
         level: Option<usize>,
         askers: &[Block],
         after: &PostDominatorTree,
     ) -> Vec<Block> {
-        let (loops, home) = (&self.n.loops, self.n.home[v.index()]);
+        let (loops, home) = (&self.n.loops, self.n.defining_block[v.index()]);
         let sites: Vec<Block> = (askers.iter())
             .flat_map(|&b| match loops.child(level, b) {
                 None => vec![b],
                 Some(inner) => self.exits[inner].clone(),
             })
             .collect();
-        match after.all(&sites) {
-            Some(one) if loops.at(one) == level && loops.dominates(home, one) => vec![one],
+        match after.common_post_dominator(&sites) {
+            Some(one) if loops.innermost_of(one) == level && loops.dominates(home, one) => {
+                vec![one]
+            }
             _ => sites,
         }
     }
@@ -333,9 +338,11 @@ impl PostDominatorTree {
             .map(|(b, block)| {
                 let targets = block.end.targets().into_iter().map(|t| t.block);
                 targets
-                    .flat_map(|t| match n.headed(t).filter(|&l| n.loops.holds(Some(l), b)) {
-                        Some(l) => exits[l].clone(),
-                        None => vec![t],
+                    .flat_map(|t| {
+                        match n.loop_headed_by(t).filter(|&l| n.loops.contains(Some(l), b)) {
+                            Some(l) => exits[l].clone(),
+                            None => vec![t],
+                        }
                     })
                     .collect()
             })
@@ -346,7 +353,7 @@ impl PostDominatorTree {
             depth: vec![0; f.blocks.len()],
         };
         for b in order.into_iter().rev() {
-            let parent = after.all(&successors[b.index()]);
+            let parent = after.common_post_dominator(&successors[b.index()]);
             after.depth[b.index()] = parent.map_or(0, |p| after.depth[p.index()]) + 1;
             after.parents[b.index()] = parent;
         }
@@ -354,7 +361,7 @@ impl PostDominatorTree {
     }
 
     /// Returns the nearest common post-dominator of blocks.
-    fn all(&self, blocks: &[Block]) -> Option<Block> {
+    fn common_post_dominator(&self, blocks: &[Block]) -> Option<Block> {
         let (&first, rest) = blocks.split_first()?;
         rest.iter().try_fold(first, |mut a, &b| {
             let mut b = b;

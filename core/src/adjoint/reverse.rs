@@ -110,14 +110,14 @@ pub(super) fn reverse_within(
     let (done, work, subjects, calls, transposed) = Default::default();
     let mut all = program.clone();
     let root = entry(&mut all, root);
-    let touching = TapeUsers::of(&all, root);
+    let touching = TapeUsers::analyze(&all, root);
     let mut engine = ReverseEngine {
         program: all,
         tape,
         touching,
         done,
         work,
-        subjects,
+        analyses: subjects,
         calls,
         transposed,
         pending,
@@ -138,7 +138,7 @@ pub(super) struct ReverseEngine {
     done: HashMap<FuncId, Reverse>,
     work: Vec<FuncId>,
     /// Functions that are analyzed already, and not yet reversed.
-    subjects: HashMap<FuncId, ReverseAnalysis>,
+    analyses: HashMap<FuncId, ReverseAnalysis>,
     pub calls: CallFacts,
     /// Pullbacks derived from pushforwards, by the name of the function or primitive.
     pub transposed: HashMap<String, FuncId>,
@@ -174,7 +174,7 @@ impl ReverseEngine {
         if !f.is_defined() {
             return Err(DiffError::Undefined { function: f.name.clone() });
         }
-        let s = self.subject(id);
+        let s = self.take_analysis(id);
         let pair = self.pair(id);
         let declared = &self.program.functions[pair.adjoint];
         let (name, params, result) =
@@ -192,7 +192,7 @@ impl ReverseEngine {
             .collect();
         let decides = |slot: Option<u32>| slot.is_none_or(|slot| alive.contains(&slot));
         let forks = forks.into_iter().filter(|(_, slot)| decides(*slot)).map(|(b, _)| b).collect();
-        let guide = SweepPlan { plan: TapePlan::new(&s.n, &asked), forks };
+        let guide = SweepPlan { tape_plan: TapePlan::new(&s.canonical, &asked), forks };
 
         let AdjointSweep { b, popped, pops: order, .. } =
             AdjointSweep::run(self, &s, builder(), Some(&guide))?;
@@ -208,27 +208,28 @@ impl ReverseEngine {
 
     /// Analyzes a function. Its callees are analyzed first: their results say which cotangents flow
     /// back through them.
-    fn subject(&mut self, id: FuncId) -> ReverseAnalysis {
+    fn take_analysis(&mut self, id: FuncId) -> ReverseAnalysis {
         let order = callees_first(&self.program, id, &|f| self.calls.contains_key(&f));
         // Recursive functions are analyzed without their own results.
         for &f in &order {
-            let answered = is_number(&self.program.functions[f].result) && !self.touching.holds(f);
+            let answered =
+                is_number(&self.program.functions[f].result) && !self.touching.contains(f);
             self.calls.insert(f, CalleeFacts { covered: Vec::new(), answered });
         }
         for f in order {
-            let s = self.known(f);
-            let covered = reach::covered(&s.n, &s.reached);
+            let s = self.analysis_of(f);
+            let covered = reach::covered(&s.canonical, &s.reached);
             self.calls.entry(f).or_default().covered = covered;
-            self.subjects.insert(f, s);
+            self.analyses.insert(f, s);
         }
-        let known = self.subjects.remove(&id);
-        known.unwrap_or_else(|| self.known(id))
+        let known = self.analyses.remove(&id);
+        known.unwrap_or_else(|| self.analysis_of(id))
     }
 
-    fn known(&self, id: FuncId) -> ReverseAnalysis {
+    fn analysis_of(&self, id: FuncId) -> ReverseAnalysis {
         let f = &self.program.functions[id];
         let answered = self.calls.get(&id).is_some_and(|called| called.answered);
-        subject(&self.program, f, &self.touching, &self.calls, answered)
+        analyze(&self.program, f, &self.touching, &self.calls, answered)
     }
 
     /// Removes dead code from a finished adjoint, pops of its own tape too.
@@ -254,20 +255,20 @@ impl ReverseEngine {
         order: &[Vec<u32>],
         alive: &HashSet<u32>,
     ) -> Function {
-        let mut p = Function { name, ..s.n.f.clone() };
+        let mut p = Function { name, ..s.canonical.f.clone() };
         let pushed = popped.iter().enumerate().filter_map(|(slot, q)| match q {
             Popped::Value(v, _) if alive.contains(&(slot as u32)) => Some(*v),
             _ => None,
         });
         let pushed: HashSet<Value> = pushed.collect();
         let idle: HashSet<Value> =
-            s.n.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
-        if let Some(end) = s.n.end {
+            s.canonical.lengths.iter().map(|l| l.1).filter(|n| !pushed.contains(n)).collect();
+        if let Some(end) = s.canonical.end {
             p.blocks[end]
                 .insts
-                .retain(|&i| s.n.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
+                .retain(|&i| s.canonical.f.insts[i].result.is_none_or(|v| !idle.contains(&v)));
         }
-        for (b, data) in s.n.f.blocks.iter() {
+        for (b, data) in s.canonical.f.blocks.iter() {
             for &i in &data.insts {
                 if let Op::Call(g) = p.insts[i].op
                     && s.through[i.index()]
@@ -295,7 +296,7 @@ impl ReverseEngine {
     /// Adds the tag of the incoming edge as one more argument of each edge, which the block pushes
     /// first.
     fn tag(&self, p: &mut Function, s: &ReverseAnalysis, b: Block, slot: u32) {
-        let edges = &s.n.edges[b.index()];
+        let edges = &s.canonical.predecessors[b.index()];
         let two = edges.len() == 2;
         let kind = if two { Kind::Bool } else { Kind::Int };
         let tag = p.new_value(kind.clone());
@@ -321,18 +322,18 @@ impl ReverseEngine {
 /// Returns, for each parameter of a function without calls, whether all of its elements are reached
 /// if all of the result are.
 pub(crate) fn covered(program: &Program, f: FuncId) -> Vec<bool> {
-    let s = subject(
+    let s = analyze(
         program,
         &program.functions[f],
-        &TapeUsers::of(program, f),
+        &TapeUsers::analyze(program, f),
         &CallFacts::new(),
         true,
     );
-    reach::covered(&s.n, &s.reached)
+    reach::covered(&s.canonical, &s.reached)
 }
 
 /// Analyzes a function before it is reversed.
-fn subject(
+fn analyze(
     program: &Program,
     f: &Function,
     touching: &TapeUsers,
@@ -350,13 +351,13 @@ fn subject(
         _ => inst.result.is_some_and(|y| active[y.index()]) && passes(program, inst),
     };
     let passes: Vec<bool> = f.insts.values().enumerate().map(flows).collect();
-    let live = LiveCotangents::of(&n, &active, &passes);
+    let live = LiveCotangents::analyze(&n, &active, &passes);
     let reached = {
         let (n, active, passes, through, live) = (&n, &active, &passes, &through, &live);
         ReachAnalysis { n, active, passes, through, live, answered, calls }.run()
     };
     let idle = (0..n.loops.list.len()).map(|l| is_idle(&n, l, &active, &passes)).collect();
-    ReverseAnalysis { active, passes, through, live, reached, idle, n }
+    ReverseAnalysis { active, passes, through, live, reached, idle, canonical: n }
 }
 
 /// Returns true if nothing flows back through a loop, nor into the blocks to which it exits.
@@ -376,7 +377,7 @@ fn is_idle(n: &CanonicalFunction, l: usize, active: &[bool], passes: &[bool]) ->
 fn is_recorded(program: &Program, touching: &TapeUsers, active: &[bool], inst: &InstData) -> bool {
     let Op::Call(g) = inst.op else { return false };
     program.rule(g).is_none_or(CustomRule::is_empty)
-        && (inst.result.is_some_and(|y| active[y.index()]) || touching.holds(g))
+        && (inst.result.is_some_and(|y| active[y.index()]) || touching.contains(g))
 }
 
 /// Returns the slots that a function pops from a tape.

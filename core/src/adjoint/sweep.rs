@@ -51,7 +51,7 @@ pub(super) enum Popped {
 /// Plan of the second sweep.
 #[derive(Debug)]
 pub(super) struct SweepPlan {
-    pub plan: TapePlan,
+    pub tape_plan: TapePlan,
     /// Blocks whose adjoint must know the predecessor from which the primal came.
     pub forks: HashSet<Block>,
 }
@@ -59,7 +59,7 @@ pub(super) struct SweepPlan {
 /// Analysis of a function before it is reversed.
 #[derive(Debug)]
 pub(super) struct ReverseAnalysis {
-    pub n: CanonicalFunction,
+    pub canonical: CanonicalFunction,
     /// True for the values that have a cotangent.
     pub active: Vec<bool>,
     /// True for the instructions through which cotangents flow back.
@@ -75,7 +75,7 @@ pub(super) struct ReverseAnalysis {
 /// Writer of one adjoint.
 pub(super) struct AdjointSweep<'a> {
     pub engine: &'a mut ReverseEngine,
-    pub s: &'a ReverseAnalysis,
+    pub analysis: &'a ReverseAnalysis,
     pub f: &'a Function,
     pub b: FunctionBuilder,
     pub bars: Cotangents<'a>,
@@ -87,7 +87,7 @@ pub(super) struct AdjointSweep<'a> {
     /// Current primal block.
     pub at: Block,
     /// Plan of the second sweep; `None` in the draft.
-    pub guide: Option<&'a SweepPlan>,
+    pub plan: Option<&'a SweepPlan>,
     /// Entry of each slot.
     pub popped: Vec<Popped>,
     /// Slots of the values that the adjoint of each block pops, in the order of the pushes.
@@ -113,23 +113,23 @@ impl<'a> AdjointSweep<'a> {
         mut b: FunctionBuilder,
         guide: Option<&'a SweepPlan>,
     ) -> Result<AdjointSweep<'a>, DiffError> {
-        let f = &s.n.f;
-        let records = guide.map_or(&[][..], |g| &g.plan.records);
+        let f = &s.canonical.f;
+        let records = guide.map_or(&[][..], |g| &g.tape_plan.records);
         let records: Vec<Variable> =
             records.iter().map(|&v| b.declare(f.kinds[v].clone())).collect();
-        let bars = Cotangents::new(&mut b, &s.n, &s.active);
-        let there = Cotangents::new(&mut b, &s.n, &s.reached.wanted);
+        let bars = Cotangents::new(&mut b, &s.canonical, &s.active);
+        let there = Cotangents::new(&mut b, &s.canonical, &s.reached.wanted);
         let beyond = |op: Op| matches!(op, Op::Peek | Op::Put | Op::AddAt | Op::Accumulate);
         let mut sweep = AdjointSweep {
             loose: f.insts.values().any(|i| beyond(i.op)),
             engine,
-            s,
+            analysis: s,
             f,
             b,
             bars,
             there,
             at: Block::new(0),
-            guide,
+            plan: guide,
             popped: Vec::new(),
             pops: vec![Vec::new(); f.blocks.len()],
             forks: HashMap::new(),
@@ -149,7 +149,7 @@ impl<'a> AdjointSweep<'a> {
         for &b in &order {
             self.blocks[b.index()] = self.b.create_block();
         }
-        match self.s.n.end {
+        match self.analysis.canonical.end {
             Some(end) => {
                 self.size_arrays(end);
                 self.b.jump(self.blocks[end.index()], &[]);
@@ -162,7 +162,8 @@ impl<'a> AdjointSweep<'a> {
             }
         }
         for &b in &order {
-            if self.s.n.loops.at(b).is_none_or(|l| !self.s.idle[l]) {
+            if self.analysis.canonical.loops.innermost_of(b).is_none_or(|l| !self.analysis.idle[l])
+            {
                 self.block(b)?;
             }
         }
@@ -175,8 +176,8 @@ impl<'a> AdjointSweep<'a> {
     /// Initializes the cotangents of arrays that loops read at full length. The primal pushes the
     /// lengths last.
     fn size_arrays(&mut self, end: Block) {
-        let s = self.s;
-        for &(p, n) in s.n.lengths.iter().filter(|(p, _)| s.active[p.index()]) {
+        let s = self.analysis;
+        for &(p, n) in s.canonical.lengths.iter().filter(|(p, _)| s.active[p.index()]) {
             let slot = self.slot(Popped::Value(n, end));
             self.pops[end.index()].insert(0, slot);
             let n = self.b.inst(Op::Pop { tape: self.engine.tape, slot }, &[], Kind::Int);
@@ -190,7 +191,7 @@ impl<'a> AdjointSweep<'a> {
         self.at = block;
         self.b.switch_to(self.blocks[block.index()]);
         self.b.set_position(Position::default());
-        self.enter(&self.s.live.out[block.index()]);
+        self.enter(&self.analysis.live.out[block.index()]);
         self.pop_records();
         let data = &f.blocks[block];
         if let Terminator::Return(v) = data.end
@@ -221,10 +222,10 @@ impl<'a> AdjointSweep<'a> {
         let mut leaves = Vec::new();
         for (&p, param) in f.param_values().iter().zip(&f.params) {
             if param.kind.is_differentiable() {
-                let mut bars = self.bars.take(&mut self.b, p);
+                let mut bars = self.bars.take_cotangent(&mut self.b, p);
                 if self.loose && bars.iter().any(|&bar| matches!(self.b.kind(bar), Kind::Array(_)))
                 {
-                    let p = self.need(p);
+                    let p = self.primal_value(p);
                     make_whole(&mut self.b, p, &mut bars);
                 }
                 leaves.extend(bars);
@@ -238,78 +239,85 @@ impl<'a> AdjointSweep<'a> {
     /// Jumps from the adjoint of a block to those of its predecessors. The cotangents of its
     /// parameters are added to those of the arguments of the edge that was taken.
     fn back(&mut self, block: Block) {
-        let (f, n, active) = (self.f, &self.s.n, &self.s.active);
+        let (f, n, active) = (self.f, &self.analysis.canonical, &self.analysis.active);
         // A use that adds nothing, as that of `floor x`, leaves a zero.
-        self.leave(&self.s.live.into[block.index()]);
+        self.leave(&self.analysis.live.into[block.index()]);
         let mut params = Vec::new();
         for &p in &f.blocks[block].params {
-            params.push(if active[p.index()] { self.take_both(p) } else { Default::default() });
+            params.push(if active[p.index()] {
+                self.take_cotangent_and_reach(p)
+            } else {
+                Default::default()
+            });
         }
-        let left = n.left(block);
-        for &l in left.iter().filter(|&&l| !self.s.idle[l]) {
+        let left = n.loops_exited_into(block);
+        for &l in left.iter().filter(|&&l| !self.analysis.idle[l]) {
             self.start_counters(l);
         }
-        if let Some(&l) = left.iter().rev().find(|&&l| self.s.idle[l]) {
+        if let Some(&l) = left.iter().rev().find(|&&l| self.analysis.idle[l]) {
             // Skips the loop, to the block before it.
-            let mut into = n.edges[n.loops.list[l].header.index()].iter();
-            if let Some(edge) = into.find(|e| !n.loops.holds(Some(l), e.from)) {
-                self.go(block, *edge, &[]);
+            let mut into = n.predecessors[n.loops.list[l].header.index()].iter();
+            if let Some(edge) = into.find(|e| !n.loops.contains(Some(l), e.from)) {
+                self.reverse_edge(block, *edge, &[]);
             }
             return;
         }
-        let edges = &n.edges[block.index()];
+        let edges = &n.predecessors[block.index()];
         if let [edge] = edges.as_slice() {
-            return self.go(block, *edge, &params);
+            return self.reverse_edge(block, *edge, &params);
         }
         let ways: Vec<Block> = edges.iter().map(|_| self.b.create_block()).collect();
         self.fork(block, &ways);
         for (&way, &edge) in ways.iter().zip(edges) {
             self.b.seal(way);
             self.b.switch_to(way);
-            if let Some(l) = n.headed(block).filter(|&l| n.loops.holds(Some(l), edge.from)) {
+            if let Some(l) =
+                n.loop_headed_by(block).filter(|&l| n.loops.contains(Some(l), edge.from))
+            {
                 self.step_counters(l);
             }
-            self.go(block, edge, &params);
+            self.reverse_edge(block, edge, &params);
         }
     }
 
     /// Reverses one edge.
-    fn go(&mut self, block: Block, edge: Edge, params: &[(Vec<Value>, Vec<Reach>)]) {
+    fn reverse_edge(&mut self, block: Block, edge: Edge, params: &[(Vec<Value>, Vec<Reach>)]) {
         let f = self.f;
-        self.enter(&self.s.live.into[block.index()]);
+        self.enter(&self.analysis.live.into[block.index()]);
         if let Some(Target { args, .. }) = f.blocks[edge.from].end.targets().get(edge.index) {
             for (&arg, (bars, reach)) in args.iter().zip(params).filter(|(_, p)| !p.0.is_empty()) {
                 self.bars.add(&mut self.b, arg, 0, bars);
                 self.add_reach(arg, 0, bars, reach);
             }
         }
-        self.leave(&self.s.live.out[edge.from.index()]);
+        self.leave(&self.analysis.live.out[edge.from.index()]);
         self.b.jump(self.blocks[edge.from.index()], &[]);
     }
 
     /// Branches to one of several predecessors.
     fn fork(&mut self, block: Block, ways: &[Block]) {
-        let n = &self.s.n;
-        if let Some(l) = n.headed(block)
+        let n = &self.analysis.canonical;
+        if let Some(l) = n.loop_headed_by(block)
             && let Some(&InductionVariable { start, .. }) = n.counters[l].first()
         {
-            let (first, again) = if n.loops.holds(Some(l), n.edges[block.index()][0].from) {
+            let (first, again) = if n.loops.contains(Some(l), n.predecessors[block.index()][0].from)
+            {
                 (1, 0)
             } else {
                 (0, 1)
             };
             let now = self.counter(l, 0);
             let now = self.b.use_variable(now);
-            let start = self.need(start);
+            let start = self.primal_value(start);
             let done = self.b.inst(Op::CompareInt(Compare::Eq), &[now, start], Kind::Bool);
             return self.b.branch(done, ways[first], ways[again]);
         }
-        if self.guide.is_some_and(|g| !g.forks.contains(&block)) {
+        if self.plan.is_some_and(|g| !g.forks.contains(&block)) {
             // All predecessors are the same.
             return self.b.jump(ways[0], &[]);
         }
         if let Some((condition, yes)) = condition(n, block) {
-            let c = self.need(condition);
+            let c = self.primal_value(condition);
             let slot = match self.b.op_of(c) {
                 Some(Op::Pop { slot, .. }) => Some(slot),
                 _ => None,
@@ -352,15 +360,15 @@ impl<'a> AdjointSweep<'a> {
 /// and which one that is if it holds: the two edges come from different sides of the branch that
 /// ends the block's immediate dominator.
 fn condition(n: &CanonicalFunction, block: Block) -> Option<(Value, usize)> {
-    let [first, second] = n.edges[block.index()].as_slice() else { return None };
-    let branching = n.loops.tree.parent(block)?;
+    let [first, second] = n.predecessors[block.index()].as_slice() else { return None };
+    let branching = n.loops.tree.immediate_dominator(block)?;
     let Terminator::Branch(condition, yes, no) = &n.f.blocks[branching].end else { return None };
     let side = |edge: &Edge| {
         if edge.from == branching {
             return Some(edge.index);
         }
         let leads = |t: &Target| {
-            n.edges[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from)
+            n.predecessors[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from)
         };
         match (leads(yes), leads(no)) {
             (true, false) => Some(0),

@@ -165,7 +165,7 @@ impl OneWayRule<'_> {
                 }
                 let original = body.name.clone();
                 body.name = program.fresh_name(&format!("{original}.linear"));
-                holds.extend((0..held).filter_map(|k| hold(program, &mut body, k)));
+                holds.extend((0..held).filter_map(|k| hold_constant(program, &mut body, k)));
                 (body, original)
             }
             op => {
@@ -193,7 +193,7 @@ impl OneWayRule<'_> {
 
 /// Makes a parameter of a function a constant: its uses are replaced by uses of a call that no
 /// derivative passes through. Returns the function that is called.
-fn hold(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
+fn hold_constant(program: &mut Program, f: &mut Function, k: usize) -> Option<FuncId> {
     let p = *f.param_values().get(k)?;
     let kind = f.kinds[p].clone();
     if !kind.is_differentiable() {

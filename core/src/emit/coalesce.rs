@@ -38,7 +38,7 @@ fn merge(list: &mut Vec<EmitStmt>, uses: &mut [u32]) {
         s.parts_mut().into_iter().for_each(|p| merge(p, uses));
     }
     let mut copies = CopyAssignments::default();
-    list.iter().for_each(|s| copies.see(s));
+    list.iter().for_each(|s| copies.insert(s));
     let mut k = 0;
     while k < list.len() {
         if !(handed_on(list, k, uses, &mut copies) || around(list, k, uses, &mut copies)) {
@@ -57,7 +57,7 @@ struct CopyAssignments {
 }
 
 impl CopyAssignments {
-    fn see(&mut self, s: &EmitStmt) {
+    fn insert(&mut self, s: &EmitStmt) {
         if let Some((to, EmitExpr::Var(from))) = assignment(s) {
             self.pairs.insert((to, *from));
             self.from.insert(*from);
@@ -95,7 +95,7 @@ fn handed_on(
     }
     let EmitStmt::Assign(pairs) = &mut list[k] else { return false };
     pairs[0].0 = v;
-    copies.see(&list[k]);
+    copies.insert(&list[k]);
     take_out(&mut list[end]);
     uses[t.0] = 0;
     true
@@ -120,7 +120,7 @@ fn around(list: &mut [EmitStmt], k: usize, uses: &mut [u32], copies: &mut CopyAs
         return false;
     }
     rename(&mut list[k + 1..end], x, y);
-    list[k + 1..end].iter().for_each(|s| copies.see(s));
+    list[k + 1..end].iter().for_each(|s| copies.insert(s));
     take_out(&mut list[end]);
     take_out(&mut list[k]);
     uses[y.0] += inside[0];

@@ -42,11 +42,11 @@ impl ControlFlowInfo {
             loops: HashMap::new(),
             weight: vec![1; n],
             live: Vec::new(),
-            tree: DominatorTree::of(f),
+            tree: DominatorTree::new(f),
         };
         let edges = f.predecessors();
         for &b in &order {
-            if let Some(p) = flow.tree.parent(b) {
+            if let Some(p) = flow.tree.immediate_dominator(b) {
                 flow.children[p.index()].push(b);
             }
             for target in f.blocks[b].end.targets() {
@@ -61,7 +61,7 @@ impl ControlFlowInfo {
             }
         }
         for &b in order.iter().rev() {
-            if let Some(p) = flow.tree.parent(b) {
+            if let Some(p) = flow.tree.immediate_dominator(b) {
                 flow.weight[p.index()] += flow.weight[b.index()];
             }
         }

@@ -147,7 +147,7 @@ impl LatexWriter<'_> {
                         let last = match (&c.to, c.inclusive) {
                             (EmitExpr::Int(n), false) => (i128::from(*n) - 1).to_string(),
                             (to, true) => self.expr(to),
-                            (to, false) => format!("{} - 1", self.at(to, ADD)),
+                            (to, false) => format!("{} - 1", self.with_precedence(to, ADD)),
                         };
                         format!(
                             "\\textbf{{for }} {} = {}, \\dots, {last}",
@@ -181,10 +181,10 @@ impl LatexWriter<'_> {
     }
 
     fn expr(&self, e: &EmitExpr) -> String {
-        self.at(e, 0)
+        self.with_precedence(e, 0)
     }
 
-    fn at(&self, e: &EmitExpr, least: u8) -> String {
+    fn with_precedence(&self, e: &EmitExpr, least: u8) -> String {
         let (text, rank) = self.ranked(e);
         if rank < least { format!("\\left({text}\\right)") } else { text }
     }
@@ -206,23 +206,30 @@ impl LatexWriter<'_> {
 
     /// Formats the right operand of an operator: a leading sign would be read as the operator.
     fn right(&self, e: &EmitExpr, least: u8) -> String {
-        let text = self.at(e, least);
+        let text = self.with_precedence(e, least);
         if text.starts_with('-') { format!("\\left({text}\\right)") } else { text }
     }
 
     fn binary(&self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
-        (format!("{}{sign}{}", self.at(&args[0], rank), self.right(&args[1], rank + 1)), rank)
+        (
+            format!(
+                "{}{sign}{}",
+                self.with_precedence(&args[0], rank),
+                self.right(&args[1], rank + 1)
+            ),
+            rank,
+        )
     }
 
     fn product(&self, args: &[EmitExpr]) -> (String, u8) {
-        let (a, b) = (self.at(&args[0], MUL), self.right(&args[1], MUL + 1));
+        let (a, b) = (self.with_precedence(&args[0], MUL), self.right(&args[1], MUL + 1));
         // Two adjacent numbers would read as one.
         let digit = b.starts_with(|c: char| c.is_ascii_digit());
         (format!("{a}{}{b}", if digit { " \\cdot " } else { " " }), MUL)
     }
 
     fn power(&self, args: &[EmitExpr]) -> (String, u8) {
-        (format!("{}^{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), PREFIX)
+        (format!("{}^{{{}}}", self.with_precedence(&args[0], ATOM), self.expr(&args[1])), PREFIX)
     }
 
     fn fraction(&self, a: &str, b: &EmitExpr) -> (String, u8) {
@@ -238,9 +245,10 @@ impl LatexWriter<'_> {
                 Number1::Cbrt => (format!("\\sqrt[3]{{{}}}", self.expr(&args[0])), ATOM),
                 Number1::Exp => (format!("e^{{{}}}", self.expr(&args[0])), PREFIX),
                 Number1::ExpM1 => (format!("e^{{{}}} - 1", self.expr(&args[0])), ADD),
-                Number1::Ln1p => {
-                    (format!("\\ln\\left(1 + {}\\right)", self.at(&args[0], ADD)), ATOM)
-                }
+                Number1::Ln1p => (
+                    format!("\\ln\\left(1 + {}\\right)", self.with_precedence(&args[0], ADD)),
+                    ATOM,
+                ),
                 Number1::Log2 => self.call("\\log_2", args),
                 Number1::Log10 => self.call("\\log_{10}", args),
                 Number1::Asin => self.call("\\arcsin", args),
@@ -293,7 +301,8 @@ impl LatexWriter<'_> {
                     Compare::Eq => " = ",
                     Compare::Ne => " \\ne ",
                 };
-                let (a, b) = (self.at(&args[0], ADD), self.at(&args[1], ADD));
+                let (a, b) =
+                    (self.with_precedence(&args[0], ADD), self.with_precedence(&args[1], ADD));
                 (format!("{a}{sign}{b}"), COMPARE)
             }
             Op::Mixed(m) => self.mixed(m, args),
@@ -321,11 +330,14 @@ impl LatexWriter<'_> {
             Op::Primitive(p) => self.call(&word(&self.program.primitives[p].name), args),
             Op::Tuple => (format!("\\left({}\\right)", self.items(args)), ATOM),
             Op::Array => (format!("\\left[{}\\right]", self.items(args)), ATOM),
-            Op::Field(k) => (format!("{{{}}}_{{{}}}", self.at(&args[0], ATOM), k + 1), ATOM),
-            Op::Get | Op::Peek => {
-                (format!("{{{}}}_{{{}}}", self.at(&args[0], ATOM), self.expr(&args[1])), ATOM)
+            Op::Field(k) => {
+                (format!("{{{}}}_{{{}}}", self.with_precedence(&args[0], ATOM), k + 1), ATOM)
             }
-            Op::Sum => (format!("\\sum {}", self.at(&args[0], MUL)), MUL),
+            Op::Get | Op::Peek => (
+                format!("{{{}}}_{{{}}}", self.with_precedence(&args[0], ATOM), self.expr(&args[1])),
+                ATOM,
+            ),
+            Op::Sum => (format!("\\sum {}", self.with_precedence(&args[0], MUL)), MUL),
             Op::Len => (format!("\\left|{}\\right|", self.expr(&args[0])), ATOM),
             Op::Accumulate => self.binary(args, " + ", ADD),
             Op::Pop { .. } => ("\\text{recorded}".to_owned(), ATOM),
@@ -340,9 +352,14 @@ impl LatexWriter<'_> {
     fn mixed(&self, m: Mixed, args: &[EmitExpr]) -> (String, u8) {
         match m {
             Mixed::Promote | Mixed::FromInt => self.ranked(&args[0]),
-            Mixed::Complex => {
-                (format!("{} + {} \\, i", self.at(&args[0], ADD), self.at(&args[1], MUL)), ADD)
-            }
+            Mixed::Complex => (
+                format!(
+                    "{} + {} \\, i",
+                    self.with_precedence(&args[0], ADD),
+                    self.with_precedence(&args[1], MUL)
+                ),
+                ADD,
+            ),
             Mixed::Re | Mixed::Im | Mixed::Arg | Mixed::Cmp => {
                 self.call(&format!("\\operatorname{{{}}}", m.name()), args)
             }
@@ -353,7 +370,7 @@ impl LatexWriter<'_> {
             Mixed::Polygamma => {
                 self.call(&format!("\\psi^{{({})}}", self.expr(&args[1])), &args[..1])
             }
-            Mixed::Not => (format!("\\lnot {}", self.at(&args[0], PREFIX)), PREFIX),
+            Mixed::Not => (format!("\\lnot {}", self.with_precedence(&args[0], PREFIX)), PREFIX),
             Mixed::And => self.binary(args, " \\land ", LOGIC),
             Mixed::Or => self.binary(args, " \\lor ", LOGIC),
         }

@@ -245,13 +245,13 @@ impl<'r> NameAllocator<'r> {
         !self.taken.contains(name) && self.reserved.is_none_or(|reserved| !reserved.contains(name))
     }
 
-    fn take(&mut self, name: &str) -> bool {
+    fn reserve(&mut self, name: &str) -> bool {
         self.is_free(name) && self.taken.insert(name.to_owned())
     }
 
     /// Allocates a name that is not taken: `base`, or `base2`, `base3`, …
     pub(super) fn fresh(&mut self, base: &str) -> String {
-        if self.take(base) {
+        if self.reserve(base) {
             return base.to_owned();
         }
         let digit = base.ends_with(|c: char| c.is_ascii_digit());
@@ -259,7 +259,7 @@ impl<'r> NameAllocator<'r> {
         loop {
             let name = format!("{base}{}{next}", if digit { "_" } else { "" });
             next += 1;
-            if self.take(&name) {
+            if self.reserve(&name) {
                 self.next.insert(base.to_owned(), next);
                 return name;
             }

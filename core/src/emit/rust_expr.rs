@@ -30,25 +30,27 @@ pub(super) fn integer(n: i64) -> String {
 
 impl RustWriter<'_, '_> {
     pub(super) fn expr(&mut self, e: &EmitExpr) -> String {
-        self.at(e, LOWEST)
+        self.with_precedence(e, LOWEST)
     }
 
     /// Formats an operand of `..`.
     pub(super) fn operand(&mut self, e: &EmitExpr) -> String {
-        self.at(e, ADD)
+        self.with_precedence(e, ADD)
     }
 
     /// Formats an index.
     pub(super) fn index(&mut self, e: &EmitExpr) -> String {
         match e {
             EmitExpr::Int(n) if *n >= 0 => n.to_string(),
-            EmitExpr::Op(Op::Len, xs, _) => format!("{}.len()", self.at(&xs[0], POSTFIX)),
-            e => format!("{} as usize", self.at(e, UNARY)),
+            EmitExpr::Op(Op::Len, xs, _) => {
+                format!("{}.len()", self.with_precedence(&xs[0], POSTFIX))
+            }
+            e => format!("{} as usize", self.with_precedence(e, UNARY)),
         }
     }
 
     /// Formats an expression, in parentheses if its precedence is lower than `least`.
-    fn at(&mut self, e: &EmitExpr, least: u8) -> String {
+    fn with_precedence(&mut self, e: &EmitExpr, least: u8) -> String {
         let (text, rank) = self.ranked(e);
         if rank < least { format!("({text})") } else { text }
     }
@@ -93,8 +95,8 @@ impl RustWriter<'_, '_> {
 
     fn binary(&mut self, args: &[EmitExpr], sign: &str, rank: u8) -> (String, u8) {
         // Comparisons do not chain; the others are left-associative.
-        let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank });
-        let right = self.at(&args[1], rank + 1);
+        let left = self.with_precedence(&args[0], if rank == COMPARE { rank + 1 } else { rank });
+        let right = self.with_precedence(&args[1], rank + 1);
         (format!("{left} {sign} {right}"), rank)
     }
 
@@ -106,7 +108,10 @@ impl RustWriter<'_, '_> {
             let all: Vec<String> = std::iter::once(first).chain(rest).collect();
             return (format!("f64::{name}({})", all.join(", ")), POSTFIX);
         }
-        (format!("{}.{name}({})", self.at(&args[0], POSTFIX), rest.join(", ")), POSTFIX)
+        (
+            format!("{}.{name}({})", self.with_precedence(&args[0], POSTFIX), rest.join(", ")),
+            POSTFIX,
+        )
     }
 
     fn call(&mut self, name: &str, args: &[EmitExpr]) -> (String, u8) {
@@ -118,7 +123,7 @@ impl RustWriter<'_, '_> {
     pub(super) fn borrow(&mut self, e: &EmitExpr) -> String {
         match e {
             EmitExpr::Var(v) if self.body.vars[v.0].borrowed => self.var(*v).to_owned(),
-            e => format!("&{}", self.at(e, UNARY)),
+            e => format!("&{}", self.with_precedence(e, UNARY)),
         }
     }
 
@@ -141,17 +146,20 @@ impl RustWriter<'_, '_> {
         }
         match op {
             Op::OnArrays(ArrayOp::Like) if !self.file.shaped => {
-                let (x, of) = (self.at(&args[0], POSTFIX), self.at(&args[1], POSTFIX));
+                let (x, of) = (
+                    self.with_precedence(&args[0], POSTFIX),
+                    self.with_precedence(&args[1], POSTFIX),
+                );
                 (format!("at_full_length({x}.to_vec(), {of}.len())"), POSTFIX)
             }
             Op::OnArrays(op) => (self.on_arrays(op, args), POSTFIX),
             Op::Number1(n) => match (n, kind) {
                 (Number1::Neg, _) => {
-                    let of = self.at(&args[0], UNARY);
+                    let of = self.with_precedence(&args[0], UNARY);
                     (if of.starts_with('-') { format!("-({of})") } else { format!("-{of}") }, UNARY)
                 }
                 (Number1::Recip, Kind::Real) => {
-                    (format!("1.0 / {}", self.at(&args[0], UNARY)), MUL)
+                    (format!("1.0 / {}", self.with_precedence(&args[0], UNARY)), MUL)
                 }
                 (n @ (Number1::Asinh | Number1::Acosh | Number1::Atanh), Kind::Real) => {
                     self.call(n.name(), args)
@@ -217,17 +225,19 @@ impl RustWriter<'_, '_> {
             Mixed::Promote => (format!("Complex::new({}, 0.0)", self.expr(&args[0])), POSTFIX),
             Mixed::Complex => self.call("Complex::new", args),
             Mixed::Re | Mixed::Im => {
-                (format!("{}.{}", self.at(&args[0], POSTFIX), m.name()), POSTFIX)
+                (format!("{}.{}", self.with_precedence(&args[0], POSTFIX), m.name()), POSTFIX)
             }
             Mixed::Abs2 | Mixed::Modulus | Mixed::Arg | Mixed::Conj => self.method(args, m.name()),
-            Mixed::FromInt => (format!("({} as f64)", self.at(&args[0], UNARY)), POSTFIX),
+            Mixed::FromInt => {
+                (format!("({} as f64)", self.with_precedence(&args[0], UNARY)), POSTFIX)
+            }
             Mixed::PowiReal if !matches!(args[1], EmitExpr::Int(n) if is_product(n)) => {
                 self.call("powi", args)
             }
             Mixed::PowiReal | Mixed::PowiComplex => self.method(args, "powi"),
             Mixed::Cmp => self.call("cmp", args),
             Mixed::Polygamma => self.call("polygamma", args),
-            Mixed::Not => (format!("!{}", self.at(&args[0], UNARY)), UNARY),
+            Mixed::Not => (format!("!{}", self.with_precedence(&args[0], UNARY)), UNARY),
             Mixed::And => self.binary(args, "&&", AND),
             Mixed::Or => self.binary(args, "||", OR),
         }
@@ -248,7 +258,7 @@ impl RustWriter<'_, '_> {
                 } else {
                     ""
                 };
-                format!("{}.{name}{copy}", self.at(&args[0], POSTFIX))
+                format!("{}.{name}{copy}", self.with_precedence(&args[0], POSTFIX))
             }
             Op::Array if args.is_empty() => {
                 let kind = self.file.kind(kind);
@@ -264,8 +274,10 @@ impl RustWriter<'_, '_> {
                 self.vector(&text, &args[..1], kind)
             }
             Op::Sum => format!("sum({})", self.borrow(&args[0])),
-            Op::Len => format!("({}.len() as i64)", self.at(&args[0], POSTFIX)),
-            Op::Get => format!("{}[{}]", self.at(&args[0], POSTFIX), self.index(&args[1])),
+            Op::Len => format!("({}.len() as i64)", self.with_precedence(&args[0], POSTFIX)),
+            Op::Get => {
+                format!("{}[{}]", self.with_precedence(&args[0], POSTFIX), self.index(&args[1]))
+            }
             Op::Peek => format!("peek({}, {})", self.borrow(&args[0]), self.expr(&args[1])),
             Op::Accumulate => format!(
                 "{}accumulate({}, {})",

@@ -73,7 +73,7 @@ struct JumpScope {
     target: Block,
     label: JumpLabel,
     /// True if the jump is a back edge.
-    again: bool,
+    is_back_edge: bool,
 }
 
 pub(super) struct Structurer<'a> {
@@ -179,9 +179,9 @@ impl<'a> Structurer<'a> {
         let label = self.label();
         let after = self.flow.after(self.f, x, &self.after);
         let outside = self.frames.len();
-        self.frames.push(JumpScope { target: x, label, again: true });
+        self.frames.push(JumpScope { target: x, label, is_back_edge: true });
         if let Some(target) = after.or(next) {
-            self.frames.push(JumpScope { target, label, again: false });
+            self.frames.push(JumpScope { target, label, is_back_edge: false });
         }
         self.after.extend(after);
         let mut body = Vec::new();
@@ -210,7 +210,7 @@ impl<'a> Structurer<'a> {
             .collect();
         let labels: Vec<JumpLabel> = joins.iter().map(|_| self.label()).collect();
         for (&target, &label) in joins.iter().zip(&labels).rev() {
-            self.frames.push(JumpScope { target, label, again: false });
+            self.frames.push(JumpScope { target, label, is_back_edge: false });
         }
         if let (Terminator::Jump(t), true) = (&self.f.blocks[x].end, joins.is_empty())
             && next != Some(t.block)
@@ -259,7 +259,7 @@ impl<'a> Structurer<'a> {
             Terminator::Jump(t) => {
                 let moves = self.edge(t);
                 out.extend(moves);
-                self.go(t.block, next, out)?;
+                self.jump_to(t.block, next, out)?;
             }
             Terminator::Branch(c, yes, no) => {
                 let condition = self.read(*c);
@@ -294,13 +294,13 @@ impl<'a> Structurer<'a> {
     ) -> Result<Vec<Vec<EmitStmt>>, EmitError> {
         let mut arms: Vec<Vec<EmitStmt>> = targets.iter().map(|t| self.edge(t)).collect();
         for (target, arm) in targets.iter().zip(&mut arms) {
-            self.go(target.block, next, arm)?;
+            self.jump_to(target.block, next, arm)?;
         }
         Ok(arms)
     }
 
     /// Continues at a block.
-    fn go(
+    fn jump_to(
         &mut self,
         to: Block,
         next: Option<Block>,
@@ -310,7 +310,7 @@ impl<'a> Structurer<'a> {
             return Ok(());
         }
         match self.frames.iter().rev().find(|f| f.target == to).copied() {
-            Some(JumpScope { label, again, .. }) => {
+            Some(JumpScope { label, is_back_edge: again, .. }) => {
                 self.labels[label.0] = true;
                 out.push(if again { EmitStmt::Continue(label) } else { EmitStmt::Break(label) });
                 Ok(())
@@ -324,6 +324,6 @@ impl<'a> Structurer<'a> {
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
         let behind = |b: Block| self.flow.tree.dominates(b, block);
         after.is_none_or(behind)
-            || self.frames.iter().any(|frame| !frame.again && behind(frame.target))
+            || self.frames.iter().any(|frame| !frame.is_back_edge && behind(frame.target))
     }
 }

@@ -34,10 +34,10 @@ impl ProgramWriter<'_, '_> {
 
     /// Formats an expression; values that it pops from a tape are popped first.
     pub(super) fn settled(&mut self, e: &EmitExpr) -> EmitTextResult {
-        self.at(e, 0)
+        self.with_precedence(e, 0)
     }
 
-    fn at(&mut self, e: &EmitExpr, least: u8) -> EmitTextResult {
+    fn with_precedence(&mut self, e: &EmitExpr, least: u8) -> EmitTextResult {
         let (text, rank) = self.ranked(e)?;
         Ok(if rank < least { format!("({text})") } else { text })
     }
@@ -69,8 +69,8 @@ impl ProgramWriter<'_, '_> {
         sign: &str,
         rank: u8,
     ) -> Result<(String, u8), EmitError> {
-        let left = self.at(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
-        let right = self.at(&args[1], rank + 1)?;
+        let left = self.with_precedence(&args[0], if rank == COMPARE { rank + 1 } else { rank })?;
+        let right = self.with_precedence(&args[1], rank + 1)?;
         Ok((format!("{left} {sign} {right}"), rank))
     }
 
@@ -89,7 +89,7 @@ impl ProgramWriter<'_, '_> {
         match (literals, value) {
             (Some(_), Some(n)) if op == Int2::Div => self.ranked(&EmitExpr::Int(n)),
             (Some((a, _)), None) => {
-                let right = self.at(&args[1], rank + 1)?;
+                let right = self.with_precedence(&args[1], rank + 1)?;
                 Ok((format!("min({a}, {a}) {sign} {right}"), rank))
             }
             _ => self.binary(args, sign, rank),
@@ -99,7 +99,7 @@ impl ProgramWriter<'_, '_> {
     fn op(&mut self, op: Op, args: &[EmitExpr], kind: &Kind) -> Result<(String, u8), EmitError> {
         match op {
             Op::Number1(Number1::Neg) | Op::Int1(Int1::Neg) => {
-                Ok((format!("-{}", self.at(&args[0], UNARY)?), UNARY))
+                Ok((format!("-{}", self.with_precedence(&args[0], UNARY)?), UNARY))
             }
             Op::Number2(Number2::Add) => self.binary(args, "+", ADD),
             Op::Number2(Number2::Sub) => self.binary(args, "-", ADD),
@@ -125,7 +125,7 @@ impl ProgramWriter<'_, '_> {
                 Mixed::Modulus => self.call("abs", args),
                 Mixed::FromInt => self.call("real", args),
                 Mixed::PowiReal | Mixed::PowiComplex => self.call("powi", args),
-                Mixed::Not => Ok((format!("!{}", self.at(&args[0], UNARY)?), UNARY)),
+                Mixed::Not => Ok((format!("!{}", self.with_precedence(&args[0], UNARY)?), UNARY)),
                 Mixed::And => self.binary(args, "&&", AND),
                 Mixed::Or => self.binary(args, "||", OR),
                 Mixed::Polygamma => match &args[1] {
@@ -149,7 +149,7 @@ impl ProgramWriter<'_, '_> {
                 Ok((
                     format!(
                         "{}.{}",
-                        self.at(&args[0], POSTFIX)?,
+                        self.with_precedence(&args[0], POSTFIX)?,
                         name.unwrap_or_else(|| k.to_string())
                     ),
                     POSTFIX,
@@ -164,7 +164,11 @@ impl ProgramWriter<'_, '_> {
                 Ok((format!("[{}; {}]", self.settled(&args[0])?, self.settled(&args[1])?), POSTFIX))
             }
             Op::Get => Ok((
-                format!("{}[{}]", self.at(&args[0], POSTFIX)?, self.settled(&args[1])?),
+                format!(
+                    "{}[{}]",
+                    self.with_precedence(&args[0], POSTFIX)?,
+                    self.settled(&args[1])?
+                ),
                 POSTFIX,
             )),
             Op::Peek => {

@@ -178,7 +178,7 @@ impl Structurer<'_> {
             if !gives_away(k) || !self.holds[v.index()] {
                 // `select` computes both sides; the text would compute one.
                 if inst.op == Op::Select && k > 0 && self.may_fail(v) {
-                    self.settle_value(v, out);
+                    self.flush_value(v, out);
                 }
                 args.push(self.read(v));
                 continue;
@@ -186,7 +186,7 @@ impl Structurer<'_> {
             let again = inst.args[k + 1..].contains(&v) || inst.args[..k].contains(&v);
             let last = last.contains(&v) && !again;
             if last {
-                self.settle(v, out);
+                self.flush_readers(v, out);
             }
             args.push(self.consume(v, last));
         }
@@ -211,8 +211,8 @@ impl Structurer<'_> {
         let var = match own {
             Some(var) => {
                 let (i, x) = (self.read(*index), self.read(*item));
-                self.settle(*array, out);
-                self.settle_reads(how, out);
+                self.flush_readers(*array, out);
+                self.flush_element_reads(how, out);
                 self.var_of[result.index()] = Some(var);
                 out.push(EmitStmt::Change(how, var, i, x));
                 return;
@@ -222,7 +222,7 @@ impl Structurer<'_> {
         let copy = self.consume(*array, false);
         out.push(EmitStmt::Assign(vec![(var, copy)]));
         let (i, x) = (self.read(*index), self.read(*item));
-        self.settle_reads(how, out);
+        self.flush_element_reads(how, out);
         out.push(EmitStmt::Change(how, var, i, x));
     }
 
@@ -250,7 +250,7 @@ impl Structurer<'_> {
     }
 
     /// Computes the pending expressions that read the array `v`, which is about to change.
-    fn settle(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
+    fn flush_readers(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
         let Some(var) = self.var_of[v.index()] else { return };
         while let Some(k) = self.pending.iter().position(|p| p.1.reads(var)) {
             let (value, expr) = self.pending.remove(k);
@@ -261,7 +261,7 @@ impl Structurer<'_> {
 
     /// Computes the pending expressions that read an element, before an array grows: an index that
     /// is too large is reported where it is read, not by an array of that length.
-    fn settle_reads(&mut self, how: InPlaceUpdate, out: &mut Vec<EmitStmt>) {
+    fn flush_element_reads(&mut self, how: InPlaceUpdate, out: &mut Vec<EmitStmt>) {
         if !matches!(how, InPlaceUpdate::Put | InPlaceUpdate::AddAt) {
             return;
         }
@@ -271,7 +271,7 @@ impl Structurer<'_> {
             found
         };
         while let Some(v) = self.pending.iter().find(|p| reads(&p.1)).map(|p| p.0) {
-            self.settle_value(v, out);
+            self.flush_value(v, out);
         }
     }
 
@@ -279,7 +279,7 @@ impl Structurer<'_> {
         if last.contains(&v) {
             let own = self.pending.iter().position(|p| p.0 == v);
             let own = own.map(|k| self.pending.remove(k));
-            self.settle(v, out);
+            self.flush_readers(v, out);
             self.pending.extend(own);
         }
     }
@@ -294,7 +294,7 @@ impl Structurer<'_> {
         found
     }
 
-    fn settle_value(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
+    fn flush_value(&mut self, v: Value, out: &mut Vec<EmitStmt>) {
         if let Some(k) = self.pending.iter().position(|p| p.0 == v) {
             let (value, expr) = self.pending.remove(k);
             let var = self.var(value);
@@ -317,12 +317,12 @@ impl Structurer<'_> {
             };
             moves.push((var, value));
         }
-        in_turn(moves)
+        sequentialize_moves(moves)
     }
 }
 
 /// Orders a parallel move into single assignments where that is equivalent.
-fn in_turn(mut moves: Vec<(Var, EmitExpr)>) -> Vec<EmitStmt> {
+fn sequentialize_moves(mut moves: Vec<(Var, EmitExpr)>) -> Vec<EmitStmt> {
     // An array that is moved must not be read afterwards.
     let gives = |e: &EmitExpr| match e {
         EmitExpr::Var(v) => Some(*v),

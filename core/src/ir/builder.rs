@@ -345,7 +345,7 @@ impl FunctionBuilder {
     /// operand is an array.
     pub fn lifted(&mut self, op: Op, args: &[Value], kind: Kind) -> Value {
         let array = args.iter().any(|&v| matches!(self.kind(v), Kind::Array(_)));
-        let kind = Element::of(&kind).filter(|_| array).map_or(kind, Kind::Array);
+        let kind = Element::from_kind(&kind).filter(|_| array).map_or(kind, Kind::Array);
         self.inst(op, args, kind)
     }
 

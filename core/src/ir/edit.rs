@@ -206,15 +206,15 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If the instruction is in no block.
     pub fn inst(&self, inst: Inst) -> EditResult<&InstData> {
-        self.place(inst).map(|_| &self.function().insts[inst])
+        self.index_of(inst).map(|_| &self.function().insts[inst])
     }
 
     /// Returns the block that holds an instruction, and its index there.
     ///
     /// # Errors
     /// If the instruction is in no block.
-    pub fn place(&self, inst: Inst) -> EditResult<(Block, usize)> {
-        place(self.function(), inst)
+    pub fn index_of(&self, inst: Inst) -> EditResult<(Block, usize)> {
+        index_of(self.function(), inst)
     }
 
     /// Returns the definition of a value.
@@ -284,7 +284,7 @@ impl<'p> Editor<'p> {
         kind: Kind,
     ) -> EditResult<Value> {
         self.apply(|f| {
-            let (inst, v) = put(f, place, op, args, Some(kind))?;
+            let (inst, v) = insert_at(f, place, op, args, Some(kind))?;
             v.ok_or(EditError::NoInst { function: f.name.clone(), inst })
         })
     }
@@ -294,7 +294,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// See [`insert`](Editor::insert).
     pub fn effect(&mut self, place: InsertionPoint, op: Op, args: &[Value]) -> EditResult<Inst> {
-        self.apply(|f| Ok(put(f, place, op, args, None)?.0))
+        self.apply(|f| Ok(insert_at(f, place, op, args, None)?.0))
     }
 
     /// Replaces the operation and the operands of an instruction. Its result remains, so the kind
@@ -303,7 +303,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If the operands do not fit or are not defined there, or the result would be of another kind.
     pub fn replace(&mut self, inst: Inst, op: Op, args: &[Value]) -> EditResult<()> {
-        self.place(inst)?;
+        self.index_of(inst)?;
         self.apply(|f| {
             (f.insts[inst].op, f.insts[inst].args) = (op, args.into());
             Ok(())
@@ -315,7 +315,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If the operand does not exist, or the value does not fit or is not defined there.
     pub fn set_operand(&mut self, inst: Inst, index: usize, value: Value) -> EditResult<()> {
-        self.place(inst)?;
+        self.index_of(inst)?;
         self.apply(|f| {
             let args = &mut f.insts[inst].args;
             let (of, len) = (inst.to_string(), args.len());
@@ -335,7 +335,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If its result is used: see [`replace_uses`](Editor::replace_uses).
     pub fn remove(&mut self, inst: Inst) -> EditResult<()> {
-        let (block, place) = self.place(inst)?;
+        let (block, place) = self.index_of(inst)?;
         self.apply(|f| {
             f.blocks[block].insts.remove(place);
             Ok(())
@@ -347,13 +347,13 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If its operands are not defined there, or its result is not defined where it is used.
     pub fn move_to(&mut self, inst: Inst, to: InsertionPoint) -> EditResult<()> {
-        let (block, place) = self.place(inst)?;
+        let (block, place) = self.index_of(inst)?;
         if matches!(to, InsertionPoint::Before(i) | InsertionPoint::After(i) if i == inst) {
             return Ok(());
         }
         self.apply(|f| {
             f.blocks[block].insts.remove(place);
-            let (block, place) = at(f, to)?;
+            let (block, place) = insertion_index(f, to)?;
             f.blocks[block].insts.insert(place, inst);
             Ok(())
         })
@@ -404,7 +404,7 @@ impl<'p> Editor<'p> {
     /// # Errors
     /// If the instruction is in no block.
     pub fn split(&mut self, inst: Inst) -> EditResult<Block> {
-        let (block, place) = self.place(inst)?;
+        let (block, place) = self.index_of(inst)?;
         self.apply(|f| {
             let next = f.blocks.next_key();
             let old = &mut f.blocks[block];
@@ -583,7 +583,7 @@ fn exists(f: &Function, block: Block) -> EditResult<()> {
     })
 }
 
-fn place(f: &Function, inst: Inst) -> EditResult<(Block, usize)> {
+fn index_of(f: &Function, inst: Inst) -> EditResult<(Block, usize)> {
     let places = f
         .blocks
         .iter()
@@ -592,24 +592,24 @@ fn place(f: &Function, inst: Inst) -> EditResult<(Block, usize)> {
 }
 
 /// Returns the block of an insertion point, and the index there of an instruction that is inserted.
-fn at(f: &Function, to: InsertionPoint) -> EditResult<(Block, usize)> {
+fn insertion_index(f: &Function, to: InsertionPoint) -> EditResult<(Block, usize)> {
     match to {
-        InsertionPoint::Before(inst) => place(f, inst),
-        InsertionPoint::After(inst) => place(f, inst).map(|(b, k)| (b, k + 1)),
+        InsertionPoint::Before(inst) => index_of(f, inst),
+        InsertionPoint::After(inst) => index_of(f, inst).map(|(b, k)| (b, k + 1)),
         InsertionPoint::Start(b) => exists(f, b).map(|()| (b, 0)),
         InsertionPoint::End(b) => exists(f, b).map(|()| (b, f.blocks[b].insts.len())),
     }
 }
 
 /// Inserts an instruction. Its source position is that of its neighbour.
-fn put(
+fn insert_at(
     f: &mut Function,
     to: InsertionPoint,
     op: Op,
     args: &[Value],
     kind: Option<Kind>,
 ) -> EditResult<(Inst, Option<Value>)> {
-    let (block, k) = at(f, to)?;
+    let (block, k) = insertion_index(f, to)?;
     let source = match to {
         InsertionPoint::Before(inst) | InsertionPoint::After(inst) => f.insts[inst].at,
         InsertionPoint::Start(b) | InsertionPoint::End(b) => f.blocks[b].end_at,

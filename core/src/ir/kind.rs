@@ -81,7 +81,7 @@ impl Element {
     }
     /// Returns the element of the given kind.
     #[must_use]
-    pub fn of(kind: &Kind) -> Option<Element> {
+    pub fn from_kind(kind: &Kind) -> Option<Element> {
         match kind {
             Kind::Real => Some(Element::Real),
             Kind::Complex => Some(Element::Complex),

@@ -311,7 +311,8 @@ impl Op {
                 other => other.clone(),
             })
             .collect();
-        let element = |kind: Option<Kind>| kind.as_ref().and_then(Element::of).map(Kind::Array);
+        let element =
+            |kind: Option<Kind>| kind.as_ref().and_then(Element::from_kind).map(Kind::Array);
         Some(
             self.result(&elements)
                 .map(element)
@@ -375,14 +376,16 @@ impl Op {
             },
             Op::Array => match operands {
                 [] => Ok(None),
-                [first, rest @ ..] if rest.iter().all(|k| k == first) => match Element::of(first) {
-                    Some(e) => Ok(Some(Kind::Array(e))),
-                    None => Err("elements that are numbers".into()),
-                },
+                [first, rest @ ..] if rest.iter().all(|k| k == first) => {
+                    match Element::from_kind(first) {
+                        Some(e) => Ok(Some(Kind::Array(e))),
+                        None => Err("elements that are numbers".into()),
+                    }
+                }
                 _ => Err("elements of one kind".into()),
             },
             Op::Fill => match operands {
-                [x, Int] => match Element::of(x) {
+                [x, Int] => match Element::from_kind(x) {
                     Some(e) => Ok(Some(Kind::Array(e))),
                     None => Err("an element that is a number".into()),
                 },

@@ -186,7 +186,7 @@ impl<'a> LineCursor<'a> {
                 self.expect("<")?;
                 let element = self.kind(depth + 1)?;
                 self.expect(">")?;
-                Element::of(&element)
+                Element::from_kind(&element)
                     .map(Kind::Array)
                     .ok_or_else(|| "an element that is a number".into())
             }

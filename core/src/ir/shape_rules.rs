@@ -27,7 +27,7 @@ pub(super) fn result(
 /// Returns an unknown value in place of an array of more than `limit` elements.
 pub(super) fn bounded(known: AbstractValue, limit: usize) -> AbstractValue {
     match &known {
-        AbstractValue::Array(shape) | AbstractValue::Perhaps(shape)
+        AbstractValue::Array(shape) | AbstractValue::ArrayOrEmpty(shape)
             if checked_count(shape, limit).is_err() =>
         {
             AbstractValue::Any
@@ -90,12 +90,14 @@ fn unbounded(op: Op, args: &[&AbstractValue], arrays: &[bool], limit: usize) -> 
             _ => AbstractValue::Any,
         },
         Op::Accumulate => match (args[0], args[1]) {
-            (AbstractValue::Perhaps(a), b) | (b, AbstractValue::Perhaps(a)) => match b.shape() {
-                Some(b) if is_empty(&b) => AbstractValue::Perhaps(a.clone()),
-                Some(b) if b == *a => AbstractValue::Array(b),
-                None if *b == AbstractValue::Perhaps(a.clone()) => b.clone(),
-                _ => AbstractValue::Any,
-            },
+            (AbstractValue::ArrayOrEmpty(a), b) | (b, AbstractValue::ArrayOrEmpty(a)) => {
+                match b.shape() {
+                    Some(b) if is_empty(&b) => AbstractValue::ArrayOrEmpty(a.clone()),
+                    Some(b) if b == *a => AbstractValue::Array(b),
+                    None if *b == AbstractValue::ArrayOrEmpty(a.clone()) => b.clone(),
+                    _ => AbstractValue::Any,
+                }
+            }
             (a, b) => match (a.shape(), b.shape()) {
                 (Some(a), Some(b)) if *a == [0] => AbstractValue::Array(b),
                 (Some(a), Some(b)) if a == b || is_empty(&b) => AbstractValue::Array(a),

@@ -61,7 +61,7 @@ pub(crate) enum AbstractValue {
     /// An array, with its shape.
     Array(Shape),
     /// An array of this shape, or the empty vector, which is a cotangent that nothing was added to.
-    Perhaps(Shape),
+    ArrayOrEmpty(Shape),
     Tuple(Vec<AbstractValue>),
 }
 
@@ -81,18 +81,17 @@ impl AbstractValue {
             (AbstractValue::Tuple(a), AbstractValue::Tuple(b)) if a.len() == b.len() => {
                 AbstractValue::Tuple(a.into_iter().zip(b).map(|(a, b)| a.meet(b)).collect())
             }
-            (AbstractValue::Perhaps(whole), other) | (other, AbstractValue::Perhaps(whole)) => {
-                match other.shape() {
-                    Some(shape) if shape == whole || is_empty(&shape) => {
-                        AbstractValue::Perhaps(whole)
-                    }
-                    _ => AbstractValue::Any,
+            (AbstractValue::ArrayOrEmpty(whole), other)
+            | (other, AbstractValue::ArrayOrEmpty(whole)) => match other.shape() {
+                Some(shape) if shape == whole || is_empty(&shape) => {
+                    AbstractValue::ArrayOrEmpty(whole)
                 }
-            }
+                _ => AbstractValue::Any,
+            },
             (a, b) => match (a.shape(), b.shape()) {
                 (Some(a), Some(b)) if a == b => AbstractValue::Array(a),
-                (Some(a), Some(b)) if is_empty(&a) => AbstractValue::Perhaps(b),
-                (Some(a), Some(b)) if is_empty(&b) => AbstractValue::Perhaps(a),
+                (Some(a), Some(b)) if is_empty(&a) => AbstractValue::ArrayOrEmpty(b),
+                (Some(a), Some(b)) if is_empty(&b) => AbstractValue::ArrayOrEmpty(a),
                 _ => AbstractValue::Any,
             },
         }
@@ -373,7 +372,7 @@ impl<'a> ShapeAnalysis<'a> {
                 continue;
             }
             changed |= self.block(f, b, flow);
-            for target in ways(&f.blocks[b].end, &flow.known) {
+            for target in live_targets(&f.blocks[b].end, &flow.known) {
                 let handed: Vec<AbstractValue> =
                     target.args.iter().map(|v| flow.known[v.index()].clone()).collect();
                 let entered = &mut flow.entered[target.block.index()];
@@ -481,7 +480,10 @@ fn note(errors: &mut Option<Vec<ShapeError>>, error: ShapeError) {
 }
 
 /// Returns the targets that may be taken, given the known condition.
-fn ways<'f>(end: &'f Terminator, known: &[AbstractValue]) -> Vec<&'f super::function::Target> {
+fn live_targets<'f>(
+    end: &'f Terminator,
+    known: &[AbstractValue],
+) -> Vec<&'f super::function::Target> {
     match end {
         Terminator::Branch(c, yes, no) => match known[c.index()] {
             AbstractValue::Bool(true) => vec![yes],

@@ -109,7 +109,7 @@ pub fn verify(program: &Program) -> Vec<Violation> {
 /// The first broken invariant, if any.
 pub fn verify_reachable(program: &Program, root: FuncId) -> Result<(), Violation> {
     if program.functions.get(root).is_none() {
-        return Err(Violation::of(root.to_string(), 11, format!("{root} does not exist")));
+        return Err(Violation::in_function(root.to_string(), 11, format!("{root} does not exist")));
     }
     let mut primitives = HashSet::new();
     for id in program.reachable(root) {
@@ -173,7 +173,8 @@ fn check_rules<'a, Id: std::fmt::Display + Copy>(
     let tangents: Vec<Kind> = inputs.iter().filter_map(Kind::tangent).collect();
     let mut found = Vec::new();
     let mut check = |g: Id, params: Vec<Kind>, result: &Kind| {
-        let mut report = |what: String| found.push(Violation::of(name.to_owned(), 12, what));
+        let mut report =
+            |what: String| found.push(Violation::in_function(name.to_owned(), 12, what));
         let Some((rule, given, gives)) = signature(g) else {
             return report(format!("its rule {g} does not exist"));
         };
@@ -199,7 +200,7 @@ fn check_rules<'a, Id: std::fmt::Display + Copy>(
 #[must_use]
 pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
     let Some(f) = program.functions.get(id) else {
-        return vec![Violation::of(id.to_string(), 11, format!("{id} does not exist"))];
+        return vec![Violation::in_function(id.to_string(), 11, format!("{id} does not exist"))];
     };
     let (found, at) = (Vec::new(), Position::default());
     let mut v = Verifier { program, f, found, block: None, line: VerifiedPoint::None, at };
@@ -208,7 +209,7 @@ pub fn verify_function(program: &Program, id: FuncId) -> Vec<Violation> {
 }
 
 impl Violation {
-    fn of(function: String, invariant: u8, what: String) -> Violation {
+    fn in_function(function: String, invariant: u8, what: String) -> Violation {
         Violation { function, place: None, text: None, at: Position::default(), invariant, what }
     }
 }
@@ -464,7 +465,7 @@ impl Verifier<'_> {
                 }
             }
         }
-        let tree = DominatorTree::of(f);
+        let tree = DominatorTree::new(f);
         let mut uses: Vec<(Value, Block, usize)> = Vec::new();
         for (b, block) in f.blocks.iter() {
             for (k, &i) in block.insts.iter().enumerate() {
@@ -477,7 +478,7 @@ impl Verifier<'_> {
         }
         for (v, b, place) in uses {
             // Unreachable blocks are dominated by every block.
-            let unreached = b != ENTRY && tree.parent(b).is_none();
+            let unreached = b != ENTRY && tree.immediate_dominator(b).is_none();
             let fine = defined[v.index()].is_some_and(|(d, after)| {
                 unreached || if d == b { after <= place } else { tree.dominates(d, b) }
             });
@@ -514,7 +515,7 @@ pub(crate) struct DominatorTree {
 }
 
 impl DominatorTree {
-    pub(crate) fn of(f: &Function) -> DominatorTree {
+    pub(crate) fn new(f: &Function) -> DominatorTree {
         let parents = dominators(f);
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
         let mut stack = Vec::new();
@@ -539,7 +540,7 @@ impl DominatorTree {
     }
 
     /// Returns the immediate dominator of a block; `None` for the entry and for unreachable blocks.
-    pub(crate) fn parent(&self, b: Block) -> Option<Block> {
+    pub(crate) fn immediate_dominator(&self, b: Block) -> Option<Block> {
         self.parents[b.index()]
     }
 
@@ -577,14 +578,14 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
     let mut found = parents.clone();
     let mut walk = LinkEvalForest {
         semi: (0..blocks.len()).collect(),
-        least: (0..blocks.len()).collect(),
-        up: parents,
+        labels: (0..blocks.len()).collect(),
+        ancestors: parents,
     };
     for w in (1..blocks.len()).rev() {
         let mut semi = found[w];
         for from in edges[blocks[w].index()].iter().map(|e| number[e.from.index()]) {
             if from != usize::MAX {
-                let u = walk.least(from, w + 1);
+                let u = walk.eval(from, w + 1);
                 semi = semi.min(walk.semi[u]);
             }
         }
@@ -606,28 +607,28 @@ fn dominators(f: &Function) -> Vec<Option<Block>> {
 struct LinkEvalForest {
     semi: Vec<usize>,
     /// Vertex of least semidominator on the path to the ancestor.
-    least: Vec<usize>,
-    up: Vec<usize>,
+    labels: Vec<usize>,
+    ancestors: Vec<usize>,
 }
 
 impl LinkEvalForest {
     /// Returns the vertex of least semidominator among `v` and its ancestors with numbers from
     /// `first` on. Compresses the path.
-    fn least(&mut self, v: usize, first: usize) -> usize {
+    fn eval(&mut self, v: usize, first: usize) -> usize {
         let mut way = Vec::new();
         let mut at = v;
-        while self.up[at] >= first {
+        while self.ancestors[at] >= first {
             way.push(at);
-            at = self.up[at];
+            at = self.ancestors[at];
         }
         while let Some(below) = way.pop() {
-            self.up[below] = self.up[at];
-            if self.semi[self.least[at]] < self.semi[self.least[below]] {
-                self.least[below] = self.least[at];
+            self.ancestors[below] = self.ancestors[at];
+            if self.semi[self.labels[at]] < self.semi[self.labels[below]] {
+                self.labels[below] = self.labels[at];
             }
             at = below;
         }
-        self.least[v]
+        self.labels[v]
     }
 }
 
@@ -670,7 +671,7 @@ mod tests {
             let targets: Vec<[usize; 2]> =
                 (1..n).map(|_| [1 + rng.below(n - 1), 1 + rng.below(n - 1)]).collect();
             let f = branching(&targets);
-            let (tree, all) = (DominatorTree::of(&f), reached(&f, None));
+            let (tree, all) = (DominatorTree::new(&f), reached(&f, None));
             for a in f.blocks.keys().filter(|a| all[a.index()]) {
                 let without = reached(&f, Some(a));
                 for b in f.blocks.keys().filter(|b| all[b.index()]) {
@@ -680,7 +681,7 @@ mod tests {
                         "{a} and {b} of {targets:?}"
                     );
                 }
-                assert_eq!(tree.parent(a).is_none(), a == ENTRY, "{a} of {targets:?}");
+                assert_eq!(tree.immediate_dominator(a).is_none(), a == ENTRY, "{a} of {targets:?}");
             }
         }
     }

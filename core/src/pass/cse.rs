@@ -25,7 +25,7 @@ pub fn cse(f: &mut Function) {
     if !f.is_defined() {
         return;
     }
-    let tree = DominatorTree::of(f);
+    let tree = DominatorTree::new(f);
     let mut known: HashMap<CseKey, Vec<(Block, Value)>> = HashMap::new();
     let mut same: HashMap<Value, Value> = HashMap::new();
     for b in f.blocks.keys().collect::<Vec<_>>() {

@@ -60,7 +60,7 @@ pub(crate) fn keep_shapes(program: &mut Program, id: FuncId) {
     if slots.is_empty() {
         return;
     }
-    let (used, loops, home) = (used_otherwise(f), LoopForest::of(f), homes(f));
+    let (used, loops, home) = (used_otherwise(f), LoopForest::analyze(f), homes(f));
     slots.retain(|_, slot| {
         slot.pops.iter().all(|v| !used.contains(v))
             && slot

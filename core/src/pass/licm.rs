@@ -41,16 +41,21 @@ pub fn licm(f: &mut Function, level: Level) {
     if !f.is_defined() {
         return;
     }
-    let new = blocks_before(f);
-    let loops = LoopForest::of(f);
+    let new = insert_preheaders(f);
+    let loops = LoopForest::analyze(f);
     if loops.list.is_empty() {
         return;
     }
     let mut place = vec![usize::MAX; f.blocks.len()];
     order(f).iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
-    let known = LicmContext { loops, place, edges: f.predecessors(), defined: f.definitions() };
+    let known = LicmContext {
+        loops,
+        order_index: place,
+        predecessors: f.predecessors(),
+        defined: f.definitions(),
+    };
     let mut moved = false;
-    while round(f, &known, level) {
+    while hoist_loops(f, &known, level) {
         moved = true;
     }
     for &(edge, block) in &new {
@@ -70,22 +75,22 @@ pub fn licm(f: &mut Function, level: Level) {
 struct LicmContext {
     loops: LoopForest,
     /// Position of each block in an order in which definitions come before uses.
-    place: Vec<usize>,
-    edges: Vec<Vec<Edge>>,
+    order_index: Vec<usize>,
+    predecessors: Vec<Vec<Edge>>,
     /// Instruction that defines each value.
     defined: Vec<Option<Inst>>,
 }
 
 /// Hoists the invariants of all loops once, inner loops first. Returns true if any moved.
-fn round(f: &mut Function, known: &LicmContext, level: Level) -> bool {
+fn hoist_loops(f: &mut Function, known: &LicmContext, level: Level) -> bool {
     let loops = &known.loops;
     let mut moved = false;
     for l in (0..loops.list.len()).rev() {
-        let into = known.edges[loops.list[l].header.index()]
+        let into = known.predecessors[loops.list[l].header.index()]
             .iter()
-            .filter(|e| !loops.holds(Some(l), e.from));
+            .filter(|e| !loops.contains(Some(l), e.from));
         let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
-        let insts = invariant(f, known, l, level);
+        let insts = loop_invariants(f, known, l, level);
         if insts.is_empty() {
             continue;
         }
@@ -101,11 +106,11 @@ fn round(f: &mut Function, known: &LicmContext, level: Level) -> bool {
 
 /// Inserts a preheader on the only entry edge of each loop, if that comes from a branch. Returns
 /// the new blocks with the original edges.
-fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
-    let (loops, edges) = (LoopForest::of(f), f.predecessors());
+fn insert_preheaders(f: &mut Function) -> Vec<(Edge, Block)> {
+    let (loops, edges) = (LoopForest::analyze(f), f.predecessors());
     let mut before = Vec::new();
     for (l, of) in loops.list.iter().enumerate().rev() {
-        let into = edges[of.header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let into = edges[of.header.index()].iter().filter(|e| !loops.contains(Some(l), e.from));
         let [edge] = into.copied().collect::<Vec<_>>()[..] else { continue };
         if matches!(f.blocks[edge.from].end, Terminator::Jump(_)) {
             continue;
@@ -122,10 +127,10 @@ fn blocks_before(f: &mut Function) -> Vec<(Edge, Block)> {
 }
 
 /// Returns the instructions to hoist, in an order in which definitions come before uses.
-fn invariant(f: &Function, known: &LicmContext, l: usize, level: Level) -> Vec<Inst> {
+fn loop_invariants(f: &Function, known: &LicmContext, l: usize, level: Level) -> Vec<Inst> {
     let loops = &known.loops;
     let mut inside = loops.list[l].blocks.clone();
-    inside.sort_by_key(|b| known.place[b.index()]);
+    inside.sort_by_key(|b| known.order_index[b.index()]);
     let mut certain = None;
     // Values that vary from iteration to iteration, and the constants of the loop.
     let mut varies: HashSet<Value> = HashSet::new();
@@ -147,21 +152,21 @@ fn invariant(f: &Function, known: &LicmContext, l: usize, level: Level) -> Vec<I
                 continue;
             }
             // Shapes may not fit: an operation on arrays can fail.
-            let motion = match (motion(inst.op), &f.kinds[v]) {
-                (SpeculationSafety::Free | SpeculationSafety::Careful, Kind::Array(_))
+            let motion = match (speculation_safety(inst.op), &f.kinds[v]) {
+                (SpeculationSafety::Safe | SpeculationSafety::NanInPullback, Kind::Array(_))
                     if inst.op.is_elementwise() =>
                 {
-                    SpeculationSafety::Certain
+                    SpeculationSafety::MayFail
                 }
                 (motion, _) => motion,
             };
             let fits = match motion {
-                SpeculationSafety::Free => true,
-                SpeculationSafety::Careful if level == Level::Algebraic => true,
-                SpeculationSafety::Careful | SpeculationSafety::Certain => {
-                    certain.get_or_insert_with(|| MustExecute::new(f, known, l)).passes(loops, b)
+                SpeculationSafety::Safe => true,
+                SpeculationSafety::NanInPullback if level == Level::Algebraic => true,
+                SpeculationSafety::NanInPullback | SpeculationSafety::MayFail => {
+                    certain.get_or_insert_with(|| MustExecute::new(f, known, l)).contains(loops, b)
                 }
-                SpeculationSafety::None => false,
+                SpeculationSafety::Pinned => false,
             };
             if !fits {
                 continue;
@@ -178,25 +183,25 @@ fn invariant(f: &Function, known: &LicmContext, l: usize, level: Level) -> Vec<I
 /// Safety of speculation: whether an instruction may be executed where it would not have been.
 enum SpeculationSafety {
     /// Safe.
-    Free,
+    Safe,
     /// It does not fail, but its pullback may make NaN of 0.
-    Careful,
+    NanInPullback,
     /// It may fail, so only a block that must execute allows motion.
-    Certain,
+    MayFail,
     /// It may fail, or has effects.
-    None,
+    Pinned,
 }
 
-fn motion(op: Op) -> SpeculationSafety {
+fn speculation_safety(op: Op) -> SpeculationSafety {
     match op {
         Op::Number1(Number1::Neg) | Op::Number2(Number2::Add | Number2::Sub) => {
-            SpeculationSafety::Free
+            SpeculationSafety::Safe
         }
-        Op::Number1(op) if op.is_singular() => SpeculationSafety::Free,
-        Op::Number2(op) if op.is_singular() => SpeculationSafety::Free,
-        Op::Number1(_) | Op::Number2(_) => SpeculationSafety::Careful,
+        Op::Number1(op) if op.is_singular() => SpeculationSafety::Safe,
+        Op::Number2(op) if op.is_singular() => SpeculationSafety::Safe,
+        Op::Number1(_) | Op::Number2(_) => SpeculationSafety::NanInPullback,
         Op::Int2(Int2::Min | Int2::Max | Int2::FoldIn) | Op::CompareInt(_) => {
-            SpeculationSafety::Free
+            SpeculationSafety::Safe
         }
         Op::Mixed(
             Mixed::PowiReal
@@ -205,10 +210,10 @@ fn motion(op: Op) -> SpeculationSafety {
             | Mixed::Abs2
             | Mixed::Modulus
             | Mixed::Arg,
-        ) => SpeculationSafety::Careful,
-        Op::OnArrays(_) => SpeculationSafety::Certain,
-        Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => SpeculationSafety::Free,
-        _ => SpeculationSafety::None,
+        ) => SpeculationSafety::NanInPullback,
+        Op::OnArrays(_) => SpeculationSafety::MayFail,
+        Op::Mixed(_) | Op::Select | Op::Tuple | Op::Field(_) | Op::Len => SpeculationSafety::Safe,
+        _ => SpeculationSafety::Pinned,
     }
 }
 
@@ -222,20 +227,20 @@ impl MustExecute {
     fn new(f: &Function, known: &LicmContext, l: usize) -> MustExecute {
         let loops = &known.loops;
         let header = loops.list[l].header;
-        let runs = runs(f, known, l);
+        let runs = first_iteration_runs(f, known, l);
         let exits = loops.exits(f, l).into_iter().map(|e| e.from).filter(|&b| b != header || !runs);
-        let back = known.edges[header.index()].iter().map(|e| e.from);
-        MustExecute { ends: exits.chain(back.filter(|&b| loops.holds(Some(l), b))).collect() }
+        let back = known.predecessors[header.index()].iter().map(|e| e.from);
+        MustExecute { ends: exits.chain(back.filter(|&b| loops.contains(Some(l), b))).collect() }
     }
 
-    fn passes(&self, loops: &LoopForest, b: Block) -> bool {
+    fn contains(&self, loops: &LoopForest, b: Block) -> bool {
         self.ends.iter().all(|&end| loops.dominates(b, end))
     }
 }
 
 /// Returns true if the header's condition is known to hold for the first iteration: a comparison of
 /// constant integers.
-fn runs(f: &Function, known: &LicmContext, l: usize) -> bool {
+fn first_iteration_runs(f: &Function, known: &LicmContext, l: usize) -> bool {
     let loops = &known.loops;
     let header = loops.list[l].header;
     let inst = |v: Value| known.defined[v.index()].map(|i| &f.insts[i]);
@@ -247,7 +252,8 @@ fn runs(f: &Function, known: &LicmContext, l: usize) -> bool {
     };
     let first = |v: Value| {
         let k = f.blocks[header].params.iter().position(|&p| p == v);
-        let mut into = known.edges[header.index()].iter().filter(|e| !loops.holds(Some(l), e.from));
+        let mut into =
+            known.predecessors[header.index()].iter().filter(|e| !loops.contains(Some(l), e.from));
         let v = match (k, into.next()) {
             (Some(k), Some(e)) => *f.blocks[e.from].end.targets().get(e.index)?.args.get(k)?,
             _ => v,
@@ -259,5 +265,5 @@ fn runs(f: &Function, known: &LicmContext, l: usize) -> bool {
     };
     let (Some(a), Some(b)) = (first(a), first(b)) else { return false };
     let stays = if compare.holds(Some(a.cmp(&b))) { yes } else { no };
-    loops.holds(Some(l), stays.block)
+    loops.contains(Some(l), stays.block)
 }

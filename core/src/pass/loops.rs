@@ -47,8 +47,8 @@ pub(crate) struct LoopForest {
 
 impl LoopForest {
     /// Finds the natural loops of a function.
-    pub(crate) fn of(f: &Function) -> LoopForest {
-        let (n, tree, edges) = (f.blocks.len(), DominatorTree::of(f), f.predecessors());
+    pub(crate) fn analyze(f: &Function) -> LoopForest {
+        let (n, tree, edges) = (f.blocks.len(), DominatorTree::new(f), f.predecessors());
         let order = order(f);
         let mut place = vec![usize::MAX; n];
         order.iter().enumerate().for_each(|(k, b)| place[b.index()] = k);
@@ -93,7 +93,7 @@ impl LoopForest {
 
     /// Returns true if loop `l` holds a block; the loop `None` is the whole function. Blocks that
     /// were added later are in no loop.
-    pub(crate) fn holds(&self, l: Option<usize>, b: Block) -> bool {
+    pub(crate) fn contains(&self, l: Option<usize>, b: Block) -> bool {
         let Some(l) = l else { return true };
         let (start, end) = self.list[l].span;
         let inner = self.innermost.get(b.index()).copied().flatten();
@@ -101,7 +101,7 @@ impl LoopForest {
     }
 
     /// Returns the innermost loop of a block.
-    pub(crate) fn at(&self, b: Block) -> Option<usize> {
+    pub(crate) fn innermost_of(&self, b: Block) -> Option<usize> {
         self.innermost[b.index()]
     }
 
@@ -111,9 +111,9 @@ impl LoopForest {
     }
 
     /// Returns the innermost loop that holds both blocks.
-    pub(crate) fn common(&self, a: Block, b: Block) -> Option<usize> {
-        let mut l = self.at(a);
-        while !self.holds(l, b) {
+    pub(crate) fn common_loop(&self, a: Block, b: Block) -> Option<usize> {
+        let mut l = self.innermost_of(a);
+        while !self.contains(l, b) {
             l = l.and_then(|l| self.list[l].parent);
         }
         l
@@ -122,7 +122,7 @@ impl LoopForest {
     /// Returns the outermost loop inside `outer` that holds a block; `None` if the block is
     /// directly in `outer`.
     pub(crate) fn child(&self, outer: Option<usize>, b: Block) -> Option<usize> {
-        let mut l = self.at(b);
+        let mut l = self.innermost_of(b);
         while l != outer {
             let parent = l.and_then(|l| self.list[l].parent);
             if parent == outer {
@@ -139,7 +139,7 @@ impl LoopForest {
         let mut exits = Vec::new();
         for &from in &self.list[l].blocks {
             for (index, target) in f.blocks[from].end.targets().into_iter().enumerate() {
-                if !self.holds(Some(l), target.block) {
+                if !self.contains(Some(l), target.block) {
                     exits.push(Edge { from, index });
                 }
             }

@@ -46,7 +46,7 @@ enum ShapeClassKey {
     /// A statically known shape.
     Exact(Shape),
     /// Broadcast shape of two classes.
-    Both(ShapeClass, ShapeClass),
+    Broadcast(ShapeClass, ShapeClass),
     /// A shape with length 1 along an axis.
     Reduced(ShapeClass, SymbolicInt),
     /// Shape that an operation computes from shapes and ints.
@@ -58,7 +58,7 @@ enum ShapeClassKey {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum SymbolicInt {
     Known(i64),
-    Of(Value),
+    Symbol(Value),
 }
 
 /// Classes of the arrays of a function.
@@ -74,11 +74,11 @@ pub(crate) struct ShapeClasses<'k> {
 
 impl<'k> ShapeClasses<'k> {
     /// Classifies the arrays of a function, given the abstract values.
-    pub(crate) fn of(f: &Function, known: &'k [AbstractValue]) -> ShapeClasses<'k> {
+    pub(crate) fn analyze(f: &Function, known: &'k [AbstractValue]) -> ShapeClasses<'k> {
         let mut shapes = ShapeClasses { known, ..ShapeClasses::default() };
         for b in order(f) {
             for i in &f.blocks[b].insts {
-                shapes.see(f, &f.insts[*i]);
+                shapes.visit(f, &f.insts[*i]);
             }
         }
         shapes
@@ -128,7 +128,7 @@ impl<'k> ShapeClasses<'k> {
             return broadcast(small, large).as_ref() == Some(large);
         }
         small == large
-            || matches!(self.key(large), ShapeClassKey::Both(a, b) if self.fits(small, *a) || self.fits(small, *b))
+            || matches!(self.key(large), ShapeClassKey::Broadcast(a, b) if self.fits(small, *a) || self.fits(small, *b))
             || matches!(self.key(small), ShapeClassKey::Reduced(whole, _) if inside(*whole))
     }
 
@@ -138,7 +138,7 @@ impl<'k> ShapeClasses<'k> {
         } else if self.fits(b, a) {
             a
         } else {
-            self.named(ShapeClassKey::Both(a.min(b), a.max(b)))
+            self.named(ShapeClassKey::Broadcast(a.min(b), a.max(b)))
         }
     }
 
@@ -156,7 +156,7 @@ impl<'k> ShapeClasses<'k> {
     }
 
     /// Assigns a class to the result of an instruction.
-    fn see(&mut self, f: &Function, inst: &InstData) {
+    fn visit(&mut self, f: &Function, inst: &InstData) {
         let Some(v) = inst.result.filter(|&v| is_array(f, v)) else { return };
         if let Some(class) = self.exact(v) {
             self.of.insert(v, class);
@@ -243,7 +243,7 @@ fn is_array(f: &Function, v: Value) -> bool {
 fn known(f: &Function, v: Value) -> SymbolicInt {
     match f.definition(v).map(|d| d.op) {
         Some(Op::Int(n)) => SymbolicInt::Known(n),
-        _ => SymbolicInt::Of(v),
+        _ => SymbolicInt::Symbol(v),
     }
 }
 
@@ -274,7 +274,7 @@ pub(super) fn shapes_of(f: &mut Function, known: &[AbstractValue]) {
                 f.insts[i] = new;
                 changed = true;
             }
-            known.see(f, &f.insts[i]);
+            known.visit(f, &f.insts[i]);
         }
     }
     if same.is_empty() && !changed {

@@ -62,7 +62,7 @@ pub(super) struct RuleBuilder<'b> {
 }
 
 impl RuleBuilder<'_> {
-    pub(super) fn on(&mut self, op: ArrayOp, args: &[Value]) -> Value {
+    pub(super) fn array_op(&mut self, op: ArrayOp, args: &[Value]) -> Value {
         self.b.on_arrays(op, args)
     }
     pub(super) fn mul(&mut self, x: Value, y: Value) -> Value {
@@ -111,45 +111,45 @@ impl RuleBuilder<'_> {
     }
     pub(super) fn adjoint(&mut self, x: Value) -> Value {
         let x = self.conj(x);
-        self.on(ArrayOp::Transpose, &[x])
+        self.array_op(ArrayOp::Transpose, &[x])
     }
     pub(super) fn dim(&mut self, x: Value, axis: Value) -> Value {
-        self.on(ArrayOp::Dim, &[x, axis])
+        self.array_op(ArrayOp::Dim, &[x, axis])
     }
     /// Emits the lower triangle with half the diagonal.
     fn half_lower(&mut self, x: Value) -> Value {
         let zero = self.b.int(0);
-        let lower = self.on(ArrayOp::Tril, &[x, zero]);
-        let diagonal = self.on(ArrayOp::Diagonal, &[x]);
+        let lower = self.array_op(ArrayOp::Tril, &[x, zero]);
+        let diagonal = self.array_op(ArrayOp::Diagonal, &[x]);
         let half = self.lit(0.5, x);
         let half = self.mul(diagonal, half);
-        let half = self.on(ArrayOp::DiagonalMatrix, &[half]);
+        let half = self.array_op(ArrayOp::DiagonalMatrix, &[half]);
         self.sub(lower, half)
     }
     /// Reshapes a vector of n to a column; a matrix stays.
     fn columns(&mut self, x: Value, rows: Value) -> Value {
         let rest = self.b.int(-1);
         let shape = self.b.inst(Op::Array, &[rows, rest], Kind::Array(Element::Int));
-        self.on(ArrayOp::Reshape, &[x, shape])
+        self.array_op(ArrayOp::Reshape, &[x, shape])
     }
     /// Emits `X Y^H` of vectors or of matrices with as many rows as `a` has.
     pub(super) fn outer(&mut self, x: Value, y: Value, a: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let (x, y) = (self.columns(x, rows), self.columns(y, rows));
-        self.on(ArrayOp::MatMulNh, &[x, y])
+        self.array_op(ArrayOp::MatMulNh, &[x, y])
     }
     /// Emits `A X` of a matrix and a vector or a matrix, in the shape of `x`.
     pub(super) fn apply(&mut self, a: Value, x: Value) -> Value {
         let zero = self.b.int(0);
         let rows = self.dim(a, zero);
         let columns = self.columns(x, rows);
-        let product = self.on(ArrayOp::MatMul, &[a, columns]);
-        self.on(ArrayOp::Like, &[product, x])
+        let product = self.array_op(ArrayOp::MatMul, &[a, columns]);
+        self.array_op(ArrayOp::Like, &[product, x])
     }
     /// Emits `1 / (w_j - w_i)` of a row, 0 where they are equal.
     pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
-        let column = self.on(ArrayOp::Transpose, &[w]);
+        let column = self.array_op(ArrayOp::Transpose, &[w]);
         let gaps = self.sub(w, column);
         self.inverse_or_zero(gaps)
     }
@@ -182,42 +182,42 @@ pub(super) fn pull(
     let second = args.get(1).copied().unwrap_or(x);
     let third = args.get(2).copied().unwrap_or(x);
     Some(Contribution::Add(match (op, k) {
-        (A::Like | A::Reshape | A::InsertAxis | A::DropAxis, 0) => r.on(A::Like, &[bar, x]),
-        (A::Transpose, _) => r.on(A::Transpose, &[bar]),
-        (A::Permute, 0) => r.on(A::Unpermute, &[bar, second]),
-        (A::Unpermute, 0) => r.on(A::Permute, &[bar, second]),
-        (A::Slice, 0) => r.on(A::Embed, &[bar, x, second, third]),
+        (A::Like | A::Reshape | A::InsertAxis | A::DropAxis, 0) => r.array_op(A::Like, &[bar, x]),
+        (A::Transpose, _) => r.array_op(A::Transpose, &[bar]),
+        (A::Permute, 0) => r.array_op(A::Unpermute, &[bar, second]),
+        (A::Unpermute, 0) => r.array_op(A::Permute, &[bar, second]),
+        (A::Slice, 0) => r.array_op(A::Embed, &[bar, x, second, third]),
         (A::Embed, 0) => {
             let n = r.dim(x, third);
-            r.on(A::Slice, &[bar, third, args[3], n])
+            r.array_op(A::Slice, &[bar, third, args[3], n])
         }
         (A::Paste, 0) => {
             let n = r.dim(x, third);
-            r.on(A::Slice, &[bar, third, args[3], n])
+            r.array_op(A::Slice, &[bar, third, args[3], n])
         }
         (A::Paste, 1) => {
             let zero = r.lit(0.0, x);
-            let zeros = r.on(A::Spread, &[zero, x]);
-            r.on(A::Paste, &[zeros, bar, third, args[3]])
+            let zeros = r.array_op(A::Spread, &[zero, x]);
+            r.array_op(A::Paste, &[zeros, bar, third, args[3]])
         }
         (A::Concat, _) => {
             let (zero, m) = (r.b.int(0), r.dim(x, third));
             match k {
-                0 => r.on(A::Slice, &[bar, third, zero, m]),
+                0 => r.array_op(A::Slice, &[bar, third, zero, m]),
                 _ => {
                     let n = r.dim(second, third);
-                    r.on(A::Slice, &[bar, third, m, n])
+                    r.array_op(A::Slice, &[bar, third, m, n])
                 }
             }
         }
-        (A::Take, 0) => r.on(A::Scatter, &[bar, x, second]),
+        (A::Take, 0) => r.array_op(A::Scatter, &[bar, x, second]),
         (A::Scatter, 0) => {
-            let rows = r.on(A::Take, &[bar, third]);
-            r.on(A::Like, &[rows, x])
+            let rows = r.array_op(A::Take, &[bar, third]);
+            r.array_op(A::Like, &[rows, x])
         }
-        (A::Flip, 0) => r.on(A::Flip, &[bar, second]),
-        (A::TakeAlong, 0) => r.on(A::ScatterAlong, &[bar, x, second, third]),
-        (A::ScatterAlong, 0) => r.on(A::TakeAlong, &[bar, third, args[3]]),
+        (A::Flip, 0) => r.array_op(A::Flip, &[bar, second]),
+        (A::TakeAlong, 0) => r.array_op(A::ScatterAlong, &[bar, x, second, third]),
+        (A::ScatterAlong, 0) => r.array_op(A::TakeAlong, &[bar, third, args[3]]),
         (A::LinearRecurrence, _) => {
             let along = adjoint_recurrence(r, x, bar, third);
             if k == 1 {
@@ -232,32 +232,32 @@ pub(super) fn pull(
             let reach = reach.whole(r.b, y);
             product(r.b, slope, bar, reach)
         }
-        (A::Spread, 0) if is_array(r.b, x) => r.on(A::SumLike, &[bar, x]),
+        (A::Spread, 0) if is_array(r.b, x) => r.array_op(A::SumLike, &[bar, x]),
         (A::Spread, 0) => {
             let kind = r.b.kind(x).clone();
             r.b.inst(Op::Sum, &[bar], kind)
         }
-        (A::SumLike | A::SumKeep, 0) => r.on(A::Spread, &[bar, x]),
+        (A::SumLike | A::SumKeep, 0) => r.array_op(A::Spread, &[bar, x]),
         (A::Like | A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike, _) => {
             return Some(Contribution::Zero);
         }
-        (A::Tril | A::Triu, 0) => r.on(op, &[bar, second]),
-        (A::Diagonal, _) => r.on(A::DiagonalMatrix, &[bar]),
-        (A::DiagonalMatrix, _) => r.on(A::Diagonal, &[bar]),
-        (A::Cumsum, 0) => r.on(A::CumsumBack, &[bar, second]),
-        (A::CumsumBack, 0) => r.on(A::Cumsum, &[bar, second]),
+        (A::Tril | A::Triu, 0) => r.array_op(op, &[bar, second]),
+        (A::Diagonal, _) => r.array_op(A::DiagonalMatrix, &[bar]),
+        (A::DiagonalMatrix, _) => r.array_op(A::Diagonal, &[bar]),
+        (A::Cumsum, 0) => r.array_op(A::CumsumBack, &[bar, second]),
+        (A::CumsumBack, 0) => r.array_op(A::Cumsum, &[bar, second]),
         (A::Prod, _) => {
-            let others = r.on(A::ProdOthers, &[x]);
+            let others = r.array_op(A::ProdOthers, &[x]);
             let others = r.conj(others);
             r.mul(others, bar)
         }
         (A::ProdOthers, _) => {
             let x = r.conj(x);
-            r.on(A::ProdPairs, &[x, bar])
+            r.array_op(A::ProdPairs, &[x, bar])
         }
         (A::ProdPairs, 1) => {
             let x = r.conj(x);
-            r.on(A::ProdPairs, &[x, bar])
+            r.array_op(A::ProdPairs, &[x, bar])
         }
         (A::ProdPairs, _) => {
             let (x, v) = (r.conj(x), r.conj(second));
@@ -270,7 +270,7 @@ pub(super) fn pull(
         }
         (A::Softmax, 0) => {
             let along = r.mul(y, bar);
-            let sum = r.on(A::SumKeep, &[along, second]);
+            let sum = r.array_op(A::SumKeep, &[along, second]);
             let rest = r.sub(bar, sum);
             r.mul(y, rest)
         }
@@ -279,28 +279,28 @@ pub(super) fn pull(
             r.mul(other, bar)
         }
         (A::MatMul, 0) => {
-            let t = r.on(A::MatMulNh, &[bar, second]);
-            r.on(A::SumLike, &[t, x])
+            let t = r.array_op(A::MatMulNh, &[bar, second]);
+            r.array_op(A::SumLike, &[t, x])
         }
         (A::MatMul, _) => {
-            let t = r.on(A::MatMulHn, &[x, bar]);
-            r.on(A::SumLike, &[t, second])
+            let t = r.array_op(A::MatMulHn, &[x, bar]);
+            r.array_op(A::SumLike, &[t, second])
         }
         (A::MatMulNh, 0) => {
-            let t = r.on(A::MatMul, &[bar, second]);
-            r.on(A::SumLike, &[t, x])
+            let t = r.array_op(A::MatMul, &[bar, second]);
+            r.array_op(A::SumLike, &[t, x])
         }
         (A::MatMulNh, _) => {
-            let t = r.on(A::MatMulHn, &[bar, x]);
-            r.on(A::SumLike, &[t, second])
+            let t = r.array_op(A::MatMulHn, &[bar, x]);
+            r.array_op(A::SumLike, &[t, second])
         }
         (A::MatMulHn, 0) => {
-            let t = r.on(A::MatMulNh, &[second, bar]);
-            r.on(A::SumLike, &[t, x])
+            let t = r.array_op(A::MatMulNh, &[second, bar]);
+            r.array_op(A::SumLike, &[t, x])
         }
         (A::MatMulHn, _) => {
-            let t = r.on(A::MatMul, &[x, bar]);
-            r.on(A::SumLike, &[t, second])
+            let t = r.array_op(A::MatMul, &[x, bar]);
+            r.array_op(A::SumLike, &[t, second])
         }
         (A::TraceProduct, _) => {
             let other = r.adjoint(args[1 - k]);
@@ -308,50 +308,50 @@ pub(super) fn pull(
         }
         (A::Contract, 0) => {
             let other = r.conj(second);
-            r.on(A::ContractFirst, &[bar, other, x, third])
+            r.array_op(A::ContractFirst, &[bar, other, x, third])
         }
         (A::Contract, _) => {
             let other = r.conj(x);
-            r.on(A::ContractSecond, &[other, bar, second, third])
+            r.array_op(A::ContractSecond, &[other, bar, second, third])
         }
         // In the operands of `contract`: its result, second and first.
         (A::ContractFirst, 0) => {
             let other = r.conj(second);
-            r.on(A::Contract, &[bar, other, args[3]])
+            r.array_op(A::Contract, &[bar, other, args[3]])
         }
         (A::ContractFirst, 1) => {
             let other = r.conj(x);
-            r.on(A::ContractSecond, &[bar, other, second, args[3]])
+            r.array_op(A::ContractSecond, &[bar, other, second, args[3]])
         }
         (A::ContractSecond, 0) => {
             let other = r.conj(second);
-            r.on(A::ContractFirst, &[other, bar, x, args[3]])
+            r.array_op(A::ContractFirst, &[other, bar, x, args[3]])
         }
         (A::ContractSecond, 1) => {
             let other = r.conj(x);
-            r.on(A::Contract, &[other, bar, args[3]])
+            r.array_op(A::Contract, &[other, bar, args[3]])
         }
         (A::ContractFirst | A::ContractSecond, _) => return Some(Contribution::Zero),
-        (A::Convolve, _) => r.on(A::Correlate, &[bar, args[1 - k]]),
-        (A::Correlate, 0) => r.on(A::Convolve, &[bar, second]),
-        (A::Correlate, _) => r.on(A::Correlate, &[x, bar]),
-        (A::Fft, _) => r.on(A::FftBack, &[bar]),
-        (A::FftBack, _) => r.on(A::Fft, &[bar]),
-        (A::Solve, 1) => r.on(A::SolveAdjoint, &[x, bar]),
-        (A::SolveAdjoint, 1) => r.on(A::Solve, &[x, bar]),
+        (A::Convolve, _) => r.array_op(A::Correlate, &[bar, args[1 - k]]),
+        (A::Correlate, 0) => r.array_op(A::Convolve, &[bar, second]),
+        (A::Correlate, _) => r.array_op(A::Correlate, &[x, bar]),
+        (A::Fft, _) => r.array_op(A::FftBack, &[bar]),
+        (A::FftBack, _) => r.array_op(A::Fft, &[bar]),
+        (A::Solve, 1) => r.array_op(A::SolveAdjoint, &[x, bar]),
+        (A::SolveAdjoint, 1) => r.array_op(A::Solve, &[x, bar]),
         (A::Solve, _) => {
-            let b_bar = r.on(A::SolveAdjoint, &[x, bar]);
+            let b_bar = r.array_op(A::SolveAdjoint, &[x, bar]);
             let t = r.outer(b_bar, y, x);
             r.neg(t)
         }
         (A::SolveAdjoint, _) => {
-            let b_bar = r.on(A::Solve, &[x, bar]);
+            let b_bar = r.array_op(A::Solve, &[x, bar]);
             let t = r.outer(y, b_bar, x);
             r.neg(t)
         }
         (A::SolveLower | A::SolveUpper, _) => {
             let a = r.adjoint(x);
-            let b_bar = r.on(factors::mirrored(op), &[a, bar]);
+            let b_bar = r.array_op(factors::mirrored(op), &[a, bar]);
             if k == 1 {
                 return Some(Contribution::Add(b_bar));
             }
@@ -362,36 +362,36 @@ pub(super) fn pull(
         (A::Lstsq, _) => least::pull_lstsq(r, [x, second], y, k, bar),
         (A::Pinv, _) => least::pull_pinv(r, x, y, bar),
         (A::Inv, _) => {
-            let t = r.on(A::MatMulHn, &[y, bar]);
-            let t = r.on(A::MatMulNh, &[t, y]);
+            let t = r.array_op(A::MatMulHn, &[y, bar]);
+            let t = r.array_op(A::MatMulNh, &[t, y]);
             r.neg(t)
         }
         (A::Det, _) => {
-            let cofactors = r.on(A::Cofactors, &[x]);
+            let cofactors = r.array_op(A::Cofactors, &[x]);
             let cofactors = r.conj(cofactors);
             r.mul(cofactors, bar)
         }
         (A::Cofactors, _) => {
             let a = r.conj(x);
-            r.on(A::CofactorsAlong, &[a, bar])
+            r.array_op(A::CofactorsAlong, &[a, bar])
         }
         (A::CofactorsAlong, 1) => {
             let a = r.conj(x);
-            r.on(A::CofactorsAlong, &[a, bar])
+            r.array_op(A::CofactorsAlong, &[a, bar])
         }
         (A::CofactorsAlong, _) => {
             let of = [x, second, y].map(|v| r.conj(v));
             factors::cofactors_twice(r, of, bar)
         }
         (A::LogAbsDet, _) => {
-            let inverse = r.on(A::Inv, &[x]);
+            let inverse = r.array_op(A::Inv, &[x]);
             let inverse = r.adjoint(inverse);
             let factor = r.as_in(bar, x);
             r.mul(inverse, factor)
         }
         (A::SignDet, _) if !r.is_complex(x) => return Some(Contribution::Zero),
         (A::SignDet, _) => {
-            let inverse = r.on(A::Inv, &[x]);
+            let inverse = r.array_op(A::Inv, &[x]);
             let inverse = r.adjoint(inverse);
             let y = r.conj(y);
             let turn = r.mul(y, bar);
@@ -399,12 +399,12 @@ pub(super) fn pull(
             r.mul(inverse, turn)
         }
         (A::Cholesky, _) => {
-            let q = r.on(A::MatMulHn, &[y, bar]);
+            let q = r.array_op(A::MatMulHn, &[y, bar]);
             let p = r.half_lower(q);
-            let t = r.on(A::SolveAdjoint, &[y, p]);
+            let t = r.array_op(A::SolveAdjoint, &[y, p]);
             let t = r.adjoint(t);
             // t is now (L^-H P)^H; L^-H of it is S^H.
-            let s = r.on(A::SolveAdjoint, &[y, t]);
+            let s = r.array_op(A::SolveAdjoint, &[y, t]);
             let h = r.adjoint(s);
             let sum = r.add(s, h);
             r.half_lower(sum)
@@ -429,11 +429,11 @@ pub(super) fn pull(
         }
         (A::Expm, _) => {
             let a = r.adjoint(x);
-            r.on(A::ExpmAlong, &[a, bar])
+            r.array_op(A::ExpmAlong, &[a, bar])
         }
         (A::ExpmAlong, 1) => {
             let a = r.adjoint(x);
-            r.on(A::ExpmAlong, &[a, bar])
+            r.array_op(A::ExpmAlong, &[a, bar])
         }
         (A::ExpmAlong, _) => {
             let (a, e) = (r.adjoint(x), r.adjoint(second));
@@ -446,7 +446,7 @@ pub(super) fn pull(
 /// Emits all but the last element along an axis of an array that is one longer than `x`.
 fn before_last(r: &mut RuleBuilder<'_>, y: Value, x: Value, axis: Value) -> Value {
     let (zero, n) = (r.b.int(0), r.dim(x, axis));
-    r.on(ArrayOp::Slice, &[y, axis, zero, n])
+    r.array_op(ArrayOp::Slice, &[y, axis, zero, n])
 }
 
 /// Emits `z_k = conj(a_(k+1)) z_(k+1) + y_bar_(k+1)`, from the end on: the cotangent of b in a
@@ -454,17 +454,17 @@ fn before_last(r: &mut RuleBuilder<'_>, y: Value, x: Value, axis: Value) -> Valu
 fn adjoint_recurrence(r: &mut RuleBuilder<'_>, a: Value, bar: Value, axis: Value) -> Value {
     let one = r.b.int(1);
     let turned = r.conj(a);
-    let turned = r.on(ArrayOp::Flip, &[turned, axis]);
-    let bar = r.on(ArrayOp::Flip, &[bar, axis]);
+    let turned = r.array_op(ArrayOp::Flip, &[turned, axis]);
+    let bar = r.array_op(ArrayOp::Flip, &[bar, axis]);
     // The first factor multiplies a zero, so that any number will do: a zero, prepended to the
     // others.
-    let shifted = r.on(ArrayOp::Embed, &[turned, bar, axis, one]);
+    let shifted = r.array_op(ArrayOp::Embed, &[turned, bar, axis, one]);
     let factors = before_last(r, shifted, a, axis);
     let terms = before_last(r, bar, a, axis);
-    let all = r.on(ArrayOp::LinearRecurrence, &[factors, terms, axis]);
+    let all = r.array_op(ArrayOp::LinearRecurrence, &[factors, terms, axis]);
     let n = r.dim(a, axis);
-    let all = r.on(ArrayOp::Slice, &[all, axis, one, n]);
-    r.on(ArrayOp::Flip, &[all, axis])
+    let all = r.array_op(ArrayOp::Slice, &[all, axis, one, n]);
+    r.array_op(ArrayOp::Flip, &[all, axis])
 }
 
 pub(super) fn push(
@@ -489,7 +489,7 @@ pub(super) fn push(
     let with = |r: &mut RuleBuilder<'_>, k: usize| {
         let mut args = args.to_vec();
         args[k] = dot(k)?;
-        Some(r.on(op, &args))
+        Some(r.array_op(op, &args))
     };
     let sum = |r: &mut RuleBuilder<'_>, a: Option<Value>, b: Option<Value>| match (a, b) {
         (Some(a), Some(b)) => Some(r.add(a, b)),
@@ -514,7 +514,7 @@ pub(super) fn push(
             let zeros = |k: usize, r: &mut RuleBuilder<'_>| {
                 dot(k).unwrap_or_else(|| {
                     let zero = r.lit(0.0, args[k]);
-                    r.on(A::Spread, &[zero, args[k]])
+                    r.array_op(A::Spread, &[zero, args[k]])
                 })
             };
             if dot(0).is_none() && dot(1).is_none() {
@@ -522,7 +522,7 @@ pub(super) fn push(
             }
             let (first, last) = (zeros(0, r), zeros(1, r));
             let places = &args[2..];
-            Some(r.on(op, &[&[first, last], places].concat()))
+            Some(r.array_op(op, &[&[first, last], places].concat()))
         }
         A::ProdPairs => {
             let moved = dot(0).map(|d| products::triples(r, x, second, d));
@@ -535,7 +535,7 @@ pub(super) fn push(
                 r.mul(d, before)
             });
             let change = sum(r, moved, dot(1));
-            change.map(|c| r.on(op, &[x, c, args[2]]))
+            change.map(|c| r.array_op(op, &[x, c, args[2]]))
         }
         A::Solve | A::SolveAdjoint => {
             let moved = dot(0).map(|d| {
@@ -544,7 +544,7 @@ pub(super) fn push(
                 r.neg(t)
             });
             let change = sum(r, moved, dot(1));
-            change.map(|c| r.on(op, &[x, c]))
+            change.map(|c| r.array_op(op, &[x, c]))
         }
         A::SolveLower | A::SolveUpper => {
             let moved = dot(0).map(|d| {
@@ -553,35 +553,35 @@ pub(super) fn push(
                 r.neg(t)
             });
             let change = sum(r, moved, dot(1));
-            change.map(|c| r.on(op, &[x, c]))
+            change.map(|c| r.array_op(op, &[x, c]))
         }
         A::Lstsq => {
             let moved = dot(0).map(|d| least::push_lstsq(r, [x, second], y, d));
-            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
             sum(r, moved, along)
         }
         A::CofactorsAlong => {
             let moved = dot(0).map(|d| factors::cofactors_twice(r, [x, second, y], d));
-            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
             sum(r, moved, along)
         }
         A::Spectral => eigen::push_spectral(r, args, [dot(1), dot(3)]),
         A::ExpmAlong => {
             let moved = dot(0).map(|d| factors::twice_along(r, x, second, d));
-            let along = dot(1).map(|d| r.on(op, &[x, d]));
+            let along = dot(1).map(|d| r.array_op(op, &[x, d]));
             sum(r, moved, along)
         }
         _ => {
             let Some(d) = dot(0) else { return Some(None) };
             Some(match op {
                 A::Prod => {
-                    let others = r.on(A::ProdOthers, &[x]);
-                    r.on(A::Dot, &[others, d])
+                    let others = r.array_op(A::ProdOthers, &[x]);
+                    r.array_op(A::Dot, &[others, d])
                 }
-                A::ProdOthers => r.on(A::ProdPairs, &[x, d]),
+                A::ProdOthers => r.array_op(A::ProdPairs, &[x, d]),
                 A::Norm => {
                     let x = r.conj(x);
-                    let along = r.on(A::Dot, &[x, d]);
+                    let along = r.array_op(A::Dot, &[x, d]);
                     let along =
                         if r.is_complex(along) { r.b.mixed(Mixed::Re, &[along]) } else { along };
                     let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
@@ -596,43 +596,43 @@ pub(super) fn push(
                 }
                 A::NormKeep => {
                     let along = r.mul(x, d);
-                    let along = r.on(A::SumKeep, &[along, second]);
+                    let along = r.array_op(A::SumKeep, &[along, second]);
                     let dot = r.b.lifted(Op::Real2(Real2::Ratio), &[along, y], Kind::Real);
                     match reach.first().copied().unwrap_or(Reach::Always) {
                         Reach::Always => dot,
                         reach => {
                             let there = reach.value(r.b, d);
-                            let there = r.on(A::Like, &[there, x]);
-                            let there = r.on(A::SumKeep, &[there, second]);
+                            let there = r.array_op(A::Like, &[there, x]);
+                            let there = r.array_op(A::SumKeep, &[there, second]);
                             r.b.number2(Number2::Guard, dot, there)
                         }
                     }
                 }
                 A::Softmax => {
                     let along = r.mul(y, d);
-                    let sum = r.on(A::SumKeep, &[along, second]);
+                    let sum = r.array_op(A::SumKeep, &[along, second]);
                     let rest = r.sub(d, sum);
                     r.mul(y, rest)
                 }
                 A::Inv => {
-                    let t = r.on(A::MatMul, &[y, d]);
-                    let t = r.on(A::MatMul, &[t, y]);
+                    let t = r.array_op(A::MatMul, &[y, d]);
+                    let t = r.array_op(A::MatMul, &[t, y]);
                     r.neg(t)
                 }
                 A::Det => {
-                    let cofactors = r.on(A::Cofactors, &[x]);
-                    r.on(A::Dot, &[cofactors, d])
+                    let cofactors = r.array_op(A::Cofactors, &[x]);
+                    r.array_op(A::Dot, &[cofactors, d])
                 }
-                A::Cofactors => r.on(A::CofactorsAlong, &[x, d]),
+                A::Cofactors => r.array_op(A::CofactorsAlong, &[x, d]),
                 A::LogAbsDet => {
-                    let inverse = r.on(A::Inv, &[x]);
-                    let trace = r.on(A::TraceProduct, &[inverse, d]);
+                    let inverse = r.array_op(A::Inv, &[x]);
+                    let trace = r.array_op(A::TraceProduct, &[inverse, d]);
                     if r.is_complex(x) { r.b.mixed(Mixed::Re, &[trace]) } else { trace }
                 }
                 A::SignDet if !r.is_complex(x) => return Some(None),
                 A::SignDet => {
-                    let inverse = r.on(A::Inv, &[x]);
-                    let trace = r.on(A::TraceProduct, &[inverse, d]);
+                    let inverse = r.array_op(A::Inv, &[x]);
+                    let trace = r.array_op(A::TraceProduct, &[inverse, d]);
                     let turn = r.imaginary_part(trace);
                     r.mul(y, turn)
                 }
@@ -641,17 +641,17 @@ pub(super) fn push(
                     let upper = r.adjoint(lower);
                     let h = r.add(lower, upper);
                     // L^-1 H L^-H, by solving twice; H and the result are Hermitian.
-                    let t = r.on(A::Solve, &[y, h]);
+                    let t = r.array_op(A::Solve, &[y, h]);
                     let t = r.adjoint(t);
-                    let t = r.on(A::Solve, &[y, t]);
+                    let t = r.array_op(A::Solve, &[y, t]);
                     let p = r.half_lower(t);
-                    r.on(A::MatMul, &[y, p])
+                    r.array_op(A::MatMul, &[y, p])
                 }
                 A::Qr => factors::push_qr(r, x, y, d),
                 A::Eigen | A::EigenAlong => eigen::push_eigen(r, x, y, d, op == A::EigenAlong),
                 A::Svd | A::SvdAlong => factors::push_svd(r, x, y, d, op == A::SvdAlong),
                 A::Simple => d,
-                A::Expm => r.on(A::ExpmAlong, &[x, d]),
+                A::Expm => r.array_op(A::ExpmAlong, &[x, d]),
                 A::Pinv => least::push_pinv(r, x, y, d),
                 // Linear in the first operand; the others have no tangent, or only give a shape.
                 _ => with(r, 0)?,

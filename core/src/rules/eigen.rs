@@ -55,11 +55,11 @@ impl RuleBuilder<'_> {
     /// Emits, for a row of numbers, 1 for each pair of equal ones, 0 for each one with itself.
     fn degenerate_pairs(&mut self, w: Value) -> Value {
         let w = self.real(w);
-        let column = self.on(A::Transpose, &[w]);
+        let column = self.array_op(A::Transpose, &[w]);
         let gaps = self.sub(w, column);
         let equal = self.is_zero(gaps);
-        let diagonal = self.on(A::Diagonal, &[equal]);
-        let diagonal = self.on(A::DiagonalMatrix, &[diagonal]);
+        let diagonal = self.array_op(A::Diagonal, &[equal]);
+        let diagonal = self.array_op(A::DiagonalMatrix, &[diagonal]);
         self.sub(equal, diagonal)
     }
     /// Emits factors of pairs of vectors; NaN for two of equal values, if both one of these values
@@ -73,9 +73,9 @@ impl RuleBuilder<'_> {
         of_vectors: &[Value],
     ) -> Value {
         let both = self.together(of_values, of_vectors);
-        let column = self.on(A::Transpose, &[both[1]]);
+        let column = self.array_op(A::Transpose, &[both[1]]);
         let vectors = self.add(both[1], column);
-        let column = self.on(A::Transpose, &[both[0]]);
+        let column = self.array_op(A::Transpose, &[both[0]]);
         let values = self.add(both[0], column);
         let both = self.mul(values, vectors);
         let equal = self.degenerate_pairs(w);
@@ -112,7 +112,7 @@ impl RuleBuilder<'_> {
     fn together(&mut self, of_values: Value, of_vectors: &[Value]) -> [Value; 2] {
         let zero = self.b.int(0);
         let sums: Vec<Value> =
-            of_vectors.iter().map(|part| self.on(A::SumKeep, &[*part, zero])).collect();
+            of_vectors.iter().map(|part| self.array_op(A::SumKeep, &[*part, zero])).collect();
         let all = sums.into_iter().reduce(|a, b| self.add(a, b)).unwrap_or(of_values);
         [of_values, all].map(|x| self.real(x))
     }
@@ -125,7 +125,7 @@ impl RuleBuilder<'_> {
     /// Emits a decomposition for use by its derivatives: see [`A::SimplicityCheck`].
     pub(super) fn simple(&mut self, y: Value, simple: SimplicityCheck) -> Value {
         let k = self.b.int(simple as i64);
-        self.on(A::Simple, &[y, k])
+        self.array_op(A::Simple, &[y, k])
     }
 }
 
@@ -145,8 +145,8 @@ pub(super) enum SimplicityCheck {
 /// Splits the result of `eigen`, or its replacement, into values, and vectors as columns.
 fn split(r: &mut RuleBuilder<'_>, y: Value, n: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
-    let w = r.on(A::Slice, &[y, zero, zero, one]);
-    (w, r.on(A::Slice, &[y, zero, one, n]))
+    let w = r.array_op(A::Slice, &[y, zero, zero, one]);
+    (w, r.array_op(A::Slice, &[y, zero, one, n]))
 }
 
 /// Emits `(X + X^H) / 2`.
@@ -171,10 +171,10 @@ pub(super) fn pull_eigen(
     let y = r.simple(y, SimplicityCheck::Eigen);
     let (w, v) = split(r, y, n);
     let (w_bar, v_bar) = split(r, bar, n);
-    let w_bar = r.on(A::DropAxis, &[w_bar, zero]);
+    let w_bar = r.array_op(A::DropAxis, &[w_bar, zero]);
     let w_bar = r.real_part(w_bar);
-    let w_bar = r.on(A::DiagonalMatrix, &[w_bar]);
-    let t = r.on(A::MatMulHn, &[v, v_bar]);
+    let w_bar = r.array_op(A::DiagonalMatrix, &[w_bar]);
+    let t = r.array_op(A::MatMulHn, &[v, v_bar]);
     let f = r.inverse_gaps(w);
     let t = match there {
         Some(there) => {
@@ -185,8 +185,8 @@ pub(super) fn pull_eigen(
         None => r.b.number2(Number2::Scale, f, t),
     };
     let t = r.add(w_bar, t);
-    let t = r.on(A::MatMul, &[v, t]);
-    let t = r.on(A::MatMulNh, &[t, v]);
+    let t = r.array_op(A::MatMul, &[v, t]);
+    let t = r.array_op(A::MatMulNh, &[t, v]);
     hermitian(r, t)
 }
 
@@ -203,14 +203,14 @@ pub(super) fn push_eigen(
     let n = r.dim(x, zero);
     let d = hermitian(r, d);
     let along = |r: &mut RuleBuilder<'_>, v: Value| {
-        let m = r.on(A::MatMulHn, &[v, d]);
-        r.on(A::MatMul, &[m, v])
+        let m = r.array_op(A::MatMulHn, &[v, d]);
+        r.array_op(A::MatMul, &[m, v])
     };
     let (_, v) = split(r, y, n);
     let m = along(r, v);
-    let w_dot = r.on(A::Diagonal, &[m]);
+    let w_dot = r.array_op(A::Diagonal, &[m]);
     let w_dot = r.real_part(w_dot);
-    let w_dot = r.on(A::InsertAxis, &[w_dot, zero]);
+    let w_dot = r.array_op(A::InsertAxis, &[w_dot, zero]);
     let y = r.simple(y, SimplicityCheck::EigenUsed);
     let (w, v) = split(r, y, n);
     let m = along(r, v);
@@ -219,8 +219,8 @@ pub(super) fn push_eigen(
         f = r.nan_for_all_degenerate_pairs(f, w);
     }
     let t = r.b.number2(Number2::Scale, f, m);
-    let v_dot = r.on(A::MatMul, &[v, t]);
-    r.on(A::Concat, &[w_dot, v_dot, zero])
+    let v_dot = r.array_op(A::MatMul, &[v, t]);
+    r.array_op(A::Concat, &[w_dot, v_dot, zero])
 }
 
 /// Emits the cotangent that flows back through `simple`.
@@ -235,9 +235,9 @@ pub(super) fn pull_simple(
         _ => SimplicityCheck::Svd as i64,
     };
     let (zero, one) = (r.b.int(0), r.b.int(1));
-    let w = r.on(A::Slice, &[y, zero, zero, one]);
+    let w = r.array_op(A::Slice, &[y, zero, zero, one]);
     let equal = r.degenerate_pairs(w);
-    let mut doubtful = r.on(A::SumKeep, &[equal, zero]);
+    let mut doubtful = r.array_op(A::SumKeep, &[equal, zero]);
     if k & 1 == 1 {
         let w = r.real(w);
         let at_zero = r.is_zero(w);
@@ -245,7 +245,7 @@ pub(super) fn pull_simple(
     }
     if k & 2 == 0 {
         let there = r.real(there);
-        let used = r.on(A::SumKeep, &[there, zero]);
+        let used = r.array_op(A::SumKeep, &[there, zero]);
         doubtful = r.mul(doubtful, used);
     }
     r.nan_where(bar, doubtful)
@@ -265,8 +265,8 @@ fn beside(
     let n = r.dim(x, zero);
     let (w, v) = split(r, y, n);
     let mut pairs = |x: Value| {
-        let row = r.on(A::InsertAxis, &[x, zero]);
-        let column = r.on(A::Transpose, &[row]);
+        let row = r.array_op(A::InsertAxis, &[x, zero]);
+        let column = r.array_op(A::Transpose, &[row]);
         (row, column)
     };
     let ((row, column), (slopes, slopes_below)) = (pairs(d), pairs(slope));
@@ -283,11 +283,11 @@ fn beside(
     if is_cotangent {
         factors = r.conj(factors);
     }
-    let inside = r.on(A::MatMulHn, &[v, along]);
-    let inside = r.on(A::MatMul, &[inside, v]);
+    let inside = r.array_op(A::MatMulHn, &[v, along]);
+    let inside = r.array_op(A::MatMul, &[inside, v]);
     let t = r.mul(factors, inside);
-    let t = r.on(A::MatMul, &[v, t]);
-    [r.on(A::MatMulNh, &[t, v]), inside]
+    let t = r.array_op(A::MatMul, &[v, t]);
+    [r.array_op(A::MatMulNh, &[t, v]), inside]
 }
 
 /// Emits the cotangents of the matrix and of the function of its eigenvalues. Everything else
@@ -303,7 +303,7 @@ pub(super) fn pull_spectral(
     let [change, inside] = beside(r, [x, y, d, slope], bar, true);
     match k {
         1 => Some(hermitian(r, change)),
-        3 => Some(r.on(A::Diagonal, &[inside])),
+        3 => Some(r.array_op(A::Diagonal, &[inside])),
         _ => None,
     }
 }
@@ -325,7 +325,7 @@ pub(super) fn push_spectral(
         let n = r.dim(x, zero);
         let (_, v) = split(r, y, n);
         let t = r.mul(v, dot);
-        r.on(A::MatMulNh, &[t, v])
+        r.array_op(A::MatMulNh, &[t, v])
     });
     match (moved, along) {
         (Some(a), Some(b)) => Some(r.add(a, b)),

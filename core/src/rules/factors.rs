@@ -20,17 +20,17 @@ use super::{arrays::RuleBuilder, eigen::SimplicityCheck};
 fn halves(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> (Value, Value) {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
-    let q = r.on(A::Slice, &[y, zero, zero, m]);
-    (q, r.on(A::Slice, &[y, zero, m, n]))
+    let q = r.array_op(A::Slice, &[y, zero, zero, m]);
+    (q, r.array_op(A::Slice, &[y, zero, m, n]))
 }
 
 /// Emits the strictly upper triangle plus a matrix and the real part of the diagonal.
 fn upper_and(r: &mut RuleBuilder<'_>, x: Value, other: Value) -> Value {
     let one = r.b.int(1);
-    let above = r.on(A::Triu, &[x, one]);
-    let diagonal = r.on(A::Diagonal, &[x]);
+    let above = r.array_op(A::Triu, &[x, one]);
+    let diagonal = r.array_op(A::Diagonal, &[x]);
     let diagonal = r.real_part(diagonal);
-    let diagonal = r.on(A::DiagonalMatrix, &[diagonal]);
+    let diagonal = r.array_op(A::DiagonalMatrix, &[diagonal]);
     let sum = r.add(above, other);
     r.add(sum, diagonal)
 }
@@ -38,17 +38,17 @@ fn upper_and(r: &mut RuleBuilder<'_>, x: Value, other: Value) -> Value {
 /// Emits the cotangent of the operand of `qr`.
 pub(super) fn pull_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, bar: Value) -> Value {
     let ((q, up), (q_bar, up_bar)) = (halves(r, a, y), halves(r, a, bar));
-    let n = r.on(A::MatMulNh, &[up_bar, up]);
-    let turned = r.on(A::MatMulHn, &[q, q_bar]);
+    let n = r.array_op(A::MatMulNh, &[up_bar, up]);
+    let turned = r.array_op(A::MatMulHn, &[q, q_bar]);
     let n = r.sub(n, turned);
     let one = r.b.int(1);
-    let below = r.on(A::Triu, &[n, one]);
+    let below = r.array_op(A::Triu, &[n, one]);
     let below = r.adjoint(below);
     let s = upper_and(r, n, below);
-    let t = r.on(A::MatMul, &[q, s]);
+    let t = r.array_op(A::MatMul, &[q, s]);
     let t = r.add(q_bar, t);
     let t = r.adjoint(t);
-    let t = r.on(A::Solve, &[up, t]);
+    let t = r.array_op(A::Solve, &[up, t]);
     r.adjoint(t)
 }
 
@@ -57,34 +57,34 @@ pub(super) fn push_qr(r: &mut RuleBuilder<'_>, a: Value, y: Value, d: Value) -> 
     let (zero, back) = (r.b.int(0), r.b.int(-1));
     let (q, up) = halves(r, a, y);
     let d = r.adjoint(d);
-    let w = r.on(A::SolveAdjoint, &[up, d]);
+    let w = r.array_op(A::SolveAdjoint, &[up, d]);
     let w = r.adjoint(w);
-    let c = r.on(A::MatMulHn, &[q, w]);
-    let below = r.on(A::Tril, &[c, back]);
+    let c = r.array_op(A::MatMulHn, &[q, w]);
+    let below = r.array_op(A::Tril, &[c, back]);
     let below = r.adjoint(below);
     let turn = upper_and(r, c, below);
-    let along = r.on(A::MatMul, &[q, turn]);
+    let along = r.array_op(A::MatMul, &[q, turn]);
     let q_dot = r.sub(w, along);
-    let r_dot = r.on(A::MatMul, &[turn, up]);
-    r.on(A::Concat, &[q_dot, r_dot, zero])
+    let r_dot = r.array_op(A::MatMul, &[turn, up]);
+    r.array_op(A::Concat, &[q_dot, r_dot, zero])
 }
 
 /// Emits the derivative of `y = cofactors_along(a, e)` along `f` of `a`:
 /// `A^-T (tr(K^T E) - E^T K - F^T Y)` with `K = cofactors_along(A, F)`. The third derivative of the
 /// determinant, it is the same for `e`, `f` and the result in any order.
 pub(super) fn cofactors_twice(r: &mut RuleBuilder<'_>, [a, e, y]: [Value; 3], f: Value) -> Value {
-    let inverse = r.on(A::Inv, &[a]);
-    let inverse = r.on(A::Transpose, &[inverse]);
-    let k = r.on(A::CofactorsAlong, &[a, f]);
-    let along = r.on(A::Dot, &[k, e]);
+    let inverse = r.array_op(A::Inv, &[a]);
+    let inverse = r.array_op(A::Transpose, &[inverse]);
+    let k = r.array_op(A::CofactorsAlong, &[a, f]);
+    let along = r.array_op(A::Dot, &[k, e]);
     let along = r.mul(inverse, along);
     let mut back = |x: Value, y: Value| {
-        let x = r.on(A::Transpose, &[x]);
-        r.on(A::MatMul, &[x, y])
+        let x = r.array_op(A::Transpose, &[x]);
+        r.array_op(A::MatMul, &[x, y])
     };
     let (first, second) = (back(e, k), back(f, y));
     let t = r.add(first, second);
-    let t = r.on(A::MatMul, &[inverse, t]);
+    let t = r.array_op(A::MatMul, &[inverse, t]);
     r.sub(along, t)
 }
 
@@ -96,23 +96,24 @@ pub(super) fn mirrored(op: A) -> A {
 /// Emits the triangle that an operation reads.
 pub(super) fn triangle(r: &mut RuleBuilder<'_>, op: A, x: Value) -> Value {
     let zero = r.b.int(0);
-    r.on(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
+    r.array_op(if op == A::SolveLower { A::Tril } else { A::Triu }, &[x, zero])
 }
 
 /// Emits the derivative of `expm_along(a, e)` along `f` of `a`.
 pub(super) fn twice_along(r: &mut RuleBuilder<'_>, a: Value, e: Value, f: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let blank = r.lit(0.0, a);
-    let blank = r.on(A::Spread, &[blank, a]);
+    let blank = r.array_op(A::Spread, &[blank, a]);
     let mut square = |[p, q, s, t]: [Value; 4]| {
-        let (upper, lower) = (r.on(A::Concat, &[p, q, one]), r.on(A::Concat, &[s, t, one]));
-        r.on(A::Concat, &[upper, lower, zero])
+        let (upper, lower) =
+            (r.array_op(A::Concat, &[p, q, one]), r.array_op(A::Concat, &[s, t, one]));
+        r.array_op(A::Concat, &[upper, lower, zero])
     };
     let (both, along) = (square([a, e, blank, a]), square([f, blank, blank, f]));
-    let whole = r.on(A::ExpmAlong, &[both, along]);
+    let whole = r.array_op(A::ExpmAlong, &[both, along]);
     let n = r.dim(a, zero);
-    let rows = r.on(A::Slice, &[whole, zero, zero, n]);
-    r.on(A::Slice, &[rows, one, n, n])
+    let rows = r.array_op(A::Slice, &[whole, zero, zero, n]);
+    r.array_op(A::Slice, &[rows, one, n, n])
 }
 
 /// Terms of the rule of `svd`.
@@ -132,17 +133,17 @@ struct SvdTerms {
 fn split(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> [Value; 3] {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let (m, n) = (r.dim(a, zero), r.dim(a, one));
-    let s = r.on(A::Slice, &[y, zero, zero, one]);
+    let s = r.array_op(A::Slice, &[y, zero, zero, one]);
     let rows = r.b.inst(Op::Int2(Int2::Add), &[m, n], Kind::Int);
-    let rest = r.on(A::Slice, &[y, zero, one, rows]);
-    let u = r.on(A::Slice, &[rest, zero, zero, m]);
-    [s, u, r.on(A::Slice, &[rest, zero, m, n])]
+    let rest = r.array_op(A::Slice, &[y, zero, one, rows]);
+    let u = r.array_op(A::Slice, &[rest, zero, zero, m]);
+    [s, u, r.array_op(A::Slice, &[rest, zero, m, n])]
 }
 
 fn parts(r: &mut RuleBuilder<'_>, a: Value, y: Value) -> SvdTerms {
     let [s, u, v] = split(r, a, y);
     let gaps = r.inverse_gaps(s);
-    let column = r.on(A::Transpose, &[s]);
+    let column = r.array_op(A::Transpose, &[s]);
     let sums = r.add(s, column);
     let sums = r.inverse_or_zero(sums);
     let inverse = r.inverse_or_zero(s);
@@ -163,7 +164,7 @@ fn halves_of(r: &mut RuleBuilder<'_>, x: Value, y: Value) -> (Value, Value) {
 
 /// Emits `(x - q p) / s`.
 fn outside(r: &mut RuleBuilder<'_>, inverse: Value, x: Value, q: Value, p: Value) -> Value {
-    let inside = r.on(A::MatMul, &[q, p]);
+    let inside = r.array_op(A::MatMul, &[q, p]);
     let rest = r.sub(x, inside);
     scale(r, inverse, rest)
 }
@@ -178,28 +179,28 @@ pub(super) fn push_svd(
 ) -> Value {
     let zero = r.b.int(0);
     let [_, u, v] = split(r, a, y);
-    let along = r.on(A::MatMul, &[d, v]);
-    let p = r.on(A::MatMulHn, &[u, along]);
-    let s_dot = r.on(A::Diagonal, &[p]);
+    let along = r.array_op(A::MatMul, &[d, v]);
+    let p = r.array_op(A::MatMulHn, &[u, along]);
+    let s_dot = r.array_op(A::Diagonal, &[p]);
     let s_dot = r.real_part(s_dot);
-    let s_dot = r.on(A::InsertAxis, &[s_dot, zero]);
+    let s_dot = r.array_op(A::InsertAxis, &[s_dot, zero]);
     let y = r.simple(y, SimplicityCheck::SvdUsed);
     let SvdTerms { s, u, v, mut gaps, sums, inverse } = parts(r, a, y);
     if is_along_another {
         gaps = r.nan_for_all_degenerate_pairs(gaps, s);
     }
-    let along = r.on(A::MatMul, &[d, v]);
-    let back = r.on(A::MatMulHn, &[d, u]);
-    let p = r.on(A::MatMulHn, &[u, along]);
+    let along = r.array_op(A::MatMul, &[d, v]);
+    let back = r.array_op(A::MatMulHn, &[d, u]);
+    let p = r.array_op(A::MatMulHn, &[u, along]);
     let h = r.adjoint(p);
     let (even, odd) = (r.add(p, h), r.sub(p, h));
     let (even, odd) = (scale(r, gaps, even), scale(r, sums, odd));
     let (x, z) = halves_of(r, even, odd);
     let (u_out, v_out) = (outside(r, inverse, along, u, p), outside(r, inverse, back, v, h));
-    let (u_in, v_in) = (r.on(A::MatMul, &[u, x]), r.on(A::MatMul, &[v, z]));
+    let (u_in, v_in) = (r.array_op(A::MatMul, &[u, x]), r.array_op(A::MatMul, &[v, z]));
     let (u_dot, v_dot) = (r.add(u_in, u_out), r.add(v_in, v_out));
-    let upper = r.on(A::Concat, &[s_dot, u_dot, zero]);
-    r.on(A::Concat, &[upper, v_dot, zero])
+    let upper = r.array_op(A::Concat, &[s_dot, u_dot, zero]);
+    r.array_op(A::Concat, &[upper, v_dot, zero])
 }
 
 /// Emits the cotangent of the operand of `svd`, with its reach where that matters: see
@@ -226,9 +227,10 @@ pub(super) fn pull_svd(
     // A singular value is like an absolute value: at 0 its slope has no derivative, unless it is 0.
     let kinks = r.kinks(s, s_bar);
     let s_bar = r.add(s_bar, kinks);
-    let s_bar = r.on(A::DropAxis, &[s_bar, zero]);
-    let mut p_bar = r.on(A::DiagonalMatrix, &[s_bar]);
-    let (x_bar, z_bar) = (r.on(A::MatMulHn, &[u, u_bar]), r.on(A::MatMulHn, &[v, v_bar]));
+    let s_bar = r.array_op(A::DropAxis, &[s_bar, zero]);
+    let mut p_bar = r.array_op(A::DiagonalMatrix, &[s_bar]);
+    let (x_bar, z_bar) =
+        (r.array_op(A::MatMulHn, &[u, u_bar]), r.array_op(A::MatMulHn, &[v, v_bar]));
     let (even, odd) = halves_of(r, x_bar, z_bar);
     let even = if there.is_some() { r.mul(gaps, even) } else { scale(r, gaps, even) };
     let odd = scale(r, sums, odd);
@@ -240,9 +242,9 @@ pub(super) fn pull_svd(
     let (u_out, v_out) =
         (outside(r, inverse, u_bar, u, x_bar), outside(r, inverse, v_bar, v, z_bar));
     // (U P_bar + X) V^H + U Z^H
-    let t = r.on(A::MatMul, &[u, p_bar]);
+    let t = r.array_op(A::MatMul, &[u, p_bar]);
     let t = r.add(t, u_out);
-    let t = r.on(A::MatMulNh, &[t, v]);
-    let rest = r.on(A::MatMulNh, &[u, v_out]);
+    let t = r.array_op(A::MatMulNh, &[t, v]);
+    let rest = r.array_op(A::MatMulNh, &[u, v_out]);
     r.add(t, rest)
 }

@@ -26,43 +26,43 @@ pub(super) fn triples(r: &mut RuleBuilder<'_>, x: Value, v: Value, w: Value) -> 
     let (ones, first, blank) = (fill(unit, more), fill(unit, one), fill(none, n));
     let row = {
         let row = fill(none, more);
-        r.on(A::InsertAxis, &[row, zero])
+        r.array_op(A::InsertAxis, &[row, zero])
     };
-    let column = r.on(A::InsertAxis, &[blank, one]);
-    let eye = r.on(A::DiagonalMatrix, &[ones]);
+    let column = r.array_op(A::InsertAxis, &[blank, one]);
+    let eye = r.array_op(A::DiagonalMatrix, &[ones]);
     let mut product = |is_before: bool| {
         // S, or T.
         let mut beside = |x: Value| {
             let all = r.b.int(-1);
             let shape = r.b.inst(Op::Array, &[all], Kind::Array(Element::Int));
-            let x = r.on(A::Reshape, &[x, shape]);
-            let x = r.on(A::DiagonalMatrix, &[x]);
+            let x = r.array_op(A::Reshape, &[x, shape]);
+            let x = r.array_op(A::DiagonalMatrix, &[x]);
             if is_before {
-                let x = r.on(A::Concat, &[x, column, one]);
-                r.on(A::Concat, &[row, x, zero])
+                let x = r.array_op(A::Concat, &[x, column, one]);
+                r.array_op(A::Concat, &[row, x, zero])
             } else {
-                let x = r.on(A::Concat, &[column, x, one]);
-                r.on(A::Concat, &[x, row, zero])
+                let x = r.array_op(A::Concat, &[column, x, one]);
+                r.array_op(A::Concat, &[x, row, zero])
             }
         };
         let [x, v, w] = [x, v, w].map(&mut beside);
         let matrix = r.sub(eye, x);
         let solve = if is_before { A::SolveLower } else { A::SolveUpper };
         let end = if is_before { [first, blank] } else { [blank, first] };
-        let end = r.on(A::Concat, &[end[0], end[1], zero]);
-        let p = r.on(solve, &[matrix, end]);
+        let end = r.array_op(A::Concat, &[end[0], end[1], zero]);
+        let p = r.array_op(solve, &[matrix, end]);
         let mut along = |changes: &[(Value, Value)]| {
             let terms: Vec<Value> = changes.iter().map(|&(s, p)| r.apply(s, p)).collect();
             let sum = terms.into_iter().reduce(|x, y| r.add(x, y)).unwrap_or(p);
-            r.on(solve, &[matrix, sum])
+            r.array_op(solve, &[matrix, sum])
         };
         let (p_v, p_w) = (along(&[(v, p)]), along(&[(w, p)]));
         let p_vw = along(&[(v, p_w), (w, p_v)]);
         let start = if is_before { zero } else { one };
-        [p, p_v, p_w, p_vw].map(|p| r.on(A::Slice, &[p, zero, start, n]))
+        [p, p_v, p_w, p_vw].map(|p| r.array_op(A::Slice, &[p, zero, start, n]))
     };
     let ([p, p_v, p_w, p_vw], [q, q_v, q_w, q_vw]) = (product(true), product(false));
     let terms = [(p_vw, q), (p_v, q_w), (p_w, q_v), (p, q_vw)].map(|(p, q)| r.mul(p, q));
     let sum = terms.into_iter().reduce(|x, y| r.add(x, y)).unwrap_or(p);
-    r.on(A::Like, &[sum, x])
+    r.array_op(A::Like, &[sum, x])
 }

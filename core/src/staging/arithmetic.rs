@@ -80,7 +80,7 @@ impl StagingBuilder {
         {
             return Ok(StagedOperand::Value(self.compared(c, a, b)?));
         }
-        let int = self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
+        let int = self.has_kind(a, &Kind::Int) || self.has_kind(b, &Kind::Int);
         let literals = self.is_literal(a) && self.is_literal(b);
         // The quotient of two literals is a real number if it is not exact; that of a computed
         // literal is one of ints.
@@ -88,7 +88,7 @@ impl StagingBuilder {
         if int || op == InfixOperator::Rem || literals && comparison || computed {
             let hint = if int { REAL_OF_INT } else { REM_OF_REALS };
             let a = self.fit_int(a, hint)?;
-            let b = self.fit_int(b, hint).map_err(|e| e.of(1))?;
+            let b = self.fit_int(b, hint).map_err(|e| e.at_operand(1))?;
             let kind = if comparison { Kind::Bool } else { Kind::Int };
             let value = self.b.inst(op.on_ints(), &[a, b], kind);
             let open = computed && !comparison && op != InfixOperator::Div;
@@ -123,8 +123,9 @@ impl StagingBuilder {
         a: StagedOperand,
         b: StagedOperand,
     ) -> Result<Value, TypeMismatch> {
-        let is_int =
-            |g: &StagedOperand| self.is(*g, &Kind::Array(Element::Int)) || self.is(*g, &Kind::Int);
+        let is_int = |g: &StagedOperand| {
+            self.has_kind(*g, &Kind::Array(Element::Int)) || self.has_kind(*g, &Kind::Int)
+        };
         let is_open =
             |g: &StagedOperand| self.is_literal(*g) || self.known(*g) == InferredKind::Literals;
         // Ints are compared as such: not all of them are floats.
@@ -136,7 +137,7 @@ impl StagingBuilder {
         } else {
             [
                 self.fit_element(a, &Kind::Real)?,
-                self.fit_element(b, &Kind::Real).map_err(|e| e.of(1))?,
+                self.fit_element(b, &Kind::Real).map_err(|e| e.at_operand(1))?,
             ]
         };
         let mut at_least = |x: Value, y: Value| self.b.on_arrays(ArrayOp::Step, &[x, y]);
@@ -175,7 +176,7 @@ impl StagingBuilder {
         {
             return Ok(StagedOperand::Literal(n));
         }
-        if let StagedOperand::Open(open) = a
+        if let StagedOperand::Untyped(open) = a
             && let Some(negative) = self.negative_literals(open)
         {
             return Ok(negative);

@@ -122,7 +122,7 @@ impl Composed {
                 Kind::Array(Element::Real)
             }
             Composed::InverseFft => Kind::Array(Element::Complex),
-            Composed::Full => Kind::Array(Element::of(first)?),
+            Composed::Full => Kind::Array(Element::from_kind(first)?),
             _ => Kind::Array(element),
         })
     }
@@ -156,7 +156,7 @@ impl Builtin {
             Builtin::Number1(_) | Builtin::Number2(_) | Builtin::Powi => Some(Kind::Array(element)),
             Builtin::Conj | Builtin::Complex => Some(Kind::Array(Element::Complex)),
             Builtin::Mixed(op) if Op::Mixed(op).is_elementwise() => {
-                Element::of(&op.signature().1).map(Kind::Array)
+                Element::from_kind(&op.signature().1).map(Kind::Array)
             }
             Builtin::Real1(_)
             | Builtin::Real2(_)
@@ -188,7 +188,7 @@ impl StagingBuilder {
             let given = args.get(k).copied().unwrap_or(StagedOperand::Nothing);
             let value = match (op.hint(k), given) {
                 (Some(kind), _) => self.fit(given, &kind),
-                (None, StagedOperand::Literal(_) | StagedOperand::Open(_)) => {
+                (None, StagedOperand::Literal(_) | StagedOperand::Untyped(_)) => {
                     self.fit_element(given, if complex { &Kind::Complex } else { &Kind::Real })
                 }
                 (None, StagedOperand::Value(v)) => match self.b.kind(v) {
@@ -199,7 +199,7 @@ impl StagingBuilder {
                 },
                 (None, StagedOperand::Nothing) => Err(TypeMismatch::nothing()),
             };
-            values.push(value.map_err(|e| e.of(k))?);
+            values.push(value.map_err(|e| e.at_operand(k))?);
         }
         let kinds: Vec<Kind> = values.iter().map(|&v| self.b.kind(v).clone()).collect();
         match op.result(&kinds) {
@@ -228,16 +228,18 @@ impl StagingBuilder {
     ) -> Result<StagedOperand, TypeMismatch> {
         let arg = |k: usize| args.get(k).copied().unwrap_or(StagedOperand::Nothing);
         // An array of real or complex numbers.
-        let array = |s: &mut StagingBuilder, k: usize| -> Result<Value, TypeMismatch> {
-            if s.known(arg(k)) == InferredKind::Literals {
-                return s.fit(arg(k), &Kind::Array(Element::Real));
-            }
-            let v = s.value(arg(k)).map_err(|e| e.of(k))?;
-            match s.b.kind(v) {
-                Kind::Array(Element::Real | Element::Complex) => Ok(v),
-                other => Err(TypeMismatch::new(other, "an array of real or complex numbers").of(k)),
-            }
-        };
+        let array =
+            |s: &mut StagingBuilder, k: usize| -> Result<Value, TypeMismatch> {
+                if s.known(arg(k)) == InferredKind::Literals {
+                    return s.fit(arg(k), &Kind::Array(Element::Real));
+                }
+                let v = s.value(arg(k)).map_err(|e| e.at_operand(k))?;
+                match s.b.kind(v) {
+                    Kind::Array(Element::Real | Element::Complex) => Ok(v),
+                    other => Err(TypeMismatch::new(other, "an array of real or complex numbers")
+                        .at_operand(k)),
+                }
+            };
         let on = |s: &mut StagingBuilder, op: ArrayOp, args: &[Value]| s.b.on_arrays(op, args);
         let value = match f {
             Composed::LogSumExp
@@ -247,7 +249,7 @@ impl StagingBuilder {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
                 let axis = match f {
                     Composed::LogSumExp => None,
-                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?),
+                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?),
                 };
                 let shift = match axis {
                     Some(axis) => on(self, ArrayOp::ShiftKeep, &[x, axis]),
@@ -271,7 +273,7 @@ impl StagingBuilder {
             }
             Composed::SumAxis | Composed::MeanAxis => {
                 let x = array(self, 0)?;
-                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?;
                 let y = on(self, ArrayOp::SumKeep, &[x, axis]);
                 let y = on(self, ArrayOp::DropAxis, &[y, axis]);
                 if f == Composed::MeanAxis {
@@ -296,24 +298,24 @@ impl StagingBuilder {
                 let x = array(self, 0)?;
                 let axis = match f {
                     Composed::Var | Composed::Std => None,
-                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?),
+                    _ => Some(self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?),
                 };
                 return self.spread_of(x, axis, matches!(f, Composed::Std | Composed::StdAxis));
             }
             Composed::NormAxis => {
                 let x = array(self, 0)?;
-                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?;
                 let lengths = self.lengths(x, axis)?;
                 on(self, ArrayOp::DropAxis, &[lengths, axis])
             }
             Composed::ProdAxis | Composed::Cumprod => {
                 let x = array(self, 0)?;
-                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?;
                 self.products_along(x, axis, f == Composed::Cumprod)
             }
             Composed::MaximumAxis | Composed::MinimumAxis => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
-                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let axis = self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?;
                 let op = if f == Composed::MaximumAxis {
                     ArrayOp::ArgMaxAxis
                 } else {
@@ -401,14 +403,15 @@ impl StagingBuilder {
                     if k > 2 {
                         labels.push(self.b.int(BETWEEN));
                     }
-                    let list = self.fit(arg(k), &Kind::Array(Element::Int)).map_err(|e| e.of(k))?;
+                    let list = self
+                        .fit(arg(k), &Kind::Array(Element::Int))
+                        .map_err(|e| e.at_operand(k))?;
                     match self.b.maker(list) {
                         Some((Op::Array, items)) => labels.extend_from_slice(items),
                         _ => {
                             let expected = "labels that are written out, as in `[0, 1]`";
-                            return Err(
-                                TypeMismatch::new(&Kind::Array(Element::Int), expected).of(k)
-                            );
+                            return Err(TypeMismatch::new(&Kind::Array(Element::Int), expected)
+                                .at_operand(k));
                         }
                     }
                 }
@@ -418,14 +421,14 @@ impl StagingBuilder {
             }
             Composed::Row => {
                 let x = array(self, 0)?;
-                let k = self.fit(arg(1), &Kind::Int).map_err(|e| e.of(1))?;
+                let k = self.fit(arg(1), &Kind::Int).map_err(|e| e.at_operand(1))?;
                 let (zero, one) = (self.b.int(0), self.b.int(1));
                 let y = on(self, ArrayOp::Slice, &[x, zero, k, one]);
                 on(self, ArrayOp::DropAxis, &[y, zero])
             }
             Composed::WithRow => {
                 let (x, y) = (array(self, 0)?, array(self, 1)?);
-                let k = self.fit(arg(2), &Kind::Int).map_err(|e| e.of(2))?;
+                let k = self.fit(arg(2), &Kind::Int).map_err(|e| e.at_operand(2))?;
                 let zero = self.b.int(0);
                 let part = on(self, ArrayOp::InsertAxis, &[y, zero]);
                 self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(StagedOperand::Value))?
@@ -439,7 +442,7 @@ impl StagingBuilder {
                         Builtin::Number2(Number2::Scale),
                         &[arg(k), StagedOperand::Value(mask)],
                     );
-                    part.map_err(|e| e.of(k))
+                    part.map_err(|e| e.at_operand(k))
                 };
                 let (x, y) = (part(1, mask)?, part(2, rest)?);
                 return self.binary(InfixOperator::Add, x, y);
@@ -449,9 +452,10 @@ impl StagingBuilder {
                     given if self.is_literal(given) => self.fit(given, &Kind::Real)?,
                     given => self.value(given)?,
                 };
-                let shape = self.fit(arg(1), &Kind::Array(Element::Int)).map_err(|e| e.of(1))?;
+                let shape =
+                    self.fit(arg(1), &Kind::Array(Element::Int)).map_err(|e| e.at_operand(1))?;
                 let Some(element @ (Element::Real | Element::Complex)) =
-                    Element::of(self.b.kind(x))
+                    Element::from_kind(self.b.kind(x))
                 else {
                     return Err(TypeMismatch::new(self.b.kind(x), "a real or complex number"));
                 };

@@ -266,7 +266,7 @@ impl StagingBuilder {
             }
             Builtin::Polygamma => {
                 let n = self.fit(arg(0), &Kind::Int)?;
-                let x = self.fit_element(arg(1), &Kind::Real).map_err(|e| e.of(1))?;
+                let x = self.fit_element(arg(1), &Kind::Real).map_err(|e| e.at_operand(1))?;
                 self.b.mixed(Mixed::Polygamma, &[x, n])
             }
             Builtin::OnArrays(op) => self.on_arrays(op, args)?,
@@ -336,7 +336,7 @@ impl StagingBuilder {
                     .map(|g| g.copied().unwrap_or(StagedOperand::Nothing));
                 vec![
                     self.fit_element(args[0], &kinds[0])?,
-                    self.fit(args[1], &kinds[1]).map_err(|e| e.of(1))?,
+                    self.fit(args[1], &kinds[1]).map_err(|e| e.at_operand(1))?,
                 ]
             }
             _ => self.fit_elements(args, kinds)?,
@@ -354,7 +354,7 @@ impl StagingBuilder {
         kinds: &[Kind],
     ) -> Result<Vec<Value>, TypeMismatch> {
         let all = given.iter().zip(kinds).enumerate();
-        all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.of(k))).collect()
+        all.map(|(k, (g, kind))| self.fit_element(*g, kind).map_err(|e| e.at_operand(k))).collect()
     }
 
     fn min_max(
@@ -365,7 +365,7 @@ impl StagingBuilder {
         b: StagedOperand,
     ) -> Result<StagedOperand, TypeMismatch> {
         let literals = self.is_literal(a) && self.is_literal(b);
-        let ints = literals || self.is(a, &Kind::Int) || self.is(b, &Kind::Int);
+        let ints = literals || self.has_kind(a, &Kind::Int) || self.has_kind(b, &Kind::Int);
         let (op, kind) = match ints {
             true => (Op::Int2(on_ints), Kind::Int),
             false => (Op::Real2(on_reals), Kind::Real),

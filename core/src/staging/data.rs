@@ -30,12 +30,12 @@ impl StagingBuilder {
         let kind = match hint {
             Some(element) => element.kind(),
             None if items.is_empty() => Kind::Real,
-            None if items.iter().any(|g| self.is(*g, &Kind::Int)) => Kind::Int,
+            None if items.iter().any(|g| self.has_kind(*g, &Kind::Int)) => Kind::Int,
             None => self.common(items, None).1,
         };
         let literals =
             hint.is_none() && !items.is_empty() && items.iter().all(|g| self.is_literal(*g));
-        let element = Element::of(&kind);
+        let element = Element::from_kind(&kind);
         let kinds = vec![kind; items.len()];
         let values = self.fit_all(items, &kinds)?;
         let Some(element) = element else {
@@ -119,7 +119,7 @@ impl StagingBuilder {
         }
         let mut values = Vec::with_capacity(indices.len());
         for (k, index) in indices.iter().enumerate() {
-            values.push(self.fit(*index, &Kind::Int).map_err(|e| e.of(k + 1))?);
+            values.push(self.fit(*index, &Kind::Int).map_err(|e| e.at_operand(k + 1))?);
         }
         let list = self.b.inst(Op::Array, &values, Kind::Array(Element::Int));
         Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
@@ -140,7 +140,7 @@ impl StagingBuilder {
             return self.repeat(x, n, hint);
         }
         if let (StagedOperand::Literal(x), None) = (x, hint) {
-            let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
+            let n = self.fit(n, &Kind::Int).map_err(|e| e.at_operand(1))?;
             return Ok(self.literal_fill(x, n));
         }
         let literal = hint.is_none() && self.is_literal(x);
@@ -149,8 +149,9 @@ impl StagingBuilder {
             None => self.value(x)?,
         };
         let kind = self.b.kind(x);
-        let element = Element::of(kind).ok_or_else(|| TypeMismatch::new(kind, "a number"))?;
-        let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
+        let element =
+            Element::from_kind(kind).ok_or_else(|| TypeMismatch::new(kind, "a number"))?;
+        let n = self.fit(n, &Kind::Int).map_err(|e| e.at_operand(1))?;
         let array = self.b.inst(Op::Fill, &[x, n], Kind::Array(element));
         Ok(if literal {
             self.computed(array, InferredKind::Literals)
@@ -169,7 +170,7 @@ impl StagingBuilder {
         let complex = hint == Some(Element::Complex) || self.is_complex(row);
         let kind = Kind::Array(if complex { Element::Complex } else { Element::Real });
         let row = self.fit(row, &kind)?;
-        let n = self.fit(n, &Kind::Int).map_err(|e| e.of(1))?;
+        let n = self.fit(n, &Kind::Int).map_err(|e| e.at_operand(1))?;
         let zero = self.b.int(0);
         let rows = self.b.on_arrays(ArrayOp::InsertAxis, &[row, zero]);
         let firsts = self.b.inst(Op::Fill, &[zero, n], Kind::Array(Element::Int));
@@ -190,7 +191,7 @@ impl StagingBuilder {
         if !matches!(self.b.kind(xs), Kind::Array(_)) {
             return Err(TypeMismatch::new(self.b.kind(xs), "an array"));
         }
-        let i = self.fit(i, &Kind::Int).map_err(|e| e.of(1))?;
+        let i = self.fit(i, &Kind::Int).map_err(|e| e.at_operand(1))?;
         Ok(self.element_at(xs, i, &known))
     }
 
@@ -241,7 +242,7 @@ impl StagingBuilder {
                 Some(field) => self.fit(*item, &field.kind),
                 None => self.value(*item),
             };
-            values.push(value.map_err(|e| e.of(k))?);
+            values.push(value.map_err(|e| e.at_operand(k))?);
         }
         Ok(StagedOperand::Value(self.b.plain_tuple(&values)))
     }
@@ -265,7 +266,7 @@ impl StagingBuilder {
     /// # Errors
     /// If there is no such field.
     pub fn field(&mut self, tuple: StagedOperand, k: usize) -> Result<StagedOperand, TypeMismatch> {
-        if let StagedOperand::Open(open) = tuple
+        if let StagedOperand::Untyped(open) = tuple
             && let Some(field) = self.open_field(open, k)
         {
             return Ok(field);

@@ -20,8 +20,8 @@ use super::{StagedOperand, StagingBuilder, TypeMismatch};
 /// `None` for a function whose parameters or result are not numbers.
 #[must_use]
 pub(crate) fn elementwise_result(params: &[Kind], result: &Kind) -> Option<Kind> {
-    let is_number = |kind: &Kind| Element::of(kind).is_some();
-    let element = Element::of(result).filter(|e| *e != Element::Int)?;
+    let is_number = |kind: &Kind| Element::from_kind(kind).is_some();
+    let element = Element::from_kind(result).filter(|e| *e != Element::Int)?;
     (!params.is_empty() && params.iter().all(is_number)).then_some(Kind::Array(element))
 }
 
@@ -62,7 +62,7 @@ pub fn over_arrays(program: &mut Program, f: FuncId, params: &[Kind]) -> Option<
 
 /// Returns true for an array of real or complex numbers of the kind.
 fn is_array_of(kind: &Kind, number: &Kind) -> bool {
-    *number != Kind::Int && Element::of(number).is_some_and(|e| *kind == Kind::Array(e))
+    *number != Kind::Int && Element::from_kind(number).is_some_and(|e| *kind == Kind::Array(e))
 }
 
 impl StagingBuilder {
@@ -85,7 +85,7 @@ impl StagingBuilder {
             } else {
                 self.fit_element(*given, kind)
             };
-            values.push(value.map_err(|e| e.of(k))?);
+            values.push(value.map_err(|e| e.at_operand(k))?);
         }
         let mut args = values;
         let arrays: Vec<usize> =

@@ -43,7 +43,7 @@ pub struct LoopHeader(Block);
 /// Loop inside its body.
 #[derive(Debug)]
 pub struct LoopBody {
-    head: Block,
+    header: Block,
     exit: Block,
 }
 
@@ -178,7 +178,7 @@ impl StagingBuilder {
         let param = self.b.block_param(merge, kind.clone());
         for (arm, end, given) in ends {
             self.b.switch_to(end);
-            let value = self.fit(given, &kind).map_err(|e| e.of(arm))?;
+            let value = self.fit(given, &kind).map_err(|e| e.at_operand(arm))?;
             self.b.jump(merge, &[value]);
         }
         self.b.seal(merge);
@@ -213,17 +213,17 @@ impl StagingBuilder {
         }
         self.b.seal(inside);
         self.b.switch_to(inside);
-        self.loops.push(LoopTargets { again: head.0, exit });
-        Ok(LoopBody { head: head.0, exit })
+        self.loops.push(LoopTargets { continue_to: head.0, exit });
+        Ok(LoopBody { header: head.0, exit })
     }
 
     /// Ends the body.
     pub fn end_loop(&mut self, inside: LoopBody) {
         self.loops.pop();
         if !self.b.is_closed() {
-            self.b.jump(inside.head, &[]);
+            self.b.jump(inside.header, &[]);
         }
-        self.b.seal(inside.head);
+        self.b.seal(inside.header);
         self.b.seal(inside.exit);
         self.b.switch_to(inside.exit);
     }
@@ -255,8 +255,8 @@ impl StagingBuilder {
         self.b.seal(body);
         self.b.switch_to(body);
         let LoopHeader(head) = head.unwrap_or_else(|| self.begin_loop());
-        self.loops.push(LoopTargets { again: step, exit });
-        let inside = LoopBody { head, exit };
+        self.loops.push(LoopTargets { continue_to: step, exit });
+        let inside = LoopBody { header: head, exit };
         let value = self.b.use_variable(variable);
         Ok(CountedLoop { value, variable, inside, step, last: (!beyond).then_some(last), at })
     }
@@ -286,14 +286,14 @@ impl StagingBuilder {
 
     /// Breaks out of the innermost loop. Returns false outside of loops.
     #[must_use]
-    pub fn leave_loop(&mut self) -> bool {
+    pub fn break_loop(&mut self) -> bool {
         self.go_to(|l| l.exit)
     }
 
     /// Continues with the next iteration of the innermost loop. Returns false outside of loops.
     #[must_use]
-    pub fn next_round(&mut self) -> bool {
-        self.go_to(|l| l.again)
+    pub fn continue_loop(&mut self) -> bool {
+        self.go_to(|l| l.continue_to)
     }
 
     fn go_to(&mut self, place: impl Fn(&LoopTargets) -> Block) -> bool {

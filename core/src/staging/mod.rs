@@ -89,7 +89,7 @@ pub enum StagedOperand {
     Literal(i64),
     /// An untyped literal: an array, a tuple or the value of an `if` that consists of literals,
     /// which takes the kind that fits too.
-    Open(UntypedLiteral),
+    Untyped(UntypedLiteral),
     /// A value.
     Value(Value),
     /// No value: a statement, or a block that was left.
@@ -159,7 +159,7 @@ impl TypeMismatch {
 
     /// Returns the same error for another operand.
     #[must_use]
-    pub fn of(self, operand: usize) -> TypeMismatch {
+    pub fn at_operand(self, operand: usize) -> TypeMismatch {
         TypeMismatch { operand, ..self }
     }
 }
@@ -167,7 +167,7 @@ impl TypeMismatch {
 /// Targets of `continue` and `break`.
 #[derive(Clone, Copy, Debug)]
 struct LoopTargets {
-    again: Block,
+    continue_to: Block,
     exit: Block,
 }
 
@@ -211,7 +211,7 @@ impl StagingBuilder {
     pub fn value(&mut self, given: StagedOperand) -> Result<Value, TypeMismatch> {
         match given {
             StagedOperand::Literal(n) => Ok(self.b.int(n)),
-            StagedOperand::Open(open) => {
+            StagedOperand::Untyped(open) => {
                 let kind = self.kind(given).ok_or_else(TypeMismatch::nothing)?;
                 self.decide(open, &kind)
             }
@@ -230,7 +230,7 @@ impl StagingBuilder {
             (StagedOperand::Literal(n), Kind::Real | Kind::Complex) => {
                 return Ok(self.b.number(n as f64, kind));
             }
-            (StagedOperand::Open(open), _) => return self.decide(open, kind),
+            (StagedOperand::Untyped(open), _) => return self.decide(open, kind),
             _ => self.value(given)?,
         };
         match (self.b.kind(value), kind) {
@@ -267,7 +267,7 @@ impl StagingBuilder {
         kinds: &[Kind],
     ) -> Result<Vec<Value>, TypeMismatch> {
         let all = given.iter().zip(kinds).enumerate();
-        all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.of(k))).collect()
+        all.map(|(k, (g, kind))| self.fit(*g, kind).map_err(|e| e.at_operand(k))).collect()
     }
 
     /// Converts to numbers, or arrays of numbers, of their common kind of number, which is real or
@@ -281,7 +281,7 @@ impl StagingBuilder {
         given
             .iter()
             .enumerate()
-            .map(|(k, g)| self.fit_element(*g, &kind).map_err(|e| e.of(k)))
+            .map(|(k, g)| self.fit_element(*g, &kind).map_err(|e| e.at_operand(k)))
             .collect()
     }
 
@@ -294,7 +294,7 @@ impl StagingBuilder {
         given: StagedOperand,
         kind: &Kind,
     ) -> Result<Value, TypeMismatch> {
-        match (given, Element::of(kind)) {
+        match (given, Element::from_kind(kind)) {
             (_, Some(e)) if self.is_array(given) => self.fit(given, &Kind::Array(e)),
             _ => self.fit(given, kind),
         }
@@ -303,7 +303,7 @@ impl StagingBuilder {
     /// Returns true if it is a complex number, or an array of such.
     #[must_use]
     pub fn is_complex(&self, given: StagedOperand) -> bool {
-        self.is(given, &Kind::Complex) || self.is(given, &Kind::Array(Element::Complex))
+        self.has_kind(given, &Kind::Complex) || self.has_kind(given, &Kind::Array(Element::Complex))
     }
 
     /// Returns true if it is an array.
@@ -311,14 +311,14 @@ impl StagingBuilder {
     pub fn is_array(&self, given: StagedOperand) -> bool {
         match given {
             StagedOperand::Value(v) => matches!(self.b.kind(v), Kind::Array(_)),
-            StagedOperand::Open(_) => self.known(given) == InferredKind::Literals,
+            StagedOperand::Untyped(_) => self.known(given) == InferredKind::Literals,
             StagedOperand::Literal(_) | StagedOperand::Nothing => false,
         }
     }
 
     /// Returns true if it is a value of the given kind.
     #[must_use]
-    pub fn is(&self, given: StagedOperand, kind: &Kind) -> bool {
+    pub fn has_kind(&self, given: StagedOperand, kind: &Kind) -> bool {
         matches!(given, StagedOperand::Value(v) if self.b.kind(v) == kind)
     }
 
@@ -347,7 +347,7 @@ impl StagingBuilder {
     ///
     /// # Errors
     /// If it does not fit.
-    pub fn give(&mut self, given: StagedOperand) -> Result<(), TypeMismatch> {
+    pub fn return_value(&mut self, given: StagedOperand) -> Result<(), TypeMismatch> {
         let result = self.result.clone();
         let value = self.fit(given, &result)?;
         self.b.ret(value);

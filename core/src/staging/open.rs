@@ -72,7 +72,7 @@ impl StagingBuilder {
 
     fn written(&mut self, form: LiteralForm) -> StagedOperand {
         self.open.push(WrittenLiteral { form, at: self.b.position() });
-        StagedOperand::Open(UntypedLiteral(self.open.len() - 1))
+        StagedOperand::Untyped(UntypedLiteral(self.open.len() - 1))
     }
 
     fn form(&self, open: UntypedLiteral) -> Option<&LiteralForm> {
@@ -85,7 +85,7 @@ impl StagingBuilder {
             StagedOperand::Literal(n) => InferredKind::Literal(Some(n)),
             StagedOperand::Value(v) => InferredKind::Kind(self.b.kind(v).clone()),
             StagedOperand::Nothing => InferredKind::Nothing,
-            StagedOperand::Open(open) => match self.form(open) {
+            StagedOperand::Untyped(open) => match self.form(open) {
                 Some(LiteralForm::List(_) | LiteralForm::Fill(..)) => InferredKind::Literals,
                 Some(LiteralForm::Tuple(items)) => {
                     InferredKind::Tuple(items.iter().map(|g| self.known(*g)).collect())
@@ -181,7 +181,7 @@ impl StagingBuilder {
             }
             _ => {
                 let given = self
-                    .kind(StagedOperand::Open(open))
+                    .kind(StagedOperand::Untyped(open))
                     .map_or("nothing".into(), |k| k.to_string());
                 Err(TypeMismatch { operand: 0, given, expected: kind.to_string(), hint: "" })
             }

@@ -29,14 +29,14 @@ pub struct AssignmentTarget {
 
 impl StagingBuilder {
     /// Creates the target that is a variable.
-    pub fn place(&mut self, variable: Variable) -> AssignmentTarget {
+    pub fn assignment_target(&mut self, variable: Variable) -> AssignmentTarget {
         let old = self.b.use_variable(variable);
         AssignmentTarget { variable, path: Vec::new(), old }
     }
 
     /// Returns the kind of the assigned part.
     #[must_use]
-    pub fn place_kind(&self, place: &AssignmentTarget) -> Kind {
+    pub fn target_kind(&self, place: &AssignmentTarget) -> Kind {
         let kind = self.b.kind(place.old);
         match (place.path.last(), kind) {
             (Some((_, ProjectionElem::Index(_))), Kind::Array(e)) => e.kind(),
@@ -75,7 +75,7 @@ impl StagingBuilder {
         if !matches!(self.b.kind(whole), Kind::Array(_)) {
             return Err(TypeMismatch::new(self.b.kind(whole), "an array"));
         }
-        let index = self.fit(index, &Kind::Int).map_err(|e| e.of(1))?;
+        let index = self.fit(index, &Kind::Int).map_err(|e| e.at_operand(1))?;
         place.path.push((whole, ProjectionElem::Index(index)));
         Ok(())
     }
@@ -113,14 +113,14 @@ impl StagingBuilder {
         op: Option<InfixOperator>,
         value: StagedOperand,
     ) -> Result<(), TypeMismatch> {
-        let kind = self.place_kind(&place);
+        let kind = self.target_kind(&place);
         let element = matches!(place.path.last(), Some((_, ProjectionElem::Index(_))));
         let mut new = match op {
             None => self.fit(value, &kind).map_err(|e| e.assigned(&kind, element))?,
             Some(op) => {
                 let old = StagedOperand::Value(self.part(&place));
                 let sum = self.binary(op, old, value)?;
-                self.fit(sum, &kind).map_err(|e| e.assigned(&kind, element).of(1))?
+                self.fit(sum, &kind).map_err(|e| e.assigned(&kind, element).at_operand(1))?
             }
         };
         for (whole, step) in place.path.into_iter().rev() {

@@ -29,7 +29,7 @@ pub(super) fn kind_of<S: Scalar>() -> Kind {
 /// Returns the kind of a number or of an array on the tape.
 pub(super) fn kind_of_value<S: Scalar>(array: bool) -> Kind {
     let number = kind_of::<S>();
-    Element::of(&number).filter(|_| array).map_or(number, Kind::Array)
+    Element::from_kind(&number).filter(|_| array).map_or(number, Kind::Array)
 }
 
 /// Returns a number as a value of a program.

@@ -124,7 +124,7 @@ impl Kernel {
         let y = call.stage(&mut stage, &inputs, complex)?;
         let result = stage.b.kind(y).clone();
         stage.set_result(result.clone());
-        stage.give(StagedOperand::Value(y)).map_err(|e| e.to_string())?;
+        stage.return_value(StagedOperand::Value(y)).map_err(|e| e.to_string())?;
         let mut program = Program::new();
         let f = program.add(stage.finish());
         let value = Bytecode::compile(&program, f).map_err(|e| e.to_string())?;
@@ -168,7 +168,7 @@ impl Kernel {
             }
         };
         let parts = stage.b.tuple(&parts, bars);
-        stage.give(StagedOperand::Value(parts)).map_err(|e| e.to_string())?;
+        stage.return_value(StagedOperand::Value(parts)).map_err(|e| e.to_string())?;
         let g = program.add(stage.finish());
         optimize_all(program, g, Level::Strict);
         Bytecode::compile(program, g).map_err(|e| e.to_string())

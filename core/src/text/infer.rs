@@ -308,7 +308,7 @@ impl<'a> Infer<'a> {
             InferredKind::Literals | InferredKind::Kind(Kind::Array(Element::Int)) => {
                 InferredKind::Kind(Kind::Array(Element::Real))
             }
-            InferredKind::Kind(k) => Element::of(&k)
+            InferredKind::Kind(k) => Element::from_kind(&k)
                 .map_or(InferredKind::Nothing, |e| InferredKind::Kind(Kind::Array(e))),
             InferredKind::Literal(_) => InferredKind::Literals,
             InferredKind::Nothing if empty => InferredKind::Kind(Kind::Array(Element::Real)),

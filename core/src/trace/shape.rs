@@ -60,7 +60,7 @@ impl Tree {
                 _ => None,
             })
             .collect();
-        let kind = |s: &Sym| Element::of(&s.kind());
+        let kind = |s: &Sym| Element::from_kind(&s.kind());
         match numbers {
             Some(all) if all.iter().all(|s| kind(s) == all.first().and_then(kind)) => {
                 let element = all.first().and_then(kind).unwrap_or(Element::Real);

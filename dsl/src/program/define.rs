@@ -195,7 +195,7 @@ fn over_arrays_of(d: &Definition, params: &[Kind], program: &mut Program) -> Opt
     [d.name.to_owned(), format!("{}.complex", d.name)].iter().find_map(|name| {
         let f = program.lookup(name)?;
         let result = program.functions[f].result.clone();
-        let is_array_of = Element::of(&result).is_some_and(|e| d.result == Kind::Array(e));
+        let is_array_of = Element::from_kind(&result).is_some_and(|e| d.result == Kind::Array(e));
         is_array_of.then(|| over_arrays(program, f, params))?
     })
 }

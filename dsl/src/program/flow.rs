@@ -216,5 +216,5 @@ impl For {
 /// Writes `break;` and `continue;`. Outside of a loop rustc complains about them in the native
 /// body.
 pub fn leave(again: bool) {
-    with(|b| if again { b.stage.next_round() } else { b.stage.leave_loop() });
+    with(|b| if again { b.stage.continue_loop() } else { b.stage.break_loop() });
 }

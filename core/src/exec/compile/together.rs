@@ -55,7 +55,7 @@ impl FusionGroups {
             .filter(|i| others.contains(*i))
             .for_each(|i| roles[i.index()] = FusionRole::Other);
         let mut last = chains(f, &roles);
-        let mut shapes = ShapeClasses::of(f, known);
+        let mut shapes = ShapeClasses::analyze(f, known);
         for block in f.blocks.values() {
             merge(f, &block.insts, &roles, &mut shapes, &mut last);
         }

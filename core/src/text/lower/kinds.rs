@@ -145,7 +145,7 @@ fn unknown(
 pub(in crate::text) struct Fields(HashMap<String, HashMap<String, usize>>);
 
 impl Fields {
-    pub(super) fn of(structs: &HashMap<String, Kind>) -> Fields {
+    pub(super) fn new(structs: &HashMap<String, Kind>) -> Fields {
         let numbers = |kind: &Kind| {
             let names =
                 kind.fields().iter().enumerate().filter_map(|(k, f)| Some((f.name.clone()?, k)));
@@ -188,7 +188,7 @@ pub(super) fn resolve(kind: &KindExpr, structs: &HashMap<String, Kind>) -> Resul
         },
         KindSyntax::Array(element) => {
             let given = resolve(element, structs)?;
-            match Element::of(&given) {
+            match Element::from_kind(&given) {
                 Some(e) => Kind::Array(e),
                 None => {
                     let misfit = TypeMismatch::new(&given, "real, complex or int elements");

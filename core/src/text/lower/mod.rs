@@ -67,7 +67,7 @@ pub(super) fn lower(
     // Registered functions were parsed from other texts: an error in one is reported at its call.
     program.functions.values_mut().for_each(IrFunction::forget_places);
     duplicates(items, &mut errors);
-    let fields = Fields::of(&structs);
+    let fields = Fields::new(&structs);
     let results = results(items, &structs, &fields, &program, &mut errors);
     Errors::none_in(std::mem::take(&mut errors))?;
     let ids = declare(items, &structs, &results, &mut program, &mut errors);

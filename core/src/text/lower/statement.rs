@@ -77,11 +77,11 @@ impl BodyLowering<'_> {
                 Ok(())
             }
             StatementKind::Break => {
-                let inside = self.stage.leave_loop();
+                let inside = self.stage.break_loop();
                 self.in_loop(inside, "break", s.span)
             }
             StatementKind::Continue => {
-                let inside = self.stage.next_round();
+                let inside = self.stage.continue_loop();
                 self.in_loop(inside, "continue", s.span)
             }
             StatementKind::Return(value) => {
@@ -208,7 +208,7 @@ impl BodyLowering<'_> {
         let given = self.expr(value, Some(&kind))?;
         // … and up to the target.
         let mut whole = self.stage.b.variable_kind(local.variable).clone();
-        let mut place = self.stage.place(local.variable);
+        let mut place = self.stage.assignment_target(local.variable);
         for part in path {
             let step = match &part.kind {
                 ExprSyntaxKind::Index(_, index) => {
@@ -231,7 +231,7 @@ impl BodyLowering<'_> {
                 }
             };
             step?;
-            whole = self.stage.place_kind(&place);
+            whole = self.stage.target_kind(&place);
         }
         self.stage.b.set_position(target.span.at);
         let spans = if op.is_some() { [target.span, value.span] } else { [value.span; 2] };

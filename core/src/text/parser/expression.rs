@@ -55,7 +55,7 @@ impl TextParser {
     ) -> TextParseResult<ExprSyntax> {
         let first = operand(self)?;
         let mut more = Vec::new();
-        while self.is(mark) {
+        while self.is_mark(mark) {
             let span = self.next().1;
             more.push((mark == "&&", span, operand(self)?));
         }
@@ -141,10 +141,10 @@ impl TextParser {
     fn links(&mut self) -> TextParseResult<ExprSyntax> {
         let mut e = self.atom()?;
         loop {
-            if self.is("[") || self.is(".") {
+            if self.is_mark("[") || self.is_mark(".") {
                 self.grow()?;
             }
-            if self.is("(")
+            if self.is_mark("(")
                 && let Some(transformed) = transformed(&e)
             {
                 self.next();
@@ -227,7 +227,7 @@ impl TextParser {
             TextToken::Mark("(") => {
                 self.next();
                 let mut items = Vec::new();
-                let mut tuple = self.is(")");
+                let mut tuple = self.is_mark(")");
                 self.free(|p| {
                     while !p.eat(")") {
                         items.push(p.expr()?);
@@ -265,9 +265,9 @@ impl TextParser {
                     if self.eat("(") {
                         let args = self.free(|p| p.list(")", TextParser::expr))?;
                         ExprSyntaxKind::Call(name, args)
-                    } else if self.is("::") {
+                    } else if self.is_mark("::") {
                         self.path(name)?
-                    } else if self.is("{") && !self.plain {
+                    } else if self.is_mark("{") && !self.plain {
                         self.next();
                         let fields = self.list("}", |p| {
                             let field = p.name("the name of a field")?;

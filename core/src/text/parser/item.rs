@@ -57,7 +57,7 @@ impl TextParser {
         self.expect("(")?;
         let params = self.list(")", |p| {
             let name = p.name("the name of a parameter")?;
-            if p.is(":") {
+            if p.is_mark(":") {
                 return p.unexpected(
                     "`,` or `)` (here the parameters have the kinds that the rule says)",
                 );

@@ -72,11 +72,11 @@ impl TextParser {
         self.place = (self.place + 1).min(self.tokens.len() - 1);
         token
     }
-    fn is(&self, mark: &str) -> bool {
+    fn is_mark(&self, mark: &str) -> bool {
         matches!(self.peek(), TextToken::Mark(m) if *m == mark)
     }
     fn eat(&mut self, mark: &str) -> bool {
-        let found = self.is(mark);
+        let found = self.is_mark(mark);
         if found {
             self.next();
         }
@@ -101,7 +101,7 @@ impl TextParser {
         Err(error(self.span(), TextErrorKind::Unexpected { given, expected }))
     }
     fn expect(&mut self, mark: &str) -> TextParseResult<TextSpan> {
-        if self.is(mark) { Ok(self.next().1) } else { self.unexpected(&format!("`{mark}`")) }
+        if self.is_mark(mark) { Ok(self.next().1) } else { self.unexpected(&format!("`{mark}`")) }
     }
     fn name(&mut self, what: &str) -> TextParseResult<NameSyntax> {
         match self.peek() {

@@ -13,7 +13,7 @@ impl TextParser {
             p.expect("{")?;
             let mut block = BlockSyntax::default();
             loop {
-                if p.is("}") {
+                if p.is_mark("}") {
                     block.end = p.next().1;
                     break;
                 }
@@ -53,7 +53,7 @@ impl TextParser {
                 return self.unexpected("`in`");
             }
             let from = self.condition()?;
-            let inclusive = self.is("..=");
+            let inclusive = self.is_mark("..=");
             if !self.eat("..=") && !self.eat("..") {
                 return self.unexpected("`..` or `..=`");
             }
@@ -66,13 +66,14 @@ impl TextParser {
             self.end_statement()?;
             StatementKind::Continue
         } else if self.eat_word("return") {
-            let value = if self.is(";") || self.is("}") { None } else { Some(self.expr()?) };
+            let value =
+                if self.is_mark(";") || self.is_mark("}") { None } else { Some(self.expr()?) };
             self.end_statement()?;
             StatementKind::Return(value)
-        } else if self.is_word("if") || self.is("{") {
+        } else if self.is_word("if") || self.is_mark("{") {
             // A statement ends with its block: a `-` after it starts a new expression.
             let value = self.nested(TextParser::atom)?;
-            if self.is("}") {
+            if self.is_mark("}") {
                 block.tail = Some(Box::new(value));
                 return Ok(());
             }
@@ -86,13 +87,13 @@ impl TextParser {
                 ("*=", Some(InfixOperator::Mul)),
                 ("/=", Some(InfixOperator::Div)),
             ];
-            let assign = op.iter().find(|(mark, _)| self.is(mark)).map(|(_, op)| *op);
+            let assign = op.iter().find(|(mark, _)| self.is_mark(mark)).map(|(_, op)| *op);
             if let Some(op) = assign {
                 self.next();
                 let right = self.expr()?;
                 self.end_statement()?;
                 StatementKind::Assign { target: value, op, value: right }
-            } else if self.is("}") {
+            } else if self.is_mark("}") {
                 block.tail = Some(Box::new(value));
                 return Ok(());
             } else {
@@ -108,7 +109,7 @@ impl TextParser {
 
     /// Parses the `;`, which the last statement of a block does not need.
     fn end_statement(&mut self) -> TextParseResult<()> {
-        if !self.is("}") {
+        if !self.is_mark("}") {
             self.expect(";")?;
         }
         Ok(())

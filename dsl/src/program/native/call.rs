@@ -74,7 +74,7 @@ fn compile(name: &'static str, kinds: &[Kind]) -> Result<Bytecode, String> {
     let value = stage.value(given).map_err(wrong)?;
     let result = stage.b.kind(value).clone();
     stage.set_result(result);
-    stage.give(given).map_err(wrong)?;
+    stage.return_value(given).map_err(wrong)?;
     let mut program = Program::new();
     let f = program.add(stage.finish());
     Bytecode::compile(&program, f).map_err(|e| e.to_string())

@@ -189,7 +189,7 @@ impl Building {
             at = of;
         }
         let Some(&Node::Variable(variable)) = self.nodes.get(at as usize) else { return };
-        let mut place = self.stage.place(variable);
+        let mut place = self.stage.assignment_target(variable);
         for k in path.into_iter().rev() {
             sure(self.stage.into_field(&mut place, k));
         }
