@@ -27,7 +27,7 @@ use ketgrad_core::{
     param::Values,
     plan::Fast,
     problem,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Shots, Simulator},
     state::StateVector,
     text::parse_program_with,
@@ -84,7 +84,7 @@ fn measured() -> Circuit {
     let source = "OPENQASM 3; include \"stdgates.inc\"; qubit[4] q; bit[4] c; bit d;
         h q; for int i in [0:3] { h q[0]; cx q[0], q[1]; d = measure q[1]; if (d) { x q[2]; reset q[1]; } }
         while (d) { h q[3]; d = measure q[3]; } c = measure q;";
-    parse(source, &Options::default()).unwrap().circuit
+    parse(source, &QasmOptions::default()).unwrap().circuit
 }
 
 /// The kernels one by one and in plans, on one thread and on two.

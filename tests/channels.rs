@@ -14,7 +14,7 @@ use ketgrad_core::{
     observable::{PauliString, PauliSum},
     param::{Angle, Values},
     print::to_qasm3,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{Bits, BoundCircuit, SimulateError, Simulator},
     state::{DensityMatrix, StateVector},
     trace::Expr,
@@ -367,7 +367,7 @@ fn random_circuits_with_noise_measurements_and_conditions() {
         assert!((trace - 1.0).abs() < CIRCUIT, "turn {turn}: {trace}");
         // As text it is the same circuit.
         let text = to_qasm3(&circuit).unwrap();
-        let again = parse(&text, &Options::default())
+        let again = parse(&text, &QasmOptions::default())
             .unwrap_or_else(|e| panic!("turn {turn}: {e}\n{text}"))
             .circuit;
         let bound = BoundCircuit::<C>::new(&again, &Values::<f64>(&[])).unwrap();

@@ -7,7 +7,7 @@ use ketgrad_core::{
     gate::{Gate, GateKind},
     matrix::{Matrix, MatrixError},
     observable::{Pauli, PauliString},
-    param::{Angle, BindError, Function, ParamExpr, ParamId, Q, Step, Values},
+    param::{Angle, BindError, ElementaryFunction, ParamExpr, ParamId, Q, Step, Values},
     problem::Graph,
     simulate::{SimulateError, Simulator, final_measurements},
 };
@@ -109,7 +109,8 @@ proptest! {
 /// `sin(a) * b` as a parameter of a circuit with the inputs `a` and `b`.
 fn computed(circuit: &mut Circuit) -> Angle {
     let (a, b) = (circuit.param("a"), circuit.param("b"));
-    let expr = ParamExpr::from(a).call(Function::Sin).binary(Step::Mul, ParamExpr::from(b));
+    let expr =
+        ParamExpr::from(a).call(ElementaryFunction::Sin).binary(Step::Mul, ParamExpr::from(b));
     circuit.expression(expr)
 }
 
@@ -147,7 +148,7 @@ fn computed_parameters_survive_append_and_bind() {
     close(&rows(&all, &[]), &expected(0.3, 2.0));
     // An expression of an expression.
     let mut twice = inner.clone();
-    let deeper = ParamExpr::from(product_of).call(Function::Exp);
+    let deeper = ParamExpr::from(product_of).call(ElementaryFunction::Exp);
     let deeper = twice.expression(deeper);
     twice.rz(0, deeper).unwrap();
     let inputs = twice.bind(&[("b", Angle::rad(AT[1]))]).unwrap();
@@ -189,7 +190,7 @@ fn parameters_stay_in_their_circuits() {
     assert!(
         matches!(second.rx(0, &b).unwrap_err(), CircuitError::ForeignParam { id } if id.index() == 1)
     );
-    let sine = second.expression(ParamExpr::from(a.clone()).call(Function::Sin));
+    let sine = second.expression(ParamExpr::from(a.clone()).call(ElementaryFunction::Sin));
     assert!(other(second.rx(0, sine).unwrap_err()));
     assert!(other(second.bind(&[("y", a.clone())]).unwrap_err()));
     assert!(matches!(
@@ -432,7 +433,7 @@ fn inputs_and_values_are_checked() {
 fn binding_to_what_is_not_a_number_is_refused() {
     let mut circuit = Circuit::new(1);
     let a = circuit.param("a");
-    let log = circuit.expression(ParamExpr::from(a).call(Function::Ln));
+    let log = circuit.expression(ParamExpr::from(a).call(ElementaryFunction::Ln));
     circuit.rx(0, log).unwrap();
     let error = circuit.bind(&[("a", Angle::rad(-1.0))]).unwrap_err();
     assert!(

@@ -5,7 +5,7 @@ use ketgrad_core::{
     circuit::{Circuit, CircuitError, Instruction, Operation},
     equivalent::{BOUND, EquivalentError, Means, On, Report, Settings, Verdict, equivalent},
     gate::{Gate, GateKind},
-    param::{Angle, Function, PI, ParamExpr, ParamId, Q},
+    param::{Angle, ElementaryFunction, PI, ParamExpr, ParamId, Q},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -422,7 +422,7 @@ fn numbers_say_nothing_beyond_their_rounding() {
     let open = |factors: &[f64]| {
         let mut circuit = Circuit::new(1);
         let a = circuit.param("a");
-        let steep = circuit.expression(ParamExpr::from(a).call(Function::Sin));
+        let steep = circuit.expression(ParamExpr::from(a).call(ElementaryFunction::Sin));
         for q in factors {
             circuit.rz(0, &steep * *q).unwrap();
         }

@@ -10,7 +10,7 @@ use ketgrad_core::{
     gate::GateKind,
     hybrid::{Expectation, Method},
     normal::Equality,
-    param::{Angle, Function, ParamExpr, Q, Values},
+    param::{Angle, ElementaryFunction, ParamExpr, Q, Values},
     scalar::{Conj, Ring},
     simulate::Simulator,
     trace::Expr,
@@ -147,7 +147,7 @@ fn formulas_are_expressions() {
         let mut circuit = rng.symbolic(n, 20, 2);
         circuit.rx(0, Angle::pi(3, 16)).unwrap();
         let p0 = ParamExpr::from(circuit.param("p0"));
-        let computed = circuit.expression(p0.call(Function::Cos));
+        let computed = circuit.expression(p0.call(ElementaryFunction::Cos));
         circuit.ry(n - 1, computed / 3).unwrap();
         let state = ClosedForm::of(&circuit).unwrap();
         let at = rng.point(&circuit);
@@ -233,7 +233,7 @@ fn symbolic_gradients_equal_the_adjoint_method() {
     for n in 2..=3 {
         let mut circuit = rng.symbolic(n, 20, 2);
         let p0 = ParamExpr::from(circuit.param("q"));
-        let computed = circuit.expression(p0.call(Function::Sin));
+        let computed = circuit.expression(p0.call(ElementaryFunction::Sin));
         circuit.rx(0, computed / 3).unwrap();
         let at = rng.point(&circuit);
         let observables = ["0.7*Z0 - X0 Y1", "Z1 + 0.1*X0"]
@@ -752,7 +752,7 @@ fn derivatives_by_what_is_not_there() {
     let mut circuit = Circuit::new(1);
     let theta = circuit.param("theta");
     circuit.param("unused");
-    let computed = circuit.expression(ParamExpr::from(theta).call(Function::Sin));
+    let computed = circuit.expression(ParamExpr::from(theta).call(ElementaryFunction::Sin));
     circuit.ry(0, computed).unwrap();
     let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
     assert_eq!(amplitude.to_string(), "cos((sin(theta))/2)");

@@ -11,7 +11,7 @@ use ketgrad_core::{
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
     kernel::{Executors, Inner, InstructionSet, Operator, Threads, Way},
     observable::{Pauli, PauliString, PauliSum},
-    param::{Angle, Function, ParamExpr, Q, Step, Values},
+    param::{Angle, ElementaryFunction, ParamExpr, Q, Step, Values},
     plan::{Fast, Options, Plan},
     problem::Mapping,
     simulate::{BoundCircuit, Simulator},
@@ -98,7 +98,7 @@ fn where_a_computed_angle_has_no_derivative_all_methods_say_so() {
         let mut circuit = Circuit::new(1);
         let t = ParamExpr::from(circuit.param("t"));
         let t = if square { t.clone().binary(Step::Mul, t) } else { t };
-        let root = circuit.expression(t.call(Function::Sqrt));
+        let root = circuit.expression(t.call(ElementaryFunction::Sqrt));
         circuit.rx(0, root).unwrap();
         circuit
     };
@@ -397,7 +397,7 @@ fn the_metric_of_a_rotation_about_a_string_is_a_variance() {
 fn a_product_of_zero_and_an_infinite_slope_has_no_value() {
     let mut circuit = Circuit::new(1);
     let x = circuit.param("x");
-    let angle = circuit.expression(ParamExpr::from(x).call(Function::Acos));
+    let angle = circuit.expression(ParamExpr::from(x).call(ElementaryFunction::Acos));
     circuit.ry(0, angle).unwrap();
     let energy = Expectation::new(circuit, ["Z0".parse::<PauliSum>().unwrap()]).unwrap();
     for method in Method::ALL {
@@ -413,8 +413,9 @@ fn computed_and_shared_parameters_follow_the_chain_rule() {
     // <Z> after RX(sin(a) b) RX(a/2 + b + pi/3) is the cosine of the sum.
     let mut circuit = Circuit::new(1);
     let (a, b) = (circuit.param("a"), circuit.param("b"));
-    let product =
-        ParamExpr::from(a.clone()).call(Function::Sin).binary(Step::Mul, b.clone().into());
+    let product = ParamExpr::from(a.clone())
+        .call(ElementaryFunction::Sin)
+        .binary(Step::Mul, b.clone().into());
     let computed = circuit.expression(product);
     circuit.rx(0, computed.clone()).unwrap();
     circuit.rx(0, a * Q::new(1, 2) + b + Angle::pi(1, 3)).unwrap();

@@ -7,7 +7,7 @@ use ketgrad_core::{
     circuit::{Circuit, Condition},
     hybrid::{Expectation, HybridError, Observable},
     kernel::Threads,
-    observable::{ObservableError, Pauli, PauliString, PauliSum, Problem},
+    observable::{ObservableError, ObservableProblem, Pauli, PauliString, PauliSum},
     param::Values,
     simulate::{BoundCircuit, Grouping, Shots, SimulateError, Simulator, measurement_basis},
     state::StateVector,
@@ -132,7 +132,10 @@ fn strings_are_sorted_and_checked() {
     let string = PauliString::new([(3, Pauli::X), (1, Pauli::Z)]).unwrap();
     assert_eq!(string.factors(), [(1, Pauli::Z), (3, Pauli::X)]);
     let error = PauliString::new([(3, Pauli::X), (3, Pauli::Z)]).unwrap_err();
-    assert_eq!(error, ObservableError { column: None, problem: Problem::Repeated { qubit: 3 } });
+    assert_eq!(
+        error,
+        ObservableError { column: None, problem: ObservableProblem::Repeated { qubit: 3 } }
+    );
     assert_eq!(error.to_string(), "qubit 3 comes twice in a term");
     for beyond in [1 << 32, usize::MAX] {
         let error = PauliString::new([(beyond, Pauli::X)]).unwrap_err();
@@ -145,7 +148,7 @@ fn strings_are_sorted_and_checked() {
     for coefficient in [f64::NAN, f64::INFINITY] {
         let error =
             PauliSum::new([(1.0, string.clone()), (coefficient, string.clone())]).unwrap_err();
-        assert_eq!(error.problem, Problem::Coefficient { text: coefficient.to_string() });
+        assert_eq!(error.problem, ObservableProblem::Coefficient { text: coefficient.to_string() });
     }
 }
 

@@ -6,7 +6,7 @@ use ketgrad_core::{
     hybrid::{Expectation, Method},
     kernel::Executors,
     observable::PauliSum,
-    param::{Angle, BindError, Binding, Function, ParamExpr, ParamId, Q, Step, Values},
+    param::{Angle, BindError, Binding, ElementaryFunction, ParamExpr, ParamId, Q, Step, Values},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -179,7 +179,7 @@ fn expression() -> impl Strategy<Value = (ParamExpr, f64)> {
         (ParamExpr::from(a), x)
     });
     leaf.prop_recursive(4, 24, 2, |inner| {
-        let function = select(Function::ALL.to_vec());
+        let function = select(ElementaryFunction::ALL.to_vec());
         prop_oneof![
             inner.clone().prop_map(|(e, x)| (e.negate(), -x)),
             (inner.clone(), function).prop_map(|((e, x), f)| (e.call(f), apply(f, x))),
@@ -199,16 +199,16 @@ fn expression() -> impl Strategy<Value = (ParamExpr, f64)> {
 
 const AT: [f64; 2] = [0.8, 1.9];
 
-fn apply(f: Function, x: f64) -> f64 {
+fn apply(f: ElementaryFunction, x: f64) -> f64 {
     match f {
-        Function::Sin => x.sin(),
-        Function::Cos => x.cos(),
-        Function::Tan => x.tan(),
-        Function::Asin => x.asin(),
-        Function::Acos => x.acos(),
-        Function::Atan => x.atan(),
-        Function::Exp => x.exp(),
-        Function::Ln => x.ln(),
+        ElementaryFunction::Sin => x.sin(),
+        ElementaryFunction::Cos => x.cos(),
+        ElementaryFunction::Tan => x.tan(),
+        ElementaryFunction::Asin => x.asin(),
+        ElementaryFunction::Acos => x.acos(),
+        ElementaryFunction::Atan => x.atan(),
+        ElementaryFunction::Exp => x.exp(),
+        ElementaryFunction::Ln => x.ln(),
         _ => x.sqrt(),
     }
 }
@@ -281,7 +281,7 @@ impl Reader<'_> {
         let end = text.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         self.0 = rest;
-        if let Some(f) = Function::ALL.into_iter().find(|f| f.name() == word) {
+        if let Some(f) = ElementaryFunction::ALL.into_iter().find(|f| f.name() == word) {
             assert!(rest.starts_with('('), "an argument at {rest:?}");
             return apply(f, self.atom());
         }
@@ -340,7 +340,7 @@ fn expressions_print_only_the_parentheses_they_need() {
     assert_eq!(text(a().binary(Step::Pow, b().negate())), "a**(-b)");
     assert_eq!(text(a().binary(Step::Pow, b()).negate()), "-a**b");
     assert_eq!(text(a().negate().binary(Step::Pow, b())), "(-a)**b");
-    assert_eq!(text(a().binary(Step::Add, b()).call(Function::Asin)), "arcsin(a + b)");
+    assert_eq!(text(a().binary(Step::Add, b()).call(ElementaryFunction::Asin)), "arcsin(a + b)");
     assert_eq!(a().evaluate::<f64>(&[]), Err(BindError::Unbound { id: ParamId::new(0) }));
     // A step that takes no two operands changes nothing.
     assert_eq!(a().binary(Step::Neg, b()), a());
@@ -356,12 +356,13 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     let w = circuit.param_list("w", 3);
     // Shared, with fractions; and general expressions of all inputs, one of another.
     let affine = w[0].clone() * Q::new(1, 3) + w[1].clone() * 2 + Angle::pi(1, 4);
-    let product =
-        ParamExpr::from(w[0].clone()).call(Function::Sin).binary(Step::Mul, w[1].clone().into());
+    let product = ParamExpr::from(w[0].clone())
+        .call(ElementaryFunction::Sin)
+        .binary(Step::Mul, w[1].clone().into());
     let product = circuit.expression(product);
     let nested = ParamExpr::from(product.clone() * 2 + w[2].clone())
-        .call(Function::Exp)
-        .call(Function::Atan);
+        .call(ElementaryFunction::Exp)
+        .call(ElementaryFunction::Atan);
     let nested = circuit.expression(nested.binary(Step::Div, Angle::rad(1.7).into()));
     for q in 0..9 {
         circuit.ry(q, [&affine, &product, &nested][q % 3]).unwrap();

@@ -9,7 +9,7 @@ use ketgrad_core::{
     observable::PauliSum,
     param::Values,
     print::to_qasm3,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{Bits, BoundCircuit, Shots, SimulateError, Simulator},
 };
 use num_complex::Complex;
@@ -95,7 +95,7 @@ fn outcomes_are_read_with_the_matrix() {
         used.when(Condition::Bit { bit: 0, value: true }, |c| c.x(0)).unwrap();
         close(&distribution(&used), &expected, "in the middle");
         let text = to_qasm3(&circuit).unwrap();
-        let back = parse(&text, &Options::default()).unwrap().circuit;
+        let back = parse(&text, &QasmOptions::default()).unwrap().circuit;
         close(&distribution(&back), &expected, &text);
         let count = |c: &Circuit| c.count_operations()["misread"];
         assert_eq!(count(&back), count(&circuit));

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::Path};
 use ketgrad_core::{
     circuit::Circuit,
     exact::RESERVED,
-    observable::{ObservableError, ParametricSum, PauliSum, Problem},
+    observable::{ObservableError, ObservableProblem, ParametricSum, PauliSum},
     problem::{FermionOperator, FermionProblem, Mapping, Molecule},
 };
 
@@ -139,7 +139,7 @@ fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<Parametri
     if content.starts_with("%%MatrixMarket") {
         let sum =
             PauliSum::from_matrix_market(&content, n_qubits).map_err(|e| match &e.problem {
-                Problem::MatrixMarket { line, why } => {
+                ObservableProblem::MatrixMarket { line, why } => {
                     Failure::input(why).at_line(&name, &content, *line)
                 }
                 _ => Failure::input(format_args!("{name}: {e}")),
@@ -285,37 +285,37 @@ fn located(
 ) -> Failure {
     let at = error.span(part);
     let message = match &error.problem {
-        Problem::NoSuchQubit { qubit, n_qubits } => {
+        ObservableProblem::NoSuchQubit { qubit, n_qubits } => {
             format!("qubit {qubit} does not exist: the circuit has {n_qubits}, counted from 0")
         }
         problem => problem.to_string(),
     };
     let failure = Failure::input(message).at(name, whole, start + at.start..start + at.end, "");
     let help = match &error.problem {
-        Problem::Repeated { .. } => {
+        ObservableProblem::Repeated { .. } => {
             "a product on one qubit is written out: X Y = i Z, Y Z = i X, Z X = i Y, the other way round with -i, \
              and X X = Y Y = Z Z = 1"
         }
-        Problem::NotReal { .. } if params => {
+        ObservableProblem::NotReal { .. } if params => {
             "an observable is Hermitian: the coefficients of its Pauli strings are real; `2J` is an imaginary \
              number: for a parameter write `2*J`"
         }
-        Problem::NotReal { .. } => {
+        ObservableProblem::NotReal { .. } => {
             "an observable is Hermitian: the coefficients of its Pauli strings are real"
         }
-        Problem::NoSuchQubit { .. }
-        | Problem::Foreign { .. }
-        | Problem::TooManyTerms { .. }
-        | Problem::NotPolynomial { .. } => {
+        ObservableProblem::NoSuchQubit { .. }
+        | ObservableProblem::Foreign { .. }
+        | ObservableProblem::TooManyTerms { .. }
+        | ObservableProblem::NotPolynomial { .. } => {
             return failure;
         }
-        Problem::ReservedName { .. } => {
+        ObservableProblem::ReservedName { .. } => {
             "names of letters I, X, Y, Z and digits, whatever their case, and pi are none of parameters here"
         }
-        Problem::WordLength { .. } => {
+        ObservableProblem::WordLength { .. } => {
             "a word has a letter for each qubit, I where there is no operator; or write `Z0 X2`"
         }
-        Problem::Unexpected { found, .. } if is_name(found.trim_matches('`')) => {
+        ObservableProblem::Unexpected { found, .. } if is_name(found.trim_matches('`')) => {
             let name = found.trim_matches('`');
             let way = if params {
                 format!("if `{name}` is a parameter, give it a value: --set {name}=…")

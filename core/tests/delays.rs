@@ -8,21 +8,21 @@ use ketgrad_core::{
     hybrid::Expectation,
     observable::PauliSum,
     print::{to_qasm2, to_qasm3},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::Simulator,
 };
 use support::random::Rng;
 
 fn read(body: &str) -> Circuit {
     let text = format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\nqubit[3] q;\nbit[1] c;\n{body}");
-    let parsed = parse(&text, &Options::default()).unwrap();
+    let parsed = parse(&text, &QasmOptions::default()).unwrap();
     assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
     parsed.circuit
 }
 
 fn message(body: &str) -> String {
     let text = format!("OPENQASM 3.0;\nqubit[3] q;\n{body}");
-    parse(&text, &Options::default()).unwrap_err().diagnostics[0].problem.to_string()
+    parse(&text, &QasmOptions::default()).unwrap_err().diagnostics[0].problem.to_string()
 }
 
 #[test]
@@ -44,13 +44,16 @@ fn lengths_read_and_print_back() {
         by_hand.add_register("c", 1).unwrap().delay(2, expected).unwrap();
         assert_eq!(circuit, by_hand, "{length}");
         let text = to_qasm3(&circuit).unwrap();
-        assert_eq!(parse(&text, &Options::default()).unwrap().circuit, circuit, "{text}");
+        assert_eq!(parse(&text, &QasmOptions::default()).unwrap().circuit, circuit, "{text}");
     }
     let circuit = read("delay[1ms] q; if (c[0]) { delay[20ns] q[1], q[0]; } delay[3dt]; x q[0];");
     let expected = "delay[1ms] q[0], q[1], q[2]\nif (c[0] == 1) delay[20ns] q[0], q[1]\n\
                     delay[3.0dt] q[0], q[1], q[2]\nx q[0]\n";
     assert_eq!(circuit.to_string(), expected);
-    assert_eq!(parse(&to_qasm3(&circuit).unwrap(), &Options::default()).unwrap().circuit, circuit);
+    assert_eq!(
+        parse(&to_qasm3(&circuit).unwrap(), &QasmOptions::default()).unwrap().circuit,
+        circuit
+    );
     assert!(to_qasm2(&circuit).unwrap().contains("// delay[20ns] q[0], q[1];\n"));
     assert_eq!(message("delay[5] q;"), "an integer where a duration such as `100ns` is needed");
     assert_eq!(

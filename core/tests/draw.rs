@@ -10,7 +10,7 @@ use ketgrad_core::{
     matrix::Matrix,
     observable::{Pauli, PauliString},
     param::{Angle, Q},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
 };
 use support::random::Rng;
 
@@ -71,7 +71,7 @@ fn angles_are_formulas_in_latex() {
         let text = format!(
             "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float a;\ninput float b_1;\nqubit q;\nrx({angle}) q;\n"
         );
-        let circuit = parse(&text, &Options::default()).unwrap().circuit;
+        let circuit = parse(&text, &QasmOptions::default()).unwrap().circuit;
         let picture = draw::latex(&circuit, None);
         let (_, gate) = picture.split_once("\\gate{R_{X}(").unwrap();
         gate.split_once(")} & \\qw").unwrap().0.to_owned()
@@ -289,7 +289,7 @@ fn everything(seed: u64) -> Circuit {
     };
     let named: Vec<_> =
         (0..names.len()).map(|k| gate(k, &mut Rng::new(100 * seed + k as u64))).collect();
-    let modified = parse(MODIFIED, &Options::default()).unwrap().circuit;
+    let modified = parse(MODIFIED, &QasmOptions::default()).unwrap().circuit;
     let mut rng = Rng::new(seed);
     let mut below = |n: usize| rng.below(n);
     let n = 2 + below(5);
@@ -561,7 +561,7 @@ fn gates_with_names_are_boxes() {
         "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate layer(t) a, b { ry(t) a; cx a, b; }\ngate one a { h a; s a; }\n\
          input float x;\nqubit[3] q;\nbit[1] c;\nlayer(2*x) q[1], q[0];\none q[2];\nctrl @ inv @ layer(pi/2) q[1], q[0], q[2];\n\
          c[0] = measure q[1];\nif (c[0]) { one q[1]; }\n",
-        &Options::default(),
+        &QasmOptions::default(),
     )
     .unwrap()
     .circuit;
@@ -599,7 +599,7 @@ fn gates_with_names_are_boxes() {
     let looped = parse(
         "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ngate one a { h a; s a; }\nqubit[2] q;\nbit c;\none q[0];\n\
          while (!c) { one q[1]; c = measure q[1]; }\none q[0];\n",
-        &Options::default(),
+        &QasmOptions::default(),
     );
     let picture = draw::text(&looped.unwrap().circuit, None);
     assert_eq!(

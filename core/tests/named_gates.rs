@@ -9,14 +9,14 @@ use ketgrad_core::{
     circuit::{After, Circuit, CircuitError, Condition, GateDefinition, NoiseModel},
     param::{Angle, Values},
     print::{renamed_in_qasm2, renamed_in_qasm3, to_qasm2, to_qasm3},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::Simulator,
 };
 use num_complex::Complex;
 use support::random::Rng;
 
 fn read(text: &str) -> Circuit {
-    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+    parse(text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
 const FILE: &str = "OPENQASM 3.0;

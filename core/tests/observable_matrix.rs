@@ -2,7 +2,7 @@
 //! products.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ketgrad_core::observable::{Pauli, PauliSum, Problem};
+use ketgrad_core::observable::{ObservableProblem, Pauli, PauliSum};
 use num_complex::Complex;
 use support::random::Rng;
 
@@ -120,7 +120,7 @@ fn what_is_no_observable_is_said_with_its_place() {
     assert!(one(4, 0, C::from(1.0)).contains("row 4, column 0"));
     assert!(one(0, 0, C::from(f64::NAN)).contains("no finite number"));
     let many = PauliSum::from_entries(30, [(0, 0, C::from(1.0))]).unwrap_err();
-    assert!(matches!(many.problem, Problem::TooManyTerms { .. }));
+    assert!(matches!(many.problem, ObservableProblem::TooManyTerms { .. }));
     assert!(PauliSum::projector(&[(0, true); 2]).is_err());
     for (text, line, why) in [
         ("", 1, "%%MatrixMarket"),

@@ -1,7 +1,7 @@
 //! Observables as other tools write them, against matrices that are built here.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ketgrad_core::observable::{PauliSum, Problem};
+use ketgrad_core::observable::{ObservableProblem, PauliSum};
 use num_complex::Complex;
 
 type C = Complex<f64>;
@@ -165,11 +165,11 @@ fn what_is_not_read_is_named_with_the_way() {
         assert!(text.get(error.span(text)).is_some(), "{text}: {error:?}");
     }
     let error = PauliSum::parse_on("0.5*ZZ", 3).unwrap_err();
-    assert_eq!(error.problem, Problem::WordLength { letters: 2, expected: 3 });
+    assert_eq!(error.problem, ObservableProblem::WordLength { letters: 2, expected: 3 });
     let error = PauliSum::parse_on("0.5*Z(3)", 3).unwrap_err();
     assert_eq!(
         (error.problem, error.column),
-        (Problem::NoSuchQubit { qubit: 3, n_qubits: 3 }, Some(5))
+        (ObservableProblem::NoSuchQubit { qubit: 3, n_qubits: 3 }, Some(5))
     );
 }
 

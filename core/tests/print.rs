@@ -9,9 +9,9 @@ use ketgrad_core::{
     gate::{Gate, GateKind},
     matrix::Matrix,
     observable::{Pauli, PauliString},
-    param::{Angle, Function, ParamExpr, Q, Step, Values},
+    param::{Angle, ElementaryFunction, ParamExpr, Q, Step, Values},
     print::{PrintError, definition, synthesize, to_qasm2, to_qasm3},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -46,7 +46,7 @@ fn different_qubits(rng: &mut Rng, n: usize, k: usize) -> Vec<usize> {
 }
 
 fn read(text: &str) -> Circuit {
-    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+    parse(text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
 /// The matrix of some gates h, t, s, x, multiplied in floats: often diagonal or antidiagonal up to
@@ -248,7 +248,7 @@ fn syntheses_hold_on_matrices_with_structure() {
 
 /// Reads a printed circuit back.
 fn parsed(text: &str) -> Circuit {
-    match parse(text, &Options::default()) {
+    match parse(text, &QasmOptions::default()) {
         Ok(parsed) => {
             assert!(parsed.warnings.is_empty(), "{:?}\n{text}", parsed.warnings);
             parsed.circuit
@@ -507,7 +507,7 @@ fn computed_parameters_keep_their_values() {
     let mut c = Circuit::new(1);
     let (a, b) = (c.param("a"), c.param("b"));
     let product = ParamExpr::from(a.clone() * Q::new(1, 2)).binary(Step::Mul, b.clone().into());
-    let computed = c.expression(product.call(Function::Sin));
+    let computed = c.expression(product.call(ElementaryFunction::Sin));
     let power = ParamExpr::from(computed.clone() + a).binary(Step::Pow, Angle::rad(2.0).into());
     let quotient = c.expression(ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, power));
     c.rx(0, computed.clone() * Q::new(2, 3) - b).unwrap().rz(0, quotient - computed).unwrap();
@@ -651,7 +651,7 @@ fn conditions_are_written_in_full() {
     let ends = "bit[1] d;\nif (c[0]) { if (!d[0]) { x q; } }\nh q;\nif (c[0]) {\n    if (!d[0]) {\n        \
                 z q;\n        c[0] = false;\n    }\n}\n";
     assert!(text.ends_with(ends), "{text}");
-    assert_eq!(parse(&text, &Options::default()).unwrap().circuit, nested);
+    assert_eq!(parse(&text, &QasmOptions::default()).unwrap().circuit, nested);
     // A condition is read once for a block, so what it reads must not change within.
     let mut assigned = c.clone();
     assigned.when(bit(0, true), |c| c.assign(0, false)?.x(0)).unwrap();

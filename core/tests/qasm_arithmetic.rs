@@ -7,7 +7,7 @@ use ketgrad_core::{
     circuit::Circuit,
     param::{Angle, Values},
     print::to_qasm3,
-    qasm::{Options, Problem, parse, parse_angle},
+    qasm::{QasmOptions, QasmProblem, parse, parse_angle},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -17,7 +17,7 @@ use rand_chacha::{
 };
 
 fn read(text: &str) -> Circuit {
-    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+    parse(text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
 /// What `body` gives for each value of `n` measured bits `c`: the register `r` of `width` bits, as
@@ -348,7 +348,7 @@ fn what_has_no_bits_is_refused() {
         let text = format!(
             "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; bit[2] c; bit[2] r; h q; c = measure q; {body}"
         );
-        let error = parse(&text, &Options::default()).unwrap_err().to_string();
+        let error = parse(&text, &QasmOptions::default()).unwrap_err().to_string();
         assert!(error.contains(message), "{body}: {error}");
     }
 }
@@ -450,7 +450,7 @@ fn whole_parts_are_those_of_the_fraction_and_not_of_its_float() {
 fn powers_beyond_what_is_precise_are_refused() {
     let of = |body: &str| {
         let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; qubit q; {body} q;");
-        parse(&text, &Options::default())
+        parse(&text, &QasmOptions::default())
     };
     for body in [
         "pow(2**40) @ pow(2**40) @ x",
@@ -460,7 +460,7 @@ fn powers_beyond_what_is_precise_are_refused() {
     ] {
         let failed = of(body).unwrap_err();
         assert!(
-            matches!(&*failed.diagnostics[0].problem, Problem::IntegerOverflow { .. }),
+            matches!(&*failed.diagnostics[0].problem, QasmProblem::IntegerOverflow { .. }),
             "{body}: {failed}"
         );
     }
@@ -468,7 +468,7 @@ fn powers_beyond_what_is_precise_are_refused() {
     {
         let failed = of(body).unwrap_err();
         assert!(
-            matches!(&*failed.diagnostics[0].problem, Problem::Power { .. }),
+            matches!(&*failed.diagnostics[0].problem, QasmProblem::Power { .. }),
             "{body}: {failed}"
         );
     }

@@ -7,7 +7,7 @@ use ketgrad_core::{
     circuit::Circuit,
     param::Values,
     print::to_qasm3,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -27,7 +27,7 @@ const HEAD: &str = "OPENQASM 3.0; include \"stdgates.inc\"; \
     def turned(bit[3] b, float t) -> float { for int i in [0:2] { if (b[i]) return t * i; t -= 0.5; } return t; } ";
 
 fn read(text: &str) -> Result<Circuit, String> {
-    parse(text, &Options::default()).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
+    parse(text, &QasmOptions::default()).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
 }
 
 /// The probabilities of texts of the classical registers.
@@ -166,7 +166,7 @@ fn a_quotient_by_a_measured_zero_turns_nothing() {
             "{HEAD} qubit[3] m; qubit r; bit[3] c; bit out; h m; c = measure m; uint[3] k = c; {ask} {gate} out = measure r;"
         )
     };
-    let options = Options::default();
+    let options = QasmOptions::default();
     let free = text("", "ry(pi / k) r;");
     let asked = text("if (k != 0)", "ry(pi / k) r;");
     let [free, asked] =
@@ -280,7 +280,7 @@ fn tables_are_looked_up() {
     let text = format!(
         "{HEAD} qubit[3] m; bit[3] c; bit r; h m; c = measure m; uint[2] k = c[0:1]; r = c[k];"
     );
-    let parsed = parse(&text, &Options::default()).unwrap();
+    let parsed = parse(&text, &QasmOptions::default()).unwrap();
     assert_eq!(parsed.warnings[0].message, "index 3 is out of range: `c` has 3 elements");
     let given = outcomes(&parsed.circuit);
     for c in 0..8u32 {
@@ -323,7 +323,7 @@ fn what_a_statement_needs_is_known_in_each_of_its_cases() {
             "{HEAD} qubit[3] m; qubit[3] a; bit[3] c; h m; c = measure m; uint[2] k = c[0:1]; {body}"
         )
     };
-    let free = parse(&text("x a[k];"), &Options::default()).unwrap();
+    let free = parse(&text("x a[k];"), &QasmOptions::default()).unwrap();
     let flips = free.circuit.to_string().lines().filter(|line| line.contains("x q[")).count();
     assert_eq!(flips, 3, "{}", free.circuit);
     let warnings: Vec<_> = free.warnings.iter().map(|w| w.message.as_str()).collect();

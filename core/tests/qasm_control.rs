@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use ketgrad_core::{
     circuit::Circuit,
     param::Values,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -24,11 +24,11 @@ fn text(body: &str) -> String {
 }
 
 fn read(body: &str) -> Circuit {
-    parse(&text(body), &Options::default()).unwrap_or_else(|e| panic!("{e}\n{body}")).circuit
+    parse(&text(body), &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{body}")).circuit
 }
 
 fn error(body: &str) -> String {
-    parse(&text(body), &Options::default()).unwrap_err().to_string()
+    parse(&text(body), &QasmOptions::default()).unwrap_err().to_string()
 }
 
 /// Both texts come to the same instructions.
@@ -114,7 +114,7 @@ fn loops_in_gate_definitions_are_unrolled() {
 #[test]
 fn loops_in_gate_definitions_have_an_end() {
     let body = text("gate g p { for int i in [0:1000000000000] { } } qubit q;");
-    let failed = parse(&body, &Options::default().with_max_gates(1000)).unwrap_err();
+    let failed = parse(&body, &QasmOptions::default().with_max_gates(1000)).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
     // Without a round: the numbers say so.
     assert!(error("int i = 0; while (true) { i += 1; }").contains("this loop never ends"));
@@ -124,7 +124,7 @@ fn loops_in_gate_definitions_have_an_end() {
     );
     let left = "int n = 0; for int i in [0:9000000000] { n = i; if (i == 3) { break; } } while (true) { n += 1; if (n > 9) { break; } } \
                 qubit q; rx(n) q;";
-    assert!(parse(&text(left), &Options::default()).is_ok());
+    assert!(parse(&text(left), &QasmOptions::default()).is_ok());
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn what_cannot_be_known_is_an_error() {
     ] {
         assert!(error(body).contains(message), "{body}: {}", error(body));
     }
-    let endless = Options::default().with_max_gates(1000);
+    let endless = QasmOptions::default().with_max_gates(1000);
     let failed = parse(&text("int i = 0; while (i >= 0) { i += 1; }"), &endless).unwrap_err();
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
 }
@@ -697,7 +697,7 @@ fn random_programs_run_as_they_read() {
         write(&program, 0, &mut body);
         body += "shown[0:3] = k; shown[4:6] = u; shown[7] = b;";
         let Some(expected) = reference(&program) else { continue };
-        let circuit = match parse(&text(&body), &Options::default()) {
+        let circuit = match parse(&text(&body), &QasmOptions::default()) {
             Ok(parsed) => parsed.circuit,
             Err(failed) => panic!("{body}: {failed}"),
         };

@@ -10,7 +10,7 @@ use ketgrad_core::{
     observable::PauliSum,
     param::Values,
     print::{PrintError, to_qasm2, to_qasm3},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -25,7 +25,7 @@ const TOLERANCE: f64 = 1e-12;
 type Outcomes = BTreeMap<String, f64>;
 
 fn read(text: &str) -> Circuit {
-    parse(text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+    parse(text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
 fn data(name: &str) -> Circuit {
@@ -119,7 +119,7 @@ fn angles_depend_on_measurements() {
         let text = format!(
             "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; bit[4] c; angle[4] t; measure q -> t[0:1]; {statement}"
         );
-        let failed = parse(&text, &Options::default()).unwrap_err().to_string();
+        let failed = parse(&text, &QasmOptions::default()).unwrap_err().to_string();
         assert!(failed.contains(message), "{statement}: {failed}");
     }
 }
@@ -340,8 +340,8 @@ fn where_there_are_outputs_nothing_else_shows() {
         v3("output float x; bit c; x = 1;").registers().iter().filter(|r| r.hidden).count(),
         0
     );
-    let error =
-        parse("OPENQASM 3.0; bit c; if (c) { output bit d; }", &Options::default()).unwrap_err();
+    let error = parse("OPENQASM 3.0; bit c; if (c) { output bit d; }", &QasmOptions::default())
+        .unwrap_err();
     assert!(error.to_string().contains("an output"), "{error}");
 }
 
@@ -640,7 +640,8 @@ fn constant_conditions_are_folded() {
 
 #[test]
 fn a_body_counts() {
-    let few = |text: &str, max_gates| parse(text, &Options::default().with_max_gates(max_gates));
+    let few =
+        |text: &str, max_gates| parse(text, &QasmOptions::default().with_max_gates(max_gates));
     let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[4] q; bit[4] c; if (c == 1) { h q; c = measure q; }";
     let most = read(text).instructions().len() as u64;
     assert_eq!(most, 10);

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use ketgrad_core::qasm::{Failed, Options, Problem, Severity, parse};
+use ketgrad_core::qasm::{Failed, QasmOptions, QasmProblem, Severity, parse};
 
 fn fail(source: &str) -> Failed {
-    match parse(source, &Options::default()) {
+    match parse(source, &QasmOptions::default()) {
         Err(failed) => failed,
         Ok(parsed) => panic!("accepted:\n{source}\n{}", parsed.circuit),
     }
@@ -70,9 +70,9 @@ fn registers_in_blocks_beyond_the_limit() {
         assert!(given.contains(&message), "{body}: {given}");
     }
     let text = "OPENQASM 3; qubit q; for int i in [0:0] { bit[5000] a; }";
-    let few = parse(text, &Options::default().with_max_gates(1000)).unwrap_err();
+    let few = parse(text, &QasmOptions::default().with_max_gates(1000)).unwrap_err();
     assert!(few.to_string().contains("5000 operations after expansion; at most 1000"), "{few}");
-    assert!(parse(text, &Options::default().with_max_gates(5000)).is_ok());
+    assert!(parse(text, &QasmOptions::default().with_max_gates(5000)).is_ok());
 }
 
 /// Arrays that measurements decide have a copy for each of their values.
@@ -140,8 +140,8 @@ fn arrays_without_elements_have_no_other_length_beyond_the_limit() {
 fn a_measured_divisor_is_warned_of() {
     let warnings = |line: &str| {
         let source = format!("OPENQASM 3; qubit[3] q; bit[3] c; c = measure q; int z = 0; {line}");
-        let parsed = parse(&source, &Options::default()).unwrap();
-        parsed.warnings.iter().filter(|w| *w.problem == Problem::MeasuredDivisor).count()
+        let parsed = parse(&source, &QasmOptions::default()).unwrap();
+        parsed.warnings.iter().filter(|w| *w.problem == QasmProblem::MeasuredDivisor).count()
     };
     assert_eq!(warnings("z = 3 / int[4](c);"), 1);
     assert_eq!(warnings("z = 3 % (int[4](c) + 1);"), 1);
@@ -185,7 +185,7 @@ fn nesting_is_limited() {
     assert!(
         parse(
             &format!("OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; {}", deep(200)),
-            &Options::default()
+            &QasmOptions::default()
         )
         .is_ok()
     );
@@ -204,13 +204,13 @@ fn nesting_is_limited() {
     for k in 1..256 {
         tower += &format!("gate g{k}(t) a {{ g{}(t/3) a; }}\n", k - 1);
     }
-    assert!(parse(&format!("{tower} g255(pi) q[0];"), &Options::default()).is_ok());
+    assert!(parse(&format!("{tower} g255(pi) q[0];"), &QasmOptions::default()).is_ok());
     // Long is not deep.
     let long = format!(
         "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; rx(0{}) q[0];",
         "+1".repeat(100_000)
     );
-    assert!(parse(&long, &Options::default()).is_ok());
+    assert!(parse(&long, &QasmOptions::default()).is_ok());
     let mut tower = String::from("gate g0 a { x a; }\n");
     for k in 1..400 {
         tower += &format!("gate g{k} a {{ g{} a; }}\n", k - 1);
@@ -473,7 +473,7 @@ fn conditions() {
     assert_eq!(v3("let z = q; let z = q;"), "2:16 `z` is declared twice");
     // What never can be is a warning.
     let text = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1]; creg c[2]; if (c == 4) x q[0];";
-    let parsed = parse(text, &Options::default()).unwrap();
+    let parsed = parse(text, &QasmOptions::default()).unwrap();
     let messages: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();
     assert_eq!(messages, ["2 bits cannot hold this number: the comparison is always false"]);
     assert_eq!(parsed.circuit.instructions().len(), 1);
@@ -494,7 +494,7 @@ fn sizes_are_counted_before_anything_is_built() {
             .contains("or more operations")
     );
     let wide = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1000000000];";
-    assert!(parse(wide, &Options::default()).is_ok());
+    assert!(parse(wide, &QasmOptions::default()).is_ok());
     for body in [
         "h q;",
         "barrier q;",
@@ -504,8 +504,10 @@ fn sizes_are_counted_before_anything_is_built() {
     ] {
         let failed =
             fail(&format!("{wide} {}", body.replace("cx q[0], q", "qreg r[1]; cx r[0], q")));
-        let found =
-            failed.diagnostics.iter().any(|d| matches!(*d.problem, Problem::TooManyGates { .. }));
+        let found = failed
+            .diagnostics
+            .iter()
+            .any(|d| matches!(*d.problem, QasmProblem::TooManyGates { .. }));
         assert!(found, "{body}: {failed}");
     }
     assert!(v3("pow(1000000000000) @ s q[0];").contains("1000000000000 operations"));
@@ -533,16 +535,16 @@ fn sizes_are_counted_before_anything_is_built() {
         let found = failed.diagnostics.iter().any(|d| {
             matches!(
                 *d.problem,
-                Problem::TooManyGates { .. }
-                    | Problem::LongCondition { .. }
-                    | Problem::TooManyElements { .. }
+                QasmProblem::TooManyGates { .. }
+                    | QasmProblem::LongCondition { .. }
+                    | QasmProblem::TooManyElements { .. }
             )
         });
         assert!(found, "{body}: {failed}");
     }
     let sums = format!("if (c[0]{} == 1) x a;", " ^ c[1] ^ c[0]".repeat(40));
     assert!(v3(&sums).contains("the conditions, written out, read more than"));
-    let few = Options::default().with_max_gates(3);
+    let few = QasmOptions::default().with_max_gates(3);
     let text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; h q; cx q[0], q[1]; z q[1];";
     assert_eq!(
         parse(text, &few).unwrap_err().to_string(),

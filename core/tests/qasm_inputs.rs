@@ -1,13 +1,13 @@
 //! Inputs that decide what a circuit is: a file is read for their values.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use ketgrad_core::qasm::{Options, Parsed, Problem, parse};
+use ketgrad_core::qasm::{Parsed, QasmOptions, QasmProblem, parse};
 
 type Inputs<'a> = &'a [(&'a str, &'a str)];
 
 fn read(body: &str, inputs: Inputs<'_>) -> Result<Parsed, String> {
     let text = format!("OPENQASM 3.0; include \"stdgates.inc\";\n{body}");
-    parse(&text, &Options::default().with_inputs(inputs)).map_err(|e| e.to_string())
+    parse(&text, &QasmOptions::default().with_inputs(inputs)).map_err(|e| e.to_string())
 }
 
 /// The circuit that comes of some inputs is that of constants in their place.
@@ -105,9 +105,9 @@ fn what_is_missing_is_listed() {
     let body = "input uint[4] n; input bool b; input bit[2] m; input array[int, 2] k; input array[int, 2] j;\n\
                 qubit[n] q; if (b) x q; if (m[0]) y q; rx(k[0] + j[1]) q;";
     let text = format!("OPENQASM 3.0; include \"stdgates.inc\";\n{body}");
-    let failed = parse(&text, &Options::default().with_inputs(&[("j[0]", "1")])).unwrap_err();
+    let failed = parse(&text, &QasmOptions::default().with_inputs(&[("j[0]", "1")])).unwrap_err();
     let missing = failed.diagnostics.iter().map(|d| match &*d.problem {
-        Problem::MissingInput { name, ty } => {
+        QasmProblem::MissingInput { name, ty } => {
             (name.as_str(), ty.as_str(), d.help.as_deref().unwrap())
         }
         other => panic!("{other}"),

@@ -6,7 +6,7 @@ use ketgrad_core::{
     gate::GateKind,
     matrix::Matrix,
     param::{Angle, ParamId, Q, Values},
-    qasm::{Options, Parsed, Version, parse, parse_angle},
+    qasm::{Parsed, QasmOptions, Version, parse, parse_angle},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -15,7 +15,7 @@ use num_complex::Complex;
 const TOLERANCE: f64 = 1e-12;
 
 fn read(source: &str) -> Parsed {
-    parse(source, &Options::default()).unwrap_or_else(|e| panic!("{source}\n{e}"))
+    parse(source, &QasmOptions::default()).unwrap_or_else(|e| panic!("{source}\n{e}"))
 }
 
 /// Statements of OpenQASM 3 behind a header and declarations.
@@ -260,7 +260,7 @@ fn parameters_of_gates_are_exponents() {
         let text = format!(
             "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit[2] q; {gates} {body}"
         );
-        parse(&text, &Options::default().with_max_gates(1000)).unwrap_err().to_string()
+        parse(&text, &QasmOptions::default().with_max_gates(1000)).unwrap_err().to_string()
     };
     same(
         &format!("{gates} g(theta) q[0]; f(theta, 0.5) q[0], q[1];"),
@@ -319,7 +319,7 @@ fn calls_that_only_tell_are_ignored() {
         "x tabulate;",
         "int k = tabulate(1, 0);",
     ] {
-        assert!(parse(&format!("{head} {call}"), &Options::default()).is_err(), "{call}");
+        assert!(parse(&format!("{head} {call}"), &QasmOptions::default()).is_err(), "{call}");
     }
 }
 
@@ -365,7 +365,7 @@ fn states_as_qiskit_exports_them_are_prepared() {
     let uses = "gate g(a) p { rx(a) p; }";
     for wrong in ["g(0.8j) q[0];", "g(XY) q[0];", "g(+) q[0];", "gate f p { reset p; } f q[0];"] {
         let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; {uses} qubit[2] q; {wrong}");
-        assert!(parse(&text, &Options::default()).is_err(), "{wrong}");
+        assert!(parse(&text, &QasmOptions::default()).is_err(), "{wrong}");
     }
 }
 
@@ -566,7 +566,7 @@ fn includes_are_resolved_by_the_caller() {
         "fine" => Ok("gate fine a { x a; }\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let options = Options::default().with_include(Some(&files)).with_file("main.qasm");
+    let options = QasmOptions::default().with_include(Some(&files)).with_file("main.qasm");
     let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[1];\n";
     let parsed = parse(&format!("{head}include \"my.inc\"; my q[0];"), &options).unwrap();
     assert_eq!(parsed.circuit.to_string(), "rx(pi/2) q[0]\n");
@@ -661,7 +661,7 @@ fn angles_of_any_size_are_read_as_they_are_written() {
 #[test]
 fn a_failure_is_an_error() {
     let failed: Box<dyn std::error::Error> =
-        Box::new(parse("h q;", &Options::default()).unwrap_err());
+        Box::new(parse("h q;", &QasmOptions::default()).unwrap_err());
     assert_eq!(failed.to_string(), "<input>:1:3: `q` is not declared");
 }
 

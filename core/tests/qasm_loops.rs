@@ -8,7 +8,7 @@ use ketgrad_core::{
     draw,
     param::Values,
     print::{PrintError, to_qasm2, to_qasm3},
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, SimulateError, Simulator},
 };
 use num_complex::Complex;
@@ -18,12 +18,12 @@ const TOLERANCE: f64 = 1e-12;
 
 fn v3(body: &str) -> Circuit {
     let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; {body}");
-    parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
+    parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
 fn refused(body: &str) -> String {
     let text = format!("OPENQASM 3.0; include \"stdgates.inc\"; {body}");
-    parse(&text, &Options::default()).unwrap_err().to_string()
+    parse(&text, &QasmOptions::default()).unwrap_err().to_string()
 }
 
 fn bound(circuit: &Circuit) -> BoundCircuit<Complex<f64>> {
@@ -55,7 +55,7 @@ fn assert_outcomes(circuit: &Circuit, expected: &[(&str, f64)]) {
     check(circuit);
     // And once it has been printed and read.
     let text = to_qasm3(circuit).unwrap();
-    check(&parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit);
+    check(&parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ketgrad_core::qasm::{Diagnostic, Options, Severity, SourceText, parse, parse_angle};
+use ketgrad_core::qasm::{Diagnostic, QasmOptions, Severity, SourceText, parse, parse_angle};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -234,7 +234,7 @@ fn damaged_files_are_answered() {
     assert!(corpus.len() >= 12);
     let files =
         |name: &str| corpus.get(name.len() % 20).cloned().ok_or_else(|| "no such file".to_owned());
-    let options = Options::default().with_max_gates(2_000).with_include(Some(&files));
+    let options = QasmOptions::default().with_max_gates(2_000).with_include(Some(&files));
     let (mut accepted, mut errors) = (0u64, 0u64);
     for seed in 0..inputs() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

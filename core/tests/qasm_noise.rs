@@ -11,7 +11,7 @@ use ketgrad_core::{
     matrix::Matrix,
     param::{Angle, Q, Values},
     print::{PrintError, to_qasm2, to_qasm3},
-    qasm::{Options, Parsed, Problem, Severity, parse},
+    qasm::{Parsed, QasmOptions, QasmProblem, Severity, parse},
     simulate::{Bits, BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -28,7 +28,7 @@ const ROUNDING: f64 = 1e-14;
 const HEAD: &str = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\n";
 
 fn accept(source: &str) -> Parsed {
-    parse(source, &Options::default()).unwrap_or_else(|failed| panic!("{failed}\n{source}"))
+    parse(source, &QasmOptions::default()).unwrap_or_else(|failed| panic!("{failed}\n{source}"))
 }
 
 /// The circuit of a text on three qubits and two bits, without a warning.
@@ -47,7 +47,9 @@ fn lines(body: &str) -> String {
 /// help in brackets.
 fn errors(body: &str) -> String {
     let source = format!("{HEAD}qubit[3] q; bit[2] c; input float t;\n{body}\n");
-    let Err(failed) = parse(&source, &Options::default()) else { panic!("accepted:\n{source}") };
+    let Err(failed) = parse(&source, &QasmOptions::default()) else {
+        panic!("accepted:\n{source}")
+    };
     let errors = failed.diagnostics.iter().filter(|d| d.severity == Severity::Error).map(|error| {
         let place = error.labels.first().map_or("", |label| &source[label.span.clone()]);
         let help = error.help.as_ref().map_or(String::new(), |help| format!(" [{help}]"));
@@ -491,9 +493,9 @@ fn matrices_that_are_no_channel() {
     );
     // As data.
     let source = format!("{HEAD}qubit q;\n#pragma braket noise kraus([[2, 0], [0, 1]]) q\n");
-    let failed = parse(&source, &Options::default()).unwrap_err();
+    let failed = parse(&source, &QasmOptions::default()).unwrap_err();
     let error = ChannelError::Trace { row: 0, column: 0, deviation: 3.0 };
-    assert_eq!(*failed.diagnostics[0].problem, Problem::Channel { error });
+    assert_eq!(*failed.diagnostics[0].problem, QasmProblem::Channel { error });
 }
 
 #[test]
@@ -550,8 +552,8 @@ fn noise_stands_in_no_gate_and_other_pragmas_say_nothing() {
     let ignored = |source: &str| {
         let parsed = accept(source);
         assert_eq!(parsed.circuit.instructions().len(), 1, "{source}");
-        let problems: Vec<Problem> = parsed.warnings.into_iter().map(|w| *w.problem).collect();
-        assert_eq!(problems, [Problem::Ignored { what: "a pragma" }], "{source}");
+        let problems: Vec<QasmProblem> = parsed.warnings.into_iter().map(|w| *w.problem).collect();
+        assert_eq!(problems, [QasmProblem::Ignored { what: "a pragma" }], "{source}");
     };
     ignored(&format!("{HEAD}qubit q;\n{quiet}\nx q;\n"));
     ignored(
@@ -561,12 +563,12 @@ fn noise_stands_in_no_gate_and_other_pragmas_say_nothing() {
 
 #[test]
 fn noise_is_counted_before_it_is_built() {
-    let few = Options::default().with_max_gates(5);
+    let few = QasmOptions::default().with_max_gates(5);
     let source = format!("{HEAD}qubit[1000000000] q;\n#pragma braket noise bit_flip(0.1) q\n");
     let failed = parse(&source, &few).unwrap_err();
     assert_eq!(
         *failed.diagnostics[0].problem,
-        Problem::TooManyGates { count: 1_000_000_000, limit: 5 }
+        QasmProblem::TooManyGates { count: 1_000_000_000, limit: 5 }
     );
     assert_eq!(
         &source[failed.diagnostics[0].labels[0].span.clone()],
@@ -660,12 +662,12 @@ fn damaged_noise_is_answered() {
                 _ => text.truncate(text.len() - below(&mut rng, 3).min(text.len())),
             }
         }
-        let options = Options::default().with_max_gates(1_000);
+        let options = QasmOptions::default().with_max_gates(1_000);
         let answer = catch_unwind(AssertUnwindSafe(|| match parse(&text, &options) {
             Ok(parsed) => {
                 // What reads prints, and reads back.
                 let printed = to_qasm3(&parsed.circuit).unwrap();
-                let back = parse(&printed, &Options::default()).unwrap().circuit;
+                let back = parse(&printed, &QasmOptions::default()).unwrap().circuit;
                 let (mut back, mut read) =
                     (back.count_operations(), parsed.circuit.count_operations());
                 if read.contains_key("unitary") {

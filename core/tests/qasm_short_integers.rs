@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use ketgrad_core::{
     param::Values,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -27,7 +27,7 @@ fn results(n: usize, body: &str) -> [Vec<u128>; 4] {
     }
     write!(text, "h q; c = measure q;\n{body}").unwrap();
     let circuit =
-        parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit;
+        parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit;
     let bound = BoundCircuit::<Complex<f64>>::new(&circuit, &Values::<f64>(&[])).unwrap();
     let mut given = [const { Vec::new() }; 4];
     for (bits, _) in Simulator::new().distribution(&bound, 4).unwrap() {

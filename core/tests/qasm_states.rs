@@ -6,7 +6,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    qasm::{Options, Parsed, Version, parse},
+    qasm::{Parsed, QasmOptions, Version, parse},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -19,7 +19,7 @@ fn data(name: &str) -> String {
 }
 
 fn read(name: &str) -> Parsed {
-    parse(&data(name), &Options::default().with_file(name)).unwrap_or_else(|e| panic!("{e}"))
+    parse(&data(name), &QasmOptions::default().with_file(name)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn amplitudes(circuit: &Circuit, inputs: &[f64]) -> Vec<Complex<f64>> {
@@ -110,7 +110,7 @@ fn every_gate_of_the_standard_files() {
         }
         let operands: Vec<String> = (0..qubits).map(|k| format!("q[{k}]")).collect();
         text += &format!(" {};\n", operands.join(", "));
-        let parsed = parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{text}{e}"));
+        let parsed = parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{text}{e}"));
         assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
         let theirs: Vec<Complex<f64>> = words[5..]
             .iter()
@@ -130,10 +130,10 @@ fn every_gate_of_the_standard_files() {
 #[test]
 fn a_file_of_everything_is_read() {
     let text = data("everything.qasm");
-    let failed = parse(&text, &Options::default()).unwrap_err();
+    let failed = parse(&text, &QasmOptions::default()).unwrap_err();
     let message = "<input>:6:15: no value for the input `int[32] shots`, which must be known when the file is read";
     assert_eq!(failed.to_string(), message);
-    let options = Options::default().with_inputs(&[("shots", "100")]);
+    let options = QasmOptions::default().with_inputs(&[("shots", "100")]);
     let parsed = parse(&text, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((parsed.circuit.n_qubits(), parsed.read_for), (5, vec!["shots".to_owned()]));
     let ignored: Vec<&str> = parsed.warnings.iter().map(|w| w.message.as_str()).collect();

@@ -6,7 +6,7 @@ use ketgrad_core::{
     circuit::Circuit,
     matrix::Matrix,
     param::Values,
-    qasm::{Options, Parsed, parse},
+    qasm::{Parsed, QasmOptions, parse},
     simulate::Simulator,
 };
 use num_complex::Complex;
@@ -17,16 +17,16 @@ const TOLERANCE: f64 = 1e-13;
 
 fn v2(body: &str) -> Parsed {
     let text = format!("OPENQASM 2.0;\ninclude \"qelib1.inc\";\n{body}");
-    parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{body}\n{e}"))
+    parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{body}\n{e}"))
 }
 
 fn v3(body: &str) -> Circuit {
     let text = format!("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n{body}");
-    parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{body}\n{e}")).circuit
+    parse(&text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{body}\n{e}")).circuit
 }
 
 fn refused(text: &str) -> String {
-    parse(text, &Options::default()).unwrap_err().to_string()
+    parse(text, &QasmOptions::default()).unwrap_err().to_string()
 }
 
 fn matrix(circuit: &Circuit, inputs: &[f64]) -> Matrix<C> {
@@ -118,7 +118,7 @@ fn all_but_the_last_qubit_control() {
     }
     // Along a register, or with all of it as controls: that is not known.
     let head = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[3]; qreg r[1];";
-    let failed = parse(&format!("{head} mcx q, r;"), &Options::default()).unwrap_err();
+    let failed = parse(&format!("{head} mcx q, r;"), &QasmOptions::default()).unwrap_err();
     assert!(failed.diagnostics[0].help.as_ref().unwrap().contains("name each of its qubits"));
 }
 

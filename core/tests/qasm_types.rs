@@ -1,19 +1,22 @@
 //! The types of OpenQASM 3: what a variable holds of the value that it gets.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use ketgrad_core::qasm::{Options, parse};
+use ketgrad_core::qasm::{QasmOptions, parse};
 
 /// The gates of some statements.
 fn gates(body: &str) -> String {
     let text =
         format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
-    parse(&text, &Options::default()).unwrap_or_else(|e| panic!("{e}\n{body}")).circuit.to_string()
+    parse(&text, &QasmOptions::default())
+        .unwrap_or_else(|e| panic!("{e}\n{body}"))
+        .circuit
+        .to_string()
 }
 
 fn error(body: &str) -> String {
     let text =
         format!("OPENQASM 3.0; include \"stdgates.inc\"; input float theta; qubit q; {body}");
-    parse(&text, &Options::default()).unwrap_err().to_string()
+    parse(&text, &QasmOptions::default()).unwrap_err().to_string()
 }
 
 /// The angle that `p` gets.

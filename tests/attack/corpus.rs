@@ -34,7 +34,7 @@ use ketgrad_core::{
     observable::PauliSum,
     param::Values,
     pass::Level,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
     text::{entry, parse_program},
 };
@@ -87,7 +87,7 @@ fn near(claim: &str, given: &[f64], right: &[f64], tolerance: f64) -> Checked {
 
 fn read(text: &str, claims: &[&str]) -> Result<Circuit, String> {
     let limit = claims.iter().find_map(|c| c.strip_prefix("max_gates ")?.parse().ok());
-    let options = Options::default().with_max_gates(limit.unwrap_or(1_000_000));
+    let options = QasmOptions::default().with_max_gates(limit.unwrap_or(1_000_000));
     parse(text, &options).map(|parsed| parsed.circuit).map_err(|e| e.to_string())
 }
 

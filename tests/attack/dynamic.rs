@@ -241,7 +241,7 @@ fn laws(program: &Program, choice: u64) -> Checked {
         return Err(failed("circuits are built", String::new()));
     };
     let source = program.to_string();
-    let parsed = parse(&source, &qasm::Options::default());
+    let parsed = parse(&source, &qasm::QasmOptions::default());
     let parsed = parsed.map_err(|e| failed("the text is read", e.to_string()))?.circuit;
     let simulator = Simulator::new().with_memory_limit(1 << 30);
     for (way, circuit) in [("built", &built), ("read", &parsed)] {

@@ -149,7 +149,7 @@ fn printed(drawn: &PoolCircuit, circuit: &Circuit, pool: Pool) -> Checked {
             Finding::new(format!("{language} {what} ({pool:?})"), error, format!("{drawn}"))
         };
         let text = text.map_err(|e| failed("is printed", e.to_string()))?;
-        let parsed = parse(&text, &qasm::Options::default().with_max_gates(1_000_000));
+        let parsed = parse(&text, &qasm::QasmOptions::default().with_max_gates(1_000_000));
         let parsed =
             parsed.map_err(|e| failed("that was printed is read", format!("{e}\n{text}")))?;
         let state = Simulator::new().run::<f64>(&parsed.circuit, &[]);

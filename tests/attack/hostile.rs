@@ -5,7 +5,7 @@
 use ketgrad_core::{
     exec::{Datum, Derivatives, Limits},
     observable::PauliSum,
-    qasm::{Options, parse, parse_angle},
+    qasm::{QasmOptions, parse, parse_angle},
     simulate::Simulator,
     text::{entry, parse_program},
 };
@@ -208,7 +208,7 @@ fn nested(rng: &mut Rng) -> String {
 }
 
 fn qasm(text: &str) -> Checked {
-    let options = Options::default().with_max_gates(20_000);
+    let options = QasmOptions::default().with_max_gates(20_000);
     match parse(text, &options) {
         Ok(parsed) => {
             let n = parsed.circuit.inputs().count();

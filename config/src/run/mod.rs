@@ -107,7 +107,7 @@ pub fn read_circuit(
     let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
     let max_gates = common.max_gates.min(fit);
     let inputs = given.texts();
-    let options = qasm::Options::default()
+    let options = qasm::QasmOptions::default()
         .with_file(&name)
         .with_max_gates(max_gates)
         .with_include(Some(&include))
@@ -115,16 +115,16 @@ pub fn read_circuit(
     let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
         for diagnostic in &mut failed.diagnostics {
             match &*diagnostic.problem {
-                qasm::Problem::TooManyGates { limit, .. } if *limit < common.max_gates => {
+                qasm::QasmProblem::TooManyGates { limit, .. } if *limit < common.max_gates => {
                     let available = bytes_text(available.into());
                     diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
                 }
-                qasm::Problem::TooManySteps { .. } => {
+                qasm::QasmProblem::TooManySteps { .. } => {
                     let help =
                         "if the loops end after all, --max-gates allows more, where memory does";
                     diagnostic.help = Some(help.to_owned());
                 }
-                qasm::Problem::MissingInput { name, .. } => {
+                qasm::QasmProblem::MissingInput { name, .. } => {
                     diagnostic.help = Some(given.how(name, "FILE.json"));
                 }
                 _ => {}

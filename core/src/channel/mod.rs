@@ -130,10 +130,10 @@ impl ChannelKind {
 
 /// A channel with its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Channel(Form);
+pub struct Channel(ChannelForm);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
+enum ChannelForm {
     Named { kind: ChannelKind, params: Box<[Angle]> },
     Kraus { operators: Arc<[Matrix<Complex<f64>>]>, mixture: bool },
 }
@@ -199,7 +199,7 @@ impl Channel {
         if params.len() != kind.param_names().len() {
             return Err(ChannelError::Params { kind, given: params.len() });
         }
-        Ok(Channel(Form::Named { kind, params }))
+        Ok(Channel(ChannelForm::Named { kind, params }))
     }
 
     /// `rho -> sum_k K_k rho K_k^dagger`; bit j of a row number belongs to the j-th target.
@@ -251,7 +251,7 @@ impl Channel {
             places.clone().all(|at| (s[at] - one(at)).norm() < f64::EPSILON * 16.0)
         };
         let mixture = squares.iter().all(multiple);
-        Ok(Channel(Form::Kraus { operators, mixture }))
+        Ok(Channel(ChannelForm::Kraus { operators, mixture }))
     }
 
     /// Returns the thermal relaxation of an idle qubit over a time: it decays to |0> at the rate
@@ -285,8 +285,8 @@ impl Channel {
     #[must_use]
     pub fn kind(&self) -> Option<ChannelKind> {
         match &self.0 {
-            Form::Named { kind, .. } => Some(*kind),
-            Form::Kraus { .. } => None,
+            ChannelForm::Named { kind, .. } => Some(*kind),
+            ChannelForm::Kraus { .. } => None,
         }
     }
 
@@ -300,8 +300,8 @@ impl Channel {
     #[must_use]
     pub fn params(&self) -> &[Angle] {
         match &self.0 {
-            Form::Named { params, .. } => params,
-            Form::Kraus { .. } => &[],
+            ChannelForm::Named { params, .. } => params,
+            ChannelForm::Kraus { .. } => &[],
         }
     }
 
@@ -309,8 +309,8 @@ impl Channel {
     #[must_use]
     pub fn operators(&self) -> &[Matrix<Complex<f64>>] {
         match &self.0 {
-            Form::Named { .. } => &[],
-            Form::Kraus { operators, .. } => operators,
+            ChannelForm::Named { .. } => &[],
+            ChannelForm::Kraus { operators, .. } => operators,
         }
     }
 
@@ -318,10 +318,10 @@ impl Channel {
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Channel {
         match &self.0 {
-            Form::Named { kind, params } => {
-                Channel(Form::Named { kind: *kind, params: params.iter().map(f).collect() })
+            ChannelForm::Named { kind, params } => {
+                Channel(ChannelForm::Named { kind: *kind, params: params.iter().map(f).collect() })
             }
-            Form::Kraus { .. } => self.clone(),
+            ChannelForm::Kraus { .. } => self.clone(),
         }
     }
 
@@ -329,8 +329,8 @@ impl Channel {
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         match &self.0 {
-            Form::Named { kind, .. } => kind.n_qubits(),
-            Form::Kraus { operators, .. } => operators.first().map_or(0, Matrix::n_qubits),
+            ChannelForm::Named { kind, .. } => kind.n_qubits(),
+            ChannelForm::Kraus { operators, .. } => operators.first().map_or(0, Matrix::n_qubits),
         }
     }
 
@@ -339,8 +339,8 @@ impl Channel {
     #[must_use]
     pub fn is_mixture(&self) -> bool {
         match &self.0 {
-            Form::Named { kind, .. } => kind.is_mixture(),
-            Form::Kraus { mixture, .. } => *mixture,
+            ChannelForm::Named { kind, .. } => kind.is_mixture(),
+            ChannelForm::Kraus { mixture, .. } => *mixture,
         }
     }
 
@@ -351,8 +351,8 @@ impl Channel {
     /// numbers.
     pub fn terms<R: Ring>(&self, binding: &impl Binding<R>) -> Result<Terms<R>, BindError> {
         match &self.0 {
-            Form::Named { kind, params } => kind.terms(params, binding),
-            Form::Kraus { operators, mixture } => {
+            ChannelForm::Named { kind, params } => kind.terms(params, binding),
+            ChannelForm::Kraus { operators, mixture } => {
                 let number = |x: f64| binding.number(Complex::new(x, 0.0));
                 let term = |operator: &Matrix<Complex<f64>>| {
                     // If an operator is a multiple of a unitary, the factor is the weight.
@@ -385,8 +385,8 @@ impl Channel {
         binding: &impl Binding<R>,
     ) -> Result<Vec<(usize, R)>, BindError> {
         match &self.0 {
-            Form::Named { kind, params } => kind.kept(params, binding),
-            Form::Kraus { .. } => Ok(Vec::new()),
+            ChannelForm::Named { kind, params } => kind.kept(params, binding),
+            ChannelForm::Kraus { .. } => Ok(Vec::new()),
         }
     }
 }

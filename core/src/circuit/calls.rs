@@ -77,7 +77,7 @@ impl NamedCall<'_> {
 
 /// Record of a call of a gate with a name.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct CallRecord {
     /// Index of its first instruction.
     pub(crate) first: usize,
     pub(crate) gate: Arc<GateDefinition>,
@@ -87,7 +87,7 @@ pub(crate) struct Call {
     pub(crate) inverse: bool,
 }
 
-impl Call {
+impl CallRecord {
     /// Returns the gates of its body, in order.
     fn gates(&self) -> impl Iterator<Item = Instruction> + '_ {
         let body = &self.gate.body.instructions;
@@ -123,20 +123,23 @@ fn phase_on_control(instruction: &mut Instruction) {
 
 /// All calls, in the order in which they were made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls(Arc<Vec<Call>>);
+pub(super) struct CallLog(Arc<Vec<CallRecord>>);
 
-impl PartialEq for Calls {
+impl PartialEq for CallLog {
     /// Circuits that differ in names alone are equal.
-    fn eq(&self, _: &Calls) -> bool {
+    fn eq(&self, _: &CallLog) -> bool {
         true
     }
 }
 
-impl Calls {
+impl CallLog {
     /// Returns the calls with other angles.
-    pub(super) fn map_params(&self, f: impl Fn(&Angle) -> Angle) -> Calls {
-        let other = |call: &Call| Call { args: call.args.iter().map(&f).collect(), ..call.clone() };
-        Calls(Arc::new(self.0.iter().map(other).collect()))
+    pub(super) fn map_params(&self, f: impl Fn(&Angle) -> Angle) -> CallLog {
+        let other = |call: &CallRecord| CallRecord {
+            args: call.args.iter().map(&f).collect(),
+            ..call.clone()
+        };
+        CallLog(Arc::new(self.0.iter().map(other).collect()))
     }
 }
 
@@ -183,7 +186,7 @@ impl Circuit {
             return Err(CircuitError::RepeatedQubit { qubit: qubits[k] });
         }
         let (first, gate, args) = (self.instructions.len(), Arc::clone(gate), args.into());
-        let call = Call { first, gate, args, qubits, controls: [].into(), inverse: false };
+        let call = CallRecord { first, gate, args, qubits, controls: [].into(), inverse: false };
         self.all_or_nothing(|circuit| {
             for instruction in call.gates() {
                 circuit.push(instruction)?;
@@ -195,7 +198,7 @@ impl Circuit {
     }
 
     /// Records that some of the instructions are a call.
-    pub(crate) fn remember_call(&mut self, call: Call) {
+    pub(crate) fn remember_call(&mut self, call: CallRecord) {
         Arc::make_mut(&mut self.calls.0).push(call);
     }
 
@@ -214,7 +217,7 @@ impl Circuit {
     /// ```
     #[must_use]
     pub fn expanded(mut self) -> Circuit {
-        self.calls = Calls::default();
+        self.calls = CallLog::default();
         self
     }
 
@@ -225,7 +228,7 @@ impl Circuit {
     pub fn calls(&self) -> Vec<NamedCall<'_>> {
         let mut found: Vec<NamedCall<'_>> = Vec::new();
         for call in self.calls.0.iter() {
-            let Call { first, gate, args, qubits, controls, inverse } = call;
+            let CallRecord { first, gate, args, qubits, controls, inverse } = call;
             let instructions = *first..first.saturating_add(gate.body.instructions.len());
             let Some(there) = self.instructions.get(instructions.clone()) else { continue };
             let free = found.last().is_none_or(|last| last.instructions.end <= *first);

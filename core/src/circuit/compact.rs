@@ -3,7 +3,7 @@
 //! A qubit that no instruction touches stays |0>. So a circuit on a register of 127 qubits that
 //! uses two of them is run as one on two, and its results are mapped back to the register.
 
-use super::{Circuit, CircuitError, Instruction, Marks, Operation};
+use super::{BitSet, Circuit, CircuitError, Instruction, Operation};
 use crate::observable::{ObservableError, Pauli, PauliString, PauliSum};
 
 /// A circuit without its idle qubits, which are |0> from its start to its end.
@@ -38,7 +38,7 @@ impl Circuit {
     /// gates.
     #[must_use]
     pub fn lean(&self) -> Option<Compact> {
-        let (mut known, mut on_all) = (false, Used::default());
+        let (mut known, mut on_all) = (false, UsedQubits::default());
         for instruction in self.instructions() {
             let measures = matches!(instruction.operation, Operation::Measure { .. });
             known |= instruction.condition.is_some()
@@ -52,7 +52,7 @@ impl Circuit {
 
     /// The qubits that instructions act on, ascending; a barrier does not.
     pub(crate) fn used_qubits(&self) -> Vec<usize> {
-        let mut used = Used::default();
+        let mut used = UsedQubits::default();
         self.instructions().iter().for_each(|i| used.add(i));
         used.qubits.sort_unstable();
         used.qubits
@@ -90,12 +90,12 @@ impl Circuit {
 
 /// The qubits that some instructions act on, each once.
 #[derive(Default)]
-struct Used {
-    marks: Marks,
+struct UsedQubits {
+    marks: BitSet,
     qubits: Vec<usize>,
 }
 
-impl Used {
+impl UsedQubits {
     fn add(&mut self, instruction: &Instruction) {
         if instruction.operation.does_nothing() {
             return;

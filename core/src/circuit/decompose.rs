@@ -47,7 +47,7 @@ impl Circuit {
             match part {
                 Part::Run(run) => {
                     for alike in run.chunk_by(shares_chain) {
-                        Gates {
+                        GateSink {
                             out: &mut out.instructions,
                             condition: alike[0].condition.as_ref(),
                         }
@@ -98,12 +98,12 @@ fn shares_chain(a: &Instruction, b: &Instruction) -> bool {
 }
 
 /// Output of the decomposition.
-struct Gates<'a> {
+struct GateSink<'a> {
     out: &'a mut Vec<Instruction>,
     condition: Option<&'a Arc<Condition>>,
 }
 
-impl Gates<'_> {
+impl GateSink<'_> {
     fn push(
         &mut self,
         kind: GateKind,

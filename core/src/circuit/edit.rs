@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Call, Circuit, CircuitError, Control, Instruction, QubitRegister};
+use super::{CallRecord, Circuit, CircuitError, Control, Instruction, QubitRegister};
 use crate::param::{Angle, ParamExpr};
 
 impl Circuit {
@@ -74,7 +74,7 @@ impl Circuit {
         }));
         for call in other.calls() {
             let there = |c: &Control| Control { qubit: map[c.qubit as usize], ..*c };
-            self.remember_call(Call {
+            self.remember_call(CallRecord {
                 first: first + call.instructions.start,
                 gate: Arc::clone(call.gate),
                 args: call

@@ -47,7 +47,7 @@ impl Circuit {
     /// ```
     #[must_use]
     pub fn folded(&self) -> Circuit {
-        let mut known = Known::default();
+        let mut known = CircuitFacts::default();
         let mut instructions = Vec::with_capacity(self.instructions.len());
         known.fold(&self.instructions, &mut instructions);
         Circuit { instructions, ..self.clone() }
@@ -56,21 +56,21 @@ impl Circuit {
 
 /// Known facts about a qubit.
 #[derive(Clone, Copy)]
-struct Qubit {
+struct QubitFacts {
     /// True if it is |0>, whatever the state of the others is.
     fresh: bool,
     /// True if it has been measured, and nothing has used it since.
     measured: bool,
 }
 
-impl Qubit {
-    const NEW: Qubit = Qubit { fresh: true, measured: false };
-    const USED: Qubit = Qubit { fresh: false, measured: false };
+impl QubitFacts {
+    const NEW: QubitFacts = QubitFacts { fresh: true, measured: false };
+    const USED: QubitFacts = QubitFacts { fresh: false, measured: false };
 }
 
 /// Known facts about a classical bit.
 #[derive(Clone, Copy)]
-struct Bit {
+struct BitFacts {
     value: Option<bool>,
     /// True if it has been written: it is a result even if its value is the one that it had before.
     written: bool,
@@ -78,18 +78,18 @@ struct Bit {
     measured: bool,
 }
 
-impl Bit {
-    const NEW: Bit = Bit { value: Some(false), written: false, measured: false };
+impl BitFacts {
+    const NEW: BitFacts = BitFacts { value: Some(false), written: false, measured: false };
 }
 
 /// Known facts between two instructions. Qubits and bits that are not listed are new.
 #[derive(Clone, Default)]
-struct Known {
-    qubits: HashMap<u32, Qubit>,
-    bits: HashMap<u32, Bit>,
+struct CircuitFacts {
+    qubits: HashMap<u32, QubitFacts>,
+    bits: HashMap<u32, BitFacts>,
 }
 
-impl Known {
+impl CircuitFacts {
     fn fold(&mut self, instructions: &[Instruction], out: &mut Vec<Instruction>) {
         let mut at = 0;
         while let Some(instruction) = instructions.get(at) {
@@ -161,7 +161,7 @@ impl Known {
             _ => {}
         }
         // A bit that has been given this value before.
-        let repeats = |bit: Bit, value| bit.written && bit.value == Some(value);
+        let repeats = |bit: BitFacts, value| bit.written && bit.value == Some(value);
         match left.operation {
             Operation::Assign { bit, value } if repeats(self.bit(bit), value) => None,
             _ => Some(left),
@@ -175,23 +175,23 @@ impl Known {
         let target = instruction.targets.first().copied().unwrap_or(0);
         match instruction.operation {
             Operation::Measure { bit } => {
-                self.write(bit, Bit { value: None, written: true, measured: true });
-                self.set(target, Qubit { measured: true, fresh: false });
+                self.write(bit, BitFacts { value: None, written: true, measured: true });
+                self.set(target, QubitFacts { measured: true, fresh: false });
             }
             Operation::Assign { bit, value } => {
                 let before = self.bit(bit).value;
                 let is_known = always || before == Some(value);
                 self.write(
                     bit,
-                    Bit { value: is_known.then_some(value), written: true, measured: false },
+                    BitFacts { value: is_known.then_some(value), written: true, measured: false },
                 );
             }
             Operation::Misread { ref bits, .. } => bits.iter().for_each(|&bit| {
                 let measured = self.bit(bit).measured;
-                self.write(bit, Bit { value: None, written: true, measured });
+                self.write(bit, BitFacts { value: None, written: true, measured });
             }),
-            Operation::Reset if always => self.set(target, Qubit::NEW),
-            _ => instruction.qubits().for_each(|q| self.set(q, Qubit::USED)),
+            Operation::Reset if always => self.set(target, QubitFacts::NEW),
+            _ => instruction.qubits().for_each(|q| self.set(q, QubitFacts::USED)),
         }
     }
 
@@ -204,11 +204,11 @@ impl Known {
         }
         for &bit in instruction.operation.written() {
             let measured = self.bit(bit).measured;
-            self.write(bit, Bit { value: None, written: true, measured });
+            self.write(bit, BitFacts { value: None, written: true, measured });
         }
         for q in instruction.qubits() {
             let measured = self.qubit(q).measured;
-            self.set(q, Qubit { fresh: false, measured });
+            self.set(q, QubitFacts { fresh: false, measured });
         }
     }
 
@@ -220,9 +220,9 @@ impl Known {
             return;
         }
         for &bit in instruction.operation.written() {
-            self.write(bit, Bit { value: None, written: true, measured: false });
+            self.write(bit, BitFacts { value: None, written: true, measured: false });
         }
-        instruction.qubits().for_each(|q| self.set(q, Qubit::USED));
+        instruction.qubits().for_each(|q| self.set(q, QubitFacts::USED));
     }
 
     /// Returns true if it uses the qubit or the bit of a measurement that nothing else has used.
@@ -242,29 +242,29 @@ impl Known {
     fn use_bits(&mut self, instruction: &Instruction) {
         if let Some(condition) = &instruction.condition {
             condition.for_each_bit(&mut |bit| {
-                let now = Bit { measured: false, ..self.bit(bit) };
+                let now = BitFacts { measured: false, ..self.bit(bit) };
                 self.write(bit, now);
             });
         }
     }
 
-    fn qubit(&self, qubit: u32) -> Qubit {
-        self.qubits.get(&qubit).copied().unwrap_or(Qubit::NEW)
+    fn qubit(&self, qubit: u32) -> QubitFacts {
+        self.qubits.get(&qubit).copied().unwrap_or(QubitFacts::NEW)
     }
 
-    fn bit(&self, bit: u32) -> Bit {
-        self.bits.get(&bit).copied().unwrap_or(Bit::NEW)
+    fn bit(&self, bit: u32) -> BitFacts {
+        self.bits.get(&bit).copied().unwrap_or(BitFacts::NEW)
     }
 
     fn is_fresh(&self, qubit: u32) -> bool {
         self.qubit(qubit).fresh
     }
 
-    fn set(&mut self, qubit: u32, now: Qubit) {
+    fn set(&mut self, qubit: u32, now: QubitFacts) {
         self.qubits.insert(qubit, now);
     }
 
-    fn write(&mut self, bit: u32, now: Bit) {
+    fn write(&mut self, bit: u32, now: BitFacts) {
         self.bits.insert(bit, now);
     }
 

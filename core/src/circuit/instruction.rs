@@ -5,7 +5,7 @@ use std::sync::Arc;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{Condition, DelayLength, MisreadBits, PauliRotation};
+use super::{Condition, DelayLength, PauliRotation, ReadoutBitList};
 use crate::{channel::Channel, gate::Gate, matrix::Matrix, param::Angle};
 
 /// The qubits of an instruction, by number.
@@ -43,7 +43,7 @@ pub enum Operation {
     /// replaced by another one.
     Misread {
         /// The classical bits; the first is the least significant bit of an outcome.
-        bits: MisreadBits,
+        bits: ReadoutBitList,
         /// For each outcome the probabilities of all others in ascending order. Of one bit: that a
         /// 0 is read as 1, and a 1 as 0.
         chances: Arc<[Angle]>,

@@ -4,21 +4,21 @@ use std::collections::HashSet;
 
 /// Bit set of numbers, most of them small.
 #[derive(Default)]
-pub(crate) struct Marks {
+pub(crate) struct BitSet {
     small: Vec<bool>,
     large: HashSet<u32>,
 }
 
-impl Marks {
+impl BitSet {
     /// Least number that is stored in the hash set instead of the bits.
     const LARGE: u32 = 1 << 16;
 
     pub(crate) fn has(&self, i: u32) -> bool {
         self.small.get(i as usize).copied().unwrap_or(false)
-            || (i >= Marks::LARGE && self.large.contains(&i))
+            || (i >= BitSet::LARGE && self.large.contains(&i))
     }
     pub(crate) fn add(&mut self, i: u32) {
-        if i >= Marks::LARGE {
+        if i >= BitSet::LARGE {
             self.large.insert(i);
             return;
         }

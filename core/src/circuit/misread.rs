@@ -18,17 +18,17 @@ use super::{Circuit, CircuitError, Operand, Operation};
 use crate::param::Angle;
 
 /// Limit on the bits that are read together: their matrix has 4^k entries.
-pub const MAX_MISREAD_BITS: usize = 8;
+pub const MAX_READOUT_BITS: usize = 8;
 
 /// Tolerance of the sum of a row of a readout matrix around 1. The diagonal takes what is missing.
 const ROW_TOLERANCE: f64 = 1e-8;
 
 /// The bits that are read together.
-pub type MisreadBits = SmallVec<[u32; 2]>;
+pub type ReadoutBitList = SmallVec<[u32; 2]>;
 
 /// Returns the number of off-diagonal probabilities of a readout matrix of that many bits.
 pub(crate) fn n_chances(n_bits: usize) -> usize {
-    let dim = 1 << n_bits.min(MAX_MISREAD_BITS);
+    let dim = 1 << n_bits.min(MAX_READOUT_BITS);
     dim * (dim - 1)
 }
 
@@ -37,8 +37,8 @@ pub(super) fn beside_diagonal(
     rows: &[Vec<f64>],
     n_bits: usize,
 ) -> Result<Arc<[Angle]>, CircuitError> {
-    if !(1..=MAX_MISREAD_BITS).contains(&n_bits) {
-        return Err(CircuitError::MisreadBits { given: n_bits, limit: MAX_MISREAD_BITS });
+    if !(1..=MAX_READOUT_BITS).contains(&n_bits) {
+        return Err(CircuitError::MisreadBits { given: n_bits, limit: MAX_READOUT_BITS });
     }
     let dim = 1 << n_bits;
     if let Some(row) = rows.iter().find(|row| rows.len() != dim || row.len() != dim) {
@@ -115,14 +115,14 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Circuit::push`]; [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or
+    /// Those of [`Circuit::push`]; [`CircuitError::ReadoutBitList`], [`CircuitError::ReadoutSize`] or
     /// [`CircuitError::ReadoutRow`] for rows that do not form a readout matrix.
     pub fn misread_matrix(
         &mut self,
         bits: impl Operand,
         rows: &[Vec<f64>],
     ) -> Result<&mut Circuit, CircuitError> {
-        let bits: MisreadBits = self.bits(bits)?.into();
+        let bits: ReadoutBitList = self.bits(bits)?.into();
         let chances = beside_diagonal(rows, bits.len())?;
         self.operation(Operation::Misread { bits, chances }, &[], &[])
     }
@@ -140,8 +140,8 @@ impl Circuit {
         bits: &[u32],
         chances: &[Angle],
     ) -> Result<(), CircuitError> {
-        if !(1..=MAX_MISREAD_BITS).contains(&bits.len()) {
-            return Err(CircuitError::MisreadBits { given: bits.len(), limit: MAX_MISREAD_BITS });
+        if !(1..=MAX_READOUT_BITS).contains(&bits.len()) {
+            return Err(CircuitError::MisreadBits { given: bits.len(), limit: MAX_READOUT_BITS });
         }
         if let Some(k) = (1..bits.len()).find(|&k| bits[..k].contains(&bits[k])) {
             return Err(CircuitError::RepeatedBit { bit: bits[k] });

@@ -34,7 +34,7 @@ mod noise;
 pub mod operand;
 mod rotation;
 
-pub(crate) use calls::Call;
+pub(crate) use calls::CallRecord;
 pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
 pub use condition::{Condition, Relation};
@@ -42,9 +42,9 @@ pub use delay::DelayLength;
 pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
-pub(crate) use marks::Marks;
+pub(crate) use marks::BitSet;
 pub(crate) use misread::n_chances;
-pub use misread::{MAX_MISREAD_BITS, MisreadBits};
+pub use misread::{MAX_READOUT_BITS, ReadoutBitList};
 pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
 pub use rotation::PauliRotation;
@@ -100,7 +100,7 @@ pub struct Circuit {
     n_bits: usize,
     instructions: Vec<Instruction>,
     /// Calls of gates with names, as ranges of the instructions.
-    calls: calls::Calls,
+    calls: calls::CallLog,
 }
 
 impl Circuit {

@@ -35,7 +35,7 @@ mod after;
 mod reading;
 
 pub use after::{After, InstructionKind};
-use reading::{Pending, Reading};
+use reading::{PendingReadouts, ReadoutRule};
 
 use super::{
     Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part,
@@ -52,7 +52,7 @@ pub struct NoiseModel {
     /// The names of the inputs in its channels, by their number.
     params: Vec<String>,
     rules: Vec<NoiseRule>,
-    readings: Vec<Reading>,
+    readings: Vec<ReadoutRule>,
 }
 
 /// A channel after instructions: on all of the qubits that the rule names if it acts on that many,
@@ -175,7 +175,7 @@ impl NoiseModel {
         let mut out = circuit.clone();
         let first = out.register_alone("meas", out.n_qubits())?;
         let chances = self.chances(&mut out)?;
-        let mut pending = Pending::new(&self.readings);
+        let mut pending = PendingReadouts::new(&self.readings);
         for qubit in 0..out.n_qubits() {
             out.measure(qubit, first + qubit)?;
             let last = out.instructions.len() - 1;
@@ -198,14 +198,14 @@ impl NoiseModel {
 
     /// Returns the probabilities of its readout errors in a circuit.
     fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
-        let of = |r: &Reading| r.chances.iter().map(|p| self.bound(p, circuit)).collect();
+        let of = |r: &ReadoutRule| r.chances.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
 
     /// Adds a readout error of all measurements: a 0 is read as 1 with probability `p0`, a 1 as 0
     /// with probability `p1`.
     pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
-        self.readings.push(Reading { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
+        self.readings.push(ReadoutRule { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
         self
     }
 
@@ -218,7 +218,7 @@ impl NoiseModel {
         p1: impl Into<Angle>,
     ) -> &mut NoiseModel {
         let chances = Arc::new([p0.into(), p1.into()]);
-        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances });
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), chances });
         self
     }
 
@@ -253,7 +253,7 @@ impl NoiseModel {
             });
         }
         let chances = beside_diagonal(rows, qubits.len())?;
-        self.readings.push(Reading { qubits: Some(qubits.to_vec()), chances });
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), chances });
         Ok(self)
     }
 
@@ -285,7 +285,7 @@ impl NoiseModel {
             });
         }
         let chances = self.chances(&mut out)?;
-        let mut pending = Pending::new(&self.readings);
+        let mut pending = PendingReadouts::new(&self.readings);
 
         let mut heads = Vec::new();
         for part in circuit.parts() {

@@ -13,7 +13,7 @@
 
 use std::fmt::Write;
 
-use super::layout::{Cell, Layout, Shape};
+use super::layout::{CellShape, DiagramCell, DiagramLayout};
 use crate::{
     circuit::Circuit,
     exact::{latex_letter, latex_name_beside},
@@ -38,11 +38,11 @@ use crate::{
 /// ```
 #[must_use]
 pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
-    let layout = Layout::new(circuit, "π");
+    let layout = DiagramLayout::new(circuit, "π");
     let names: Vec<&str> = circuit.params().iter().map(|p| p.name.as_str()).collect();
     let mut out = "% \\usetikzlibrary{quantikz}\n".to_owned();
     let per_line = columns.unwrap_or(usize::MAX).max(1);
-    let lines: Vec<&[Vec<Cell>]> = match layout.columns.is_empty() {
+    let lines: Vec<&[Vec<DiagramCell>]> = match layout.columns.is_empty() {
         true => vec![&[]],
         false => layout.columns.chunks(per_line).collect(),
     };
@@ -64,7 +64,7 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
 #[must_use]
 pub fn latex_bytes(circuit: &Circuit) -> u128 {
     const BYTES_PER_CELL: u128 = 80;
-    let layout = Layout::new(circuit, "π");
+    let layout = DiagramLayout::new(circuit, "π");
     (layout.columns.len() as u128 + 2)
         .saturating_mul(layout.n_rows as u128)
         .saturating_mul(BYTES_PER_CELL)
@@ -79,40 +79,44 @@ struct Grid {
 }
 
 impl Grid {
-    fn new(layout: &Layout, columns: usize) -> Grid {
+    fn new(layout: &DiagramLayout, columns: usize) -> Grid {
         let wire = |row| if row < layout.n_qubits { "\\qw" } else { "" };
         Grid { rows: (0..layout.n_rows).map(|row| vec![wire(row).to_owned(); columns]).collect() }
     }
 
-    fn put(&mut self, column: usize, cell: &Cell, names: &[&str]) {
+    fn put(&mut self, column: usize, cell: &DiagramCell, names: &[&str]) {
         let runs = cell.runs();
         let top = runs.first().map_or(cell.rows.0, |run| run.0);
         for &(row, value) in &cell.controls {
             self.rows[row][column] = if value { "\\control{}" } else { "\\ocontrol{}" }.to_owned();
         }
         match cell.shape {
-            Shape::Barrier => {
+            CellShape::Barrier => {
                 for (first, last) in runs {
                     self.put_box(column, (first, last), BARRIER, "");
                 }
                 return;
             }
-            Shape::Not => self.rows[top][column] = "\\targ{}".to_owned(),
-            Shape::Swap => {
+            CellShape::Not => self.rows[top][column] = "\\targ{}".to_owned(),
+            CellShape::Swap => {
                 cell.targets
                     .iter()
                     .for_each(|&row| self.rows[row][column] = "\\targX{}".to_owned());
             }
-            Shape::Dot { value } => {
+            CellShape::Dot { value } => {
                 let dot = if value { "\\bullet" } else { "\\circ" };
                 self.rows[top][column] = format!("\\gate{{{dot}\\;{}}}", words(cell, names));
             }
-            Shape::Measure => self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note)),
+            CellShape::Measure => {
+                self.rows[top][column] = format!("\\meter{{{}}}", plain(&cell.note))
+            }
             // On the row without a qubit: a word without a wire.
-            Shape::Box | Shape::Call | Shape::Loop if self.rows[top][column].is_empty() => {
+            CellShape::Box | CellShape::Call | CellShape::Loop
+                if self.rows[top][column].is_empty() =>
+            {
                 self.rows[top][column] = words(cell, names);
             }
-            Shape::Box | Shape::Call | Shape::Loop => {
+            CellShape::Box | CellShape::Call | CellShape::Loop => {
                 for &(first, last) in &runs {
                     let words = words(cell, names);
                     let words = match cell.number(first) {
@@ -133,7 +137,7 @@ impl Grid {
         // From row to row, except for rows within a box.
         let inside = |row: usize| runs.iter().any(|&(first, last)| first <= row && row < last);
         for row in
-            (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == Shape::Swap || !inside(row))
+            (cell.rows.0..cell.rows.1).filter(|&row| cell.shape == CellShape::Swap || !inside(row))
         {
             self.rows[row][column] += "\\vqw{1}";
         }
@@ -153,7 +157,7 @@ impl Grid {
         }
     }
 
-    fn write(&self, layout: &Layout, out: &mut String) {
+    fn write(&self, layout: &DiagramLayout, out: &mut String) {
         out.push_str("\\begin{quantikz}\n");
         for (row, cells) in self.rows.iter().enumerate() {
             let qubit = row < layout.n_qubits;
@@ -177,10 +181,10 @@ impl Grid {
 }
 
 /// The words in a box, for math mode.
-fn words(cell: &Cell, names: &[&str]) -> String {
+fn words(cell: &DiagramCell, names: &[&str]) -> String {
     let label = match cell.shape {
-        Shape::Loop => plain(&cell.label),
-        Shape::Call => called(&cell.label, names),
+        CellShape::Loop => plain(&cell.label),
+        CellShape::Call => called(&cell.label, names),
         _ => label(&cell.label, names),
     };
     match cell.note.is_empty() {

@@ -8,12 +8,12 @@ use crate::{
     },
     gate::{Gate, GateKind},
     param::{Angle, Q},
-    print::{Bits, condition},
+    print::{RegisterNames, condition},
 };
 
 /// Shape of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum CellShape {
     /// A box around targets on neighbouring rows, so that no other wire goes through; several are
     /// joined by a line.
     Box,
@@ -38,8 +38,8 @@ pub(super) enum Shape {
 
 /// An instruction in the picture. Rows are counted from 0 at the top.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
-    pub(super) shape: Shape,
+pub(super) struct DiagramCell {
+    pub(super) shape: CellShape,
     pub(super) label: String,
     /// A condition, or the bit that a measurement writes.
     pub(super) note: String,
@@ -50,7 +50,7 @@ pub(super) struct Cell {
     pub(super) rows: (usize, usize),
 }
 
-impl Cell {
+impl DiagramCell {
     /// Returns the targets as runs of neighbours: the first and the last row of each, from the top.
     pub(super) fn runs(&self) -> Vec<(usize, usize)> {
         let mut rows = self.targets.clone();
@@ -62,30 +62,31 @@ impl Cell {
     /// Returns the number of the target on a row, if numbers are written: the order of several
     /// targets.
     pub(super) fn number(&self, row: usize) -> Option<usize> {
-        let is_numbered = self.targets.len() > 1 && matches!(self.shape, Shape::Box | Shape::Call);
+        let is_numbered =
+            self.targets.len() > 1 && matches!(self.shape, CellShape::Box | CellShape::Call);
         self.targets.iter().position(|&target| is_numbered && target == row)
     }
 }
 
 /// The cells of a circuit in columns, no two of a column sharing a row.
-pub(super) struct Layout {
+pub(super) struct DiagramLayout {
     /// Start of each register of qubits, with its name and size.
     registers: Vec<(usize, QubitRegister)>,
     pub(super) n_qubits: usize,
     /// Number of qubits, and one more row if an instruction acts on none.
     pub(super) n_rows: usize,
-    pub(super) columns: Vec<Vec<Cell>>,
+    pub(super) columns: Vec<Vec<DiagramCell>>,
 }
 
-impl Layout {
+impl DiagramLayout {
     /// Packs a circuit to the left. `pi` is the text for pi.
-    pub(super) fn new(circuit: &Circuit, pi: &str) -> Layout {
+    pub(super) fn new(circuit: &Circuit, pi: &str) -> DiagramLayout {
         let n_qubits = circuit.n_qubits();
         let registers: Vec<(String, usize)> =
             circuit.registers().iter().map(|r| (r.name.clone(), r.size)).collect();
-        let scribe = Scribe { circuit, pi, bits: Bits::new(&registers) };
+        let scribe = Scribe { circuit, pi, bits: RegisterNames::new(&registers) };
         let mut packer = Packer {
-            layout: Layout {
+            layout: DiagramLayout {
                 registers: starts(circuit),
                 n_qubits,
                 n_rows: n_qubits,
@@ -96,7 +97,7 @@ impl Layout {
             read: HashMap::new(),
         };
         // The ends of the loops around, and what their bodies write.
-        let mut open: Vec<(Cell, Vec<u32>)> = Vec::new();
+        let mut open: Vec<(DiagramCell, Vec<u32>)> = Vec::new();
         let mut at = 0;
         let calls: HashMap<usize, NamedCall> =
             circuit.calls().into_iter().map(|call| (call.instructions.start, call)).collect();
@@ -195,7 +196,7 @@ fn writes(instruction: &Instruction) -> Option<u32> {
 
 /// Packer of cells to the left.
 struct Packer {
-    layout: Layout,
+    layout: DiagramLayout,
     /// The first free column of each row.
     free: Vec<usize>,
     /// The column after the last one that writes, or reads, a classical bit.
@@ -204,9 +205,9 @@ struct Packer {
 }
 
 impl Packer {
-    fn put(&mut self, cell: Cell, condition: Option<&Condition>, writes: &[u32]) {
+    fn put(&mut self, cell: DiagramCell, condition: Option<&Condition>, writes: &[u32]) {
         let Packer { layout, free, written, read } = self;
-        let stripe = cell.shape == Shape::Barrier;
+        let stripe = cell.shape == CellShape::Barrier;
         let first_free = if stripe {
             cell.targets.iter().map(|&row| free[row]).max()
         } else {
@@ -244,12 +245,12 @@ impl Packer {
 struct Scribe<'a> {
     circuit: &'a Circuit,
     pi: &'a str,
-    bits: Bits<'a>,
+    bits: RegisterNames<'a>,
 }
 
 impl Scribe<'_> {
     /// The cell of an instruction; `None` for a barrier or a delay without qubits.
-    fn cell(&self, instruction: &Instruction) -> Option<Cell> {
+    fn cell(&self, instruction: &Instruction) -> Option<DiagramCell> {
         let condition = instruction.condition.as_deref();
         let mut note = self.under(condition);
         let mut targets = rows(&instruction.targets);
@@ -257,61 +258,61 @@ impl Scribe<'_> {
         let (shape, label) = match &instruction.operation {
             Operation::Gate(gate) => {
                 let drawn = match gate.kind() {
-                    GateKind::X if !controls.is_empty() && condition.is_none() => Shape::Not,
-                    GateKind::SWAP if condition.is_none() => Shape::Swap,
-                    _ => Shape::Box,
+                    GateKind::X if !controls.is_empty() && condition.is_none() => CellShape::Not,
+                    GateKind::SWAP if condition.is_none() => CellShape::Swap,
+                    _ => CellShape::Box,
                 };
                 (drawn, self.gate(gate))
             }
             Operation::PauliRotation(rotation) if targets.is_empty() => {
                 let phase = rotation.angle().clone() * Q::new_raw(-1, 2);
-                (Shape::Box, self.with_params("phase", &[phase]))
+                (CellShape::Box, self.with_params("phase", &[phase]))
             }
             Operation::PauliRotation(rotation) => {
                 let letters: String =
                     rotation.letters().iter().map(|l| l.word().trim_end()).collect();
-                (Shape::Box, self.with_params(&format!("R{letters}"), rotation.params()))
+                (CellShape::Box, self.with_params(&format!("R{letters}"), rotation.params()))
             }
-            Operation::Unitary(_) => (Shape::Box, "unitary".to_owned()),
+            Operation::Unitary(_) => (CellShape::Box, "unitary".to_owned()),
             Operation::Measure { bit } => {
                 let bit = self.bits.name(*bit);
                 note = if note.is_empty() { bit } else { format!("{bit} {note}") };
-                (Shape::Measure, "M".to_owned())
+                (CellShape::Measure, "M".to_owned())
             }
-            Operation::Reset => (Shape::Box, "|0>".to_owned()),
+            Operation::Reset => (CellShape::Box, "|0>".to_owned()),
             Operation::Channel(channel) => {
-                (Shape::Box, self.with_params(channel.name(), channel.params()))
+                (CellShape::Box, self.with_params(channel.name(), channel.params()))
             }
             Operation::Assign { bit, value } => {
-                (Shape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
+                (CellShape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
             Operation::Misread { bits, chances } => {
                 let names: Vec<String> = bits.iter().map(|&bit| self.bits.name(bit)).collect();
                 let name = format!("misread {}", names.join(", "));
                 // The matrix of several is too long for a label.
                 let shown = if bits.len() == 1 { &chances[..] } else { &[] };
-                (Shape::Box, self.with_params(&name, shown))
+                (CellShape::Box, self.with_params(&name, shown))
             }
-            Operation::Delay { length } => (Shape::Box, format!("delay {length}")),
+            Operation::Delay { length } => (CellShape::Box, format!("delay {length}")),
             Operation::While { .. } => return None,
             Operation::Barrier => {
                 targets.extend(controls.drain(..).map(|c| c.0));
-                (Shape::Barrier, String::new())
+                (CellShape::Barrier, String::new())
             }
         };
         if targets.is_empty() && instruction.operation.does_nothing() {
             return None;
         }
-        self.place(Cell { shape, label, note, targets, controls, rows: (0, 0) })
+        self.place(DiagramCell { shape, label, note, targets, controls, rows: (0, 0) })
     }
 
     /// The cell of a gate with a name.
-    fn call(&self, call: &NamedCall, condition: Option<&Condition>) -> Option<Cell> {
+    fn call(&self, call: &NamedCall, condition: Option<&Condition>) -> Option<DiagramCell> {
         let name = format!("{}{}", call.gate.name(), if call.inverse { "†" } else { "" });
         let label = self.with_params(&name, call.args);
         let (targets, controls) = (rows(call.qubits), dots(call.controls));
-        self.place(Cell {
-            shape: Shape::Call,
+        self.place(DiagramCell {
+            shape: CellShape::Call,
             label,
             note: self.under(condition),
             targets,
@@ -327,12 +328,12 @@ impl Scribe<'_> {
 
     /// Returns a cell with its rows. Without targets it is on its last control, or on the row
     /// without a qubit.
-    fn place(&self, cell: Cell) -> Option<Cell> {
-        let Cell { mut shape, label, note, mut targets, mut controls, .. } = cell;
+    fn place(&self, cell: DiagramCell) -> Option<DiagramCell> {
+        let DiagramCell { mut shape, label, note, mut targets, mut controls, .. } = cell;
         if targets.is_empty() {
             match (shape, controls.pop()) {
                 (_, Some((row, value))) => {
-                    shape = Shape::Dot { value };
+                    shape = CellShape::Dot { value };
                     targets.push(row);
                 }
                 (_, None) => targets.push(self.circuit.n_qubits()),
@@ -340,11 +341,15 @@ impl Scribe<'_> {
         }
         let all = || targets.iter().copied().chain(controls.iter().map(|c| c.0));
         let rows = (all().min()?, all().max()?);
-        Some(Cell { shape, label, note, targets, controls, rows })
+        Some(DiagramCell { shape, label, note, targets, controls, rows })
     }
 
     /// Returns the cells of the beginning of a loop, with its condition, and of its end.
-    fn loop_cells(&self, condition: Option<&Condition>, body: &[Instruction]) -> (Cell, Cell) {
+    fn loop_cells(
+        &self,
+        condition: Option<&Condition>,
+        body: &[Instruction],
+    ) -> (DiagramCell, DiagramCell) {
         let below = self.circuit.n_qubits();
         let row = |i: &Instruction| i.qubits().map(|q| q as usize).min().unwrap_or(below);
         let last = |i: &Instruction| i.qubits().map(|q| q as usize).max().unwrap_or(below);
@@ -355,7 +360,14 @@ impl Scribe<'_> {
             condition.map_or_else(|| "true".to_owned(), |c| condition::qasm3(c, &self.bits));
         let cell = |label: &str, note| {
             let (targets, controls) = ((rows.0..=rows.1).collect(), Vec::new());
-            Cell { shape: Shape::Loop, label: label.to_owned(), note, targets, controls, rows }
+            DiagramCell {
+                shape: CellShape::Loop,
+                label: label.to_owned(),
+                note,
+                targets,
+                controls,
+                rows,
+            }
         };
         (cell("while", condition), cell("end", String::new()))
     }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::layout::{Cell, Layout, Shape};
+use super::layout::{CellShape, DiagramCell, DiagramLayout};
 use crate::circuit::Circuit;
 
 const ROW: f64 = 46.0;
@@ -24,7 +24,7 @@ const INK: &str = "#1f2937";
 /// line of the picture; the rest goes below.
 #[must_use]
 pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
-    let layout = Layout::new(circuit, "π");
+    let layout = DiagramLayout::new(circuit, "π");
     let names: Vec<String> = (0..layout.n_rows).map(|row| layout.row_name(row)).collect();
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let start = MARGIN + longest as f64 * CHARACTER + 10.0;
@@ -77,19 +77,19 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
 pub fn svg_bytes(circuit: &Circuit, columns: Option<usize>) -> u128 {
     // The name of a row, its line and two marks.
     const BYTES_PER_ROW: u128 = 500;
-    let layout = Layout::new(circuit, "π");
+    let layout = DiagramLayout::new(circuit, "π");
     let lines = columns.map_or(1, |columns| layout.columns.len().div_ceil(columns.max(1)).max(1));
     (lines as u128).saturating_mul(layout.n_rows as u128).saturating_mul(BYTES_PER_ROW)
 }
 
-fn cell_width(cell: &Cell) -> f64 {
+fn cell_width(cell: &DiagramCell) -> f64 {
     let length = |text: &str| text.chars().count() as f64;
     match cell.shape {
-        Shape::Not | Shape::Swap => 4.0 * DOT,
-        Shape::Barrier => 10.0,
-        Shape::Measure => (length(&cell.note) * SMALL + 10.0).max(BOX),
-        Shape::Box | Shape::Call | Shape::Dot { .. } | Shape::Loop => {
-            let numbered = matches!(cell.shape, Shape::Dot { .. }) || is_numbered(cell);
+        CellShape::Not | CellShape::Swap => 4.0 * DOT,
+        CellShape::Barrier => 10.0,
+        CellShape::Measure => (length(&cell.note) * SMALL + 10.0).max(BOX),
+        CellShape::Box | CellShape::Call | CellShape::Dot { .. } | CellShape::Loop => {
+            let numbered = matches!(cell.shape, CellShape::Dot { .. }) || is_numbered(cell);
             let numbers = if numbered { 16.0 } else { 0.0 };
             let label = length(&cell.label) * CHARACTER + 14.0;
             (label.max(length(&cell.note) * SMALL + 10.0) + numbers).max(BOX)
@@ -98,14 +98,14 @@ fn cell_width(cell: &Cell) -> f64 {
 }
 
 /// Returns true if the targets have their numbers in the box.
-fn is_numbered(cell: &Cell) -> bool {
-    cell.targets.len() > 1 && cell.shape != Shape::Loop
+fn is_numbered(cell: &DiagramCell) -> bool {
+    cell.targets.len() > 1 && cell.shape != CellShape::Loop
 }
 
 /// Draws a cell around the line at `x`; `top` is the height of the first wire.
-fn draw(pen: &mut Pen, cell: &Cell, x: f64, top: f64) {
+fn draw(pen: &mut Pen, cell: &DiagramCell, x: f64, top: f64) {
     let y = |row: usize| top + row as f64 * ROW;
-    if cell.shape == Shape::Barrier {
+    if cell.shape == CellShape::Barrier {
         for (first, last) in cell.runs() {
             let (up, height) = (y(first) - ROW / 2.0, y(last) - y(first) + ROW);
             pen.rect((x - 3.0, up), (6.0, height), "fill=\"#9ca3af\" fill-opacity=\"0.45\"");
@@ -117,13 +117,13 @@ fn draw(pen: &mut Pen, cell: &Cell, x: f64, top: f64) {
         pen.line((x, y(cell.rows.0)), (x, y(cell.rows.1)), "stroke-width=\"1.6\"");
     }
     match cell.shape {
-        Shape::Not => cell.targets.iter().for_each(|&row| {
+        CellShape::Not => cell.targets.iter().for_each(|&row| {
             let (r, y) = (2.2 * DOT, y(row));
             pen.circle((x, y), r, "fill=\"#ffffff\" stroke-width=\"1.6\"");
             pen.line((x - r, y), (x + r, y), "stroke-width=\"1.6\"");
             pen.line((x, y - r), (x, y + r), "stroke-width=\"1.6\"");
         }),
-        Shape::Swap => cell.targets.iter().for_each(|&row| {
+        CellShape::Swap => cell.targets.iter().for_each(|&row| {
             let (r, y) = (1.5 * DOT, y(row));
             pen.line((x - r, y - r), (x + r, y + r), "stroke-width=\"1.8\"");
             pen.line((x - r, y + r), (x + r, y - r), "stroke-width=\"1.8\"");
@@ -146,7 +146,7 @@ fn dot(pen: &mut Pen, at: (f64, f64), value: bool) {
 /// Draws the box of a cell from row to row.
 fn draw_box(
     pen: &mut Pen,
-    cell: &Cell,
+    cell: &DiagramCell,
     (first, last): (usize, usize),
     x: f64,
     y: &dyn Fn(usize) -> f64,
@@ -154,9 +154,9 @@ fn draw_box(
     let width = cell_width(cell);
     let (left, up) = (x - width / 2.0, y(first) - BOX / 2.0);
     let fill = match cell.shape {
-        Shape::Measure | Shape::Loop => "#e5e7eb",
-        Shape::Dot { .. } => "#fef3c7",
-        Shape::Call => "#dcfce7",
+        CellShape::Measure | CellShape::Loop => "#e5e7eb",
+        CellShape::Dot { .. } => "#fef3c7",
+        CellShape::Call => "#dcfce7",
         _ if cell.label.contains('(') => "#fef3c7",
         _ if cell.label.contains(['|', '=']) => "#e5e7eb",
         _ => "#dbeafe",
@@ -178,7 +178,7 @@ fn draw_box(
     let anchor = "text-anchor=\"middle\"";
     let small = "text-anchor=\"middle\" font-size=\"10\" fill=\"#4b5563\"";
     match cell.shape {
-        Shape::Measure => {
+        CellShape::Measure => {
             pen.put(format_args!(
                 "<path d=\"M{:.1} {:.1}a9 9 0 0 1 18 0M{x:.1} {:.1}l7 -10\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"1.3\"/>",
                 x - 9.0,
@@ -187,7 +187,7 @@ fn draw_box(
             ));
             pen.text(x, middle + 10.0, &cell.note, small);
         }
-        Shape::Dot { value } => {
+        CellShape::Dot { value } => {
             dot(pen, (left + 12.0, middle), value);
             let up = if cell.note.is_empty() { 0.0 } else { 6.0 };
             pen.text(x + 8.0, middle - up, &cell.label, anchor);

@@ -4,7 +4,7 @@
 //! their widest cell, with one `─` before each; a picture that exceeds the width continues below,
 //! from `»` to `«`.
 
-use super::layout::{Cell, Layout, Shape};
+use super::layout::{CellShape, DiagramCell, DiagramLayout};
 use crate::circuit::Circuit;
 
 /// The circuit in box-drawing characters.
@@ -13,7 +13,7 @@ use crate::circuit::Circuit;
 /// empty ones are equally long. The text ends with a new line, unless the circuit has no rows.
 #[must_use]
 pub fn text(circuit: &Circuit, width: Option<usize>) -> String {
-    let layout = Layout::new(circuit, "pi");
+    let layout = DiagramLayout::new(circuit, "pi");
     let names: Vec<String> = (0..layout.n_rows).map(|row| layout.row_name(row)).collect();
     let name_width = name_width(&layout);
     let widths = column_widths(&layout);
@@ -60,7 +60,7 @@ pub fn text_bytes(circuit: &Circuit, width: Option<usize>) -> u128 {
     // A character takes four bytes while it is drawn and at most three in the text, which grows by
     // doubling.
     const BYTES_PER_CHARACTER: u128 = 10;
-    let layout = Layout::new(circuit, "pi");
+    let layout = DiagramLayout::new(circuit, "pi");
     let (name_width, widths) = (name_width(&layout), column_widths(&layout));
     let (mut characters, mut first) = (0, 0);
     loop {
@@ -101,12 +101,12 @@ pub fn ascii(circuit: &Circuit, width: Option<usize>) -> String {
 }
 
 /// Returns the width of the labels of the rows, with the space after them.
-fn name_width(layout: &Layout) -> usize {
+fn name_width(layout: &DiagramLayout) -> usize {
     // Of rows that are qubits, the last one has the longest label.
     layout.name_width() + 2
 }
 
-fn column_widths(layout: &Layout) -> Vec<usize> {
+fn column_widths(layout: &DiagramLayout) -> Vec<usize> {
     layout.columns.iter().map(|cells| cells.iter().map(cell_width).max().unwrap_or(0)).collect()
 }
 
@@ -126,10 +126,10 @@ fn line_end(widths: &[usize], first: usize, name_width: usize, width: Option<usi
 }
 
 /// The words in a box.
-fn words(cell: &Cell) -> String {
+fn words(cell: &DiagramCell) -> String {
     match cell.shape {
-        Shape::Measure => format!("M→{}", cell.note),
-        Shape::Dot { value } => {
+        CellShape::Measure => format!("M→{}", cell.note),
+        CellShape::Dot { value } => {
             let dot = if value { '●' } else { '○' };
             let space = if cell.note.is_empty() { "" } else { " " };
             format!("{dot} {}{space}{}", cell.label, cell.note)
@@ -140,25 +140,25 @@ fn words(cell: &Cell) -> String {
 }
 
 /// Returns the width of the numbers of the targets, with the space after them.
-fn numbers_width(cell: &Cell) -> usize {
+fn numbers_width(cell: &DiagramCell) -> usize {
     match cell.targets.len() {
         0 | 1 => 0,
-        _ if cell.shape == Shape::Loop => 0,
+        _ if cell.shape == CellShape::Loop => 0,
         n => (n - 1).to_string().len() + 1,
     }
 }
 
-fn cell_width(cell: &Cell) -> usize {
+fn cell_width(cell: &DiagramCell) -> usize {
     match cell.shape {
-        Shape::Not | Shape::Swap | Shape::Barrier => 1,
+        CellShape::Not | CellShape::Swap | CellShape::Barrier => 1,
         _ => words(cell).chars().count() + numbers_width(cell) + 2,
     }
 }
 
 /// Draws a cell into a column that starts at `x`.
-fn draw(canvas: &mut Canvas, cell: &Cell, x: usize, width: usize) {
+fn draw(canvas: &mut Canvas, cell: &DiagramCell, x: usize, width: usize) {
     let middle = x + (width - 1) / 2;
-    if cell.shape == Shape::Barrier {
+    if cell.shape == CellShape::Barrier {
         for &row in &cell.targets {
             canvas.set(2 * row, middle, '░');
             if cell.targets.contains(&(row + 1)) {
@@ -174,15 +174,15 @@ fn draw(canvas: &mut Canvas, cell: &Cell, x: usize, width: usize) {
         canvas.set(2 * row, middle, if value { '●' } else { '○' });
     }
     match cell.shape {
-        Shape::Not | Shape::Swap => {
-            let mark = if cell.shape == Shape::Not { '⊕' } else { '✕' };
+        CellShape::Not | CellShape::Swap => {
+            let mark = if cell.shape == CellShape::Not { '⊕' } else { '✕' };
             cell.targets.iter().for_each(|&row| canvas.set(2 * row, middle, mark));
         }
         _ => draw_box(canvas, cell, x, width),
     }
 }
 
-fn draw_box(canvas: &mut Canvas, cell: &Cell, x: usize, width: usize) {
+fn draw_box(canvas: &mut Canvas, cell: &DiagramCell, x: usize, width: usize) {
     let own = cell_width(cell);
     let left = x + (width - own) / 2;
     let (numbers, right) = (numbers_width(cell), left + own - 1);

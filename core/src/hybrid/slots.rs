@@ -17,7 +17,7 @@ use crate::{
     entity::Value,
     exec::{Bytecode, Datum, Executable, Limits, Machine, NoHost},
     ir::{Element, FunctionBuilder, Kind, Number1, Number2, Op, Param, Program},
-    param::{Angle, Function, ParamExpr, Step},
+    param::{Angle, ElementaryFunction, ParamExpr, Step},
     scalar::Real,
 };
 
@@ -239,16 +239,16 @@ fn lower_angle(b: &mut FunctionBuilder, angle: &Angle, values: &[Value]) -> Valu
     sum
 }
 
-fn op_of(function: Function) -> Number1 {
+fn op_of(function: ElementaryFunction) -> Number1 {
     match function {
-        Function::Sin => Number1::Sin,
-        Function::Cos => Number1::Cos,
-        Function::Tan => Number1::Tan,
-        Function::Asin => Number1::Asin,
-        Function::Acos => Number1::Acos,
-        Function::Atan => Number1::Atan,
-        Function::Exp => Number1::Exp,
-        Function::Ln => Number1::Ln,
-        Function::Sqrt => Number1::Sqrt,
+        ElementaryFunction::Sin => Number1::Sin,
+        ElementaryFunction::Cos => Number1::Cos,
+        ElementaryFunction::Tan => Number1::Tan,
+        ElementaryFunction::Asin => Number1::Asin,
+        ElementaryFunction::Acos => Number1::Acos,
+        ElementaryFunction::Atan => Number1::Atan,
+        ElementaryFunction::Exp => Number1::Exp,
+        ElementaryFunction::Ln => Number1::Ln,
+        ElementaryFunction::Sqrt => Number1::Sqrt,
     }
 }

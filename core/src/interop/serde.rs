@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for crate::circuit::Circuit {
     /// Parses OpenQASM 2 or 3.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        let parsed = crate::qasm::parse(&text, &crate::qasm::Options::default());
+        let parsed = crate::qasm::parse(&text, &crate::qasm::QasmOptions::default());
         parsed.map(|parsed| parsed.circuit).map_err(D::Error::custom)
     }
 }

@@ -16,7 +16,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::small::{C, M2, M4, multiply4};
+use super::small::{M2, M4, SmallComplex, multiply4};
 
 type Real4 = [[f64; 4]; 4];
 
@@ -32,7 +32,7 @@ const ROUNDING: f64 = 1e-14;
 
 /// `e^{i phase} e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
 #[derive(Clone, Debug)]
-pub(crate) struct Factored {
+pub(crate) struct CanonicalFactors {
     pub(crate) phase: f64,
     /// x, y, z.
     pub(crate) angles: [f64; 3],
@@ -40,17 +40,17 @@ pub(crate) struct Factored {
     pub(crate) before: [M2; 2],
 }
 
-impl Factored {
+impl CanonicalFactors {
     /// Returns the factors of a matrix that is such a product.
-    pub(crate) fn new(matrix: &M4) -> Option<Factored> {
+    pub(crate) fn new(matrix: &M4) -> Option<CanonicalFactors> {
         let m = into_magic(matrix);
         let mut phases = [0.0; 4];
         let mut rows: Real4 = [[0.0; 4]; 4];
         for (k, (phase, real)) in phases.iter_mut().zip(&mut rows).enumerate() {
             let row = &m[4 * k..4 * k + 4];
-            *phase = 0.5 * row.iter().map(|z| z * z).sum::<C>().arg();
+            *phase = 0.5 * row.iter().map(|z| z * z).sum::<SmallComplex>().arg();
             for (x, z) in real.iter_mut().zip(row) {
-                let z = z * C::cis(-*phase);
+                let z = z * SmallComplex::cis(-*phase);
                 if z.im.abs() > ROUNDING {
                     return None;
                 }
@@ -66,7 +66,7 @@ impl Factored {
         }
         let mean =
             |sign: &dyn Fn(usize) -> f64| 0.25 * (0..4).map(|k| sign(k) * phases[k]).sum::<f64>();
-        Some(Factored {
+        Some(CanonicalFactors {
             phase: mean(&|_| 1.0),
             angles: std::array::from_fn(|axis| mean(&|k| SIGNS[k][axis])),
             before: factors(&rows),
@@ -79,13 +79,13 @@ pub(crate) fn split(u: &M4) -> (M4, [M2; 2]) {
     let m = into_magic(u);
     let square = |at: usize| (0..4).map(|k| m[4 * k + at / 4] * m[4 * k + at % 4]).sum();
     let (o, squares) = diagonalise(std::array::from_fn(square));
-    let phases = squares.map(|square| C::cis(0.5 * square.arg()));
+    let phases = squares.map(|square| SmallComplex::cis(0.5 * square.arg()));
     let row = |k: usize, j: usize| phases[k] * o[j][k];
     let mut k: Real4 = std::array::from_fn(|i| {
         std::array::from_fn(|k| {
-            (0..4).map(|j| m[4 * i + j] * o[j][k]).sum::<C>() * phases[k].conj()
+            (0..4).map(|j| m[4 * i + j] * o[j][k]).sum::<SmallComplex>() * phases[k].conj()
         })
-        .map(|z: C| z.re)
+        .map(|z: SmallComplex| z.re)
     });
     // A rotation, with the sign on the other side.
     let sign = if determinant(&k) < 0.0 { -1.0 } else { 1.0 };
@@ -97,8 +97,13 @@ pub(crate) fn split(u: &M4) -> (M4, [M2; 2]) {
 
 /// The magic basis: its k-th column is a Bell state with a phase that makes 1-qubit gates real.
 const fn magic() -> M4 {
-    let (o, r, i) = (C::new(0.0, 0.0), C::new(FRAC_1_SQRT_2, 0.0), C::new(0.0, FRAC_1_SQRT_2));
-    let (minus_r, minus_i) = (C::new(-FRAC_1_SQRT_2, 0.0), C::new(0.0, -FRAC_1_SQRT_2));
+    let (o, r, i) = (
+        SmallComplex::new(0.0, 0.0),
+        SmallComplex::new(FRAC_1_SQRT_2, 0.0),
+        SmallComplex::new(0.0, FRAC_1_SQRT_2),
+    );
+    let (minus_r, minus_i) =
+        (SmallComplex::new(-FRAC_1_SQRT_2, 0.0), SmallComplex::new(0.0, -FRAC_1_SQRT_2));
     [r, i, o, o, o, o, i, r, o, o, i, minus_r, r, minus_i, o, o]
 }
 
@@ -124,7 +129,7 @@ fn dagger(m: &M4) -> M4 {
 
 /// The orthogonal matrix whose columns are the eigenvectors of a symmetric unitary matrix, and its
 /// eigenvalues.
-fn diagonalise(mut a: M4) -> (Real4, [C; 4]) {
+fn diagonalise(mut a: M4) -> (Real4, [SmallComplex; 4]) {
     let mut o: Real4 =
         std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for _ in 0..MAX_SWEEPS {
@@ -211,11 +216,11 @@ mod tests {
     use super::*;
     use crate::matrix::small::{distance, local};
 
-    fn product(f: &Factored) -> M4 {
+    fn product(f: &CanonicalFactors) -> M4 {
         let [x, y, z] = f.angles;
         let diagonal = |at: usize| match SIGNS[at / 4] {
-            _ if at / 4 != at % 4 => C::default(),
-            [a, b, c] => C::cis(f.phase + a * x + b * y + c * z),
+            _ if at / 4 != at % 4 => SmallComplex::default(),
+            [a, b, c] => SmallComplex::cis(f.phase + a * x + b * y + c * z),
         };
         multiply4(&from_magic(&std::array::from_fn(diagonal)), &local(&f.before))
     }
@@ -224,10 +229,16 @@ mod tests {
     fn gate(t: &[f64]) -> M4 {
         let su2 = |t: &[f64]| -> M2 {
             let (s, c) = t[0].sin_cos();
-            [C::cis(t[1]) * c, -C::cis(-t[2]) * s, C::cis(t[2]) * s, C::cis(-t[1]) * c]
+            [
+                SmallComplex::cis(t[1]) * c,
+                -SmallComplex::cis(-t[2]) * s,
+                SmallComplex::cis(t[2]) * s,
+                SmallComplex::cis(-t[1]) * c,
+            ]
         };
         let pair = |t: &[f64]| [su2(&t[..3]), su2(&t[3..6])];
-        let factored = Factored { phase: t[0], before: pair(&t[..6]), angles: [t[6], t[7], t[8]] };
+        let factored =
+            CanonicalFactors { phase: t[0], before: pair(&t[..6]), angles: [t[6], t[7], t[8]] };
         multiply4(&local(&pair(&t[9..])), &product(&factored))
     }
 
@@ -246,7 +257,8 @@ mod tests {
             let (factored, after) = split(&u);
             let error = distance(&multiply4(&local(&after), &factored), &u);
             assert!(error < 4e-15, "{error:e} {t:?}");
-            let again = Factored::new(&factored).expect("what `split` gives is a factored gate");
+            let again =
+                CanonicalFactors::new(&factored).expect("what `split` gives is a factored gate");
             let error = distance(&product(&again), &factored);
             assert!(error < 4e-15, "{error:e} {t:?}");
         }
@@ -255,11 +267,11 @@ mod tests {
     #[test]
     fn other_gates_are_not_factored() {
         let t: Vec<f64> = (1..16).map(|k| f64::from(k).sqrt()).collect();
-        assert!(Factored::new(&gate(&t)).is_none());
+        assert!(CanonicalFactors::new(&gate(&t)).is_none());
         // Real in the magic basis, and yet no unitary.
         let (factored, _) = split(&gate(&t));
-        assert!(Factored::new(&factored.map(|z| 0.5 * z)).is_none());
-        assert!(Factored::new(&[C::new(0.25, 0.0); 16]).is_none());
-        assert!(Factored::new(&[C::new(f64::NAN, 0.0); 16]).is_none());
+        assert!(CanonicalFactors::new(&factored.map(|z| 0.5 * z)).is_none());
+        assert!(CanonicalFactors::new(&[SmallComplex::new(0.25, 0.0); 16]).is_none());
+        assert!(CanonicalFactors::new(&[SmallComplex::new(f64::NAN, 0.0); 16]).is_none());
     }
 }

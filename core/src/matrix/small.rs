@@ -2,9 +2,9 @@
 
 use num_complex::Complex;
 
-pub(crate) type C = Complex<f64>;
-pub(crate) type M2 = [C; 4];
-pub(crate) type M4 = [C; 16];
+pub(crate) type SmallComplex = Complex<f64>;
+pub(crate) type M2 = [SmallComplex; 4];
+pub(crate) type M4 = [SmallComplex; 16];
 
 /// `a b`.
 pub(crate) fn multiply2(a: &M2, b: &M2) -> M2 {
@@ -22,7 +22,7 @@ pub(crate) fn multiply4(a: &M4, b: &M4) -> M4 {
 }
 
 /// Returns the largest difference of two entries; NaN or infinite if one of them is.
-pub(crate) fn distance(a: &[C], b: &[C]) -> f64 {
+pub(crate) fn distance(a: &[SmallComplex], b: &[SmallComplex]) -> f64 {
     let off = a.iter().zip(b).map(|(a, b)| (a - b).norm_sqr());
     off.fold(0.0, |most: f64, off| if most >= off || most.is_nan() { most } else { off }).sqrt()
 }

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::{
-    Monomial, ObservableError, PauliString, Problem,
+    Monomial, ObservableError, ObservableProblem, PauliString,
     read::{Reader, WeightedStrings, letter},
 };
 
@@ -16,15 +16,15 @@ const FUNCTIONS: [&str; 10] =
 
 /// A term of a factor or product, multiplied out.
 #[derive(Clone)]
-pub(super) struct Term {
+pub(super) struct ParametricTerm {
     pub(super) coefficient: Complex<f64>,
     pub(super) monomial: Monomial,
     pub(super) string: PauliString,
 }
 
-impl Term {
-    pub(super) fn number(coefficient: Complex<f64>) -> Term {
-        Term::from((coefficient, PauliString::default()))
+impl ParametricTerm {
+    pub(super) fn number(coefficient: Complex<f64>) -> ParametricTerm {
+        ParametricTerm::from((coefficient, PauliString::default()))
     }
 
     /// True for a number.
@@ -33,15 +33,15 @@ impl Term {
     }
 }
 
-impl From<(Complex<f64>, PauliString)> for Term {
-    fn from((coefficient, string): (Complex<f64>, PauliString)) -> Term {
-        Term { coefficient, monomial: Monomial::default(), string }
+impl From<(Complex<f64>, PauliString)> for ParametricTerm {
+    fn from((coefficient, string): (Complex<f64>, PauliString)) -> ParametricTerm {
+        ParametricTerm { coefficient, monomial: Monomial::default(), string }
     }
 }
 
 /// Terms without parameters.
-pub(super) fn terms(weighted: WeightedStrings) -> Vec<Term> {
-    weighted.into_iter().map(Term::from).collect()
+pub(super) fn terms(weighted: WeightedStrings) -> Vec<ParametricTerm> {
+    weighted.into_iter().map(ParametricTerm::from).collect()
 }
 
 /// Returns true if a name is that of operators or of a number.
@@ -53,7 +53,10 @@ fn is_reserved(name: &str) -> bool {
 
 impl<'a> Reader<'a> {
     /// Parses a factor, or a power of one that is a coefficient, where parameters are allowed.
-    pub(super) fn power(&mut self, expected: &'static str) -> Result<Vec<Term>, ObservableError> {
+    pub(super) fn power(
+        &mut self,
+        expected: &'static str,
+    ) -> Result<Vec<ParametricTerm>, ObservableError> {
         let base = self.factor(expected)?;
         if self.is_param.is_none() || self.is_new_line() {
             return Ok(base);
@@ -72,7 +75,7 @@ impl<'a> Reader<'a> {
                 "power of an operator".to_owned()
             }
             Ok(power) if power <= HIGHEST_POWER => {
-                let mut product = vec![Term::number(Complex::from(1.0))];
+                let mut product = vec![ParametricTerm::number(Complex::from(1.0))];
                 for _ in 0..power {
                     product = self.multiply(&product, &base, start)?;
                 }
@@ -80,7 +83,7 @@ impl<'a> Reader<'a> {
             }
             _ => format!("power but whole numbers up to {HIGHEST_POWER}"),
         };
-        Err(self.error(start, Problem::NotPolynomial { found }))
+        Err(self.error(start, ObservableProblem::NotPolynomial { found }))
     }
 
     /// Returns the name of a parameter that comes next, `J` or `w[0]`, without consuming it.
@@ -95,7 +98,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a parameter, if one comes next.
-    pub(super) fn parameter(&mut self) -> Option<Term> {
+    pub(super) fn parameter(&mut self) -> Option<ParametricTerm> {
         let name = self.param_name()?;
         let is_call = self.text[self.at + name.len()..].starts_with('(');
         let is_taken = is_call && FUNCTIONS.contains(&name) || self.foreign_name(name).is_some();
@@ -109,7 +112,7 @@ impl<'a> Reader<'a> {
         });
         // A text has fewer names than a 32-bit number counts.
         let monomial = Monomial::param(number as u32);
-        Some(Term { monomial, ..Term::number(Complex::from(1.0)) })
+        Some(ParametricTerm { monomial, ..ParametricTerm::number(Complex::from(1.0)) })
     }
 
     /// Parses a word; the error tells if it is used as the name of a parameter.
@@ -122,11 +125,14 @@ impl<'a> Reader<'a> {
         self.word_or(expected).map_err(|error| {
             let is_call = self.text[start + name.len()..].starts_with('(');
             if let Some(param) = param.filter(|_| !is_call) {
-                return self.error(start, Problem::ReservedName { name: param.to_owned() });
+                return self
+                    .error(start, ObservableProblem::ReservedName { name: param.to_owned() });
             }
             if self.is_param.is_some() && is_call && FUNCTIONS.contains(&name) {
-                return self
-                    .error(start, Problem::NotPolynomial { found: format!("function `{name}`") });
+                return self.error(
+                    start,
+                    ObservableProblem::NotPolynomial { found: format!("function `{name}`") },
+                );
             }
             error
         })

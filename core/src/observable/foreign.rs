@@ -3,14 +3,14 @@
 use num_complex::Complex;
 
 use super::{
-    ObservableError, Pauli, PauliString, PauliSum, Problem,
-    coefficient::{Term, terms},
+    ObservableError, ObservableProblem, Pauli, PauliString, PauliSum,
+    coefficient::{ParametricTerm, terms},
     read::{Reader, WeightedStrings},
 };
 
 impl<'a> Reader<'a> {
     fn foreign(&self, at: usize, format: &'static str, instead: &'static str) -> ObservableError {
-        self.error(at, Problem::Foreign { format, instead })
+        self.error(at, ObservableProblem::Foreign { format, instead })
     }
 
     /// The qubits of an operator: `(0)`, `(wires=0)`, `(wires=[0])`, `(q(0))`,
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
             if let Some((qubit, _)) =
                 part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
             {
-                return Err(self.error(start, Problem::Repeated { qubit: *qubit }));
+                return Err(self.error(start, ObservableProblem::Repeated { qubit: *qubit }));
             }
             string.factors.extend(part.factors);
         }
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
             if let Some((qubit, _)) =
                 part.factors.iter().find(|f| string.factors.iter().any(|g| f.0 == g.0))
             {
-                return Err(self.error(start, Problem::Repeated { qubit: *qubit }));
+                return Err(self.error(start, ObservableProblem::Repeated { qubit: *qubit }));
             }
             string.factors.extend(part.factors);
         }
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a constructor of another tool.
-    pub(super) fn constructor(&mut self) -> Result<Option<Vec<Term>>, ObservableError> {
+    pub(super) fn constructor(&mut self) -> Result<Option<Vec<ParametricTerm>>, ObservableError> {
         self.peek();
         for number in ["np.complex128(", "np.float64("] {
             if self.text[self.at..].starts_with(number) {
@@ -295,7 +295,9 @@ impl<'a> Reader<'a> {
         }
         let expected = *self.letters.get_or_insert(ket.len());
         if ket.len() != expected {
-            return Err(self.error(start, Problem::WordLength { letters: ket.len(), expected }));
+            return Err(
+                self.error(start, ObservableProblem::WordLength { letters: ket.len(), expected })
+            );
         }
         let values: Vec<(usize, bool)> =
             ket.chars().rev().map(|bit| bit == '1').enumerate().collect();
@@ -449,7 +451,9 @@ impl<'a> Reader<'a> {
         }
         if given.len() != terms.len() {
             let (strings, coefficients) = (terms.len(), given.len());
-            return Err(self.error(start, Problem::Coefficients { strings, coefficients }));
+            return Err(
+                self.error(start, ObservableProblem::Coefficients { strings, coefficients })
+            );
         }
         terms.iter_mut().zip(given).for_each(|(term, c)| term.0 = c);
         Ok(())

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use num_complex::Complex;
 
-use super::{ObservableError, Pauli, PauliString, PauliSum, Problem};
+use super::{ObservableError, ObservableProblem, Pauli, PauliString, PauliSum};
 use crate::basis::{MAX_QUBITS, walsh_hadamard};
 
 /// Limit on the strings that a matrix or projector may be a sum of.
@@ -41,29 +41,34 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::NotHermitian`], [`Problem::Entry`] for one that is not finite or not within the
-    /// matrix, and [`Problem::TooManyTerms`].
+    /// [`ObservableProblem::NotHermitian`], [`ObservableProblem::Entry`] for one that is not finite or not within the
+    /// matrix, and [`ObservableProblem::TooManyTerms`].
     pub fn from_entries(
         n_qubits: usize,
         entries: impl IntoIterator<Item = (usize, usize, Complex<f64>)>,
     ) -> Result<PauliSum, ObservableError> {
         let failed = |problem| ObservableError { column: None, problem };
         if n_qubits >= MAX_QUBITS {
-            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+            return Err(failed(ObservableProblem::TooManyTerms { limit: MOST_TERMS }));
         }
         let dim = 1usize << n_qubits;
         // By the bits that differ, then by column.
         let mut diagonals: BTreeMap<usize, BTreeMap<usize, Complex<f64>>> = BTreeMap::new();
         for (row, column, value) in entries {
             if row >= dim || column >= dim || !value.is_finite() {
-                return Err(failed(Problem::Entry { row, column, value: value.to_string(), dim }));
+                return Err(failed(ObservableProblem::Entry {
+                    row,
+                    column,
+                    value: value.to_string(),
+                    dim,
+                }));
             }
             *diagonals.entry(row ^ column).or_default().entry(column).or_default() += value;
         }
         let largest =
             diagonals.values().flat_map(BTreeMap::values).map(|z| z.norm()).fold(0.0, f64::max);
         if diagonals.len().max(1).saturating_mul(dim) > MOST_TERMS {
-            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+            return Err(failed(ObservableProblem::TooManyTerms { limit: MOST_TERMS }));
         }
         let mut terms = Vec::new();
         let mut signs = vec![Complex::new(0.0, 0.0); dim];
@@ -74,7 +79,12 @@ impl PauliSum {
                 let other = entries.get(&row).copied().unwrap_or_default();
                 if (value - other.conj()).norm() > ASYMMETRY * largest {
                     let [value, other] = [value, other].map(|z| z.to_string());
-                    return Err(failed(Problem::NotHermitian { row, column, value, other }));
+                    return Err(failed(ObservableProblem::NotHermitian {
+                        row,
+                        column,
+                        value,
+                        other,
+                    }));
                 }
                 signs[column] = value;
             }
@@ -107,7 +117,7 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::Repeated`] for a repeated qubit, [`Problem::TooManyTerms`] for more than 22
+    /// [`ObservableProblem::Repeated`] for a repeated qubit, [`ObservableProblem::TooManyTerms`] for more than 22
     /// qubits.
     pub fn projector(values: &[(usize, bool)]) -> Result<PauliSum, ObservableError> {
         let failed = |problem| ObservableError { column: None, problem };
@@ -115,7 +125,7 @@ impl PauliSum {
             .checked_shl(u32::try_from(values.len()).unwrap_or(u32::MAX))
             .is_none_or(|n| n > MOST_TERMS)
         {
-            return Err(failed(Problem::TooManyTerms { limit: MOST_TERMS }));
+            return Err(failed(ObservableProblem::TooManyTerms { limit: MOST_TERMS }));
         }
         let weight = (-(values.len() as f64)).exp2();
         let mut terms = Vec::with_capacity(1 << values.len());
@@ -148,7 +158,7 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`Problem::MatrixMarket`] with the line, else as [`PauliSum::from_entries`].
+    /// [`ObservableProblem::MatrixMarket`] with the line, else as [`PauliSum::from_entries`].
     ///
     /// Source: Boisvert, Pozo and Remington, The Matrix Market exchange formats, NISTIR 5935
     /// (1996).
@@ -159,7 +169,7 @@ impl PauliSum {
 
 /// Symmetry of a stored matrix, from which the entries above the diagonal follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Symmetry {
+enum MatrixSymmetry {
     General,
     Symmetric,
     Hermitian,
@@ -172,7 +182,7 @@ fn market_entries(
 ) -> Result<Vec<(usize, usize, Complex<f64>)>, ObservableError> {
     let failed = |line: usize, why: &str| ObservableError {
         column: None,
-        problem: Problem::MatrixMarket { line: line + 1, why: why.to_owned() },
+        problem: ObservableProblem::MatrixMarket { line: line + 1, why: why.to_owned() },
     };
     let mut lines = text.lines().enumerate();
     let (_, header) = lines.next().unwrap_or((0, ""));
@@ -191,9 +201,9 @@ fn market_entries(
         return Err(failed(0, expected));
     };
     let symmetry = match symmetry {
-        "general" => Symmetry::General,
-        "symmetric" => Symmetry::Symmetric,
-        "hermitian" => Symmetry::Hermitian,
+        "general" => MatrixSymmetry::General,
+        "symmetric" => MatrixSymmetry::Symmetric,
+        "hermitian" => MatrixSymmetry::Hermitian,
         _ => return Err(failed(0, "an observable is `general`, `symmetric` or `hermitian`")),
     };
     let mut lines = lines.filter(|(_, line)| !(line.starts_with('%') || line.trim().is_empty()));
@@ -209,7 +219,11 @@ fn market_entries(
             (
                 rows,
                 columns,
-                if symmetry == Symmetry::General { rows.saturating_mul(columns) } else { below },
+                if symmetry == MatrixSymmetry::General {
+                    rows.saturating_mul(columns)
+                } else {
+                    below
+                },
             )
         }
         _ => {
@@ -254,15 +268,15 @@ fn market_entries(
         let value =
             value.ok_or_else(|| failed(at, "expected a number, or two for a complex one"))?;
         entries.push((row, column, value));
-        if symmetry != Symmetry::General && row != column {
-            let other = if symmetry == Symmetry::Hermitian { value.conj() } else { value };
+        if symmetry != MatrixSymmetry::General && row != column {
+            let other = if symmetry == MatrixSymmetry::Hermitian { value.conj() } else { value };
             entries.push((column, row, other));
         }
         if !is_sparse {
             row += 1;
             if row == rows {
                 column += 1;
-                row = if symmetry == Symmetry::General { 0 } else { column };
+                row = if symmetry == MatrixSymmetry::General { 0 } else { column };
             }
         }
     }

@@ -139,11 +139,11 @@ impl PauliString {
         factors.sort_unstable();
         let error = |problem| Err(ObservableError { column: None, problem });
         if let Some(pair) = factors.windows(2).find(|w| w[0].0 == w[1].0) {
-            return error(Problem::Repeated { qubit: pair[0].0 });
+            return error(ObservableProblem::Repeated { qubit: pair[0].0 });
         }
         match factors.last() {
             Some(&(qubit, _)) if qubit > HIGHEST => {
-                error(Problem::Qubit { text: qubit.to_string() })
+                error(ObservableProblem::Qubit { text: qubit.to_string() })
             }
             _ => Ok(PauliString { factors }),
         }
@@ -165,7 +165,7 @@ impl PauliString {
         if highest >= MAX_QUBITS {
             return Err(ObservableError {
                 column: None,
-                problem: Problem::Qubit { text: highest.to_string() },
+                problem: ObservableProblem::Qubit { text: highest.to_string() },
             });
         }
         Ok(PauliString::of_masks(x_mask, z_mask))
@@ -285,7 +285,7 @@ fn finite(coefficient: f64) -> Result<(), ObservableError> {
     }
     Err(ObservableError {
         column: None,
-        problem: Problem::Coefficient { text: coefficient.to_string() },
+        problem: ObservableProblem::Coefficient { text: coefficient.to_string() },
     })
 }
 
@@ -295,7 +295,7 @@ pub struct ObservableError {
     /// The column, counted from 1, if it came from text.
     pub column: Option<usize>,
     /// Cause of the error.
-    pub problem: Problem,
+    pub problem: ObservableProblem,
 }
 
 impl ObservableError {
@@ -313,7 +313,9 @@ impl ObservableError {
         let column = self.column.unwrap_or(1);
         let start = text.char_indices().nth(column - 1).map_or(text.trim_end().len(), |(at, _)| at);
         let length = match &self.problem {
-            Problem::Coefficient { text } | Problem::Qubit { text } => text.len(),
+            ObservableProblem::Coefficient { text } | ObservableProblem::Qubit { text } => {
+                text.len()
+            }
             _ => text::word(text[start..].trim_end()).len(),
         };
         start..(start + length).min(text.len())
@@ -323,7 +325,7 @@ impl ObservableError {
 /// Cause of an error of an observable.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ObservableProblem {
     /// A qubit is repeated in one term.
     #[error("qubit {qubit} comes twice in a term")]
     Repeated {

@@ -6,8 +6,9 @@
 use num_complex::Complex;
 
 use super::{
-    HIGHEST, Monomial, ObservableError, ParametricSum, Pauli, PauliString, PauliSum, Problem,
-    coefficient::{Term, terms},
+    HIGHEST, Monomial, ObservableError, ObservableProblem, ParametricSum, Pauli, PauliString,
+    PauliSum,
+    coefficient::{ParametricTerm, terms},
     text,
 };
 
@@ -79,7 +80,7 @@ pub(super) fn string(text: &str) -> Result<PauliString, ObservableError> {
     while matches!(reader.peek(), Some(c) if letter(c).is_some()) {
         let start = reader.at;
         string = merge(&string, &reader.word()?.1)
-            .map_err(|q| reader.error(start, Problem::Repeated { qubit: q }))?;
+            .map_err(|q| reader.error(start, ObservableProblem::Repeated { qubit: q }))?;
         expected = "a Pauli operator such as `Z0`, or the end";
     }
     match reader.peek() {
@@ -96,7 +97,7 @@ fn finite(
     if c.is_finite() {
         return Ok(c);
     }
-    Err(reader.error(at, Problem::Coefficient { text: format!("{}{:+}i", c.re, c.im) }))
+    Err(reader.error(at, ObservableProblem::Coefficient { text: format!("{}{:+}i", c.re, c.im) }))
 }
 
 /// The Pauli operator of a letter; the identity is `None`.
@@ -132,7 +133,7 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
 
 /// Callback for each product of a sum, with the byte at which it begins.
 type EachProduct<'f, 'a> =
-    dyn FnMut(&Reader<'a>, usize, Vec<Term>) -> Result<(), ObservableError> + 'f;
+    dyn FnMut(&Reader<'a>, usize, Vec<ParametricTerm>) -> Result<(), ObservableError> + 'f;
 
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
@@ -162,10 +163,10 @@ impl<'a> Reader<'a> {
         mut each: impl FnMut(f64, Monomial, PauliString),
     ) -> Result<(), ObservableError> {
         self.sum(&mut |reader, start, product| {
-            for Term { coefficient, monomial, string } in product {
+            for ParametricTerm { coefficient, monomial, string } in product {
                 let c = finite(coefficient, reader, start)?;
                 if c.im.abs() > ROUNDING * c.norm() {
-                    let problem = Problem::NotReal {
+                    let problem = ObservableProblem::NotReal {
                         term: text::shown(&string.to_string()),
                         // Without the sign of a zero.
                         coefficient: format!("{}{:+}i", c.re + 0.0, c.im),
@@ -247,7 +248,7 @@ impl<'a> Reader<'a> {
         name
     }
 
-    pub(super) fn error(&self, at: usize, problem: Problem) -> ObservableError {
+    pub(super) fn error(&self, at: usize, problem: ObservableProblem) -> ObservableError {
         ObservableError { column: Some(self.text[..at].chars().count() + 1), problem }
     }
 
@@ -256,7 +257,7 @@ impl<'a> Reader<'a> {
             Some(_) => format!("`{}`", text::shown(text::word(&self.text[self.at..]))),
             None => "the end".to_owned(),
         };
-        self.error(self.at, Problem::Unexpected { expected, found })
+        self.error(self.at, ObservableProblem::Unexpected { expected, found })
     }
 
     /// Calls `each` with each product of a sum, its sign and its beginning.
@@ -289,12 +290,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Parses a nested sum, up to the closing character.
-    pub(super) fn inner_sum(&mut self) -> Result<Vec<Term>, ObservableError> {
+    pub(super) fn inner_sum(&mut self) -> Result<Vec<ParametricTerm>, ObservableError> {
         if self.depth == MOST_NESTED {
-            return Err(self.error(self.at, Problem::TooDeep { limit: MOST_NESTED }));
+            return Err(self.error(self.at, ObservableProblem::TooDeep { limit: MOST_NESTED }));
         }
         self.depth += 1;
-        let mut terms: Vec<Term> = Vec::new();
+        let mut terms: Vec<ParametricTerm> = Vec::new();
         self.sum(&mut |_, _, product| {
             // Numbers are added up: `0.5+0j` is one.
             match (&mut terms[..], &product[..]) {
@@ -309,7 +310,7 @@ impl<'a> Reader<'a> {
         Ok(terms)
     }
 
-    fn product(&mut self) -> Result<Vec<Term>, ObservableError> {
+    fn product(&mut self) -> Result<Vec<ParametricTerm>, ObservableError> {
         let mut product = self.power(FACTOR)?;
         while !self.is_new_line() {
             match self.peek() {
@@ -330,7 +331,9 @@ impl<'a> Reader<'a> {
                             self.at = start;
                             if terms.iter().any(|term| !term.monomial.is_one()) {
                                 let found = "division by a parameter".to_owned();
-                                return Err(self.error(start, Problem::NotPolynomial { found }));
+                                return Err(
+                                    self.error(start, ObservableProblem::NotPolynomial { found })
+                                );
                             }
                             return Err(self.unexpected("a number"));
                         }
@@ -358,28 +361,35 @@ impl<'a> Reader<'a> {
 
     pub(super) fn multiply(
         &self,
-        left: &[Term],
-        right: &[Term],
+        left: &[ParametricTerm],
+        right: &[ParametricTerm],
         at: usize,
-    ) -> Result<Vec<Term>, ObservableError> {
+    ) -> Result<Vec<ParametricTerm>, ObservableError> {
         if left.len().saturating_mul(right.len()) > MOST_TERMS {
-            return Err(self.error(at, Problem::TooManyTerms { limit: MOST_TERMS }));
+            return Err(self.error(at, ObservableProblem::TooManyTerms { limit: MOST_TERMS }));
         }
         let mut product = Vec::with_capacity(left.len() * right.len());
         for a in left {
             for b in right {
                 let string = merge(&a.string, &b.string)
-                    .map_err(|qubit| self.error(at, Problem::Repeated { qubit }))?;
+                    .map_err(|qubit| self.error(at, ObservableProblem::Repeated { qubit }))?;
                 let coefficient = finite(times(a.coefficient, b.coefficient), self, at)?;
-                product.push(Term { coefficient, monomial: a.monomial.times(&b.monomial), string });
+                product.push(ParametricTerm {
+                    coefficient,
+                    monomial: a.monomial.times(&b.monomial),
+                    string,
+                });
             }
         }
         Ok(product)
     }
 
-    pub(super) fn factor(&mut self, expected: &'static str) -> Result<Vec<Term>, ObservableError> {
+    pub(super) fn factor(
+        &mut self,
+        expected: &'static str,
+    ) -> Result<Vec<ParametricTerm>, ObservableError> {
         match self.peek() {
-            Some('0'..='9' | '.') => Ok(vec![Term::number(self.number()?)]),
+            Some('0'..='9' | '.') => Ok(vec![ParametricTerm::number(self.number()?)]),
             Some('(') => {
                 self.take(1);
                 let terms = self.inner_sum()?;
@@ -410,7 +420,9 @@ impl<'a> Reader<'a> {
         });
         let value: f64 = digits.parse().unwrap_or(f64::NAN);
         if !value.is_finite() {
-            return Err(self.error(start, Problem::Coefficient { text: digits.to_owned() }));
+            return Err(
+                self.error(start, ObservableProblem::Coefficient { text: digits.to_owned() })
+            );
         }
         let mut after = self.text[self.at..].chars();
         let is_imaginary = matches!(after.next(), Some('i' | 'j' | 'J'))
@@ -491,11 +503,15 @@ impl<'a> Reader<'a> {
     ) -> Result<PauliString, ObservableError> {
         let qubit = match digits.parse() {
             Ok(qubit) if qubit <= HIGHEST => qubit,
-            _ => return Err(self.error(digits_at, Problem::Qubit { text: digits.to_owned() })),
+            _ => {
+                return Err(
+                    self.error(digits_at, ObservableProblem::Qubit { text: digits.to_owned() })
+                );
+            }
         };
         match self.n_qubits {
             Some(n_qubits) if qubit >= n_qubits => {
-                Err(self.error(start, Problem::NoSuchQubit { qubit, n_qubits }))
+                Err(self.error(start, ObservableProblem::NoSuchQubit { qubit, n_qubits }))
             }
             _ => Ok(PauliString { factors: vec![(qubit, pauli)] }),
         }
@@ -510,13 +526,13 @@ impl<'a> Reader<'a> {
         let letters = word.len();
         let expected = *self.letters.get_or_insert(letters);
         if letters != expected {
-            return Err(self.error(start, Problem::WordLength { letters, expected }));
+            return Err(self.error(start, ObservableProblem::WordLength { letters, expected }));
         }
         let mut factors = Vec::new();
         for (qubit, c) in word.chars().rev().enumerate() {
             let Some(Some(pauli)) = letter(c) else { continue };
             if qubit > HIGHEST {
-                return Err(self.error(start, Problem::Qubit { text: qubit.to_string() }));
+                return Err(self.error(start, ObservableProblem::Qubit { text: qubit.to_string() }));
             }
             factors.push((qubit, pauli));
         }

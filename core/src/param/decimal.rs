@@ -18,7 +18,7 @@ pub const SHORT_DECIMAL: usize = 12;
 const MAX_PLACES: u32 = 30;
 /// Significance threshold: number of digits from which on a decimal may be a rounded multiple of
 /// pi.
-const TELLING: usize = 6;
+const SIGNIFICANCE_THRESHOLD: usize = 6;
 /// Size below which all whole numbers are floats.
 pub(crate) const ALL_WHOLE: f64 = 1.0 / f64::EPSILON;
 /// Limit on the denominators of multiples of pi.
@@ -109,7 +109,7 @@ impl Decimal {
     /// digits; 0 is none.
     #[must_use]
     pub fn multiple_of_pi(&self) -> Option<Angle> {
-        if self.n_digits < TELLING || self.value.abs() > 1e3 {
+        if self.n_digits < SIGNIFICANCE_THRESHOLD || self.value.abs() > 1e3 {
             return None;
         }
         let turns = self.value / std::f64::consts::PI;

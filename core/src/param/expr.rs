@@ -12,7 +12,7 @@ use crate::scalar::Real;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum Function {
+pub enum ElementaryFunction {
     Sin,
     Cos,
     Tan,
@@ -24,27 +24,27 @@ pub enum Function {
     Sqrt,
 }
 
-impl Function {
+impl ElementaryFunction {
     /// All of them.
-    pub const ALL: [Function; 9] = [
-        Function::Sin,
-        Function::Cos,
-        Function::Tan,
-        Function::Asin,
-        Function::Acos,
-        Function::Atan,
-        Function::Exp,
-        Function::Ln,
-        Function::Sqrt,
+    pub const ALL: [ElementaryFunction; 9] = [
+        ElementaryFunction::Sin,
+        ElementaryFunction::Cos,
+        ElementaryFunction::Tan,
+        ElementaryFunction::Asin,
+        ElementaryFunction::Acos,
+        ElementaryFunction::Atan,
+        ElementaryFunction::Exp,
+        ElementaryFunction::Ln,
+        ElementaryFunction::Sqrt,
     ];
 
     /// The value at an angle that is a multiple of a quarter turn, where it is a whole number.
     pub(crate) fn at_quarter_turns(self, angle: &Angle) -> Option<i64> {
         let quarter = angle.eighth_turns().filter(|k| k % 2 == 0 && angle.slack() == 0.0)? / 2;
         match self {
-            Function::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied(),
-            Function::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied(),
-            Function::Tan if quarter % 2 == 0 => Some(0),
+            ElementaryFunction::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied(),
+            ElementaryFunction::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied(),
+            ElementaryFunction::Tan if quarter % 2 == 0 => Some(0),
             _ => None,
         }
     }
@@ -53,15 +53,15 @@ impl Function {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Function::Sin => "sin",
-            Function::Cos => "cos",
-            Function::Tan => "tan",
-            Function::Asin => "arcsin",
-            Function::Acos => "arccos",
-            Function::Atan => "arctan",
-            Function::Exp => "exp",
-            Function::Ln => "log",
-            Function::Sqrt => "sqrt",
+            ElementaryFunction::Sin => "sin",
+            ElementaryFunction::Cos => "cos",
+            ElementaryFunction::Tan => "tan",
+            ElementaryFunction::Asin => "arcsin",
+            ElementaryFunction::Acos => "arccos",
+            ElementaryFunction::Atan => "arctan",
+            ElementaryFunction::Exp => "exp",
+            ElementaryFunction::Ln => "log",
+            ElementaryFunction::Sqrt => "sqrt",
         }
     }
 
@@ -69,15 +69,15 @@ impl Function {
     #[must_use]
     pub fn apply<T: Real>(self, x: &T) -> T {
         match self {
-            Function::Sin => x.sin(),
-            Function::Cos => x.cos(),
-            Function::Tan => x.tan(),
-            Function::Asin => x.asin(),
-            Function::Acos => x.acos(),
-            Function::Atan => x.atan(),
-            Function::Exp => x.exp(),
-            Function::Ln => x.ln(),
-            Function::Sqrt => x.sqrt(),
+            ElementaryFunction::Sin => x.sin(),
+            ElementaryFunction::Cos => x.cos(),
+            ElementaryFunction::Tan => x.tan(),
+            ElementaryFunction::Asin => x.asin(),
+            ElementaryFunction::Acos => x.acos(),
+            ElementaryFunction::Atan => x.atan(),
+            ElementaryFunction::Exp => x.exp(),
+            ElementaryFunction::Ln => x.ln(),
+            ElementaryFunction::Sqrt => x.sqrt(),
         }
     }
 }
@@ -101,7 +101,7 @@ pub enum Step {
     /// Replaces the two topmost `x`, `y` by `x ** y`.
     Pow,
     /// Applies a function to the top.
-    Call(Function),
+    Call(ElementaryFunction),
 }
 
 /// An expression over parameters, in postfix order. Only well-formed tables can be made.
@@ -126,7 +126,7 @@ impl ParamExpr {
 
     /// A function of `self`.
     #[must_use]
-    pub fn call(mut self, function: Function) -> ParamExpr {
+    pub fn call(mut self, function: ElementaryFunction) -> ParamExpr {
         self.steps.push(Step::Call(function));
         self
     }

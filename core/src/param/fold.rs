@@ -6,7 +6,7 @@
 use num_rational::Ratio;
 use num_traits::ToPrimitive;
 
-use super::{Angle, Decimal, Function, ParamExpr, Q, Rounded, Step, reciprocal};
+use super::{Angle, Decimal, ElementaryFunction, ParamExpr, Q, Rounded, Step, reciprocal};
 
 /// Largest exponent of a power that is computed as a product.
 const PRODUCT_POWER: i64 = 64;
@@ -73,7 +73,7 @@ fn rounded(x: &Angle, y: &Angle, op: fn(Rounded, Rounded) -> Rounded) -> Angle {
     op(Rounded::angle(x, &[]), Rounded::angle(y, &[])).into_angle()
 }
 
-fn call(function: Function, x: &Angle) -> Angle {
+fn call(function: ElementaryFunction, x: &Angle) -> Angle {
     match function.at_quarter_turns(x) {
         Some(n) => Angle::rad(1.0) * Q::from_integer(n),
         None => Rounded::angle(x, &[]).call(function).into_angle(),

@@ -19,6 +19,6 @@ pub(crate) use angle::{floor, q_to_f64, reciprocal, remainder, widen};
 pub use binding::{BindError, Binding, Values};
 pub(crate) use decimal::ALL_WHOLE;
 pub use decimal::{Decimal, SHORT_DECIMAL};
-pub use expr::{Function, ParamExpr, Step};
+pub use expr::{ElementaryFunction, ParamExpr, Step};
 pub(crate) use large::sin_cos_of_sum;
 pub(crate) use rounding::{Rounded, UNIT};

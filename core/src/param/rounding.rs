@@ -11,7 +11,7 @@
 
 use std::f64::consts::PI;
 
-use super::{Angle, Decimal, Function, ParamExpr, Step, angle::q_to_f64};
+use super::{Angle, Decimal, ElementaryFunction, ParamExpr, Step, angle::q_to_f64};
 
 /// Half a unit in the last place of 1.
 pub(crate) const UNIT: f64 = f64::EPSILON / 2.0;
@@ -162,7 +162,7 @@ impl Rounded {
         Rounded { value, error }.off(OF_FUNCTIONS * value.abs())
     }
 
-    pub(crate) fn call(self, function: Function) -> Rounded {
+    pub(crate) fn call(self, function: ElementaryFunction) -> Rounded {
         let value = function.apply(&self.value);
         if self.error == 0.0 && is_exact(function, self.value, value) {
             return Rounded::exact(value);
@@ -171,9 +171,9 @@ impl Rounded {
             self.ends().map(|x| distance(function.apply(&x), value)).into_iter().fold(0.0, f64::max)
         };
         let error = match function {
-            Function::Sin | Function::Cos => self.error,
+            ElementaryFunction::Sin | ElementaryFunction::Cos => self.error,
             // If both ends have one sign, the cosine has no zero between them.
-            Function::Tan => {
+            ElementaryFunction::Tan => {
                 let [below, above] = self.ends().map(f64::cos);
                 let between = self.error < 1.0 && below * above > 0.0;
                 if between { at_ends() } else { f64::INFINITY }
@@ -189,16 +189,18 @@ impl Rounded {
 }
 
 /// Returns true if the float is the exact value of the function, by a well-known identity.
-fn is_exact(function: Function, x: f64, value: f64) -> bool {
+fn is_exact(function: ElementaryFunction, x: f64, value: f64) -> bool {
     match function {
-        Function::Sin
-        | Function::Tan
-        | Function::Asin
-        | Function::Atan
-        | Function::Cos
-        | Function::Exp => x == 0.0,
-        Function::Ln | Function::Acos => x == 1.0,
-        Function::Sqrt => value.fract() == 0.0 && value * value == x && x < 1.0 / f64::EPSILON,
+        ElementaryFunction::Sin
+        | ElementaryFunction::Tan
+        | ElementaryFunction::Asin
+        | ElementaryFunction::Atan
+        | ElementaryFunction::Cos
+        | ElementaryFunction::Exp => x == 0.0,
+        ElementaryFunction::Ln | ElementaryFunction::Acos => x == 1.0,
+        ElementaryFunction::Sqrt => {
+            value.fract() == 0.0 && value * value == x && x < 1.0 / f64::EPSILON
+        }
     }
 }
 

@@ -39,11 +39,11 @@ use clifford::Clifford;
 pub(in crate::plan) use clifford::Pauli;
 use entries::{Entries, Entry};
 use kinds::{Kind, on_one, string};
-use matrices::{C, M2, dagger, eigen, is_unitary, local, multiply2, multiply4, widen};
+use matrices::{M2, SmallComplex, dagger, eigen, is_unitary, local, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, distance, exchanged};
 use zyz::Zyz;
 
-pub(in crate::plan) use crate::matrix::canonical::Factored;
+pub(in crate::plan) use crate::matrix::canonical::CanonicalFactors;
 use crate::{
     basis::{deposit, odd, walsh_hadamard},
     kernel::{Element, Inner, Operator, Shape},
@@ -52,7 +52,7 @@ use crate::{
 };
 
 /// Indices with factors, and the bits of an operator; few, so that they stay on the stack.
-type Factors = SmallVec<[(usize, C); 4]>;
+type Factors = SmallVec<[(usize, SmallComplex); 4]>;
 type Bits = SmallVec<[usize; 6]>;
 
 /// Largest number of bits that a controlled phase may depend on: it becomes up to 2^bits phases of
@@ -252,7 +252,7 @@ impl Lowering {
 
     /// Returns true if the factors of a block equal the product of this number of gates, up to
     /// rounding.
-    fn agrees(&mut self, written: &[C], product: &[C], gates: usize) -> bool {
+    fn agrees(&mut self, written: &[SmallComplex], product: &[SmallComplex], gates: usize) -> bool {
         let off = distance(written, product);
         let agrees = off <= self.form.tolerance * self.eps * gates as f64;
         if agrees {
@@ -329,7 +329,7 @@ impl Lowering {
             },
             Shape::Dense { matrix, offsets } => {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
-                let matrix: SmallVec<[C; 16]> = matrix.iter().map(wide).collect();
+                let matrix: SmallVec<[SmallComplex; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
                     (&[_, bit], &[a, b, c, d]) => self.controlled(
                         [a, b, c, d],
@@ -373,7 +373,7 @@ impl Lowering {
             return false;
         }
         let (v, values) = eigen(&u);
-        let zero = C::default();
+        let zero = SmallComplex::default();
         let product = multiply2(&multiply2(&v, &[values[0], zero, zero, values[1]]), &dagger(&v));
         if !self.agrees(&product, &u, 1) {
             return false;
@@ -388,7 +388,7 @@ impl Lowering {
     }
 
     /// Factors of modulus 1 where the bits in `mask` have the given values.
-    fn diagonal(&mut self, mask: usize, factors: &[(usize, C)]) -> bool {
+    fn diagonal(&mut self, mask: usize, factors: &[(usize, SmallComplex)]) -> bool {
         let unitary = self.unitary();
         if !factors.iter().all(|(_, f)| (f.norm_sqr() - 1.0).abs() <= unitary) {
             return false;
@@ -433,8 +433,8 @@ impl Lowering {
         true
     }
 
-    fn dense(&mut self, a: usize, b: usize, matrix: &[C]) {
-        let mut new: M4 = [C::default(); 16];
+    fn dense(&mut self, a: usize, b: usize, matrix: &[SmallComplex]) {
+        let mut new: M4 = [SmallComplex::default(); 16];
         new.copy_from_slice(matrix);
         for (bit, qubit) in [(0, a), (1, b)] {
             if let Some((u, _)) = self.waiting[qubit].take() {

@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::Bits;
+use super::RegisterNames;
 use crate::circuit::{Condition, Relation};
 
 /// The condition in OpenQASM 3.
-pub(crate) fn qasm3(condition: &Condition, bits: &Bits) -> String {
+pub(crate) fn qasm3(condition: &Condition, bits: &RegisterNames) -> String {
     formula(condition, bits).0
 }
 
@@ -20,7 +20,7 @@ const NESTED: usize = 4;
 
 /// Returns the conditions of nested `if`s that are this one together: a few that all have to hold
 /// are nested, since not all readers of OpenQASM 3 know `&&`.
-pub(crate) fn nested(condition: &Condition, bits: &Bits) -> Vec<String> {
+pub(crate) fn nested(condition: &Condition, bits: &RegisterNames) -> Vec<String> {
     let all = match condition {
         Condition::All(list) => list.iter().map(|c| formula(c, bits)).collect(),
         Condition::Compare { bits: which, relation: Relation::Equal, value }
@@ -40,7 +40,7 @@ const AND: u8 = 1;
 const COMPARE: u8 = 2;
 const ATOM: u8 = 3;
 
-fn formula(condition: &Condition, bits: &Bits) -> (String, u8) {
+fn formula(condition: &Condition, bits: &RegisterNames) -> (String, u8) {
     match condition {
         Condition::Bit { bit, value: true } => (bits.name(*bit), ATOM),
         Condition::Bit { bit, value: false } => (format!("!{}", bits.name(*bit)), ATOM),
@@ -75,7 +75,7 @@ fn join(mut parts: Vec<(String, u8)>, and: bool) -> (String, u8) {
 }
 
 /// Returns the register that consists of these bits in this order.
-fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
+fn whole_register<'a>(which: &[u32], bits: &RegisterNames<'a>) -> Option<&'a str> {
     let (first, size, name) = bits.register(*which.first()?)?;
     let same =
         which.len() == size && which.iter().enumerate().all(|(i, &b)| b as usize == first + i);
@@ -83,7 +83,7 @@ fn whole_register<'a>(which: &[u32], bits: &Bits<'a>) -> Option<&'a str> {
 }
 
 /// Returns the formulas that each bit is that of the value.
-fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
+fn equal(which: &[u32], value: &[bool], bits: &RegisterNames) -> Vec<(String, u8)> {
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
     let literal =
         |(i, &bit): (usize, &u32)| formula(&Condition::Bit { bit, value: wanted(i) }, bits);
@@ -91,7 +91,12 @@ fn equal(which: &[u32], value: &[bool], bits: &Bits) -> Vec<(String, u8)> {
 }
 
 /// Returns a comparison bit by bit, the most significant one first.
-fn compare_bits(which: &[u32], relation: Relation, value: &[bool], bits: &Bits) -> (String, u8) {
+fn compare_bits(
+    which: &[u32],
+    relation: Relation,
+    value: &[bool],
+    bits: &RegisterNames,
+) -> (String, u8) {
     let constant = |holds: bool| (if holds { "true" } else { "false" }.to_owned(), ATOM);
     let literal = |bit: u32, value: bool| formula(&Condition::Bit { bit, value }, bits);
     let wanted = |i: usize| value.get(i).copied().unwrap_or(false);
@@ -170,7 +175,7 @@ fn number(bits: &[bool]) -> String {
 }
 
 /// The condition as `register == number`, if it fixes every bit of exactly one register.
-pub(super) fn qasm2(condition: &Condition, bits: &Bits) -> Option<String> {
+pub(super) fn qasm2(condition: &Condition, bits: &RegisterNames) -> Option<String> {
     let mut fixed = BTreeMap::new();
     if !fix(condition, &mut fixed) {
         return None;
@@ -251,7 +256,7 @@ mod tests {
     #[test]
     fn comparisons_bit_by_bit_hold_where_they_should() {
         let registers = [("c".to_owned(), 5)];
-        let bits = Bits::new(&registers);
+        let bits = RegisterNames::new(&registers);
         let relations = [
             Relation::Equal,
             Relation::NotEqual,

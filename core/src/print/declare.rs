@@ -6,13 +6,13 @@ use std::{
 };
 
 use super::{
-    Hidden,
-    names::{Names, element},
+    ScratchRegisters,
+    names::{UniqueNames, element},
 };
 use crate::circuit::Circuit;
 
 /// Returns the declarations of the inputs, and the name of each.
-pub(super) fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, Vec<String>) {
+pub(super) fn declare_inputs(circuit: &Circuit, names: &mut UniqueNames) -> (String, Vec<String>) {
     // Arrays: the number of elements, and one more than the highest index.
     let mut arrays: HashMap<&str, (usize, usize)> = HashMap::new();
     for (array, index) in circuit.inputs().filter_map(element) {
@@ -55,7 +55,7 @@ pub(super) fn declare_inputs(circuit: &Circuit, names: &mut Names) -> (String, V
 pub(super) fn declare_registers(
     circuit: &Circuit,
     names: &[(String, usize)],
-    hidden: &Hidden,
+    hidden: &ScratchRegisters,
     text: &mut String,
 ) {
     let mut first = 0;

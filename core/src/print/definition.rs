@@ -4,7 +4,7 @@
 //! the phase. The printers write it as a `gate` definition, and the lowering adds controls to its
 //! gates.
 
-use super::names::Names;
+use super::names::UniqueNames;
 use crate::{
     circuit::{Circuit, CircuitError},
     gate::GateKind,
@@ -67,7 +67,7 @@ impl Formals {
     /// Returns the parameters and qubits of the source, made valid names of the language. For
     /// readers that sort by name, parameters that are not in alphabetical order get their numbers
     /// as a prefix: `p0_theta`, `p1_phi`.
-    pub(super) fn own(body: &Circuit, names: &mut Names, for_alphabet: bool) -> Formals {
+    pub(super) fn own(body: &Circuit, names: &mut UniqueNames, for_alphabet: bool) -> Formals {
         let wanted: Vec<&str> =
             body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();
         let given: Vec<String> = wanted.iter().map(|name| names.take(name)).collect();

@@ -50,7 +50,7 @@ pub(super) fn qelib1(kind: GateKind, n_controls: usize) -> Option<&'static str> 
 /// # Errors
 /// [`PrintError::UnitaryTooLarge`].
 pub(super) fn lower(instructions: &[Instruction]) -> Result<Vec<Instruction>, PrintError> {
-    let mut out = Lowering { out: Vec::new() };
+    let mut out = PrintLowering { out: Vec::new() };
     for instruction in instructions {
         let first = out.out.len();
         out.instruction(instruction)?;
@@ -63,11 +63,11 @@ pub(super) fn lower(instructions: &[Instruction]) -> Result<Vec<Instruction>, Pr
     Ok(out.out)
 }
 
-struct Lowering {
+struct PrintLowering {
     out: Vec<Instruction>,
 }
 
-impl Lowering {
+impl PrintLowering {
     fn emit(
         &mut self,
         kind: GateKind,

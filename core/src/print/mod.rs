@@ -169,19 +169,19 @@ fn check_unitary_size(matrix: &Matrix<Complex<f64>>) -> Result<(), PrintError> {
 }
 
 /// The names of the elements of registers, of bits or of qubits, in order: `c[0]`, `c[1]`, `d[0]`.
-pub(crate) struct Bits<'a> {
+pub(crate) struct RegisterNames<'a> {
     /// Start of each register, its size and its name; empty ones are left out.
     registers: Vec<(usize, usize, &'a str)>,
 }
 
-impl<'a> Bits<'a> {
-    pub(crate) fn new(registers: &'a [(String, usize)]) -> Bits<'a> {
+impl<'a> RegisterNames<'a> {
+    pub(crate) fn new(registers: &'a [(String, usize)]) -> RegisterNames<'a> {
         let mut first = 0;
         let with_start = registers.iter().map(|(name, size)| {
             first += size;
             (first - size, *size, name.as_str())
         });
-        Bits { registers: with_start.filter(|r| r.1 > 0).collect() }
+        RegisterNames { registers: with_start.filter(|r| r.1 > 0).collect() }
     }
 
     /// The register that a bit is in: its first bit, its size, its name.
@@ -208,15 +208,15 @@ impl<'a> Bits<'a> {
 
 /// Hidden registers, and their bits that are read.
 #[derive(Default)]
-struct Hidden {
+struct ScratchRegisters {
     /// Their bits, in order.
     registers: Vec<Range<u32>>,
     read: BTreeSet<u32>,
 }
 
-impl Hidden {
-    fn new(circuit: &Circuit) -> Hidden {
-        let (mut hidden, mut first) = (Hidden::default(), 0);
+impl ScratchRegisters {
+    fn new(circuit: &Circuit) -> ScratchRegisters {
+        let (mut hidden, mut first) = (ScratchRegisters::default(), 0);
         for register in circuit.registers() {
             let end = first + u32::try_from(register.size).unwrap_or(u32::MAX);
             hidden.registers.extend(register.hidden.then_some(first..end));
@@ -260,13 +260,13 @@ impl Hidden {
 }
 
 /// Returns the registers of a circuit that have bits, with valid names of the language.
-fn named_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
+fn named_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     full.map(|r| (names.take(&r.name), r.size)).collect()
 }
 
 /// Returns the registers of qubits, with valid names of the language.
-fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usize)> {
+fn named_qubits(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, usize)> {
     circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
 }
 
@@ -274,7 +274,7 @@ fn named_qubits(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, usi
 /// calls: their names, and their new ones.
 fn named_gates<'a>(
     calls: &[NamedCall<'a>],
-    names: &mut names::Names,
+    names: &mut names::UniqueNames,
 ) -> Vec<(usize, &'a str, String)> {
     let mut seen = HashSet::new();
     let first = calls.iter().filter(|call| seen.insert(Arc::as_ptr(call.gate)));
@@ -287,7 +287,7 @@ fn address(call: &NamedCall) -> usize {
 }
 
 /// Returns the names of registers that are shown, and their new ones.
-fn renamed_registers(circuit: &Circuit, names: &mut names::Names) -> Vec<(String, String)> {
+fn renamed_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
     let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
     let mut pairs: Vec<(String, String)> =

@@ -30,13 +30,13 @@ pub(super) enum Alphabet {
 }
 
 /// Allocator of unique names.
-pub(super) struct Names {
+pub(super) struct UniqueNames {
     alphabet: Alphabet,
     taken: HashSet<String>,
 }
 
-impl Names {
-    pub(super) fn new(alphabet: Alphabet) -> Names {
+impl UniqueNames {
+    pub(super) fn new(alphabet: Alphabet) -> UniqueNames {
         let more = match alphabet {
             Alphabet::Qasm2 => GATES_2,
             Alphabet::Qasm3 => "",
@@ -46,7 +46,7 @@ impl Names {
             .flat_map(str::split_whitespace)
             .map(str::to_owned)
             .collect();
-        Names { alphabet, taken }
+        UniqueNames { alphabet, taken }
     }
 
     /// Reserves a name, so that it is not allocated.
@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn clashing_names_get_a_number() {
-        let mut names = Names::new(Alphabet::Qasm3);
+        let mut names = UniqueNames::new(Alphabet::Qasm3);
         let wanted = ["c", "if", "x", "c", "my reg", "0", "", "θ", "π"];
         let given = wanted.map(|name| names.take(name));
         assert_eq!(given, ["c", "if_1", "x_1", "c_1", "my_reg", "r_0", "r_", "θ", "_"]);
-        assert_eq!(Names::new(Alphabet::Qasm2).take("C"), "r_C");
+        assert_eq!(UniqueNames::new(Alphabet::Qasm2).take("C"), "r_C");
     }
 
     #[test]

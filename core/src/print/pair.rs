@@ -17,12 +17,12 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, FRAC_PI_4};
 
-use super::synthesis::{Step, single};
+use super::synthesis::{SynthesisGate, single};
 use crate::{
     gate::GateKind,
     matrix::{
-        canonical::{Factored, split},
-        small::{C, M2, M4, dagger, multiply2},
+        canonical::{CanonicalFactors, split},
+        small::{M2, M4, SmallComplex, dagger, multiply2},
     },
 };
 
@@ -32,22 +32,26 @@ const NO_ANGLE: f64 = 5e-14;
 /// Halvings of an interval until only neighbouring numbers are left.
 const MOST_HALVINGS: usize = 64;
 
-const O: C = C::new(0.0, 0.0);
-const ONE: C = C::new(1.0, 0.0);
-const I: C = C::new(0.0, 1.0);
-const R: C = C::new(FRAC_1_SQRT_2, 0.0);
+const O: SmallComplex = SmallComplex::new(0.0, 0.0);
+const ONE: SmallComplex = SmallComplex::new(1.0, 0.0);
+const I: SmallComplex = SmallComplex::new(0.0, 1.0);
+const R: SmallComplex = SmallComplex::new(FRAC_1_SQRT_2, 0.0);
 
 const IDENTITY: M2 = [ONE, O, O, ONE];
 /// X, Y and Z.
-const PAULIS: [M2; 3] =
-    [[O, ONE, ONE, O], [O, C::new(0.0, -1.0), I, O], [ONE, O, O, C::new(-1.0, 0.0)]];
-const H: M2 = [R, R, R, C::new(-FRAC_1_SQRT_2, 0.0)];
+const PAULIS: [M2; 3] = [
+    [O, ONE, ONE, O],
+    [O, SmallComplex::new(0.0, -1.0), I, O],
+    [ONE, O, O, SmallComplex::new(-1.0, 0.0)],
+];
+const H: M2 = [R, R, R, SmallComplex::new(-FRAC_1_SQRT_2, 0.0)];
 const S: M2 = [ONE, O, O, I];
 /// `e^{-i pi/4 X}`.
-const V: M2 = [R, C::new(0.0, -FRAC_1_SQRT_2), C::new(0.0, -FRAC_1_SQRT_2), R];
+const V: M2 =
+    [R, SmallComplex::new(0.0, -FRAC_1_SQRT_2), SmallComplex::new(0.0, -FRAC_1_SQRT_2), R];
 
 /// `e^{i phase} (after[1] (x) after[0]) e^{i (x XX + y YY + z ZZ)} (before[1] (x) before[0])`.
-pub(super) struct Pair {
+pub(super) struct KakDecomposition {
     phase: f64,
     /// x, y and z, with pi/4 >= x >= z >= |y|.
     angles: [f64; 3],
@@ -55,12 +59,12 @@ pub(super) struct Pair {
     after: [M2; 2],
 }
 
-impl Pair {
+impl KakDecomposition {
     /// Returns the form of a unitary matrix; `None` if it is not unitary.
-    pub(super) fn new(u: &M4) -> Option<Pair> {
+    pub(super) fn new(u: &M4) -> Option<KakDecomposition> {
         let (factored, after) = split(u);
-        let Factored { phase, angles, before } = Factored::new(&factored)?;
-        let mut pair = Pair { phase, angles, before, after };
+        let CanonicalFactors { phase, angles, before } = CanonicalFactors::new(&factored)?;
+        let mut pair = KakDecomposition { phase, angles, before, after };
         pair.normalize();
         Some(pair)
     }
@@ -74,7 +78,7 @@ impl Pair {
                 self.before.iter_mut().for_each(|gate| *gate = multiply2(pauli, gate));
             }
         }
-        let size = |pair: &Pair, k: usize| pair.angles[k].abs();
+        let size = |pair: &KakDecomposition, k: usize| pair.angles[k].abs();
         for (larger, smaller, gate) in [(2, 1, V), (0, 2, H), (2, 1, V)] {
             if size(self, larger) < size(self, smaller) {
                 self.angles.swap(larger, smaller);
@@ -111,7 +115,7 @@ impl Pair {
     }
 
     /// The gates, on qubit 0 and qubit 1.
-    pub(super) fn steps(&self, out: &mut Vec<Step>) {
+    pub(super) fn steps(&self, out: &mut Vec<SynthesisGate>) {
         let [x, y, z] = self.angles;
         let cx = |control, target| (GateKind::X, Vec::new(), Some(control), Some(target));
         let rotation = |kind, angle, qubit| (kind, vec![angle], None, Some(qubit));
@@ -125,7 +129,7 @@ impl Pair {
             1 => {
                 first[0] = multiply2(&H, &first[0]);
                 // e^{i pi/4 Z} and e^{i pi/4 X}
-                let root = [C::cis(FRAC_PI_4), O, O, C::cis(-FRAC_PI_4)];
+                let root = [SmallComplex::cis(FRAC_PI_4), O, O, SmallComplex::cis(-FRAC_PI_4)];
                 last[0] = multiply2(&last[0], &multiply2(&H, &root));
                 last[1] = multiply2(&last[1], &dagger(&V));
                 (vec![cx(0, 1)], -FRAC_PI_4)
@@ -152,7 +156,7 @@ impl Pair {
             }
         };
         phase += own;
-        last[0] = last[0].map(|entry| entry * C::cis(phase));
+        last[0] = last[0].map(|entry| entry * SmallComplex::cis(phase));
         first.iter().enumerate().for_each(|(qubit, gate)| single(out, gate, qubit));
         out.extend(middle);
         last.iter().enumerate().for_each(|(qubit, gate)| single(out, gate, qubit));
@@ -166,25 +170,38 @@ impl Pair {
 /// that is `4 cos 2x cos 2y cos 2z + 4i sin 2x sin 2y sin 2z`. For `D^dagger u` its imaginary part
 /// is a sine of `2 psi`. Where all angles are small, that sine is lost in rounding errors: there
 /// its sign by the angles themselves encloses its zero.
-pub(super) fn without_diagonal(u: &M4) -> Option<(Pair, [C; 4])> {
-    let whole = Factored::new(&split(u).0)?;
+pub(super) fn without_diagonal(u: &M4) -> Option<(KakDecomposition, [SmallComplex; 4])> {
+    let whole = CanonicalFactors::new(&split(u).0)?;
     // -Y on rows 0 and 3, Y on rows 1 and 2.
     let entry = |i: usize, j: usize| {
         let of = |k: usize, l: usize| u[4 * i + k] * u[4 * j + l];
-        (of(1, 2) + of(2, 1) - of(0, 3) - of(3, 0)) * C::cis(-2.0 * whole.phase)
+        (of(1, 2) + of(2, 1) - of(0, 3) - of(3, 0)) * SmallComplex::cis(-2.0 * whole.phase)
     };
     let (a, b) = (-(entry(0, 3) + entry(3, 0)), entry(1, 2) + entry(2, 1));
     let zero = 0.5 * (a.im + b.im).atan2(a.re - b.re);
     let rest = |psi: f64| -> M4 {
-        let turned = [C::cis(-psi), C::cis(psi), C::cis(psi), C::cis(-psi)];
+        let turned = [
+            SmallComplex::cis(-psi),
+            SmallComplex::cis(psi),
+            SmallComplex::cis(psi),
+            SmallComplex::cis(-psi),
+        ];
         std::array::from_fn(|at| turned[at / 4] * u[at])
     };
     let found = |psi: f64| {
-        let pair = Pair::new(&rest(psi)).filter(|pair| pair.n_cx() <= 2)?;
-        Some((pair, [C::cis(psi), C::cis(-psi), C::cis(-psi), C::cis(psi)]))
+        let pair = KakDecomposition::new(&rest(psi)).filter(|pair| pair.n_cx() <= 2)?;
+        Some((
+            pair,
+            [
+                SmallComplex::cis(psi),
+                SmallComplex::cis(-psi),
+                SmallComplex::cis(-psi),
+                SmallComplex::cis(psi),
+            ],
+        ))
     };
     let is_positive = |psi: f64| {
-        let Factored { phase, angles, .. } = Factored::new(&split(&rest(psi)).0)?;
+        let CanonicalFactors { phase, angles, .. } = CanonicalFactors::new(&split(&rest(psi)).0)?;
         let sines: f64 = angles.iter().map(|angle| (2.0 * angle).sin()).product();
         // The same root of the determinant is taken everywhere.
         Some(sines * (2.0 * (phase - whole.phase)).cos() > 0.0)

@@ -9,7 +9,7 @@
 
 use num_complex::Complex;
 
-use super::synthesis::{Step, circuit_of, multiplexed_rotation};
+use super::synthesis::{SynthesisGate, circuit_of, multiplexed_rotation};
 use crate::{
     circuit::{Circuit, CircuitError},
     gate::GateKind,
@@ -59,7 +59,7 @@ pub fn prepare(state: &StateVector<Complex<f64>>) -> Result<Circuit, CircuitErro
         layers.push(by_y);
     }
     let phase = amplitudes.first().map_or(0.0, |a| a.arg());
-    let mut steps: Vec<Step> = layers.into_iter().rev().flatten().collect();
+    let mut steps: Vec<SynthesisGate> = layers.into_iter().rev().flatten().collect();
     if phase != 0.0 {
         steps.push((GateKind::GPHASE, vec![phase], None, None));
     }

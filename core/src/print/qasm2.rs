@@ -7,11 +7,11 @@
 use std::{collections::HashMap, fmt::Write};
 
 use super::{
-    Bits, Hidden, PrintError, address, condition,
+    PrintError, RegisterNames, ScratchRegisters, address, condition,
     definition::{Formals, definition},
     lower::{lower, qelib1},
     named_gates, named_qubits, named_registers,
-    names::{Alphabet, Names},
+    names::{Alphabet, UniqueNames},
     renamed_registers, synthesis,
     text::ParamTexts,
 };
@@ -40,7 +40,7 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
     for instruction in &mut instructions {
         instruction.operation = instruction.operation.map_params(number);
     }
-    let hidden = Hidden::new(circuit);
+    let hidden = ScratchRegisters::new(circuit);
     for instruction in &instructions {
         match instruction.operation {
             Operation::Measure { bit } if hidden.is_unread(bit) => {
@@ -51,15 +51,16 @@ pub fn to_qasm2(circuit: &Circuit) -> Result<String, PrintError> {
             _ => {}
         }
     }
-    let mut names = Names::new(Alphabet::Qasm2);
+    let mut names = UniqueNames::new(Alphabet::Qasm2);
     let registers = named_registers(circuit, &mut names);
-    let bits = Bits::new(&registers);
+    let bits = RegisterNames::new(&registers);
     let qubits = named_qubits(circuit, &mut names);
-    let qubit = Bits::new(&qubits);
+    let qubit = RegisterNames::new(&qubits);
     let calls = plain_calls(&in_gates);
     let gates =
         named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
-    let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
+    let mut printer =
+        Qasm2Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let mut body = String::new();
     let under = |instruction: &Instruction| match &instruction.condition {
         // An instruction without an effect needs no condition: a barrier cannot have one, a delay
@@ -109,7 +110,7 @@ fn plain_calls(circuit: &Circuit) -> Vec<NamedCall<'_>> {
 /// [`renamed_in_qasm3`](super::renamed_in_qasm3) does.
 #[must_use]
 pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
-    let mut names = Names::new(Alphabet::Qasm2);
+    let mut names = UniqueNames::new(Alphabet::Qasm2);
     let mut pairs = renamed_registers(circuit, &mut names);
     let gates = circuit.decomposed();
     let gates = named_gates(&plain_calls(&gates), &mut names);
@@ -121,26 +122,26 @@ pub fn renamed_in_qasm2(circuit: &Circuit) -> Vec<(String, String)> {
 /// Key of a definition: a gate of the table with a body, a matrix by the bits of its entries, or a
 /// gate of the circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
-enum Defined {
+enum Qasm2Key {
     Kind(GateKind),
     Matrix(Vec<u64>),
     Named(usize),
 }
 
-struct Printer {
-    names: Names,
+struct Qasm2Printer {
+    names: UniqueNames,
     /// The names of the gates of the circuit, by address.
     gates: HashMap<usize, String>,
     definitions: String,
-    defined: HashMap<Defined, String>,
+    defined: HashMap<Qasm2Key, String>,
 }
 
-impl Printer {
+impl Qasm2Printer {
     /// One lowered instruction without its condition; `None` if there is nothing to write.
     fn statement(
         &mut self,
         instruction: &Instruction,
-        bits: &Bits,
+        bits: &RegisterNames,
         qubit: &dyn Fn(u32) -> String,
     ) -> Result<Option<String>, PrintError> {
         let qubits = instruction.qubits().map(qubit).collect::<Vec<_>>().join(", ");
@@ -151,7 +152,7 @@ impl Printer {
             }
             Operation::Unitary(matrix) => {
                 let entries = matrix.entries().iter();
-                let key = Defined::Matrix(
+                let key = Qasm2Key::Matrix(
                     entries.flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect(),
                 );
                 let name = match self.defined.get(&key) {
@@ -192,12 +193,12 @@ impl Printer {
         args: &[Angle],
         qubit: &dyn Fn(u32) -> String,
     ) -> Result<String, PrintError> {
-        let key = Defined::Named(address(call));
+        let key = Qasm2Key::Named(address(call));
         let name = match self.defined.get(&key) {
             Some(name) => name.clone(),
             None => {
                 let name = self.gates.get(&address(call)).cloned().unwrap_or_default();
-                let mut names = Names::new(Alphabet::Qasm2);
+                let mut names = UniqueNames::new(Alphabet::Qasm2);
                 names.reserve(&name);
                 let body = call.gate.body();
                 self.define(&name, body, &Formals::own(body, &mut names, false))?;
@@ -234,12 +235,12 @@ impl Printer {
 
     /// Defines a gate of the table, with parameters, unless that is done.
     fn define_kind(&mut self, kind: GateKind) -> Result<&'static str, PrintError> {
-        if !self.defined.contains_key(&Defined::Kind(kind)) {
+        if !self.defined.contains_key(&Qasm2Key::Kind(kind)) {
             let Some(body) = definition(kind)? else {
                 return Err(PrintError::Undefined { gate: kind.name() });
             };
             self.define(kind.name(), &body, &Formals::usual(&body))?;
-            self.defined.insert(Defined::Kind(kind), kind.name().to_owned());
+            self.defined.insert(Qasm2Key::Kind(kind), kind.name().to_owned());
         }
         Ok(kind.name())
     }

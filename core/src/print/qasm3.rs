@@ -19,11 +19,11 @@ use std::{collections::HashMap, fmt::Write, sync::Arc};
 use num_complex::Complex;
 
 use super::{
-    Bits, Hidden, PrintError, address, check_unitary_size, condition,
+    PrintError, RegisterNames, ScratchRegisters, address, check_unitary_size, condition,
     declare::{declare_inputs, declare_registers},
     definition::{Formals, definition},
     named_gates, named_qubits, named_registers,
-    names::{Alphabet, Names},
+    names::{Alphabet, UniqueNames},
     noise, renamed_registers, synthesis,
     text::ParamTexts,
 };
@@ -40,17 +40,19 @@ use crate::{
 /// [`PrintError`] for an angle that is not finite, a unitary on more than
 /// [`MAX_UNITARY_QUBITS`](super::MAX_UNITARY_QUBITS) qubits or an expression that is too long.
 pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
-    let mut names = Names::new(Alphabet::Qasm3);
+    let mut names = UniqueNames::new(Alphabet::Qasm3);
     let (inputs, input_names) = declare_inputs(circuit, &mut names);
     let registers = named_registers(circuit, &mut names);
     let qubits = named_qubits(circuit, &mut names);
-    let (qubit, all) =
-        (Bits::new(&qubits), qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>());
+    let (qubit, all) = (
+        RegisterNames::new(&qubits),
+        qubits.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+    );
     let all = all.join(", ");
-    let scope = Scope {
+    let scope = PrintScope {
         params: ParamTexts::new(circuit, &input_names)?,
-        bits: Bits::new(&registers),
-        hidden: Hidden::new(circuit),
+        bits: RegisterNames::new(&registers),
+        hidden: ScratchRegisters::new(circuit),
         qubit: &|i| qubit.short_name(i),
         all: Some((&all, circuit.n_qubits())),
     };
@@ -58,7 +60,8 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
     let calls = circuit_of_gates.calls();
     let gates =
         named_gates(&calls, &mut names).into_iter().map(|(at, _, name)| (at, name)).collect();
-    let mut printer = Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
+    let mut printer =
+        Qasm3Printer { names, gates, definitions: String::new(), defined: HashMap::new() };
     let calls = calls.into_iter().map(|call| (call.instructions.start, call)).collect();
     let body = printer.body(&circuit_of_gates, &calls, &scope)?;
     let mut text = String::from("OPENQASM 3.0;\ninclude \"stdgates.inc\";\n");
@@ -90,7 +93,7 @@ pub fn to_qasm3(circuit: &Circuit) -> Result<String, PrintError> {
 /// ```
 #[must_use]
 pub fn renamed_in_qasm3(circuit: &Circuit) -> Vec<(String, String)> {
-    let mut names = Names::new(Alphabet::Qasm3);
+    let mut names = UniqueNames::new(Alphabet::Qasm3);
     let (_, inputs) = declare_inputs(circuit, &mut names);
     let mut pairs: Vec<(String, String)> =
         circuit.inputs().map(str::to_owned).zip(inputs).collect();
@@ -133,10 +136,10 @@ fn reads(condition: &Arc<Condition>, bit: u32) -> bool {
 }
 
 /// Meanings of names at a statement.
-struct Scope<'a> {
+struct PrintScope<'a> {
     params: ParamTexts,
-    bits: Bits<'a>,
-    hidden: Hidden,
+    bits: RegisterNames<'a>,
+    hidden: ScratchRegisters,
     qubit: &'a dyn Fn(u32) -> String,
     /// The names of the registers that all qubits are in, and the number of qubits.
     all: Option<(&'a str, usize)>,
@@ -145,7 +148,7 @@ struct Scope<'a> {
 /// Key of a definition: a gate of the table, a matrix by the bits of its entries, or a gate of the
 /// circuit by its address.
 #[derive(PartialEq, Eq, Hash)]
-enum Defined {
+enum Qasm3Key {
     Kind(GateKind),
     Matrix(Vec<u64>),
     Named(usize),
@@ -154,21 +157,21 @@ enum Defined {
 /// The calls of gates with names, by their first instructions.
 type CallsByPlace<'a> = HashMap<usize, NamedCall<'a>>;
 
-struct Printer {
-    names: Names,
+struct Qasm3Printer {
+    names: UniqueNames,
     /// The names of the gates of the circuit, by address.
     gates: HashMap<usize, String>,
     definitions: String,
-    defined: HashMap<Defined, String>,
+    defined: HashMap<Qasm3Key, String>,
 }
 
-impl Printer {
+impl Qasm3Printer {
     /// All instructions, those of loops indented.
     fn body(
         &mut self,
         circuit: &Circuit,
         calls: &CallsByPlace,
-        scope: &Scope,
+        scope: &PrintScope,
     ) -> Result<String, PrintError> {
         let (mut body, mut depth, mut at) = (String::new(), 0, 0);
         for part in circuit.parts() {
@@ -199,7 +202,7 @@ impl Printer {
         &mut self,
         (mut run, mut at): (&[Instruction], usize),
         calls: &CallsByPlace,
-        scope: &Scope,
+        scope: &PrintScope,
         depth: usize,
         body: &mut String,
     ) -> Result<(), PrintError> {
@@ -251,7 +254,7 @@ impl Printer {
     fn statement(
         &mut self,
         instruction: &Instruction,
-        scope: &Scope,
+        scope: &PrintScope,
     ) -> Result<Option<String>, PrintError> {
         let target = || instruction.targets.first().map_or_else(String::new, |&q| (scope.qubit)(q));
         Ok(Some(match &instruction.operation {
@@ -321,7 +324,7 @@ impl Printer {
         &mut self,
         gate: &Gate,
         instruction: &Instruction,
-        scope: &Scope,
+        scope: &PrintScope,
     ) -> Result<String, PrintError> {
         let angles: Vec<String> =
             gate.params().iter().map(|a| scope.params.angle(a)).collect::<Result<_, _>>()?;
@@ -340,8 +343,8 @@ impl Printer {
     }
 
     /// A call of a gate that the source of the circuit defined.
-    fn named_call(&mut self, call: &NamedCall, scope: &Scope) -> Result<String, PrintError> {
-        let key = Defined::Named(address(call));
+    fn named_call(&mut self, call: &NamedCall, scope: &PrintScope) -> Result<String, PrintError> {
+        let key = Qasm3Key::Named(address(call));
         let name = match self.defined.get(&key) {
             Some(name) => name.clone(),
             None => {
@@ -378,7 +381,7 @@ impl Printer {
             GateKind::ISWAPDG => GateKind::ISWAP,
             GateKind::DCXDG => GateKind::DCX,
             _ => {
-                if let Some(name) = self.defined.get(&Defined::Kind(kind)) {
+                if let Some(name) = self.defined.get(&Qasm3Key::Kind(kind)) {
                     return Ok(name.clone());
                 }
                 let Some(body) = definition(kind)? else {
@@ -387,7 +390,7 @@ impl Printer {
                 // Inputs and registers keep their names.
                 let name = self.names.take(kind.name());
                 self.define(&name, &body)?;
-                self.defined.insert(Defined::Kind(kind), name.clone());
+                self.defined.insert(Qasm3Key::Kind(kind), name.clone());
                 return Ok(name);
             }
         };
@@ -397,7 +400,7 @@ impl Printer {
     fn define_unitary(&mut self, matrix: &Matrix<Complex<f64>>) -> Result<String, PrintError> {
         check_unitary_size(matrix)?;
         let bits = matrix.entries().iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect();
-        let key = Defined::Matrix(bits);
+        let key = Qasm3Key::Matrix(bits);
         if let Some(name) = self.defined.get(&key) {
             return Ok(name.clone());
         }
@@ -420,10 +423,10 @@ impl Printer {
         // The gates that it calls are defined first, so that no name of its own shadows one of
         // theirs.
         self.statements(body, &Formals::usual(body))?;
-        let mut names = Names::new(Alphabet::Qasm3);
+        let mut names = UniqueNames::new(Alphabet::Qasm3);
         names.reserve(name);
         for (defined, called) in &self.defined {
-            if matches!(defined, Defined::Kind(_)) {
+            if matches!(defined, Qasm3Key::Kind(_)) {
                 names.reserve(called);
             }
         }
@@ -435,10 +438,10 @@ impl Printer {
 
     /// The gates of a definition.
     fn statements(&mut self, body: &Circuit, formals: &Formals) -> Result<Vec<String>, PrintError> {
-        let scope = Scope {
+        let scope = PrintScope {
             params: ParamTexts::new(body, &formals.params)?,
-            bits: Bits::new(&[]),
-            hidden: Hidden::default(),
+            bits: RegisterNames::new(&[]),
+            hidden: ScratchRegisters::default(),
             qubit: &|i| formals.qubit(i),
             all: None,
         };
@@ -462,12 +465,12 @@ fn stdgate(kind: GateKind, n_controls: usize) -> Option<&'static str> {
     named.and_then(|g| g.qasm3.first().copied())
 }
 
-fn list(qubits: &[u32], scope: &Scope) -> String {
+fn list(qubits: &[u32], scope: &PrintScope) -> String {
     qubits.iter().map(|&q| (scope.qubit)(q)).collect::<Vec<_>>().join(", ")
 }
 
 /// A gate call with its control modifiers.
-fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &Scope) -> String {
+fn apply(name: &str, angles: &str, instruction: &Instruction, scope: &PrintScope) -> String {
     let mut text = modifiers(&instruction.controls);
     let qubits: Vec<u32> = instruction.qubits().collect();
     let space = if qubits.is_empty() { "" } else { " " };

@@ -9,10 +9,10 @@
 
 use num_complex::Complex;
 
-pub(super) type C = Complex<f64>;
+pub(super) type SvdComplex = Complex<f64>;
 
 /// Columns of a square matrix.
-pub(super) type Columns = Vec<Vec<C>>;
+pub(super) type SvdColumns = Vec<Vec<SvdComplex>>;
 
 /// Two columns count as orthogonal below this cosine: a few rounding errors.
 const ORTHOGONAL: f64 = 1e-15;
@@ -23,24 +23,24 @@ const SHORTEST: f64 = 1e-140;
 /// Limit on the sweeps: more than a Jacobi method ever needs (about ten).
 const MAX_SWEEPS: usize = 60;
 
-pub(super) const ZERO: C = C::new(0.0, 0.0);
-pub(super) const ONE: C = C::new(1.0, 0.0);
+pub(super) const ZERO: SvdComplex = SvdComplex::new(0.0, 0.0);
+pub(super) const ONE: SvdComplex = SvdComplex::new(1.0, 0.0);
 
-fn dot(a: &[C], b: &[C]) -> C {
+fn dot(a: &[SvdComplex], b: &[SvdComplex]) -> SvdComplex {
     a.iter().zip(b).map(|(x, y)| x.conj() * y).sum()
 }
 
-pub(super) fn norm(a: &[C]) -> f64 {
+pub(super) fn norm(a: &[SvdComplex]) -> f64 {
     a.iter().map(Complex::norm_sqr).sum::<f64>().sqrt()
 }
 
-pub(super) fn identity(n: usize) -> Columns {
+pub(super) fn identity(n: usize) -> SvdColumns {
     (0..n).map(|j| (0..n).map(|i| if i == j { ONE } else { ZERO }).collect()).collect()
 }
 
 /// `a b`.
-pub(super) fn multiply(a: &Columns, b: &Columns) -> Columns {
-    let column = |x: &Vec<C>| {
+pub(super) fn multiply(a: &SvdColumns, b: &SvdColumns) -> SvdColumns {
+    let column = |x: &Vec<SvdComplex>| {
         let mut sum = vec![ZERO; a.first().map_or(0, Vec::len)];
         for (scale, column) in x.iter().zip(a) {
             sum.iter_mut().zip(column).for_each(|(s, c)| *s += scale * c);
@@ -51,13 +51,13 @@ pub(super) fn multiply(a: &Columns, b: &Columns) -> Columns {
 }
 
 /// The conjugate transpose of a square matrix.
-pub(super) fn dagger(a: &Columns) -> Columns {
+pub(super) fn dagger(a: &SvdColumns) -> SvdColumns {
     (0..a.len()).map(|i| a.iter().map(|column| column[i].conj()).collect()).collect()
 }
 
 /// Rotates the columns of `g`, and with them those of every matrix in `along`, until they are
 /// orthogonal. Only the columns whose numbers are in `which` take part.
-fn orthogonalize(g: &mut Columns, along: &mut [&mut Columns], which: &[usize]) {
+fn orthogonalize(g: &mut SvdColumns, along: &mut [&mut SvdColumns], which: &[usize]) {
     for _ in 0..MAX_SWEEPS {
         let mut rotated = false;
         for (i, &p) in which.iter().enumerate() {
@@ -86,7 +86,7 @@ fn orthogonalize(g: &mut Columns, along: &mut [&mut Columns], which: &[usize]) {
 }
 
 /// `(g_p, g_q) -> (c g_p - s^* g_q, s g_p + c g_q)`.
-fn rotate(g: &mut Columns, p: usize, q: usize, cos: f64, sin: C) {
+fn rotate(g: &mut SvdColumns, p: usize, q: usize, cos: f64, sin: SvdComplex) {
     for i in 0..g[p].len() {
         let (x, y) = (g[p][i], g[q][i]);
         g[p][i] = x * cos - y * sin.conj();
@@ -97,7 +97,7 @@ fn rotate(g: &mut Columns, p: usize, q: usize, cos: f64, sin: C) {
 /// Returns the unitary whose columns are those of `g` (orthogonal already, up to rounding),
 /// normalized. A column of length 0 is replaced by any unit vector that is orthogonal to the
 /// others.
-fn normalize(g: &Columns) -> Columns {
+fn normalize(g: &SvdColumns) -> SvdColumns {
     let n = g.len();
     let mut order: Vec<usize> = (0..n).collect();
     let norms: Vec<f64> = g.iter().map(|column| norm(column)).collect();
@@ -108,8 +108,8 @@ fn normalize(g: &Columns) -> Columns {
         // The column itself, or else the first unit vector that is linearly independent enough: of
         // n of them, one has a part of squared length 1/n or more outside the span of fewer than n
         // columns.
-        let units =
-            (0..n).map(|k| (0..n).map(|i| if i == k { ONE } else { ZERO }).collect::<Vec<C>>());
+        let units = (0..n)
+            .map(|k| (0..n).map(|i| if i == k { ONE } else { ZERO }).collect::<Vec<SvdComplex>>());
         let least = 0.5 / (n.max(1) as f64).sqrt();
         for (attempt, mut column) in std::iter::once(g[j].clone()).chain(units).enumerate() {
             let before = norm(&column);
@@ -137,7 +137,7 @@ fn normalize(g: &Columns) -> Columns {
 
 /// Returns the unitary nearest to `u`, which must be close to unitary: three steps of the
 /// Newton-Schulz iteration, `X <- X (3 - X^dagger X) / 2`.
-pub(super) fn polish(u: &Columns) -> Columns {
+pub(super) fn polish(u: &SvdColumns) -> SvdColumns {
     let mut x = u.clone();
     for _ in 0..3 {
         let mut y = multiply(&dagger(&x), &x);
@@ -156,13 +156,13 @@ pub(super) fn polish(u: &Columns) -> Columns {
 /// `H = cos t Re m + sin t Im m` (Hermitian parts) has the eigenvectors of `m`; they are the
 /// singular vectors of the positive `2 + H`. Two eigenvalues of `m` may fall together in `H`, but
 /// only for few `t`: of several, the best is taken.
-pub(super) fn diagonalize(m: &Columns) -> (Columns, Vec<f64>) {
+pub(super) fn diagonalize(m: &SvdColumns) -> (SvdColumns, Vec<f64>) {
     let n = m.len();
     let m_dagger = dagger(m);
-    let mut best: Option<(f64, Columns, Vec<f64>)> = None;
+    let mut best: Option<(f64, SvdColumns, Vec<f64>)> = None;
     for attempt in 0..16 {
-        let direction = C::from_polar(0.5, 0.4 + f64::from(attempt));
-        let mut g: Columns = (0..n)
+        let direction = SvdComplex::from_polar(0.5, 0.4 + f64::from(attempt));
+        let mut g: SvdColumns = (0..n)
             .map(|j| {
                 let two = |i| if i == j { ONE * 2.0 } else { ZERO };
                 (0..n)
@@ -193,9 +193,9 @@ pub(super) fn diagonalize(m: &Columns) -> (Columns, Vec<f64>) {
 /// `U = (left[0] + left[1]) [[cos, -sin], [sin, cos]] (right[0] + right[1])`, where `+` is the
 /// direct sum over the most significant qubit and `cos`, `sin` are diagonal matrices of the angles.
 pub(super) struct CosineSine {
-    pub(super) left: [Columns; 2],
+    pub(super) left: [SvdColumns; 2],
     pub(super) angles: Vec<f64>,
-    pub(super) right: [Columns; 2],
+    pub(super) right: [SvdColumns; 2],
 }
 
 /// The cosine-sine decomposition of a unitary of even size, to a few rounding errors in every
@@ -206,9 +206,9 @@ pub(super) struct CosineSine {
 /// `cos`; those of `X V` then have lengths `sin` and are orthogonal to rounding, which is not
 /// enough for short ones. For these a second Jacobi on `X V` decides, which changes only columns of
 /// `A V` that are long.
-pub(super) fn cosine_sine(u: &Columns) -> CosineSine {
+pub(super) fn cosine_sine(u: &SvdColumns) -> CosineSine {
     let n = u.len() / 2;
-    let block = |row: usize, column: usize| -> Columns {
+    let block = |row: usize, column: usize| -> SvdColumns {
         u[column * n..(column + 1) * n].iter().map(|x| x[row * n..(row + 1) * n].to_vec()).collect()
     };
     let (mut a, mut v) = (block(0, 0), identity(n));

@@ -27,8 +27,8 @@
 use num_complex::Complex;
 
 use super::{
-    pair::{Pair, without_diagonal},
-    svd::{C, Columns, cosine_sine, dagger, diagonalize, multiply, polish},
+    pair::{KakDecomposition, without_diagonal},
+    svd::{SvdColumns, SvdComplex, cosine_sine, dagger, diagonalize, multiply, polish},
 };
 use crate::{
     circuit::{Circuit, CircuitError},
@@ -44,11 +44,11 @@ use crate::{
 const NEGLIGIBLE: f64 = 1e-14;
 
 /// A gate of the result: kind, angles, control, target.
-pub(super) type Step = (GateKind, Vec<f64>, Option<usize>, Option<usize>);
+pub(super) type SynthesisGate = (GateKind, Vec<f64>, Option<usize>, Option<usize>);
 
 /// Piece of a decomposition.
-enum Piece {
-    Steps(Vec<Step>),
+enum SynthesisPiece {
+    Steps(Vec<SynthesisGate>),
     /// A unitary of qubits 0 and 1.
     Pair(Box<M4>),
 }
@@ -71,40 +71,43 @@ enum Piece {
 ///
 /// # Errors
 /// [`CircuitError`] does not occur; it is the type of every method that appends gates.
-pub fn synthesize(matrix: &Matrix<C>) -> Result<Circuit, CircuitError> {
+pub fn synthesize(matrix: &Matrix<SvdComplex>) -> Result<Circuit, CircuitError> {
     let dim = matrix.dim();
-    let columns: Columns = (0..dim).map(|j| (0..dim).map(|i| matrix[(i, j)]).collect()).collect();
+    let columns: SvdColumns =
+        (0..dim).map(|j| (0..dim).map(|i| matrix[(i, j)]).collect()).collect();
     let mut pieces = Vec::new();
     unitary(&mut pieces, &polish(&columns));
     circuit_of(matrix.n_qubits(), joined(pieces))
 }
 
 /// The gates of all pieces.
-fn joined(pieces: Vec<Piece>) -> Vec<Step> {
+fn joined(pieces: Vec<SynthesisPiece>) -> Vec<SynthesisGate> {
     let mut steps = Vec::new();
     // Diagonal that a unitary of two qubits left to be absorbed by the next.
-    let mut left: Option<[C; 4]> = None;
+    let mut left: Option<[SvdComplex; 4]> = None;
     for (at, piece) in pieces.iter().enumerate() {
         let matrix = match piece {
-            Piece::Steps(own) => {
+            SynthesisPiece::Steps(own) => {
                 steps.extend_from_slice(own);
                 continue;
             }
-            Piece::Pair(matrix) => behind(&left.take().unwrap_or([C::new(1.0, 0.0); 4]), matrix),
+            SynthesisPiece::Pair(matrix) => {
+                behind(&left.take().unwrap_or([SvdComplex::new(1.0, 0.0); 4]), matrix)
+            }
         };
-        let Some(pair) = Pair::new(&matrix) else {
+        let Some(pair) = KakDecomposition::new(&matrix) else {
             steps.extend(by_shannon(&matrix));
             continue;
         };
         let mut later = pieces[at + 1..].iter().filter_map(|piece| match piece {
-            Piece::Pair(matrix) => Some(matrix),
-            Piece::Steps(_) => None,
+            SynthesisPiece::Pair(matrix) => Some(matrix),
+            SynthesisPiece::Steps(_) => None,
         });
         if pair.n_cx() == 3
             && let Some(next) = later.next()
             && let Some((rest, diagonal)) = without_diagonal(&matrix)
         {
-            let n_cx = |matrix: &M4| Pair::new(matrix).map_or(3, |pair| pair.n_cx());
+            let n_cx = |matrix: &M4| KakDecomposition::new(matrix).map_or(3, |pair| pair.n_cx());
             let most = if later.next().is_some() { 2 } else { 3 };
             // Unless the diagonal costs more there than it saves here.
             if 3 + n_cx(next) >= 2 + n_cx(&behind(&diagonal, next)).min(most) {
@@ -119,14 +122,14 @@ fn joined(pieces: Vec<Piece>) -> Vec<Step> {
 }
 
 /// A diagonal and then a matrix.
-fn behind(diagonal: &[C; 4], matrix: &M4) -> M4 {
+fn behind(diagonal: &[SvdComplex; 4], matrix: &M4) -> M4 {
     std::array::from_fn(|at| matrix[at] * diagonal[at % 4])
 }
 
 /// Returns the steps as a circuit.
 pub(super) fn circuit_of(
     n_qubits: usize,
-    steps: impl IntoIterator<Item = Step>,
+    steps: impl IntoIterator<Item = SynthesisGate>,
 ) -> Result<Circuit, CircuitError> {
     let mut out = Circuit::new(n_qubits);
     for (kind, angles, control, target) in steps {
@@ -138,7 +141,7 @@ pub(super) fn circuit_of(
 }
 
 /// `(theta, phi, lambda, gamma)` of the gate UG that equals a 2x2 unitary.
-pub(super) fn euler(m: [[C; 2]; 2]) -> [f64; 4] {
+pub(super) fn euler(m: [[SvdComplex; 2]; 2]) -> [f64; 4] {
     let theta = 2.0 * m[1][0].norm().atan2(m[0][0].norm());
     // Each phase is read off an entry of length 0.7 or more where there is one.
     if m[0][0].norm() >= m[1][0].norm() {
@@ -156,7 +159,7 @@ pub(super) fn euler(m: [[C; 2]; 2]) -> [f64; 4] {
 }
 
 /// A gate on one qubit.
-pub(super) fn single(out: &mut Vec<Step>, u: &M2, qubit: usize) {
+pub(super) fn single(out: &mut Vec<SynthesisGate>, u: &M2, qubit: usize) {
     let angles = euler([[u[0], u[1]], [u[2], u[3]]]);
     if angles.iter().any(|a| a.abs() >= NEGLIGIBLE) {
         out.push((GateKind::UG, angles.to_vec(), None, Some(qubit)));
@@ -164,38 +167,38 @@ pub(super) fn single(out: &mut Vec<Step>, u: &M2, qubit: usize) {
 }
 
 /// Returns the steps at the end of some pieces.
-fn last_steps(pieces: &mut Vec<Piece>) -> &mut Vec<Step> {
-    if !matches!(pieces.last(), Some(Piece::Steps(_))) {
-        pieces.push(Piece::Steps(Vec::new()));
+fn last_steps(pieces: &mut Vec<SynthesisPiece>) -> &mut Vec<SynthesisGate> {
+    if !matches!(pieces.last(), Some(SynthesisPiece::Steps(_))) {
+        pieces.push(SynthesisPiece::Steps(Vec::new()));
     }
     match pieces.last_mut() {
-        Some(Piece::Steps(steps)) => steps,
+        Some(SynthesisPiece::Steps(steps)) => steps,
         _ => unreachable!("it has just been added"),
     }
 }
 
-fn unitary(out: &mut Vec<Piece>, u: &Columns) {
+fn unitary(out: &mut Vec<SynthesisPiece>, u: &SvdColumns) {
     match u.len() {
         0 => {}
         1 => last_steps(out).push((GateKind::GPHASE, vec![u[0][0].arg()], None, None)),
         2 => single(last_steps(out), &[u[0][0], u[1][0], u[0][1], u[1][1]], 0),
         4 => {
             let u = polish(u);
-            out.push(Piece::Pair(Box::new(std::array::from_fn(|at| u[at % 4][at / 4]))));
+            out.push(SynthesisPiece::Pair(Box::new(std::array::from_fn(|at| u[at % 4][at / 4]))));
         }
         _ => shannon(out, u),
     }
 }
 
 /// Synthesizes a unitary of two qubits whose canonical form is lost in rounding errors.
-fn by_shannon(matrix: &M4) -> Vec<Step> {
+fn by_shannon(matrix: &M4) -> Vec<SynthesisGate> {
     let columns = (0..4).map(|j| (0..4).map(|i| matrix[4 * i + j]).collect()).collect();
     let mut pieces = Vec::new();
     shannon(&mut pieces, &columns);
     joined(pieces)
 }
 
-fn shannon(out: &mut Vec<Piece>, u: &Columns) {
+fn shannon(out: &mut Vec<SynthesisPiece>, u: &SvdColumns) {
     let top = u.len().trailing_zeros() as usize - 1;
     let mut split = cosine_sine(u);
     multiplexed_unitary(out, &split.right, top);
@@ -211,7 +214,7 @@ fn shannon(out: &mut Vec<Piece>, u: &Columns) {
 }
 
 /// Adds a multiplexed unitary: `blocks[0]` where qubit `top` is 0, `blocks[1]` where it is 1.
-fn multiplexed_unitary(out: &mut Vec<Piece>, blocks: &[Columns; 2], top: usize) {
+fn multiplexed_unitary(out: &mut Vec<SynthesisPiece>, blocks: &[SvdColumns; 2], top: usize) {
     let (v, squared) = diagonalize(&multiply(&blocks[0], &dagger(&blocks[1])));
     let mut w = multiply(&dagger(&v), &blocks[1]);
     for column in &mut w {
@@ -229,7 +232,7 @@ fn multiplexed_unitary(out: &mut Vec<Piece>, blocks: &[Columns; 2], top: usize) 
 /// The sign of rotation i is flipped by each `cx` before it, so it counts
 /// `(-1)^{bits of j & gray(i)}` times: its angle is that entry of the Walsh-Hadamard transform.
 pub(super) fn multiplexed_rotation(
-    out: &mut Vec<Step>,
+    out: &mut Vec<SynthesisGate>,
     kind: GateKind,
     angles: Vec<f64>,
     target: usize,
@@ -241,7 +244,7 @@ pub(super) fn multiplexed_rotation(
 /// Returns the rotations of a multiplexed one, between controlled gates of this kind that reverse
 /// their sign; the controls of the remaining ones are last.
 fn rotations(
-    out: &mut Vec<Step>,
+    out: &mut Vec<SynthesisGate>,
     kind: GateKind,
     between: GateKind,
     mut angles: Vec<f64>,
@@ -278,7 +281,12 @@ fn rotations(
 }
 
 /// Adds a controlled gate for each bit, except for one that the last step undoes.
-fn push_controls(out: &mut Vec<Step>, kind: GateKind, controls: &mut usize, target: usize) {
+fn push_controls(
+    out: &mut Vec<SynthesisGate>,
+    kind: GateKind,
+    controls: &mut usize,
+    target: usize,
+) {
     while *controls != 0 {
         let cx = (kind, Vec::new(), Some(controls.trailing_zeros() as usize), Some(target));
         *controls &= *controls - 1;

@@ -148,7 +148,7 @@ pub(super) fn decimal(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::param::Function;
+    use crate::param::ElementaryFunction;
 
     #[test]
     fn angles_are_exact_and_read_as_numbers() {
@@ -157,7 +157,9 @@ mod tests {
         let square =
             ParamExpr::from(a.clone() + Angle::pi(1, 2)).binary(Step::Pow, Angle::rad(2.0).into());
         let e = c.expression(
-            square.call(Function::Sin).binary(Step::Sub, ParamExpr::from(w.clone()).negate()),
+            square
+                .call(ElementaryFunction::Sin)
+                .binary(Step::Sub, ParamExpr::from(w.clone()).negate()),
         );
         let quotient =
             ParamExpr::from(Angle::rad(2.0)).binary(Step::Div, (w.clone() * Q::new(1, 3)).into());

@@ -34,14 +34,14 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tapering {
     /// Masks, each with a qubit of its own, and the parity.
-    parities: Vec<Parity>,
+    parities: Vec<ParitySymmetry>,
     /// Remaining qubits, ascending.
     left: Vec<usize>,
     state: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Parity {
+struct ParitySymmetry {
     qubits: usize,
     /// Highest qubit of the mask, which is in no other mask.
     own: usize,
@@ -79,11 +79,11 @@ impl Tapering {
         // each row.
         let bound = rows.iter().fold(0, |mask, row| mask | lowest(*row));
         let free = (0..n_qubits).filter(|q| bound >> q & 1 == 0);
-        let parities: Vec<Parity> = free
+        let parities: Vec<ParitySymmetry> = free
             .map(|own| {
                 let with = rows.iter().filter(|row| **row >> own & 1 == 1);
                 let qubits = with.fold(1 << own, |mask, row| mask | lowest(*row));
-                Parity { qubits, own, value: odd(state & qubits) }
+                ParitySymmetry { qubits, own, value: odd(state & qubits) }
             })
             .collect();
         let left: Vec<usize> = (0..n_qubits).filter(|q| bound >> q & 1 == 1).collect();

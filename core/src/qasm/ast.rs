@@ -1,26 +1,26 @@
 //! The syntax tree of both languages, with a span on every node.
 //!
-//! Names are [`Symbol`]s: numbers given by one interner for the file and all that it includes.
+//! Names are [`InternedName`]s: numbers given by one interner for the file and all that it includes.
 //! Lists are boxed slices, since a file may have millions of gates. Operators that associate to the
-//! left form one flat [`ExprKind::Chain`], so that the depth of a tree is bounded by the nesting of
+//! left form one flat [`QasmExprKind::Chain`], so that the depth of a tree is bounded by the nesting of
 //! the text, never by the length of a sum.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 /// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub(super) struct Span {
+pub(super) struct QasmSpan {
     pub(super) start: u32,
     pub(super) end: u32,
 }
 
-impl Span {
-    pub(super) fn new(start: u32, end: u32) -> Span {
-        Span { start, end }
+impl QasmSpan {
+    pub(super) fn new(start: u32, end: u32) -> QasmSpan {
+        QasmSpan { start, end }
     }
 
-    pub(super) fn to(self, last: Span) -> Span {
-        Span { start: self.start, end: last.end.max(self.start) }
+    pub(super) fn to(self, last: QasmSpan) -> QasmSpan {
+        QasmSpan { start: self.start, end: last.end.max(self.start) }
     }
 
     pub(super) fn range(self) -> Range<usize> {
@@ -30,60 +30,60 @@ impl Span {
 
 /// A span in one of the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct FileSpan {
     pub(super) source: u32,
-    pub(super) span: Span,
+    pub(super) span: QasmSpan,
 }
 
 /// An interned name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Symbol(u32);
+pub(super) struct InternedName(u32);
 
-impl Symbol {
+impl InternedName {
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 
     /// Returns the symbol with a given index.
-    pub(super) fn at(index: usize) -> Symbol {
-        Symbol(u32::try_from(index).unwrap_or(u32::MAX))
+    pub(super) fn at(index: usize) -> InternedName {
+        InternedName(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
     /// Returns the keyword that this name is, if it is one.
-    pub(super) fn word(self) -> Option<Word> {
-        Word::ALL.get(self.0 as usize).copied()
+    pub(super) fn word(self) -> Option<Keyword> {
+        Keyword::ALL.get(self.0 as usize).copied()
     }
 }
 
-/// Interner: maps names to numbers; those of [`Word`] come first.
+/// Interner: maps names to numbers; those of [`Keyword`] come first.
 #[derive(Debug)]
 pub(super) struct Interner {
-    numbers: HashMap<Rc<str>, Symbol>,
+    numbers: HashMap<Rc<str>, InternedName>,
     names: Vec<Rc<str>>,
 }
 
 impl Interner {
     pub(super) fn new() -> Interner {
         let mut interner = Interner { numbers: HashMap::new(), names: Vec::new() };
-        for word in Word::ALL {
+        for word in Keyword::ALL {
             interner.intern(word.text());
         }
         interner
     }
 
-    pub(super) fn intern(&mut self, name: &str) -> Symbol {
+    pub(super) fn intern(&mut self, name: &str) -> InternedName {
         if let Some(&symbol) = self.numbers.get(name) {
             return symbol;
         }
         // Every name takes at least two bytes of a source of at most 2^32 bytes.
-        let symbol = Symbol(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        let symbol = InternedName(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
         let name: Rc<str> = name.into();
         self.names.push(name.clone());
         self.numbers.insert(name, symbol);
         symbol
     }
 
-    pub(super) fn name(&self, symbol: Symbol) -> &str {
+    pub(super) fn name(&self, symbol: InternedName) -> &str {
         self.names.get(symbol.index()).map_or("", |name| name)
     }
 }
@@ -92,18 +92,18 @@ macro_rules! words {
     ($($NAME:ident $text:literal $old:ident)*) => {
         /// Keywords of statements. `old` ones are keywords of OpenQASM 2 too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Word { $($NAME),* }
+        pub(super) enum Keyword { $($NAME),* }
 
-        impl Word {
-            pub(super) const ALL: &[Word] = &[$(Word::$NAME),*];
+        impl Keyword {
+            pub(super) const ALL: &[Keyword] = &[$(Keyword::$NAME),*];
 
             pub(super) fn text(self) -> &'static str {
-                match self { $(Word::$NAME => $text),* }
+                match self { $(Keyword::$NAME => $text),* }
             }
 
             /// Returns true if it is a keyword of OpenQASM 2.
             pub(super) fn is_old(self) -> bool {
-                match self { $(Word::$NAME => words!(@ $old)),* }
+                match self { $(Keyword::$NAME => words!(@ $old)),* }
             }
         }
     };
@@ -171,19 +171,19 @@ words! {
 /// Identifier: a name and its span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ident {
-    pub(super) symbol: Symbol,
-    pub(super) span: Span,
+    pub(super) symbol: InternedName,
+    pub(super) span: QasmSpan,
 }
 
 /// An expression.
 #[derive(Clone, Debug)]
-pub(super) struct Expr {
-    pub(super) span: Span,
-    pub(super) kind: ExprKind,
+pub(super) struct QasmExpr {
+    pub(super) span: QasmSpan,
+    pub(super) kind: QasmExprKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum ExprKind {
+pub(super) enum QasmExprKind {
     /// An integer; `None` if it has more than 64 bits (its digits are in the source).
     Int(Option<u64>),
     /// The nearest float, and true if the text is another decimal: it is for 0.1000000000000000001,
@@ -201,22 +201,22 @@ pub(super) enum ExprKind {
     Duration,
     /// A number with the unit `im`.
     Imaginary(f64),
-    Name(Symbol),
+    Name(InternedName),
     /// `$0`.
     Hardware,
-    Unary(UnaryOp, Box<Expr>),
+    Unary(UnaryOp, Box<QasmExpr>),
     /// `x ** y`.
-    Power(Box<[Expr; 2]>),
+    Power(Box<[QasmExpr; 2]>),
     /// A first operand and what is applied to it, left to right, all of one precedence.
-    Chain(Box<Expr>, Vec<(BinaryOp, Expr)>),
-    Call(Ident, Box<[Expr]>),
+    Chain(Box<QasmExpr>, Vec<(BinaryOp, QasmExpr)>),
+    Call(Ident, Box<[QasmExpr]>),
     /// `float[64](x)`.
-    Cast(Box<Type>, Box<Expr>),
-    Index(Box<Expr>, Box<[Index]>),
+    Cast(Box<Type>, Box<QasmExpr>),
+    Index(Box<QasmExpr>, Box<[Index]>),
     /// `{a, b}`.
-    List(Box<[Expr]>),
+    List(Box<[QasmExpr]>),
     /// `measure q` as a value.
-    Measure(Box<Operand>),
+    Measure(Box<QasmOperand>),
     /// `durationof({ … })`.
     Durationof,
 }
@@ -298,34 +298,34 @@ impl BinaryOp {
 /// Indices between the brackets, one entry per comma.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
-    At(Expr),
+    At(QasmExpr),
     /// `start : step : end`, each optional.
     Range {
-        span: Span,
-        start: Option<Expr>,
-        step: Option<Expr>,
-        end: Option<Expr>,
+        span: QasmSpan,
+        start: Option<QasmExpr>,
+        step: Option<QasmExpr>,
+        end: Option<QasmExpr>,
     },
     /// `{0, 2}`.
-    Set(Span, Box<[Expr]>),
+    Set(QasmSpan, Box<[QasmExpr]>),
 }
 
 /// A register, a part of it, or a hardware qubit.
 #[derive(Clone, Debug)]
-pub(super) struct Operand {
-    pub(super) span: Span,
-    pub(super) base: Base,
+pub(super) struct QasmOperand {
+    pub(super) span: QasmSpan,
+    pub(super) base: OperandBase,
     pub(super) select: Select,
 }
 
-impl Operand {
+impl QasmOperand {
     /// Returns each pair of brackets in order.
     pub(super) fn parts(&self) -> Vec<Box<[Index]>> {
         match &self.select {
             Select::All => Vec::new(),
             Select::One(at) => {
-                let kind = ExprKind::Int(Some(*at));
-                vec![Box::new([Index::At(Expr { span: self.span, kind })])]
+                let kind = QasmExprKind::Int(Some(*at));
+                vec![Box::new([Index::At(QasmExpr { span: self.span, kind })])]
             }
             Select::Parts(parts) => parts.to_vec(),
         }
@@ -333,7 +333,7 @@ impl Operand {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Base {
+pub(super) enum OperandBase {
     Name(Ident),
     Hardware(Option<u32>),
 }
@@ -351,12 +351,12 @@ pub(super) enum Select {
 /// The type of a classical variable, or of qubits.
 #[derive(Clone, Debug)]
 pub(super) struct Type {
-    pub(super) span: Span,
+    pub(super) span: QasmSpan,
     pub(super) base: BaseType,
     /// The designator: bits of a number, elements of a register.
-    pub(super) size: Option<Expr>,
+    pub(super) size: Option<QasmExpr>,
     /// Dimensions of an array of the base type, if it is one.
-    pub(super) dims: Option<Box<[Expr]>>,
+    pub(super) dims: Option<Box<[QasmExpr]>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -376,25 +376,25 @@ pub(super) enum BaseType {
 /// A gate modifier.
 #[derive(Clone, Debug)]
 pub(super) struct Modifier {
-    pub(super) span: Span,
+    pub(super) span: QasmSpan,
     pub(super) kind: ModifierKind,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum ModifierKind {
     Inv,
-    Pow(Expr),
-    Ctrl(Option<Expr>),
-    Negctrl(Option<Expr>),
+    Pow(QasmExpr),
+    Ctrl(Option<QasmExpr>),
+    Negctrl(Option<QasmExpr>),
 }
 
 /// A gate applied to operands; also `gphase`.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
+pub(super) struct GateCall {
     pub(super) modifiers: Box<[Modifier]>,
     pub(super) name: Ident,
-    pub(super) args: Box<[Expr]>,
-    pub(super) operands: Box<[Operand]>,
+    pub(super) args: Box<[QasmExpr]>,
+    pub(super) operands: Box<[QasmOperand]>,
     /// True if a duration in brackets follows the name.
     pub(super) timed: bool,
 }
@@ -415,8 +415,8 @@ pub(super) enum PragmaKind {
 pub(super) struct Pragma {
     pub(super) kind: PragmaKind,
     pub(super) name: Ident,
-    pub(super) args: Box<[Expr]>,
-    pub(super) operands: Box<[Operand]>,
+    pub(super) args: Box<[QasmExpr]>,
+    pub(super) operands: Box<[QasmOperand]>,
 }
 
 /// A gate definition, or an `opaque` declaration.
@@ -426,32 +426,32 @@ pub(super) struct GateDef {
     pub(super) params: Box<[Ident]>,
     pub(super) qubits: Box<[Ident]>,
     /// `None` if opaque.
-    pub(super) body: Option<Box<[Stmt]>>,
+    pub(super) body: Option<Box<[QasmStmt]>>,
 }
 
 /// A statement.
 #[derive(Clone, Debug)]
-pub(super) struct Stmt {
-    pub(super) span: Span,
-    pub(super) kind: StmtKind,
+pub(super) struct QasmStmt {
+    pub(super) span: QasmSpan,
+    pub(super) kind: QasmStmtKind,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum StmtKind {
+pub(super) enum QasmStmtKind {
     /// `OPENQASM 3.0;` elsewhere than at the top.
     Header,
-    Include(Span),
+    Include(QasmSpan),
     /// `None` if it has no effect here.
     Pragma(Option<Box<Pragma>>),
     Annotation,
-    Qreg(Ident, Option<Expr>),
-    Creg(Ident, Option<Expr>),
+    Qreg(Ident, Option<QasmExpr>),
+    Creg(Ident, Option<QasmExpr>),
     Gate(Box<GateDef>),
-    Call(Box<Call>),
+    Call(Box<GateCall>),
     /// `measure q -> c` or `measure q`.
-    Measure(Box<(Operand, Option<Operand>)>),
-    Barrier(Box<[Operand]>),
-    Reset(Box<Operand>),
+    Measure(Box<(QasmOperand, Option<QasmOperand>)>),
+    Barrier(Box<[QasmOperand]>),
+    Reset(Box<QasmOperand>),
     If(Box<Conditional>),
     /// A variable or qubits, with an initial value.
     Declare(Box<Declaration>),
@@ -459,26 +459,26 @@ pub(super) enum StmtKind {
     Output(Box<Declaration>),
     Const(Box<Declaration>),
     Assign(Box<Assignment>),
-    Let(Ident, Box<Expr>),
+    Let(Ident, Box<QasmExpr>),
     For(Box<ForLoop>),
-    While(Box<(Expr, Box<[Stmt]>)>),
+    While(Box<(QasmExpr, Box<[QasmStmt]>)>),
     Switch(Box<SwitchCase>),
     Def(Rc<Subroutine>),
     /// True if a call has no effect here: it returns nothing, and takes neither qubits nor mutable
     /// arrays.
     Extern(Ident, bool),
-    Return(Option<Box<Expr>>),
+    Return(Option<Box<QasmExpr>>),
     Break,
     Continue,
     End,
     Nop,
-    Box(Box<[Stmt]>),
-    Delay(Box<(Expr, Box<[Operand]>)>),
-    Block(Box<[Stmt]>),
+    Box(Box<[QasmStmt]>),
+    Delay(Box<(QasmExpr, Box<[QasmOperand]>)>),
+    Block(Box<[QasmStmt]>),
     /// An expression.
     Expr,
     /// Span of the first statement that plays or captures a pulse.
-    Cal(Option<Span>),
+    Cal(Option<QasmSpan>),
     /// The gate that it is for, unless that name is a keyword.
     Defcal(Option<Ident>),
     Defcalgrammar,
@@ -488,23 +488,23 @@ pub(super) enum StmtKind {
 
 #[derive(Clone, Debug)]
 pub(super) struct Conditional {
-    pub(super) condition: Expr,
-    pub(super) then: Box<[Stmt]>,
-    pub(super) otherwise: Option<Box<[Stmt]>>,
+    pub(super) condition: QasmExpr,
+    pub(super) then: Box<[QasmStmt]>,
+    pub(super) otherwise: Option<Box<[QasmStmt]>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
     pub(super) ty: Type,
     pub(super) name: Ident,
-    pub(super) value: Option<Expr>,
+    pub(super) value: Option<QasmExpr>,
 }
 
 /// `target = value`; `a += b` is read as `a = a + b`.
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
-    pub(super) target: Operand,
-    pub(super) value: Expr,
+    pub(super) target: QasmOperand,
+    pub(super) value: QasmExpr,
 }
 
 #[derive(Clone, Debug)]
@@ -512,17 +512,17 @@ pub(super) struct ForLoop {
     pub(super) ty: Type,
     pub(super) name: Ident,
     pub(super) over: Index,
-    pub(super) body: Box<[Stmt]>,
+    pub(super) body: Box<[QasmStmt]>,
 }
 
 /// The values of a case and its block.
-pub(super) type Case = (Box<[Expr]>, Box<[Stmt]>);
+pub(super) type Case = (Box<[QasmExpr]>, Box<[QasmStmt]>);
 
 #[derive(Clone, Debug)]
 pub(super) struct SwitchCase {
-    pub(super) subject: Expr,
+    pub(super) subject: QasmExpr,
     pub(super) cases: Box<[Case]>,
-    pub(super) default: Option<Box<[Stmt]>>,
+    pub(super) default: Option<Box<[QasmStmt]>>,
 }
 
 /// Parameter of a subroutine.
@@ -530,7 +530,7 @@ pub(super) struct SwitchCase {
 pub(super) struct Parameter {
     pub(super) ty: Type,
     /// `#dim = n`: an array with that many axes, of any sizes. Its type has no sizes then.
-    pub(super) rank: Option<Expr>,
+    pub(super) rank: Option<QasmExpr>,
     pub(super) name: Ident,
     /// True if the parameter is passed by reference: what is written to it is written to the
     /// argument.
@@ -543,5 +543,5 @@ pub(super) struct Subroutine {
     pub(super) name: Ident,
     pub(super) params: Box<[Parameter]>,
     pub(super) result: Option<Type>,
-    pub(super) body: Box<[Stmt]>,
+    pub(super) body: Box<[QasmStmt]>,
 }

@@ -1,6 +1,6 @@
 //! Errors and warnings of a source text, as data.
 //!
-//! A [`Diagnostic`] carries its [`Problem`] (what was given, what was expected), the finished
+//! A [`Diagnostic`] carries its [`QasmProblem`] (what was given, what was expected), the finished
 //! message, a hint, and labels that point into the sources by byte range. Nothing here prints or
 //! underlines; that is left to the caller.
 //!
@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-pub use super::problem::Problem;
+pub use super::problem::QasmProblem;
 
 /// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Diagnostic {
     /// Severity of the diagnostic.
     pub severity: Severity,
     /// Cause, as data.
-    pub problem: Box<Problem>,
+    pub problem: Box<QasmProblem>,
     /// Message in words.
     pub message: String,
     /// Advice on how to fix it.
@@ -46,7 +46,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(super) fn error(problem: Problem) -> Diagnostic {
+    pub(super) fn error(problem: QasmProblem) -> Diagnostic {
         let message = shortened(problem.to_string());
         Diagnostic {
             severity: Severity::Error,
@@ -57,11 +57,11 @@ impl Diagnostic {
         }
     }
 
-    pub(super) fn warning(problem: Problem) -> Diagnostic {
+    pub(super) fn warning(problem: QasmProblem) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(problem) }
     }
 
-    pub(super) fn at(mut self, place: super::ast::Place, text: impl Into<String>) -> Diagnostic {
+    pub(super) fn at(mut self, place: super::ast::FileSpan, text: impl Into<String>) -> Diagnostic {
         let (source, span) = (place.source as usize, place.span.range());
         self.labels.push(Label { source, span, text: text.into() });
         self

@@ -8,13 +8,13 @@
 //! one token. A line that starts with `pragma`, `#pragma` or `@name` is one token to its end,
 //! within which a lexer of its own may read on.
 
-use super::ast::{Interner, Place, Span, Symbol};
-use super::diagnostic::{Diagnostic, Problem};
+use super::ast::{FileSpan, InternedName, Interner, QasmSpan};
+use super::diagnostic::{Diagnostic, QasmProblem};
 
 /// Kind of a token. Its text is in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Name(Symbol),
+pub(super) enum QasmTokenKind {
+    Name(InternedName),
     /// A whole number, in any radix.
     Int,
     Float,
@@ -61,9 +61,9 @@ signs! {
 
 /// Token and its span.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) span: Span,
+pub(super) struct QasmToken {
+    pub(super) kind: QasmTokenKind,
+    pub(super) span: QasmSpan,
 }
 
 /// The longest source: spans count bytes in 32 bits.
@@ -90,12 +90,12 @@ impl<'a> Lexer<'a> {
         Lexer { text, bytes: text.as_bytes(), at: start as usize, source, fresh: false }
     }
 
-    pub(super) fn next(&mut self, names: &mut Interner, errors: &mut Vec<Diagnostic>) -> Token {
+    pub(super) fn next(&mut self, names: &mut Interner, errors: &mut Vec<Diagnostic>) -> QasmToken {
         loop {
             self.skip_space(errors);
             let start = self.at;
             let Some(&first) = self.bytes.get(start) else {
-                return Token { kind: Kind::End, span: self.span(start) };
+                return QasmToken { kind: QasmTokenKind::End, span: self.span(start) };
             };
             let kind = match first {
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => self.name(names),
@@ -107,40 +107,42 @@ impl<'a> Lexer<'a> {
                 b'$' if self.byte(1).is_some_and(|b| b.is_ascii_digit()) => {
                     self.at += 1;
                     self.take_while(|b| b.is_ascii_digit());
-                    Some(Kind::Hardware)
+                    Some(QasmTokenKind::Hardware)
                 }
-                b'#' if self.text[start..].starts_with("#pragma") => Some(self.line(Kind::Pragma)),
+                b'#' if self.text[start..].starts_with("#pragma") => {
+                    Some(self.line(QasmTokenKind::Pragma))
+                }
                 b'@' if self.fresh
                     && self.byte(1).is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') =>
                 {
-                    Some(self.line(Kind::Annotation))
+                    Some(self.line(QasmTokenKind::Annotation))
                 }
                 _ => Sign::at(&self.bytes[start..]).map(|sign| {
                     self.at += sign.text().len();
-                    Kind::Sign(sign)
+                    QasmTokenKind::Sign(sign)
                 }),
             };
             if let Some(kind) = kind {
                 self.fresh = matches!(
                     kind,
-                    Kind::Sign(Sign::Semi | Sign::LBrace | Sign::RBrace)
-                        | Kind::Pragma
-                        | Kind::Annotation
+                    QasmTokenKind::Sign(Sign::Semi | Sign::LBrace | Sign::RBrace)
+                        | QasmTokenKind::Pragma
+                        | QasmTokenKind::Annotation
                 );
-                return Token { kind, span: self.span(start) };
+                return QasmToken { kind, span: self.span(start) };
             }
             self.skip_unknown(start, errors);
         }
     }
 
-    fn span(&self, start: usize) -> Span {
+    fn span(&self, start: usize) -> QasmSpan {
         // The length was checked against MAX_SOURCE.
         let number = |at| u32::try_from(at).unwrap_or(u32::MAX);
-        Span::new(number(start), number(self.at))
+        QasmSpan::new(number(start), number(self.at))
     }
 
-    fn report(&self, problem: Problem, start: usize, errors: &mut Vec<Diagnostic>) {
-        let place = Place { source: self.source, span: self.span(start) };
+    fn report(&self, problem: QasmProblem, start: usize, errors: &mut Vec<Diagnostic>) {
+        let place = FileSpan { source: self.source, span: self.span(start) };
         errors.push(Diagnostic::error(problem).at(place, ""));
     }
 
@@ -168,7 +170,7 @@ impl<'a> Lexer<'a> {
                         Some(length) => self.at = start + length + 4,
                         None => {
                             self.at = start + 2;
-                            self.report(Problem::UnterminatedComment, start, errors);
+                            self.report(QasmProblem::UnterminatedComment, start, errors);
                             self.at = self.bytes.len();
                         }
                     }
@@ -183,7 +185,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A name: a letter of any script or `_`, then letters, digits and `_`.
-    fn name(&mut self, names: &mut Interner) -> Option<Kind> {
+    fn name(&mut self, names: &mut Interner) -> Option<QasmTokenKind> {
         let start = self.at;
         loop {
             self.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -197,12 +199,12 @@ impl<'a> Lexer<'a> {
             return None;
         }
         if name == "pragma" && self.fresh {
-            return Some(self.line(Kind::Pragma));
+            return Some(self.line(QasmTokenKind::Pragma));
         }
-        Some(Kind::Name(names.intern(name)))
+        Some(QasmTokenKind::Name(names.intern(name)))
     }
 
-    fn number(&mut self, errors: &mut Vec<Diagnostic>) -> Kind {
+    fn number(&mut self, errors: &mut Vec<Diagnostic>) -> QasmTokenKind {
         let start = self.at;
         let prefixed = matches!(
             self.bytes.get(start..start + 2),
@@ -213,22 +215,22 @@ impl<'a> Lexer<'a> {
             self.take_while(|b| b.is_ascii_alphanumeric() || b == b'_');
             let text = &self.text[start..self.at];
             if !is_integer(text) {
-                self.report(Problem::BadNumber { given: text.to_owned() }, start, errors);
+                self.report(QasmProblem::BadNumber { given: text.to_owned() }, start, errors);
             }
-            return Kind::Int;
+            return QasmTokenKind::Int;
         }
         let digit = |b: u8| b.is_ascii_digit() || b == b'_';
-        let mut kind = Kind::Int;
+        let mut kind = QasmTokenKind::Int;
         self.take_while(digit);
         if self.byte(0) == Some(b'.') {
-            kind = Kind::Float;
+            kind = QasmTokenKind::Float;
             self.at += 1;
             self.take_while(digit);
         }
         if matches!(self.byte(0), Some(b'e' | b'E')) {
             let signed = usize::from(matches!(self.byte(1), Some(b'+' | b'-')));
             if self.byte(1 + signed).is_some_and(|b| b.is_ascii_digit()) {
-                kind = Kind::Float;
+                kind = QasmTokenKind::Float;
                 self.at += 1 + signed;
                 self.take_while(digit);
             }
@@ -236,20 +238,20 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    fn string(&mut self, quote: u8, errors: &mut Vec<Diagnostic>) -> Kind {
+    fn string(&mut self, quote: u8, errors: &mut Vec<Diagnostic>) -> QasmTokenKind {
         let start = self.at;
         self.at += 1;
         self.take_while(|b| b != quote && b != b'\n');
         if self.byte(0) == Some(quote) {
             self.at += 1;
         } else {
-            self.report(Problem::UnterminatedString, start, errors);
+            self.report(QasmProblem::UnterminatedString, start, errors);
         }
-        Kind::Text
+        QasmTokenKind::Text
     }
 
     /// Returns a token up to the end of the line.
-    fn line(&mut self, kind: Kind) -> Kind {
+    fn line(&mut self, kind: QasmTokenKind) -> QasmTokenKind {
         self.take_while(|b| b != b'\n' && b != b'\r');
         kind
     }
@@ -267,7 +269,7 @@ impl<'a> Lexer<'a> {
         let first = self.at;
         let rest = &self.text[first..];
         let after = rest.find(|c| !strange(c)).unwrap_or(rest.len());
-        self.report(Problem::Character { given }, start, errors);
+        self.report(QasmProblem::Character { given }, start, errors);
         if let ('?', Some(error)) = (given, errors.last_mut()) {
             error.help = Some(
                 "OpenQASM has no `a ? b : c`: declare a variable, and assign to it under an `if`"
@@ -304,19 +306,19 @@ mod tests {
         let mut out = Vec::new();
         loop {
             let token = lexer.next(&mut names, &mut errors);
-            if token.kind == Kind::End {
+            if token.kind == QasmTokenKind::End {
                 return (out, errors.len());
             }
             let name = match token.kind {
-                Kind::Sign(_) => "sign",
-                Kind::Name(_) => "name",
-                Kind::Int => "int",
-                Kind::Float => "float",
-                Kind::Text => "text",
-                Kind::Hardware => "hardware",
-                Kind::Pragma => "pragma",
-                Kind::Annotation => "annotation",
-                Kind::End => "end",
+                QasmTokenKind::Sign(_) => "sign",
+                QasmTokenKind::Name(_) => "name",
+                QasmTokenKind::Int => "int",
+                QasmTokenKind::Float => "float",
+                QasmTokenKind::Text => "text",
+                QasmTokenKind::Hardware => "hardware",
+                QasmTokenKind::Pragma => "pragma",
+                QasmTokenKind::Annotation => "annotation",
+                QasmTokenKind::End => "end",
             };
             out.push(format!("{name} {}", &text[token.span.range()]));
         }

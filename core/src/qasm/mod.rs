@@ -22,7 +22,7 @@
 //!
 //! - Inputs of the types `float` and `angle` are parameters of the circuit, which have values when
 //!   it runs. All others decide what the circuit is: their values are given before, in
-//!   [`Options::inputs`], and the text is read for them.
+//!   [`QasmOptions::inputs`], and the text is read for them.
 //! - Both languages are parsed whole. What runs is OpenQASM 2 and nearly all of OpenQASM 3.1:
 //!   gates, constants, variables, aliases, loops, `switch`, subroutines, measurement and `reset`
 //!   anywhere, `if` on bits and registers. Pulses in `cal` and values of external functions are
@@ -78,7 +78,7 @@ mod lower;
 mod parser;
 mod problem;
 
-pub use diagnostic::{Diagnostic, Label, Problem, Severity, SourceText};
+pub use diagnostic::{Diagnostic, Label, QasmProblem, Severity, SourceText};
 
 use std::fmt;
 
@@ -109,7 +109,7 @@ pub type Include<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 /// Options of the parser.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct Options<'a> {
+pub struct QasmOptions<'a> {
     /// The name of the file in messages.
     pub file: &'a str,
     /// Limit on the operations of the circuit, counted before it is built; and on the statements
@@ -126,39 +126,39 @@ pub struct Options<'a> {
     pub inputs: &'a [(&'a str, &'a str)],
 }
 
-impl Default for Options<'_> {
+impl Default for QasmOptions<'_> {
     fn default() -> Self {
-        Options { file: "<input>", max_gates: 100_000_000, include: None, inputs: &[] }
+        QasmOptions { file: "<input>", max_gates: 100_000_000, include: None, inputs: &[] }
     }
 }
 
-impl<'a> Options<'a> {
-    /// Sets [`file`](Options::file).
+impl<'a> QasmOptions<'a> {
+    /// Sets [`file`](QasmOptions::file).
     #[must_use]
-    pub fn with_file(self, file: &'a str) -> Options<'a> {
-        Options { file, ..self }
+    pub fn with_file(self, file: &'a str) -> QasmOptions<'a> {
+        QasmOptions { file, ..self }
     }
 
-    /// Sets [`max_gates`](Options::max_gates).
+    /// Sets [`max_gates`](QasmOptions::max_gates).
     #[must_use]
-    pub fn with_max_gates(self, max_gates: u64) -> Options<'a> {
-        Options { max_gates, ..self }
+    pub fn with_max_gates(self, max_gates: u64) -> QasmOptions<'a> {
+        QasmOptions { max_gates, ..self }
     }
 
-    /// Sets [`include`](Options::include).
+    /// Sets [`include`](QasmOptions::include).
     #[must_use]
-    pub fn with_include(self, include: Option<&'a Include<'a>>) -> Options<'a> {
-        Options { include, ..self }
+    pub fn with_include(self, include: Option<&'a Include<'a>>) -> QasmOptions<'a> {
+        QasmOptions { include, ..self }
     }
 
-    /// Sets [`inputs`](Options::inputs).
+    /// Sets [`inputs`](QasmOptions::inputs).
     #[must_use]
-    pub fn with_inputs(self, inputs: &'a [(&'a str, &'a str)]) -> Options<'a> {
-        Options { inputs, ..self }
+    pub fn with_inputs(self, inputs: &'a [(&'a str, &'a str)]) -> QasmOptions<'a> {
+        QasmOptions { inputs, ..self }
     }
 }
 
-impl fmt::Debug for Options<'_> {
+impl fmt::Debug for QasmOptions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("file", &self.file)
@@ -176,13 +176,13 @@ pub struct Parsed {
     pub circuit: Circuit,
     /// The language of the file.
     pub version: Version,
-    /// The names in [`Options::inputs`] that the file was read for, in order of declaration.
+    /// The names in [`QasmOptions::inputs`] that the file was read for, in order of declaration.
     pub read_for: Vec<String>,
     /// Warnings: parts of the text that may not mean what was intended.
     pub warnings: Vec<Diagnostic>,
     /// The file and what it includes, for the labels.
     pub sources: Vec<SourceText>,
-    places: lower::Places,
+    places: lower::InstructionSpans,
 }
 
 impl Parsed {
@@ -250,7 +250,7 @@ impl std::error::Error for Failed {}
 ///
 /// # Errors
 /// [`Failed`] with everything that is wrong.
-pub fn parse(source: &str, options: &Options) -> Result<Parsed, Failed> {
+pub fn parse(source: &str, options: &QasmOptions) -> Result<Parsed, Failed> {
     lower::parse(source, options)
 }
 

@@ -7,7 +7,7 @@ use crate::{channel::ChannelError, matrix::MatrixError};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the messages say it")]
-pub enum Problem {
+pub enum QasmProblem {
     // Text and syntax.
     #[error("the file is empty")]
     Empty,

@@ -16,7 +16,7 @@ use crate::{
     basis::{BasisError, MAX_QUBITS},
     channel::{Channel, Terms},
     circuit::{
-        Circuit, Condition, Instruction, Marks, MisreadBits, Operation, Part, PauliRotation,
+        BitSet, Circuit, Condition, Instruction, Operation, Part, PauliRotation, ReadoutBitList,
     },
     kernel::Operator,
     matrix::Matrix,
@@ -73,7 +73,7 @@ pub(super) struct BoundChannel<R> {
 /// Readout error of some bits together, as a confusion matrix.
 #[derive(Clone, Debug)]
 pub(super) struct Misread<R> {
-    pub(super) bits: MisreadBits,
+    pub(super) bits: ReadoutBitList,
     /// Probabilities that each outcome stays, and that it becomes each of the others in ascending
     /// order.
     rows: Vec<SmallVec<[R; 2]>>,
@@ -82,7 +82,7 @@ pub(super) struct Misread<R> {
 impl<R: Ring> Misread<R> {
     fn new(
         circuit: &Circuit,
-        bits: &MisreadBits,
+        bits: &ReadoutBitList,
         chances: &[Angle],
         binding: &impl Binding<R>,
     ) -> Result<Misread<R>, SimulateError> {
@@ -483,7 +483,7 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = Used::default();
     // The bits of deferred measurements.
-    let mut written = Marks::default();
+    let mut written = BitSet::default();
     let mut waits = vec![false; instructions.len()];
     // The outermost loops.
     let mut loops: Vec<Range<usize>> = Vec::new();
@@ -523,8 +523,8 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
 /// The qubits and bits that some instructions use.
 #[derive(Default)]
 struct Used {
-    qubits: Marks,
-    bits: Marks,
+    qubits: BitSet,
+    bits: BitSet,
 }
 
 impl Used {

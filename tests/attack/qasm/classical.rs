@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use ketgrad_core::{
     param::Values,
     print,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::{BoundCircuit, Simulator},
 };
 use num_complex::Complex;
@@ -480,7 +480,7 @@ fn laws(text: &Text) -> Checked {
     let source = text.source();
     let failed = |law: &str, detail: String| Finding::new(law, detail, &source);
     let read = |source: &str| {
-        let parsed = parse(source, &Options::default().with_max_gates(200_000));
+        let parsed = parse(source, &QasmOptions::default().with_max_gates(200_000));
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
     };
     let simulator = Simulator::new().with_memory_limit(1 << 28);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ketgrad_core::{
     print,
-    qasm::{Options, parse},
+    qasm::{QasmOptions, parse},
     simulate::Simulator,
 };
 use support::{
@@ -304,7 +304,7 @@ fn laws(text: &Text) -> Checked {
         Finding::new(format!("{law} (OpenQASM {version})"), detail, &whole)
     };
     let read = |source: &str| {
-        let parsed = parse(source, &Options::default().with_max_gates(100_000));
+        let parsed = parse(source, &QasmOptions::default().with_max_gates(100_000));
         parsed.map(|p| p.circuit).map_err(|e| e.to_string())
     };
     let run = |circuit: &ketgrad_core::circuit::Circuit| -> Result<Vec<C>, String> {

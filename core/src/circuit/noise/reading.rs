@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use super::{among, behind};
 use crate::{
-    circuit::{Circuit, CircuitError, Condition, Instruction, MisreadBits, Operation},
+    circuit::{Circuit, CircuitError, Condition, Instruction, Operation, ReadoutBitList},
     param::Angle,
 };
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct ReadoutRule {
     /// Measured qubits that the rule is for; `None` is all.
     pub(super) qubits: Option<Vec<usize>>,
     /// Probabilities as in a readout error of a circuit; if there is more than one bit, the qubits
@@ -26,7 +26,7 @@ pub(super) struct Reading {
     pub(super) chances: Arc<[Angle]>,
 }
 
-impl Reading {
+impl ReadoutRule {
     /// The qubits that are read together, if they are more than one.
     fn together(&self) -> Option<&[usize]> {
         self.qubits.as_deref().filter(|_| self.chances.len() > 2)
@@ -57,13 +57,13 @@ fn measured(instruction: &Instruction) -> Option<(u32, u32)> {
 
 /// Measurements so far of qubits that are read together, while others of them are still pending.
 #[derive(Default)]
-struct Group {
+struct ReadoutGroup {
     /// Bits by the position of the qubit among those of the rule.
     bits: Vec<Option<u32>>,
     condition: Option<Arc<Condition>>,
 }
 
-impl Group {
+impl ReadoutGroup {
     fn is_open(&self) -> bool {
         self.bits.iter().any(Option::is_some)
     }
@@ -74,21 +74,21 @@ impl Group {
 }
 
 /// Groups of all readout errors; empty ones for those of single qubits.
-pub(super) struct Pending(Vec<Group>);
+pub(super) struct PendingReadouts(Vec<ReadoutGroup>);
 
-impl Pending {
-    pub(super) fn new(readings: &[Reading]) -> Pending {
-        let group = |reading: &Reading| {
+impl PendingReadouts {
+    pub(super) fn new(readings: &[ReadoutRule]) -> PendingReadouts {
+        let group = |reading: &ReadoutRule| {
             let qubits = reading.together().map_or(0, <[_]>::len);
-            Group { bits: vec![None; qubits], condition: None }
+            ReadoutGroup { bits: vec![None; qubits], condition: None }
         };
-        Pending(readings.iter().map(group).collect())
+        PendingReadouts(readings.iter().map(group).collect())
     }
 
     /// Checks that an instruction does not use a bit whose readout is pending.
     pub(super) fn check(
         &self,
-        readings: &[Reading],
+        readings: &[ReadoutRule],
         instruction: &Instruction,
     ) -> Result<(), CircuitError> {
         for (reading, group) in readings.iter().zip(&self.0).filter(|(_, group)| group.is_open()) {
@@ -125,7 +125,7 @@ impl Pending {
     }
 
     /// Checks that no readout is pending at the beginning or the end of a loop.
-    pub(super) fn turn(&self, readings: &[Reading]) -> Result<(), CircuitError> {
+    pub(super) fn turn(&self, readings: &[ReadoutRule]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, _)| {
             Err(reading.apart("the beginning or the end of a loop is between their measurements"))
@@ -133,7 +133,7 @@ impl Pending {
     }
 
     /// Checks that no readout is pending at the end.
-    pub(super) fn finish(&self, readings: &[Reading]) -> Result<(), CircuitError> {
+    pub(super) fn finish(&self, readings: &[ReadoutRule]) -> Result<(), CircuitError> {
         let open = readings.iter().zip(&self.0).find(|(_, group)| group.is_open());
         open.map_or(Ok(()), |(reading, group)| {
             let qubits = reading.qubits.iter().flatten().zip(&group.bits);
@@ -147,27 +147,27 @@ impl Pending {
     /// Appends the readout errors that follow an instruction.
     pub(super) fn follow(
         &mut self,
-        readings: &[Reading],
+        readings: &[ReadoutRule],
         chances: &[Arc<[Angle]>],
         instruction: &Instruction,
         out: &mut Circuit,
     ) -> Result<(), CircuitError> {
         let Some((qubit, bit)) = measured(instruction) else { return Ok(()) };
         let all = || readings.iter().zip(chances);
-        let mut misread = |bits: MisreadBits, chances: &Arc<[Angle]>| {
+        let mut misread = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
             let operation = Operation::Misread { bits, chances: Arc::clone(chances) };
             out.push(behind(instruction, operation, &[])).map(|_| ())
         };
         for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
         {
-            misread(MisreadBits::from_slice(&[bit]), chances)?;
+            misread(ReadoutBitList::from_slice(&[bit]), chances)?;
         }
         for ((reading, chances), group) in all().zip(&mut self.0) {
             let Some(qubits) = reading.together() else { continue };
             let Some(place) = qubits.iter().position(|q| *q == qubit as usize) else { continue };
             group.bits[place] = Some(bit);
             group.condition.clone_from(&instruction.condition);
-            if let Some(bits) = group.bits.iter().copied().collect::<Option<MisreadBits>>() {
+            if let Some(bits) = group.bits.iter().copied().collect::<Option<ReadoutBitList>>() {
                 misread(bits, chances)?;
                 group.bits.fill(None);
             }

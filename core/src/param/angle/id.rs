@@ -12,12 +12,12 @@ use std::{
 #[derive(Clone, Copy, Debug)]
 pub struct ParamId {
     number: u32,
-    pub(super) name: Name,
+    pub(super) name: ParamName,
 }
 
 /// Information that an id has about the name of its parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum ParamName {
     /// Any name: the id was made of a number.
     Any,
     /// A hash of it.
@@ -31,12 +31,12 @@ impl ParamId {
     /// The parameter of this number, whatever its name.
     #[must_use]
     pub const fn new(number: u32) -> ParamId {
-        ParamId { number, name: Name::Any }
+        ParamId { number, name: ParamName::Any }
     }
 
     /// The parameter of this number and name.
     pub(crate) fn named(number: u32, name: &str) -> ParamId {
-        ParamId { number, name: Name::of(name) }
+        ParamId { number, name: ParamName::of(name) }
     }
 
     /// The number.
@@ -53,23 +53,23 @@ impl ParamId {
 
     /// Returns true if a parameter of its number and this name may be the one that is meant.
     pub(crate) fn may_be(self, name: &str) -> bool {
-        self.name == Name::Any || self.name == Name::of(name)
+        self.name == ParamName::Any || self.name == ParamName::of(name)
     }
 }
 
-impl Name {
-    fn of(name: &str) -> Name {
+impl ParamName {
+    fn of(name: &str) -> ParamName {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
         // Either half of the hash is as good.
-        Name::Hash((hash >> 32) as u32)
+        ParamName::Hash((hash >> 32) as u32)
     }
 
     /// Returns the name of an id that refers to both.
-    pub(super) fn and(self, other: Name) -> Name {
+    pub(super) fn and(self, other: ParamName) -> ParamName {
         match (self, other) {
-            (Name::Any, name) | (name, Name::Any) => name,
+            (ParamName::Any, name) | (name, ParamName::Any) => name,
             (a, b) if a == b => a,
-            _ => Name::Several,
+            _ => ParamName::Several,
         }
     }
 }

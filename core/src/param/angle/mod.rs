@@ -62,21 +62,21 @@ pub struct Angle {
     radians: f64,
     /// Inline for a few terms, so that an angle needs no memory of its own.
     terms: SmallVec<[(ParamId, Q); 2]>,
-    slack: Slack,
+    slack: RoundingBound,
 }
 
 /// Rounding bound of an angle: of its radians, and of the sum of its coefficients.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slack {
+struct RoundingBound {
     radians: f32,
     terms: f32,
 }
 
-impl Slack {
-    const NONE: Slack = Slack { radians: 0.0, terms: 0.0 };
+impl RoundingBound {
+    const NONE: RoundingBound = RoundingBound { radians: 0.0, terms: 0.0 };
 
-    fn times(self, factor: f64) -> Slack {
-        let mut product = Slack::NONE;
+    fn times(self, factor: f64) -> RoundingBound {
+        let mut product = RoundingBound::NONE;
         product.add(times(self.radians, factor), times(self.terms, factor));
         product
     }
@@ -118,14 +118,23 @@ impl PartialEq for Angle {
 /// assert_eq!(PI / (1 << k), Angle::pi(1, 4));
 /// assert_eq!((PI / 4).to_string(), "pi/4");
 /// ```
-pub const PI: Angle =
-    Angle { pi: Q::new_raw(1, 1), radians: 0.0, terms: SmallVec::new_const(), slack: Slack::NONE };
+pub const PI: Angle = Angle {
+    pi: Q::new_raw(1, 1),
+    radians: 0.0,
+    terms: SmallVec::new_const(),
+    slack: RoundingBound::NONE,
+};
 
 impl Angle {
     /// The angle 0.
     #[must_use]
     pub fn zero() -> Angle {
-        Angle { pi: Q::new_raw(0, 1), radians: 0.0, terms: SmallVec::new(), slack: Slack::NONE }
+        Angle {
+            pi: Q::new_raw(0, 1),
+            radians: 0.0,
+            terms: SmallVec::new(),
+            slack: RoundingBound::NONE,
+        }
     }
 
     /// The exact angle `pi numerator / denominator`; NaN if the denominator is 0.
@@ -194,7 +203,7 @@ impl Angle {
 
     /// Returns the angle without its part in radians, and without the rounding bound of that.
     pub(crate) fn without_radians(&self) -> Angle {
-        let slack = Slack { radians: 0.0, ..self.slack };
+        let slack = RoundingBound { radians: 0.0, ..self.slack };
         Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), slack }
     }
 
@@ -253,7 +262,7 @@ impl Angle {
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> Angle {
         let mut start = Angle { terms: SmallVec::new(), ..self.without_radians() };
-        (start.radians, start.slack) = (self.radians, Slack { terms: 0.0, ..self.slack });
+        (start.radians, start.slack) = (self.radians, RoundingBound { terms: 0.0, ..self.slack });
         let of_terms = f64::from(self.slack.terms);
         self.terms.iter().fold(start, |sum, &(id, q)| {
             let value = value(id);

@@ -12,7 +12,7 @@ use super::{
         add_radians, dyadic, exact_mul, multiply_constant, multiply_radians, q_add, q_mul, q_times,
         q_to_f64, reciprocal,
     },
-    id::Name,
+    id::ParamName,
 };
 
 impl Add for Angle {
@@ -32,7 +32,7 @@ impl Add for Angle {
                         self.slack.add(0.0, off);
                         let name = self.terms[i].0.name.and(id.name);
                         self.terms[i].0.name = name;
-                        if name == Name::Several {
+                        if name == ParamName::Several {
                             self.radians = f64::NAN;
                         } else if *sum.numer() == 0 {
                             self.terms.remove(i);

@@ -4,7 +4,7 @@
 //! Source: S. Aaronson, D. Gottesman, "Improved simulation of stabilizer circuits", Phys. Rev. A
 //! 70, 052328 (2004).
 
-use super::matrices::{C, M2, multiply2};
+use super::matrices::{M2, SmallComplex, multiply2};
 
 /// The Pauli string `i^|x & z| X^x Z^z`, negated or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,11 @@ impl Clifford {
     pub(super) fn one(qubit: usize, matrix: M2, tolerance: f64) -> Option<(Clifford, f64)> {
         let [a, b, c, d] = matrix;
         // The parts of V P V^dagger along X, Z and Y, for P = X, Z and Y, by its entries 00 and 01.
-        let parts = |diagonal: f64, other: C| [other.re, diagonal, -other.im];
+        let parts = |diagonal: f64, other: SmallComplex| [other.re, diagonal, -other.im];
         let (across, along) = (a * d.conj(), b * c.conj());
         let of_x = parts(2.0 * (a * b.conj()).re, across + along);
         let of_z = parts(a.norm_sqr() - b.norm_sqr(), a * c.conj() - b * d.conj());
-        let of_y = parts(2.0 * (a * b.conj()).im, C::i() * (along - across));
+        let of_y = parts(2.0 * (a * b.conj()).im, SmallComplex::i() * (along - across));
         let (mut images, mut deviation) = ([(0, false); 3], 0.0f64);
         for (image, parts) in images.iter_mut().zip([of_x, of_z, of_y]) {
             // A small angle shows in the parts that vanish, not in the one that is 1.
@@ -54,7 +54,7 @@ impl Clifford {
             deviation = deviation.max(off(at));
         }
         let identity = images == [(1, false), (2, false), (3, false)];
-        let exact = a == d && [b, c] == [C::default(); 2];
+        let exact = a == d && [b, c] == [SmallComplex::default(); 2];
         (!identity || exact).then_some((Clifford::One { qubit, matrix, images }, deviation))
     }
 
@@ -153,7 +153,7 @@ mod tests {
     const TOLERANCE: f64 = 1e-15;
 
     fn real(m: [f64; 4]) -> M2 {
-        m.map(|x| C::new(x, 0.0))
+        m.map(|x| SmallComplex::new(x, 0.0))
     }
 
     fn h() -> M2 {
@@ -161,7 +161,12 @@ mod tests {
     }
 
     fn s() -> M2 {
-        [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, 1.0)]
+        [
+            SmallComplex::new(1.0, 0.0),
+            SmallComplex::default(),
+            SmallComplex::default(),
+            SmallComplex::new(0.0, 1.0),
+        ]
     }
 
     /// Returns a string on two qubits as a matrix.
@@ -170,7 +175,11 @@ mod tests {
             let (row, column) = (at / 4, at % 4);
             let turns = (pauli.x & pauli.z).count_ones() + 2 * (pauli.z & column).count_ones();
             let sign = if pauli.negative { -1.0 } else { 1.0 };
-            if row ^ column == pauli.x { C::i().powu(turns) * sign } else { C::default() }
+            if row ^ column == pauli.x {
+                SmallComplex::i().powu(turns) * sign
+            } else {
+                SmallComplex::default()
+            }
         })
     }
 
@@ -178,7 +187,7 @@ mod tests {
         let permuted = |to: fn(usize) -> usize, sign: fn(usize) -> f64| -> M4 {
             std::array::from_fn(|at| {
                 let (row, column) = (at / 4, at % 4);
-                C::new(if row == to(column) { sign(column) } else { 0.0 }, 0.0)
+                SmallComplex::new(if row == to(column) { sign(column) } else { 0.0 }, 0.0)
             })
         };
         match clifford {
@@ -198,7 +207,8 @@ mod tests {
             all.push(next);
         }
         // The identity is one where it has no rounding errors.
-        let is_one = |u: &M2| u[1] + u[2] == C::default() && (u[0] - u[3]).norm() < TOLERANCE;
+        let is_one =
+            |u: &M2| u[1] + u[2] == SmallComplex::default() && (u[0] - u[3]).norm() < TOLERANCE;
         let ones =
             all.iter().filter(|u| !is_one(u) || u[0] == u[3]).flat_map(|u| [(0, *u), (1, *u)]);
         let ones =
@@ -225,7 +235,12 @@ mod tests {
 
     #[test]
     fn other_gates_are_none() {
-        let t = [C::new(1.0, 0.0), C::default(), C::default(), C::cis(std::f64::consts::FRAC_PI_4)];
+        let t = [
+            SmallComplex::new(1.0, 0.0),
+            SmallComplex::default(),
+            SmallComplex::default(),
+            SmallComplex::cis(std::f64::consts::FRAC_PI_4),
+        ];
         assert_eq!(Clifford::one(0, t, 1e-14), None);
         assert_eq!(Clifford::one(0, real([1.0, 0.0, 0.0, 0.0]), 1e-14), None);
         assert_eq!(Clifford::one(0, real([f64::NAN; 4]), 1e-14), None);

@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::{
     clifford::{Clifford, Pauli},
-    matrices::{C, M2},
+    matrices::{M2, SmallComplex},
 };
 use crate::{
     kernel::{Element, Operator, Shape},
@@ -113,17 +113,23 @@ impl Turned {
 
     /// Returns `a + b P` for the string P with the masks x and z, if it is a rotation up to the
     /// tolerance.
-    fn of_sum(x: usize, z: usize, a: C, b: C, tolerance: f64) -> Option<Turned> {
+    fn of_sum(
+        x: usize,
+        z: usize,
+        a: SmallComplex,
+        b: SmallComplex,
+        tolerance: f64,
+    ) -> Option<Turned> {
         // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the
         // argument of the other one may be noise. No phase where the angle can say it.
-        let sine = b * C::new(0.0, 1.0);
+        let sine = b * SmallComplex::new(0.0, 1.0);
         let phase = match a.norm_sqr() >= b.norm_sqr() {
             true if a.im == 0.0 => 0.0,
             false if sine.im == 0.0 => 0.0,
             true => a.arg(),
             false => sine.arg(),
         };
-        let turned = C::cis(-phase);
+        let turned = SmallComplex::cis(-phase);
         let (sin, cos) = (sine * turned, a * turned);
         let angle = 2.0 * sin.re.atan2(cos.re);
         // What is left out are imaginary parts, and what the norm is off.
@@ -134,7 +140,12 @@ impl Turned {
 
     /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
     /// the tolerance.
-    fn of_parity(z: usize, even: C, odd: C, tolerance: f64) -> Option<Turned> {
+    fn of_parity(
+        z: usize,
+        even: SmallComplex,
+        odd: SmallComplex,
+        tolerance: f64,
+    ) -> Option<Turned> {
         // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
         let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
@@ -157,7 +168,7 @@ pub(super) fn string<E: Element>(
         }
         &Shape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
             // W = i^{-|x & z|} P
-            let b = wide(go) * C::new(0.0, -1.0).powu((x & z).count_ones());
+            let b = wide(go) * SmallComplex::new(0.0, -1.0).powu((x & z).count_ones());
             Some((Turned::of_sum(x, z, wide(stay), b, tolerance)?, operator.fixed() & !(x | z)))
         }
         _ => None,
@@ -189,7 +200,7 @@ fn exchange<E: Element>(
     if sign(3)? != first ^ second {
         return None;
     }
-    let (a, b) = (wide(&a), wide(&b) * C::new(0.0, -1.0).powu(first + second));
+    let (a, b) = (wide(&a), wide(&b) * SmallComplex::new(0.0, -1.0).powu(first + second));
     let z = (first as usize * low) | (second as usize * high);
     Turned::of_sum(both, z, a, b, tolerance)
 }
@@ -200,7 +211,7 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
     if !fixed.is_power_of_two() {
         return None;
     }
-    let (one, zero) = (C::new(1.0, 0.0), C::default());
+    let (one, zero) = (SmallComplex::new(1.0, 0.0), SmallComplex::default());
     let mut u = [one, zero, zero, one];
     match operator.shape() {
         Shape::Identity => {}
@@ -230,6 +241,6 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
     Some((fixed.trailing_zeros() as usize, u))
 }
 
-fn wide<E: Element>(z: &Complex<E>) -> C {
+fn wide<E: Element>(z: &Complex<E>) -> SmallComplex {
     Complex::new(z.re.into(), z.im.into())
 }

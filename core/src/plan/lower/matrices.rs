@@ -1,13 +1,13 @@
 //! Matrices of one and two qubits, row by row: the functions that lowering needs.
 
-pub(super) use crate::matrix::small::{C, M2, dagger, local, multiply2, multiply4};
+pub(super) use crate::matrix::small::{M2, SmallComplex, dagger, local, multiply2, multiply4};
 pub(in crate::plan) use crate::matrix::small::{M4, distance};
 
 /// Returns true if the columns of a `dim` x `dim` matrix are orthonormal.
-pub(super) fn is_unitary(u: &[C], dim: usize, tolerance: f64) -> bool {
+pub(super) fn is_unitary(u: &[SmallComplex], dim: usize, tolerance: f64) -> bool {
     (0..dim).all(|i| {
         (0..=i).all(|j| {
-            let dot: C = (0..dim).map(|k| u[k * dim + i].conj() * u[k * dim + j]).sum();
+            let dot: SmallComplex = (0..dim).map(|k| u[k * dim + i].conj() * u[k * dim + j]).sum();
             (dot - if i == j { 1.0 } else { 0.0 }).norm_sqr() <= tolerance * tolerance
         })
     })
@@ -18,7 +18,7 @@ pub(super) fn widen(u: &M2, bit: usize) -> M4 {
     std::array::from_fn(|i| {
         let (row, column) = (i / 4, i % 4);
         if (row ^ column) & !(1 << bit) != 0 {
-            return C::default();
+            return SmallComplex::default();
         }
         u[2 * (row >> bit & 1) + (column >> bit & 1)]
     })
@@ -31,10 +31,10 @@ pub(in crate::plan) fn exchanged(m: &M4) -> M4 {
 }
 
 /// Returns `U = V diag(values) V^dagger` of a unitary 2x2 matrix.
-pub(super) fn eigen(u: &M2) -> (M2, [C; 2]) {
-    let one = C::new(1.0, 0.0);
+pub(super) fn eigen(u: &M2) -> (M2, [SmallComplex; 2]) {
+    let one = SmallComplex::new(1.0, 0.0);
     if u[1].norm_sqr() + u[2].norm_sqr() == 0.0 {
-        return ([one, C::default(), C::default(), one], [u[0], u[3]]);
+        return ([one, SmallComplex::default(), SmallComplex::default(), one], [u[0], u[3]]);
     }
     let mean = (u[0] + u[3]) * 0.5;
     let difference = (u[0] - u[3]) * 0.5;
@@ -47,6 +47,6 @@ pub(super) fn eigen(u: &M2) -> (M2, [C; 2]) {
     let v = [difference + root, u[2]];
     let norm = (v[0].norm_sqr() + v[1].norm_sqr()).sqrt();
     let v = [v[0] / norm, v[1] / norm];
-    let unit = |z: C| z / z.norm();
+    let unit = |z: SmallComplex| z / z.norm();
     ([v[0], -v[1].conj(), v[1], v[0].conj()], [unit(value), unit(mean - root)])
 }

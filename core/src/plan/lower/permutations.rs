@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Bits, Factors, Lowering, MAX_PHASE_BITS, Op, matrices::C};
+use super::{Bits, Factors, Lowering, MAX_PHASE_BITS, Op, matrices::SmallComplex};
 use crate::basis::deposit;
 
 impl Lowering {
@@ -16,7 +16,9 @@ impl Lowering {
         let moved = |from: usize| {
             let found =
                 cycles.iter().find_map(|c| c.iter().position(|f| f.0 == from).map(|k| (c, k)));
-            found.map_or((from, C::new(1.0, 0.0)), |(c, k)| (c[(k + 1) % c.len()].0, c[k].1))
+            found.map_or((from, SmallComplex::new(1.0, 0.0)), |(c, k)| {
+                (c[(k + 1) % c.len()].0, c[k].1)
+            })
         };
         let origin = moved(0).0;
         let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
@@ -28,7 +30,9 @@ impl Lowering {
             return self.transposition(mask, cycles);
         }
         let factors: Factors = cycles.iter().flatten().copied().collect();
-        if factors.iter().any(|f| f.1 != C::new(1.0, 0.0)) && !self.diagonal(mask, &factors) {
+        if factors.iter().any(|f| f.1 != SmallComplex::new(1.0, 0.0))
+            && !self.diagonal(mask, &factors)
+        {
             return false;
         }
         self.flush(mask);
@@ -48,13 +52,13 @@ impl Lowering {
         }) else {
             return false;
         };
-        if [fa, fb] != [C::new(1.0, 0.0); 2] {
+        if [fa, fb] != [SmallComplex::new(1.0, 0.0); 2] {
             return false;
         }
         let pivot = (a ^ b).trailing_zeros() as usize;
         let others = (a ^ b) & !(1 << pivot);
         let with_pivot = if a >> pivot & 1 == 1 { a } else { b };
-        let half = C::new(0.5f64.sqrt(), 0.0);
+        let half = SmallComplex::new(0.5f64.sqrt(), 0.0);
         let h = [half, half, half, -half];
         let spread = |this: &mut Lowering| {
             this.flush(others | 1 << pivot);
@@ -65,7 +69,7 @@ impl Lowering {
         spread(self);
         self.wait(pivot, h, true);
         // The CX have flipped the other bits of the index that has the pivot set.
-        let done = self.diagonal(mask, &[(with_pivot ^ others, C::new(-1.0, 0.0))]);
+        let done = self.diagonal(mask, &[(with_pivot ^ others, SmallComplex::new(-1.0, 0.0))]);
         self.wait(pivot, h, true);
         spread(self);
         done

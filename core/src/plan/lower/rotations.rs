@@ -1,6 +1,8 @@
 //! Rotations about Pauli strings.
 
-use super::{Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, kinds::Turned, matrices::C};
+use super::{
+    Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, kinds::Turned, matrices::SmallComplex,
+};
 use crate::{
     basis::{deposit, odd},
     plan::BinaryAngle,
@@ -22,7 +24,7 @@ impl Lowering {
         let pauli = turned.pauli();
         if turned.phase.abs() <= NO_ANGLE {
             self.out.deviation += turned.phase.abs();
-        } else if !self.diagonal(controls, &[(value, C::cis(turned.phase))]) {
+        } else if !self.diagonal(controls, &[(value, SmallComplex::cis(turned.phase))]) {
             return false;
         }
         for subset in (0..subsets).map(|k| deposit(k, controls)) {
@@ -41,8 +43,12 @@ impl Lowering {
         if x == 0 {
             match z.is_power_of_two() {
                 true => {
-                    let phases =
-                        [C::cis(-0.5 * angle), C::default(), C::default(), C::cis(0.5 * angle)];
+                    let phases = [
+                        SmallComplex::cis(-0.5 * angle),
+                        SmallComplex::default(),
+                        SmallComplex::default(),
+                        SmallComplex::cis(0.5 * angle),
+                    ];
                     self.wait(z.trailing_zeros() as usize, phases, false);
                 }
                 false => {
@@ -54,11 +60,11 @@ impl Lowering {
             return;
         }
         if (x | z).is_power_of_two() {
-            let i_sin = C::new(0.0, sin);
+            let i_sin = SmallComplex::new(0.0, sin);
             let u = if z == 0 {
                 [cos.into(), -i_sin, -i_sin, cos.into()]
             } else {
-                [cos, -sin, sin, cos].map(C::from)
+                [cos, -sin, sin, cos].map(SmallComplex::from)
             };
             self.wait(x.trailing_zeros() as usize, u, true);
             return;
@@ -66,7 +72,14 @@ impl Lowering {
         // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
         let pivot = x & x.wrapping_neg();
         let even = (x & z).count_ones() % 2 == 0;
-        let quarter = |sign: f64| [C::new(1.0, 0.0), C::default(), C::default(), C::new(0.0, sign)];
+        let quarter = |sign: f64| {
+            [
+                SmallComplex::new(1.0, 0.0),
+                SmallComplex::default(),
+                SmallComplex::default(),
+                SmallComplex::new(0.0, sign),
+            ]
+        };
         if even {
             self.wait(pivot.trailing_zeros() as usize, quarter(1.0), false);
         }

@@ -14,7 +14,7 @@
 //! of the sum at all. So the product of the factors differs from u by at most 2 delta and a few
 //! eps.
 
-use super::matrices::{C, M2};
+use super::matrices::{M2, SmallComplex};
 use crate::plan::BinaryAngle;
 
 /// The factors of a 1-qubit gate.
@@ -55,7 +55,7 @@ impl Zyz {
         let cos = (1.0 + tan * tan).sqrt().recip();
         let (first, last) = (phase.cis(), (phase + before + after).cis());
         let u = match tan == 0.0 {
-            true => [first, C::default(), C::default(), last],
+            true => [first, SmallComplex::default(), SmallComplex::default(), last],
             false => {
                 let sin = tan * cos;
                 [
@@ -71,7 +71,7 @@ impl Zyz {
 }
 
 /// Returns the argument; 0 for what has none, which is not what its product will agree with.
-fn angle(z: C) -> BinaryAngle {
+fn angle(z: SmallComplex) -> BinaryAngle {
     let radians = z.arg();
     if radians.is_finite() { BinaryAngle::from_radians(radians) } else { BinaryAngle::ZERO }
 }
@@ -92,9 +92,21 @@ mod tests {
     #[test]
     fn products_of_noisy_entries_come_back() {
         let r = 0.5f64.sqrt();
-        let phase = |x: f64| [C::new(1.0, 0.0), C::default(), C::default(), C::cis(x)];
+        let phase = |x: f64| {
+            [
+                SmallComplex::new(1.0, 0.0),
+                SmallComplex::default(),
+                SmallComplex::default(),
+                SmallComplex::cis(x),
+            ]
+        };
         let gates = [
-            [C::new(r, 0.0), C::new(r, 0.0), C::new(r, 0.0), C::new(-r, 0.0)],
+            [
+                SmallComplex::new(r, 0.0),
+                SmallComplex::new(r, 0.0),
+                SmallComplex::new(r, 0.0),
+                SmallComplex::new(-r, 0.0),
+            ],
             phase(std::f64::consts::FRAC_PI_4),
             phase(std::f64::consts::FRAC_PI_2),
             phase(1e-9),

@@ -26,7 +26,7 @@ use num_complex::Complex;
 use super::{buffer::Buffer, rows::table};
 use crate::{
     kernel::Element,
-    plan::lower::{Factored, distance},
+    plan::lower::{CanonicalFactors, distance},
 };
 
 /// Tangent beyond which a product of tangents and cosines may leave the range of `f32`.
@@ -169,7 +169,7 @@ impl Numbers {
     /// Returns the coefficients of a matrix that is a factored block up to the tolerance, and the
     /// distance of their product from it.
     fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
-        let numbers = Numbers::new(&Factored::new(matrix)?)?;
+        let numbers = Numbers::new(&CanonicalFactors::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);
         (off <= tolerance).then_some((numbers, off))
     }
@@ -194,8 +194,8 @@ impl Numbers {
     }
 
     /// `None` if a tangent is too large.
-    fn new(factored: &Factored) -> Option<Numbers> {
-        let &Factored { phase, angles: [x, y, z], ref before } = factored;
+    fn new(factored: &CanonicalFactors) -> Option<Numbers> {
+        let &CanonicalFactors { phase, angles: [x, y, z], ref before } = factored;
         // diag(e^{iu}, e^{-iu}) [cos -sin; sin cos] diag(e^{iv}, e^{-iv})
         let euler = before.map(|g| {
             let (sum, difference) = (g[0].arg(), g[2].arg());

@@ -13,7 +13,7 @@
 
 use num_complex::Complex;
 
-use super::{FermionError, FermionOperator, FermionProblem, Ladder, Sums, text};
+use super::{CoefficientSums, FermionError, FermionOperator, FermionProblem, Ladder, text};
 use crate::{
     basis::{MAX_QUBITS, odd},
     observable::{PauliString, PauliSum},
@@ -121,7 +121,7 @@ impl Mapping {
     ) -> Result<PauliSum, FermionError> {
         check(n_orbitals, operator.n_orbitals())?;
         let masks: Vec<Masks> = (0..n_orbitals).map(|j| self.masks(j, n_orbitals)).collect();
-        let mut sums = Sums::default();
+        let mut sums = CoefficientSums::default();
         for (c, product) in operator.terms() {
             let orbitals = product.iter().fold(0usize, |set, ladder| set | 1 << ladder.orbital());
             let given = orbitals.count_ones() as usize;

@@ -163,7 +163,7 @@ impl FermionOperator {
     /// # Errors
     /// [`FermionError`] if a coefficient is beyond the largest float.
     pub fn normal_ordered(&self) -> Result<FermionOperator, FermionError> {
-        let mut sums = Sums::default();
+        let mut sums = CoefficientSums::default();
         for (c, product) in &self.terms {
             order(*c, product.clone(), &mut sums);
         }
@@ -175,7 +175,7 @@ impl FermionOperator {
     #[must_use]
     pub fn is_hermitian(&self) -> bool {
         let minus = self.dagger().terms.into_iter().map(|(c, product)| (-c, product));
-        let mut sums = Sums::default();
+        let mut sums = CoefficientSums::default();
         for (c, product) in self.terms.iter().cloned().chain(minus) {
             order(c, product, &mut sums);
         }
@@ -195,7 +195,7 @@ impl Add for FermionOperator {
 
 /// Sums up the normal-ordered form of a product, by insertion of each operator into those before
 /// it.
-fn order(coefficient: Complex<f64>, product: Vec<Ladder>, sums: &mut Sums<Vec<Ladder>>) {
+fn order(coefficient: Complex<f64>, product: Vec<Ladder>, sums: &mut CoefficientSums<Vec<Ladder>>) {
     // Products on the worklist, and the length of the ordered part of each.
     let mut left = vec![(coefficient, product, 1)];
     'products: while let Some((mut c, mut product, from)) = left.pop() {
@@ -223,15 +223,15 @@ fn order(coefficient: Complex<f64>, product: Vec<Ladder>, sums: &mut Sums<Vec<La
 }
 
 /// Coefficients by key, each with the sum of the moduli that went into it.
-struct Sums<K>(HashMap<K, (Complex<f64>, f64)>);
+struct CoefficientSums<K>(HashMap<K, (Complex<f64>, f64)>);
 
-impl<K> Default for Sums<K> {
+impl<K> Default for CoefficientSums<K> {
     fn default() -> Self {
-        Sums(HashMap::new())
+        CoefficientSums(HashMap::new())
     }
 }
 
-impl<K: Hash + Ord> Sums<K> {
+impl<K: Hash + Ord> CoefficientSums<K> {
     fn add(&mut self, key: K, c: Complex<f64>) {
         let (sum, size) = self.0.entry(key).or_default();
         *sum += c;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use super::{Molecule, MoleculeError, MoleculeProblem, Symmetry, descending};
+use super::{IntegralSymmetry, Molecule, MoleculeError, MoleculeProblem, descending};
 
 /// Tolerance of repeated values of one integral, which are written with other digits.
 const SAME: f64 = 1e-7;
@@ -41,10 +41,10 @@ impl FromStr for Molecule {
             };
             if let Some(first) = given.filter(|first| (first - value).abs() > SAME) {
                 let equal = match symmetry {
-                    Symmetry::Eightfold => {
+                    IntegralSymmetry::Eightfold => {
                         "integrals of real orbitals are equal under i <-> j, k <-> l and ij <-> kl"
                     }
-                    Symmetry::Fourfold => {
+                    IntegralSymmetry::Fourfold => {
                         "integrals of orbitals with angular momenta (SYMLZ) are equal under ij <-> kl, and where both \
                          i <-> j and k <-> l"
                     }
@@ -149,9 +149,9 @@ fn symmetry_of<'a>(
     integrals: impl Iterator<Item = Result<Integral<'a>, MoleculeError>>,
     momenta: &[i32],
     line: usize,
-) -> Result<Symmetry, MoleculeError> {
+) -> Result<IntegralSymmetry, MoleculeError> {
     if momenta.iter().all(|m| *m == 0) {
-        return Ok(Symmetry::Eightfold);
+        return Ok(IntegralSymmetry::Eightfold);
     }
     // The first integral that is not of complex orbitals, and of real ones.
     let (mut not_complex, mut not_real) = (None, None);
@@ -169,8 +169,8 @@ fn symmetry_of<'a>(
         }
     }
     match (not_complex, not_real) {
-        (None, _) => Ok(Symmetry::Fourfold),
-        (Some(_), None) => Ok(Symmetry::Eightfold),
+        (None, _) => Ok(IntegralSymmetry::Fourfold),
+        (Some(_), None) => Ok(IntegralSymmetry::Eightfold),
         (Some(complex), Some(real)) => Err(MoleculeError {
             line: Some(line),
             problem: MoleculeProblem::Momenta { complex, real },
@@ -179,7 +179,7 @@ fn symmetry_of<'a>(
 }
 
 /// A value of the header and its line.
-type Word<'a> = (&'a str, usize);
+type HeaderValue<'a> = (&'a str, usize);
 
 /// Angular momenta of orbitals, and the line of the header that gives them.
 type Momenta = (Vec<i32>, usize);
@@ -187,7 +187,7 @@ type Momenta = (Vec<i32>, usize);
 /// The molecule without its integrals, and the momenta of its orbitals, if it has some.
 fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeError> {
     let values = read_keys(header);
-    let fault = |key: &str, (found, line): Word<'_>, expected: &str| MoleculeError {
+    let fault = |key: &str, (found, line): HeaderValue<'_>, expected: &str| MoleculeError {
         line: Some(line),
         problem: MoleculeProblem::Header {
             key: key.to_owned(),
@@ -289,10 +289,10 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
 }
 
 /// The keys of a namelist in capitals, each with itself and its values.
-fn read_keys(header: &str) -> BTreeMap<String, Vec<Word<'_>>> {
+fn read_keys(header: &str) -> BTreeMap<String, Vec<HeaderValue<'_>>> {
     let begin = header.find(['&', '$']).map_or(0, |at| at + 4);
     let first = lines(&header[..begin]);
-    let mut words: Vec<Word<'_>> = Vec::new();
+    let mut words: Vec<HeaderValue<'_>> = Vec::new();
     for (line, text) in (first..).zip(header[begin..].lines()) {
         let text = text.split('!').next().unwrap_or_default();
         for word in text.split_inclusive(|c: char| c.is_whitespace() || c == ',' || c == '=') {
@@ -303,7 +303,7 @@ fn read_keys(header: &str) -> BTreeMap<String, Vec<Word<'_>>> {
         }
     }
     words.retain(|word| !word.0.is_empty());
-    let mut values: BTreeMap<String, Vec<Word<'_>>> = BTreeMap::new();
+    let mut values: BTreeMap<String, Vec<HeaderValue<'_>>> = BTreeMap::new();
     let mut key = String::new();
     for (k, &word) in words.iter().enumerate() {
         if words.get(k + 1).is_some_and(|next| next.0 == "=") {

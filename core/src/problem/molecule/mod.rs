@@ -61,14 +61,14 @@ pub struct Molecule {
     constant: f64,
     /// One-electron integrals by p >= q.
     one: BTreeMap<[u16; 2], f64>,
-    /// Two-electron integrals by the orbitals that [`Symmetry::canonical`] returns.
+    /// Two-electron integrals by the orbitals that [`IntegralSymmetry::canonical`] returns.
     two: BTreeMap<[u16; 4], f64>,
-    symmetry: Symmetry,
+    symmetry: IntegralSymmetry,
 }
 
 /// Symmetry of the two-electron integrals: those that are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-enum Symmetry {
+enum IntegralSymmetry {
     /// Of real orbitals: `(pq|rt) = (qp|rt) = (rt|pq)`.
     #[default]
     Eightfold,
@@ -76,16 +76,16 @@ enum Symmetry {
     Fourfold,
 }
 
-impl Symmetry {
+impl IntegralSymmetry {
     /// Returns the one of the equal integrals that is stored, `(pq|rt)`.
     fn canonical(self, [p, q]: [u16; 2], [r, t]: [u16; 2]) -> [u16; 4] {
         match self {
-            Symmetry::Eightfold => {
+            IntegralSymmetry::Eightfold => {
                 let (left, right) = (descending([p, q]), descending([r, t]));
                 let ([p, q], [r, t]) = (left.max(right), left.min(right));
                 [p, q, r, t]
             }
-            Symmetry::Fourfold => {
+            IntegralSymmetry::Fourfold => {
                 [p, q, r, t].max([r, t, p, q]).max([q, p, t, r]).max([t, r, q, p])
             }
         }
@@ -94,8 +94,8 @@ impl Symmetry {
     /// The orbitals of the equal integrals, each once.
     fn orders(self, [p, q, r, t]: [u16; 4]) -> impl Iterator<Item = [u16; 4]> {
         let turned = match self {
-            Symmetry::Eightfold => [q, p, r, t],
-            Symmetry::Fourfold => [p, q, r, t],
+            IntegralSymmetry::Eightfold => [q, p, r, t],
+            IntegralSymmetry::Fourfold => [p, q, r, t],
         };
         let mut all = [[0; 4]; 8];
         for (k, [p, q, r, t]) in [[p, q, r, t], turned].into_iter().enumerate() {

@@ -16,32 +16,32 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Lower, Lowering, Picks, Value,
-    choice::{Choice, MAX_BITS, UNDEFINED, union},
+    Guard, IndexSet, Lower, QasmLowering, QasmValue,
+    choice::{MAX_BITS, UNDEFINED, ValueSet, union},
     classical::Classical,
     declare::ELEMENT,
-    select::Along,
+    select::AxisSelection,
     truth::Truth,
-    variables::State,
+    variables::VariableState,
 };
 use crate::{
     circuit::Condition,
-    qasm::ast::{Span, Type},
+    qasm::ast::{QasmSpan, Type},
 };
 
 /// From this number of bits on, a value set is encoded again if fewer bits are enough for its
 /// values.
 const MANY_BITS: usize = 5;
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Copies the bits of a value set to bits that nothing writes to again, unless they are such
     /// for as long as the variable lives.
     pub(super) fn kept_choice(
         &mut self,
-        choice: Choice,
+        choice: ValueSet,
         depth: usize,
-        span: Span,
-    ) -> Lower<Choice> {
+        span: QasmSpan,
+    ) -> Lower<ValueSet> {
         if choice.bits.is_empty() || choice.depth <= depth {
             return Ok(choice);
         }
@@ -50,7 +50,7 @@ impl Lowering<'_> {
         for (copy, &bit) in copies.iter().zip(&choice.bits) {
             self.store_truth(copy, Condition::Bit { bit, value: true }, span, false)?;
         }
-        Ok(Choice { bits: copies.iter().collect(), depth, ..choice })
+        Ok(ValueSet { bits: copies.iter().collect(), depth, ..choice })
     }
 
     /// Casts a value to a number type, for a variable of some scope.
@@ -59,16 +59,16 @@ impl Lowering<'_> {
         ty: &Type,
         value: Classical,
         depth: usize,
-        span: Span,
-    ) -> Lower<State> {
+        span: QasmSpan,
+    ) -> Lower<VariableState> {
         let choice = self.choice(value, span)?;
         let cast = self.map(&[choice], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             lowering.cast(ty, value, span)
         })?;
         Ok(match &*cast.values {
-            [one] if *one != UNDEFINED => State::Known(one.clone()),
-            _ => State::Choice(self.kept_choice(cast, depth, span)?),
+            [one] if *one != UNDEFINED => VariableState::Known(one.clone()),
+            _ => VariableState::Choice(self.kept_choice(cast, depth, span)?),
         })
     }
 
@@ -77,13 +77,13 @@ impl Lowering<'_> {
     pub(super) fn assign_part_of_choices(
         &mut self,
         id: usize,
-        places: &[Along],
+        places: &[AxisSelection],
         value: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<()> {
         let whole = match &self.variables[id].state {
-            State::Choice(choice) => choice.clone(),
-            _ => Choice::one(self.variable(id, span)?),
+            VariableState::Choice(choice) => choice.clone(),
+            _ => ValueSet::one(self.variable(id, span)?),
         };
         let (element, depth) = (self.variables[id].element(), self.variables[id].depth);
         let value = self.choice(value, span)?;
@@ -97,8 +97,8 @@ impl Lowering<'_> {
             Ok(whole)
         })?;
         let state = match &*changed.values {
-            [one] => State::Known(one.clone()),
-            _ => State::Choice(self.kept_choice(changed, depth, span)?),
+            [one] => VariableState::Known(one.clone()),
+            _ => VariableState::Choice(self.kept_choice(changed, depth, span)?),
         };
         self.set(id, state);
         Ok(())
@@ -106,9 +106,9 @@ impl Lowering<'_> {
 
     /// Returns the value of a variable, or one of its values: arrays that measurements decide have
     /// one shape.
-    pub(super) fn one_of_values(&mut self, id: usize, span: Span) -> Lower<Value> {
+    pub(super) fn one_of_values(&mut self, id: usize, span: QasmSpan) -> Lower<QasmValue> {
         match &self.variables[id].state {
-            State::Choice(choice) => {
+            VariableState::Choice(choice) => {
                 Ok(choice.values.iter().find(|v| **v != UNDEFINED).cloned().unwrap_or(UNDEFINED))
             }
             _ => self.variable(id, span),
@@ -119,11 +119,11 @@ impl Lowering<'_> {
     /// Returns `None` if the values are too many, or a state is not a number.
     pub(super) fn either(
         &mut self,
-        ends: [&State; 2],
+        ends: [&VariableState; 2],
         sides: [Option<Guard>; 2],
         depth: usize,
-        span: Span,
-    ) -> Lower<Option<State>> {
+        span: QasmSpan,
+    ) -> Lower<Option<VariableState>> {
         let [Some(a), Some(b)] = ends.map(chosen) else { return Ok(None) };
         let (mut bits, places) = union([&a, &b]);
         let depth_of_both = a.depth.max(b.depth).max(depth);
@@ -138,12 +138,12 @@ impl Lowering<'_> {
                     if condition.holds(&is_set) { (&a, &places[0]) } else { (&b, &places[1]) };
                 choice.value_at(i, at).clone()
             };
-            let values: Vec<Value> = (0..1 << bits.len()).map(value).collect();
-            return self.compact(Choice::new(bits, values, depth_of_both), depth, span).map(
+            let values: Vec<QasmValue> = (0..1 << bits.len()).map(value).collect();
+            return self.compact(ValueSet::new(bits, values, depth_of_both), depth, span).map(
                 |choice| {
                     Some(match &*choice.values {
-                        [one] => State::Known(one.clone()),
-                        _ => State::Choice(choice),
+                        [one] => VariableState::Known(one.clone()),
+                        _ => VariableState::Choice(choice),
                     })
                 },
             );
@@ -160,10 +160,10 @@ impl Lowering<'_> {
         let values = [&a, &b].into_iter().zip(&places);
         let values =
             values.flat_map(|(choice, at)| (0..1 << n).map(|i| choice.value_at(i, at).clone()));
-        let values: Vec<Value> = values.collect();
+        let values: Vec<QasmValue> = values.collect();
         bits.push(which.get(0));
-        let joint = Choice::new(bits, values, depth_of_both);
-        self.compact(joint, depth, span).map(|choice| Some(State::Choice(choice)))
+        let joint = ValueSet::new(bits, values, depth_of_both);
+        self.compact(joint, depth, span).map(|choice| Some(VariableState::Choice(choice)))
     }
 
     /// Returns the condition of two branches, if it reads only bits of some list, to which nothing
@@ -180,8 +180,8 @@ impl Lowering<'_> {
     }
 
     /// Encodes a value set in fewer bits, if it has few values.
-    fn compact(&mut self, choice: Choice, depth: usize, span: Span) -> Lower<Choice> {
-        let mut values: Vec<Value> = Vec::new();
+    fn compact(&mut self, choice: ValueSet, depth: usize, span: QasmSpan) -> Lower<ValueSet> {
+        let mut values: Vec<QasmValue> = Vec::new();
         let mut codes = Vec::with_capacity(choice.values.len());
         if choice.bits.len() < MANY_BITS {
             return Ok(choice);
@@ -205,12 +205,12 @@ impl Lowering<'_> {
             match choice.condition(&numbers) {
                 Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
                 Truth::Constant(holds) => {
-                    self.fill_digits(&Picks::One(bit), &[holds], self.guard, false, span)
+                    self.fill_digits(&IndexSet::One(bit), &[holds], self.guard, false, span)
                 }
             }
         }
         values.resize(1 << n, values[0].clone());
-        Ok(Choice::new(fresh.iter().collect(), values, depth))
+        Ok(ValueSet::new(fresh.iter().collect(), values, depth))
     }
 
     /// Joins the states at the exits of a frame: the first of `states` is that where it was not
@@ -218,10 +218,10 @@ impl Lowering<'_> {
     /// before. Returns `None` if the values are too many.
     pub(super) fn any_of(
         &mut self,
-        states: &[State],
+        states: &[VariableState],
         depth: usize,
-        span: Span,
-    ) -> Lower<Option<(State, Picks)>> {
+        span: QasmSpan,
+    ) -> Lower<Option<(VariableState, IndexSet)>> {
         let Some(choices) = states.iter().map(chosen).collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
@@ -240,16 +240,16 @@ impl Lowering<'_> {
         }
         bits.extend(which.iter());
         let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0).max(depth);
-        Ok(Some((State::Choice(Choice::new(bits, values, depth)), which)))
+        Ok(Some((VariableState::Choice(ValueSet::new(bits, values, depth)), which)))
     }
 
     /// Plans a gate whose arguments depend on measurements: one for each list of values that they
     /// may have.
     pub(super) fn each_choice(
         &mut self,
-        args: Vec<(Classical, Span)>,
-        span: Span,
-        mut plan: impl FnMut(&mut Self, Box<[Value]>) -> Lower<()>,
+        args: Vec<(Classical, QasmSpan)>,
+        span: QasmSpan,
+        mut plan: impl FnMut(&mut Self, Box<[QasmValue]>) -> Lower<()>,
     ) -> Lower<()> {
         let mut choices = Vec::with_capacity(args.len());
         for (arg, at) in args {
@@ -257,11 +257,11 @@ impl Lowering<'_> {
         }
         let (bits, places) = union(&choices);
         self.check_bits(bits.len(), span)?;
-        let mut cases: Vec<(Box<[Value]>, Vec<usize>)> = Vec::new();
+        let mut cases: Vec<(Box<[QasmValue]>, Vec<usize>)> = Vec::new();
         for number in 0..1usize << bits.len() {
             let values =
                 choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
-            let values: Box<[Value]> = values.collect();
+            let values: Box<[QasmValue]> = values.collect();
             if values.contains(&UNDEFINED) {
                 continue;
             }
@@ -271,7 +271,7 @@ impl Lowering<'_> {
             }
         }
         // For its bits alone.
-        let all = Choice { bits, values: Rc::default(), depth: 0 };
+        let all = ValueSet { bits, values: Rc::default(), depth: 0 };
         for (values, numbers) in cases {
             self.spend(numbers.len() as u64 * 10, span)?;
             match all.condition_of(&numbers, 1 << all.bits.len()) {
@@ -294,9 +294,9 @@ impl Lowering<'_> {
 }
 
 /// Returns the number of elements of an array, with those of nested arrays.
-fn elements(value: &Value) -> u64 {
+fn elements(value: &QasmValue) -> u64 {
     match value {
-        Value::Array(items) => {
+        QasmValue::Array(items) => {
             let within = items.first().map_or(0, elements);
             (items.len() as u64).saturating_mul(within.max(1))
         }
@@ -305,12 +305,12 @@ fn elements(value: &Value) -> u64 {
 }
 
 /// Returns a state as a value set, if it is a number or an array.
-pub(super) fn chosen(state: &State) -> Option<Choice> {
+pub(super) fn chosen(state: &VariableState) -> Option<ValueSet> {
     match state {
-        State::Known(value) if value.is_real() || matches!(value, Value::Array(_)) => {
-            Some(Choice::one(value.clone()))
+        VariableState::Known(value) if value.is_real() || matches!(value, QasmValue::Array(_)) => {
+            Some(ValueSet::one(value.clone()))
         }
-        State::Choice(choice) => Some(choice.clone()),
+        VariableState::Choice(choice) => Some(choice.clone()),
         _ => None,
     }
 }

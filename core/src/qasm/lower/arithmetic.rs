@@ -13,33 +13,33 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
     duration,
-    integer::{self, IntType, Kind, MAX_WIDTH, operate},
+    integer::{self, IntOperandKind, IntType, MAX_WIDTH, operate},
     turn,
-    value::{Number, Value, fits, wrong_operand},
+    value::{QasmValue, RealConstant, fits, wrong_operand},
 };
 use crate::{
-    param::{self, Angle, Function, ParamExpr, Q, Step},
-    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+    param::{self, Angle, ElementaryFunction, ParamExpr, Q, Step},
+    qasm::{Version, ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// Largest exponent for which a power of parameters becomes a product, which is differentiable
 /// everywhere.
 const PRODUCT_POWER: i64 = 8;
 
-fn mismatch(operator: &str, left: &Value, right: &Value) -> Problem {
+fn mismatch(operator: &str, left: &QasmValue, right: &QasmValue) -> QasmProblem {
     let given = format!("{} and {}", left.describe(), right.describe());
-    Problem::Operands { operator: operator.to_owned(), given }
+    QasmProblem::Operands { operator: operator.to_owned(), given }
 }
 
 /// `left op right`. In OpenQASM 2 the division of integers is that of numbers.
 pub(super) fn binary(
     op: BinaryOp,
-    left: Value,
-    right: Value,
+    left: QasmValue,
+    right: QasmValue,
     version: Version,
-) -> Result<Value, Problem> {
+) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
-    if matches!(left, Value::Turn(_)) || matches!(right, Value::Turn(_)) {
+    if matches!(left, QasmValue::Turn(_)) || matches!(right, QasmValue::Turn(_)) {
         return turn::operate(op, left, right, version);
     }
     if let Some(result) = integers(op, &left, &right, version) {
@@ -56,7 +56,7 @@ pub(super) fn binary(
         }
         _ => (left, right),
     };
-    let is_complex = |v: &Value| matches!(v, Value::Complex(_)) || *v == Value::COMPLEX;
+    let is_complex = |v: &QasmValue| matches!(v, QasmValue::Complex(_)) || *v == QasmValue::COMPLEX;
     let either = is_complex(&left) || is_complex(&right);
     let both = [&left, &right].into_iter().all(|v| v.is_real() || is_complex(v));
     match op {
@@ -70,11 +70,11 @@ pub(super) fn binary(
         Div => divide(left, right),
         Rem => remainder(left, right),
         And | Or => match (truth(&left), truth(&right)) {
-            (Some(a), Some(b)) => Ok(Value::Bool(if op == And { a && b } else { a || b })),
+            (Some(a), Some(b)) => Ok(QasmValue::Bool(if op == And { a && b } else { a || b })),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         Equal | NotEqual if either && both => match (left.complex(), right.complex()) {
-            (Some(a), Some(b)) => Ok(Value::Bool((a == b) == (op == Equal))),
+            (Some(a), Some(b)) => Ok(QasmValue::Bool((a == b) == (op == Equal))),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => compare(op, &left, &right),
@@ -84,14 +84,14 @@ pub(super) fn binary(
 }
 
 /// Concatenates arrays, or bits, of which those of the first operand are the lower ones.
-fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
+fn concatenate(left: &QasmValue, right: &QasmValue) -> Result<QasmValue, QasmProblem> {
     match (left, right) {
-        (Value::Array(a), Value::Array(b)) => {
-            Ok(Value::Array(a.iter().chain(b.iter()).cloned().collect()))
+        (QasmValue::Array(a), QasmValue::Array(b)) => {
+            Ok(QasmValue::Array(a.iter().chain(b.iter()).cloned().collect()))
         }
-        (Value::Bits { width: m, bits: a }, Value::Bits { width: n, bits: b }) => {
+        (QasmValue::Bits { width: m, bits: a }, QasmValue::Bits { width: n, bits: b }) => {
             let width = (*m).checked_add(*n).filter(|width| *width <= MAX_WIDTH);
-            let all = |width| Value::Bits { width, bits: a | b.checked_shl(*m).unwrap_or(0) };
+            let all = |width| QasmValue::Bits { width, bits: a | b.checked_shl(*m).unwrap_or(0) };
             width.map(all).ok_or_else(|| mismatch("++", left, right))
         }
         _ => Err(mismatch("++", left, right)),
@@ -99,15 +99,18 @@ fn concatenate(left: &Value, right: &Value) -> Result<Value, Problem> {
 }
 
 /// Returns true if arithmetic takes a value as an integer, or as a number together with one.
-fn whole(value: &Value) -> bool {
-    matches!(value, Value::Int(..) | Value::Number(_) | Value::Bool(_) | Value::Bits { .. })
+fn whole(value: &QasmValue) -> bool {
+    matches!(
+        value,
+        QasmValue::Int(..) | QasmValue::Number(_) | QasmValue::Bool(_) | QasmValue::Bits { .. }
+    )
 }
 
 /// Truth values are 0 and 1, bits an unsigned number.
-fn as_integer(value: Value) -> Value {
+fn as_integer(value: QasmValue) -> QasmValue {
     match value {
-        Value::Bool(holds) => Value::int(i128::from(holds)),
-        Value::Bits { bits, .. } => i128::try_from(bits).map_or(value, Value::int),
+        QasmValue::Bool(holds) => QasmValue::int(i128::from(holds)),
+        QasmValue::Bits { bits, .. } => i128::try_from(bits).map_or(value, QasmValue::int),
         other => other,
     }
 }
@@ -115,26 +118,28 @@ fn as_integer(value: Value) -> Value {
 /// `left op right` if both are integers, or bits that are taken for some.
 fn integers(
     op: BinaryOp,
-    left: &Value,
-    right: &Value,
+    left: &QasmValue,
+    right: &QasmValue,
     version: Version,
-) -> Option<Result<Value, Problem>> {
+) -> Option<Result<QasmValue, QasmProblem>> {
     use BinaryOp::*;
-    let operand = |value: &Value| match value {
-        Value::Int(i, ty) => Some((*i, Kind::of(*i, *ty))),
-        Value::Bool(holds) => Some((i128::from(*holds), Kind::Register(1))),
-        Value::Bits { width, bits } => Some((i128::try_from(*bits).ok()?, Kind::Register(*width))),
+    let operand = |value: &QasmValue| match value {
+        QasmValue::Int(i, ty) => Some((*i, IntOperandKind::of(*i, *ty))),
+        QasmValue::Bool(holds) => Some((i128::from(*holds), IntOperandKind::Register(1))),
+        QasmValue::Bits { width, bits } => {
+            Some((i128::try_from(*bits).ok()?, IntOperandKind::Register(*width)))
+        }
         _ => None,
     };
     let (a, b) = (operand(left)?, operand(right)?);
-    let number = matches!(left, Value::Int(..)) || matches!(right, Value::Int(..));
+    let number = matches!(left, QasmValue::Int(..)) || matches!(right, QasmValue::Int(..));
     let takes = match (op, left) {
         (Div, _) => version == Version::V3,
         (Add | Sub | Mul | Rem, _) => true,
         // Of bits alone they are operators of their own; and shifted, or with a number that fits, a
         // register is one again.
-        (Shl | Shr, Value::Int(..) | Value::Bits { width: 1, .. }) => true,
-        (BitAnd | BitOr | BitXor, Value::Bits { width, .. }) => {
+        (Shl | Shr, QasmValue::Int(..) | QasmValue::Bits { width: 1, .. }) => true,
+        (BitAnd | BitOr | BitXor, QasmValue::Bits { width, .. }) => {
             number && !fits_register(right, *width)
         }
         (BitAnd | BitOr | BitXor, _) => number,
@@ -144,74 +149,82 @@ fn integers(
 }
 
 /// Returns true if a number fits in a register of that many bits.
-fn fits_register(value: &Value, width: u32) -> bool {
-    matches!(value, Value::Int(i, None) if IntType::sized(width, true).holds(*i))
+fn fits_register(value: &QasmValue, width: u32) -> bool {
+    matches!(value, QasmValue::Int(i, None) if IntType::sized(width, true).holds(*i))
 }
 
 /// Numbers of which one is complex.
-fn complex(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
-    let (Some(a), Some(b)) = (left.complex(), right.complex()) else { return Ok(Value::COMPLEX) };
+fn complex(op: BinaryOp, left: &QasmValue, right: &QasmValue) -> Result<QasmValue, QasmProblem> {
+    let (Some(a), Some(b)) = (left.complex(), right.complex()) else {
+        return Ok(QasmValue::COMPLEX);
+    };
     let result = match op {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a * b,
-        _ if b == Complex::new(0.0, 0.0) => return Err(Problem::DivisionByZero),
+        _ if b == Complex::new(0.0, 0.0) => return Err(QasmProblem::DivisionByZero),
         _ => a / b,
     };
-    if result.is_finite() { Ok(Value::Complex(result)) } else { Err(Problem::NotFinite) }
+    if result.is_finite() { Ok(QasmValue::Complex(result)) } else { Err(QasmProblem::NotFinite) }
 }
 
 /// Returns the truth value of a boolean or a single bit.
-fn truth(value: &Value) -> Option<bool> {
+fn truth(value: &QasmValue) -> Option<bool> {
     match value {
-        Value::Bool(holds) => Some(*holds),
-        Value::Bits { width: 1, bits } => Some(*bits == 1),
+        QasmValue::Bool(holds) => Some(*holds),
+        QasmValue::Bits { width: 1, bits } => Some(*bits == 1),
         _ => None,
     }
 }
 
 /// `left step right` as an expression.
-fn symbolic(step: Step, left: Value, right: Value, operator: &str) -> Result<Value, Problem> {
+fn symbolic(
+    step: Step,
+    left: QasmValue,
+    right: QasmValue,
+    operator: &str,
+) -> Result<QasmValue, QasmProblem> {
     match (left.into_expr(), right.into_expr()) {
-        (Ok(l), Ok(r)) => Ok(Value::Expr(l.binary(step, r))),
+        (Ok(l), Ok(r)) => Ok(QasmValue::Expr(l.binary(step, r))),
         (l, r) => {
-            let value = |side: Result<ParamExpr, Value>| side.map_or_else(|v| v, Value::Expr);
+            let value =
+                |side: Result<ParamExpr, QasmValue>| side.map_or_else(|v| v, QasmValue::Expr);
             Err(mismatch(operator, &value(l), &value(r)))
         }
     }
 }
 
-pub(super) fn add(left: Value, right: Value) -> Result<Value, Problem> {
+pub(super) fn add(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
     if let Some(sum) = integers(BinaryOp::Add, &left, &right, Version::V3) {
         return sum;
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_add(&b)).and_then(fits);
-        return Number::with(exact, || a.rounded().plus(b.rounded())).checked();
+        return RealConstant::with(exact, || a.rounded().plus(b.rounded())).checked();
     }
-    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+    if matches!(left, QasmValue::Expr(_)) || matches!(right, QasmValue::Expr(_)) {
         return symbolic(Step::Add, left, right, "+");
     }
     // By value: a sum of many terms grows in place.
     match (left.into_angle(), right.into_angle()) {
-        (Ok(a), Ok(b)) => Value::linear(a + b),
+        (Ok(a), Ok(b)) => QasmValue::linear(a + b),
         (Err(v), _) | (_, Err(v)) => Err(wrong_operand("+", &v)),
     }
 }
 
-fn sub(left: Value, right: Value) -> Result<Value, Problem> {
-    if matches!(left, Value::Expr(_)) || matches!(right, Value::Expr(_)) {
+fn sub(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
+    if matches!(left, QasmValue::Expr(_)) || matches!(right, QasmValue::Expr(_)) {
         return symbolic(Step::Sub, left, right, "-");
     }
     add(left, right.negate()?)
 }
 
 /// A fraction times an angle.
-fn scale(angle: Angle, q: Q) -> Result<Value, Problem> {
-    Value::linear(angle * q)
+fn scale(angle: Angle, q: Q) -> Result<QasmValue, QasmProblem> {
+    QasmValue::linear(angle * q)
 }
 
-pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
+pub(super) fn multiply(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
     if let Some(product) = integers(BinaryOp::Mul, &left, &right, Version::V3) {
         return product;
     }
@@ -219,35 +232,35 @@ pub(super) fn multiply(left: Value, right: Value) -> Result<Value, Problem> {
         (Some(a), Some(b)) => {
             let exact =
                 a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
-            return Number::with(exact, || a.rounded().times(b.rounded())).checked();
+            return RealConstant::with(exact, || a.rounded().times(b.rounded())).checked();
         }
         (Some(n), None) => {
-            if let (Value::Angle(_), Some(q)) = (&right, n.exact()) {
-                return right.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            if let (QasmValue::Angle(_), Some(q)) = (&right, n.exact()) {
+                return right.into_angle().map_or(Err(QasmProblem::NotFinite), |a| scale(a, q));
             }
         }
         (None, Some(n)) => {
-            if let (Value::Angle(_), Some(q)) = (&left, n.exact()) {
-                return left.into_angle().map_or(Err(Problem::NotFinite), |a| scale(a, q));
+            if let (QasmValue::Angle(_), Some(q)) = (&left, n.exact()) {
+                return left.into_angle().map_or(Err(QasmProblem::NotFinite), |a| scale(a, q));
             }
         }
         (None, None) => {}
     }
     match (left.constant(), right.constant()) {
-        (Some(a), Some(b)) => Number::computed(a.rounded().times(b.rounded())),
+        (Some(a), Some(b)) => RealConstant::computed(a.rounded().times(b.rounded())),
         _ => symbolic(Step::Mul, left, right, "*"),
     }
 }
 
-fn divide(left: Value, right: Value) -> Result<Value, Problem> {
+fn divide(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
     if right.constant().is_some_and(|n| n.value == 0.0) {
-        return Err(Problem::DivisionByZero);
+        return Err(QasmProblem::DivisionByZero);
     }
     if let (Some(a), Some(b)) = (left.number(), right.number()) {
         let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_div(&b)).and_then(fits);
-        return Number::with(exact, || a.rounded().over(b.rounded())).checked();
+        return RealConstant::with(exact, || a.rounded().over(b.rounded())).checked();
     }
-    if let (Value::Angle(a), Some(n)) = (&left, right.number())
+    if let (QasmValue::Angle(a), Some(n)) = (&left, right.number())
         && let Some(q) = n.exact()
         && let Some(inverse) = param::reciprocal(q).and_then(fits)
     {
@@ -256,87 +269,104 @@ fn divide(left: Value, right: Value) -> Result<Value, Problem> {
     match (left.constant(), right.constant()) {
         (Some(x), Some(y)) => {
             let exact = match (&left, &right) {
-                (Value::Angle(a), Value::Angle(b))
+                (QasmValue::Angle(a), QasmValue::Angle(b))
                     if a.radian_part() == 0.0 && b.radian_part() == 0.0 =>
                 {
                     a.pi_part().checked_div(&b.pi_part()).and_then(fits)
                 }
                 _ => None,
             };
-            Number::with(exact, || x.rounded().over(y.rounded())).checked()
+            RealConstant::with(exact, || x.rounded().over(y.rounded())).checked()
         }
         _ => symbolic(Step::Div, left, right, "/"),
     }
 }
 
-fn remainder(left: Value, right: Value) -> Result<Value, Problem> {
+fn remainder(left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
     match (&left, &right, left.constant(), right.constant()) {
-        (Value::Int(..) | Value::Number(_), _, _, Some(b)) if b.value == 0.0 => {
-            Err(Problem::DivisionByZero)
+        (QasmValue::Int(..) | QasmValue::Number(_), _, _, Some(b)) if b.value == 0.0 => {
+            Err(QasmProblem::DivisionByZero)
         }
         (_, _, Some(a), Some(b)) => {
             let exact =
                 a.exact().zip(b.exact()).and_then(|(a, b)| param::remainder(a, b)).and_then(fits);
-            Number::with(exact, || a.rounded().remainder(b.rounded())).checked()
+            RealConstant::with(exact, || a.rounded().remainder(b.rounded())).checked()
         }
         _ => Err(mismatch("%", &left, &right)),
     }
 }
 
 /// `base ** exponent`.
-pub(super) fn power(base: Value, exponent: Value, version: Version) -> Result<Value, Problem> {
+pub(super) fn power(
+    base: QasmValue,
+    exponent: QasmValue,
+    version: Version,
+) -> Result<QasmValue, QasmProblem> {
     let (base, exponent) = (turn::plain(base)?, turn::plain(exponent)?);
-    if let (Value::Int(a, ty), Value::Int(n @ 0.., _), Version::V3) = (&base, &exponent, version) {
+    if let (QasmValue::Int(a, ty), QasmValue::Int(n @ 0.., _), Version::V3) =
+        (&base, &exponent, version)
+    {
         return integer::power(*a, *ty, *n);
     }
-    if let (Value::Complex(_), _) | (_, Value::Complex(_)) = (&base, &exponent)
+    if let (QasmValue::Complex(_), _) | (_, QasmValue::Complex(_)) = (&base, &exponent)
         && let (Some(x), Some(y)) = (base.complex(), exponent.complex())
     {
         // The principal value.
         let power = x.powc(y);
-        return if power.is_finite() { Ok(Value::Complex(power)) } else { Err(Problem::NotFinite) };
+        return if power.is_finite() {
+            Ok(QasmValue::Complex(power))
+        } else {
+            Err(QasmProblem::NotFinite)
+        };
     }
     if !base.is_real() || !exponent.is_real() {
         return Err(mismatch("**", &base, &exponent));
     }
     if let (Some(x), Some(y)) = (base.constant(), exponent.constant()) {
         if x.value == 0.0 && y.value < 0.0 {
-            return Err(Problem::DivisionByZero);
+            return Err(QasmProblem::DivisionByZero);
         }
         let whole = y
             .exact()
             .filter(|q| *q.denom() == 1 && q.numer().unsigned_abs() <= 64)
             .map(|q| *q.numer());
         let exact = x.exact().zip(whole).and_then(|(x, n)| exact_power(x, n));
-        return Number::with(exact, || x.rounded().power(y.rounded())).checked();
+        return RealConstant::with(exact, || x.rounded().power(y.rounded())).checked();
     }
     let whole =
         exponent.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1).map(|q| *q.numer());
     match (whole, base.clone().into_expr().ok()) {
-        (Some(0), _) => Ok(Value::int(1)),
+        (Some(0), _) => Ok(QasmValue::int(1)),
         (Some(1), _) => Ok(base),
-        (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => Ok(Value::Expr(
+        (Some(n @ 2..=PRODUCT_POWER), Some(x)) if x.steps().len() <= 8 => Ok(QasmValue::Expr(
             (1..n).fold(x.clone(), |product, _| product.binary(Step::Mul, x.clone())),
         )),
         (Some(-1), Some(x)) => {
-            Ok(Value::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x)))
+            Ok(QasmValue::Expr(ParamExpr::from(Angle::rad(1.0)).binary(Step::Div, x)))
         }
         _ => symbolic(Step::Pow, base, exponent, "**"),
     }
 }
 
 /// Returns the value of a function where it is a fraction by a well-known identity.
-fn exact_value(function: Function, x: &Value, n: Number) -> Option<Q> {
+fn exact_value(function: ElementaryFunction, x: &QasmValue, n: RealConstant) -> Option<Q> {
     let whole = Q::from_integer;
-    if let Value::Angle(angle) = x {
+    if let QasmValue::Angle(angle) = x {
         return function.at_quarter_turns(angle).map(whole);
     }
     let q = n.exact()?;
     match (function, *q.numer(), *q.denom()) {
-        (Function::Sin | Function::Tan | Function::Asin | Function::Atan, 0, _) => Some(whole(0)),
-        (Function::Cos | Function::Exp, 0, _) => Some(whole(1)),
-        (Function::Ln | Function::Acos, 1, 1) => Some(whole(0)),
-        (Function::Sqrt, n @ 0.., d) => {
+        (
+            ElementaryFunction::Sin
+            | ElementaryFunction::Tan
+            | ElementaryFunction::Asin
+            | ElementaryFunction::Atan,
+            0,
+            _,
+        ) => Some(whole(0)),
+        (ElementaryFunction::Cos | ElementaryFunction::Exp, 0, _) => Some(whole(1)),
+        (ElementaryFunction::Ln | ElementaryFunction::Acos, 1, 1) => Some(whole(0)),
+        (ElementaryFunction::Sqrt, n @ 0.., d) => {
             let (root, below) = (n.isqrt(), d.isqrt());
             let is_root = |root: i64, n: i64| root.checked_mul(root) == Some(n);
             (is_root(root, n) && is_root(below, d)).then(|| Q::new(root, below))
@@ -353,21 +383,21 @@ fn exact_power(x: Q, n: i64) -> Option<Q> {
     Some(result)
 }
 
-fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> {
+fn compare(op: BinaryOp, left: &QasmValue, right: &QasmValue) -> Result<QasmValue, QasmProblem> {
     let ordering = match (left, right) {
-        (Value::Bool(a), Value::Bool(b)) => Some(a.cmp(b)),
-        (Value::Int(a, a_type), Value::Int(b, b_type)) => {
+        (QasmValue::Bool(a), QasmValue::Bool(b)) => Some(a.cmp(b)),
+        (QasmValue::Int(a, a_type), QasmValue::Int(b, b_type)) => {
             Some(integer::order((*a, *a_type), (*b, *b_type)))
         }
-        (Value::Bits { bits: a, .. }, Value::Bits { bits: b, .. }) => Some(a.cmp(b)),
-        (Value::Bits { bits, .. }, Value::Int(i, ty)) => Some(with_integer(*bits, *i, *ty)),
-        (Value::Int(i, ty), Value::Bits { bits, .. }) => {
+        (QasmValue::Bits { bits: a, .. }, QasmValue::Bits { bits: b, .. }) => Some(a.cmp(b)),
+        (QasmValue::Bits { bits, .. }, QasmValue::Int(i, ty)) => Some(with_integer(*bits, *i, *ty)),
+        (QasmValue::Int(i, ty), QasmValue::Bits { bits, .. }) => {
             Some(with_integer(*bits, *i, *ty).reverse())
         }
-        (Value::Bool(a), Value::Int(b, _)) => Some(i128::from(*a).cmp(b)),
-        (Value::Int(a, _), Value::Bool(b)) => Some(a.cmp(&i128::from(*b))),
-        (Value::Bits { width: 1, bits }, Value::Bool(b)) => Some((*bits == 1).cmp(b)),
-        (Value::Bool(b), Value::Bits { width: 1, bits }) => Some(b.cmp(&(*bits == 1))),
+        (QasmValue::Bool(a), QasmValue::Int(b, _)) => Some(i128::from(*a).cmp(b)),
+        (QasmValue::Int(a, _), QasmValue::Bool(b)) => Some(a.cmp(&i128::from(*b))),
+        (QasmValue::Bits { width: 1, bits }, QasmValue::Bool(b)) => Some((*bits == 1).cmp(b)),
+        (QasmValue::Bool(b), QasmValue::Bits { width: 1, bits }) => Some(b.cmp(&(*bits == 1))),
         _ => match (left.constant(), right.constant()) {
             (Some(a), Some(b)) => match (a.exact(), b.exact()) {
                 (Some(p), Some(q)) => Some(p.cmp(&q)),
@@ -377,7 +407,7 @@ fn compare(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Problem> 
         },
     };
     let ordering = ordering.ok_or_else(|| mismatch(op.text(), left, right))?;
-    Ok(Value::Bool(holds(op, ordering)))
+    Ok(QasmValue::Bool(holds(op, ordering)))
 }
 
 /// Returns true if a comparison holds for two values in this order.
@@ -400,7 +430,7 @@ fn with_integer(bits: u128, integer: i128, ty: Option<IntType>) -> Ordering {
     }
 }
 
-fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
+fn bitwise(op: BinaryOp, left: QasmValue, right: QasmValue) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     let apply = |a: u128, b: u128| match op {
         BitAnd => a & b,
@@ -408,25 +438,25 @@ fn bitwise(op: BinaryOp, left: Value, right: Value) -> Result<Value, Problem> {
         _ => a ^ b,
     };
     match (&left, &right, op) {
-        (Value::Bool(a), Value::Bool(b), BitAnd | BitOr | BitXor) => {
-            Ok(Value::Bool(apply(u128::from(*a), u128::from(*b)) == 1))
+        (QasmValue::Bool(a), QasmValue::Bool(b), BitAnd | BitOr | BitXor) => {
+            Ok(QasmValue::Bool(apply(u128::from(*a), u128::from(*b)) == 1))
         }
         (
-            Value::Bits { width, bits: a },
-            Value::Bits { width: w, bits: b },
+            QasmValue::Bits { width, bits: a },
+            QasmValue::Bits { width: w, bits: b },
             BitAnd | BitOr | BitXor,
-        ) if width == w => Ok(Value::Bits { width: *width, bits: apply(*a, *b) }),
-        (Value::Bits { width, bits: a }, Value::Int(b, None), BitAnd | BitOr | BitXor) => {
-            Ok(Value::Bits { width: *width, bits: apply(*a, b.cast_unsigned()) })
+        ) if width == w => Ok(QasmValue::Bits { width: *width, bits: apply(*a, *b) }),
+        (QasmValue::Bits { width, bits: a }, QasmValue::Int(b, None), BitAnd | BitOr | BitXor) => {
+            Ok(QasmValue::Bits { width: *width, bits: apply(*a, b.cast_unsigned()) })
         }
-        (Value::Bits { width, bits }, Value::Int(n @ 0.., _), Shl | Shr) => {
+        (QasmValue::Bits { width, bits }, QasmValue::Int(n @ 0.., _), Shl | Shr) => {
             let places = u32::try_from(*n).ok();
             let shifted = places
                 .and_then(|n| if op == Shr { bits.checked_shr(n) } else { bits.checked_shl(n) });
-            Ok(Value::Bits { width: *width, bits: shifted.unwrap_or(0) & mask(*width) })
+            Ok(QasmValue::Bits { width: *width, bits: shifted.unwrap_or(0) & mask(*width) })
         }
         (_, _, BitAnd | BitOr | BitXor) => match (truth(&left), truth(&right)) {
-            (Some(a), Some(b)) => Ok(Value::Bool(apply(u128::from(a), u128::from(b)) == 1)),
+            (Some(a), Some(b)) => Ok(QasmValue::Bool(apply(u128::from(a), u128::from(b)) == 1)),
             _ => Err(mismatch(op.text(), &left, &right)),
         },
         _ => Err(mismatch(op.text(), &left, &right)),
@@ -439,19 +469,19 @@ pub(super) fn mask(width: u32) -> u128 {
 }
 
 /// A smooth function.
-pub(super) fn smooth(function: Function, x: Value) -> Result<Value, Problem> {
+pub(super) fn smooth(function: ElementaryFunction, x: QasmValue) -> Result<QasmValue, QasmProblem> {
     let x = turn::plain(x)?;
     if let Some(n) = x.constant() {
         return match exact_value(function, &x, n) {
-            Some(q) => Number::fraction(q).checked(),
-            None => Number::computed(n.rounded().call(function)),
+            Some(q) => RealConstant::fraction(q).checked(),
+            None => RealConstant::computed(n.rounded().call(function)),
         };
     }
     match x.into_expr() {
-        Ok(e) => Ok(Value::Expr(e.call(function))),
+        Ok(e) => Ok(QasmValue::Expr(e.call(function))),
         Err(x) => {
             let (given, expected) = (x.describe().to_owned(), "a number".to_owned());
-            Err(Problem::WrongType { given, expected })
+            Err(QasmProblem::WrongType { given, expected })
         }
     }
 }

@@ -13,28 +13,28 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use super::{
-    Item, Lowering, Picks, Planned,
+    IndexSet, LoweredItem, Planned, QasmLowering,
     call::{PlannedCall, Resolved},
     conditional::{Built, both},
-    define::{Definition, Step},
+    define::{GateBodyStep, GateTemplate},
     instantiate::instantiate,
-    names::Callee,
-    power::{self, Exponent, Raised},
-    pragma::{Applied, PlannedChannel},
-    value::Value,
+    names::GateCallee,
+    power::{self, Exponent, PoweredGate},
+    pragma::{ChannelSpec, PlannedChannel},
+    value::QasmValue,
 };
 use crate::{
     channel::Channel,
     circuit::{
-        Circuit, Condition, Control, GateDefinition, Instruction, MisreadBits, Operation, ParamDef,
-        Qubits,
+        Circuit, Condition, Control, GateDefinition, Instruction, Operation, ParamDef, Qubits,
+        ReadoutBitList,
     },
     gate::{Gate, GateKind},
     matrix::Matrix,
     param::{self, Angle, ParamExpr, Values},
     qasm::{
-        ast::{Interner, Place},
-        diagnostic::{Diagnostic, Problem},
+        ast::{FileSpan, Interner},
+        diagnostic::{Diagnostic, QasmProblem},
     },
     simulate::Simulator,
 };
@@ -49,29 +49,29 @@ const MAX_POWER_SIZE: u64 = 1 << 20;
 const MAX_NAME: usize = 1 << 16;
 const MAX_NAMES: usize = 1 << 28;
 
-type Controls = SmallVec<[Control; 2]>;
-type Numbers = Matrix<Complex<f64>>;
+type ControlList = SmallVec<[Control; 2]>;
+type PowerMatrix = Matrix<Complex<f64>>;
 
 /// From which instruction on with parameters which statement is meant.
-pub(in crate::qasm) type Places = Vec<(usize, Place)>;
+pub(in crate::qasm) type InstructionSpans = Vec<(usize, FileSpan)>;
 
 struct Builder<'p> {
     circuit: Circuit,
-    places: Places,
+    places: InstructionSpans,
     /// True for each source whose gates are those of the file.
     own: Vec<bool>,
     /// Definitions as gates with names, if they can be.
     named: HashMap<usize, Option<Arc<GateDefinition>>>,
-    definitions: &'p [Definition],
+    definitions: &'p [GateTemplate],
     names: &'p Interner,
     /// Computed parameters by their expression.
     computed: HashMap<String, Angle>,
     /// The length of their names.
     written: usize,
     /// Powers of defined gates by name, arguments and exponents.
-    powers: HashMap<String, Arc<Numbers>>,
+    powers: HashMap<String, Arc<PowerMatrix>>,
     /// Span of the step that is being built.
-    place: Place,
+    place: FileSpan,
     /// The condition of what is being built.
     condition: Option<Arc<Condition>>,
     /// The conditions of every `if`.
@@ -82,9 +82,9 @@ struct Builder<'p> {
     loops: Vec<usize>,
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Builds the circuit of the plan. `None` after an error.
-    pub(super) fn build(&mut self) -> Option<(Circuit, Places)> {
+    pub(super) fn build(&mut self) -> Option<(Circuit, InstructionSpans)> {
         let discards = self.keep_used_measurements();
         let (conditions, most) = self.built_conditions();
         let plan = std::mem::take(&mut self.plan);
@@ -110,18 +110,20 @@ impl Lowering<'_> {
                 self.hidden_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
             && let Err(e) = circuit.hidden_register(&name, hidden as usize)
         {
-            failed =
-                Some((Problem::Circuit { reason: e.to_string() }, self.place(Default::default())));
+            failed = Some((
+                QasmProblem::Circuit { reason: e.to_string() },
+                self.place(Default::default()),
+            ));
         }
         let mut builder = Builder {
             circuit,
-            places: Places::new(),
+            places: InstructionSpans::new(),
             definitions: &self.definitions,
             names: &self.interner,
             computed: HashMap::new(),
             written: 0,
             powers: HashMap::new(),
-            place: Place { source: 0, span: Default::default() },
+            place: FileSpan { source: 0, span: Default::default() },
             condition: None,
             conditions: &conditions,
             sink: self.n_bits.saturating_add(most),
@@ -153,39 +155,41 @@ impl Lowering<'_> {
     }
 }
 
-impl Item {
+impl LoweredItem {
     /// Returns the qubits that are used by more than a measurement without a result.
     pub(super) fn uses(&self) -> Vec<u32> {
         match self {
-            Item::Measure { qubits, .. } | Item::Reset { qubits, .. } => qubits.iter().collect(),
-            Item::Call(call) => call.qubits.iter().flat_map(|p| p.iter()).collect(),
-            Item::Channel(channel) => channel.qubits.iter().flat_map(|p| p.iter()).collect(),
+            LoweredItem::Measure { qubits, .. } | LoweredItem::Reset { qubits, .. } => {
+                qubits.iter().collect()
+            }
+            LoweredItem::Call(call) => call.qubits.iter().flat_map(|p| p.iter()).collect(),
+            LoweredItem::Channel(channel) => channel.qubits.iter().flat_map(|p| p.iter()).collect(),
             _ => Vec::new(),
         }
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<FileSpan> {
         match self {
-            Item::Call(call) => Some(Place { source: call.source, span: call.span }),
-            Item::Channel(channel) => Some(channel.place),
-            Item::Measure { place, .. }
-            | Item::Discard { place, .. }
-            | Item::Reset { place, .. }
-            | Item::Delay { place, .. }
-            | Item::Misread { place, .. }
-            | Item::While { place, .. }
-            | Item::Assign { place, .. } => Some(*place),
-            Item::EndWhile
-            | Item::Barrier { .. }
-            | Item::Store { .. }
-            | Item::Forget { .. }
-            | Item::Leave { .. } => None,
+            LoweredItem::Call(call) => Some(FileSpan { source: call.source, span: call.span }),
+            LoweredItem::Channel(channel) => Some(channel.place),
+            LoweredItem::Measure { place, .. }
+            | LoweredItem::Discard { place, .. }
+            | LoweredItem::Reset { place, .. }
+            | LoweredItem::Delay { place, .. }
+            | LoweredItem::Misread { place, .. }
+            | LoweredItem::While { place, .. }
+            | LoweredItem::Assign { place, .. } => Some(*place),
+            LoweredItem::EndWhile
+            | LoweredItem::Barrier { .. }
+            | LoweredItem::Store { .. }
+            | LoweredItem::Forget { .. }
+            | LoweredItem::Leave { .. } => None,
         }
     }
 }
 
 /// The qubits of an instruction on all of them together, each once.
-fn distinct(qubits: &[Picks]) -> Qubits {
+fn distinct(qubits: &[IndexSet]) -> Qubits {
     let mut all: Qubits = qubits.iter().flat_map(|p| p.iter()).collect();
     if qubits.len() > 1 {
         all.sort_unstable();
@@ -195,101 +199,105 @@ fn distinct(qubits: &[Picks]) -> Qubits {
 }
 
 impl Builder<'_> {
-    fn item(&mut self, item: Item) -> Result<(), Problem> {
+    fn item(&mut self, item: LoweredItem) -> Result<(), QasmProblem> {
         let one = |qubit| [qubit].into_iter().collect();
         match item {
-            Item::Call(call) => self.call(call),
-            Item::Channel(channel) => self.channel(channel),
-            Item::Misread { chances, bits, together, place } => {
+            LoweredItem::Call(call) => self.call(call),
+            LoweredItem::Channel(channel) => self.channel(channel),
+            LoweredItem::Misread { chances, bits, together, place } => {
                 self.place = place;
                 let chances = chances.into_iter().map(|chance| self.angle(chance));
                 let chances: Arc<[Angle]> = chances.collect::<Result<_, _>>()?;
-                let mut push = |bits: MisreadBits| {
+                let mut push = |bits: ReadoutBitList| {
                     let chances = Arc::clone(&chances);
-                    self.push(Operation::Misread { bits, chances }, Qubits::new(), Controls::new())
+                    self.push(
+                        Operation::Misread { bits, chances },
+                        Qubits::new(),
+                        ControlList::new(),
+                    )
                 };
                 match together {
                     true => push(bits.iter().collect()),
                     false => bits.iter().try_for_each(|bit| push(SmallVec::from_slice(&[bit]))),
                 }
             }
-            Item::Measure { qubits, bits, .. } => {
+            LoweredItem::Measure { qubits, bits, .. } => {
                 for (qubit, bit) in qubits.iter().zip(bits.iter()) {
-                    self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
+                    self.push(Operation::Measure { bit }, one(qubit), ControlList::new())?;
                 }
                 Ok(())
             }
-            Item::Discard { kept, .. } if kept.is_empty() => Ok(()),
-            Item::Discard { kept, .. } => {
+            LoweredItem::Discard { kept, .. } if kept.is_empty() => Ok(()),
+            LoweredItem::Discard { kept, .. } => {
                 let bit = self.sink;
                 for qubit in kept {
-                    self.push(Operation::Measure { bit }, one(qubit), Controls::new())?;
+                    self.push(Operation::Measure { bit }, one(qubit), ControlList::new())?;
                 }
                 self.condition = None;
                 self.assign(bit, false)
             }
-            Item::Reset { qubits, .. } => {
+            LoweredItem::Reset { qubits, .. } => {
                 for qubit in qubits.iter() {
-                    self.push(Operation::Reset, one(qubit), Controls::new())?;
+                    self.push(Operation::Reset, one(qubit), ControlList::new())?;
                 }
                 Ok(())
             }
-            Item::Assign { bits, values, .. } => {
+            LoweredItem::Assign { bits, values, .. } => {
                 for (bit, &value) in bits.iter().zip(&values) {
                     self.assign(bit, value)?;
                 }
                 Ok(())
             }
-            Item::Leave { bit, .. } => self.assign(bit, true),
-            Item::While { condition, .. } => {
+            LoweredItem::Leave { bit, .. } => self.assign(bit, true),
+            LoweredItem::While { condition, .. } => {
                 self.condition = Some(both(self.condition.as_deref(), condition));
                 self.loops.push(self.circuit.instructions().len());
-                self.push(Operation::While { body: 0 }, Qubits::new(), Controls::new())
+                self.push(Operation::While { body: 0 }, Qubits::new(), ControlList::new())
             }
-            Item::EndWhile => {
+            LoweredItem::EndWhile => {
                 if let Some(at) = self.loops.pop() {
                     self.circuit.set_body(at);
                 }
                 Ok(())
             }
-            Item::Store { number } => {
+            LoweredItem::Store { number } => {
                 let Some(built) = self.conditions.get(number as usize) else { return Ok(()) };
                 self.condition = built.whole.clone();
                 built.bit.map_or(Ok(()), |bit| self.assign(bit, true))
             }
-            Item::Forget { number } => {
+            LoweredItem::Forget { number } => {
                 let bit = self.conditions.get(number as usize).and_then(|built| built.bit);
                 bit.map_or(Ok(()), |bit| self.assign(bit, false))
             }
-            Item::Delay { length, qubits, place } => {
+            LoweredItem::Delay { length, qubits, place } => {
                 self.place = place;
                 let all = distinct(&qubits);
                 match all.is_empty() {
                     true => Ok(()),
-                    false => self.push(Operation::Delay { length }, all, Controls::new()),
+                    false => self.push(Operation::Delay { length }, all, ControlList::new()),
                 }
             }
-            Item::Barrier { qubits } => {
+            LoweredItem::Barrier { qubits } => {
                 let all = distinct(&qubits);
                 if all.is_empty() {
                     Ok(())
                 } else {
-                    self.push(Operation::Barrier, all, Controls::new())
+                    self.push(Operation::Barrier, all, ControlList::new())
                 }
             }
         }
     }
 
-    fn assign(&mut self, bit: u32, value: bool) -> Result<(), Problem> {
-        self.push(Operation::Assign { bit, value }, Qubits::new(), Controls::new())
+    fn assign(&mut self, bit: u32, value: bool) -> Result<(), QasmProblem> {
+        self.push(Operation::Assign { bit, value }, Qubits::new(), ControlList::new())
     }
 
     fn push(
         &mut self,
         operation: Operation,
         targets: Qubits,
-        controls: Controls,
-    ) -> Result<(), Problem> {
+        controls: ControlList,
+    ) -> Result<(), QasmProblem> {
         let condition = self.condition.clone();
         let has_parameters = operation.params().iter().any(|angle| !angle.is_constant());
         if has_parameters && self.places.last().is_none_or(|(_, place)| *place != self.place) {
@@ -297,15 +305,15 @@ impl Builder<'_> {
         }
         match self.circuit.push(Instruction { operation, targets, controls, condition }) {
             Ok(_) => Ok(()),
-            Err(e) => Err(Problem::Circuit { reason: e.to_string() }),
+            Err(e) => Err(QasmProblem::Circuit { reason: e.to_string() }),
         }
     }
 
     /// Broadcasts a call along registers.
-    fn call(&mut self, call: PlannedCall) -> Result<(), Problem> {
+    fn call(&mut self, call: PlannedCall) -> Result<(), QasmProblem> {
         let PlannedCall { gate, qubits, times, span, source } = call;
-        self.place = Place { source, span };
-        let mut settled = SmallVec::<[Value; 3]>::new();
+        self.place = FileSpan { source, span };
+        let mut settled = SmallVec::<[QasmValue; 3]>::new();
         for arg in &gate.args {
             settled.push(self.settle(arg.clone())?);
         }
@@ -319,47 +327,47 @@ impl Builder<'_> {
     }
 
     /// Broadcasts a channel along registers.
-    fn channel(&mut self, channel: PlannedChannel) -> Result<(), Problem> {
+    fn channel(&mut self, channel: PlannedChannel) -> Result<(), QasmProblem> {
         let PlannedChannel { applied, qubits, times, place } = channel;
         self.place = place;
         let operation = match applied {
-            Applied::Kraus(channel) => Operation::Channel(channel),
-            Applied::Unitary(matrix) => Operation::Unitary(matrix),
-            Applied::Named(kind, values) => {
+            ChannelSpec::Kraus(channel) => Operation::Channel(channel),
+            ChannelSpec::Unitary(matrix) => Operation::Unitary(matrix),
+            ChannelSpec::Named(kind, values) => {
                 let mut params = SmallVec::<[Angle; 3]>::new();
                 for value in values {
                     params.push(self.angle(value)?);
                 }
                 Operation::Channel(
-                    Channel::new(kind, params).map_err(|error| Problem::Channel { error })?,
+                    Channel::new(kind, params).map_err(|error| QasmProblem::Channel { error })?,
                 )
             }
         };
         for at in 0..times {
             let targets = qubits.iter().map(|p| p.get(at)).collect();
-            self.push(operation.clone(), targets, Controls::new())?;
+            self.push(operation.clone(), targets, ControlList::new())?;
         }
         Ok(())
     }
 
     /// Returns a value as a parameter.
-    fn angle(&mut self, value: Value) -> Result<Angle, Problem> {
-        self.settle(value)?.angle().ok_or(Problem::NotFinite)
+    fn angle(&mut self, value: QasmValue) -> Result<Angle, QasmProblem> {
+        self.settle(value)?.angle().ok_or(QasmProblem::NotFinite)
     }
 
     /// Applies a gate with its modifiers, under the controls around it; inverted if asked.
     fn modified(
         &mut self,
         gate: &Resolved,
-        args: &[Value],
+        args: &[QasmValue],
         outer: &[Control],
         qubits: &[u32],
         inverse: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), QasmProblem> {
         let modifiers = gate.modifiers.as_deref();
         let own = modifiers.map_or(&[][..], |m| &m.controls);
         let (first, rest) = qubits.split_at(own.len());
-        let mut controls: Controls = outer.iter().copied().collect();
+        let mut controls: ControlList = outer.iter().copied().collect();
         controls.extend(first.iter().zip(own).map(|(&qubit, &value)| Control { qubit, value }));
         let mut exponents = modifiers.map(|m| m.exponents.clone()).unwrap_or_default();
         if inverse {
@@ -367,10 +375,10 @@ impl Builder<'_> {
         }
         self.apply(gate.callee, args, &exponents, controls, rest).map_err(|problem| match problem {
             // Under the name in the file: `cu` is made of another gate.
-            Problem::Power { exponent, reason, .. }
+            QasmProblem::Power { exponent, reason, .. }
                 if exponents.last().is_some_and(|e| e.value() == exponent) =>
             {
-                Problem::Power { gate: self.names.name(gate.name).to_owned(), exponent, reason }
+                QasmProblem::Power { gate: self.names.name(gate.name).to_owned(), exponent, reason }
             }
             other => other,
         })
@@ -378,15 +386,15 @@ impl Builder<'_> {
 
     fn apply(
         &mut self,
-        callee: Callee,
-        args: &[Value],
+        callee: GateCallee,
+        args: &[QasmValue],
         exponents: &[Exponent],
-        controls: Controls,
+        controls: ControlList,
         qubits: &[u32],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), QasmProblem> {
         match callee {
-            Callee::Table(kind, n) => self.listed((kind, n), args, exponents, controls, qubits),
-            Callee::Defined(number) => match exponents {
+            GateCallee::Table(kind, n) => self.listed((kind, n), args, exponents, controls, qubits),
+            GateCallee::Defined(number) => match exponents {
                 [] => self.body(number, args, &controls, qubits, false),
                 [Exponent::Integer(k)] => {
                     for _ in 0..k.unsigned_abs() {
@@ -404,41 +412,46 @@ impl Builder<'_> {
     fn listed(
         &mut self,
         (kind, n_controls): (GateKind, usize),
-        args: &[Value],
+        args: &[QasmValue],
         exponents: &[Exponent],
-        mut controls: Controls,
+        mut controls: ControlList,
         qubits: &[u32],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), QasmProblem> {
         let (own, targets) = qubits.split_at(n_controls);
         controls.extend(own.iter().map(|&qubit| Control { qubit, value: true }));
-        let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
+        let angles = args.iter().map(|arg| arg.angle().ok_or(QasmProblem::NotFinite));
         let angles = angles.collect::<Result<SmallVec<[Angle; 3]>, _>>()?;
         let gate =
-            Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+            Gate::new(kind, angles).map_err(|e| QasmProblem::Circuit { reason: e.to_string() })?;
         if exponents.is_empty() {
             return self.gate(gate, targets, controls);
         }
         match power::raise(gate, exponents)? {
-            Raised::Gate(gate, times) => {
+            PoweredGate::Gate(gate, times) => {
                 for _ in 0..times {
                     self.gate(gate.clone(), targets, controls.clone())?;
                 }
                 Ok(())
             }
-            Raised::Matrix(m) => {
+            PoweredGate::Matrix(m) => {
                 self.push(Operation::Unitary(Arc::new(m)), targets.into(), controls)
             }
         }
     }
 
     /// A gate of the table. A controlled global phase is a phase on one of its controls.
-    fn gate(&mut self, gate: Gate, targets: &[u32], mut controls: Controls) -> Result<(), Problem> {
+    fn gate(
+        &mut self,
+        gate: Gate,
+        targets: &[u32],
+        mut controls: ControlList,
+    ) -> Result<(), QasmProblem> {
         if gate.kind() == GateKind::GPHASE
             && let Some(last) = controls.iter().rposition(|c| c.value)
         {
             let target = controls.remove(last).qubit;
             let phase = Gate::new(GateKind::P, gate.params().iter().cloned());
-            let phase = phase.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+            let phase = phase.map_err(|e| QasmProblem::Circuit { reason: e.to_string() })?;
             return self.push(Operation::Gate(phase), [target].into_iter().collect(), controls);
         }
         self.push(Operation::Gate(gate), targets.into(), controls)
@@ -449,12 +462,12 @@ impl Builder<'_> {
     fn body_alone(
         &self,
         number: usize,
-        args: &[Value],
+        args: &[QasmValue],
         circuit: Circuit,
-    ) -> Result<Circuit, Problem> {
+    ) -> Result<Circuit, QasmProblem> {
         let qubits: Qubits = (0..).take(circuit.n_qubits()).collect();
         let mut inner = Builder {
-            places: Places::new(),
+            places: InstructionSpans::new(),
             circuit,
             definitions: self.definitions,
             names: self.names,
@@ -477,36 +490,36 @@ impl Builder<'_> {
     fn body(
         &mut self,
         number: usize,
-        args: &[Value],
+        args: &[QasmValue],
         controls: &[Control],
         qubits: &[u32],
         inverse: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), QasmProblem> {
         let definition = &self.definitions[number];
         let steps = definition.body.len();
         for i in 0..steps {
             let at = if inverse { steps - 1 - i } else { i };
             match &definition.body[at] {
-                Step::Call { gate, qubits: local, span } => {
-                    let mut inner = SmallVec::<[Value; 3]>::new();
+                GateBodyStep::Call { gate, qubits: local, span } => {
+                    let mut inner = SmallVec::<[QasmValue; 3]>::new();
                     for template in &gate.args {
                         let value = instantiate(template, args);
                         let value = value.and_then(|v| self.settle(v)).inspect_err(|_| {
-                            self.place = Place { source: definition.place.source, span: *span };
+                            self.place = FileSpan { source: definition.place.source, span: *span };
                         })?;
                         inner.push(value);
                     }
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
                     self.modified(gate, &inner, controls, &picked, inverse)?;
                 }
-                Step::Barrier(local) => {
+                GateBodyStep::Barrier(local) => {
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
-                    self.push(Operation::Barrier, picked, Controls::new())?;
+                    self.push(Operation::Barrier, picked, ControlList::new())?;
                 }
-                Step::Reset(local) => {
+                GateBodyStep::Reset(local) => {
                     for &k in local {
                         let qubit = [qubits[k as usize]].into_iter().collect();
-                        self.push(Operation::Reset, qubit, Controls::new())?;
+                        self.push(Operation::Reset, qubit, ControlList::new())?;
                     }
                 }
             }
@@ -518,17 +531,17 @@ impl Builder<'_> {
     fn defined_power(
         &mut self,
         number: usize,
-        args: &[Value],
+        args: &[QasmValue],
         exponents: &[Exponent],
-        mut controls: Controls,
+        mut controls: ControlList,
         qubits: &[u32],
-    ) -> Result<(), Problem> {
+    ) -> Result<(), QasmProblem> {
         let definition = &self.definitions[number];
-        if let [Step::Call { gate, qubits: local, .. }] = &*definition.body {
+        if let [GateBodyStep::Call { gate, qubits: local, .. }] = &*definition.body {
             let own = gate.modifiers.as_ref().map_or(&[][..], |m| &m.controls);
             let mut all = gate.modifiers.as_ref().map(|m| m.exponents.clone()).unwrap_or_default();
             exponents.iter().try_for_each(|&e| power::compose(&mut all, e))?;
-            let mut inner = SmallVec::<[Value; 3]>::new();
+            let mut inner = SmallVec::<[QasmValue; 3]>::new();
             for template in &gate.args {
                 inner.push(instantiate(template, args).and_then(|v| self.settle(v))?);
             }
@@ -544,15 +557,15 @@ impl Builder<'_> {
     fn power_matrix(
         &mut self,
         number: usize,
-        args: &[Value],
+        args: &[QasmValue],
         exponents: &[Exponent],
-    ) -> Result<Arc<Numbers>, Problem> {
+    ) -> Result<Arc<PowerMatrix>, QasmProblem> {
         let key = format!("{number} {args:?} {exponents:?}");
         if let Some(known) = self.powers.get(&key) {
             return Ok(known.clone());
         }
         let definition = &self.definitions[number];
-        let refuse = |reason| Problem::Power {
+        let refuse = |reason| QasmProblem::Power {
             gate: self.names.name(definition.name).to_owned(),
             exponent: exponents.last().map_or(1.0, |e| e.value()),
             reason,
@@ -567,8 +580,8 @@ impl Builder<'_> {
             return Err(refuse("it acts on more than 6 qubits"));
         }
         let body = self.body_alone(number, args, Circuit::new(definition.qubits.len()))?;
-        let matrix: Result<Numbers, _> = Simulator::new().matrix(&body, &Values::<f64>(&[]));
-        let mut matrix = matrix.map_err(|e| Problem::Circuit { reason: e.to_string() })?;
+        let matrix: Result<PowerMatrix, _> = Simulator::new().matrix(&body, &Values::<f64>(&[]));
+        let mut matrix = matrix.map_err(|e| QasmProblem::Circuit { reason: e.to_string() })?;
         for exponent in exponents {
             matrix = power::principal_power(&matrix, exponent.value()).map_err(refuse)?;
         }
@@ -578,17 +591,19 @@ impl Builder<'_> {
     }
 
     /// Returns a value as a number or an angle: an expression becomes a parameter.
-    fn settle(&mut self, value: Value) -> Result<Value, Problem> {
+    fn settle(&mut self, value: QasmValue) -> Result<QasmValue, QasmProblem> {
         match value {
-            Value::Int(..) => value.number().map(Value::Number).ok_or(Problem::NotFinite),
-            Value::Expr(expr) => self.computed(expr).map(Value::Angle),
+            QasmValue::Int(..) => {
+                value.number().map(QasmValue::Number).ok_or(QasmProblem::NotFinite)
+            }
+            QasmValue::Expr(expr) => self.computed(expr).map(QasmValue::Angle),
             other => Ok(other),
         }
     }
 
     /// Returns the parameter of an expression. Its name spells out all nested expressions, so names
     /// can double with each level of definitions: their length is bounded.
-    fn computed(&mut self, expr: ParamExpr) -> Result<Angle, Problem> {
+    fn computed(&mut self, expr: ParamExpr) -> Result<Angle, QasmProblem> {
         let text = expr.text(&|id| format!("p{}", id.number()));
         // The text of a rounded value looks like that of an exact one.
         let slack: Vec<String> =
@@ -606,7 +621,7 @@ impl Builder<'_> {
         self.written = self.written.saturating_add(length);
         if length > MAX_NAME || self.written > MAX_NAMES {
             let limit = if length > MAX_NAME { MAX_NAME } else { MAX_NAMES };
-            return Err(Problem::LongExpression { limit });
+            return Err(QasmProblem::LongExpression { limit });
         }
         let name = expr.text(&|id| self.circuit.param_name(id));
         let id = self.circuit.push_param(ParamDef { name, definition: Some(expr) });

@@ -7,19 +7,22 @@
 use smallvec::SmallVec;
 
 use super::{
-    Item, Lower, Lowering, Picks, Scope, Stop, Value,
+    ErrorReported, ExprScope, IndexSet, Lower, LoweredItem, QasmLowering, QasmValue,
     classical::Classical,
-    define::State,
+    define::DefinitionStatus,
     evaluate::constant,
-    names::{Callee, Entry, GateEntry, multi_controlled},
+    names::{GateCallee, GateEntry, SymbolEntry, multi_controlled},
     power::{self, Exponent},
 };
 use crate::{
     gate::GateKind,
     qasm::{
         Version,
-        ast::{self, Ident, Modifier, ModifierKind, Place, Span, Stmt, StmtKind, Symbol},
-        diagnostic::{Diagnostic, Problem},
+        ast::{
+            self, FileSpan, Ident, InternedName, Modifier, ModifierKind, QasmSpan, QasmStmt,
+            QasmStmtKind,
+        },
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
@@ -27,9 +30,9 @@ use crate::{
 /// each of them anyway.
 const MOST_CONTROLS: usize = 1 << 24;
 
-fn too_many_controls(given: &impl std::fmt::Display) -> Problem {
+fn too_many_controls(given: &impl std::fmt::Display) -> QasmProblem {
     let expected = format!("a number of controls of at most {MOST_CONTROLS}");
-    Problem::WrongType { given: given.to_string(), expected }
+    QasmProblem::WrongType { given: given.to_string(), expected }
 }
 
 /// Controls and exponents of a call.
@@ -44,9 +47,9 @@ pub(super) struct Modifiers {
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     /// Name of the gate in the file.
-    pub(super) name: Symbol,
-    pub(super) callee: Callee,
-    pub(super) args: Box<[Value]>,
+    pub(super) name: InternedName,
+    pub(super) callee: GateCallee,
+    pub(super) args: Box<[QasmValue]>,
     pub(super) modifiers: Option<Box<Modifiers>>,
 }
 
@@ -54,15 +57,20 @@ pub(super) struct Resolved {
 #[derive(Debug)]
 pub(super) struct PlannedCall {
     pub(super) gate: Resolved,
-    pub(super) qubits: SmallVec<[Picks; 2]>,
+    pub(super) qubits: SmallVec<[IndexSet; 2]>,
     /// Number of applications along registers.
     pub(super) times: u32,
-    pub(super) span: Span,
+    pub(super) span: QasmSpan,
     pub(super) source: u32,
 }
 
-impl Lowering<'_> {
-    pub(super) fn call(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
+impl QasmLowering<'_> {
+    pub(super) fn call(
+        &mut self,
+        call: &ast::GateCall,
+        span: QasmSpan,
+        all: &[QasmStmt],
+    ) -> Lower<()> {
         if let Some(number) = self.subroutine(call.name.symbol)
             && call.operands.is_empty()
             && call.modifiers.is_empty()
@@ -84,42 +92,47 @@ impl Lowering<'_> {
         if call.args.iter().any(|arg| self.may_depend(arg)) {
             return self.call_by_measured(call, span, all);
         }
-        let gate = self.resolve(call, None, Scope::Global, None, all);
+        let gate = self.resolve(call, None, ExprScope::Global, None, all);
         self.plan_call(gate, call, span)
     }
 
     /// The call of a global phase without the qubits that PennyLane writes in OpenQASM 2. A gate
     /// that the file defines by this name is not one.
-    pub(super) fn phase_alone(&self, call: &ast::Call) -> Option<ast::Call> {
+    pub(super) fn phase_alone(&self, call: &ast::GateCall) -> Option<ast::GateCall> {
         let is_phase = self.version == Version::V2
             && !call.operands.is_empty()
             && call.modifiers.is_empty()
             && self.interner.name(call.name.symbol) == "gphase"
             && matches!(self.gates.get(call.name.symbol), None | Some(GateEntry::BuiltIn(_)));
-        is_phase.then(|| ast::Call { operands: Box::default(), ..call.clone() })
+        is_phase.then(|| ast::GateCall { operands: Box::default(), ..call.clone() })
     }
 
     /// Checks a call that only informs the environment, and drops it. Its arguments may still call
     /// and measure.
-    fn ignore_call(&mut self, call: &ast::Call) -> Lower<()> {
+    fn ignore_call(&mut self, call: &ast::GateCall) -> Lower<()> {
         for arg in &call.args {
             self.classical(arg)?;
         }
-        self.warn(Problem::IgnoredCall { name: self.name(call.name.symbol) }, call.name.span);
+        self.warn(QasmProblem::IgnoredCall { name: self.name(call.name.symbol) }, call.name.span);
         Ok(())
     }
 
     /// Plans a gate on the operands of a call.
-    fn plan_call(&mut self, gate: Lower<Resolved>, call: &ast::Call, span: Span) -> Lower<()> {
+    fn plan_call(
+        &mut self,
+        gate: Lower<Resolved>,
+        call: &ast::GateCall,
+        span: QasmSpan,
+    ) -> Lower<()> {
         let modern = call.name.symbol.word().is_some_and(|w| !w.is_old());
         if gate.is_err() && modern {
             // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
             for operand in &call.operands {
-                if let ast::Base::Name(name) = operand.base {
+                if let ast::OperandBase::Name(name) = operand.base {
                     self.names.break_name(name.symbol, self.place(name.span));
                 }
             }
-            return Err(Stop);
+            return Err(ErrorReported);
         }
         // Operands are looked at even if the gate is unknown: both may be wrong.
         let along = self.along_registers(call);
@@ -128,9 +141,9 @@ impl Lowering<'_> {
     }
 
     /// Returns the operands of a call, and the number of applications along registers.
-    fn along_registers(&mut self, call: &ast::Call) -> Lower<(SmallVec<[Picks; 2]>, u32)> {
+    fn along_registers(&mut self, call: &ast::GateCall) -> Lower<(SmallVec<[IndexSet; 2]>, u32)> {
         let qubits = self.all_qubits(&call.operands)?;
-        let places: SmallVec<[Span; 4]> = call.operands.iter().map(|o| o.span).collect();
+        let places: SmallVec<[QasmSpan; 4]> = call.operands.iter().map(|o| o.span).collect();
         let times = self.common_length(&qubits, &places)?.unwrap_or(1);
         self.check_distinct(&qubits, &places, times, call.name.symbol)?;
         Ok((qubits, times))
@@ -138,24 +151,29 @@ impl Lowering<'_> {
 
     /// Plans a call whose arguments are known.
     fn push_call(&mut self, mut call: PlannedCall) -> Lower<()> {
-        if let Callee::Defined(number) = call.gate.callee
+        if let GateCallee::Defined(number) = call.gate.callee
             && self.definitions[number].open
         {
             call.gate.callee =
-                Callee::Defined(self.specialized(number, &call.gate.args, call.span)?);
+                GateCallee::Defined(self.specialized(number, &call.gate.args, call.span)?);
         }
         let exponents = call.gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
         let size = self.size(call.gate.callee, exponents);
         self.add_count(size.saturating_mul(u64::from(call.times)), call.span);
         // The plan takes memory, so its size must have been counted.
         if size > 0 && self.passed.is_none() {
-            self.push(Item::Call(call));
+            self.push(LoweredItem::Call(call));
         }
         Ok(())
     }
 
     /// Plans a call with arguments that may depend on measurements.
-    fn call_by_measured(&mut self, call: &ast::Call, span: Span, all: &[Stmt]) -> Lower<()> {
+    fn call_by_measured(
+        &mut self,
+        call: &ast::GateCall,
+        span: QasmSpan,
+        all: &[QasmStmt],
+    ) -> Lower<()> {
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push((self.classical(arg)?, arg.span));
@@ -167,17 +185,17 @@ impl Lowering<'_> {
                 Classical::Word { ty: None, .. } | Classical::Truth(_) => {
                     return self.bits_as_angle(*at);
                 }
-                _ => Value::int(0),
+                _ => QasmValue::int(0),
             });
         }
-        let gate = self.resolve(call, Some(known), Scope::Global, None, all);
+        let gate = self.resolve(call, Some(known), ExprScope::Global, None, all);
         if args.iter().all(|(value, _)| matches!(value, Classical::Value(_))) {
             return self.plan_call(gate, call, span);
         }
         let (gate, (qubits, times)) = (gate?, self.along_registers(call)?);
         if let Some(pow) = self.open_pow(call)? {
             // The arguments that are put in below would have no power.
-            let problem = Problem::OpenPower { gate: self.name(call.name.symbol) };
+            let problem = QasmProblem::OpenPower { gate: self.name(call.name.symbol) };
             let error = Diagnostic::error(problem).at(self.place(pow), "");
             return Err(self.report(
                 error.help("here a measurement decides its angle: choose between gates with `if`"),
@@ -200,10 +218,10 @@ impl Lowering<'_> {
     }
 
     /// The `pow` of a call whose exponent has parameters.
-    fn open_pow(&mut self, call: &ast::Call) -> Lower<Option<Span>> {
+    fn open_pow(&mut self, call: &ast::GateCall) -> Lower<Option<QasmSpan>> {
         for modifier in &call.modifiers {
             if let ModifierKind::Pow(expr) = &modifier.kind {
-                let value = self.evaluate(expr, Scope::Global)?;
+                let value = self.evaluate(expr, ExprScope::Global)?;
                 if value.is_real() && value.constant().is_none() {
                     return Ok(Some(modifier.span));
                 }
@@ -212,10 +230,10 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    fn bits_as_angle(&mut self, span: Span) -> Lower<()> {
+    fn bits_as_angle(&mut self, span: QasmSpan) -> Lower<()> {
         let (given, expected) = ("bits".to_owned(), "an angle".to_owned());
         let error =
-            Diagnostic::error(Problem::WrongType { given, expected }).at(self.place(span), "");
+            Diagnostic::error(QasmProblem::WrongType { given, expected }).at(self.place(span), "");
         let help = "take them as an integer, as in `uint[3](c) * pi/4`, or choose between gates with `if` or `switch`";
         Err(self.report(error.help(help)))
     }
@@ -224,11 +242,11 @@ impl Lowering<'_> {
     /// `within` is the gate that is being defined.
     pub(super) fn resolve(
         &mut self,
-        call: &ast::Call,
-        known: Option<Vec<Value>>,
-        scope: Scope,
+        call: &ast::GateCall,
+        known: Option<Vec<QasmValue>>,
+        scope: ExprScope,
         within: Option<Ident>,
-        all: &[Stmt],
+        all: &[QasmStmt],
     ) -> Lower<Resolved> {
         let callee = match self.many_controls(call, scope, all) {
             Some(callee) => callee,
@@ -244,7 +262,8 @@ impl Lowering<'_> {
                 (Some(first), Some(last)) => first.span.to(last.span),
                 _ => call.name.span,
             };
-            return self.fail(Problem::ParameterCount { gate, given, expected: n_params }, span);
+            return self
+                .fail(QasmProblem::ParameterCount { gate, given, expected: n_params }, span);
         }
         let modifiers = self.modifiers(&call.modifiers, scope)?;
         let controls = modifiers.as_ref().map_or(0, |m| m.controls.len() as u64);
@@ -252,12 +271,12 @@ impl Lowering<'_> {
         if call.operands.len() as u64 != expected {
             return self.wrong_qubit_count(call, expected);
         }
-        let args: Box<[Value]> = match known {
+        let args: Box<[QasmValue]> = match known {
             Some(known) => known.into(),
             None => {
-                let mut args = SmallVec::<[Value; 3]>::new();
+                let mut args = SmallVec::<[QasmValue; 3]>::new();
                 for (k, arg) in call.args.iter().enumerate() {
-                    let idle = matches!(callee, Callee::Defined(number) if !self.definitions[number].uses(k));
+                    let idle = matches!(callee, GateCallee::Defined(number) if !self.definitions[number].uses(k));
                     args.push(if idle {
                         self.idle(arg, scope, call.name)?
                     } else {
@@ -269,7 +288,7 @@ impl Lowering<'_> {
         };
         let mut gate =
             Resolved { name: call.name.symbol, callee, args, modifiers: modifiers.map(Box::new) };
-        if let (Some(modifiers), Scope::Global) = (&mut gate.modifiers, scope)
+        if let (Some(modifiers), ExprScope::Global) = (&mut gate.modifiers, scope)
             && modifiers.exponents.iter().any(|e| matches!(e, Exponent::Open(_)))
         {
             let exponents = std::mem::take(&mut modifiers.exponents);
@@ -281,7 +300,12 @@ impl Lowering<'_> {
 
     /// Resolves a gate such as `mcx`, which is defined nowhere: all qubits except for the last, and
     /// those of modifiers, control it.
-    fn many_controls(&mut self, call: &ast::Call, scope: Scope, all: &[Stmt]) -> Option<Callee> {
+    fn many_controls(
+        &mut self,
+        call: &ast::GateCall,
+        scope: ExprScope,
+        all: &[QasmStmt],
+    ) -> Option<GateCallee> {
         let symbol = call.name.symbol;
         let kind = multi_controlled(self.interner.name(symbol))?;
         let is_free = self.gates.get(symbol).is_none()
@@ -289,9 +313,9 @@ impl Lowering<'_> {
             && definition_of(symbol, all).is_none()
             && call.modifiers.is_empty();
         // A whole register would be gone along, where some mean that all of it controls.
-        let is_register = |operand: &ast::Operand| match (operand.base, scope) {
-            (ast::Base::Name(name), Scope::Global) if operand.parts().is_empty() => {
-                matches!(self.names.get(name.symbol), Some(Entry::Qubits(picks)) if picks.len().is_some())
+        let is_register = |operand: &ast::QasmOperand| match (operand.base, scope) {
+            (ast::OperandBase::Name(name), ExprScope::Global) if operand.parts().is_empty() => {
+                matches!(self.names.get(name.symbol), Some(SymbolEntry::Qubits(picks)) if picks.len().is_some())
             }
             _ => false,
         };
@@ -299,44 +323,49 @@ impl Lowering<'_> {
             return None;
         }
         let text = self.name(symbol);
-        let problem = Problem::LentGate { name: text, from: "that with any number of controls" };
+        let problem =
+            QasmProblem::LentGate { name: text, from: "that with any number of controls" };
         let help = "no standard file has it: all qubits but the last control the gate";
         let place = self.place(call.name.span);
         if self.reported.insert(multi_name(kind)) {
             self.warning(Diagnostic::warning(problem).at(place, "").help(help));
         }
-        Some(Callee::Table(kind, call.operands.len() - 1))
+        Some(GateCallee::Table(kind, call.operands.len() - 1))
     }
 
     /// Checks an argument that the gate does not use. Exporters write there the arguments that a
     /// gate was made of, angles or not.
-    fn idle(&mut self, arg: &ast::Expr, scope: Scope, gate: Ident) -> Lower<Value> {
+    fn idle(&mut self, arg: &ast::QasmExpr, scope: ExprScope, gate: Ident) -> Lower<QasmValue> {
         let unknown = match (&arg.kind, scope) {
-            (ast::ExprKind::Label, _) => true,
-            (ast::ExprKind::Name(name), Scope::Gate(params)) if params.contains_key(name) => false,
-            (ast::ExprKind::Name(name), _) => {
+            (ast::QasmExprKind::Label, _) => true,
+            (ast::QasmExprKind::Name(name), ExprScope::Gate(params))
+                if params.contains_key(name) =>
+            {
+                false
+            }
+            (ast::QasmExprKind::Name(name), _) => {
                 self.names.get(*name).is_none() && constant(self.interner.name(*name)).is_none()
             }
             _ => false,
         };
         if !unknown {
             let value = self.evaluate(arg, scope)?;
-            if !matches!(value, Value::Complex(_)) {
+            if !matches!(value, QasmValue::Complex(_)) {
                 return self.as_real(value, "an angle", arg.span);
             }
         }
         let (given, gate) = (self.text(arg.span).to_owned(), self.name(gate.symbol));
-        self.warn(Problem::UnusedArgument { given, gate }, arg.span);
-        Ok(Value::int(0))
+        self.warn(QasmProblem::UnusedArgument { given, gate }, arg.span);
+        Ok(QasmValue::int(0))
     }
 
-    fn wrong_qubit_count<T>(&mut self, call: &ast::Call, expected: u64) -> Lower<T> {
+    fn wrong_qubit_count<T>(&mut self, call: &ast::GateCall, expected: u64) -> Lower<T> {
         let (gate, given) = (self.name(call.name.symbol), call.operands.len());
         let span = match (call.operands.first(), call.operands.last()) {
             (Some(first), Some(last)) => first.span.to(last.span),
             _ => call.name.span,
         };
-        let mut error = Diagnostic::error(Problem::QubitCount { gate, given, expected })
+        let mut error = Diagnostic::error(QasmProblem::QubitCount { gate, given, expected })
             .at(self.place(span), "");
         if let (Some(first), Some(last)) = (call.modifiers.first(), call.modifiers.last()) {
             error = error.at(self.place(first.span.to(last.span)), "with these modifiers");
@@ -345,17 +374,24 @@ impl Lowering<'_> {
     }
 
     /// The number of parameters and of qubits.
-    pub(super) fn signature(&self, callee: Callee) -> (usize, usize) {
+    pub(super) fn signature(&self, callee: GateCallee) -> (usize, usize) {
         match callee {
-            Callee::Table(kind, controls) => (kind.param_names().len(), controls + kind.n_qubits()),
-            Callee::Defined(number) => {
+            GateCallee::Table(kind, controls) => {
+                (kind.param_names().len(), controls + kind.n_qubits())
+            }
+            GateCallee::Defined(number) => {
                 let definition = &self.definitions[number];
                 (definition.params.len(), definition.qubits.len())
             }
         }
     }
 
-    fn callee(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<Callee> {
+    fn callee(
+        &mut self,
+        name: Ident,
+        within: Option<Ident>,
+        all: &[QasmStmt],
+    ) -> Lower<GateCallee> {
         if let Some(own) = within
             && own.symbol == name.symbol
         {
@@ -366,24 +402,24 @@ impl Lowering<'_> {
         }
         let callee = match self.gates.get(name.symbol) {
             Some(GateEntry::BuiltIn(callee) | GateEntry::Own(callee, _)) => callee,
-            Some(GateEntry::Broken) => return Err(Stop),
+            Some(GateEntry::Broken) => return Err(ErrorReported),
             Some(GateEntry::Subroutine(_, place)) => return self.called_as_gate(name, place),
             Some(GateEntry::External(place, _)) => return self.external(name, place),
             None => return self.undefined(name, within, all),
         };
-        if let Callee::Defined(number) = callee {
+        if let GateCallee::Defined(number) = callee {
             let definition = &self.definitions[number];
             match definition.state {
-                State::Sound => {}
-                State::Broken => return Err(Stop),
+                DefinitionStatus::Sound => {}
+                DefinitionStatus::Broken => return Err(ErrorReported),
                 // Qiskit writes so what waits.
-                State::Opaque if is_delay(self.interner.name(name.symbol)) => {
+                DefinitionStatus::Opaque if is_delay(self.interner.name(name.symbol)) => {
                     return self.ignored("`delay`", name.span).map(|()| callee);
                 }
-                State::Opaque => {
+                DefinitionStatus::Opaque => {
                     let (here, there) = (self.place(name.span), definition.place);
                     let error =
-                        Diagnostic::error(Problem::OpaqueGate { name: self.name(name.symbol) });
+                        Diagnostic::error(QasmProblem::OpaqueGate { name: self.name(name.symbol) });
                     return Err(self.report(error.at(here, "").at(there, "declared here")));
                 }
             }
@@ -392,20 +428,20 @@ impl Lowering<'_> {
     }
 
     /// Returns an error: there is no definition to call.
-    pub(super) fn external<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
+    pub(super) fn external<T>(&mut self, name: Ident, defined: FileSpan) -> Lower<T> {
         let here = self.place(name.span);
-        let error = Diagnostic::error(Problem::External { name: self.name(name.symbol) });
+        let error = Diagnostic::error(QasmProblem::External { name: self.name(name.symbol) });
         let help = "write what it computes as a subroutine, or what it gives as an input";
         Err(self.report(error.at(here, "").at(defined, "declared here").help(help)))
     }
 
-    fn recursive<T>(&mut self, name: Ident, path: Vec<Symbol>) -> Lower<T> {
+    fn recursive<T>(&mut self, name: Ident, path: Vec<InternedName>) -> Lower<T> {
         let path = path.into_iter().map(|s| self.name(s)).collect();
-        self.fail(Problem::RecursiveGate { name: self.name(name.symbol), path }, name.span)
+        self.fail(QasmProblem::RecursiveGate { name: self.name(name.symbol), path }, name.span)
     }
 
     /// Returns an error about a gate that is defined nowhere, or only later.
-    fn undefined<T>(&mut self, name: Ident, within: Option<Ident>, all: &[Stmt]) -> Lower<T> {
+    fn undefined<T>(&mut self, name: Ident, within: Option<Ident>, all: &[QasmStmt]) -> Lower<T> {
         if within.is_none() {
             self.subroutine_to_come(name)?;
         }
@@ -418,12 +454,12 @@ impl Lowering<'_> {
         }
         let (here, there) = (self.place(name.span), self.place(later.name.span));
         let error =
-            Diagnostic::error(Problem::UsedBeforeDefinition { name: self.name(name.symbol) });
+            Diagnostic::error(QasmProblem::UsedBeforeDefinition { name: self.name(name.symbol) });
         Err(self.report(error.at(here, "").at(there, "defined here")))
     }
 
     /// Evaluates modifiers.
-    fn modifiers(&mut self, modifiers: &[Modifier], scope: Scope) -> Lower<Option<Modifiers>> {
+    fn modifiers(&mut self, modifiers: &[Modifier], scope: ExprScope) -> Lower<Option<Modifiers>> {
         if modifiers.is_empty() {
             return Ok(None);
         }
@@ -469,30 +505,30 @@ impl Lowering<'_> {
         Ok(Some(out))
     }
 
-    fn control_count(&mut self, expr: &ast::Expr, scope: Scope) -> Lower<usize> {
+    fn control_count(&mut self, expr: &ast::QasmExpr, scope: ExprScope) -> Lower<usize> {
         match self.evaluate(expr, scope)? {
-            Value::Int(given @ 1.., _) => match usize::try_from(given) {
+            QasmValue::Int(given @ 1.., _) => match usize::try_from(given) {
                 Ok(count @ ..=MOST_CONTROLS) => Ok(count),
                 _ => self.fail(too_many_controls(&given), expr.span),
             },
-            Value::Int(given, _) => {
+            QasmValue::Int(given, _) => {
                 let (given, expected) =
                     (format!("{given}"), "a positive number of controls".to_owned());
-                self.fail(Problem::WrongType { given, expected }, expr.span)
+                self.fail(QasmProblem::WrongType { given, expected }, expr.span)
             }
             other => {
                 let (given, expected) =
                     (other.describe().to_owned(), "a number of controls".to_owned());
-                self.fail(Problem::WrongType { given, expected }, expr.span)
+                self.fail(QasmProblem::WrongType { given, expected }, expr.span)
             }
         }
     }
 
     /// Returns the number of operations that a gate expands to, saturating.
-    pub(super) fn size(&self, callee: Callee, exponents: &[Exponent]) -> u64 {
+    pub(super) fn size(&self, callee: GateCallee, exponents: &[Exponent]) -> u64 {
         let body = match callee {
-            Callee::Table(kind, _) => return power::size(kind, exponents),
-            Callee::Defined(number) => &self.definitions[number],
+            GateCallee::Table(kind, _) => return power::size(kind, exponents),
+            GateCallee::Defined(number) => &self.definitions[number],
         };
         match exponents {
             [] => body.size,
@@ -505,10 +541,10 @@ impl Lowering<'_> {
     /// Checks that no qubit is repeated in any application along registers.
     pub(super) fn check_distinct(
         &mut self,
-        qubits: &[Picks],
-        places: &[Span],
+        qubits: &[IndexSet],
+        places: &[QasmSpan],
         length: u32,
-        gate: Symbol,
+        gate: InternedName,
     ) -> Lower<()> {
         let singles = qubits.len() > 16 && qubits.iter().all(|p| p.len().is_none());
         let found = if singles {
@@ -522,23 +558,23 @@ impl Lowering<'_> {
         };
         let Some((qubit, i, j)) = found else { return Ok(()) };
         let problem =
-            Problem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
+            QasmProblem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
         let (again, first) = (self.place(places[j]), self.place(places[i]));
         Err(self.report(Diagnostic::error(problem).at(again, "again here").at(first, "first here")))
     }
 }
 
 impl Exponent {
-    pub(super) fn new(value: &Value, real: bool) -> Result<Exponent, Problem> {
+    pub(super) fn new(value: &QasmValue, real: bool) -> Result<Exponent, QasmProblem> {
         let what = || "the exponent of `pow`".to_owned();
         match (value, value.constant()) {
-            (Value::Int(i, _), _) => match i64::try_from(*i) {
+            (QasmValue::Int(i, _), _) => match i64::try_from(*i) {
                 Ok(k) => Ok(Exponent::Integer(k)),
-                Err(_) => Err(Problem::IntegerOverflow { what: what() }),
+                Err(_) => Err(QasmProblem::IntegerOverflow { what: what() }),
             },
             (_, Some(number)) => Ok(Exponent::real(number)),
-            _ if real => Err(Problem::NotConstant { what: what() }),
-            _ => Err(Problem::WrongType {
+            _ if real => Err(QasmProblem::NotConstant { what: what() }),
+            _ => Err(QasmProblem::WrongType {
                 given: value.describe().to_owned(),
                 expected: "a number".to_owned(),
             }),
@@ -565,25 +601,25 @@ fn is_delay(name: &str) -> bool {
 /// the sum of the angles.
 fn turns(gate: &Resolved) -> bool {
     let exponents = gate.modifiers.as_ref().map_or(&[][..], |m| &m.exponents);
-    let generated = matches!(gate.callee, Callee::Table(kind, _) if kind.generator().is_some());
+    let generated = matches!(gate.callee, GateCallee::Table(kind, _) if kind.generator().is_some());
     generated && exponents.iter().all(|e| matches!(e, Exponent::Integer(_)))
 }
 
 /// Returns the definition of a gate among statements.
-fn definition_of(name: Symbol, all: &[Stmt]) -> Option<&ast::GateDef> {
+fn definition_of(name: InternedName, all: &[QasmStmt]) -> Option<&ast::GateDef> {
     all.iter().find_map(|s| match &s.kind {
-        StmtKind::Gate(gate) if gate.name.symbol == name => Some(&**gate),
+        QasmStmtKind::Gate(gate) if gate.name.symbol == name => Some(&**gate),
         _ => None,
     })
 }
 
 /// Returns the chain of calls by which the gate `from` reaches `to`, if it does.
-fn path_to(to: Symbol, from: &ast::GateDef, all: &[Stmt]) -> Option<Vec<Symbol>> {
+fn path_to(to: InternedName, from: &ast::GateDef, all: &[QasmStmt]) -> Option<Vec<InternedName>> {
     let mut seen = vec![from.name.symbol];
     let mut paths = vec![(from, vec![from.name.symbol])];
     while let Some((gate, path)) = paths.pop() {
         for statement in gate.body.iter().flat_map(|b| b.iter()) {
-            let StmtKind::Call(call) = &statement.kind else { continue };
+            let QasmStmtKind::Call(call) = &statement.kind else { continue };
             let name = call.name.symbol;
             let longer = || path.iter().copied().chain([name]).collect::<Vec<_>>();
             if name == to {

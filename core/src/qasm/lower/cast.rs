@@ -11,21 +11,21 @@
 use std::cmp::Ordering;
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, QasmLowering, QasmValue,
     classical::Classical,
     declare::ELEMENT,
     evaluate::UNSIZED,
     integer::{INT, IntType, MAX_WIDTH},
     truth::nonzero,
-    turn::{self, Turn},
-    value::Number,
+    turn::{self, AngleValue},
+    value::RealConstant,
 };
 use crate::qasm::{
-    ast::{BaseType, Expr, Span, Type},
-    diagnostic::{Diagnostic, Problem},
+    ast::{BaseType, QasmExpr, QasmSpan, Type},
+    diagnostic::{Diagnostic, QasmProblem},
 };
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// The type of an integer. `None` for other types, and for arrays.
     pub(super) fn integer_type(&mut self, ty: &Type) -> Lower<Option<IntType>> {
         let (BaseType::Int | BaseType::Uint, None) = (ty.base, &ty.dims) else { return Ok(None) };
@@ -35,11 +35,11 @@ impl Lowering<'_> {
     }
 
     /// The width of an integer or an angle.
-    pub(super) fn bits_in(&mut self, size: &Expr) -> Lower<u32> {
+    pub(super) fn bits_in(&mut self, size: &QasmExpr) -> Lower<u32> {
         let given = self.integer(size, "the width of a type")?;
         match u32::try_from(given).ok().filter(|bits| (1..=MAX_WIDTH).contains(bits)) {
             Some(bits) => Ok(bits),
-            None => self.fail(Problem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
+            None => self.fail(QasmProblem::TypeWidth { given, limit: MAX_WIDTH }, size.span),
         }
     }
 
@@ -58,9 +58,14 @@ impl Lowering<'_> {
     }
 
     /// Casts explicitly: `type(value)`. An integer wraps.
-    pub(super) fn explicit_cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+    pub(super) fn explicit_cast(
+        &mut self,
+        ty: &Type,
+        value: QasmValue,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
         let value = match (value, self.integer_type(ty)?) {
-            (Value::Int(i, _), Some(ty)) => return Ok(Value::Int(ty.wrap(i), Some(ty))),
+            (QasmValue::Int(i, _), Some(ty)) => return Ok(QasmValue::Int(ty.wrap(i), Some(ty))),
             (other, _) => other,
         };
         self.cast(ty, value, span)
@@ -68,7 +73,7 @@ impl Lowering<'_> {
 
     /// Casts a value to a declared type. An integer that does not fit wraps with a warning; a
     /// literal is an error.
-    pub(super) fn cast(&mut self, ty: &Type, value: Value, span: Span) -> Lower<Value> {
+    pub(super) fn cast(&mut self, ty: &Type, value: QasmValue, span: QasmSpan) -> Lower<QasmValue> {
         let width = match &ty.size {
             Some(size) => Some(self.integer(size, "the width of a type")?),
             None => None,
@@ -79,64 +84,72 @@ impl Lowering<'_> {
         let bits = u32::try_from(width.unwrap_or(MAX_WIDTH.into())).ok();
         let bits = bits.filter(|w| (1..=MAX_WIDTH).contains(w));
         let bits_of_type = bits.filter(|_| ty.size.is_some());
-        let wrong = |value: &Value, expected: &str| Problem::WrongType {
+        let wrong = |value: &QasmValue, expected: &str| QasmProblem::WrongType {
             given: value.describe().to_owned(),
             expected: expected.to_owned(),
         };
         let result = match (ty.base, &value) {
             (BaseType::Angle, v) if v.is_real() => match bits {
                 // A value with an input in it is not changed.
-                Some(_) => Ok(Turn::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic)),
-                None => {
-                    Err(Problem::TypeWidth { given: width.unwrap_or_default(), limit: MAX_WIDTH })
+                Some(_) => {
+                    Ok(AngleValue::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic))
                 }
+                None => Err(QasmProblem::TypeWidth {
+                    given: width.unwrap_or_default(),
+                    limit: MAX_WIDTH,
+                }),
             },
-            (BaseType::Angle, Value::Bits { width, bits }) if Some(*width) == bits_of_type => {
-                Ok(Value::Turn(Turn::Bits { width: *width, bits: *bits }))
+            (BaseType::Angle, QasmValue::Bits { width, bits }) if Some(*width) == bits_of_type => {
+                Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits: *bits }))
             }
             (BaseType::Float, v) if v.is_real() => {
                 turn::plain(value).and_then(|value| float(value, width))
             }
-            (BaseType::Float, Value::Bool(b)) => {
-                Ok(Value::Number(Number::decimal(f64::from(u8::from(*b)))))
+            (BaseType::Float, QasmValue::Bool(b)) => {
+                Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*b)))))
             }
-            (BaseType::Float, Value::Bits { width: 1, bits }) => {
-                Ok(Value::Number(Number::decimal(f64::from(u8::from(*bits == 1)))))
+            (BaseType::Float, QasmValue::Bits { width: 1, bits }) => {
+                Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*bits == 1)))))
             }
-            (BaseType::Bool, Value::Bool(_)) => Ok(value),
-            (BaseType::Bool, Value::Turn(turn)) => Ok(Value::Bool(!turn.is_zero())),
+            (BaseType::Bool, QasmValue::Bool(_)) => Ok(value),
+            (BaseType::Bool, QasmValue::Turn(turn)) => Ok(QasmValue::Bool(!turn.is_zero())),
             (BaseType::Bool, v) if v.constant().is_some() => {
-                Ok(Value::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
+                Ok(QasmValue::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
             }
-            (BaseType::Bool, Value::Bits { bits, .. }) => Ok(Value::Bool(*bits != 0)),
-            (BaseType::Int | BaseType::Uint, v @ Value::Turn(_)) => Err(wrong(v, "an integer")),
+            (BaseType::Bool, QasmValue::Bits { bits, .. }) => Ok(QasmValue::Bool(*bits != 0)),
+            (BaseType::Int | BaseType::Uint, v @ QasmValue::Turn(_)) => Err(wrong(v, "an integer")),
             (BaseType::Int | BaseType::Uint, v) => {
                 let int = self.integer_type(ty)?.unwrap_or(INT);
                 let whole = match v {
-                    Value::Int(i, None) => Some(*i),
-                    Value::Int(i, Some(_)) => {
+                    QasmValue::Int(i, None) => Some(*i),
+                    QasmValue::Int(i, Some(_)) => {
                         let result = int.wrap(*i);
                         if result != *i {
                             self.warn(
-                                Problem::Wrapped { given: i.to_string(), bits: int.bits, result },
+                                QasmProblem::Wrapped {
+                                    given: i.to_string(),
+                                    bits: int.bits,
+                                    result,
+                                },
                                 span,
                             );
                         }
-                        return Ok(Value::Int(result, Some(int)));
+                        return Ok(QasmValue::Int(result, Some(int)));
                     }
-                    Value::Bool(b) => Some(i128::from(*b)),
-                    Value::Bits { bits, width } if int.sized && *width == int.bits => {
-                        return Ok(Value::Int(int.wrap(bits.cast_signed()), Some(int)));
+                    QasmValue::Bool(b) => Some(i128::from(*b)),
+                    QasmValue::Bits { bits, width } if int.sized && *width == int.bits => {
+                        return Ok(QasmValue::Int(int.wrap(bits.cast_signed()), Some(int)));
                     }
-                    Value::Bits { bits, .. } => i128::try_from(*bits).ok(),
-                    other => other.constant().map(Number::trunc).and_then(num_traits::cast),
+                    QasmValue::Bits { bits, .. } => i128::try_from(*bits).ok(),
+                    other => other.constant().map(RealConstant::trunc).and_then(num_traits::cast),
                 };
                 match whole {
                     None => Err(wrong(v, "an integer")),
-                    Some(i) if int.holds(i) => Ok(Value::Int(i, Some(int))),
+                    Some(i) if int.holds(i) => Ok(QasmValue::Int(i, Some(int))),
                     Some(i) => {
-                        let problem =
-                            Problem::IntegerOverflow { what: format!("{i} in {} bits", int.bits) };
+                        let problem = QasmProblem::IntegerOverflow {
+                            what: format!("{i} in {} bits", int.bits),
+                        };
                         let help = (!int.sized).then(|| UNSIZED.to_owned());
                         let error = Diagnostic::error(problem).at(self.place(span), "");
                         return Err(self.report(error.maybe_help(help)));
@@ -144,46 +157,55 @@ impl Lowering<'_> {
                 }
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {
-                (Value::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
-                (Value::Turn(Turn::Bits { width, bits }), Some(w)) if *width == w => {
-                    Ok(Value::Bits { width: w, bits: *bits })
+                (QasmValue::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
+                (QasmValue::Turn(AngleValue::Bits { width, bits }), Some(w)) if *width == w => {
+                    Ok(QasmValue::Bits { width: w, bits: *bits })
                 }
-                (Value::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
-                    Ok(Value::Bits { width: w, bits: ty.bits_of(*i) })
+                (QasmValue::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
+                    Ok(QasmValue::Bits { width: w, bits: ty.bits_of(*i) })
                 }
-                (Value::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
-                    Ok(Value::Bits { width: w, bits: i.unsigned_abs() })
+                (QasmValue::Int(i @ 0.., _), Some(w)) if IntType::sized(w, true).holds(*i) => {
+                    Ok(QasmValue::Bits { width: w, bits: i.unsigned_abs() })
                 }
-                (Value::Bool(b), None) => Ok(Value::Bits { width: 1, bits: u128::from(*b) }),
-                (Value::Int(i @ 0..=1, _), None) => {
-                    Ok(Value::Bits { width: 1, bits: u128::from(*i == 1) })
+                (QasmValue::Bool(b), None) => {
+                    Ok(QasmValue::Bits { width: 1, bits: u128::from(*b) })
                 }
-                (Value::Bits { width: 1, .. }, None) => Ok(value),
+                (QasmValue::Int(i @ 0..=1, _), None) => {
+                    Ok(QasmValue::Bits { width: 1, bits: u128::from(*i == 1) })
+                }
+                (QasmValue::Bits { width: 1, .. }, None) => Ok(value),
                 _ => Err(wrong(v, "a bit string of this width")),
             },
-            (BaseType::Duration | BaseType::Stretch, Value::Duration(_)) => Ok(value),
-            (BaseType::Complex, Value::Other(_)) => Ok(value),
+            (BaseType::Duration | BaseType::Stretch, QasmValue::Duration(_)) => Ok(value),
+            (BaseType::Complex, QasmValue::Other(_)) => Ok(value),
             (BaseType::Complex, v) if v.complex().is_some() => {
-                Ok(v.complex().map_or(Value::COMPLEX, Value::Complex))
+                Ok(v.complex().map_or(QasmValue::COMPLEX, QasmValue::Complex))
             }
             (base, v) => Err(wrong(v, type_name(base))),
         };
         self.check(result, span)
     }
 
-    fn cast_array(&mut self, ty: &Type, dims: &[Expr], value: Value, span: Span) -> Lower<Value> {
+    fn cast_array(
+        &mut self,
+        ty: &Type,
+        dims: &[QasmExpr],
+        value: QasmValue,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
         let element = Type { span: ty.span, base: ty.base, size: ty.size.clone(), dims: None };
         let Some((first, rest)) = dims.split_first() else {
             return self.cast(&element, value, span);
         };
         let expected = self.integer(first, "the size of an array")?;
-        let Value::Array(items) = &value else {
+        let QasmValue::Array(items) = &value else {
             let (given, expected) = (value.describe().to_owned(), "an array".to_owned());
-            return self.fail(Problem::WrongType { given, expected }, span);
+            return self.fail(QasmProblem::WrongType { given, expected }, span);
         };
         if i128::try_from(items.len()) != Ok(expected) {
             let given = format!("{} elements", items.len());
-            return self.fail(Problem::WrongType { given, expected: format!("{expected}") }, span);
+            return self
+                .fail(QasmProblem::WrongType { given, expected: format!("{expected}") }, span);
         }
         let mut cast = Vec::with_capacity(items.len());
         for item in items.iter() {
@@ -194,14 +216,14 @@ impl Lowering<'_> {
             return Ok(value);
         }
         self.spend_elements((cast.len() as u64).saturating_mul(ELEMENT), span)?;
-        Ok(Value::Array(cast.into()))
+        Ok(QasmValue::Array(cast.into()))
     }
 
     pub(super) fn cast_bits(
         &mut self,
         ty: &Type,
         value: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let unsized_number =
             ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
@@ -278,10 +300,10 @@ impl Lowering<'_> {
 
 /// Casts a number to a float of a width. Those of 64 bits and more, or of no width, hold every
 /// number as it is here; narrower ones round it.
-fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
+fn float(value: QasmValue, width: Option<i128>) -> Result<QasmValue, QasmProblem> {
     let Some([digits, least, most]) = width.map_or(Ok(None), float_form)? else {
         return Ok(match value.number() {
-            Some(n) => Value::Number(n),
+            Some(n) => QasmValue::Number(n),
             None => value,
         });
     };
@@ -290,21 +312,21 @@ fn float(value: Value, width: Option<i128>) -> Result<Value, Problem> {
     let unit = 2f64.powf(exponent - f64::from(digits));
     let near = (n.value / unit).round_ties_even() * unit;
     if near.abs() >= 2f64.powf(f64::from(most) + 1.0) {
-        return Err(Problem::NotFinite);
+        return Err(QasmProblem::NotFinite);
     }
-    Ok(Value::Number(Number::decimal(near)))
+    Ok(QasmValue::Number(RealConstant::decimal(near)))
 }
 
 /// Returns the number of binary digits after the point, and the least and the greatest exponent of
 /// a float of a width; `None` for one that holds every number.
-fn float_form(width: i128) -> Result<Option<[i32; 3]>, Problem> {
+fn float_form(width: i128) -> Result<Option<[i32; 3]>, QasmProblem> {
     match width {
         64.. => Ok(None),
         32 => Ok(Some([23, -126, 127])),
         16 => Ok(Some([10, -14, 15])),
         other => {
             let expected = "a float of 16, 32, 64 or more".to_owned();
-            Err(Problem::WrongType { given: format!("a width of {other} bits"), expected })
+            Err(QasmProblem::WrongType { given: format!("a width of {other} bits"), expected })
         }
     }
 }

@@ -15,22 +15,22 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, QasmLowering, QasmValue,
     classical::Classical,
     compare::word,
     digits::to_digits,
     functions,
     integer::{INT, IntType},
-    names::Entry,
+    names::SymbolEntry,
     truth::{Truth, is_one},
-    turn::Turn,
-    variables::State,
+    turn::AngleValue,
+    variables::VariableState,
 };
 use crate::{
     circuit::Relation,
     qasm::{
-        ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, Type},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BinaryOp, Ident, Index, QasmExpr, QasmExprKind, QasmSpan, Type},
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
@@ -38,28 +38,28 @@ use crate::{
 pub(super) const MAX_BITS: usize = 10;
 
 /// Result where a measurement makes a divisor 0, or an index run past the end.
-pub(super) const UNDEFINED: Value = Value::Other("a number that is not defined");
+pub(super) const UNDEFINED: QasmValue = QasmValue::Other("a number that is not defined");
 
 /// The scope of bits that may be written to again.
 const UNKEPT: usize = usize::MAX;
 
 /// Finite set of values, indexed by bits.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Choice {
+pub(super) struct ValueSet {
     /// Least significant first.
     pub(super) bits: Vec<u32>,
-    pub(super) values: Rc<[Value]>,
+    pub(super) values: Rc<[QasmValue]>,
     /// Scope at the end of which the bits are free again.
     pub(super) depth: usize,
 }
 
-impl Choice {
+impl ValueSet {
     /// Returns the set of a single value.
-    pub(super) fn one(value: Value) -> Choice {
-        Choice { bits: Vec::new(), values: [value].into(), depth: 0 }
+    pub(super) fn one(value: QasmValue) -> ValueSet {
+        ValueSet { bits: Vec::new(), values: [value].into(), depth: 0 }
     }
 
-    pub(super) fn new(mut bits: Vec<u32>, mut values: Vec<Value>, depth: usize) -> Choice {
+    pub(super) fn new(mut bits: Vec<u32>, mut values: Vec<QasmValue>, depth: usize) -> ValueSet {
         for at in (0..bits.len()).rev() {
             let is_low = |i: &usize| i >> at & 1 == 0;
             if (0..values.len()).filter(is_low).all(|i| values[i] == values[i | 1 << at]) {
@@ -68,12 +68,12 @@ impl Choice {
                 values.retain(|_| low.next().unwrap_or(false));
             }
         }
-        Choice { bits, values: values.into(), depth }
+        ValueSet { bits, values: values.into(), depth }
     }
 
     /// Returns the value for a number in a longer list of bits; `places` are the positions of its
     /// own bits in that list.
-    pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &Value {
+    pub(super) fn value_at(&self, number: usize, places: &[usize]) -> &QasmValue {
         let own =
             places.iter().enumerate().map(|(to, from)| (number >> from & 1) << to).sum::<usize>();
         &self.values[own]
@@ -90,23 +90,23 @@ impl Choice {
     /// Returns true if it is an integer.
     pub(super) fn is_integer(&self) -> bool {
         let mut defined = self.values.iter().filter(|value| **value != UNDEFINED).peekable();
-        defined.peek().is_some() && defined.all(|value| matches!(value, Value::Int(..)))
+        defined.peek().is_some() && defined.all(|value| matches!(value, QasmValue::Int(..)))
     }
 
     /// Returns the indices of the values for which a predicate holds.
-    fn numbers(&self, holds: impl Fn(&Value) -> bool) -> Vec<usize> {
+    fn numbers(&self, holds: impl Fn(&QasmValue) -> bool) -> Vec<usize> {
         (0..self.values.len()).filter(|&i| holds(&self.values[i])).collect()
     }
 
     /// Returns a description of its type for messages.
     pub(super) fn describe(&self) -> &'static str {
-        self.values.iter().find(|v| **v != UNDEFINED).map_or("a number", Value::describe)
+        self.values.iter().find(|v| **v != UNDEFINED).map_or("a number", QasmValue::describe)
     }
 }
 
 /// Returns the union of the bits of some value sets, and the positions in it of the bits of each.
 pub(super) fn union<'a>(
-    choices: impl IntoIterator<Item = &'a Choice>,
+    choices: impl IntoIterator<Item = &'a ValueSet>,
 ) -> (Vec<u32>, Vec<Vec<usize>>) {
     let mut bits: Vec<u32> = Vec::new();
     let mut place = |bit: u32| {
@@ -127,11 +127,11 @@ fn is_number(value: &Classical) -> bool {
     matches!(
         value,
         Classical::Value(
-            Value::Number(_)
-                | Value::Angle(_)
-                | Value::Turn(_)
-                | Value::Expr(_)
-                | Value::Complex(_)
+            QasmValue::Number(_)
+                | QasmValue::Angle(_)
+                | QasmValue::Turn(_)
+                | QasmValue::Expr(_)
+                | QasmValue::Complex(_)
         )
     )
 }
@@ -151,89 +151,94 @@ pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool
     }
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns true if an expression may depend on a measurement: it reads bits, or a variable that
     /// depends on some, or calls a subroutine.
-    pub(super) fn may_depend(&self, expr: &Expr) -> bool {
+    pub(super) fn may_depend(&self, expr: &QasmExpr) -> bool {
         match &expr.kind {
-            ExprKind::Name(symbol) => match self.names.get(*symbol) {
-                Some(Entry::Bits(_)) => true,
-                Some(&Entry::Variable(id)) => {
-                    matches!(self.variables[id].state, State::Bits { .. } | State::Choice(_))
+            QasmExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(SymbolEntry::Bits(_)) => true,
+                Some(&SymbolEntry::Variable(id)) => {
+                    matches!(
+                        self.variables[id].state,
+                        VariableState::Bits { .. } | VariableState::Choice(_)
+                    )
                 }
                 _ => false,
             },
-            ExprKind::Unary(_, inner) | ExprKind::Cast(_, inner) => self.may_depend(inner),
-            ExprKind::Index(inner, index) => {
+            QasmExprKind::Unary(_, inner) | QasmExprKind::Cast(_, inner) => self.may_depend(inner),
+            QasmExprKind::Index(inner, index) => {
                 let at = |index: &Index| matches!(index, Index::At(at) if self.may_depend(at));
                 self.may_depend(inner) || index.iter().any(at)
             }
-            ExprKind::Power(operands) => operands.iter().any(|operand| self.may_depend(operand)),
-            ExprKind::Chain(first, rest) => {
+            QasmExprKind::Power(operands) => {
+                operands.iter().any(|operand| self.may_depend(operand))
+            }
+            QasmExprKind::Chain(first, rest) => {
                 self.may_depend(first) || rest.iter().any(|(_, right)| self.may_depend(right))
             }
-            ExprKind::Call(name, args) => {
+            QasmExprKind::Call(name, args) => {
                 self.subroutine(name.symbol).is_some()
                     || args.iter().any(|arg| self.may_depend(arg))
             }
-            ExprKind::Measure(_) => true,
+            QasmExprKind::Measure(_) => true,
             _ => false,
         }
     }
 
     /// Returns a value as a value set.
-    pub(super) fn choice(&mut self, value: Classical, span: Span) -> Lower<Choice> {
-        let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> Value>) = match value {
-            Classical::Value(value) => return Ok(Choice::one(value)),
+    pub(super) fn choice(&mut self, value: Classical, span: QasmSpan) -> Lower<ValueSet> {
+        let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> QasmValue>) = match value {
+            Classical::Value(value) => return Ok(ValueSet::one(value)),
             Classical::Choice(choice) => return Ok(choice),
             Classical::Truth(condition) => {
                 let bit = self.hidden_bits(1, self.locals.len(), span)?.get(0);
                 self.store_truth(bit, condition, span, true)?;
-                (vec![bit], Box::new(|bits| Value::Bool(bits == 1)))
+                (vec![bit], Box::new(|bits| QasmValue::Bool(bits == 1)))
             }
             Classical::Word { bits, ty: None, .. } if bits.len() == 1 => {
-                (bits, Box::new(|bits| Value::Bool(bits == 1)))
+                (bits, Box::new(|bits| QasmValue::Bool(bits == 1)))
             }
             Classical::Word { bits, ty: None, .. } => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
-                (bits, Box::new(move |bits| Value::Bits { width, bits }))
+                (bits, Box::new(move |bits| QasmValue::Bits { width, bits }))
             }
             Classical::Word { bits, signed, ty } => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 let shape = IntType::sized(width.clamp(1, 128), !signed);
-                (bits, Box::new(move |bits| Value::Int(shape.wrap(bits.cast_signed()), ty)))
+                (bits, Box::new(move |bits| QasmValue::Int(shape.wrap(bits.cast_signed()), ty)))
             }
             Classical::Turn(bits) => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
-                (bits, Box::new(move |bits| Value::Turn(Turn::Bits { width, bits })))
+                (bits, Box::new(move |bits| QasmValue::Turn(AngleValue::Bits { width, bits })))
             }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
-                return self.fail(Problem::IntegerOverflow { what }, span);
+                return self.fail(QasmProblem::IntegerOverflow { what }, span);
             }
         };
         self.check_bits(bits.len(), span)?;
         let values = (0..1u128 << bits.len()).map(value).collect();
-        Ok(Choice::new(bits, values, UNKEPT))
+        Ok(ValueSet::new(bits, values, UNKEPT))
     }
 
-    pub(super) fn check_bits(&mut self, given: usize, span: Span) -> Lower<()> {
+    pub(super) fn check_bits(&mut self, given: usize, span: QasmSpan) -> Lower<()> {
         if given <= MAX_BITS {
             return Ok(());
         }
         let place = self.place(span);
         let help = "give integers no more bits than they need, as in `uint[3]`, or choose between gates with `if`";
-        let error = Diagnostic::error(Problem::ManyValues { given, limit: MAX_BITS });
+        let error = Diagnostic::error(QasmProblem::ManyValues { given, limit: MAX_BITS });
         Err(self.report(error.at(place, "").help(help)))
     }
 
     /// Applies a function to each combination of values of some value sets.
     pub(super) fn map(
         &mut self,
-        choices: &[Choice],
-        span: Span,
-        mut each: impl FnMut(&mut Self, Vec<Value>) -> Lower<Value>,
-    ) -> Lower<Choice> {
+        choices: &[ValueSet],
+        span: QasmSpan,
+        mut each: impl FnMut(&mut Self, Vec<QasmValue>) -> Lower<QasmValue>,
+    ) -> Lower<ValueSet> {
         let (bits, places) = union(choices);
         self.check_bits(bits.len(), span)?;
         self.spend(1 << bits.len(), span)?;
@@ -241,7 +246,7 @@ impl Lowering<'_> {
         for number in 0..1usize << bits.len() {
             let operands =
                 choices.iter().zip(&places).map(|(choice, at)| choice.value_at(number, at).clone());
-            let operands: Vec<Value> = operands.collect();
+            let operands: Vec<QasmValue> = operands.collect();
             values.push(if operands.contains(&UNDEFINED) {
                 UNDEFINED
             } else {
@@ -249,7 +254,7 @@ impl Lowering<'_> {
             });
         }
         let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0);
-        Ok(Choice::new(bits, values, depth))
+        Ok(ValueSet::new(bits, values, depth))
     }
 
     /// `left op right`, value by value.
@@ -258,7 +263,7 @@ impl Lowering<'_> {
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let known = |side: &Classical| matches!(side, Classical::Value(_) | Classical::Choice(_));
         let known = known(&left) && known(&right);
@@ -266,9 +271,9 @@ impl Lowering<'_> {
         let combined = self.map(&choices, span, |lowering, mut operands| {
             let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
             match lowering.operate(op, left, right, span) {
-                Err(Problem::DivisionByZero) => {
+                Err(QasmProblem::DivisionByZero) => {
                     let help = "where it is 0, gates that turn by the quotient are left out; ask before with `if (…)`";
-                    let warning = Diagnostic::warning(Problem::MeasuredDivisor).at(lowering.place(span), "");
+                    let warning = Diagnostic::warning(QasmProblem::MeasuredDivisor).at(lowering.place(span), "");
                     lowering.warning(warning.help(help));
                     Ok(UNDEFINED)
                 }
@@ -287,7 +292,7 @@ impl Lowering<'_> {
         &mut self,
         base: Classical,
         exponent: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let choices = [self.choice(base, span)?, self.choice(exponent, span)?];
         let power = self.map(&choices, span, |lowering, mut operands| {
@@ -302,8 +307,8 @@ impl Lowering<'_> {
     pub(super) fn function_of_choices(
         &mut self,
         name: Ident,
-        args: &[Expr],
-        span: Span,
+        args: &[QasmExpr],
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let mut choices = Vec::with_capacity(args.len());
         for arg in args {
@@ -323,7 +328,7 @@ impl Lowering<'_> {
         &mut self,
         ty: &Type,
         value: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let choice = self.choice(value, span)?;
         let cast = self.map(&[choice], span, |lowering, mut operands| {
@@ -335,36 +340,37 @@ impl Lowering<'_> {
 
     /// Returns the canonical form of a computed value set: truth values are conditions, integers
     /// and angles of a size are bits.
-    pub(super) fn settled(&mut self, choice: Choice, span: Span) -> Lower<Classical> {
-        let all = |is: fn(&Value) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
+    pub(super) fn settled(&mut self, choice: ValueSet, span: QasmSpan) -> Lower<Classical> {
+        let all =
+            |is: fn(&QasmValue) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
         if choice.values.len() == 1 {
             return Ok(choice.classical());
         }
-        if all(|v| matches!(v, Value::Bool(_))) {
+        if all(|v| matches!(v, QasmValue::Bool(_))) {
             return self.truth_of_choice(&choice, span).map(Truth::classical);
         }
         let first = choice.values.iter().find(|v| **v != UNDEFINED).cloned();
         match first {
-            Some(Value::Int(_, ty)) if all(|v| matches!(v, Value::Int(..))) => {
+            Some(QasmValue::Int(_, ty)) if all(|v| matches!(v, QasmValue::Int(..))) => {
                 let ty = ty.unwrap_or(INT);
                 let bits = self.bits_of_choice(&choice, ty.bits, |v| match v {
-                    Value::Int(i, _) => ty.bits_of(*i),
+                    QasmValue::Int(i, _) => ty.bits_of(*i),
                     _ => 0,
                 });
                 self.word(bits, Some(ty), span)
             }
-            Some(Value::Bits { width, .. }) if all(|v| matches!(v, Value::Bits { .. })) => {
+            Some(QasmValue::Bits { width, .. }) if all(|v| matches!(v, QasmValue::Bits { .. })) => {
                 let bits = self.bits_of_choice(&choice, width, |v| match v {
-                    Value::Bits { bits, .. } => *bits,
+                    QasmValue::Bits { bits, .. } => *bits,
                     _ => 0,
                 });
                 self.word(bits, None, span)
             }
-            Some(Value::Turn(Turn::Bits { width, .. }))
-                if all(|v| matches!(v, Value::Turn(Turn::Bits { .. }))) =>
+            Some(QasmValue::Turn(AngleValue::Bits { width, .. }))
+                if all(|v| matches!(v, QasmValue::Turn(AngleValue::Bits { .. }))) =>
             {
                 let bits = self.bits_of_choice(&choice, width, |v| match v {
-                    Value::Turn(Turn::Bits { bits, .. }) => *bits,
+                    QasmValue::Turn(AngleValue::Bits { bits, .. }) => *bits,
                     _ => 0,
                 });
                 match self.word(bits, None, span)? {
@@ -379,25 +385,25 @@ impl Lowering<'_> {
     /// Returns the bits of the values of a set, each as a condition.
     fn bits_of_choice(
         &mut self,
-        choice: &Choice,
+        choice: &ValueSet,
         width: u32,
-        bits: impl Fn(&Value) -> u128,
+        bits: impl Fn(&QasmValue) -> u128,
     ) -> Vec<Truth> {
         (0..width).map(|at| choice.condition(&choice.numbers(|v| bits(v) >> at & 1 == 1))).collect()
     }
 
     /// Returns the condition that a number from a value set is not 0.
-    pub(super) fn truth_of_choice(&mut self, choice: &Choice, span: Span) -> Lower<Truth> {
+    pub(super) fn truth_of_choice(&mut self, choice: &ValueSet, span: QasmSpan) -> Lower<Truth> {
         self.spend(choice.values.len() as u64 * 10, span)?;
-        let holds = |value: &Value| match value {
-            Value::Bool(holds) => *holds,
+        let holds = |value: &QasmValue| match value {
+            QasmValue::Bool(holds) => *holds,
             other => other.constant().is_some_and(|n| n.value != 0.0),
         };
         Ok(choice.condition(&choice.numbers(holds)))
     }
 }
 
-impl Choice {
+impl ValueSet {
     /// Returns the condition that the number in the bits is one of these.
     pub(super) fn condition(&self, numbers: &[usize]) -> Truth {
         self.condition_of(numbers, self.values.len())

@@ -5,21 +5,23 @@
 //! on bits.
 
 use super::{
-    Lower, Lowering, Picks, Scope, Value,
-    choice::{self, Choice},
+    ExprScope, IndexSet, Lower, QasmLowering, QasmValue,
+    choice::{self, ValueSet},
     evaluate::unary,
     functions,
     integer::IntType,
-    names::Entry,
+    names::SymbolEntry,
     truth::Truth,
-    variables::State,
+    variables::VariableState,
     words,
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{Base, BinaryOp, Expr, ExprKind, Index, Operand, Span, UnaryOp},
-        diagnostic::Problem,
+        ast::{
+            BinaryOp, Index, OperandBase, QasmExpr, QasmExprKind, QasmOperand, QasmSpan, UnaryOp,
+        },
+        diagnostic::QasmProblem,
     },
     stack::deep,
 };
@@ -27,8 +29,8 @@ use crate::{
 /// Value of an expression over classical bits.
 #[derive(Clone, Debug)]
 pub(super) enum Classical {
-    Value(Value),
-    /// A constant too wide for a [`Value`], least significant bit first. A bit string has a width.
+    Value(QasmValue),
+    /// A constant too wide for a [`QasmValue`], least significant bit first. A bit string has a width.
     Digits {
         digits: Vec<bool>,
         width: Option<usize>,
@@ -44,7 +46,7 @@ pub(super) enum Classical {
     /// An angle with that many bits.
     Turn(Vec<u32>),
     /// Any other number: one of a set of values.
-    Choice(Choice),
+    Choice(ValueSet),
 }
 
 impl Classical {
@@ -57,14 +59,14 @@ impl Classical {
     fn is_typed(&self) -> bool {
         matches!(
             self,
-            Classical::Word { ty: Some(_), .. } | Classical::Value(Value::Int(_, Some(_)))
+            Classical::Word { ty: Some(_), .. } | Classical::Value(QasmValue::Int(_, Some(_)))
         )
     }
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// The value of an expression that may read bits.
-    pub(super) fn classical(&mut self, expr: &Expr) -> Lower<Classical> {
+    pub(super) fn classical(&mut self, expr: &QasmExpr) -> Lower<Classical> {
         match self.classical_or_choice(expr)? {
             Classical::Choice(choice) if choice.is_integer() => self.settled(choice, expr.span),
             value => Ok(value),
@@ -73,28 +75,28 @@ impl Lowering<'_> {
 
     /// Returns the value of an expression that may read bits, where an integer that is computed
     /// from elements of an array may be a value set instead of bits.
-    pub(super) fn classical_or_choice(&mut self, expr: &Expr) -> Lower<Classical> {
+    pub(super) fn classical_or_choice(&mut self, expr: &QasmExpr) -> Lower<Classical> {
         deep(|| self.deep_classical(expr))
     }
 
-    fn deep_classical(&mut self, expr: &Expr) -> Lower<Classical> {
+    fn deep_classical(&mut self, expr: &QasmExpr) -> Lower<Classical> {
         match &expr.kind {
-            ExprKind::Index(base, index)
+            QasmExprKind::Index(base, index)
                 if index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at)))
                     || self.may_depend(base) && !self.in_bits(base) =>
             {
                 self.indexed_by_bits(base, index, expr.span)
             }
-            ExprKind::Name(_) | ExprKind::Index(..) => match self.bits_of(expr)? {
+            QasmExprKind::Name(_) | QasmExprKind::Index(..) => match self.bits_of(expr)? {
                 Some(word) => Ok(word),
-                None => self.evaluate(expr, Scope::Global).map(Classical::Value),
+                None => self.evaluate(expr, ExprScope::Global).map(Classical::Value),
             },
-            ExprKind::Int(None) => self.long_number(expr.span),
-            ExprKind::Text => match self.evaluate(expr, Scope::Global)? {
-                Value::Other(_) => self.long_string(expr.span),
+            QasmExprKind::Int(None) => self.long_number(expr.span),
+            QasmExprKind::Text => match self.evaluate(expr, ExprScope::Global)? {
+                QasmValue::Other(_) => self.long_string(expr.span),
                 value => Ok(Classical::Value(value)),
             },
-            ExprKind::Unary(op @ (UnaryOp::Not | UnaryOp::Invert), operand) => {
+            QasmExprKind::Unary(op @ (UnaryOp::Not | UnaryOp::Invert), operand) => {
                 let value = match self.classical(operand)? {
                     Classical::Value(value) => {
                         let result = unary(*op, value);
@@ -107,22 +109,24 @@ impl Lowering<'_> {
                 };
                 self.truth(value, expr.span).map(|t| t.not().classical())
             }
-            ExprKind::Unary(UnaryOp::Minus, operand) => match self.classical_or_choice(operand)? {
-                Classical::Value(value) => {
-                    let result = unary(UnaryOp::Minus, value);
-                    self.check(result, expr.span).map(Classical::Value)
+            QasmExprKind::Unary(UnaryOp::Minus, operand) => {
+                match self.classical_or_choice(operand)? {
+                    Classical::Value(value) => {
+                        let result = unary(UnaryOp::Minus, value);
+                        self.check(result, expr.span).map(Classical::Value)
+                    }
+                    word => {
+                        let zero = Classical::Value(QasmValue::int(0));
+                        self.combine(BinaryOp::Sub, zero, word, expr.span)
+                    }
                 }
-                word => {
-                    let zero = Classical::Value(Value::int(0));
-                    self.combine(BinaryOp::Sub, zero, word, expr.span)
-                }
-            },
-            ExprKind::Power(operands) => {
+            }
+            QasmExprKind::Power(operands) => {
                 let (base, exponent) =
                     (self.classical(&operands[0])?, self.classical(&operands[1])?);
                 self.power_of_bits(base, exponent, expr.span)
             }
-            ExprKind::Chain(first, rest) => {
+            QasmExprKind::Chain(first, rest) => {
                 let mut left = self.classical_or_choice(first)?;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
@@ -131,11 +135,11 @@ impl Lowering<'_> {
                 }
                 Ok(left)
             }
-            ExprKind::Cast(ty, inner) => {
+            QasmExprKind::Cast(ty, inner) => {
                 let value = self.classical(inner)?;
                 self.cast_bits(ty, value, expr.span)
             }
-            ExprKind::Measure(operand) => {
+            QasmExprKind::Measure(operand) => {
                 let qubits = self.qubits(operand)?;
                 let into =
                     self.hidden_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
@@ -144,11 +148,11 @@ impl Lowering<'_> {
                 self.measure_into(qubits, into, operand.span, expr.span, expr.span)?;
                 Ok(Classical::register(bits))
             }
-            ExprKind::Call(name, args) if self.subroutine(name.symbol).is_some() => {
+            QasmExprKind::Call(name, args) if self.subroutine(name.symbol).is_some() => {
                 let number = self.subroutine(name.symbol).unwrap_or_default();
                 self.called(number, args, expr.span)
             }
-            ExprKind::Call(name, args)
+            QasmExprKind::Call(name, args)
                 if functions::NAMES.contains(&self.interner.name(name.symbol))
                     && !words::FUNCTIONS.contains(&self.interner.name(name.symbol))
                     && self.interner.name(name.symbol) != "sizeof"
@@ -156,33 +160,40 @@ impl Lowering<'_> {
             {
                 self.function_of_choices(*name, args, expr.span)
             }
-            ExprKind::Call(name, args)
+            QasmExprKind::Call(name, args)
                 if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) =>
             {
                 self.function_of_bits(*name, args, expr)
             }
-            _ => self.evaluate(expr, Scope::Global).map(Classical::Value),
+            _ => self.evaluate(expr, ExprScope::Global).map(Classical::Value),
         }
     }
 
     /// Returns true if the base of an index expression is a register, or a variable in bits.
-    fn in_bits(&self, expr: &Expr) -> bool {
+    fn in_bits(&self, expr: &QasmExpr) -> bool {
         let mut base = expr;
-        while let ExprKind::Index(inner, _) = &base.kind {
+        while let QasmExprKind::Index(inner, _) = &base.kind {
             base = inner;
         }
-        let ExprKind::Name(symbol) = base.kind else { return false };
+        let QasmExprKind::Name(symbol) = base.kind else { return false };
         match self.names.get(symbol) {
-            Some(Entry::Bits(_)) => true,
-            Some(&Entry::Variable(id)) => matches!(self.variables[id].state, State::Bits { .. }),
+            Some(SymbolEntry::Bits(_)) => true,
+            Some(&SymbolEntry::Variable(id)) => {
+                matches!(self.variables[id].state, VariableState::Bits { .. })
+            }
             _ => false,
         }
     }
 
     /// `base[index]`, where the index depends on measurements.
-    fn indexed_by_bits(&mut self, base: &Expr, index: &[Index], span: Span) -> Lower<Classical> {
-        if let (ExprKind::Name(symbol), [Index::At(at)]) = (&base.kind, index)
-            && let Some(Entry::Bits(bits)) = self.names.get(*symbol)
+    fn indexed_by_bits(
+        &mut self,
+        base: &QasmExpr,
+        index: &[Index],
+        span: QasmSpan,
+    ) -> Lower<Classical> {
+        if let (QasmExprKind::Name(symbol), [Index::At(at)]) = (&base.kind, index)
+            && let Some(SymbolEntry::Bits(bits)) = self.names.get(*symbol)
         {
             let (bits, name) = (bits.clone(), self.text(base.span).to_owned());
             return self.bit_of_choices(&bits, at, &name, span);
@@ -193,7 +204,9 @@ impl Lowering<'_> {
                 self.element_of_choices(value, index, &name, span)
             }
             Classical::Word { bits, .. } | Classical::Turn(bits) => match index {
-                [Index::At(at)] => self.bit_of_choices(&Picks::List(bits.into()), at, &name, span),
+                [Index::At(at)] => {
+                    self.bit_of_choices(&IndexSet::List(bits.into()), at, &name, span)
+                }
                 _ => self.refuse("several indices of an integer", span),
             },
             _ => self.refuse("this index of what depends on a measurement", span),
@@ -206,7 +219,7 @@ impl Lowering<'_> {
         &mut self,
         base: Classical,
         exponent: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         const MOST_FACTORS: i128 = 128;
         match (base, exponent) {
@@ -215,20 +228,20 @@ impl Lowering<'_> {
             }
             (
                 Classical::Word { bits, signed, ty },
-                Classical::Value(Value::Int(n @ 0..=MOST_FACTORS, _)),
+                Classical::Value(QasmValue::Int(n @ 0..=MOST_FACTORS, _)),
             ) => {
                 let factor = || Classical::Word { bits: bits.clone(), signed, ty };
-                let one = Classical::Value(Value::Int(ty.map_or(1, |ty| ty.wrap(1)), ty));
+                let one = Classical::Value(QasmValue::Int(ty.map_or(1, |ty| ty.wrap(1)), ty));
                 (0..n).try_fold(one, |product, _| {
                     self.combine(BinaryOp::Mul, product, factor(), span)
                 })
             }
-            (Classical::Value(Value::Int(base, ty)), exponent @ Classical::Word { .. })
+            (Classical::Value(QasmValue::Int(base, ty)), exponent @ Classical::Word { .. })
                 if base.count_ones() == 1 && base > 0 =>
             {
-                let times = Classical::Value(Value::int(i128::from(base.trailing_zeros())));
+                let times = Classical::Value(QasmValue::int(i128::from(base.trailing_zeros())));
                 let places = self.combine(BinaryOp::Mul, exponent, times, span)?;
-                self.combine(BinaryOp::Shl, Classical::Value(Value::Int(1, ty)), places, span)
+                self.combine(BinaryOp::Shl, Classical::Value(QasmValue::Int(1, ty)), places, span)
             }
             (base, exponent) => self.power_of_choices(base, exponent, span),
         }
@@ -236,34 +249,34 @@ impl Lowering<'_> {
 
     /// Returns the bits that an expression names, if it does: a register, a part of one, or a
     /// variable that is kept in bits.
-    fn bits_of(&mut self, expr: &Expr) -> Lower<Option<Classical>> {
+    fn bits_of(&mut self, expr: &QasmExpr) -> Lower<Option<Classical>> {
         let mut base = expr;
-        while let ExprKind::Index(inner, _) = &base.kind {
+        while let QasmExprKind::Index(inner, _) = &base.kind {
             base = inner;
         }
-        let ExprKind::Name(symbol) = base.kind else { return Ok(None) };
+        let QasmExprKind::Name(symbol) = base.kind else { return Ok(None) };
         let (picks, number) = match self.names.get(symbol) {
-            Some(Entry::Bits(_)) => {
+            Some(SymbolEntry::Bits(_)) => {
                 let Some(operand) = self.as_operand(expr) else { return Ok(None) };
                 (self.bits(&operand)?, None)
             }
-            Some(&Entry::Variable(id)) => match &self.variables[id].state {
-                State::Choice(choice) if matches!(expr.kind, ExprKind::Name(_)) => {
+            Some(&SymbolEntry::Variable(id)) => match &self.variables[id].state {
+                VariableState::Choice(choice) if matches!(expr.kind, QasmExprKind::Name(_)) => {
                     return Ok(Some(Classical::Choice(choice.clone())));
                 }
-                State::Bits { bits, signed } => {
+                VariableState::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
                     let used = self.variables[id].used.min(bits.len().unwrap_or(1));
                     match self.as_operand(expr) {
                         Some(operand)
-                            if matches!(expr.kind, ExprKind::Index(..))
+                            if matches!(expr.kind, QasmExprKind::Index(..))
                                 && self.variables[id].has_bits() =>
                         {
                             (self.bits_of_variable(id, &operand)?, None)
                         }
-                        _ if matches!(expr.kind, ExprKind::Index(..)) => return Ok(None),
+                        _ if matches!(expr.kind, QasmExprKind::Index(..)) => return Ok(None),
                         _ if ty.is_some() => (
-                            Picks::List(bits.iter().take(used as usize).collect()),
+                            IndexSet::List(bits.iter().take(used as usize).collect()),
                             Some((signed, ty)),
                         ),
                         _ => (bits, Some((signed, ty))),
@@ -283,8 +296,8 @@ impl Lowering<'_> {
     }
 
     /// Returns the bits of an integer that is kept in some, or those that an index selects.
-    pub(super) fn bits_of_variable(&mut self, id: usize, operand: &Operand) -> Lower<Picks> {
-        let (State::Bits { bits, .. }, Base::Name(name)) =
+    pub(super) fn bits_of_variable(&mut self, id: usize, operand: &QasmOperand) -> Lower<IndexSet> {
+        let (VariableState::Bits { bits, .. }, OperandBase::Name(name)) =
             (&self.variables[id].state, operand.base)
         else {
             return self.refuse("this part of a variable", operand.span);
@@ -292,7 +305,8 @@ impl Lowering<'_> {
         let bits = bits.clone();
         if self.variables[id].integer.is_some_and(|ty| !ty.sized) && !operand.parts().is_empty() {
             let given = "an integer without a size".to_owned();
-            return self.fail(Problem::Operands { operator: "[]".to_owned(), given }, operand.span);
+            return self
+                .fail(QasmProblem::Operands { operator: "[]".to_owned(), given }, operand.span);
         }
         match operand.parts().as_slice() {
             [] => Ok(bits),
@@ -307,7 +321,7 @@ impl Lowering<'_> {
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         use BinaryOp::*;
         let in_bits =
@@ -347,8 +361,9 @@ impl Lowering<'_> {
                 self.computed(op, left, right, span)
             }
             BitAnd | BitOr | BitXor => {
-                let bits =
-                    ![&left, &right].iter().any(|v| matches!(v, Classical::Value(Value::Bool(_))));
+                let bits = ![&left, &right]
+                    .iter()
+                    .any(|v| matches!(v, Classical::Value(QasmValue::Bool(_))));
                 match (self.one_bit(left), self.one_bit(right)) {
                     (Ok(a), Ok(b)) => {
                         let truth = if op == BitXor {
@@ -357,9 +372,10 @@ impl Lowering<'_> {
                             a.join(b, op == BitAnd)
                         };
                         Ok(match truth {
-                            Truth::Constant(holds) if bits => {
-                                Classical::Value(Value::Bits { width: 1, bits: u128::from(holds) })
-                            }
+                            Truth::Constant(holds) if bits => Classical::Value(QasmValue::Bits {
+                                width: 1,
+                                bits: u128::from(holds),
+                            }),
                             truth => truth.classical(),
                         })
                     }
@@ -377,7 +393,7 @@ impl Lowering<'_> {
                 }
                 _ => {
                     let (operator, given) = (op.text().to_owned(), "these operands".to_owned());
-                    self.fail(Problem::Operands { operator, given }, span)
+                    self.fail(QasmProblem::Operands { operator, given }, span)
                 }
             },
             Add | Sub | Mul | Div | Rem | Shl | Shr => self.computed(op, left, right, span),

@@ -5,7 +5,7 @@
 //! the order of unsigned numbers. Two numbers in bits are compared by `bit_vector`.
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, QasmLowering, QasmValue,
     classical::Classical,
     digits::{complement, to_digits, trim},
     integer::IntType,
@@ -14,18 +14,18 @@ use super::{
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Span},
-        diagnostic::Problem,
+        ast::{BinaryOp, QasmSpan},
+        diagnostic::QasmProblem,
     },
 };
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     pub(super) fn compare(
         &mut self,
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Truth> {
         let (relation, mirrored) = match op {
             BinaryOp::Equal => (Relation::Equal, Relation::Equal),
@@ -59,7 +59,7 @@ impl Lowering<'_> {
                 Classical::Word { bits: b, ty: None, .. },
             ) if a.len() != b.len() => {
                 let (first, second) = (a.len() as u64, b.len() as u64);
-                self.fail(Problem::LengthMismatch { first, second }, span)
+                self.fail(QasmProblem::LengthMismatch { first, second }, span)
             }
             (
                 Classical::Word { bits: a, signed: s, .. },
@@ -70,7 +70,11 @@ impl Lowering<'_> {
     }
 
     /// Stores a condition in a bit of its own; returns any other value as it is.
-    fn in_bits_if_open(&mut self, value: Result<Truth, Classical>, span: Span) -> Lower<Classical> {
+    fn in_bits_if_open(
+        &mut self,
+        value: Result<Truth, Classical>,
+        span: QasmSpan,
+    ) -> Lower<Classical> {
         match value {
             Ok(truth @ Truth::Open(_)) => self.word(vec![truth], None, span),
             Ok(known) => Ok(known.classical()),
@@ -85,15 +89,15 @@ impl Lowering<'_> {
         (bits, signed, ty): (Vec<u32>, bool, Option<IntType>),
         relation: Relation,
         constant: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Truth> {
         let (diagnostics, warnings) = (self.diagnostics.len(), self.warnings);
         let (fits, constant) = match (constant, ty) {
-            (Classical::Value(Value::Int(i, i_type)), Some(ty)) => {
-                (ty.holds(i), Classical::Value(Value::Int(i, i_type)))
+            (Classical::Value(QasmValue::Int(i, i_type)), Some(ty)) => {
+                (ty.holds(i), Classical::Value(QasmValue::Int(i, i_type)))
             }
             // Beside an integer a bit string is a number.
-            (Classical::Value(Value::Bits { bits: value, .. }), Some(ty)) => {
+            (Classical::Value(QasmValue::Bits { bits: value, .. }), Some(ty)) => {
                 (value <= ty.range().1, Classical::Digits { digits: to_digits(value), width: None })
             }
             (constant, _) => (false, constant),
@@ -113,32 +117,32 @@ impl Lowering<'_> {
         signed: bool,
         relation: Relation,
         constant: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Truth> {
         let n = bits.len();
         let (negative, mut digits) = match constant {
-            Classical::Value(Value::Int(i, Some(ty))) if ty.unsigned => {
+            Classical::Value(QasmValue::Int(i, Some(ty))) if ty.unsigned => {
                 (false, to_digits(ty.bits_of(i)))
             }
-            Classical::Value(Value::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
-            Classical::Value(Value::Bool(b)) => (false, vec![b]),
-            Classical::Value(Value::Bits { width, bits: value }) => {
+            Classical::Value(QasmValue::Int(i, _)) => (i < 0, to_digits(i.unsigned_abs())),
+            Classical::Value(QasmValue::Bool(b)) => (false, vec![b]),
+            Classical::Value(QasmValue::Bits { width, bits: value }) => {
                 if width as usize != n {
                     let (first, second) = (n as u64, u64::from(width));
-                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                    return self.fail(QasmProblem::LengthMismatch { first, second }, span);
                 }
                 (false, to_digits(value))
             }
             Classical::Digits { digits, width } => {
                 if let Some(width) = width.filter(|&w| w != n) {
                     let (first, second) = (n as u64, width as u64);
-                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                    return self.fail(QasmProblem::LengthMismatch { first, second }, span);
                 }
                 (false, digits)
             }
             Classical::Value(other) => {
                 let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
-                return self.fail(Problem::WrongType { given, expected }, span);
+                return self.fail(QasmProblem::WrongType { given, expected }, span);
             }
             _ => return self.refuse("this comparison", span),
         };
@@ -149,7 +153,7 @@ impl Lowering<'_> {
                 return Ok(self.decided(n, relation_of(relation, false), span));
             }
             if digits.len() > n {
-                self.warn(Problem::Decided { bits: n, holds: below }, span);
+                self.warn(QasmProblem::Decided { bits: n, holds: below }, span);
             }
             return Ok(word(bits, relation, digits));
         }
@@ -186,8 +190,8 @@ impl Lowering<'_> {
     }
 
     /// Returns a comparison whose result is known, with a warning.
-    fn decided(&mut self, bits: usize, holds: bool, span: Span) -> Truth {
-        self.warn(Problem::Decided { bits, holds }, span);
+    fn decided(&mut self, bits: usize, holds: bool, span: QasmSpan) -> Truth {
+        self.warn(QasmProblem::Decided { bits, holds }, span);
         Truth::Constant(holds)
     }
 }

@@ -14,20 +14,20 @@
 use std::{collections::HashSet, ops::Range, sync::Arc};
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned,
+    Guard, IndexSet, Lower, LoweredItem, Planned, QasmLowering,
     truth::{Truth, negate, size},
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{Conditional, Span, Stmt},
-        diagnostic::Problem,
+        ast::{Conditional, QasmSpan, QasmStmt},
+        diagnostic::QasmProblem,
     },
 };
 
 /// An `if` of the plan.
 #[derive(Debug)]
-pub(super) struct Branches {
+pub(super) struct PlannedBranch {
     pub(super) parent: Option<Guard>,
     /// `None` for the body of a loop, whose head has the condition.
     pub(super) condition: Option<Condition>,
@@ -63,12 +63,12 @@ pub(super) fn both(around: Option<&Condition>, condition: Condition) -> Arc<Cond
     })
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     pub(super) fn conditional(
         &mut self,
         conditional: &Conditional,
-        span: Span,
-        all: &[Stmt],
+        span: QasmSpan,
+        all: &[QasmStmt],
     ) -> Lower<()> {
         let Conditional { condition, then, otherwise } = conditional;
         let otherwise = otherwise.as_deref().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Lowering<'_> {
     pub(super) fn branches(
         &mut self,
         condition: Condition,
-        span: Span,
+        span: QasmSpan,
         mut body: impl FnMut(&mut Self, bool),
     ) -> Lower<()> {
         let size = self.spend_branch(&condition, self.guard, span)?;
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         let start = self.plan.len();
         let (outer, mark) = (self.guard, self.mark);
-        self.branches.push(Branches {
+        self.branches.push(PlannedBranch {
             parent: outer,
             condition: Some(condition),
             stored: false,
@@ -122,8 +122,8 @@ impl Lowering<'_> {
         }
         if self.changes_its_condition(number, start) {
             self.branches[number as usize].stored = true;
-            self.plan.insert(start, Planned { item: Item::Store { number }, guard: outer });
-            self.plan.push(Planned { item: Item::Forget { number }, guard: None });
+            self.plan.insert(start, Planned { item: LoweredItem::Store { number }, guard: outer });
+            self.plan.push(Planned { item: LoweredItem::Forget { number }, guard: None });
             self.add_count(2, span);
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         &mut self,
         condition: &Condition,
         around: Option<Guard>,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<u64> {
         let around =
             around.and_then(|g| self.branches.get(g.number as usize)).map_or(0, |b| b.size);
@@ -148,9 +148,9 @@ impl Lowering<'_> {
     fn changes_its_condition(&self, number: u32, start: usize) -> bool {
         let items = &self.plan[start..];
         let written = |planned: &Planned| match &planned.item {
-            Item::Measure { bits, .. } | Item::Assign { bits, .. } | Item::Misread { bits, .. } => {
-                Some(bits.clone())
-            }
+            LoweredItem::Measure { bits, .. }
+            | LoweredItem::Assign { bits, .. }
+            | LoweredItem::Misread { bits, .. } => Some(bits.clone()),
             _ => None,
         };
         if !items.iter().any(|item| written(item).is_some()) {
@@ -162,10 +162,10 @@ impl Lowering<'_> {
                 reads.insert(bit);
             });
         }
-        let meets = |bits: &Picks, but_last: bool| {
+        let meets = |bits: &IndexSet, but_last: bool| {
             let len = bits.len().unwrap_or(1);
             let len = if but_last { len - 1 } else { len };
-            if (len as usize) < reads.len() || matches!(bits, Picks::List(_)) {
+            if (len as usize) < reads.len() || matches!(bits, IndexSet::List(_)) {
                 (0..len).any(|at| reads.contains(&bits.get(at)))
             } else {
                 let last = bits.get(len);
@@ -212,7 +212,7 @@ impl Lowering<'_> {
     /// Keeps the measurements, among those whose result is not stored, of the qubits that are used
     /// afterwards, since a measurement changes these. Returns true if any is kept.
     pub(super) fn keep_used_measurements(&mut self) -> bool {
-        if !self.plan.iter().any(|p| matches!(p.item, Item::Discard { .. })) {
+        if !self.plan.iter().any(|p| matches!(p.item, LoweredItem::Discard { .. })) {
             return false;
         }
         // The plan was counted, so walking it is bounded.
@@ -226,7 +226,7 @@ impl Lowering<'_> {
             }
             match &mut self.plan[at].item {
                 // Each qubit on its own, as if each were measured by a statement of its own.
-                Item::Discard { qubits, kept, .. } => {
+                LoweredItem::Discard { qubits, kept, .. } => {
                     *kept = qubits.iter().filter(|q| used.contains(q)).collect();
                     any |= !kept.is_empty();
                 }
@@ -241,12 +241,12 @@ impl Lowering<'_> {
         let (mut loops, mut open) = (Vec::new(), Vec::new());
         for (at, planned) in self.plan.iter().enumerate() {
             match (&planned.item, open.as_slice()) {
-                (Item::While { .. }, _) => open.push(at),
-                (Item::EndWhile, &[start]) => {
+                (LoweredItem::While { .. }, _) => open.push(at),
+                (LoweredItem::EndWhile, &[start]) => {
                     open.clear();
                     loops.push(start..at);
                 }
-                (Item::EndWhile, _) => {
+                (LoweredItem::EndWhile, _) => {
                     open.pop();
                 }
                 _ => {}
@@ -265,10 +265,10 @@ impl Lowering<'_> {
     }
 
     /// Checks that the number of scratch bits stays within the limit.
-    pub(super) fn check_hidden(&mut self, more: u32) -> Result<(), Problem> {
+    pub(super) fn check_hidden(&mut self, more: u32) -> Result<(), QasmProblem> {
         let given = u64::from(self.n_bits) + u64::from(more);
         if given > u64::from(u32::MAX) {
-            return Err(Problem::TooManyQubits { given, limit: u64::from(u32::MAX) });
+            return Err(QasmProblem::TooManyQubits { given, limit: u64::from(u32::MAX) });
         }
         Ok(())
     }

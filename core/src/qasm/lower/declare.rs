@@ -2,23 +2,23 @@
 //! assignments.
 
 use super::{
-    Item, Lower, Lowering, Picks, Register, Scope, Stop, Value,
+    ErrorReported, ExprScope, IndexSet, Lower, LoweredItem, QasmLowering, QasmValue, Register,
     classical::Classical,
     digits::{to_digits, trim},
     duration::Duration,
     integer::IntType,
-    names::Entry,
-    subroutine::Given,
-    variables::State,
+    names::SymbolEntry,
+    subroutine::CallResult,
+    variables::VariableState,
 };
 use crate::{
     circuit::Condition,
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Operand, Select, Span,
-            Symbol, Type,
+            Assignment, BaseType, Declaration, Ident, InternedName, OperandBase, QasmExpr,
+            QasmExprKind, QasmOperand, QasmSpan, Select, Type,
         },
-        diagnostic::{Diagnostic, Problem},
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
@@ -31,26 +31,29 @@ const MAX_ARRAY: u64 = 1 << 20;
 /// Cost of an element of an array, in elements of a list.
 pub(super) const ELEMENT: u64 = 16;
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns the size in a designator; `None` without one.
-    fn register_size(&mut self, size: Option<&Expr>) -> Lower<Option<u32>> {
+    fn register_size(&mut self, size: Option<&QasmExpr>) -> Lower<Option<u32>> {
         let Some(expr) = size else { return Ok(None) };
         let given = match expr.kind {
             // More digits than any integer has are a size too large, not an overflow.
-            ExprKind::Int(None) => i128::MAX,
+            QasmExprKind::Int(None) => i128::MAX,
             _ => self.integer(expr, "the size of a register")?,
         };
         match u32::try_from(given) {
             Ok(size) if size > 0 => Ok(Some(size)),
             _ => {
                 let given = self.text(expr.span).chars().take(40).collect();
-                self.fail(Problem::RegisterSize { given, limit: u64::from(MAX_SIZE) }, expr.span)
+                self.fail(
+                    QasmProblem::RegisterSize { given, limit: u64::from(MAX_SIZE) },
+                    expr.span,
+                )
             }
         }
     }
 
     /// Returns the register for a declaration, numbered after those before.
-    fn register(&mut self, name: Ident, size: Option<&Expr>, before: u32) -> Lower<Register> {
+    fn register(&mut self, name: Ident, size: Option<&QasmExpr>, before: u32) -> Lower<Register> {
         let place = self.place(name.span);
         let (size, single) = match self.register_size(size) {
             Ok(size) => (size.unwrap_or(1), size.is_none()),
@@ -63,7 +66,7 @@ impl Lowering<'_> {
             self.names.break_name(name.symbol, place);
             let given = u64::from(before) + u64::from(size);
             return self
-                .fail(Problem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
+                .fail(QasmProblem::TooManyQubits { given, limit: u64::from(MAX_SIZE) }, name.span);
         }
         Ok(Register { name: Some(name.symbol), first: before, size, single, output: false })
     }
@@ -71,13 +74,13 @@ impl Lowering<'_> {
     pub(super) fn declare_qubits(
         &mut self,
         name: Ident,
-        size: Option<&Expr>,
-        span: Span,
+        size: Option<&QasmExpr>,
+        span: QasmSpan,
     ) -> Lower<()> {
         self.only_in_file("a declaration of qubits", span)
             .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
         let register = self.register(name, size, self.n_qubits)?;
-        self.declare_name(name, Entry::Qubits(register.picks()))?;
+        self.declare_name(name, SymbolEntry::Qubits(register.picks()))?;
         self.n_qubits += register.size;
         self.qubits.push(register);
         let place = self.place(span);
@@ -88,14 +91,14 @@ impl Lowering<'_> {
     pub(super) fn declare_bits(
         &mut self,
         name: Ident,
-        size: Option<&Expr>,
-        span: Span,
-    ) -> Lower<Picks> {
+        size: Option<&QasmExpr>,
+        span: QasmSpan,
+    ) -> Lower<IndexSet> {
         if self.names.depth() > 0 {
             return self.declare_local_bits(name, size, span);
         }
         let register = self.register(name, size, self.n_bits)?;
-        self.declare_name(name, Entry::Bits(register.picks()))?;
+        self.declare_name(name, SymbolEntry::Bits(register.picks()))?;
         self.n_bits += register.size;
         self.bits.push(register);
         Ok(register.picks())
@@ -103,7 +106,12 @@ impl Lowering<'_> {
 
     /// Declares the bits of a block, which are scratch bits, except for those that a subroutine
     /// returns.
-    fn declare_local_bits(&mut self, name: Ident, size: Option<&Expr>, span: Span) -> Lower<Picks> {
+    fn declare_local_bits(
+        &mut self,
+        name: Ident,
+        size: Option<&QasmExpr>,
+        span: QasmSpan,
+    ) -> Lower<IndexSet> {
         let size = self.register_size(size);
         let size =
             size.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
@@ -113,18 +121,18 @@ impl Lowering<'_> {
                 self.add_count(u64::from(n), span);
                 if self.passed.is_none() {
                     let (values, place) = (vec![false; n as usize].into(), self.place(span));
-                    self.push(Item::Assign { bits: bits.clone(), values, place });
+                    self.push(LoweredItem::Assign { bits: bits.clone(), values, place });
                 }
                 bits
             }
             None => self.hidden_bits(n, self.locals.len(), span)?,
         };
-        let bits = if size.is_none() { Picks::One(bits.get(0)) } else { bits };
-        self.declare_name(name, Entry::Bits(bits.clone()))?;
+        let bits = if size.is_none() { IndexSet::One(bits.get(0)) } else { bits };
+        self.declare_name(name, SymbolEntry::Bits(bits.clone()))?;
         Ok(bits)
     }
 
-    pub(super) fn declare(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+    pub(super) fn declare(&mut self, declaration: &Declaration, span: QasmSpan) -> Lower<()> {
         let Declaration { ty, name, value } = declaration;
         match (ty.base, &ty.dims, value) {
             (BaseType::Qubit, None, None) => self.declare_qubits(*name, ty.size.as_ref(), span),
@@ -132,12 +140,12 @@ impl Lowering<'_> {
                 self.declare_bits(*name, ty.size.as_ref(), span).map(|_| ())
             }
             (BaseType::Bit, None, Some(value)) => match &value.kind {
-                ExprKind::Measure(operand) => {
+                QasmExprKind::Measure(operand) => {
                     let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
                     let qubits = self.qubits(operand)?;
                     self.measure_into(qubits, bits, operand.span, name.span, span)
                 }
-                ExprKind::Call(callee, args) if self.subroutine(callee.symbol).is_some() => {
+                QasmExprKind::Call(callee, args) if self.subroutine(callee.symbol).is_some() => {
                     let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
                     self.store_call(bits, callee.symbol, args, name.span, value.span, true)
                 }
@@ -151,7 +159,7 @@ impl Lowering<'_> {
             (BaseType::Qubit, ..) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
-                self.fail(Problem::Expected { expected, given }, span)
+                self.fail(QasmProblem::Expected { expected, given }, span)
             }
             (_, _, Some(value)) => match self.classical(value) {
                 Ok(known) => self.declare_variable(*name, ty, Some((known, value.span))),
@@ -167,7 +175,7 @@ impl Lowering<'_> {
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
             (BaseType::Duration | BaseType::Stretch, None, None) => {
-                let any = Classical::Value(Value::Duration(Duration::Unknown));
+                let any = Classical::Value(QasmValue::Duration(Duration::Unknown));
                 self.declare_variable(*name, ty, Some((any, ty.span)))
             }
             (_, None, None) => self.declare_variable(*name, ty, None),
@@ -175,7 +183,11 @@ impl Lowering<'_> {
     }
 
     /// Declares an `output`: if it is of bits, a run returns them. A circuit returns nothing else.
-    pub(super) fn declare_output(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+    pub(super) fn declare_output(
+        &mut self,
+        declaration: &Declaration,
+        span: QasmSpan,
+    ) -> Lower<()> {
         self.only_in_file("an output", span).inspect_err(|_| {
             self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
         })?;
@@ -187,7 +199,7 @@ impl Lowering<'_> {
     }
 
     /// An array of zeros.
-    fn zeros(&mut self, ty: &Type, dims: &[Expr]) -> Lower<Value> {
+    fn zeros(&mut self, ty: &Type, dims: &[QasmExpr]) -> Lower<QasmValue> {
         let mut sizes = Vec::with_capacity(dims.len());
         for dim in dims {
             sizes.push(self.integer(dim, "the size of an array")?);
@@ -196,18 +208,18 @@ impl Lowering<'_> {
         let count =
             sizes.iter().try_fold(1u64, |n, size| n.checked_mul(u64::try_from(*size).ok()?.max(1)));
         let Some(count) = count.filter(|n| *n <= MAX_ARRAY) else {
-            let span = dims.iter().map(|dim| dim.span).reduce(Span::to).unwrap_or(ty.span);
+            let span = dims.iter().map(|dim| dim.span).reduce(QasmSpan::to).unwrap_or(ty.span);
             let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
-            return self.fail(Problem::ArraySize { given, limit: MAX_ARRAY }, span);
+            return self.fail(QasmProblem::ArraySize { given, limit: MAX_ARRAY }, span);
         };
         self.spend_elements(count.saturating_mul(ELEMENT), ty.span)?;
         let zero = match ty.base {
-            BaseType::Bool => Value::Bool(false),
-            _ => Value::int(0),
+            BaseType::Bool => QasmValue::Bool(false),
+            _ => QasmValue::int(0),
         };
         Ok(sizes.iter().rev().fold(zero, |element, size| {
             let size = usize::try_from(*size).unwrap_or(0);
-            Value::Array(std::iter::repeat_n(element, size).collect())
+            QasmValue::Array(std::iter::repeat_n(element, size).collect())
         }))
     }
 
@@ -217,11 +229,11 @@ impl Lowering<'_> {
             Some(expr) => self.constant_value(declaration, expr),
             None => {
                 let (expected, given) = ("`= value`".to_owned(), "`;`".to_owned());
-                self.fail(Problem::Expected { expected, given }, name.span.to(ty.span))
+                self.fail(QasmProblem::Expected { expected, given }, name.span.to(ty.span))
             }
         };
         match result {
-            Ok(value) => self.declare_name(*name, Entry::Const(value)),
+            Ok(value) => self.declare_name(*name, SymbolEntry::Const(value)),
             Err(Stop) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 Err(Stop)
@@ -229,62 +241,64 @@ impl Lowering<'_> {
         }
     }
 
-    fn constant_value(&mut self, declaration: &Declaration, expr: &Expr) -> Lower<Value> {
-        if let (ExprKind::Int(None), Some(IntType::WIDEST)) =
+    fn constant_value(&mut self, declaration: &Declaration, expr: &QasmExpr) -> Lower<QasmValue> {
+        if let (QasmExprKind::Int(None), Some(IntType::WIDEST)) =
             (&expr.kind, self.integer_type(&declaration.ty)?)
             && let Classical::Digits { digits, .. } = self.classical(expr)?
             && let Some(value) = IntType::widest(&digits)
         {
             return Ok(value);
         }
-        let value = self.evaluate(expr, Scope::Global)?;
+        let value = self.evaluate(expr, ExprScope::Global)?;
         if value.is_real() && value.constant().is_none() {
             let what = format!("`{}`", self.interner.name(declaration.name.symbol));
-            return self.fail(Problem::NotConstant { what }, expr.span);
+            return self.fail(QasmProblem::NotConstant { what }, expr.span);
         }
         self.cast(&declaration.ty, value, expr.span)
     }
 
     pub(super) fn measure(
         &mut self,
-        qubits: &Operand,
-        bits: Option<&Operand>,
-        span: Span,
+        qubits: &QasmOperand,
+        bits: Option<&QasmOperand>,
+        span: QasmSpan,
     ) -> Lower<()> {
         let picked = self.qubits(qubits)?;
         let Some(bits) = bits else {
             let place = self.place(span);
             let help = "write `c = measure …;` with a register declared `bit[n] c;`: counts show bits, and all qubits \
                         where no bit takes a result";
-            self.warning(Diagnostic::warning(Problem::UnusedMeasurement).at(place, "").help(help));
+            self.warning(
+                Diagnostic::warning(QasmProblem::UnusedMeasurement).at(place, "").help(help),
+            );
             // If it is kept, a scratch bit takes the results and is 0 afterwards.
             self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
-            self.push(Item::Discard { qubits: picked, kept: Vec::new(), place });
+            self.push(LoweredItem::Discard { qubits: picked, kept: Vec::new(), place });
             return Ok(());
         };
         let into = self.bits(bits)?;
         self.measure_into(picked, into, qubits.span, bits.span, span)
     }
 
-    pub(super) fn reset(&mut self, operand: &Operand, span: Span) -> Lower<()> {
+    pub(super) fn reset(&mut self, operand: &QasmOperand, span: QasmSpan) -> Lower<()> {
         let qubits = self.qubits(operand)?;
         self.add_count(u64::from(qubits.len().unwrap_or(1)), span);
-        self.push(Item::Reset { qubits, place: self.place(span) });
+        self.push(LoweredItem::Reset { qubits, place: self.place(span) });
         Ok(())
     }
 
-    pub(super) fn assign(&mut self, assignment: &Assignment, span: Span) -> Lower<()> {
+    pub(super) fn assign(&mut self, assignment: &Assignment, span: QasmSpan) -> Lower<()> {
         let Assignment { target, value } = assignment;
-        if let Base::Name(name) = target.base
-            && let Some(&Entry::Variable(id)) = self.names.get(name.symbol)
+        if let OperandBase::Name(name) = target.base
+            && let Some(&SymbolEntry::Variable(id)) = self.names.get(name.symbol)
         {
             return self.assign_to(id, target, value);
         }
-        if let ExprKind::Measure(operand) = &value.kind {
+        if let QasmExprKind::Measure(operand) = &value.kind {
             return self.measure(operand, Some(target), span);
         }
         let into = self.bits(target)?;
-        if let ExprKind::Call(callee, args) = &value.kind
+        if let QasmExprKind::Call(callee, args) = &value.kind
             && self.subroutine(callee.symbol).is_some()
         {
             return self.store_call(into, callee.symbol, args, target.span, value.span, false);
@@ -294,7 +308,7 @@ impl Lowering<'_> {
     }
 
     /// Assigns to a variable, or to an element of one.
-    fn assign_to(&mut self, id: usize, target: &Operand, value: &Expr) -> Lower<()> {
+    fn assign_to(&mut self, id: usize, target: &QasmOperand, value: &QasmExpr) -> Lower<()> {
         let known = match self.variables[id].is_array() {
             true => self.classical_or_choice(value)?,
             false => self.classical(value)?,
@@ -305,14 +319,16 @@ impl Lowering<'_> {
         if self.variables[id].has_bits() && !matches!(known, Classical::Value(_)) {
             self.spill(id, target.span)?;
         }
-        if self.variables[id].has_bits() && matches!(self.variables[id].state, State::Bits { .. }) {
+        if self.variables[id].has_bits()
+            && matches!(self.variables[id].state, VariableState::Bits { .. })
+        {
             self.use_all_digits(id);
             let bits = self.bits_of_variable(id, target)?;
             return self.store(bits, known, target.span, value.span, false);
         }
         let name = match target.base {
-            Base::Name(name) => self.name(name.symbol),
-            Base::Hardware(_) => String::new(),
+            OperandBase::Name(name) => self.name(name.symbol),
+            OperandBase::Hardware(_) => String::new(),
         };
         let array = self.variables[id].is_array();
         if !array && !matches!(known, Classical::Value(_)) {
@@ -331,28 +347,30 @@ impl Lowering<'_> {
     /// Stores the result of a subroutine in bits.
     fn store_call(
         &mut self,
-        into: Picks,
-        callee: Symbol,
-        args: &[Expr],
-        to: Span,
-        from: Span,
+        into: IndexSet,
+        callee: InternedName,
+        args: &[QasmExpr],
+        to: QasmSpan,
+        from: QasmSpan,
         fresh: bool,
     ) -> Lower<()> {
-        let Some(number) = self.subroutine(callee) else { return Err(Stop) };
+        let Some(number) = self.subroutine(callee) else { return Err(ErrorReported) };
         match self.call_subroutine(number, args, from, Some(into.clone()))? {
-            Given::Stored => Ok(()),
-            Given::Value(value) => self.store(into, value, to, from, fresh),
-            Given::Nothing => self.fail(Problem::NoResult { name: self.name(callee) }, from),
+            CallResult::Stored => Ok(()),
+            CallResult::Value(value) => self.store(into, value, to, from, fresh),
+            CallResult::Nothing => {
+                self.fail(QasmProblem::NoResult { name: self.name(callee) }, from)
+            }
         }
     }
 
     /// Stores the value of an expression in bits. Fresh ones are 0.
     pub(super) fn store(
         &mut self,
-        into: Picks,
+        into: IndexSet,
         value: Classical,
-        to: Span,
-        from: Span,
+        to: QasmSpan,
+        from: QasmSpan,
         fresh: bool,
     ) -> Lower<()> {
         let n = into.len().unwrap_or(1);
@@ -378,15 +396,15 @@ impl Lowering<'_> {
                 }
                 return Ok(());
             }
-            Classical::Value(Value::Bool(b)) => {
+            Classical::Value(QasmValue::Bool(b)) => {
                 self.check_lengths(1, n, from, to)?;
                 vec![b]
             }
-            Classical::Value(Value::Int(i, Some(ty))) if ty.sized && ty.bits == n => {
+            Classical::Value(QasmValue::Int(i, Some(ty))) if ty.sized && ty.bits == n => {
                 to_digits(ty.bits_of(i))
             }
-            Classical::Value(Value::Int(i @ 0.., _)) => to_digits(i.unsigned_abs()),
-            Classical::Value(Value::Bits { width, bits }) => {
+            Classical::Value(QasmValue::Int(i @ 0.., _)) => to_digits(i.unsigned_abs()),
+            Classical::Value(QasmValue::Bits { width, bits }) => {
                 self.check_lengths(width, n, from, to)?;
                 to_digits(bits)
             }
@@ -398,16 +416,16 @@ impl Lowering<'_> {
             }
             Classical::Value(other) => {
                 let (given, expected) = (other.describe().to_owned(), "a bit string".to_owned());
-                return self.fail(Problem::WrongType { given, expected }, from);
+                return self.fail(QasmProblem::WrongType { given, expected }, from);
             }
             Classical::Choice(choice) => {
                 let (given, expected) = (choice.describe().to_owned(), "a bit string".to_owned());
-                return self.fail(Problem::WrongType { given, expected }, from);
+                return self.fail(QasmProblem::WrongType { given, expected }, from);
             }
         };
         if digits.len() > n as usize && digits.iter().skip(n as usize).any(|&b| b) {
             let what = format!("this number in {}", crate::gate::count(n as usize, "bit"));
-            return self.fail(Problem::IntegerOverflow { what }, from);
+            return self.fail(QasmProblem::IntegerOverflow { what }, from);
         }
         self.fill_digits(&into, &digits, self.guard, fresh, from);
         Ok(())
@@ -418,7 +436,7 @@ impl Lowering<'_> {
         &mut self,
         bit: u32,
         condition: Condition,
-        span: Span,
+        span: QasmSpan,
         fresh: bool,
     ) -> Lower<()> {
         self.add_count(2, span);
@@ -428,17 +446,17 @@ impl Lowering<'_> {
         let place = self.place(span);
         self.branches(condition, span, |lowering, otherwise| {
             if !(fresh && otherwise) {
-                let (bits, values) = (Picks::One(bit), Box::new([!otherwise]));
-                lowering.push(Item::Assign { bits, values, place });
+                let (bits, values) = (IndexSet::One(bit), Box::new([!otherwise]));
+                lowering.push(LoweredItem::Assign { bits, values, place });
             }
         })
     }
 
-    fn check_lengths(&mut self, n: u32, m: u32, from: Span, to: Span) -> Lower<()> {
+    fn check_lengths(&mut self, n: u32, m: u32, from: QasmSpan, to: QasmSpan) -> Lower<()> {
         if n == m {
             return Ok(());
         }
-        let problem = Problem::LengthMismatch { first: u64::from(n), second: u64::from(m) };
+        let problem = QasmProblem::LengthMismatch { first: u64::from(n), second: u64::from(m) };
         let (from, to) = (self.place(from), self.place(to));
         let error = Diagnostic::error(problem).at(from, format!("{n}")).at(to, format!("{m}"));
         Err(self.report(error))
@@ -446,51 +464,56 @@ impl Lowering<'_> {
 
     pub(super) fn measure_into(
         &mut self,
-        qubits: Picks,
-        bits: Picks,
-        from: Span,
-        to: Span,
-        span: Span,
+        qubits: IndexSet,
+        bits: IndexSet,
+        from: QasmSpan,
+        to: QasmSpan,
+        span: QasmSpan,
     ) -> Lower<()> {
         let (n, m) = (qubits.len().unwrap_or(1), bits.len().unwrap_or(1));
         self.check_lengths(n, m, from, to)?;
         self.add_count(u64::from(n), span);
-        self.push(Item::Measure { qubits, bits, place: self.place(span) });
+        self.push(LoweredItem::Measure { qubits, bits, place: self.place(span) });
         Ok(())
     }
 
-    pub(super) fn barrier(&mut self, operands: &[Operand], span: Span) -> Lower<()> {
+    pub(super) fn barrier(&mut self, operands: &[QasmOperand], span: QasmSpan) -> Lower<()> {
         let qubits = self.together(operands, span)?;
-        self.push(Item::Barrier { qubits });
+        self.push(LoweredItem::Barrier { qubits });
         Ok(())
     }
 
-    pub(super) fn delay(&mut self, length: &Expr, operands: &[Operand], span: Span) -> Lower<()> {
-        let value = self.evaluate(length, Scope::Global)?;
-        let Value::Duration(duration) = value else {
+    pub(super) fn delay(
+        &mut self,
+        length: &QasmExpr,
+        operands: &[QasmOperand],
+        span: QasmSpan,
+    ) -> Lower<()> {
+        let value = self.evaluate(length, ExprScope::Global)?;
+        let QasmValue::Duration(duration) = value else {
             let (given, expected) =
                 (value.describe().to_owned(), "a duration such as `100ns`".to_owned());
-            return self.fail(Problem::WrongType { given, expected }, length.span);
+            return self.fail(QasmProblem::WrongType { given, expected }, length.span);
         };
         let length_of = duration.length();
         if let Some(given) = length_of.number().filter(|x| !(0.0..f64::INFINITY).contains(x)) {
-            return self.fail(Problem::NegativeDelay { given }, length.span);
+            return self.fail(QasmProblem::NegativeDelay { given }, length.span);
         }
         let qubits = self.together(operands, span)?;
-        self.push(Item::Delay { length: length_of, qubits, place: self.place(span) });
+        self.push(LoweredItem::Delay { length: length_of, qubits, place: self.place(span) });
         Ok(())
     }
 
     /// Returns the qubits of an instruction on all of them together; without operands it acts on
     /// all qubits.
-    fn together(&mut self, operands: &[Operand], span: Span) -> Lower<Vec<Picks>> {
+    fn together(&mut self, operands: &[QasmOperand], span: QasmSpan) -> Lower<Vec<IndexSet>> {
         let mut qubits = Vec::with_capacity(operands.len());
         for operand in operands {
             qubits.push(self.qubits(operand)?);
         }
         if operands.is_empty() {
             let len = self.hardware.map_or(self.n_qubits, |(largest, _)| largest.saturating_add(1));
-            qubits.push(Picks::Range { first: 0, step: 1, len });
+            qubits.push(IndexSet::Range { first: 0, step: 1, len });
         }
         let size: u64 = qubits.iter().map(|p| u64::from(p.len().unwrap_or(1))).sum();
         // Its cost is the number of qubits that it lists.

@@ -1,35 +1,35 @@
 //! Binary digits of numbers of any length, least significant first.
 
-use super::{Lower, Lowering, Value, classical::Classical};
-use crate::qasm::{ast::Span, diagnostic::Problem, lexer::radix};
+use super::{Lower, QasmLowering, QasmValue, classical::Classical};
+use crate::qasm::{ast::QasmSpan, diagnostic::QasmProblem, lexer::radix};
 
 /// Limit on the digits of an integer in a comparison.
 const MAX_DIGITS: usize = 10_000;
 
-impl Lowering<'_> {
-    pub(super) fn long_number(&mut self, span: Span) -> Lower<Classical> {
+impl QasmLowering<'_> {
+    pub(super) fn long_number(&mut self, span: QasmSpan) -> Lower<Classical> {
         let text = self.text(span).replace('_', "");
         let (radix, digits) = radix(&text);
         match binary(digits, radix) {
             Some(digits) => match number(&digits) {
-                Some(value) => Ok(Classical::Value(Value::int(value))),
+                Some(value) => Ok(Classical::Value(QasmValue::int(value))),
                 None => Ok(Classical::Digits { digits, width: None }),
             },
             None => self.fail(
-                Problem::IntegerOverflow { what: "an integer of this length".to_owned() },
+                QasmProblem::IntegerOverflow { what: "an integer of this length".to_owned() },
                 span,
             ),
         }
     }
 
     /// Returns a bit string of more than 128 bits.
-    pub(super) fn long_string(&mut self, span: Span) -> Lower<Classical> {
+    pub(super) fn long_string(&mut self, span: QasmSpan) -> Lower<Classical> {
         let quoted = self.text(span);
         let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
         let digits = || text.bytes().rev().filter(|&b| b != b'_');
         if text.is_empty() || !digits().all(|b| matches!(b, b'0' | b'1')) {
             let (given, expected) = ("a string".to_owned(), "a bit string".to_owned());
-            return self.fail(Problem::WrongType { given, expected }, span);
+            return self.fail(QasmProblem::WrongType { given, expected }, span);
         }
         let digits: Vec<bool> = digits().map(|b| b == b'1').collect();
         let width = Some(digits.len());

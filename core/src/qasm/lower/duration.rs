@@ -14,20 +14,20 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
     arithmetic::holds,
-    value::{Number, Value, fits},
+    value::{QasmValue, RealConstant, fits},
 };
 use crate::{
     circuit::DelayLength,
     param::Q,
-    qasm::{ast::BinaryOp, diagnostic::Problem},
+    qasm::{ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// A duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Duration {
-    Seconds(Number),
+    Seconds(RealConstant),
     /// A number of `dt`.
-    Samples(Number),
+    Samples(RealConstant),
     /// Known to the hardware only: a `stretch`, that of a gate, or a sum of such.
     Unknown,
 }
@@ -45,9 +45,12 @@ impl Duration {
             "ms" => 1000,
             "us" | "µs" | "μs" => 1_000_000,
             "ns" => 1_000_000_000,
-            _ => return Duration::Samples(Number::decimal(value)),
+            _ => return Duration::Samples(RealConstant::decimal(value)),
         };
-        Duration::Seconds(scaled(Number::decimal(value), Number::fraction(Q::new(1, below))))
+        Duration::Seconds(scaled(
+            RealConstant::decimal(value),
+            RealConstant::fraction(Q::new(1, below)),
+        ))
     }
 
     /// The length of a delay.
@@ -59,7 +62,7 @@ impl Duration {
         }
     }
 
-    fn map(self, f: impl FnOnce(Number) -> Number) -> Duration {
+    fn map(self, f: impl FnOnce(RealConstant) -> RealConstant) -> Duration {
         match self {
             Duration::Seconds(n) => Duration::Seconds(f(n)),
             Duration::Samples(n) => Duration::Samples(f(n)),
@@ -68,11 +71,11 @@ impl Duration {
     }
 
     pub(super) fn negate(self) -> Duration {
-        self.map(|n| scaled(n, Number::fraction(Q::from_integer(-1))))
+        self.map(|n| scaled(n, RealConstant::fraction(Q::from_integer(-1))))
     }
 
     /// Converts both to one unit.
-    fn pair(self, other: Duration) -> Option<(Number, Number)> {
+    fn pair(self, other: Duration) -> Option<(RealConstant, RealConstant)> {
         match (self, other) {
             (Duration::Seconds(a), Duration::Seconds(b))
             | (Duration::Samples(a), Duration::Samples(b)) => Some((a, b)),
@@ -82,59 +85,63 @@ impl Duration {
 }
 
 /// The product of two numbers.
-fn scaled(a: Number, b: Number) -> Number {
+fn scaled(a: RealConstant, b: RealConstant) -> RealConstant {
     let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_mul(&b)).and_then(fits);
-    Number::with(exact, || a.rounded().times(b.rounded()))
+    RealConstant::with(exact, || a.rounded().times(b.rounded()))
 }
 
 /// `left op right`, one of which is a duration; `None` if the operator does not work on them.
-pub(super) fn operate(op: BinaryOp, left: &Value, right: &Value) -> Option<Result<Value, Problem>> {
+pub(super) fn operate(
+    op: BinaryOp,
+    left: &QasmValue,
+    right: &QasmValue,
+) -> Option<Result<QasmValue, QasmProblem>> {
     use BinaryOp::*;
-    let wait = |duration| Some(Ok(Value::Duration(duration)));
+    let wait = |duration| Some(Ok(QasmValue::Duration(duration)));
     match (op, left, right) {
-        (Mul, Value::Duration(d), factor) | (Mul, factor, Value::Duration(d))
+        (Mul, QasmValue::Duration(d), factor) | (Mul, factor, QasmValue::Duration(d))
             if factor.is_real() =>
         {
             wait(factor.constant().map_or(Duration::Unknown, |n| d.map(|d| scaled(d, n))))
         }
-        (Div, Value::Duration(d), divisor) if divisor.is_real() => {
+        (Div, QasmValue::Duration(d), divisor) if divisor.is_real() => {
             let Some(n) = divisor.constant() else { return wait(Duration::Unknown) };
             if n.value == 0.0 {
-                return Some(Err(Problem::DivisionByZero));
+                return Some(Err(QasmProblem::DivisionByZero));
             }
             wait(d.map(|d| ratio(d, n)))
         }
-        (Add | Sub, Value::Duration(a), Value::Duration(b)) => {
+        (Add | Sub, QasmValue::Duration(a), QasmValue::Duration(b)) => {
             let b = if op == Sub { b.negate() } else { *b };
             let Some((x, y)) = a.pair(b) else { return wait(Duration::Unknown) };
             let exact =
                 x.exact().zip(y.exact()).and_then(|(x, y)| x.checked_add(&y)).and_then(fits);
-            let sum = Number::with(exact, || x.rounded().plus(y.rounded()));
+            let sum = RealConstant::with(exact, || x.rounded().plus(y.rounded()));
             wait(a.map(|_| sum))
         }
-        (Div, Value::Duration(a), Value::Duration(b)) => match a.pair(*b) {
-            Some((_, y)) if y.value == 0.0 => Some(Err(Problem::DivisionByZero)),
+        (Div, QasmValue::Duration(a), QasmValue::Duration(b)) => match a.pair(*b) {
+            Some((_, y)) if y.value == 0.0 => Some(Err(QasmProblem::DivisionByZero)),
             Some((x, y)) => Some(ratio(x, y).checked()),
-            None => Some(Err(Problem::Durations)),
+            None => Some(Err(QasmProblem::Durations)),
         },
         (
             Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual,
-            Value::Duration(a),
-            Value::Duration(b),
+            QasmValue::Duration(a),
+            QasmValue::Duration(b),
         ) => Some(match a.pair(*b).and_then(|(x, y)| order(x, y)) {
-            Some(ordering) => Ok(Value::Bool(holds(op, ordering))),
-            None => Err(Problem::Durations),
+            Some(ordering) => Ok(QasmValue::Bool(holds(op, ordering))),
+            None => Err(QasmProblem::Durations),
         }),
         _ => None,
     }
 }
 
-fn ratio(a: Number, b: Number) -> Number {
+fn ratio(a: RealConstant, b: RealConstant) -> RealConstant {
     let exact = a.exact().zip(b.exact()).and_then(|(a, b)| a.checked_div(&b)).and_then(fits);
-    Number::with(exact, || a.rounded().over(b.rounded()))
+    RealConstant::with(exact, || a.rounded().over(b.rounded()))
 }
 
-fn order(a: Number, b: Number) -> Option<Ordering> {
+fn order(a: RealConstant, b: RealConstant) -> Option<Ordering> {
     match (a.exact(), b.exact()) {
         (Some(p), Some(q)) => Some(p.cmp(&q)),
         _ => a.value.partial_cmp(&b.value),

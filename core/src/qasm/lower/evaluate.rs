@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use num_complex::Complex;
 
 use super::{
-    Lower, Lowering, Scope, arithmetic,
+    ExprScope, Lower, QasmLowering, arithmetic,
     duration::Duration,
     functions,
     integer::{self, INT, TooLong},
-    names::{Entry, GateEntry},
-    turn::{self, Turn},
-    value::{Number, Value},
+    names::{GateEntry, SymbolEntry},
+    turn::{self, AngleValue},
+    value::{QasmValue, RealConstant},
 };
 use crate::{
     param::Angle,
     qasm::{
         Version,
-        ast::{BinaryOp, Expr, ExprKind, Ident, Span, Symbol, UnaryOp},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BinaryOp, Ident, InternedName, QasmExpr, QasmExprKind, QasmSpan, UnaryOp},
+        diagnostic::{Diagnostic, QasmProblem},
         lexer::radix,
     },
     stack::deep,
@@ -28,35 +28,39 @@ use crate::{
 pub(super) const UNSIZED: &str =
     "an integer without a size has 32 bits: give it one, as in `int[64]`";
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// The value of an expression.
-    pub(super) fn evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+    pub(super) fn evaluate(&mut self, expr: &QasmExpr, scope: ExprScope) -> Lower<QasmValue> {
         deep(|| self.deep_evaluate(expr, scope))
     }
 
-    fn deep_evaluate(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+    fn deep_evaluate(&mut self, expr: &QasmExpr, scope: ExprScope) -> Lower<QasmValue> {
         match &expr.kind {
-            ExprKind::Float { value, rounded } => {
+            QasmExprKind::Float { value, rounded } => {
                 if value.is_finite() {
-                    let number = if *rounded { Number::rounded_decimal } else { Number::decimal };
-                    return Ok(Value::Number(number(*value)));
+                    let number = if *rounded {
+                        RealConstant::rounded_decimal
+                    } else {
+                        RealConstant::decimal
+                    };
+                    return Ok(QasmValue::Number(number(*value)));
                 }
-                self.fail(Problem::NotFinite, expr.span)
+                self.fail(QasmProblem::NotFinite, expr.span)
             }
-            ExprKind::Int(Some(value)) => Ok(Value::int(i128::from(*value))),
-            ExprKind::Int(None) => self.long_integer(expr.span),
-            ExprKind::Name(symbol) => self.named_value(*symbol, expr.span, scope),
-            ExprKind::Unary(op, operand) => {
+            QasmExprKind::Int(Some(value)) => Ok(QasmValue::int(i128::from(*value))),
+            QasmExprKind::Int(None) => self.long_integer(expr.span),
+            QasmExprKind::Name(symbol) => self.named_value(*symbol, expr.span, scope),
+            QasmExprKind::Unary(op, operand) => {
                 let value = self.evaluate(operand, scope)?;
                 let result = unary(*op, value);
                 self.check(result, expr.span)
             }
-            ExprKind::Power(operands) => {
+            QasmExprKind::Power(operands) => {
                 let base = self.evaluate(&operands[0], scope)?;
                 let exponent = self.evaluate(&operands[1], scope)?;
                 self.raise(base, exponent, expr.span)
             }
-            ExprKind::Chain(first, rest) => {
+            QasmExprKind::Chain(first, rest) => {
                 let mut left = self.evaluate(first, scope)?;
                 for (op, right) in rest {
                     let span = first.span.to(right.span);
@@ -65,33 +69,33 @@ impl Lowering<'_> {
                 }
                 Ok(left)
             }
-            ExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
-            ExprKind::Cast(ty, inner) => {
+            QasmExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
+            QasmExprKind::Cast(ty, inner) => {
                 if let Some(&id) = self.casts.get(&self.place(expr.span)) {
                     return self.variable(id, expr.span);
                 }
                 let value = self.evaluate(inner, scope)?;
                 self.explicit_cast(ty, value, expr.span)
             }
-            ExprKind::Index(base, index) => self.indexed(base, index, expr.span, scope),
-            ExprKind::List(items) => {
+            QasmExprKind::Index(base, index) => self.indexed(base, index, expr.span, scope),
+            QasmExprKind::List(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for item in items {
                     values.push(self.evaluate(item, scope)?);
                 }
-                Ok(Value::Array(values.into()))
+                Ok(QasmValue::Array(values.into()))
             }
-            ExprKind::Bool(value) => Ok(Value::Bool(*value)),
-            ExprKind::Text => Ok(self.bit_string(expr.span)),
-            ExprKind::Label => Ok(Value::Other("a sign")),
-            ExprKind::Duration => Ok(Value::Duration(Duration::read(self.text(expr.span)))),
-            ExprKind::Durationof => Ok(Value::Duration(Duration::Unknown)),
-            ExprKind::Imaginary(value) if value.is_finite() => {
-                Ok(Value::Complex(Complex::new(0.0, *value)))
+            QasmExprKind::Bool(value) => Ok(QasmValue::Bool(*value)),
+            QasmExprKind::Text => Ok(self.bit_string(expr.span)),
+            QasmExprKind::Label => Ok(QasmValue::Other("a sign")),
+            QasmExprKind::Duration => Ok(QasmValue::Duration(Duration::read(self.text(expr.span)))),
+            QasmExprKind::Durationof => Ok(QasmValue::Duration(Duration::Unknown)),
+            QasmExprKind::Imaginary(value) if value.is_finite() => {
+                Ok(QasmValue::Complex(Complex::new(0.0, *value)))
             }
-            ExprKind::Imaginary(_) => self.fail(Problem::NotFinite, expr.span),
-            ExprKind::Hardware => Ok(Value::Other("a qubit")),
-            ExprKind::Measure(_) => Ok(Value::Other("a measurement")),
+            QasmExprKind::Imaginary(_) => self.fail(QasmProblem::NotFinite, expr.span),
+            QasmExprKind::Hardware => Ok(QasmValue::Other("a qubit")),
+            QasmExprKind::Measure(_) => Ok(QasmValue::Other("a measurement")),
         }
     }
 
@@ -99,19 +103,19 @@ impl Lowering<'_> {
     fn value_of_call(
         &mut self,
         name: Ident,
-        args: &[Expr],
-        span: Span,
-        scope: Scope,
-    ) -> Lower<Value> {
+        args: &[QasmExpr],
+        span: QasmSpan,
+        scope: ExprScope,
+    ) -> Lower<QasmValue> {
         if let Some(number) = self.subroutine(name.symbol) {
             return self.called_known(number, args, span, scope);
         }
         if let (Some(size), "sizeof") = (self.register_of(args), self.interner.name(name.symbol)) {
-            return Ok(Value::int(size));
+            return Ok(QasmValue::int(size));
         }
         let function = self.name(name.symbol);
         match self.gates.get(name.symbol) {
-            Some(GateEntry::Broken) => return Err(super::Stop),
+            Some(GateEntry::Broken) => return Err(super::ErrorReported),
             Some(GateEntry::External(place, _)) => return self.external(name, place),
             _ => {}
         }
@@ -124,11 +128,11 @@ impl Lowering<'_> {
         }
         match functions::call(&function, values) {
             Ok(value) => Ok(value),
-            Err(Problem::UnknownFunction { name: unknown }) => {
+            Err(QasmProblem::UnknownFunction { name: unknown }) => {
                 let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
                     .map(|n| format!("did you mean `{n}`?"));
                 let place = self.place(name.span);
-                let error = Diagnostic::error(Problem::UnknownFunction { name: unknown });
+                let error = Diagnostic::error(QasmProblem::UnknownFunction { name: unknown });
                 Err(self.report(error.at(place, "").maybe_help(help)))
             }
             Err(problem) => self.fail(problem, span),
@@ -136,119 +140,140 @@ impl Lowering<'_> {
     }
 
     /// The value of an expression that must be an angle, constant or not.
-    pub(super) fn real(&mut self, expr: &Expr, scope: Scope) -> Lower<Value> {
+    pub(super) fn real(&mut self, expr: &QasmExpr, scope: ExprScope) -> Lower<QasmValue> {
         self.real_for(expr, scope, "an angle")
     }
 
     /// The value of an expression that must be a real number for some purpose, constant or not.
-    pub(super) fn real_for(&mut self, expr: &Expr, scope: Scope, expected: &str) -> Lower<Value> {
+    pub(super) fn real_for(
+        &mut self,
+        expr: &QasmExpr,
+        scope: ExprScope,
+        expected: &str,
+    ) -> Lower<QasmValue> {
         let value = self.evaluate(expr, scope)?;
         self.as_real(value, expected, expr.span)
     }
 
     /// A value that must be a real number for some purpose.
-    pub(super) fn as_real(&mut self, value: Value, expected: &str, span: Span) -> Lower<Value> {
+    pub(super) fn as_real(
+        &mut self,
+        value: QasmValue,
+        expected: &str,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
         if value.is_real() {
             let value = turn::plain(value);
             return self.check(value, span);
         }
         let (given, expected) = (value.describe().to_owned(), expected.to_owned());
-        self.fail(Problem::WrongType { given, expected }, span)
+        self.fail(QasmProblem::WrongType { given, expected }, span)
     }
 
     /// The value of an expression that must be a constant integer.
-    pub(super) fn integer(&mut self, expr: &Expr, what: &str) -> Lower<i128> {
-        self.integer_in(expr, what, Scope::Global)
+    pub(super) fn integer(&mut self, expr: &QasmExpr, what: &str) -> Lower<i128> {
+        self.integer_in(expr, what, ExprScope::Global)
     }
 
     /// Evaluates an integer within a gate definition.
-    pub(super) fn integer_in(&mut self, expr: &Expr, what: &str, scope: Scope) -> Lower<i128> {
+    pub(super) fn integer_in(
+        &mut self,
+        expr: &QasmExpr,
+        what: &str,
+        scope: ExprScope,
+    ) -> Lower<i128> {
         let value = self.evaluate(expr, scope)?;
         let whole = value.number().and_then(|n| n.exact()).filter(|q| *q.denom() == 1);
         match (&value, whole) {
-            (Value::Int(i, _), _) => Ok(*i),
+            (QasmValue::Int(i, _), _) => Ok(*i),
             // A computed size such as 2**3 may come as a real number in OpenQASM 2.
             (_, Some(q)) if self.version == Version::V2 => Ok(i128::from(*q.numer())),
-            (Value::Angle(_) | Value::Expr(_), _) if value.constant().is_none() => {
-                self.fail(Problem::NotConstant { what: what.to_owned() }, expr.span)
+            (QasmValue::Angle(_) | QasmValue::Expr(_), _) if value.constant().is_none() => {
+                self.fail(QasmProblem::NotConstant { what: what.to_owned() }, expr.span)
             }
             _ => {
                 let (given, expected) = (value.describe().to_owned(), "an integer".to_owned());
-                self.fail(Problem::WrongType { given, expected }, expr.span)
+                self.fail(QasmProblem::WrongType { given, expected }, expr.span)
             }
         }
     }
 
     /// The size of the register that is the only argument, if it is one.
-    fn register_of(&self, args: &[Expr]) -> Option<i128> {
-        let [Expr { kind: ExprKind::Name(symbol), .. }] = args else { return None };
+    fn register_of(&self, args: &[QasmExpr]) -> Option<i128> {
+        let [QasmExpr { kind: QasmExprKind::Name(symbol), .. }] = args else { return None };
         match self.names.get(*symbol) {
-            Some(Entry::Qubits(picks) | Entry::Bits(picks)) => {
+            Some(SymbolEntry::Qubits(picks) | SymbolEntry::Bits(picks)) => {
                 Some(i128::from(picks.len().unwrap_or(1)))
             }
             _ => None,
         }
     }
 
-    fn long_integer(&mut self, span: Span) -> Lower<Value> {
+    fn long_integer(&mut self, span: QasmSpan) -> Lower<QasmValue> {
         let text = self.text(span).replace('_', "");
         let (radix, digits) = radix(&text);
         match i128::from_str_radix(digits, radix) {
-            Ok(value) => Ok(Value::int(value)),
+            Ok(value) => Ok(QasmValue::int(value)),
             Err(_) => self.fail(
-                Problem::IntegerOverflow { what: "an integer of this length".to_owned() },
+                QasmProblem::IntegerOverflow { what: "an integer of this length".to_owned() },
                 span,
             ),
         }
     }
 
-    fn bit_string(&self, span: Span) -> Value {
+    fn bit_string(&self, span: QasmSpan) -> QasmValue {
         let quoted = self.text(span);
         let text =
             quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().replace('_', "");
         let width = u32::try_from(text.len()).unwrap_or(u32::MAX);
         match u128::from_str_radix(&text, 2) {
-            Ok(bits) if width <= 128 && !text.starts_with('+') => Value::Bits { width, bits },
-            _ => Value::Other("a string"),
+            Ok(bits) if width <= 128 && !text.starts_with('+') => QasmValue::Bits { width, bits },
+            _ => QasmValue::Other("a string"),
         }
     }
 
-    fn named_value(&mut self, symbol: Symbol, span: Span, scope: Scope) -> Lower<Value> {
-        if let Scope::Gate(params) = scope
+    fn named_value(
+        &mut self,
+        symbol: InternedName,
+        span: QasmSpan,
+        scope: ExprScope,
+    ) -> Lower<QasmValue> {
+        if let ExprScope::Gate(params) = scope
             && let Some(&position) = params.get(&symbol)
         {
-            return Ok(Value::Angle(Angle::theta(crate::param::ParamId::new(position))));
+            return Ok(QasmValue::Angle(Angle::theta(crate::param::ParamId::new(position))));
         }
         match self.names.get(symbol) {
-            Some(Entry::Const(value)) => Ok(value.clone()),
-            Some(Entry::Variable(id)) => match scope {
-                Scope::Global => self.variable(*id, span),
-                Scope::Gate(_) => {
+            Some(SymbolEntry::Const(value)) => Ok(value.clone()),
+            Some(SymbolEntry::Variable(id)) => match scope {
+                ExprScope::Global => self.variable(*id, span),
+                ExprScope::Gate(_) => {
                     let (name, is) = (self.name(symbol), "a variable");
-                    self.fail(Problem::WrongKind { name, is, expected: "a constant" }, span)
+                    self.fail(QasmProblem::WrongKind { name, is, expected: "a constant" }, span)
                 }
             },
-            Some(Entry::Input(value)) => match scope {
-                Scope::Global => Ok(value.clone()),
-                Scope::Gate(_) => {
+            Some(SymbolEntry::Input(value)) => match scope {
+                ExprScope::Global => Ok(value.clone()),
+                ExprScope::Gate(_) => {
                     let (name, place) = (self.name(symbol), self.place(span));
                     let help = format!("make it a parameter of the gate: `gate g({name}) …`");
-                    let error = Diagnostic::error(Problem::InputInGate { name });
+                    let error = Diagnostic::error(QasmProblem::InputInGate { name });
                     Err(self.report(error.at(place, "").help(help)))
                 }
             },
-            Some(Entry::Broken) => Err(super::Stop),
-            Some(Entry::Bits(_)) if matches!(scope, Scope::Global) => {
+            Some(SymbolEntry::Broken) => Err(super::ErrorReported),
+            Some(SymbolEntry::Bits(_)) if matches!(scope, ExprScope::Global) => {
                 let (name, place) = (self.name(symbol), self.place(span));
                 let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
                             integer first, as in `uint[2] k = c;`";
-                Err(self
-                    .report(Diagnostic::error(Problem::Depends { name }).at(place, "").help(help)))
+                Err(self.report(
+                    Diagnostic::error(QasmProblem::Depends { name }).at(place, "").help(help),
+                ))
             }
             Some(entry) => {
                 let is = entry.is();
                 self.fail(
-                    Problem::WrongKind { name: self.name(symbol), is, expected: "a value" },
+                    QasmProblem::WrongKind { name: self.name(symbol), is, expected: "a value" },
                     span,
                 )
             }
@@ -256,7 +281,7 @@ impl Lowering<'_> {
                 Some(value) => Ok(value),
                 None => {
                     let name = self.name(symbol);
-                    if let Scope::Gate(params) = scope {
+                    if let ExprScope::Gate(params) = scope {
                         return self.unknown_parameter(&name, params, span);
                     }
                     self.unknown_name(symbol, span)
@@ -268,19 +293,24 @@ impl Lowering<'_> {
     fn unknown_parameter(
         &mut self,
         name: &str,
-        params: &HashMap<Symbol, u32>,
-        span: Span,
-    ) -> Lower<Value> {
+        params: &HashMap<InternedName, u32>,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
         let known: Vec<String> = params.keys().map(|&s| self.name(s)).collect();
         let help = super::names::nearest(name, known.iter().map(String::as_str))
             .map(|n| format!("did you mean `{n}`?"));
         let place = self.place(span);
-        let error = Diagnostic::error(Problem::UnknownName { name: name.to_owned() });
+        let error = Diagnostic::error(QasmProblem::UnknownName { name: name.to_owned() });
         Err(self.report(error.at(place, "").maybe_help(help)))
     }
 
     /// `base ** exponent`
-    pub(super) fn raise(&mut self, base: Value, exponent: Value, span: Span) -> Lower<Value> {
+    pub(super) fn raise(
+        &mut self,
+        base: QasmValue,
+        exponent: QasmValue,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
         let exact = integer::exact_power(&base, &exponent);
         let power = self.check(arithmetic::power(base, exponent, self.version), span)?;
         self.warn_of_wrapping(exact, &power, span);
@@ -292,15 +322,15 @@ impl Lowering<'_> {
     fn warn_of_wrapping(
         &mut self,
         exact: Option<Result<i128, TooLong>>,
-        value: &Value,
-        span: Span,
+        value: &QasmValue,
+        span: QasmSpan,
     ) {
-        let (Some(exact), &Value::Int(result, Some(ty))) = (exact, value) else { return };
+        let (Some(exact), &QasmValue::Int(result, Some(ty))) = (exact, value) else { return };
         if ty.sized || exact.is_ok_and(|given| given == result) {
             return;
         }
         let given = exact.map_or_else(|TooLong| "the result".to_owned(), |given| given.to_string());
-        let problem = Problem::Wrapped { given, bits: ty.bits, result };
+        let problem = QasmProblem::Wrapped { given, bits: ty.bits, result };
         let place = self.place(span);
         self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
     }
@@ -309,11 +339,11 @@ impl Lowering<'_> {
     pub(super) fn binary(
         &mut self,
         op: BinaryOp,
-        left: Value,
-        right: Value,
-        span: Span,
-    ) -> Lower<Value> {
-        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, Value::Int(..));
+        left: QasmValue,
+        right: QasmValue,
+        span: QasmSpan,
+    ) -> Lower<QasmValue> {
+        let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, QasmValue::Int(..));
         self.operate(op, left, right, span).map_err(|problem| {
             let place = self.place(span);
             let help =
@@ -326,19 +356,19 @@ impl Lowering<'_> {
     pub(super) fn operate(
         &mut self,
         op: BinaryOp,
-        left: Value,
-        right: Value,
-        span: Span,
-    ) -> Result<Value, Problem> {
+        left: QasmValue,
+        right: QasmValue,
+        span: QasmSpan,
+    ) -> Result<QasmValue, QasmProblem> {
         // `pow(1/2) @ x` means a square root: the power 0 is never intended.
         let version = if self.in_exponent { Version::V2 } else { self.version };
-        if let (BinaryOp::Div, Value::Int(a, _), Value::Int(b, _), Version::V3) =
+        if let (BinaryOp::Div, QasmValue::Int(a, _), QasmValue::Int(b, _), Version::V3) =
             (op, &left, &right, version)
             && let (Some(result), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
             && rest != 0
         {
             let place = self.place(span);
-            let problem = Problem::Truncated { left: *a, right: *b, result };
+            let problem = QasmProblem::Truncated { left: *a, right: *b, result };
             let help = format!("for the fraction write `{a}.0/{b}`");
             self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
         }
@@ -355,29 +385,29 @@ pub(super) fn position(given: i128, size: u64) -> Option<u64> {
     u64::try_from(at).ok().filter(|at| *at < size)
 }
 
-pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
+pub(super) fn unary(op: UnaryOp, value: QasmValue) -> Result<QasmValue, QasmProblem> {
     match (op, value) {
-        (UnaryOp::Minus, value @ (Value::Bool(_) | Value::Bits { .. })) => {
-            arithmetic::binary(BinaryOp::Sub, Value::int(0), value, Version::V3)
+        (UnaryOp::Minus, value @ (QasmValue::Bool(_) | QasmValue::Bits { .. })) => {
+            arithmetic::binary(BinaryOp::Sub, QasmValue::int(0), value, Version::V3)
         }
         (UnaryOp::Minus, value) => value.negate(),
-        (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
-        (UnaryOp::Not, Value::Int(i, _)) => Ok(Value::Bool(i == 0)),
-        (UnaryOp::Not, Value::Bits { bits, .. }) => Ok(Value::Bool(bits == 0)),
+        (UnaryOp::Not, QasmValue::Bool(b)) => Ok(QasmValue::Bool(!b)),
+        (UnaryOp::Not, QasmValue::Int(i, _)) => Ok(QasmValue::Bool(i == 0)),
+        (UnaryOp::Not, QasmValue::Bits { bits, .. }) => Ok(QasmValue::Bool(bits == 0)),
         // The complement of a literal is an `int`, which wraps where it is stored in fewer bits.
-        (UnaryOp::Invert, Value::Int(i, ty)) => {
+        (UnaryOp::Invert, QasmValue::Int(i, ty)) => {
             let ty = ty.or(INT.holds(!i).then_some(INT));
-            Ok(Value::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
+            Ok(QasmValue::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
         }
-        (UnaryOp::Invert, Value::Turn(Turn::Bits { width, bits })) => {
-            Ok(Value::Turn(Turn::Bits { width, bits: !bits & arithmetic::mask(width) }))
+        (UnaryOp::Invert, QasmValue::Turn(AngleValue::Bits { width, bits })) => {
+            Ok(QasmValue::Turn(AngleValue::Bits { width, bits: !bits & arithmetic::mask(width) }))
         }
-        (UnaryOp::Invert, Value::Bits { width, bits }) => {
-            Ok(Value::Bits { width, bits: !bits & arithmetic::mask(width) })
+        (UnaryOp::Invert, QasmValue::Bits { width, bits }) => {
+            Ok(QasmValue::Bits { width, bits: !bits & arithmetic::mask(width) })
         }
         (op, value) => {
             let operator = if op == UnaryOp::Not { "!" } else { "~" };
-            Err(Problem::Operands {
+            Err(QasmProblem::Operands {
                 operator: operator.to_owned(),
                 given: value.describe().to_owned(),
             })
@@ -386,11 +416,11 @@ pub(super) fn unary(op: UnaryOp, value: Value) -> Result<Value, Problem> {
 }
 
 /// Returns a constant of the language.
-pub(super) fn constant(name: &str) -> Option<Value> {
+pub(super) fn constant(name: &str) -> Option<QasmValue> {
     Some(match name {
-        "pi" | "π" => Value::Angle(Angle::pi(1, 1)),
-        "tau" | "τ" => Value::Angle(Angle::pi(2, 1)),
-        "euler" | "ℇ" => Value::Number(Number::decimal(std::f64::consts::E)),
+        "pi" | "π" => QasmValue::Angle(Angle::pi(1, 1)),
+        "tau" | "τ" => QasmValue::Angle(Angle::pi(2, 1)),
+        "euler" | "ℇ" => QasmValue::Number(RealConstant::decimal(std::f64::consts::E)),
         _ => return None,
     })
 }

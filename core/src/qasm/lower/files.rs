@@ -1,10 +1,10 @@
 //! Included files: the built-in ones by name, others through the caller.
 
-use super::{Lower, Lowering};
+use super::{Lower, QasmLowering};
 use crate::qasm::{
     SourceText, Version,
-    ast::Span,
-    diagnostic::{Diagnostic, Problem, Severity},
+    ast::QasmSpan,
+    diagnostic::{Diagnostic, QasmProblem, Severity},
     lexer::MAX_SOURCE,
     parser,
 };
@@ -12,8 +12,8 @@ use crate::qasm::{
 /// Limit on the files that one file may include, directly or not.
 const MAX_INCLUDES: usize = 256;
 
-impl Lowering<'_> {
-    pub(super) fn include(&mut self, quoted: Span) -> Lower<()> {
+impl QasmLowering<'_> {
+    pub(super) fn include(&mut self, quoted: QasmSpan) -> Lower<()> {
         let text = self.text(quoted);
         let name = text.get(1..text.len().saturating_sub(1)).unwrap_or_default().to_owned();
         let belongs = match name.rsplit('/').next().unwrap_or_default() {
@@ -23,7 +23,7 @@ impl Lowering<'_> {
         };
         if let Some(belongs) = belongs {
             if belongs != self.version {
-                let problem = Problem::ForeignInclude { name, belongs, version: self.version };
+                let problem = QasmProblem::ForeignInclude { name, belongs, version: self.version };
                 self.warn(problem, quoted);
             }
             self.standard_gates(belongs);
@@ -32,29 +32,29 @@ impl Lowering<'_> {
         if self.open.iter().any(|&s| s != 0 && self.sources[s as usize].name == name)
             || name == self.options.file
         {
-            return self.fail(Problem::IncludeCycle { name }, quoted);
+            return self.fail(QasmProblem::IncludeCycle { name }, quoted);
         }
         if self.sources.len() > MAX_INCLUDES || self.open.len() > MAX_INCLUDES / 4 {
-            return self.fail(Problem::TooManyIncludes { limit: MAX_INCLUDES }, quoted);
+            return self.fail(QasmProblem::TooManyIncludes { limit: MAX_INCLUDES }, quoted);
         }
         let Some(resolve) = self.options.include else {
             let reason = "only `qelib1.inc` and `stdgates.inc` can be read here".to_owned();
-            return self.fail(Problem::Include { name, reason }, quoted);
+            return self.fail(QasmProblem::Include { name, reason }, quoted);
         };
         match resolve(&name) {
             Ok(text) if text.len() > MAX_SOURCE => {
-                let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
+                let problem = QasmProblem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
                 self.fail(problem, quoted)
             }
             Ok(text) => self.included_file(name, text, quoted),
-            Err(reason) => self.fail(Problem::Include { name, reason }, quoted),
+            Err(reason) => self.fail(QasmProblem::Include { name, reason }, quoted),
         }
     }
 
     /// Lowers a file of the user. Errors in a file that is not OpenQASM are reported for the
     /// `include`, since it may be any file of the machine, and messages would show its text to the
     /// author of the circuit.
-    fn included_file(&mut self, name: String, text: String, quoted: Span) -> Lower<()> {
+    fn included_file(&mut self, name: String, text: String, quoted: QasmSpan) -> Lower<()> {
         let before = self.diagnostics.len();
         let is_named = has_extension(&name);
         let (source, starts) = self.included(name.clone(), text);
@@ -80,7 +80,7 @@ impl Lowering<'_> {
             }
         }
         let reason = format!("line {line}, column {column} is not OpenQASM");
-        self.fail(Problem::Include { name, reason }, quoted)
+        self.fail(QasmProblem::Include { name, reason }, quoted)
     }
 
     /// Parses and lowers a further source in place; returns its number, and its beginning.

@@ -6,23 +6,26 @@
 use std::collections::HashSet;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Stop, Value, classical::Classical, frames::Kind, names::Entry,
-    truth::Truth, walk::walk,
+    ErrorReported, ExprScope, IndexSet, Lower, QasmLowering, QasmValue, classical::Classical,
+    frames::FrameKind, names::SymbolEntry, truth::Truth, walk::walk,
 };
 use crate::{
     circuit::Relation,
     qasm::{
-        ast::{BinaryOp, Case, Expr, ExprKind, ForLoop, Index, Span, Stmt, StmtKind, SwitchCase},
-        diagnostic::{Diagnostic, Problem},
+        ast::{
+            BinaryOp, Case, ForLoop, Index, QasmExpr, QasmExprKind, QasmSpan, QasmStmt,
+            QasmStmtKind, SwitchCase,
+        },
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
 /// A case with the values of its labels.
-type Labelled<'a> = (Vec<(Value, Span)>, &'a [Stmt]);
+type Labelled<'a> = (Vec<(QasmValue, QasmSpan)>, &'a [QasmStmt]);
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Lowers a list of statements, up to one that leaves it.
-    pub(super) fn list(&mut self, statements: &[Stmt], all: &[Stmt]) {
+    pub(super) fn list(&mut self, statements: &[QasmStmt], all: &[QasmStmt]) {
         let mut rest = Vec::new();
         for (statement, behind) in statements.iter().zip((0..statements.len()).rev()) {
             if self.full() || self.leaving.is_some() || self.step_limit(statement.span) {
@@ -38,14 +41,14 @@ impl Lowering<'_> {
     }
 
     /// Lowers the statements of a block, in a scope of its own.
-    pub(super) fn block(&mut self, statements: &[Stmt], all: &[Stmt]) {
+    pub(super) fn block(&mut self, statements: &[QasmStmt], all: &[QasmStmt]) {
         self.enter_scope();
         self.list(statements, all);
         self.leave_scope();
     }
 
     /// Counts a statement, in lists that may run more than once.
-    fn step_limit(&mut self, span: Span) -> bool {
+    fn step_limit(&mut self, span: QasmSpan) -> bool {
         if self.frames.len() > 1 {
             self.steps += 1;
         }
@@ -53,16 +56,16 @@ impl Lowering<'_> {
     }
 
     /// Counts a statement of a loop in a gate definition.
-    pub(super) fn count_step(&mut self, span: Span) -> Lower<()> {
+    pub(super) fn count_step(&mut self, span: QasmSpan) -> Lower<()> {
         self.steps += 1;
-        if self.passed_steps(span) { Err(Stop) } else { Ok(()) }
+        if self.passed_steps(span) { Err(ErrorReported) } else { Ok(()) }
     }
 
-    fn passed_steps(&mut self, span: Span) -> bool {
+    fn passed_steps(&mut self, span: QasmSpan) -> bool {
         let limit = self.options.max_gates;
         if self.steps > limit && !self.reported.contains("steps") {
             self.reported.insert("steps");
-            let _: Lower<()> = self.fail(Problem::TooManySteps { limit }, span);
+            let _: Lower<()> = self.fail(QasmProblem::TooManySteps { limit }, span);
         }
         self.steps > limit
     }
@@ -70,25 +73,25 @@ impl Lowering<'_> {
     /// Plans iterations of a loop while `next`, which may declare a variable, returns true.
     fn rounds(
         &mut self,
-        body: &[Stmt],
-        all: &[Stmt],
-        span: Span,
+        body: &[QasmStmt],
+        all: &[QasmStmt],
+        span: QasmSpan,
         mut next: impl FnMut(&mut Self) -> Lower<bool>,
     ) -> Lower<()> {
         let errors = self.n_errors();
         let mut rest = Vec::new();
-        self.enter_frame(Kind::Loop);
+        self.enter_frame(FrameKind::Loop);
         let result = loop {
             self.enter_scope();
             let goes_on = next(self);
             if let Ok(true) = goes_on {
-                self.enter_frame(Kind::Round);
+                self.enter_frame(FrameKind::Round);
                 self.list(body, all);
                 self.leave_frame(span);
             }
             self.leave_scope();
             match goes_on {
-                Ok(true) if self.n_errors() > errors => break Err(Stop),
+                Ok(true) if self.n_errors() > errors => break Err(ErrorReported),
                 Ok(true) if self.leaving.is_some() || self.step_limit(span) => break Ok(()),
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
@@ -106,18 +109,20 @@ impl Lowering<'_> {
     /// Unrolls a loop while its condition is known; from where it is not, a measurement ends it.
     pub(super) fn while_loop(
         &mut self,
-        condition: &Expr,
-        body: &[Stmt],
-        all: &[Stmt],
-        span: Span,
+        condition: &QasmExpr,
+        body: &[QasmStmt],
+        all: &[QasmStmt],
+        span: QasmSpan,
     ) -> Lower<()> {
-        if !matches!(condition.kind, ExprKind::Bool(true)) {
+        if !matches!(condition.kind, QasmExprKind::Bool(true)) {
             return self.unroll(condition, body, all, span, false).map(|_| ());
         }
         if !self.may_leave(body) {
             let help = "give it a condition that a round can change, or a `break`";
             let place = self.place(span);
-            return Err(self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help)));
+            return Err(
+                self.report(Diagnostic::error(QasmProblem::Endless).at(place, "").help(help))
+            );
         }
         // A counter in a `while (true)` may decide when it ends, or may only count iterations.
         let (start, errors) = (self.checkpoint(), self.n_errors());
@@ -136,11 +141,13 @@ impl Lowering<'_> {
     }
 
     /// Returns true if a loop with this body may be left early. Subroutines may end the program.
-    fn may_leave(&self, body: &[Stmt]) -> bool {
+    fn may_leave(&self, body: &[QasmStmt]) -> bool {
         let mut leaves = !self.subroutines.is_empty();
         walk(body, &mut Vec::new(), &mut |statement, _| {
-            leaves |=
-                matches!(statement.kind, StmtKind::Break | StmtKind::Return(_) | StmtKind::End);
+            leaves |= matches!(
+                statement.kind,
+                QasmStmtKind::Break | QasmStmtKind::Return(_) | QasmStmtKind::End
+            );
         });
         leaves
     }
@@ -150,13 +157,13 @@ impl Lowering<'_> {
     /// changes a known state.
     fn unroll(
         &mut self,
-        condition: &Expr,
-        body: &[Stmt],
-        all: &[Stmt],
-        span: Span,
+        condition: &QasmExpr,
+        body: &[QasmStmt],
+        all: &[QasmStmt],
+        span: QasmSpan,
         probe: bool,
     ) -> Lower<bool> {
-        let always = matches!(condition.kind, ExprKind::Bool(true));
+        let always = matches!(condition.kind, QasmExprKind::Bool(true));
         let left = self.n_left();
         let (mut before, mut undecided) = (None, false);
         self.rounds(body, all, span, |lowering| {
@@ -183,15 +190,15 @@ impl Lowering<'_> {
         Ok(undecided)
     }
 
-    pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[Stmt], span: Span) -> Lower<()> {
+    pub(super) fn for_loop(&mut self, f: &ForLoop, all: &[QasmStmt], span: QasmSpan) -> Lower<()> {
         let ForLoop { ty, name, over, body } = f;
-        match self.range(over, Scope::Global)? {
+        match self.range(over, ExprScope::Global)? {
             Range::Integers { mut next, step, end } => {
                 let rounds =
                     next.map_or(0, |start| (end.saturating_sub(start) / step).saturating_add(1));
                 let limit = self.options.max_gates;
                 if rounds > i128::from(limit) && !self.may_leave(body) {
-                    return self.fail(Problem::TooManySteps { limit }, span);
+                    return self.fail(QasmProblem::TooManySteps { limit }, span);
                 }
                 self.rounds(body, all, span, |lowering| {
                     let Some(now) =
@@ -200,7 +207,7 @@ impl Lowering<'_> {
                         return Ok(false);
                     };
                     next = now.checked_add(step);
-                    let value = Classical::Value(Value::int(now));
+                    let value = Classical::Value(QasmValue::int(now));
                     lowering
                         .declare_variable(*name, ty, Some((value, index_span(over))))
                         .map(|()| true)
@@ -219,28 +226,30 @@ impl Lowering<'_> {
                 let mut bits = bits.into_iter();
                 self.rounds(body, all, span, |lowering| {
                     let Some(bit) = bits.next() else { return Ok(false) };
-                    lowering.declare_name(*name, Entry::Bits(Picks::One(bit))).map(|()| true)
+                    lowering
+                        .declare_name(*name, SymbolEntry::Bits(IndexSet::One(bit)))
+                        .map(|()| true)
                 })
             }
         }
     }
 
     /// Evaluates an expression that a `for` iterates over. A gate definition sees no bits.
-    fn elements(&mut self, expr: &Expr, scope: Scope) -> Lower<Classical> {
+    fn elements(&mut self, expr: &QasmExpr, scope: ExprScope) -> Lower<Classical> {
         match scope {
-            Scope::Global => self.classical(expr),
-            Scope::Gate(_) => self.evaluate(expr, scope).map(Classical::Value),
+            ExprScope::Global => self.classical(expr),
+            ExprScope::Gate(_) => self.evaluate(expr, scope).map(Classical::Value),
         }
     }
 
     /// Returns the values that a `for` iterates over.
-    pub(super) fn range(&mut self, over: &Index, scope: Scope) -> Lower<Range> {
+    pub(super) fn range(&mut self, over: &Index, scope: ExprScope) -> Lower<Range> {
         match over {
             Index::Range { start, step, end, span } => {
                 let (Some(start), Some(end)) = (start, end) else {
                     let (expected, given) =
                         ("both ends of the range".to_owned(), "one missing".to_owned());
-                    return self.fail(Problem::Expected { expected, given }, *span);
+                    return self.fail(QasmProblem::Expected { expected, given }, *span);
                 };
                 let next = Some(self.integer_in(start, "the start of a range", scope)?);
                 let step = match step {
@@ -249,7 +258,7 @@ impl Lowering<'_> {
                 };
                 let end = self.integer_in(end, "the end of a range", scope)?;
                 if step == 0 {
-                    return self.fail(Problem::EmptySelection, *span);
+                    return self.fail(QasmProblem::EmptySelection, *span);
                 }
                 Ok(Range::Integers { next, step, end })
             }
@@ -262,33 +271,33 @@ impl Lowering<'_> {
             }
             Index::At(expr) => match self.elements(expr, scope)? {
                 Classical::Word { bits, .. } => Ok(Range::Bits(bits)),
-                Classical::Value(Value::Array(items)) => {
+                Classical::Value(QasmValue::Array(items)) => {
                     Ok(Range::Values(items.iter().map(|item| (item.clone(), expr.span)).collect()))
                 }
-                Classical::Value(Value::Bits { width, bits }) => {
-                    let bit = |at| Value::Bits { width: 1, bits: bits >> at & 1 };
+                Classical::Value(QasmValue::Bits { width, bits }) => {
+                    let bit = |at| QasmValue::Bits { width: 1, bits: bits >> at & 1 };
                     Ok(Range::Values((0..width).map(|at| (bit(at), expr.span)).collect()))
                 }
                 _ => {
                     let expected = "a range in brackets, a set in braces or an array".to_owned();
                     let given = "another expression".to_owned();
-                    self.fail(Problem::Expected { expected, given }, expr.span)
+                    self.fail(QasmProblem::Expected { expected, given }, expr.span)
                 }
             },
         }
     }
 
-    pub(super) fn switch(&mut self, switch: &SwitchCase, all: &[Stmt]) -> Lower<()> {
+    pub(super) fn switch(&mut self, switch: &SwitchCase, all: &[QasmStmt]) -> Lower<()> {
         let SwitchCase { subject, cases, default } = switch;
         let default = default.as_deref().unwrap_or_default();
         let cases = self.labels(cases)?;
         match self.classical(subject)? {
-            Classical::Value(value @ (Value::Int(..) | Value::Bits { .. })) => {
+            Classical::Value(value @ (QasmValue::Int(..) | QasmValue::Bits { .. })) => {
                 for (labels, body) in &cases {
                     for (label, span) in labels {
                         let same =
                             self.binary(BinaryOp::Equal, value.clone(), label.clone(), *span)?;
-                        if same == Value::Bool(true) {
+                        if same == QasmValue::Bool(true) {
                             self.block(body, all);
                             return Ok(());
                         }
@@ -300,7 +309,7 @@ impl Lowering<'_> {
             Classical::Word { bits, signed, .. } => self.cases(&bits, signed, &cases, default, all),
             _ => {
                 let (given, expected) = ("this".to_owned(), "an integer".to_owned());
-                self.fail(Problem::WrongType { given, expected }, subject.span)
+                self.fail(QasmProblem::WrongType { given, expected }, subject.span)
             }
         }
     }
@@ -312,18 +321,18 @@ impl Lowering<'_> {
         for (exprs, body) in cases {
             let mut labels = Vec::with_capacity(exprs.len());
             for expr in exprs {
-                let label = self.evaluate(expr, Scope::Global)?;
+                let label = self.evaluate(expr, ExprScope::Global)?;
                 let value = match &label {
-                    Value::Int(value, _) => *value,
-                    Value::Bits { bits, .. } => bits.cast_signed(),
+                    QasmValue::Int(value, _) => *value,
+                    QasmValue::Bits { bits, .. } => bits.cast_signed(),
                     other => {
                         let (given, expected) =
                             (other.describe().to_owned(), "an integer".to_owned());
-                        return self.fail(Problem::WrongType { given, expected }, expr.span);
+                        return self.fail(QasmProblem::WrongType { given, expected }, expr.span);
                     }
                 };
                 if !seen.insert(value) {
-                    return self.fail(Problem::RepeatedCase { value }, expr.span);
+                    return self.fail(QasmProblem::RepeatedCase { value }, expr.span);
                 }
                 labels.push((label, expr.span));
             }
@@ -338,8 +347,8 @@ impl Lowering<'_> {
         bits: &[u32],
         signed: bool,
         cases: &[Labelled<'_>],
-        default: &[Stmt],
-        all: &[Stmt],
+        default: &[QasmStmt],
+        all: &[QasmStmt],
     ) -> Lower<()> {
         let Some(((labels, body), others)) = cases.split_first() else {
             self.block(default, all);
@@ -351,7 +360,7 @@ impl Lowering<'_> {
             let same = self.compare_word(bits.to_vec(), signed, Relation::Equal, label, *span)?;
             holds = holds.join(same, false);
         }
-        let span = labels.first().map_or(Span::default(), |label| label.1);
+        let span = labels.first().map_or(QasmSpan::default(), |label| label.1);
         match holds {
             Truth::Constant(true) => {
                 self.block(body, all);
@@ -376,18 +385,18 @@ impl Lowering<'_> {
 /// Values that a `for` iterates over.
 pub(super) enum Range {
     Integers { next: Option<i128>, step: i128, end: i128 },
-    Values(Vec<(Value, Span)>),
+    Values(Vec<(QasmValue, QasmSpan)>),
     Bits(Vec<u32>),
 }
 
 impl Range {
     /// Returns the values that are known, in order; `at` is the span of the range.
-    pub(super) fn values(self, at: Span) -> Box<dyn Iterator<Item = (Value, Span)>> {
+    pub(super) fn values(self, at: QasmSpan) -> Box<dyn Iterator<Item = (QasmValue, QasmSpan)>> {
         match self {
             Range::Integers { next, step, end } => {
                 let all = std::iter::successors(next, move |now| now.checked_add(step));
                 let within = move |now: &i128| if step > 0 { *now <= end } else { *now >= end };
-                Box::new(all.take_while(within).map(move |now| (Value::int(now), at)))
+                Box::new(all.take_while(within).map(move |now| (QasmValue::int(now), at)))
             }
             Range::Values(values) => Box::new(values.into_iter()),
             Range::Bits(_) => Box::new(std::iter::empty()),
@@ -395,7 +404,7 @@ impl Range {
     }
 }
 
-pub(super) fn index_span(index: &Index) -> Span {
+pub(super) fn index_span(index: &Index) -> QasmSpan {
     match index {
         Index::At(expr) => expr.span,
         Index::Range { span, .. } | Index::Set(span, _) => *span,

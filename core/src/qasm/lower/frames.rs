@@ -22,17 +22,17 @@
 use std::collections::HashMap;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, conditional::Branches, hidden::ones,
-    variables::State,
+    Guard, IndexSet, Lower, LoweredItem, Planned, QasmLowering, conditional::PlannedBranch,
+    hidden::ones, variables::VariableState,
 };
 use crate::{
     circuit::Condition,
-    qasm::{ast::Span, diagnostic::Problem},
+    qasm::{ast::QasmSpan, diagnostic::QasmProblem},
 };
 
 /// Kind of a construct that has early exits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     /// The file, by `end`.
     File,
     /// A subroutine, by `return`.
@@ -45,8 +45,8 @@ pub(super) enum Kind {
 
 /// Construct with early exits that is open.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
-    kind: Kind,
+pub(super) struct ExitFrame {
+    kind: FrameKind,
     /// Branch in which it began, and the length of the plan at that point.
     guard: Option<Guard>,
     start: usize,
@@ -66,15 +66,15 @@ pub(super) struct Frame {
     variables: usize,
     /// Past states of those at the exits, each up to the exit before which the variable changed;
     /// later exits have the present state.
-    past: HashMap<usize, Vec<(u64, State)>>,
+    past: HashMap<usize, Vec<(u64, VariableState)>>,
     /// Values that bits get at the exits, by the number of the exit.
-    fills: Vec<(u64, Fill)>,
+    fills: Vec<(u64, ExitFill)>,
 }
 
 /// Bits and their values, at an exit.
-type Fill = (Picks, Box<[bool]>);
+type ExitFill = (IndexSet, Box<[bool]>);
 
-impl Frame {
+impl ExitFrame {
     /// Returns the bit that says if it was left, if a list in that many branches must read it from
     /// here on.
     fn unguarded(&self, depth: usize) -> Option<u32> {
@@ -84,15 +84,15 @@ impl Frame {
     /// Returns true if it was left and the variable is still in scope after it. After the end of
     /// the file no variable is read.
     fn leaves(&self, variable: usize) -> bool {
-        self.left > 0 && variable < self.variables && self.kind != Kind::File
+        self.left > 0 && variable < self.variables && self.kind != FrameKind::File
     }
 
     /// Returns the states of a variable at the exits, one for each.
     fn states<'a>(
         &'a self,
         variable: usize,
-        present: &'a State,
-    ) -> impl Iterator<Item = &'a State> {
+        present: &'a VariableState,
+    ) -> impl Iterator<Item = &'a VariableState> {
         let past = self.past.get(&variable).map_or(&[][..], Vec::as_slice);
         (0..self.left).map(move |exit| {
             let at = past.partition_point(|(before, _)| *before <= exit);
@@ -107,13 +107,13 @@ pub(super) struct Rest {
     mark: usize,
     /// Frames that have exits, and their guards before.
     frames: Vec<(usize, Option<usize>)>,
-    span: Span,
+    span: QasmSpan,
 }
 
-impl Lowering<'_> {
-    pub(super) fn enter_frame(&mut self, kind: Kind) {
+impl QasmLowering<'_> {
+    pub(super) fn enter_frame(&mut self, kind: FrameKind) {
         self.n_frames += 1;
-        self.frames.push(Frame {
+        self.frames.push(ExitFrame {
             kind,
             guard: self.guard,
             start: self.plan.len(),
@@ -130,7 +130,7 @@ impl Lowering<'_> {
     }
 
     /// Continues after a frame.
-    pub(super) fn leave_frame(&mut self, span: Span) {
+    pub(super) fn leave_frame(&mut self, span: QasmSpan) {
         self.join_exits(span);
         let Some(frame) = self.frames.pop() else { return };
         if self.leaving == Some(self.frames.len()) {
@@ -150,7 +150,7 @@ impl Lowering<'_> {
 
     /// Moves variables that had other values at the exits of the innermost frame to bits, or loses
     /// them.
-    fn join_exits(&mut self, span: Span) {
+    fn join_exits(&mut self, span: QasmSpan) {
         let Some(frame) = self.frames.last() else { return };
         let mut ids: Vec<usize> = frame.past.keys().copied().collect();
         ids.sort_unstable();
@@ -160,7 +160,7 @@ impl Lowering<'_> {
             };
             let same =
                 self.frames.last().is_none_or(|frame| frame.states(id, state).all(|s| s == state));
-            if same || matches!(state, State::Bits { .. } | State::Lost(_)) {
+            if same || matches!(state, VariableState::Bits { .. } | VariableState::Lost(_)) {
                 continue;
             }
             let joined = match self.variables[id].chooses() {
@@ -175,11 +175,11 @@ impl Lowering<'_> {
 
     /// Joins the values of a number at the exits of the innermost frame with that of the path that
     /// did not leave it, as a value set. Returns false if it cannot.
-    fn join_numbers(&mut self, id: usize, span: Span) -> Lower<bool> {
+    fn join_numbers(&mut self, id: usize, span: QasmSpan) -> Lower<bool> {
         let (at, present) = (self.frames.len() - 1, self.variables[id].state.clone());
-        let exits: Vec<State> = self.frames[at].states(id, &present).cloned().collect();
+        let exits: Vec<VariableState> = self.frames[at].states(id, &present).cloned().collect();
         // Where all paths have left, there are no values besides those at the exits.
-        let unreached = present == State::Empty && self.leaving == Some(at);
+        let unreached = present == VariableState::Empty && self.leaving == Some(at);
         let mut states = if unreached { Vec::new() } else { vec![present] };
         let mut numbers = Vec::with_capacity(exits.len());
         for exit in exits {
@@ -204,17 +204,17 @@ impl Lowering<'_> {
 
     /// Inserts the assignments at the exits of a frame: bits get the values that they are to have
     /// after it. The bit that marks an exit is not set where nothing reads it.
-    fn finish_exits(&mut self, frame: &Frame) {
-        let mut fills: HashMap<u64, Vec<&Fill>> = HashMap::new();
+    fn finish_exits(&mut self, frame: &ExitFrame) {
+        let mut fills: HashMap<u64, Vec<&ExitFill>> = HashMap::new();
         for (exit, fill) in &frame.fills {
             fills.entry(*exit).or_default().push(fill);
         }
         for planned in self.plan.split_off(frame.start) {
-            if let Item::Leave { frame: number, exit, place, .. } = planned.item
+            if let LoweredItem::Leave { frame: number, exit, place, .. } = planned.item
                 && number == frame.number
             {
                 for (bits, values) in fills.remove(&exit).into_iter().flatten().cloned() {
-                    let item = Item::Assign { bits, values, place };
+                    let item = LoweredItem::Assign { bits, values, place };
                     self.plan.push(Planned { item, guard: planned.guard });
                 }
                 if !frame.read {
@@ -226,24 +226,24 @@ impl Lowering<'_> {
     }
 
     /// `break`, `continue`, `return`, `end`.
-    pub(super) fn leave(&mut self, kind: Kind, span: Span) -> Lower<()> {
+    pub(super) fn leave(&mut self, kind: FrameKind, span: QasmSpan) -> Lower<()> {
         let mut at = None;
         for (number, frame) in self.frames.iter().enumerate().rev() {
             if frame.kind == kind {
                 at = Some(number);
                 break;
             }
-            if frame.kind == Kind::Subroutine && kind != Kind::File {
+            if frame.kind == FrameKind::Subroutine && kind != FrameKind::File {
                 break;
             }
         }
         let Some(at) = at else {
             let (word, place) = match kind {
-                Kind::Subroutine => ("return", "a subroutine"),
-                Kind::Loop => ("break", "a loop"),
+                FrameKind::Subroutine => ("return", "a subroutine"),
+                FrameKind::Loop => ("break", "a loop"),
                 _ => ("continue", "a loop"),
             };
-            return self.fail(Problem::Misplaced { word, place }, span);
+            return self.fail(QasmProblem::Misplaced { word, place }, span);
         };
         if self.guard != self.frames[at].guard {
             let bit = match self.frames[at].bit {
@@ -255,14 +255,14 @@ impl Lowering<'_> {
             let (frame, exit) = (self.frames[at].number, self.frames[at].left);
             self.frames[at].left += 1;
             self.add_count(1, span);
-            self.push(Item::Leave { bit, frame, exit, place: self.place(span) });
+            self.push(LoweredItem::Leave { bit, frame, exit, place: self.place(span) });
         }
         self.leaving = Some(at);
         Ok(())
     }
 
     /// Returns true if the current statement is in a branch of the innermost frame of a kind.
-    pub(super) fn under_condition(&self, kind: Kind) -> bool {
+    pub(super) fn under_condition(&self, kind: FrameKind) -> bool {
         self.frames.iter().rev().find(|f| f.kind == kind).is_some_and(|f| f.guard != self.guard)
     }
 
@@ -273,8 +273,8 @@ impl Lowering<'_> {
     }
 
     /// Guards the statements from here to the end of the list: they run if no exit was taken.
-    pub(super) fn guard_rest(&mut self, span: Span) -> Lower<Rest> {
-        let left = |(number, f): (usize, &Frame)| Some((number, f.unguarded(self.depth)?));
+    pub(super) fn guard_rest(&mut self, span: QasmSpan) -> Lower<Rest> {
+        let left = |(number, f): (usize, &ExitFrame)| Some((number, f.unguarded(self.depth)?));
         let bits: Vec<(usize, u32)> = self.frames.iter().enumerate().filter_map(left).collect();
         let mut all: Vec<Condition> =
             bits.iter().map(|&(_, bit)| Condition::Bit { bit, value: false }).collect();
@@ -289,7 +289,7 @@ impl Lowering<'_> {
         let rest = Rest { guard: self.guard, mark: self.mark, frames, span };
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
         // A frame that is left once stays left, so each instruction reads the bit anew.
-        self.branches.push(Branches {
+        self.branches.push(PlannedBranch {
             parent: self.guard,
             condition: Some(condition),
             stored: false,
@@ -344,7 +344,7 @@ impl Lowering<'_> {
 
     /// Returns the states of a variable at all exits of open frames, with the frame and the number
     /// of the exit.
-    pub(super) fn states_where_left(&self, id: usize) -> Vec<(usize, u64, State)> {
+    pub(super) fn states_where_left(&self, id: usize) -> Vec<(usize, u64, VariableState)> {
         let Some(variable) = self.variables.get(id) else { return Vec::new() };
         let leaves = self.frames.iter().enumerate().filter(|(_, frame)| frame.leaves(id));
         let states = leaves.flat_map(|(at, frame)| {
@@ -360,7 +360,7 @@ impl Lowering<'_> {
         &mut self,
         frame: usize,
         exit: u64,
-        bits: &Picks,
+        bits: &IndexSet,
         values: Box<[bool]>,
     ) {
         if let Some(frame) = self.frames.get_mut(frame) {
@@ -374,7 +374,7 @@ impl Lowering<'_> {
         &mut self,
         id: usize,
         guard: Option<Guard>,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Option<Guard>> {
         let mut all = Vec::new();
         for frame in self.frames.iter_mut().filter(|frame| frame.leaves(id)) {
@@ -388,7 +388,7 @@ impl Lowering<'_> {
         };
         let size = self.spend_branch(&condition, guard, span)?;
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
-        self.branches.push(Branches {
+        self.branches.push(PlannedBranch {
             parent: guard,
             condition: Some(condition),
             stored: false,

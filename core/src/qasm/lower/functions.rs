@@ -10,12 +10,12 @@ use num_traits::ToPrimitive;
 use super::{
     arithmetic,
     integer::IntType,
-    turn::Turn,
-    value::{Number, Value},
+    turn::AngleValue,
+    value::{QasmValue, RealConstant},
 };
 use crate::{
-    param::Function,
-    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+    param::ElementaryFunction,
+    qasm::{Version, ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// All names, for suggestions.
@@ -26,12 +26,12 @@ pub(super) const NAMES: &[&str] = &[
 ];
 
 /// The value of `name(args)`.
-pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
+pub(super) fn call(name: &str, args: Vec<QasmValue>) -> Result<QasmValue, QasmProblem> {
     let expected = match name {
         "pow" | "mod" | "rotl" | "rotr" => 2,
         "sizeof" if args.len() == 2 => 2,
         _ if NAMES.contains(&name) => 1,
-        _ => return Err(Problem::UnknownFunction { name: name.to_owned() }),
+        _ => return Err(QasmProblem::UnknownFunction { name: name.to_owned() }),
     };
     let given = args.len();
     let mut args = args.into_iter();
@@ -43,118 +43,127 @@ pub(super) fn call(name: &str, args: Vec<Value>) -> Result<Value, Problem> {
             "sizeof" => dimension(x, y),
             _ => rotate(x, y, name == "rotl"),
         },
-        _ => Err(Problem::ArgumentCount { name: name.to_owned(), given, expected }),
+        _ => Err(QasmProblem::ArgumentCount { name: name.to_owned(), given, expected }),
     }
 }
 
-fn unary(name: &str, x: Value) -> Result<Value, Problem> {
-    if let (Value::Complex(z), true) = (&x, !matches!(name, "floor" | "ceiling" | "ceil")) {
+fn unary(name: &str, x: QasmValue) -> Result<QasmValue, QasmProblem> {
+    if let (QasmValue::Complex(z), true) = (&x, !matches!(name, "floor" | "ceiling" | "ceil")) {
         return of_complex(name, *z).ok_or_else(|| wrong(&x));
     }
     match (name, x.complex()) {
         ("real", Some(_)) => return Ok(x),
-        ("imag", Some(_)) => return Ok(Value::int(0)),
+        ("imag", Some(_)) => return Ok(QasmValue::int(0)),
         _ => {}
     }
     let function = match name {
-        "sin" => Function::Sin,
-        "cos" => Function::Cos,
-        "tan" => Function::Tan,
-        "arcsin" | "asin" => Function::Asin,
-        "arccos" | "acos" => Function::Acos,
-        "arctan" | "atan" => Function::Atan,
-        "exp" => Function::Exp,
-        "ln" | "log" => Function::Ln,
-        "sqrt" => Function::Sqrt,
+        "sin" => ElementaryFunction::Sin,
+        "cos" => ElementaryFunction::Cos,
+        "tan" => ElementaryFunction::Tan,
+        "arcsin" | "asin" => ElementaryFunction::Asin,
+        "arccos" | "acos" => ElementaryFunction::Acos,
+        "arctan" | "atan" => ElementaryFunction::Atan,
+        "exp" => ElementaryFunction::Exp,
+        "ln" | "log" => ElementaryFunction::Ln,
+        "sqrt" => ElementaryFunction::Sqrt,
         _ => return constant(name, x),
     };
     arithmetic::smooth(function, x)
 }
 
 /// A function of a complex number, at its principal value.
-fn of_complex(name: &str, z: Complex<f64>) -> Option<Value> {
-    let real = |x| Value::Number(Number::decimal(x));
+fn of_complex(name: &str, z: Complex<f64>) -> Option<QasmValue> {
+    let real = |x| QasmValue::Number(RealConstant::decimal(x));
     let value = match name {
         "real" => real(z.re),
         "imag" => real(z.im),
         "abs" => real(z.norm()),
-        "exp" => Value::Complex(z.exp()),
-        "sqrt" => Value::Complex(z.sqrt()),
-        "ln" | "log" => Value::Complex(z.ln()),
-        "sin" => Value::Complex(z.sin()),
-        "cos" => Value::Complex(z.cos()),
+        "exp" => QasmValue::Complex(z.exp()),
+        "sqrt" => QasmValue::Complex(z.sqrt()),
+        "ln" | "log" => QasmValue::Complex(z.ln()),
+        "sin" => QasmValue::Complex(z.sin()),
+        "cos" => QasmValue::Complex(z.cos()),
         _ => return None,
     };
     match &value {
-        Value::Complex(z) if !z.is_finite() => None,
+        QasmValue::Complex(z) if !z.is_finite() => None,
         _ => Some(value),
     }
 }
 
-fn constant(name: &str, x: Value) -> Result<Value, Problem> {
+fn constant(name: &str, x: QasmValue) -> Result<QasmValue, QasmProblem> {
     match (name, &x) {
-        ("popcount", Value::Bits { bits, .. } | Value::Turn(Turn::Bits { bits, .. })) => {
+        (
+            "popcount",
+            QasmValue::Bits { bits, .. } | QasmValue::Turn(AngleValue::Bits { bits, .. }),
+        ) => {
             return Ok(ones(*bits));
         }
-        ("popcount", Value::Int(i, Some(ty))) => return Ok(ones(ty.bits_of(*i))),
-        ("popcount", Value::Int(i @ 0.., None)) => return Ok(ones(i.unsigned_abs())),
-        ("sizeof", Value::Array(items)) => return Ok(Value::int(items.len() as i128)),
-        ("abs", Value::Int(i, _)) => return if *i < 0 { x.negate() } else { Ok(x) },
-        ("floor" | "ceiling" | "ceil", Value::Int(..)) => return Ok(x),
-        ("abs", Value::Turn(_)) => return Ok(x),
-        ("abs", Value::Angle(a)) if a.constant().is_some() => {
+        ("popcount", QasmValue::Int(i, Some(ty))) => return Ok(ones(ty.bits_of(*i))),
+        ("popcount", QasmValue::Int(i @ 0.., None)) => return Ok(ones(i.unsigned_abs())),
+        ("sizeof", QasmValue::Array(items)) => return Ok(QasmValue::int(items.len() as i128)),
+        ("abs", QasmValue::Int(i, _)) => return if *i < 0 { x.negate() } else { Ok(x) },
+        ("floor" | "ceiling" | "ceil", QasmValue::Int(..)) => return Ok(x),
+        ("abs", QasmValue::Turn(_)) => return Ok(x),
+        ("abs", QasmValue::Angle(a)) if a.constant().is_some() => {
             return if a.constant().is_some_and(|v| v < 0.0) { x.negate() } else { Ok(x) };
         }
         _ => {}
     }
     let Some(n) = x.constant() else {
         let what = format!("the argument of `{name}`");
-        return Err(if x.is_real() { Problem::NotConstant { what } } else { wrong(&x) });
+        return Err(if x.is_real() { QasmProblem::NotConstant { what } } else { wrong(&x) });
     };
     let result = match name {
         "abs" => {
-            return if n.value < 0.0 { Value::Number(n).negate() } else { Ok(Value::Number(n)) };
+            return if n.value < 0.0 {
+                QasmValue::Number(n).negate()
+            } else {
+                Ok(QasmValue::Number(n))
+            };
         }
         "floor" => n.floor(),
         "ceiling" | "ceil" => n.ceil(),
         _ => return Err(wrong(&x)),
     };
-    Ok(Value::Number(Number::decimal(result)))
+    Ok(QasmValue::Number(RealConstant::decimal(result)))
 }
 
 /// Returns the number of bits that are 1 (the population count), a `uint`.
-fn ones(bits: u128) -> Value {
-    Value::Int(i128::from(bits.count_ones()), Some(IntType::plain(true)))
+fn ones(bits: u128) -> QasmValue {
+    QasmValue::Int(i128::from(bits.count_ones()), Some(IntType::plain(true)))
 }
 
-fn wrong(x: &Value) -> Problem {
-    Problem::WrongType { given: x.describe().to_owned(), expected: "a number".to_owned() }
+fn wrong(x: &QasmValue) -> QasmProblem {
+    QasmProblem::WrongType { given: x.describe().to_owned(), expected: "a number".to_owned() }
 }
 
 /// The size of an array along a dimension.
-fn dimension(x: Value, which: Value) -> Result<Value, Problem> {
-    let Value::Int(which @ 0..=64, _) = which else { return Err(wrong(&which)) };
+fn dimension(x: QasmValue, which: QasmValue) -> Result<QasmValue, QasmProblem> {
+    let QasmValue::Int(which @ 0..=64, _) = which else { return Err(wrong(&which)) };
     let mut array = x;
     for _ in 0..which {
-        let Value::Array(items) = &array else { break };
-        array = items.first().cloned().unwrap_or(Value::int(0));
+        let QasmValue::Array(items) = &array else { break };
+        array = items.first().cloned().unwrap_or(QasmValue::int(0));
     }
     constant("sizeof", array)
 }
 
 /// Returns the remainder with the sign of the divisor.
-fn modulo(x: Value, y: Value) -> Result<Value, Problem> {
+fn modulo(x: QasmValue, y: QasmValue) -> Result<QasmValue, QasmProblem> {
     let rest = arithmetic::binary(BinaryOp::Rem, x, y.clone(), Version::V3)?;
-    let negative = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0);
+    let negative = |v: &QasmValue| v.constant().is_some_and(|n| n.value < 0.0);
     let zero = rest.constant().is_some_and(|n| n.value == 0.0);
     if !zero && negative(&rest) != negative(&y) { arithmetic::add(rest, y) } else { Ok(rest) }
 }
 
-fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
-    let Value::Int(by, _) = by else { return Err(wrong(&by)) };
+fn rotate(x: QasmValue, by: QasmValue, left: bool) -> Result<QasmValue, QasmProblem> {
+    let QasmValue::Int(by, _) = by else { return Err(wrong(&by)) };
     let (width, bits) = match &x {
-        Value::Bits { width, bits } | Value::Turn(Turn::Bits { width, bits }) => (*width, *bits),
-        Value::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
+        QasmValue::Bits { width, bits } | QasmValue::Turn(AngleValue::Bits { width, bits }) => {
+            (*width, *bits)
+        }
+        QasmValue::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
         _ => return Err(wrong(&x)),
     };
     let by =
@@ -165,10 +174,10 @@ fn rotate(x: Value, by: Value, left: bool) -> Result<Value, Problem> {
     let high = bits.checked_shl(up).unwrap_or(0) | bits.checked_shr(down).unwrap_or(0);
     let bits = high & arithmetic::mask(width);
     Ok(match x {
-        Value::Turn(_) => Value::Turn(Turn::Bits { width, bits }),
-        Value::Int(_, Some(ty)) => {
-            Value::Int(IntType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
+        QasmValue::Turn(_) => QasmValue::Turn(AngleValue::Bits { width, bits }),
+        QasmValue::Int(_, Some(ty)) => {
+            QasmValue::Int(IntType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
         }
-        _ => Value::Bits { width, bits },
+        _ => QasmValue::Bits { width, bits },
     })
 }

@@ -7,24 +7,29 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Planned, Register, Value,
+    Guard, IndexSet, Lower, LoweredItem, Planned, QasmLowering, QasmValue, Register,
     classical::Classical,
     integer::with_sign,
-    turn::Turn,
-    variables::{State, Variable},
+    turn::AngleValue,
+    variables::{QasmVariable, VariableState},
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{BaseType, Span},
-        diagnostic::Problem,
+        ast::{BaseType, QasmSpan},
+        diagnostic::QasmProblem,
     },
 };
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns scratch bits, all 0, until the scope with this number ends; with number 0 they are
     /// not freed.
-    pub(super) fn hidden_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+    pub(super) fn hidden_bits(
+        &mut self,
+        size: u32,
+        depth: usize,
+        span: QasmSpan,
+    ) -> Lower<IndexSet> {
         // A bit that an iteration leaves set must not be one that the next iteration takes for 0 at
         // an earlier point.
         let outlives = self.around_loop > 0 && depth <= self.around_loop;
@@ -35,28 +40,33 @@ impl Lowering<'_> {
     }
 
     /// Returns scratch bits of which none was in use before.
-    pub(super) fn unused_bits(&mut self, size: u32, depth: usize, span: Span) -> Lower<Picks> {
+    pub(super) fn unused_bits(
+        &mut self,
+        size: u32,
+        depth: usize,
+        span: QasmSpan,
+    ) -> Lower<IndexSet> {
         let first = self.n_bits;
         if first.checked_add(size).is_none() {
             let (given, limit) = (u64::from(first) + u64::from(size), u64::from(u32::MAX));
-            return self.fail(Problem::TooManyQubits { given, limit }, span);
+            return self.fail(QasmProblem::TooManyQubits { given, limit }, span);
         }
         self.n_bits += size;
         self.bits.push(Register { name: None, first, size, single: false, output: false });
         Ok(self.until_scope(first, size, depth, span))
     }
 
-    fn until_scope(&mut self, first: u32, size: u32, depth: usize, span: Span) -> Picks {
+    fn until_scope(&mut self, first: u32, size: u32, depth: usize, span: QasmSpan) -> IndexSet {
         if let Some(local) = depth.checked_sub(1).and_then(|at| self.locals.get_mut(at)) {
             local.bits.push((first, size));
             // They are cleared when the scope ends.
             self.add_count(u64::from(size), span);
         }
-        Picks::Range { first, step: 1, len: size }
+        IndexSet::Range { first, step: 1, len: size }
     }
 
     /// Returns a single scratch bit, 0, until the scope ends.
-    pub(super) fn scratch_bit(&mut self, span: Span) -> Lower<u32> {
+    pub(super) fn scratch_bit(&mut self, span: QasmSpan) -> Lower<u32> {
         // A register holds that many of them.
         const AT_ONCE: u32 = 32;
         if self.spare.get(&1).is_none_or(Vec::is_empty) {
@@ -70,9 +80,10 @@ impl Lowering<'_> {
     pub(super) fn clear(&mut self, first: u32, size: u32) {
         // The plan takes memory.
         if self.passed.is_none() {
-            let place = self.place(Span::default());
-            let bits = Picks::Range { first, step: 1, len: size };
-            let item = Item::Assign { bits, values: vec![false; size as usize].into(), place };
+            let place = self.place(QasmSpan::default());
+            let bits = IndexSet::Range { first, step: 1, len: size };
+            let item =
+                LoweredItem::Assign { bits, values: vec![false; size as usize].into(), place };
             self.plan.push(Planned { item, guard: None });
         }
         self.spare.entry(size).or_default().push(first);
@@ -106,12 +117,12 @@ impl Lowering<'_> {
     }
 
     /// Moves a variable to scratch bits. `None` if it has no type for that, or is lost somewhere.
-    pub(super) fn spill(&mut self, id: usize, span: Span) -> Lower<Option<Picks>> {
-        let Variable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
+    pub(super) fn spill(&mut self, id: usize, span: QasmSpan) -> Lower<Option<IndexSet>> {
+        let QasmVariable { ty, n_bits, state, depth, guard, .. } = &self.variables[id];
         let Some(size) = *n_bits else { return Ok(None) };
         // Its value at the declaration, for paths that run none of the branches around that changed
         // it; then in each of these, from the outermost on; and now.
-        let mut values: Vec<(State, Option<Guard>)> = Vec::new();
+        let mut values: Vec<(VariableState, Option<Guard>)> = Vec::new();
         let mut around = *guard;
         for change in self.log.iter().filter(|c| c.variable == id) {
             values.push((change.before.clone(), around));
@@ -122,31 +133,36 @@ impl Lowering<'_> {
         let exits = self.states_where_left(id);
         let states =
             || values.iter().map(|(state, _)| state).chain(exits.iter().map(|exit| &exit.2));
-        let kept = |state: &State| match state {
-            State::Empty => true,
-            State::Known(value) => {
-                matches!(value, Value::Bool(_) | Value::Int(..) | Value::Turn(Turn::Bits { .. }))
+        let kept = |state: &VariableState| match state {
+            VariableState::Empty => true,
+            VariableState::Known(value) => {
+                matches!(
+                    value,
+                    QasmValue::Bool(_)
+                        | QasmValue::Int(..)
+                        | QasmValue::Turn(AngleValue::Bits { .. })
+                )
             }
-            State::Bits { .. } | State::Choice(_) | State::Lost(_) => false,
+            VariableState::Bits { .. } | VariableState::Choice(_) | VariableState::Lost(_) => false,
         };
         if !states().all(kept) {
             return Ok(None);
         }
         let (depth, signed) = (*depth, ty.base == BaseType::Int);
         // Without a size its known value may not fit in the bits that it gets now.
-        let held = |state: &State| match state {
-            State::Known(Value::Int(i, Some(ty))) => ty.holds(*i),
+        let held = |state: &VariableState| match state {
+            VariableState::Known(QasmValue::Int(i, Some(ty))) => ty.holds(*i),
             _ => true,
         };
         if !states().all(held) {
             let what = format!(
                 "an integer that depends on a measurement and is more than {size} bits long"
             );
-            return self.fail(Problem::IntegerOverflow { what }, span);
+            return self.fail(QasmProblem::IntegerOverflow { what }, span);
         }
         let unsigned = self.variables[id].integer.is_some_and(|ty| ty.unsigned);
-        let needed = |state: &State| match state {
-            State::Known(value) => digits_needed(value, unsigned),
+        let needed = |state: &VariableState| match state {
+            VariableState::Known(value) => digits_needed(value, unsigned),
             _ => 1,
         };
         let used = values
@@ -162,7 +178,7 @@ impl Lowering<'_> {
             false => self.unused_bits(size, depth, span)?,
         };
         for (frame, exit, state) in exits {
-            if let State::Known(value) = state
+            if let VariableState::Known(value) = state
                 && let (bits, Some(ones)) = ones(&bits, &digits(&value, size))
             {
                 self.add_count(u64::from(size), span);
@@ -170,23 +186,23 @@ impl Lowering<'_> {
             }
         }
         for (at, (state, guard)) in values.into_iter().enumerate() {
-            if let State::Known(value) = state {
+            if let VariableState::Known(value) = state {
                 let guard = self.guard_stayed(id, guard, span)?;
                 self.fill(&bits, &value, guard, at == 0, span);
             }
         }
-        self.variables[id].state = State::Bits { bits: bits.clone(), signed };
+        self.variables[id].state = VariableState::Bits { bits: bits.clone(), signed };
         Ok(Some(bits))
     }
 
     /// Stores a number in bits under a guard. Fresh ones are 0.
     pub(super) fn fill(
         &mut self,
-        bits: &Picks,
-        value: &Value,
+        bits: &IndexSet,
+        value: &QasmValue,
         guard: Option<Guard>,
         fresh: bool,
-        span: Span,
+        span: QasmSpan,
     ) {
         let digits = digits(value, bits.len().unwrap_or(1));
         self.fill_digits(bits, &digits, guard, fresh, span);
@@ -195,11 +211,11 @@ impl Lowering<'_> {
     /// Stores digits in bits, least significant first; missing digits are 0.
     pub(super) fn fill_digits(
         &mut self,
-        bits: &Picks,
+        bits: &IndexSet,
         digits: &[bool],
         guard: Option<Guard>,
         fresh: bool,
-        span: Span,
+        span: QasmSpan,
     ) {
         let size = bits.len().unwrap_or(1);
         self.add_count(u64::from(size), span);
@@ -215,14 +231,19 @@ impl Lowering<'_> {
         };
         if let Some(values) = values {
             self.plan.push(Planned {
-                item: Item::Assign { bits, values, place: self.place(span) },
+                item: LoweredItem::Assign { bits, values, place: self.place(span) },
                 guard,
             });
         }
     }
 
     /// Returns bits, or copies of them where some would be written before they are read.
-    pub(super) fn apart(&mut self, bits: Vec<u32>, into: &Picks, span: Span) -> Lower<Vec<u32>> {
+    pub(super) fn apart(
+        &mut self,
+        bits: Vec<u32>,
+        into: &IndexSet,
+        span: QasmSpan,
+    ) -> Lower<Vec<u32>> {
         let written = |(at, &bit): (u32, &u32)| into.get(at) != bit && into.contains(bit);
         if !(0..).zip(&bits).any(written) {
             return Ok(bits);
@@ -239,7 +260,12 @@ impl Lowering<'_> {
     }
 
     /// Stores a number in scratch bits: a known one, or that of other bits.
-    pub(super) fn store_number(&mut self, into: Picks, value: Classical, span: Span) -> Lower<()> {
+    pub(super) fn store_number(
+        &mut self,
+        into: IndexSet,
+        value: Classical,
+        span: QasmSpan,
+    ) -> Lower<()> {
         let size = into.len().unwrap_or(1);
         let (mut from, signed) = match value {
             Classical::Value(value) => {
@@ -252,7 +278,7 @@ impl Lowering<'_> {
             }
             Classical::Word { bits, ty: None, .. } if bits.len() > size as usize => {
                 let (first, second) = (bits.len() as u64, u64::from(size));
-                return self.fail(Problem::LengthMismatch { first, second }, span);
+                return self.fail(QasmProblem::LengthMismatch { first, second }, span);
             }
             Classical::Word { bits, signed, .. } => (bits, signed),
             Classical::Turn(bits) => (bits, false),
@@ -271,8 +297,8 @@ impl Lowering<'_> {
             match from.last().filter(|_| signed) {
                 Some(&bit) => self.copy_bit(bit, into.get(at), span)?,
                 None => self.fill(
-                    &Picks::One(into.get(at)),
-                    &Value::Bool(false),
+                    &IndexSet::One(into.get(at)),
+                    &QasmValue::Bool(false),
                     self.guard,
                     false,
                     span,
@@ -282,7 +308,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn copy_bit(&mut self, from: u32, into: u32, span: Span) -> Lower<()> {
+    fn copy_bit(&mut self, from: u32, into: u32, span: QasmSpan) -> Lower<()> {
         if from == into {
             return Ok(());
         }
@@ -291,37 +317,37 @@ impl Lowering<'_> {
 }
 
 /// Returns the number of bits that a number needs, with a sign unless its type has none.
-fn digits_needed(value: &Value, unsigned: bool) -> u32 {
+fn digits_needed(value: &QasmValue, unsigned: bool) -> u32 {
     match value {
-        Value::Bool(_) => 1,
-        Value::Int(i @ ..0, _) if unsigned && *i < 0 => u32::MAX,
-        Value::Int(i, _) if unsigned => with_sign(*i).saturating_sub(1),
-        Value::Int(i, _) => with_sign(*i),
+        QasmValue::Bool(_) => 1,
+        QasmValue::Int(i @ ..0, _) if unsigned && *i < 0 => u32::MAX,
+        QasmValue::Int(i, _) if unsigned => with_sign(*i).saturating_sub(1),
+        QasmValue::Int(i, _) => with_sign(*i),
         _ => u32::MAX,
     }
 }
 
 /// Returns the bits of a truth value or an integer, in two's complement.
-fn digits_of(value: &Value) -> u128 {
+fn digits_of(value: &QasmValue) -> u128 {
     match value {
-        Value::Bool(holds) => u128::from(*holds),
-        Value::Int(i, _) => i.cast_unsigned(),
-        Value::Bits { bits, .. } | Value::Turn(Turn::Bits { bits, .. }) => *bits,
+        QasmValue::Bool(holds) => u128::from(*holds),
+        QasmValue::Int(i, _) => i.cast_unsigned(),
+        QasmValue::Bits { bits, .. } | QasmValue::Turn(AngleValue::Bits { bits, .. }) => *bits,
         _ => 0,
     }
 }
 
 /// Returns the lowest `size` of these, least significant first.
-pub(super) fn digits(value: &Value, size: u32) -> Vec<bool> {
+pub(super) fn digits(value: &QasmValue, size: u32) -> Vec<bool> {
     let number = digits_of(value);
     (0..size).map(|at| number >> at & 1 == 1).collect()
 }
 
 /// Returns the bits whose digits are 1, with a list of that many ones; `None` for the list if there
 /// are none.
-pub(super) fn ones(bits: &Picks, digits: &[bool]) -> (Picks, Option<Box<[bool]>>) {
+pub(super) fn ones(bits: &IndexSet, digits: &[bool]) -> (IndexSet, Option<Box<[bool]>>) {
     let all = bits.iter().zip(digits).filter(|(_, one)| **one).map(|(bit, _)| bit);
     let all: Rc<[u32]> = all.collect();
     let values = (!all.is_empty()).then(|| vec![true; all.len()].into());
-    (Picks::List(all), values)
+    (IndexSet::List(all), values)
 }

@@ -2,24 +2,24 @@
 //!
 //! ```text
 //! input float t;        a parameter: it has a value when the circuit runs
-//! input uint[4] n;      known when the file is read: `n` in `Options::inputs`
+//! input uint[4] n;      known when the file is read: `n` in `QasmOptions::inputs`
 //! input bit[4] mask;    the same, by its digits: 0101
 //! ```
 //! Values that are given are constant expressions, and cannot refer to the file.
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, QasmLowering, QasmValue,
     classical::Classical,
     duration::Duration,
     integer::{INT, IntType},
-    names::Entry,
+    names::SymbolEntry,
 };
 use crate::{
     param::{Angle, ParamId},
     qasm::{
         SourceText, Version,
-        ast::{BaseType, Declaration, Expr, Ident, Place, Span, Type},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BaseType, Declaration, FileSpan, Ident, QasmExpr, QasmSpan, Type},
+        diagnostic::{Diagnostic, QasmProblem},
         lexer::MAX_SOURCE,
         parser,
     },
@@ -36,16 +36,16 @@ pub(super) fn lone<T>(
     text: &str,
     version: Version,
     [what, examples]: [&str; 2],
-    value: impl FnOnce(&mut Lowering, &Expr) -> Lower<T>,
+    value: impl FnOnce(&mut QasmLowering, &QasmExpr) -> Lower<T>,
 ) -> Result<T, Box<Diagnostic>> {
-    let options = super::Options::default();
-    let mut lowering = Lowering::new(&options);
+    let options = super::QasmOptions::default();
+    let mut lowering = QasmLowering::new(&options);
     lowering.version = version;
     lowering.sources.push(SourceText { name: options.file.to_owned(), text: text.to_owned() });
-    let whole = Place { source: 0, span: lowering.whole(text) };
+    let whole = FileSpan { source: 0, span: lowering.whole(text) };
     let nothing = || {
         let (expected, given) = (format!("{what} such as {examples}"), "nothing".to_owned());
-        Box::new(Diagnostic::error(Problem::Expected { expected, given }).at(whole, ""))
+        Box::new(Diagnostic::error(QasmProblem::Expected { expected, given }).at(whole, ""))
     };
     if text.len() > MAX_SOURCE || text.trim().is_empty() {
         return Err(nothing());
@@ -55,9 +55,9 @@ pub(super) fn lone<T>(
         let (expected, given) =
             (format!("{what} without comments"), format!("`{}`", &text[at..at + 2]));
         let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let place = Place { source: 0, span: Span::new(number(at), number(at + 2)) };
+        let place = FileSpan { source: 0, span: QasmSpan::new(number(at), number(at + 2)) };
         return Err(Box::new(
-            Diagnostic::error(Problem::Expected { expected, given }).at(place, ""),
+            Diagnostic::error(QasmProblem::Expected { expected, given }).at(place, ""),
         ));
     }
     let expr = parser::expression(text, version, &mut lowering.interner, &mut lowering.diagnostics);
@@ -69,31 +69,31 @@ pub(super) fn lone<T>(
     }
 }
 
-impl Lowering<'_> {
-    pub(super) fn declare_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+impl QasmLowering<'_> {
+    pub(super) fn declare_input(&mut self, declaration: &Declaration, span: QasmSpan) -> Lower<()> {
         let name = declaration.name;
         let result = self.new_input(declaration, span);
         result.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))
     }
 
-    fn new_input(&mut self, declaration: &Declaration, span: Span) -> Lower<()> {
+    fn new_input(&mut self, declaration: &Declaration, span: QasmSpan) -> Lower<()> {
         let Declaration { ty, name, value } = declaration;
         self.only_in_file("an input", span)?;
         if let Some(value) = value {
             let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
             let help = "an input gets its value from outside; a constant is declared with `const`";
-            let error = Diagnostic::error(Problem::Expected { expected, given });
+            let error = Diagnostic::error(QasmProblem::Expected { expected, given });
             return Err(self.report(error.at(self.place(value.span), "").help(help)));
         }
         match ty.base {
             BaseType::Float | BaseType::Angle => {
                 let value = self.parameters(ty, *name, span)?;
-                self.declare_name(*name, Entry::Input(value))
+                self.declare_name(*name, SymbolEntry::Input(value))
             }
             BaseType::Qubit => {
                 let (given, expected) =
                     ("a qubit".to_owned(), "an input of a classical type".to_owned());
-                self.fail(Problem::WrongType { given, expected }, ty.span)
+                self.fail(QasmProblem::WrongType { given, expected }, ty.span)
             }
             _ => {
                 let value = self.given_input(ty, *name)?;
@@ -102,7 +102,7 @@ impl Lowering<'_> {
                         let bits = self.declare_bits(*name, ty.size.as_ref(), span)?;
                         self.store(bits, Classical::Value(value), name.span, name.span, true)
                     }
-                    (BaseType::Bit, None) => self.declare_name(*name, Entry::Input(value)),
+                    (BaseType::Bit, None) => self.declare_name(*name, SymbolEntry::Input(value)),
                     _ => {
                         self.declare_variable(*name, ty, Some((Classical::Value(value), name.span)))
                     }
@@ -112,14 +112,14 @@ impl Lowering<'_> {
     }
 
     /// Parameters of the circuit: one, or those of an array.
-    fn parameters(&mut self, ty: &Type, name: Ident, span: Span) -> Lower<Value> {
+    fn parameters(&mut self, ty: &Type, name: Ident, span: QasmSpan) -> Lower<QasmValue> {
         self.check_width(ty)?;
         let text = self.name(name.symbol);
         match ty.dims.as_deref() {
             None => Ok(self.parameter(text)),
             Some([dim]) => {
                 let size = self.array_size(dim)?;
-                Ok(Value::Array(
+                Ok(QasmValue::Array(
                     (0..size).map(|i| self.parameter(format!("{text}[{i}]"))).collect(),
                 ))
             }
@@ -127,14 +127,14 @@ impl Lowering<'_> {
         }
     }
 
-    fn array_size(&mut self, dim: &Expr) -> Lower<u64> {
+    fn array_size(&mut self, dim: &QasmExpr) -> Lower<u64> {
         let size = self.integer(dim, "the size of an array")?;
         match u64::try_from(size) {
             Ok(size) if size > 0 => {
                 let given = size.saturating_add(self.inputs.len() as u64);
                 if given > MAX_PARAMETERS {
                     return self.fail(
-                        Problem::TooManyParameters { given, limit: MAX_PARAMETERS },
+                        QasmProblem::TooManyParameters { given, limit: MAX_PARAMETERS },
                         dim.span,
                     );
                 }
@@ -142,21 +142,21 @@ impl Lowering<'_> {
             }
             _ => {
                 let given = self.text(dim.span).chars().take(40).collect();
-                self.fail(Problem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
+                self.fail(QasmProblem::RegisterSize { given, limit: MAX_PARAMETERS }, dim.span)
             }
         }
     }
 
     /// Adds a parameter to the circuit.
-    fn parameter(&mut self, name: String) -> Value {
+    fn parameter(&mut self, name: String) -> QasmValue {
         // At most MAX_PARAMETERS, or one for each of at most 2^32 bytes.
         let id = ParamId::new(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
         self.inputs.push(name);
-        Value::Angle(Angle::theta(id))
+        QasmValue::Angle(Angle::theta(id))
     }
 
     /// The value that an input was given.
-    fn given_input(&mut self, ty: &Type, name: Ident) -> Lower<Value> {
+    fn given_input(&mut self, ty: &Type, name: Ident) -> Lower<QasmValue> {
         let mut sizes = Vec::new();
         for dim in ty.dims.as_deref().unwrap_or_default() {
             sizes.push(self.integer(dim, "the size of an array")?);
@@ -165,12 +165,12 @@ impl Lowering<'_> {
         if all.is_none_or(|n| n > MAX_GIVEN) {
             let given = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" x ");
             return self.fail(
-                Problem::ArraySize { given, limit: MAX_GIVEN.unsigned_abs() as u64 },
+                QasmProblem::ArraySize { given, limit: MAX_GIVEN.unsigned_abs() as u64 },
                 ty.span,
             );
         }
         let element = Type { dims: None, ..ty.clone() };
-        let given = Given { ty: &element, whole: ty, name };
+        let given = GivenInput { ty: &element, whole: ty, name };
         self.given_part(given, &self.name(name.symbol), &sizes, false)
     }
 
@@ -178,11 +178,11 @@ impl Lowering<'_> {
     /// have a value.
     fn given_part(
         &mut self,
-        given: Given<'_>,
+        given: GivenInput<'_>,
         name: &str,
         sizes: &[i128],
         within: bool,
-    ) -> Lower<Value> {
+    ) -> Lower<QasmValue> {
         if let Some(text) = self.given.get(name).copied() {
             self.read_for.push(name.to_owned());
             return self.given_text(given, name, text, sizes);
@@ -193,10 +193,10 @@ impl Lowering<'_> {
         {
             let items =
                 (0..size).map(|i| self.given_part(given, &format!("{name}[{i}]"), rest, true));
-            return Ok(Value::Array(items.collect::<Lower<_>>()?));
+            return Ok(QasmValue::Array(items.collect::<Lower<_>>()?));
         }
         if let BaseType::Duration | BaseType::Stretch = given.ty.base {
-            return Ok(Value::Duration(Duration::Unknown));
+            return Ok(QasmValue::Duration(Duration::Unknown));
         }
         let whole = self.text(given.whole.span);
         // `int[8]` of `array[int[8], 3, 2]`.
@@ -211,7 +211,7 @@ impl Lowering<'_> {
             Some(element) => element.trim().to_owned(),
             None => whole.to_owned(),
         };
-        let problem = Problem::MissingInput { name: name.to_owned(), ty };
+        let problem = QasmProblem::MissingInput { name: name.to_owned(), ty };
         let place = self.place(given.name.span);
         let help = "give its value in `Options::inputs`";
         Err(self.report(Diagnostic::error(problem).at(place, "declared here").help(help)))
@@ -220,27 +220,27 @@ impl Lowering<'_> {
     /// Parses the value in a text.
     fn given_text(
         &mut self,
-        given: Given<'_>,
+        given: GivenInput<'_>,
         name: &str,
         text: &str,
         sizes: &[i128],
-    ) -> Lower<Value> {
+    ) -> Lower<QasmValue> {
         let digits = text.trim().trim_matches('"');
         let is_digits =
             !digits.is_empty() && digits.bytes().all(|b| matches!(b, b'0' | b'1' | b'_'));
         let value = match u128::from_str_radix(&digits.replace('_', ""), 2) {
             Ok(bits) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
                 let width = u32::try_from(digits.replace('_', "").len()).unwrap_or(u32::MAX);
-                Ok(Value::Bits { width, bits })
+                Ok(QasmValue::Bits { width, bits })
             }
             Err(_) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
                 let place = self.place(given.name.span);
                 let what = "a known bit string of more than 128 digits".to_owned();
-                let error = Diagnostic::error(Problem::IntegerOverflow { what });
+                let error = Diagnostic::error(QasmProblem::IntegerOverflow { what });
                 return Err(self.report(error.at(place, "the input")));
             }
             _ => lone(text, Version::V3, ["a value", "`4` or `true`"], |lowering, expr| {
-                lowering.evaluate(expr, super::Scope::Global)
+                lowering.evaluate(expr, super::ExprScope::Global)
             }),
         };
         let value = match value {
@@ -258,14 +258,14 @@ impl Lowering<'_> {
     /// Casts a value to the type of an input.
     fn given_value(
         &mut self,
-        given: Given<'_>,
+        given: GivenInput<'_>,
         name: &str,
-        value: Value,
+        value: QasmValue,
         sizes: &[i128],
         text: &str,
-    ) -> Lower<Value> {
+    ) -> Lower<QasmValue> {
         if let Some((&size, rest)) = sizes.split_first() {
-            let Value::Array(items) = &value else {
+            let QasmValue::Array(items) = &value else {
                 let expected =
                     format!("an array of {}", crate::gate::count(size as usize, "element"));
                 return self.bad_input(given, name, text, expected, value.describe());
@@ -278,12 +278,12 @@ impl Lowering<'_> {
             }
             let each =
                 items.iter().map(|item| self.given_value(given, name, item.clone(), rest, text));
-            return Ok(Value::Array(each.collect::<Lower<_>>()?));
+            return Ok(QasmValue::Array(each.collect::<Lower<_>>()?));
         }
         let shown = || format!("`{}`", text.trim());
         let whole = match &value {
-            Value::Int(i, _) => Some(*i),
-            Value::Number(n) => {
+            QasmValue::Int(i, _) => Some(*i),
+            QasmValue::Number(n) => {
                 n.exact().filter(|q| *q.denom() == 1).map(|q| i128::from(*q.numer()))
             }
             _ => None,
@@ -292,13 +292,13 @@ impl Lowering<'_> {
             BaseType::Int | BaseType::Uint => {
                 let ty = self.integer_type(given.ty)?.unwrap_or(INT);
                 match whole.filter(|i| ty.holds(*i)) {
-                    Some(i) => Ok(Value::Int(i, Some(ty))),
+                    Some(i) => Ok(QasmValue::Int(i, Some(ty))),
                     None => self.bad_input(given, name, text, range(ty), &shown()),
                 }
             }
             BaseType::Bool => match (&value, whole) {
-                (Value::Bool(_), _) => Ok(value),
-                (_, Some(i @ 0..=1)) => Ok(Value::Bool(i == 1)),
+                (QasmValue::Bool(_), _) => Ok(value),
+                (_, Some(i @ 0..=1)) => Ok(QasmValue::Bool(i == 1)),
                 _ => self.bad_input(given, name, text, "`true` or `false`".to_owned(), &shown()),
             },
             BaseType::Bit => {
@@ -307,11 +307,11 @@ impl Lowering<'_> {
                     None => 1,
                 };
                 let value = match value {
-                    Value::Bool(holds) => Value::Bits { width: 1, bits: u128::from(holds) },
+                    QasmValue::Bool(holds) => QasmValue::Bits { width: 1, bits: u128::from(holds) },
                     other => other,
                 };
                 match value {
-                    Value::Bits { width, .. } if i128::from(width) == n => Ok(value),
+                    QasmValue::Bits { width, .. } if i128::from(width) == n => Ok(value),
                     _ => {
                         let count =
                             crate::gate::count(usize::try_from(n).unwrap_or_default(), "digit");
@@ -326,9 +326,9 @@ impl Lowering<'_> {
                     _ => "a duration",
                 };
                 match (given.ty.base, value.complex()) {
-                    (BaseType::Complex, Some(z)) => Ok(Value::Complex(z)),
+                    (BaseType::Complex, Some(z)) => Ok(QasmValue::Complex(z)),
                     (BaseType::Duration | BaseType::Stretch, _)
-                        if matches!(value, Value::Duration(_)) =>
+                        if matches!(value, QasmValue::Duration(_)) =>
                     {
                         Ok(value)
                     }
@@ -347,23 +347,23 @@ impl Lowering<'_> {
 
     fn bad_input(
         &mut self,
-        given: Given<'_>,
+        given: GivenInput<'_>,
         name: &str,
         text: &str,
         expected: String,
         found: &str,
-    ) -> Lower<Value> {
+    ) -> Lower<QasmValue> {
         let place = self.place(given.name.span);
-        let at = Place { source: self.given_source(name, text), span: self.whole(text) };
+        let at = FileSpan { source: self.given_source(name, text), span: self.whole(text) };
         let problem =
-            Problem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
+            QasmProblem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
         Err(self.report(Diagnostic::error(problem).at(at, "").at(place, "declared here")))
     }
 }
 
 /// Given input: the type of its elements, that of the whole, and its name.
 #[derive(Clone, Copy)]
-struct Given<'a> {
+struct GivenInput<'a> {
     ty: &'a Type,
     whole: &'a Type,
     name: Ident,

@@ -5,20 +5,23 @@
 
 use super::{
     arithmetic,
-    value::{Number, Value},
+    value::{QasmValue, RealConstant},
 };
 use crate::{
     param::{self, Angle},
-    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+    qasm::{Version, ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// The value of a template of a body, given those of the gate's parameters.
-pub(super) fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Problem> {
+pub(super) fn instantiate(
+    template: &QasmValue,
+    args: &[QasmValue],
+) -> Result<QasmValue, QasmProblem> {
     match template {
-        Value::Angle(angle) => linear(angle, args),
-        Value::Expr(expr) => {
-            let mut stack: Vec<Value> = Vec::new();
-            let pop = |stack: &mut Vec<Value>| stack.pop().ok_or(Problem::NotFinite);
+        QasmValue::Angle(angle) => linear(angle, args),
+        QasmValue::Expr(expr) => {
+            let mut stack: Vec<QasmValue> = Vec::new();
+            let pop = |stack: &mut Vec<QasmValue>| stack.pop().ok_or(QasmProblem::NotFinite);
             for step in expr.steps() {
                 let value = match step {
                     param::Step::Angle(angle) => linear(angle, args)?,
@@ -46,8 +49,8 @@ pub(super) fn instantiate(template: &Value, args: &[Value]) -> Result<Value, Pro
 }
 
 /// The value of `a pi + b + sum_k q_k args[k]`.
-fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
-    let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(Problem::NotFinite);
+fn linear(angle: &Angle, args: &[QasmValue]) -> Result<QasmValue, QasmProblem> {
+    let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(QasmProblem::NotFinite);
     let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0 && angle.slack() == 0.0;
     if let ([(id, q)], true) = (angle.terms(), plain)
         && *q == param::Q::from_integer(1)
@@ -55,15 +58,15 @@ fn linear(angle: &Angle, args: &[Value]) -> Result<Value, Problem> {
         return arg(*id);
     }
     let mut sum = if *angle.pi_part().numer() == 0 {
-        Value::Number(Number::of_radians(angle))
+        QasmValue::Number(RealConstant::of_radians(angle))
     } else {
         let (n, d) = (*angle.pi_part().numer(), *angle.pi_part().denom());
-        Value::linear(Angle::pi(n, d) + Number::of_radians(angle).radians())?
+        QasmValue::linear(Angle::pi(n, d) + RealConstant::of_radians(angle).radians())?
     };
     for &(id, q) in angle.terms() {
         sum = arithmetic::add(
             sum,
-            arithmetic::multiply(Value::Number(Number::fraction(q)), arg(id)?)?,
+            arithmetic::multiply(QasmValue::Number(RealConstant::fraction(q)), arg(id)?)?,
         )?;
     }
     Ok(sum)

@@ -23,11 +23,11 @@
 
 use std::cmp::Ordering;
 
-use crate::qasm::{ast::BinaryOp, diagnostic::Problem};
+use crate::qasm::{ast::BinaryOp, diagnostic::QasmProblem};
 
 use super::{
     arithmetic::mask,
-    value::{Value, overflow},
+    value::{QasmValue, overflow},
 };
 
 /// The most bits of an integer or an angle.
@@ -55,9 +55,9 @@ impl IntType {
     pub(super) const WIDEST: IntType = IntType::sized(128, true);
 
     /// Returns a number of that type from its digits, least significant first, if they fit.
-    pub(super) fn widest(digits: &[bool]) -> Option<Value> {
+    pub(super) fn widest(digits: &[bool]) -> Option<QasmValue> {
         let bits = digits.iter().rev().fold(0u128, |sum, &bit| sum << 1 | u128::from(bit));
-        (digits.len() <= 128).then(|| Value::Int(bits.cast_signed(), Some(IntType::WIDEST)))
+        (digits.len() <= 128).then(|| QasmValue::Int(bits.cast_signed(), Some(IntType::WIDEST)))
     }
 
     /// `int` or `uint`.
@@ -103,7 +103,7 @@ impl IntType {
 
 /// Kind of an operand, from which the type of a result follows.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum IntOperandKind {
     Typed(IntType),
     /// Register of that many bits.
     Register(u32),
@@ -114,12 +114,12 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl IntOperandKind {
     /// Returns the kind of a known integer.
-    pub(super) fn of(value: i128, ty: Option<IntType>) -> Kind {
+    pub(super) fn of(value: i128, ty: Option<IntType>) -> IntOperandKind {
         match ty {
-            Some(ty) => Kind::Typed(ty),
-            None => Kind::Literal { negative: value < 0, bits: with_sign(value) },
+            Some(ty) => IntOperandKind::Typed(ty),
+            None => IntOperandKind::Literal { negative: value < 0, bits: with_sign(value) },
         }
     }
 }
@@ -131,13 +131,13 @@ pub(super) fn with_sign(value: i128) -> u32 {
 }
 
 /// Returns the common type of some operands. Literals alone have none.
-pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
+pub(super) fn common(operands: &[IntOperandKind]) -> Option<IntType> {
     let typed = operands
         .iter()
-        .filter_map(|kind| if let Kind::Typed(ty) = kind { Some(*ty) } else { None });
+        .filter_map(|kind| if let IntOperandKind::Typed(ty) = kind { Some(*ty) } else { None });
     let register = operands
         .iter()
-        .filter_map(|kind| if let Kind::Register(n) = kind { Some(*n) } else { None });
+        .filter_map(|kind| if let IntOperandKind::Register(n) = kind { Some(*n) } else { None });
     let ty = match (typed.max(), register.max()) {
         (Some(ty), Some(bits)) => ty.max(IntType::sized(bits, true)),
         (Some(ty), None) => ty,
@@ -146,7 +146,7 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
     };
     let long = operands.iter().filter_map(|kind| match *kind {
         // A negative number wraps in an unsigned type.
-        Kind::Literal { negative, bits } => match ty.unsigned {
+        IntOperandKind::Literal { negative, bits } => match ty.unsigned {
             true => (!negative && bits > ty.bits.saturating_add(1)).then_some(bits),
             false => (bits > ty.bits).then_some(bits),
         },
@@ -157,8 +157,8 @@ pub(super) fn common(operands: &[Kind]) -> Option<IntType> {
 
 /// Returns `x op y` among all integers, for operations whose result may be outside the type; or
 /// [`TooLong`] if it has more than 128 bits.
-pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
-    let (Value::Int(x, _), Value::Int(y, _)) = (x, y) else { return None };
+pub(super) fn exact(op: BinaryOp, x: &QasmValue, y: &QasmValue) -> Option<Result<i128, TooLong>> {
+    let (QasmValue::Int(x, _), QasmValue::Int(y, _)) = (x, y) else { return None };
     let result = match op {
         BinaryOp::Add => x.checked_add(*y),
         BinaryOp::Sub => x.checked_sub(*y),
@@ -173,8 +173,8 @@ pub(super) fn exact(op: BinaryOp, x: &Value, y: &Value) -> Option<Result<i128, T
 }
 
 /// Returns `x ** y` among all integers.
-pub(super) fn exact_power(x: &Value, y: &Value) -> Option<Result<i128, TooLong>> {
-    let (Value::Int(x, _), Value::Int(y @ 0.., _)) = (x, y) else { return None };
+pub(super) fn exact_power(x: &QasmValue, y: &QasmValue) -> Option<Result<i128, TooLong>> {
+    let (QasmValue::Int(x, _), QasmValue::Int(y @ 0.., _)) = (x, y) else { return None };
     let power = u32::try_from(*y).ok().and_then(|y| x.checked_pow(y));
     Some(power.or(matches!(*x, 0 | 1).then_some(*x)).ok_or(TooLong))
 }
@@ -196,23 +196,23 @@ pub(super) fn order(
 /// `x op y` for integers that are known, each with its type.
 pub(super) fn operate(
     op: BinaryOp,
-    (x, x_type): (i128, Kind),
-    (y, y_type): (i128, Kind),
-) -> Result<Value, Problem> {
+    (x, x_type): (i128, IntOperandKind),
+    (y, y_type): (i128, IntOperandKind),
+) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     let shift = matches!(op, Shl | Shr);
     let ty = if shift { common(&[x_type]) } else { common(&[x_type, y_type]) };
-    let ty = ty.filter(|_| !(shift && matches!(x_type, Kind::Literal { .. })));
+    let ty = ty.filter(|_| !(shift && matches!(x_type, IntOperandKind::Literal { .. })));
     let cast = |value| ty.map_or(value, |ty| ty.wrap(value));
     let (wraps, unsigned) = (ty.is_some(), ty.is_some_and(|ty| ty.unsigned));
     let (a, b) = (cast(x), if shift { y } else { cast(y) });
     if matches!(op, Div | Rem) && b == 0 {
-        return Err(Problem::DivisionByZero);
+        return Err(QasmProblem::DivisionByZero);
     }
     let places = u32::try_from(b);
     if shift && b < 0 {
         let given = "a negative number of places".to_owned();
-        return Err(Problem::Operands { operator: op.text().to_owned(), given });
+        return Err(QasmProblem::Operands { operator: op.text().to_owned(), given });
     }
     let (result, what) = match op {
         Add => (a.checked_add(b).or_else(|| wraps.then(|| a.wrapping_add(b))), "the sum"),
@@ -245,12 +245,12 @@ pub(super) fn operate(
         }
     };
     let result = result.ok_or_else(|| overflow(what))?;
-    Ok(Value::Int(cast(result), ty))
+    Ok(QasmValue::Int(cast(result), ty))
 }
 
 /// Evaluates `x ** y` for a known integer and an exponent that is not negative. As in a shift, the
 /// type is that of `x`: a literal's power has none.
-pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<Value, Problem> {
+pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<QasmValue, QasmProblem> {
     let cast = |value| ty.map_or(value, |ty: IntType| ty.wrap(value));
     let exponent = u32::try_from(y).ok();
     let exact = exponent.and_then(|n| x.checked_pow(n)).or((x == 1).then_some(1));
@@ -258,5 +258,5 @@ pub(super) fn power(x: i128, ty: Option<IntType>, y: i128) -> Result<Value, Prob
         (None, Some(n)) if ty.is_some() => Some(x.wrapping_pow(n)),
         _ => exact,
     };
-    result.map(|value| Value::Int(cast(value), ty)).ok_or_else(|| overflow("the power"))
+    result.map(|value| QasmValue::Int(cast(value), ty)).ok_or_else(|| overflow("the power"))
 }

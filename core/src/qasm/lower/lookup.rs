@@ -8,18 +8,18 @@
 //! ```
 
 use super::{
-    Lower, Lowering, Picks, Value,
+    IndexSet, Lower, QasmLowering, QasmValue,
     choice::UNDEFINED,
     classical::Classical,
     evaluate::position,
     truth::{Truth, is_one},
 };
 use crate::qasm::{
-    ast::{Expr, Index, Span},
-    diagnostic::{Diagnostic, Problem},
+    ast::{Index, QasmExpr, QasmSpan},
+    diagnostic::{Diagnostic, QasmProblem},
 };
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns an element of a known array, at indices that depend on measurements; it is undefined
     /// where one is out of range.
     pub(super) fn element_of_choices(
@@ -27,7 +27,7 @@ impl Lowering<'_> {
         base: Classical,
         index: &[Index],
         name: &str,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let mut choices = vec![self.choice(base, span)?];
         if !index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at))) {
@@ -52,15 +52,15 @@ impl Lowering<'_> {
             let mut operands = operands.into_iter();
             let mut value = operands.next().unwrap_or(UNDEFINED);
             for at in operands {
-                let Value::Int(given, _) = at else {
+                let QasmValue::Int(given, _) = at else {
                     let (given, expected) = (at.describe().to_owned(), "an integer".to_owned());
-                    return lowering.fail(Problem::WrongType { given, expected }, span);
+                    return lowering.fail(QasmProblem::WrongType { given, expected }, span);
                 };
                 match lowering.element(&value, given, span)? {
                     Some(element) => value = element,
                     None => {
                         let name = name.to_owned();
-                        let problem = Problem::IndexOutOfRange {
+                        let problem = QasmProblem::IndexOutOfRange {
                             name,
                             given,
                             size: lowering.axis(&value, span)?,
@@ -82,10 +82,10 @@ impl Lowering<'_> {
     /// range.
     pub(super) fn bit_of_choices(
         &mut self,
-        bits: &Picks,
-        index: &Expr,
+        bits: &IndexSet,
+        index: &QasmExpr,
         name: &str,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let value = self.classical(index)?;
         let choice = self.choice(value, index.span)?;
@@ -94,11 +94,11 @@ impl Lowering<'_> {
         for (number, value) in choice.values.iter().enumerate() {
             let size = u64::from(bits.len().unwrap_or(1));
             let at = match value {
-                Value::Int(given, _) => {
+                QasmValue::Int(given, _) => {
                     let at = position(*given, size).and_then(|at| u32::try_from(at).ok());
                     if at.is_none() {
                         let name = name.to_owned();
-                        let problem = Problem::IndexOutOfRange { name, given: *given, size };
+                        let problem = QasmProblem::IndexOutOfRange { name, given: *given, size };
                         let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
                         self.warning(
                             warning
@@ -109,7 +109,7 @@ impl Lowering<'_> {
                 }
                 other => {
                     let (given, expected) = (other.describe().to_owned(), "an integer".to_owned());
-                    return self.fail(Problem::WrongType { given, expected }, index.span);
+                    return self.fail(QasmProblem::WrongType { given, expected }, index.span);
                 }
             };
             if let Some(at) = at {

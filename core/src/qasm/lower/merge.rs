@@ -5,20 +5,23 @@
 //! value set, or is lost.
 
 use super::{
-    Guard, Lower, Lowering, Picks,
+    Guard, IndexSet, Lower, QasmLowering,
     classical::Classical,
-    variables::{Change, Ends, State},
+    variables::{BranchEnds, VariableChange, VariableState},
 };
-use crate::qasm::ast::Span;
+use crate::qasm::ast::QasmSpan;
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Ends a branch: returns its changes, and restores the states before it.
-    pub(super) fn end_branch(&mut self) -> Ends {
-        let changes: Vec<Change> = self.log.drain(self.mark..).collect();
-        let mut ends = Ends::new();
-        for Change { variable, before, .. } in changes {
+    pub(super) fn end_branch(&mut self) -> BranchEnds {
+        let changes: Vec<VariableChange> = self.log.drain(self.mark..).collect();
+        let mut ends = BranchEnds::new();
+        for VariableChange { variable, before, .. } in changes {
             // Scratch bits have the value in every branch.
-            if self.variables.get(variable).is_some_and(|v| !matches!(v.state, State::Bits { .. }))
+            if self
+                .variables
+                .get(variable)
+                .is_some_and(|v| !matches!(v.state, VariableState::Bits { .. }))
             {
                 let end = self.change(variable, before);
                 ends.push((variable, end));
@@ -30,9 +33,9 @@ impl Lowering<'_> {
     /// Continues after two branches: joins the states at their ends.
     pub(super) fn merge(
         &mut self,
-        ends: [&Ends; 2],
+        ends: [&BranchEnds; 2],
         sides: [Option<Guard>; 2],
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<()> {
         let mut ids: Vec<usize> =
             ends.iter().flat_map(|ends| ends.iter().map(|end| end.0)).collect();
@@ -50,7 +53,7 @@ impl Lowering<'_> {
                 self.set(id, a);
                 continue;
             }
-            let lost = [&a, &b].into_iter().any(|s| matches!(s, State::Lost(_)));
+            let lost = [&a, &b].into_iter().any(|s| matches!(s, VariableState::Lost(_)));
             if self.variables[id].chooses() {
                 match self.either([&a, &b], sides, self.variables[id].depth, span)? {
                     Some(state) => self.set(id, state),
@@ -61,7 +64,7 @@ impl Lowering<'_> {
             let bits = match &before {
                 _ if lost => None,
                 // One branch moved it to bits; the other ended with a value of its own.
-                State::Bits { bits, .. } => Some(bits.clone()),
+                VariableState::Bits { bits, .. } => Some(bits.clone()),
                 _ => self.spill(id, span)?,
             };
             let Some(bits) = bits else {
@@ -81,12 +84,12 @@ impl Lowering<'_> {
     fn fill_side(
         &mut self,
         id: usize,
-        bits: &Picks,
-        end: &State,
+        bits: &IndexSet,
+        end: &VariableState,
         side: Option<Guard>,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<()> {
-        if let State::Known(value) = end {
+        if let VariableState::Known(value) = end {
             self.use_digits_of(id, &Classical::Value(value.clone()));
             let guard = self.guard_stayed(id, side, span)?;
             self.fill(bits, value, guard, false, span);
@@ -95,11 +98,16 @@ impl Lowering<'_> {
     }
 
     /// Continues after a branch whose other side has left.
-    pub(super) fn adopt(&mut self, ends: Ends, side: Option<Guard>, span: Span) -> Lower<()> {
+    pub(super) fn adopt(
+        &mut self,
+        ends: BranchEnds,
+        side: Option<Guard>,
+        span: QasmSpan,
+    ) -> Lower<()> {
         for (id, state) in ends {
             match self.variables.get(id).map(|variable| &variable.state) {
                 // The side that was left moved it to bits.
-                Some(State::Bits { bits, .. }) => {
+                Some(VariableState::Bits { bits, .. }) => {
                     let bits = bits.clone();
                     self.fill_side(id, &bits, &state, side, span)?;
                 }
@@ -111,10 +119,10 @@ impl Lowering<'_> {
     }
 
     /// Marks a variable as dependent on bits from here on.
-    pub(super) fn lose(&mut self, id: usize, span: Span) {
+    pub(super) fn lose(&mut self, id: usize, span: QasmSpan) {
         let place = self.place(span);
         if id < self.variables.len() {
-            self.set(id, State::Lost(place));
+            self.set(id, VariableState::Lost(place));
         }
     }
 }

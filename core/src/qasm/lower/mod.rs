@@ -3,7 +3,7 @@
 //! There are three steps, so that nothing is built before its size is known:
 //!
 //! 1. *Plan*: walk the statements in order, resolve every name, check every operand and evaluate
-//!    every constant. The result is a list of [`Item`]s, still with whole registers and calls of
+//!    every constant. The result is a list of [`LoweredItem`]s, still with whole registers and calls of
 //!    defined gates. Errors are collected here.
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
@@ -61,88 +61,91 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Failed, Options, Parsed, SourceText, Version,
-    ast::{Declaration, Expr, Ident, Interner, Place, Span, Stmt, StmtKind, Symbol},
-    diagnostic::{Diagnostic, Problem, Severity},
+    Failed, Parsed, QasmOptions, SourceText, Version,
+    ast::{
+        Declaration, FileSpan, Ident, InternedName, Interner, QasmExpr, QasmSpan, QasmStmt,
+        QasmStmtKind,
+    },
+    diagnostic::{Diagnostic, QasmProblem, Severity},
     lexer::MAX_SOURCE,
-    parser::{self, Program, Stop},
+    parser::{self, ErrorReported, QasmProgram},
 };
 use crate::{
     circuit::{Circuit, ClassicalRegister, Condition, DelayLength},
     param::Angle,
     stack::deep,
 };
-pub(super) use build::Places;
+pub(super) use build::InstructionSpans;
 use call::PlannedCall;
-use conditional::Branches;
-use define::Definition;
-use frames::{Frame, Kind};
-use names::{GateEntry, Gates, Names};
-use operands::Picks;
+use conditional::PlannedBranch;
+use define::GateTemplate;
+use frames::{ExitFrame, FrameKind};
+use names::{GateEntry, GateNames, ScopedNames};
+use operands::IndexSet;
 use pragma::PlannedChannel;
-use subroutine::{Definable, Wanted};
-use value::Value;
-use variables::{Change, Local, Variable};
+use subroutine::{CallReturn, Definable};
+use value::QasmValue;
+use variables::{QasmVariable, ScopeLocals, VariableChange};
 
 /// The gates of `qelib1.inc` that are not a line of the gate table.
 const QELIB1: &str = include_str!("../qelib1.inc");
 
 /// Definitions of extra gates that no standard file of OpenQASM 3 has, but files use.
-const USUAL: &str = include_str!("../usual.inc");
+const EXTRA_GATES: &str = include_str!("../usual.inc");
 
 /// Item of the plan.
 #[derive(Debug)]
-enum Item {
+enum LoweredItem {
     Call(PlannedCall),
     Measure {
-        qubits: Picks,
-        bits: Picks,
-        place: Place,
+        qubits: IndexSet,
+        bits: IndexSet,
+        place: FileSpan,
     },
     /// A measurement whose result is not stored; and the qubits of it that are `kept`, since the
     /// measurement changes later operations.
     Discard {
-        qubits: Picks,
+        qubits: IndexSet,
         kept: Vec<u32>,
-        place: Place,
+        place: FileSpan,
     },
     Reset {
-        qubits: Picks,
-        place: Place,
+        qubits: IndexSet,
+        place: FileSpan,
     },
     Channel(PlannedChannel),
     /// A readout error of each of the bits, or of all of them together.
     Misread {
-        chances: Box<[Value]>,
-        bits: Picks,
+        chances: Box<[QasmValue]>,
+        bits: IndexSet,
         together: bool,
-        place: Place,
+        place: FileSpan,
     },
     /// Sets the scratch bit of a frame at one of its exits.
     Leave {
         bit: u32,
         frame: u64,
         exit: u64,
-        place: Place,
+        place: FileSpan,
     },
     /// Assigns values to bits, one each.
     Assign {
-        bits: Picks,
+        bits: IndexSet,
         values: Box<[bool]>,
-        place: Place,
+        place: FileSpan,
     },
     Barrier {
-        qubits: Vec<Picks>,
+        qubits: Vec<IndexSet>,
     },
     Delay {
         length: DelayLength,
-        qubits: Vec<Picks>,
-        place: Place,
+        qubits: Vec<IndexSet>,
+        place: FileSpan,
     },
     /// Loop: the items up to its end run while a condition holds.
     While {
         condition: Condition,
-        place: Place,
+        place: FileSpan,
     },
     EndWhile,
     /// Stores the truth value of an `if` in its scratch bit.
@@ -165,14 +168,14 @@ struct Guard {
 /// Item of the plan, with the branch that it is in.
 #[derive(Debug)]
 struct Planned {
-    item: Item,
+    item: LoweredItem,
     guard: Option<Guard>,
 }
 
 /// A declared register of qubits or bits; a single one has size 1. Scratch bits have no name.
 #[derive(Clone, Copy, Debug)]
 struct Register {
-    name: Option<Symbol>,
+    name: Option<InternedName>,
     first: u32,
     size: u32,
     single: bool,
@@ -182,14 +185,14 @@ struct Register {
 
 /// Names that an expression may refer to.
 #[derive(Clone, Copy)]
-enum Scope<'a> {
+enum ExprScope<'a> {
     Global,
     /// The parameters of a gate, by position.
-    Gate(&'a HashMap<Symbol, u32>),
+    Gate(&'a HashMap<InternedName, u32>),
 }
 
-struct Lowering<'a> {
-    options: &'a Options<'a>,
+struct QasmLowering<'a> {
+    options: &'a QasmOptions<'a>,
     version: Version,
     interner: Interner,
     sources: Vec<SourceText>,
@@ -201,79 +204,79 @@ struct Lowering<'a> {
     warnings: usize,
     /// Problems that are reported only once.
     reported: HashSet<&'static str>,
-    names: Names,
-    gates: Gates,
-    definitions: Vec<Definition>,
+    names: ScopedNames,
+    gates: GateNames,
+    definitions: Vec<GateTemplate>,
     /// Exponents over parameters of definitions, and definitions specialized to arguments for them.
-    exponents: Vec<Value>,
+    exponents: Vec<QasmValue>,
     special: HashMap<String, usize>,
     qubits: Vec<Register>,
     n_qubits: u32,
     bits: Vec<Register>,
     n_bits: u32,
     /// Largest hardware qubit and its span.
-    hardware: Option<(u32, Place)>,
-    declared: Option<Place>,
+    hardware: Option<(u32, FileSpan)>,
+    declared: Option<FileSpan>,
     inputs: Vec<String>,
     /// Values that are given, by name; those that were used; and the names that the file itself
     /// assigns.
     given: HashMap<&'a str, &'a str>,
     read_for: Vec<String>,
-    assigned: Vec<Symbol>,
+    assigned: Vec<InternedName>,
     /// True while the exponent of a `pow` is evaluated, where `1/2` is a half.
     in_exponent: bool,
     /// Variables in use, the scopes around, the log of changes in branches, and its start for the
     /// innermost branch.
-    variables: Vec<Variable>,
-    locals: Vec<Local>,
-    log: Vec<Change>,
+    variables: Vec<QasmVariable>,
+    locals: Vec<ScopeLocals>,
+    log: Vec<VariableChange>,
     mark: usize,
     /// Number of scopes around the innermost loop that runs in the circuit.
     around_loop: usize,
     /// Bits that identify the exit that was taken; an iteration that is run again finds them 0.
     exit_bits: Vec<u32>,
     /// Variables of casts, for statements that are planned for each value.
-    casts: HashMap<Place, usize>,
+    casts: HashMap<FileSpan, usize>,
     /// Free scratch bits, by the number of bits that belong together.
     spare: HashMap<u32, Vec<u32>>,
     subroutines: Vec<Definable>,
     /// Definitions of the file by name, those further down included.
-    to_come: HashMap<Symbol, Place>,
+    to_come: HashMap<InternedName, FileSpan>,
     /// Gates that have a `defcal`.
-    calibrated: HashMap<Symbol, Place>,
+    calibrated: HashMap<InternedName, FileSpan>,
     /// Frames that can be left early, outermost first; the number of frames so far; and the frame
     /// that is being left.
-    frames: Vec<Frame>,
+    frames: Vec<ExitFrame>,
     n_frames: u64,
     leaving: Option<usize>,
     /// Number of branches around the current statement.
     depth: usize,
     /// Results that the calls are to return, innermost last.
-    results: Vec<Wanted>,
+    results: Vec<CallReturn>,
     /// Number of statements in loops and subroutines that were lowered.
     steps: u64,
     plan: Vec<Planned>,
     /// Every `if` so far, and the branch that is being lowered.
-    branches: Vec<Branches>,
+    branches: Vec<PlannedBranch>,
     guard: Option<Guard>,
     /// Total size of all conditions, and of all lists of elements.
     conditions: u64,
     elements: u64,
     /// Operations after expansion, saturating, and the statement that passed the limit.
     count: u64,
-    passed: Option<Place>,
+    passed: Option<FileSpan>,
 }
 
-type Lower<T> = Result<T, Stop>;
+type Lower<T> = Result<T, ErrorReported>;
 
-pub(super) fn parse(text: &str, options: &Options) -> Result<Parsed, Failed> {
-    let mut lowering = Lowering::new(options);
+pub(super) fn parse(text: &str, options: &QasmOptions) -> Result<Parsed, Failed> {
+    let mut lowering = QasmLowering::new(options);
     let program = lowering.read(text);
     if let Some(program) = program {
         lowering.program(&program);
     }
     let circuit = lowering.finish();
-    let Lowering { diagnostics, sources, version, read_for, .. } = lowering;
+    let QasmLowering { diagnostics, sources, version, read_for, .. } = lowering;
     match circuit {
         Some((circuit, places)) => {
             Ok(Parsed { circuit, version, read_for, warnings: diagnostics, sources, places })
@@ -288,9 +291,9 @@ pub(super) fn parse_angle(text: &str) -> Result<Angle, Box<Diagnostic>> {
     })
 }
 
-impl<'a> Lowering<'a> {
-    fn new(options: &'a Options<'a>) -> Lowering<'a> {
-        Lowering {
+impl<'a> QasmLowering<'a> {
+    fn new(options: &'a QasmOptions<'a>) -> QasmLowering<'a> {
+        QasmLowering {
             options,
             version: Version::V3,
             interner: Interner::new(),
@@ -300,8 +303,8 @@ impl<'a> Lowering<'a> {
             diagnostics: Vec::new(),
             warnings: 0,
             reported: HashSet::new(),
-            names: Names::default(),
-            gates: Gates::default(),
+            names: ScopedNames::default(),
+            gates: GateNames::default(),
             definitions: Vec::new(),
             exponents: Vec::new(),
             special: HashMap::new(),
@@ -344,12 +347,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// Parses the file itself.
-    fn read(&mut self, text: &str) -> Option<Program> {
+    fn read(&mut self, text: &str) -> Option<QasmProgram> {
         let name = self.options.file.to_owned();
         if text.len() > MAX_SOURCE {
             self.sources.push(SourceText { name, text: String::new() });
-            let problem = Problem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
-            self.diagnostics.push(Diagnostic::error(problem).at(self.place(Span::default()), ""));
+            let problem = QasmProblem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
+            self.diagnostics
+                .push(Diagnostic::error(problem).at(self.place(QasmSpan::default()), ""));
             return None;
         }
         self.sources.push(SourceText { name, text: text.to_owned() });
@@ -358,125 +362,128 @@ impl<'a> Lowering<'a> {
         self.open.push(0);
         if program.statements.is_empty() && !program.header && self.diagnostics.is_empty() {
             let help = "a circuit begins with `OPENQASM 3.0;` and declares `qubit[2] q;`";
-            let empty =
-                Diagnostic::error(Problem::Empty).at(self.place(Span::default()), "").help(help);
+            let empty = Diagnostic::error(QasmProblem::Empty)
+                .at(self.place(QasmSpan::default()), "")
+                .help(help);
             self.diagnostics.push(empty);
             return None;
         }
         Some(program)
     }
 
-    fn program(&mut self, program: &Program) {
+    fn program(&mut self, program: &QasmProgram) {
         self.built_in_gates();
         if !program.header {
             let start = program
                 .statements
                 .first()
-                .map_or(Span::default(), |s| Span::new(s.span.start, s.span.start));
+                .map_or(QasmSpan::default(), |s| QasmSpan::new(s.span.start, s.span.start));
             let help = format!("begin the file with `OPENQASM {}.0;`", self.version);
-            let problem = Problem::NoHeader { version: self.version };
+            let problem = QasmProblem::NoHeader { version: self.version };
             let place = self.place(start);
             self.warning(Diagnostic::warning(problem).at(place, "").help(help));
-            let includes = |s: &Stmt| matches!(s.kind, StmtKind::Include(_));
+            let includes = |s: &QasmStmt| matches!(s.kind, QasmStmtKind::Include(_));
             if !program.statements.iter().any(includes) {
                 self.standard_gates(self.version);
             }
         }
         for statement in &program.statements {
-            if let StmtKind::Def(subroutine) = &statement.kind {
+            if let QasmStmtKind::Def(subroutine) = &statement.kind {
                 let place = self.place(subroutine.name.span);
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
         self.assigned = walk::assigned(&program.statements);
         self.enter_file();
-        self.enter_frame(Kind::File);
+        self.enter_frame(FrameKind::File);
         self.list(&program.statements, &program.statements);
-        self.leave_frame(Span::default());
+        self.leave_frame(QasmSpan::default());
         self.leave_locals();
     }
 
-    fn statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
+    fn statement(&mut self, statement: &QasmStmt, all: &[QasmStmt]) -> Lower<()> {
         deep(|| self.deep_statement(statement, all))
     }
 
-    fn deep_statement(&mut self, statement: &Stmt, all: &[Stmt]) -> Lower<()> {
+    fn deep_statement(&mut self, statement: &QasmStmt, all: &[QasmStmt]) -> Lower<()> {
         let span = statement.span;
         if let Some(undecided) = self.undecided(statement) {
             return self.each_undecided(undecided, statement, all);
         }
         match &statement.kind {
-            StmtKind::Call(call) => self.call(call, span, all),
-            StmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
-            StmtKind::Barrier(operands) => self.barrier(operands, span),
-            StmtKind::Reset(operand) => self.reset(operand, span),
-            StmtKind::If(conditional) => self.conditional(conditional, span, all),
-            StmtKind::Block(statements) => {
+            QasmStmtKind::Call(call) => self.call(call, span, all),
+            QasmStmtKind::Measure(operands) => self.measure(&operands.0, operands.1.as_ref(), span),
+            QasmStmtKind::Barrier(operands) => self.barrier(operands, span),
+            QasmStmtKind::Reset(operand) => self.reset(operand, span),
+            QasmStmtKind::If(conditional) => self.conditional(conditional, span, all),
+            QasmStmtKind::Block(statements) => {
                 self.block(statements, all);
                 Ok(())
             }
-            StmtKind::For(f) => self.for_loop(f, all, span),
-            StmtKind::While(f) => self.while_loop(&f.0, &f.1, all, span),
-            StmtKind::Switch(switch) => self.switch(switch, all),
-            StmtKind::Break => self.leave(Kind::Loop, span),
-            StmtKind::Continue => self.leave(Kind::Round, span),
-            StmtKind::End => self.leave(Kind::File, span),
-            StmtKind::Return(value) => self.give_back(value.as_deref(), span),
-            StmtKind::Def(subroutine) => self.define_subroutine(subroutine),
-            StmtKind::Let(name, value) => self.alias(*name, value),
-            StmtKind::Gate(gate) => {
+            QasmStmtKind::For(f) => self.for_loop(f, all, span),
+            QasmStmtKind::While(f) => self.while_loop(&f.0, &f.1, all, span),
+            QasmStmtKind::Switch(switch) => self.switch(switch, all),
+            QasmStmtKind::Break => self.leave(FrameKind::Loop, span),
+            QasmStmtKind::Continue => self.leave(FrameKind::Round, span),
+            QasmStmtKind::End => self.leave(FrameKind::File, span),
+            QasmStmtKind::Return(value) => self.give_back(value.as_deref(), span),
+            QasmStmtKind::Def(subroutine) => self.define_subroutine(subroutine),
+            QasmStmtKind::Let(name, value) => self.alias(*name, value),
+            QasmStmtKind::Gate(gate) => {
                 self.only_in_file("a gate definition", span)
                     .inspect_err(|_| self.gates.break_name(gate.name.symbol))?;
                 self.define(gate, span, all)
             }
-            StmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
-            StmtKind::Creg(name, size) => self.declare_bits(*name, size.as_ref(), span).map(|_| ()),
-            StmtKind::Declare(declaration) => match self.value_by_bits(declaration, span) {
+            QasmStmtKind::Qreg(name, size) => self.declare_qubits(*name, size.as_ref(), span),
+            QasmStmtKind::Creg(name, size) => {
+                self.declare_bits(*name, size.as_ref(), span).map(|_| ())
+            }
+            QasmStmtKind::Declare(declaration) => match self.value_by_bits(declaration, span) {
                 Some(assignment) => {
                     self.declare(&Declaration { value: None, ..(**declaration).clone() }, span)?;
                     self.statement(&assignment, all)
                 }
                 None => self.declare(declaration, span),
             },
-            StmtKind::Input(declaration) => self.declare_input(declaration, span),
-            StmtKind::Output(declaration) => self.declare_output(declaration, span),
-            StmtKind::Const(declaration) => self.declare_const(declaration),
-            StmtKind::Assign(assignment) => self.assign(assignment, span),
-            StmtKind::Include(name) => {
+            QasmStmtKind::Input(declaration) => self.declare_input(declaration, span),
+            QasmStmtKind::Output(declaration) => self.declare_output(declaration, span),
+            QasmStmtKind::Const(declaration) => self.declare_const(declaration),
+            QasmStmtKind::Assign(assignment) => self.assign(assignment, span),
+            QasmStmtKind::Include(name) => {
                 self.only_in_file("`include`", span)?;
                 self.include(*name)
             }
-            StmtKind::Delay(delay) => self.delay(&delay.0, &delay.1, span),
-            StmtKind::Box(statements) => {
+            QasmStmtKind::Delay(delay) => self.delay(&delay.0, &delay.1, span),
+            QasmStmtKind::Box(statements) => {
                 self.block(statements, all);
                 Ok(())
             }
-            StmtKind::Header => self.fail(Problem::MisplacedHeader, span),
-            StmtKind::Pragma(None) => self.ignored("a pragma", span),
-            StmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
-            StmtKind::Annotation => self.ignored("an annotation", span),
-            StmtKind::Nop | StmtKind::Empty => Ok(()),
-            StmtKind::Extern(name, idle) => {
+            QasmStmtKind::Header => self.fail(QasmProblem::MisplacedHeader, span),
+            QasmStmtKind::Pragma(None) => self.ignored("a pragma", span),
+            QasmStmtKind::Pragma(Some(pragma)) => self.pragma(pragma, span),
+            QasmStmtKind::Annotation => self.ignored("an annotation", span),
+            QasmStmtKind::Nop | QasmStmtKind::Empty => Ok(()),
+            QasmStmtKind::Extern(name, idle) => {
                 self.gates.insert(name.symbol, GateEntry::External(self.place(name.span), *idle));
                 Ok(())
             }
-            StmtKind::Cal(pulse) => self.calibrate(*pulse, span),
-            StmtKind::Defcal(name) => self.define_calibration(*name, span),
-            StmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
+            QasmStmtKind::Cal(pulse) => self.calibrate(*pulse, span),
+            QasmStmtKind::Defcal(name) => self.define_calibration(*name, span),
+            QasmStmtKind::Defcalgrammar => self.ignored("`defcalgrammar`", span),
             other => self.refuse(unsupported(other), span),
         }
     }
 
     /// Lowers a `cal` block: declarations for hardware are ignored. A statement that sends pulses
     /// acts on qubits, and is an error.
-    fn calibrate(&mut self, pulse: Option<Span>, span: Span) -> Lower<()> {
+    fn calibrate(&mut self, pulse: Option<QasmSpan>, span: QasmSpan) -> Lower<()> {
         let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
         let word = self.text(pulse).to_owned();
-        let error = Diagnostic::error(Problem::Pulse { word }).at(self.place(pulse), "");
+        let error = Diagnostic::error(QasmProblem::Pulse { word }).at(self.place(pulse), "");
         Err(self.report(error.help("say what it does to the qubits by gates")))
     }
 
-    fn define_calibration(&mut self, name: Option<Ident>, span: Span) -> Lower<()> {
+    fn define_calibration(&mut self, name: Option<Ident>, span: QasmSpan) -> Lower<()> {
         if let Some(name) = name {
             let place = self.place(name.span);
             self.calibrated.entry(name.symbol).or_insert(place);
@@ -485,21 +492,21 @@ impl<'a> Lowering<'a> {
     }
 
     /// Returns an error about a statement that is not allowed in a block.
-    fn only_in_file(&mut self, what: &'static str, span: Span) -> Lower<()> {
+    fn only_in_file(&mut self, what: &'static str, span: QasmSpan) -> Lower<()> {
         if self.names.depth() == 0 {
             return Ok(());
         }
-        self.fail(Problem::WithinBlock { what }, span)
+        self.fail(QasmProblem::WithinBlock { what }, span)
     }
 
     /// Appends an item to the plan, in the current branch.
-    fn push(&mut self, item: Item) {
+    fn push(&mut self, item: LoweredItem) {
         let guard = self.guard;
         self.plan.push(Planned { item, guard });
     }
 
     /// Adds to the number of operations.
-    fn add_count(&mut self, more: u64, span: Span) {
+    fn add_count(&mut self, more: u64, span: QasmSpan) {
         self.count = self.count.saturating_add(more);
         if self.count > self.options.max_gates && self.passed.is_none() {
             self.passed = Some(self.place(span));
@@ -507,9 +514,9 @@ impl<'a> Lowering<'a> {
     }
 
     /// Checks conditions on the whole file, and builds. Returns `None` after an error.
-    fn finish(&mut self) -> Option<(Circuit, Places)> {
+    fn finish(&mut self) -> Option<(Circuit, InstructionSpans)> {
         if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
-            let mixed = Diagnostic::error(Problem::MixedQubits { qubit });
+            let mixed = Diagnostic::error(QasmProblem::MixedQubits { qubit });
             self.diagnostics
                 .push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));
         }
@@ -521,7 +528,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some(place) = self.passed {
             let problem =
-                Problem::TooManyGates { count: self.count, limit: self.options.max_gates };
+                QasmProblem::TooManyGates { count: self.count, limit: self.options.max_gates };
             self.diagnostics.push(Diagnostic::error(problem).at(place, "the limit is passed here"));
             return None;
         }
@@ -534,11 +541,11 @@ impl<'a> Lowering<'a> {
     }
 
     /// The value of an expression as an angle.
-    fn angle(&mut self, expr: &Expr) -> Lower<Angle> {
-        let value = self.real(expr, Scope::Global)?;
+    fn angle(&mut self, expr: &QasmExpr) -> Lower<Angle> {
+        let value = self.real(expr, ExprScope::Global)?;
         match value.angle() {
             Some(angle) => Ok(angle),
-            None => self.fail(Problem::NotConstant { what: "the angle".to_owned() }, expr.span),
+            None => self.fail(QasmProblem::NotConstant { what: "the angle".to_owned() }, expr.span),
         }
     }
 
@@ -557,9 +564,9 @@ impl<'a> Lowering<'a> {
 }
 
 /// Returns the name of a kind of statement that cannot run, for messages.
-fn unsupported(kind: &StmtKind) -> &'static str {
+fn unsupported(kind: &QasmStmtKind) -> &'static str {
     match kind {
-        StmtKind::Expr => "an expression as a statement",
+        QasmStmtKind::Expr => "an expression as a statement",
         _ => "this statement",
     }
 }

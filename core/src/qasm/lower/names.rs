@@ -6,38 +6,38 @@
 //! Blocks open scopes: declarations within shadow those around, and end with the block. The body of
 //! a subroutine sees the constants of the file and its own declarations.
 
-use super::{Lower, Lowering, Picks, QELIB1, USUAL, Value};
+use super::{EXTRA_GATES, IndexSet, Lower, QELIB1, QasmLowering, QasmValue};
 use crate::{
     gate::{GateKind, NAMED_GATES, NamedGate},
     qasm::{
         SourceText, Version,
-        ast::{Ident, Place, Span, StmtKind, Symbol},
-        diagnostic::{Diagnostic, Problem},
+        ast::{FileSpan, Ident, InternedName, QasmSpan, QasmStmtKind},
+        diagnostic::{Diagnostic, QasmProblem},
         parser,
     },
 };
 
 /// Map from symbols.
 #[derive(Clone, Debug)]
-pub(super) struct Table<T>(Vec<Option<T>>);
+pub(super) struct SymbolMap<T>(Vec<Option<T>>);
 
-impl<T> Default for Table<T> {
+impl<T> Default for SymbolMap<T> {
     fn default() -> Self {
-        Table(Vec::new())
+        SymbolMap(Vec::new())
     }
 }
 
-impl<T> Table<T> {
-    pub(super) fn get(&self, symbol: Symbol) -> Option<&T> {
+impl<T> SymbolMap<T> {
+    pub(super) fn get(&self, symbol: InternedName) -> Option<&T> {
         self.0.get(symbol.index()).and_then(Option::as_ref)
     }
 
-    pub(super) fn insert(&mut self, symbol: Symbol, value: T) {
+    pub(super) fn insert(&mut self, symbol: InternedName, value: T) {
         self.replace(symbol, Some(value));
     }
 
     /// Replaces an entry; returns the old one.
-    fn replace(&mut self, symbol: Symbol, value: Option<T>) -> Option<T> {
+    fn replace(&mut self, symbol: InternedName, value: Option<T>) -> Option<T> {
         let index = symbol.index();
         if self.0.len() <= index {
             self.0.resize_with(index + 1, || None);
@@ -45,75 +45,78 @@ impl<T> Table<T> {
         std::mem::replace(&mut self.0[index], value)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (Symbol, &T)> + '_ {
-        self.0.iter().enumerate().filter_map(|(i, entry)| Some((Symbol::at(i), entry.as_ref()?)))
+    fn iter(&self) -> impl Iterator<Item = (InternedName, &T)> + '_ {
+        self.0
+            .iter()
+            .enumerate()
+            .filter_map(|(i, entry)| Some((InternedName::at(i), entry.as_ref()?)))
     }
 
-    fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+    fn symbols(&self) -> impl Iterator<Item = InternedName> + '_ {
         self.iter().map(|(symbol, _)| symbol)
     }
 }
 
 /// Meaning of a name other than that of a gate.
 #[derive(Clone, Debug)]
-pub(super) enum Entry {
+pub(super) enum SymbolEntry {
     /// A register of qubits, or an alias of some.
-    Qubits(Picks),
+    Qubits(IndexSet),
     /// A register of bits, or an alias of some.
-    Bits(Picks),
-    Const(Value),
+    Bits(IndexSet),
+    Const(QasmValue),
     /// A classical variable, by number.
     Variable(usize),
-    Input(Value),
+    Input(QasmValue),
     /// Declared with an error, which was reported.
     Broken,
 }
 
-impl Entry {
+impl SymbolEntry {
     pub(super) fn is(&self) -> &'static str {
         match self {
-            Entry::Qubits(_) => "a quantum register",
-            Entry::Bits(_) => "a classical register",
-            Entry::Const(_) => "a constant",
-            Entry::Variable(_) => "a variable",
-            Entry::Input(_) => "an input",
-            Entry::Broken => "broken",
+            SymbolEntry::Qubits(_) => "a quantum register",
+            SymbolEntry::Bits(_) => "a classical register",
+            SymbolEntry::Const(_) => "a constant",
+            SymbolEntry::Variable(_) => "a variable",
+            SymbolEntry::Input(_) => "an input",
+            SymbolEntry::Broken => "broken",
         }
     }
 }
 
 /// Name in use: its meaning, the span of its declaration, and the number of scopes around that.
-type Named = (Entry, Place, usize);
+type ScopedEntry = (SymbolEntry, FileSpan, usize);
 
 /// Names that a scope shadows, with their meanings outside.
-type Hidden = Vec<(Symbol, Option<Named>)>;
+type ShadowedNames = Vec<(InternedName, Option<ScopedEntry>)>;
 
 /// Names other than those of gates.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    table: Table<Named>,
-    scopes: Vec<Hidden>,
+pub(super) struct ScopedNames {
+    table: SymbolMap<ScopedEntry>,
+    scopes: Vec<ShadowedNames>,
     /// True while the body of a subroutine is read.
     in_subroutine: bool,
 }
 
 /// Scopes around a call that are suspended while the body of a subroutine is read.
 pub(super) struct Suspended {
-    scopes: Vec<Hidden>,
-    entries: Hidden,
+    scopes: Vec<ShadowedNames>,
+    entries: ShadowedNames,
     in_subroutine: bool,
 }
 
-impl Names {
-    pub(super) fn get(&self, symbol: Symbol) -> Option<&Entry> {
+impl ScopedNames {
+    pub(super) fn get(&self, symbol: InternedName) -> Option<&SymbolEntry> {
         let (entry, _, depth) = self.table.get(symbol)?;
-        let seen = *depth > 0 || matches!(entry, Entry::Const(_) | Entry::Broken);
+        let seen = *depth > 0 || matches!(entry, SymbolEntry::Const(_) | SymbolEntry::Broken);
         (seen || !self.in_subroutine).then_some(entry)
     }
 
-    pub(super) fn break_name(&mut self, symbol: Symbol, place: Place) {
+    pub(super) fn break_name(&mut self, symbol: InternedName, place: FileSpan) {
         if self.table.get(symbol).is_none() {
-            self.table.insert(symbol, (Entry::Broken, place, 0));
+            self.table.insert(symbol, (SymbolEntry::Broken, place, 0));
         }
     }
 
@@ -136,7 +139,7 @@ impl Names {
     /// Suspends the scopes: the body of a subroutine does not see them.
     pub(super) fn suspend(&mut self) -> Suspended {
         let scopes = std::mem::take(&mut self.scopes);
-        let mut entries = Hidden::new();
+        let mut entries = ShadowedNames::new();
         for (symbol, outer) in scopes.iter().rev().flat_map(|hidden| hidden.iter().rev()) {
             entries.push((*symbol, self.table.replace(*symbol, outer.clone())));
         }
@@ -157,7 +160,7 @@ impl Names {
 
 /// Gate that a call refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Callee {
+pub(super) enum GateCallee {
     /// A row of the gate table, and the number of its first qubits that control it.
     Table(GateKind, usize),
     /// A definition, by number.
@@ -167,39 +170,39 @@ pub(super) enum Callee {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GateEntry {
     /// Of the language or a standard file.
-    BuiltIn(Callee),
+    BuiltIn(GateCallee),
     /// Of the source.
-    Own(Callee, Place),
+    Own(GateCallee, FileSpan),
     /// A subroutine, by number.
-    Subroutine(usize, Place),
+    Subroutine(usize, FileSpan),
     /// A function of `extern`, and true if a call of it has no effect.
-    External(Place, bool),
+    External(FileSpan, bool),
     /// A gate that was refused.
     Broken,
 }
 
 /// The names of gates.
 #[derive(Debug, Default)]
-pub(super) struct Gates {
-    table: Table<GateEntry>,
+pub(super) struct GateNames {
+    table: SymbolMap<GateEntry>,
     /// True for each standard file that is included.
     included: [bool; 2],
 }
 
-impl Gates {
-    pub(super) fn get(&self, symbol: Symbol) -> Option<GateEntry> {
+impl GateNames {
+    pub(super) fn get(&self, symbol: InternedName) -> Option<GateEntry> {
         self.table.get(symbol).copied()
     }
 
-    pub(super) fn break_name(&mut self, symbol: Symbol) {
+    pub(super) fn break_name(&mut self, symbol: InternedName) {
         self.table.insert(symbol, GateEntry::Broken);
     }
 
-    pub(super) fn insert(&mut self, symbol: Symbol, entry: GateEntry) {
+    pub(super) fn insert(&mut self, symbol: InternedName, entry: GateEntry) {
         self.table.insert(symbol, entry);
     }
 
-    fn offer(&mut self, symbol: Symbol, callee: Callee) {
+    fn offer(&mut self, symbol: InternedName, callee: GateCallee) {
         if self.table.get(symbol).is_none_or(|e| matches!(e, GateEntry::BuiltIn(_))) {
             self.table.insert(symbol, GateEntry::BuiltIn(callee));
         }
@@ -213,14 +216,14 @@ impl NamedGate {
     }
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// The gates that need no include.
     pub(super) fn built_in_gates(&mut self) {
         let (u, cx) = match self.version {
-            Version::V2 => (GateKind::U3, Some(("CX", Callee::Table(GateKind::X, 1)))),
-            Version::V3 => (GateKind::U, Some(("gphase", Callee::Table(GateKind::GPHASE, 0)))),
+            Version::V2 => (GateKind::U3, Some(("CX", GateCallee::Table(GateKind::X, 1)))),
+            Version::V3 => (GateKind::U, Some(("gphase", GateCallee::Table(GateKind::GPHASE, 0)))),
         };
-        for (name, callee) in [("U", Callee::Table(u, 0))].into_iter().chain(cx) {
+        for (name, callee) in [("U", GateCallee::Table(u, 0))].into_iter().chain(cx) {
             let symbol = self.interner.intern(name);
             self.gates.offer(symbol, callee);
         }
@@ -239,7 +242,7 @@ impl Lowering<'_> {
                 // The built-in U of each language does not come from the file.
                 if name != "U" {
                     let symbol = self.interner.intern(name);
-                    self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
+                    self.gates.offer(symbol, GateCallee::Table(gate.kind, gate.n_controls));
                 }
             }
         }
@@ -264,8 +267,8 @@ impl Lowering<'_> {
         }
         if self.version == Version::V2 {
             if text == "gphase" {
-                self.gates.offer(name.symbol, Callee::Table(GateKind::GPHASE, 0));
-                let problem = Problem::LentGate { name: text, from: "that of OpenQASM 3" };
+                self.gates.offer(name.symbol, GateCallee::Table(GateKind::GPHASE, 0));
+                let problem = QasmProblem::LentGate { name: text, from: "that of OpenQASM 3" };
                 let help = "OpenQASM 2 has no global phase; on a state it does not show";
                 self.warning(Diagnostic::warning(problem).at(place, "").help(help));
             }
@@ -278,23 +281,25 @@ impl Lowering<'_> {
             known.get_or_insert(gate);
         }
         if let Some(gate) = standard {
-            self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls));
-            let problem = Problem::LentGate { name: text, from: "that of `stdgates.inc`" };
+            self.gates.offer(name.symbol, GateCallee::Table(gate.kind, gate.n_controls));
+            let problem = QasmProblem::LentGate { name: text, from: "that of `stdgates.inc`" };
             let help = "add `include \"stdgates.inc\";`";
             return self.warning(Diagnostic::warning(problem).at(place, "").help(help));
         }
         let Some(line) = usual_line(&text) else { return };
         match others {
-            Some(gate) => self.gates.offer(name.symbol, Callee::Table(gate.kind, gate.n_controls)),
+            Some(gate) => {
+                self.gates.offer(name.symbol, GateCallee::Table(gate.kind, gate.n_controls))
+            }
             None => self.define_usual(name.symbol, line),
         }
-        let problem = Problem::LentGate { name: text, from: "the usual one" };
+        let problem = QasmProblem::LentGate { name: text, from: "the usual one" };
         let help = format!("`stdgates.inc` lacks it: write `{line}`");
         self.warning(Diagnostic::warning(problem).at(place, "").help(help));
     }
 
     /// Defines a gate by its line, as if the file did.
-    fn define_usual(&mut self, name: Symbol, line: &str) {
+    fn define_usual(&mut self, name: InternedName, line: &str) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         let program = parser::program(
             line,
@@ -314,23 +319,23 @@ impl Lowering<'_> {
     pub(super) fn define_apart(
         &mut self,
         source: u32,
-        program: &parser::Program,
-        name: Symbol,
-    ) -> Option<Callee> {
+        program: &parser::QasmProgram,
+        name: InternedName,
+    ) -> Option<GateCallee> {
         let before = std::mem::take(&mut self.gates.table);
         for gate in NAMED_GATES {
             for name in gate.names().filter(|name| *name != "U") {
                 let symbol = self.interner.intern(name);
                 if self.gates.get(symbol).is_none() {
-                    self.gates.offer(symbol, Callee::Table(gate.kind, gate.n_controls));
+                    self.gates.offer(symbol, GateCallee::Table(gate.kind, gate.n_controls));
                 }
             }
         }
         let gphase = self.interner.intern("gphase");
-        self.gates.offer(gphase, Callee::Table(GateKind::GPHASE, 0));
+        self.gates.offer(gphase, GateCallee::Table(GateKind::GPHASE, 0));
         let outer = std::mem::replace(&mut self.source, source);
         for statement in &program.statements {
-            if let StmtKind::Gate(gate) = &statement.kind {
+            if let QasmStmtKind::Gate(gate) = &statement.kind {
                 // Its lines have no errors, as a test checks.
                 let _ = self.define(gate, statement.span, &[]);
             }
@@ -344,17 +349,18 @@ impl Lowering<'_> {
     }
 
     /// Declares a name; a name that exists in the same scope is an error.
-    pub(super) fn declare_name(&mut self, name: Ident, entry: Entry) -> Lower<()> {
+    pub(super) fn declare_name(&mut self, name: Ident, entry: SymbolEntry) -> Lower<()> {
         let place = self.place(name.span);
         let depth = self.names.depth();
         if let Some((old, before, _)) =
             self.names.table.get(name.symbol).filter(|(.., d)| *d == depth)
         {
-            let (broken, before) = (matches!(old, Entry::Broken), *before);
+            let (broken, before) = (matches!(old, SymbolEntry::Broken), *before);
             if broken {
                 return Ok(());
             }
-            let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
+            let twice =
+                Diagnostic::error(QasmProblem::DeclaredTwice { name: self.name(name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "declared here")));
         }
         let outer = self.names.table.replace(name.symbol, Some((entry, place, depth)));
@@ -365,7 +371,7 @@ impl Lowering<'_> {
     }
 
     /// Reports a name that is not declared, once per name.
-    pub(super) fn unknown_name<T>(&mut self, symbol: Symbol, span: Span) -> Lower<T> {
+    pub(super) fn unknown_name<T>(&mut self, symbol: InternedName, span: QasmSpan) -> Lower<T> {
         let place = self.place(span);
         let name = self.name(symbol);
         let hidden = self.names.table.get(symbol).is_some();
@@ -381,7 +387,8 @@ impl Lowering<'_> {
             let known: Vec<String> = others.map(|s| self.name(s)).collect();
             nearest(&name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
         };
-        let error = Diagnostic::error(Problem::UnknownName { name }).at(place, "").maybe_help(help);
+        let error =
+            Diagnostic::error(QasmProblem::UnknownName { name }).at(place, "").maybe_help(help);
         Err(self.report(error))
     }
 
@@ -390,9 +397,9 @@ impl Lowering<'_> {
         let place = self.place(name.span);
         let text = self.name(name.symbol);
         if let Some(entry) = self.names.get(name.symbol)
-            && !matches!(entry, Entry::Broken)
+            && !matches!(entry, SymbolEntry::Broken)
         {
-            let problem = Problem::WrongKind { name: text, is: entry.is(), expected: "a gate" };
+            let problem = QasmProblem::WrongKind { name: text, is: entry.is(), expected: "a gate" };
             self.gates.break_name(name.symbol);
             return Err(self.report(Diagnostic::error(problem).at(place, "")));
         }
@@ -402,14 +409,14 @@ impl Lowering<'_> {
         let example = format!(
             "a `defcal` says how hardware does it: say what it does, `gate {text} … {{ … }}`"
         );
-        let error = Diagnostic::error(Problem::UnknownGate { name: text }).at(place, "");
+        let error = Diagnostic::error(QasmProblem::UnknownGate { name: text }).at(place, "");
         Err(self.report(match calibrated {
             Some(there) => error.at(there, "calibrated here").help(example),
             None => error.maybe_help(help),
         }))
     }
 
-    fn gate_help(&self, symbol: Symbol, name: &str) -> Option<String> {
+    fn gate_help(&self, symbol: InternedName, name: &str) -> Option<String> {
         if self.version == Version::V2 && symbol.word().is_some_and(|w| !w.is_old()) {
             return Some(format!(
                 "`{name}` is OpenQASM 3, but this file is OpenQASM 2: change the first line"
@@ -446,7 +453,7 @@ pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
 
 /// Returns the definition of an extra gate, which files use without one.
 fn usual_line(name: &str) -> Option<&'static str> {
-    USUAL.lines().find(|line| {
+    EXTRA_GATES.lines().find(|line| {
         let rest = line.strip_prefix("gate ").and_then(|line| line.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with([' ', '(']))
     })

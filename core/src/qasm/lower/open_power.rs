@@ -6,19 +6,19 @@
 //! and powers commute.
 
 use super::{
-    Lower, Lowering, SourceText, Value,
+    Lower, QasmLowering, QasmValue, SourceText,
     arithmetic::multiply,
     call::Resolved,
-    names::Callee,
-    power::{self, Exponent, Raised},
+    names::GateCallee,
+    power::{self, Exponent, PoweredGate},
 };
 use crate::{
     gate::{Gate, GateKind},
     param::Angle,
     qasm::{
         Version,
-        ast::Span,
-        diagnostic::{Diagnostic, Problem},
+        ast::QasmSpan,
+        diagnostic::{Diagnostic, QasmProblem},
         parser,
     },
 };
@@ -39,19 +39,19 @@ const POWERS: [(GateKind, &str, &str); 6] = [
     ),
 ];
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Raises a gate to these exponents, one of which has parameters.
     pub(super) fn raise_open(
         &mut self,
         gate: &mut Resolved,
         exponents: &[Exponent],
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<()> {
         let args = std::mem::take(&mut gate.args);
         let (callee, args, controls) = match self.open_power(gate.callee, args, exponents) {
             Ok(raised) => raised,
-            Err(Problem::OpenPower { .. }) => {
-                let problem = Problem::OpenPower { gate: self.name(gate.name) };
+            Err(QasmProblem::OpenPower { .. }) => {
+                let problem = QasmProblem::OpenPower { gate: self.name(gate.name) };
                 let error = Diagnostic::error(problem).at(self.place(span), "");
                 let help = "gates that have such a power: id, x, y, z, h, s, t, sx, swap, their inverses, rotations, phases, \
                             and these with controls; write others by rotations";
@@ -71,15 +71,15 @@ impl Lowering<'_> {
     /// resulting gate, its arguments and the number of its first qubits that control it.
     ///
     /// # Errors
-    /// [`Problem::OpenPower`] if it is not known in closed form.
+    /// [`QasmProblem::OpenPower`] if it is not known in closed form.
     fn open_power(
         &mut self,
-        callee: Callee,
-        args: Box<[Value]>,
+        callee: GateCallee,
+        args: Box<[QasmValue]>,
         exponents: &[Exponent],
-    ) -> Result<(Callee, Box<[Value]>, usize), Problem> {
-        let refused = || Problem::OpenPower { gate: String::new() };
-        let Callee::Table(mut kind, controls) = callee else { return Err(refused()) };
+    ) -> Result<(GateCallee, Box<[QasmValue]>, usize), QasmProblem> {
+        let refused = || QasmProblem::OpenPower { gate: String::new() };
+        let GateCallee::Table(mut kind, controls) = callee else { return Err(refused()) };
         let mut args = args;
         let at = exponents.iter().position(|e| matches!(e, Exponent::Open(_)));
         let Some((at, &Exponent::Open(number))) = at.map(|at| (at, &exponents[at])) else {
@@ -89,16 +89,16 @@ impl Lowering<'_> {
         for outer in &exponents[at + 1..] {
             // (U^t)^k = U^(kt) for integers k alone.
             let Exponent::Integer(k) = outer else { return Err(refused()) };
-            exponent = multiply(exponent, Value::int(i128::from(*k)))?;
+            exponent = multiply(exponent, QasmValue::int(i128::from(*k)))?;
         }
         let is_constant = args.iter().all(|arg| arg.constant().is_some());
         if is_constant {
             // Within half a turn, and with constant exponents before.
-            let angles = args.iter().map(|arg| arg.angle().ok_or(Problem::NotFinite));
+            let angles = args.iter().map(|arg| arg.angle().ok_or(QasmProblem::NotFinite));
             let angles = angles.collect::<Result<Vec<_>, _>>()?;
-            let gate =
-                Gate::new(kind, angles).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
-            let Raised::Gate(gate, times) = power::raise(gate, &exponents[..at])? else {
+            let gate = Gate::new(kind, angles)
+                .map_err(|e| QasmProblem::Circuit { reason: e.to_string() })?;
+            let PoweredGate::Gate(gate, times) = power::raise(gate, &exponents[..at])? else {
                 return Err(refused());
             };
             if times != 1 {
@@ -106,17 +106,18 @@ impl Lowering<'_> {
             }
             let gate = power::principal(gate).ok_or_else(refused)?;
             kind = gate.kind();
-            args = gate.params().iter().cloned().map(Value::linear).collect::<Result<_, _>>()?;
+            args =
+                gate.params().iter().cloned().map(QasmValue::linear).collect::<Result<_, _>>()?;
         } else if at > 0 {
             return Err(refused());
         }
-        let phase = |numerator, denominator| -> Result<_, Problem> {
+        let phase = |numerator, denominator| -> Result<_, QasmProblem> {
             let angle =
-                multiply(Value::linear(Angle::pi(numerator, denominator))?, exponent.clone())?;
-            Ok((Callee::Table(GateKind::P, 0), [angle].into(), controls))
+                multiply(QasmValue::linear(Angle::pi(numerator, denominator))?, exponent.clone())?;
+            Ok((GateCallee::Table(GateKind::P, 0), [angle].into(), controls))
         };
         match kind {
-            GateKind::I => Ok((Callee::Table(kind, 0), args, controls)),
+            GateKind::I => Ok((GateCallee::Table(kind, 0), args, controls)),
             GateKind::Z => phase(1, 1),
             GateKind::S => phase(1, 2),
             GateKind::SDG => phase(-1, 2),
@@ -127,7 +128,7 @@ impl Lowering<'_> {
                 for arg in &mut raised {
                     *arg = multiply(arg.clone(), exponent.clone())?;
                 }
-                Ok((Callee::Table(kind, 0), raised.into(), controls))
+                Ok((GateCallee::Table(kind, 0), raised.into(), controls))
             }
             _ => {
                 let (_, name, line) =
@@ -140,9 +141,9 @@ impl Lowering<'_> {
 
     /// Returns the definition of a line of OpenQASM 3 over the gates of the table, made once. Its
     /// name is not visible in the file.
-    fn lent_definition(&mut self, name: &'static str, line: &str) -> Option<Callee> {
+    fn lent_definition(&mut self, name: &'static str, line: &str) -> Option<GateCallee> {
         if let Some(&number) = self.special.get(name) {
-            return Some(Callee::Defined(number));
+            return Some(GateCallee::Defined(number));
         }
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         let program = parser::program(
@@ -154,10 +155,10 @@ impl Lowering<'_> {
         );
         self.sources.push(SourceText { name: "powers.inc".to_owned(), text: line.to_owned() });
         let symbol = self.interner.intern(name);
-        let Some(Callee::Defined(number)) = self.define_apart(source, &program, symbol) else {
+        let Some(GateCallee::Defined(number)) = self.define_apart(source, &program, symbol) else {
             return None;
         };
         self.special.insert(name.to_owned(), number);
-        Some(Callee::Defined(number))
+        Some(GateCallee::Defined(number))
     }
 }

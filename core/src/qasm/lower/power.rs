@@ -19,12 +19,12 @@ use nalgebra::{DMatrix, linalg::Schur};
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::value::Number;
+use super::value::RealConstant;
 use crate::{
     gate::{Gate, GateKind, Generator},
     matrix::Matrix,
     param::{ALL_WHOLE, Angle, Q, Rounded, Values},
-    qasm::diagnostic::Problem,
+    qasm::diagnostic::QasmProblem,
 };
 
 /// Arguments this close to -pi count as pi: an eigenvalue -1 is computed with an error of some
@@ -35,7 +35,7 @@ const CUT: f64 = 1e-9;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Exponent {
     Integer(i64),
-    Real(Number),
+    Real(RealConstant),
     /// An exponent over the parameters of the gate that is defined, by number. A call of the gate
     /// turns it into one of the others.
     Open(usize),
@@ -43,7 +43,7 @@ pub(super) enum Exponent {
 
 impl Exponent {
     /// A real exponent, which may be an integer.
-    pub(super) fn real(number: Number) -> Exponent {
+    pub(super) fn real(number: RealConstant) -> Exponent {
         match number.exact() {
             Some(q) if *q.denom() == 1 => Exponent::Integer(*q.numer()),
             _ => Exponent::Real(number),
@@ -64,11 +64,11 @@ impl Exponent {
 pub(super) fn compose(
     exponents: &mut SmallVec<[Exponent; 1]>,
     outer: Exponent,
-) -> Result<(), Problem> {
+) -> Result<(), QasmProblem> {
     let merged = match (exponents.last(), outer) {
         (Some(Exponent::Integer(inner)), Exponent::Integer(k)) => {
             let what =
-                || Problem::IntegerOverflow { what: format!("the exponent {inner} times {k}") };
+                || QasmProblem::IntegerOverflow { what: format!("the exponent {inner} times {k}") };
             Some(Exponent::Integer(inner.checked_mul(k).ok_or_else(what)?))
         }
         (Some(Exponent::Real(inner)), Exponent::Integer(k)) => Some(Exponent::real(inner.times(k))),
@@ -89,7 +89,7 @@ pub(super) fn compose(
 /// A gate of the table raised to powers.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time")]
-pub(super) enum Raised {
+pub(super) enum PoweredGate {
     Gate(Gate, u64),
     Matrix(Matrix<Complex<f64>>),
 }
@@ -119,32 +119,32 @@ fn repetitions(kind: GateKind, k: i64) -> u64 {
 }
 
 /// Raises a gate of the table to powers, innermost first.
-pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Problem> {
-    let mut raised = Raised::Gate(gate, 1);
+pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<PoweredGate, QasmProblem> {
+    let mut raised = PoweredGate::Gate(gate, 1);
     for &exponent in exponents {
         raised = match (raised, exponent) {
-            (Raised::Gate(gate, 1), Exponent::Integer(k)) => {
+            (PoweredGate::Gate(gate, 1), Exponent::Integer(k)) => {
                 let times = repetitions(gate.kind(), k);
                 match gate.power(Q::from_integer(k)) {
-                    Some(power) => Raised::Gate(power, times),
-                    None if k < 0 => Raised::Gate(gate.dagger(), times),
-                    None => Raised::Gate(gate, times),
+                    Some(power) => PoweredGate::Gate(power, times),
+                    None if k < 0 => PoweredGate::Gate(gate.dagger(), times),
+                    None => PoweredGate::Gate(gate, times),
                 }
             }
-            (Raised::Gate(gate, 1), Exponent::Real(x)) => fractional(gate, x)?,
-            (Raised::Gate(gate, _), Exponent::Open(_)) => {
+            (PoweredGate::Gate(gate, 1), Exponent::Real(x)) => fractional(gate, x)?,
+            (PoweredGate::Gate(gate, _), Exponent::Open(_)) => {
                 return Err(no_power(&gate, exponent, "its exponent has no value"));
             }
-            (Raised::Gate(gate, times), _) => {
+            (PoweredGate::Gate(gate, times), _) => {
                 let refuse = |reason| no_power(&gate, exponent, reason);
                 let m =
                     principal_power(&numbers(&gate, exponent)?, times as f64).map_err(refuse)?;
-                Raised::Matrix(principal_power(&m, exponent.value()).map_err(refuse)?)
+                PoweredGate::Matrix(principal_power(&m, exponent.value()).map_err(refuse)?)
             }
-            (Raised::Matrix(m), _) => {
+            (PoweredGate::Matrix(m), _) => {
                 let (gate, exponent) = ("the matrix of a power".to_owned(), exponent.value());
-                let refuse = |reason| Problem::Power { gate, exponent, reason };
-                Raised::Matrix(principal_power(&m, exponent).map_err(refuse)?)
+                let refuse = |reason| QasmProblem::Power { gate, exponent, reason };
+                PoweredGate::Matrix(principal_power(&m, exponent).map_err(refuse)?)
             }
         };
     }
@@ -153,19 +153,19 @@ pub(super) fn raise(gate: Gate, exponents: &[Exponent]) -> Result<Raised, Proble
 
 const NO_SPECTRUM: &str = "its eigenvalues were not found";
 
-fn no_power(gate: &Gate, exponent: Exponent, reason: &'static str) -> Problem {
-    Problem::Power { gate: gate.kind().name().to_owned(), exponent: exponent.value(), reason }
+fn no_power(gate: &Gate, exponent: Exponent, reason: &'static str) -> QasmProblem {
+    QasmProblem::Power { gate: gate.kind().name().to_owned(), exponent: exponent.value(), reason }
 }
 
 /// Returns the matrix of a gate without parameters.
-fn numbers(gate: &Gate, exponent: Exponent) -> Result<Matrix<Complex<f64>>, Problem> {
+fn numbers(gate: &Gate, exponent: Exponent) -> Result<Matrix<Complex<f64>>, QasmProblem> {
     gate.matrix(&Values::<f64>(&[])).map_err(|_| {
         no_power(gate, exponent, "only rotations keep their parameters under a fractional power")
     })
 }
 
 /// Returns a power that is not an integer.
-fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
+fn fractional(gate: Gate, x: RealConstant) -> Result<PoweredGate, QasmProblem> {
     use GateKind::*;
     let phase = |numerator: i64, denominator: i64| {
         let angle = match x.exact() {
@@ -176,7 +176,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
         one(P, [angle])
     };
     match (gate.kind(), x.exact().map(|q| (*q.numer(), *q.denom()))) {
-        (I, _) => return Ok(Raised::Gate(gate, 1)),
+        (I, _) => return Ok(PoweredGate::Gate(gate, 1)),
         (Z, _) => return phase(1, 1),
         (S, _) => return phase(1, 2),
         (SDG, _) => return phase(-1, 2),
@@ -190,11 +190,13 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
         let Some(gate) = within_turn(&gate, generator) else {
             let exponent = Exponent::Real(x);
             let power = principal_power(&numbers(&gate, exponent)?, x.value);
-            return power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason));
+            return power
+                .map(PoweredGate::Matrix)
+                .map_err(|reason| no_power(&gate, exponent, reason));
         };
         return match (x.exact(), gate.params().iter().all(Angle::is_constant)) {
-            (Some(q), _) => Ok(Raised::Gate(gate.power(q).unwrap_or(gate), 1)),
-            (None, true) => Ok(Raised::Gate(gate.map_params(|angle| times(angle, x)), 1)),
+            (Some(q), _) => Ok(PoweredGate::Gate(gate.power(q).unwrap_or(gate), 1)),
+            (None, true) => Ok(PoweredGate::Gate(gate.map_params(|angle| times(angle, x)), 1)),
             (None, false) => {
                 let reason = "with parameters the exponent must have at most 12 digits";
                 Err(no_power(&gate, Exponent::Real(x), reason))
@@ -203,7 +205,7 @@ fn fractional(gate: Gate, x: Number) -> Result<Raised, Problem> {
     }
     let exponent = Exponent::Real(x);
     let power = principal_power(&numbers(&gate, exponent)?, x.value);
-    power.map(Raised::Matrix).map_err(|reason| no_power(&gate, exponent, reason))
+    power.map(PoweredGate::Matrix).map_err(|reason| no_power(&gate, exponent, reason))
 }
 
 /// Reduces a rotation or phase by [`within_turn`]; a gate without parameters is not changed.
@@ -239,14 +241,15 @@ fn within_turn(gate: &Gate, generator: Generator) -> Option<Gate> {
 }
 
 /// A constant angle times a number.
-fn times(angle: &Angle, x: Number) -> Angle {
+fn times(angle: &Angle, x: RealConstant) -> Angle {
     let product = Rounded::angle(angle, &[]).times(x.rounded());
     Angle::rounded(product.value, product.error)
 }
 
-fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<Raised, Problem> {
-    let gate = Gate::new(kind, params).map_err(|e| Problem::Circuit { reason: e.to_string() })?;
-    Ok(Raised::Gate(gate, 1))
+fn one<const N: usize>(kind: GateKind, params: [Angle; N]) -> Result<PoweredGate, QasmProblem> {
+    let gate =
+        Gate::new(kind, params).map_err(|e| QasmProblem::Circuit { reason: e.to_string() })?;
+    Ok(PoweredGate::Gate(gate, 1))
 }
 
 /// Returns `U^x` for a unitary matrix, by its Schur form, which is diagonal; an error gives the

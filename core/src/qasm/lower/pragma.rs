@@ -12,15 +12,15 @@ use std::sync::Arc;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{Item, Lower, Lowering, Picks, Scope, Value};
+use super::{ExprScope, IndexSet, Lower, LoweredItem, QasmLowering, QasmValue};
 use crate::{
     channel::{Channel, ChannelKind},
-    circuit::{MAX_MISREAD_BITS, UNITARY_TOLERANCE, n_chances},
+    circuit::{MAX_READOUT_BITS, UNITARY_TOLERANCE, n_chances},
     matrix::Matrix,
     param::{Angle, BindError, Binding, Values},
     qasm::{
-        ast::{Expr, ExprKind, Place, Pragma, PragmaKind, Span},
-        diagnostic::{Diagnostic, Problem},
+        ast::{FileSpan, Pragma, PragmaKind, QasmExpr, QasmExprKind, QasmSpan},
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
@@ -28,38 +28,38 @@ use crate::{
 const KRAUS: &str = "kraus";
 
 /// Name of a readout error, and its parameters.
-const MISREAD: (&str, [&str; 2]) = ("misread", ["p0", "p1"]);
+const READOUT_ERROR: (&str, [&str; 2]) = ("misread", ["p0", "p1"]);
 
 /// A channel along registers.
 #[derive(Debug)]
 pub(super) struct PlannedChannel {
-    pub(super) applied: Applied,
+    pub(super) applied: ChannelSpec,
     /// Qubits in the order of the circuit.
-    pub(super) qubits: SmallVec<[Picks; 2]>,
+    pub(super) qubits: SmallVec<[IndexSet; 2]>,
     pub(super) times: u32,
-    pub(super) place: Place,
+    pub(super) place: FileSpan,
 }
 
 #[derive(Debug)]
-pub(super) enum Applied {
+pub(super) enum ChannelSpec {
     /// Values of all of its parameters.
-    Named(ChannelKind, Box<[Value]>),
+    Named(ChannelKind, Box<[QasmValue]>),
     Kraus(Channel),
     Unitary(Arc<Matrix<Complex<f64>>>),
 }
 
-impl Applied {
+impl ChannelSpec {
     fn n_qubits(&self) -> usize {
         match self {
-            Applied::Named(kind, _) => kind.n_qubits(),
-            Applied::Kraus(channel) => channel.n_qubits(),
-            Applied::Unitary(matrix) => matrix.n_qubits(),
+            ChannelSpec::Named(kind, _) => kind.n_qubits(),
+            ChannelSpec::Kraus(channel) => channel.n_qubits(),
+            ChannelSpec::Unitary(matrix) => matrix.n_qubits(),
         }
     }
 }
 
-impl Lowering<'_> {
-    pub(super) fn pragma(&mut self, pragma: &Pragma, span: Span) -> Lower<()> {
+impl QasmLowering<'_> {
+    pub(super) fn pragma(&mut self, pragma: &Pragma, span: QasmSpan) -> Lower<()> {
         let applied = match pragma.kind {
             PragmaKind::Noise => self.noise(pragma),
             PragmaKind::Unitary => self.unitary(pragma),
@@ -68,30 +68,30 @@ impl Lowering<'_> {
         // Both may be wrong.
         let qubits = self.all_qubits(&pragma.operands);
         let (applied, mut qubits) = (applied?, qubits?);
-        let mut places: SmallVec<[Span; 4]> = pragma.operands.iter().map(|o| o.span).collect();
+        let mut places: SmallVec<[QasmSpan; 4]> = pragma.operands.iter().map(|o| o.span).collect();
         let expected = applied.n_qubits();
         if qubits.len() != expected {
             let lengths = qubits.iter().map(|p| p.len().unwrap_or(1) as usize);
             let given = lengths.clone().fold(0, usize::saturating_add);
             if given != expected {
                 let (gate, expected) = (self.name(pragma.name.symbol), expected as u64);
-                let problem = Problem::QubitCount { gate, given, expected };
+                let problem = QasmProblem::QubitCount { gate, given, expected };
                 return self.fail(problem, around(&places, pragma.name.span));
             }
             places = lengths
                 .zip(&places)
                 .flat_map(|(n, place)| std::iter::repeat_n(*place, n))
                 .collect();
-            qubits = qubits.iter().flat_map(Picks::iter).map(Picks::One).collect();
+            qubits = qubits.iter().flat_map(IndexSet::iter).map(IndexSet::One).collect();
         }
         let length = self.common_length(&qubits, &places)?;
         let times = length.unwrap_or(1);
         self.check_distinct(&qubits, &places, times, pragma.name.symbol)?;
-        if !matches!(applied, Applied::Named(..)) {
+        if !matches!(applied, ChannelSpec::Named(..)) {
             qubits.reverse();
         }
         self.add_count(u64::from(times), span);
-        self.push(Item::Channel(PlannedChannel {
+        self.push(LoweredItem::Channel(PlannedChannel {
             applied,
             qubits,
             times,
@@ -100,13 +100,13 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn noise(&mut self, pragma: &Pragma) -> Lower<Applied> {
+    fn noise(&mut self, pragma: &Pragma) -> Lower<ChannelSpec> {
         let name = self.name(pragma.name.symbol);
         if name == KRAUS {
             let operators =
                 pragma.args.iter().map(|arg| self.matrix(arg)).collect::<Lower<Vec<_>>>()?;
-            let channel = Channel::kraus(operators).map_err(|error| Problem::Channel { error });
-            return self.check(channel, args_span(pragma)).map(Applied::Kraus);
+            let channel = Channel::kraus(operators).map_err(|error| QasmProblem::Channel { error });
+            return self.check(channel, args_span(pragma)).map(ChannelSpec::Kraus);
         }
         let Some(kind) = ChannelKind::find(&name) else {
             let known = ChannelKind::ALL.iter().map(|kind| kind.name()).chain([KRAUS]);
@@ -115,7 +115,7 @@ impl Lowering<'_> {
                 |name| format!("did you mean `{name}`?"),
             );
             let place = self.place(pragma.name.span);
-            let error = Diagnostic::error(Problem::UnknownChannel { name }).at(place, "");
+            let error = Diagnostic::error(QasmProblem::UnknownChannel { name }).at(place, "");
             return Err(self.report(error.help(help)));
         };
         let names = kind.param_names();
@@ -129,49 +129,49 @@ impl Lowering<'_> {
             let what = || format!("what {} leave in `{name}`", names.join(", "));
             self.check_probability(&terms, what, args_span(pragma))?;
         }
-        Ok(Applied::Named(kind, values.into()))
+        Ok(ChannelSpec::Named(kind, values.into()))
     }
 
-    fn unitary(&mut self, pragma: &Pragma) -> Lower<Applied> {
+    fn unitary(&mut self, pragma: &Pragma) -> Lower<ChannelSpec> {
         let [arg] = &*pragma.args else {
             return self.wrong_count(pragma, "unitary", &["[[0, 1], [1, 0]]"]);
         };
         let matrix = self.matrix(arg)?;
         let unitary =
-            matrix.check_unitary(UNITARY_TOLERANCE).map_err(|error| Problem::Matrix { error });
+            matrix.check_unitary(UNITARY_TOLERANCE).map_err(|error| QasmProblem::Matrix { error });
         self.check(unitary, arg.span)?;
-        Ok(Applied::Unitary(Arc::new(matrix)))
+        Ok(ChannelSpec::Unitary(Arc::new(matrix)))
     }
 
-    fn misread(&mut self, pragma: &Pragma, span: Span) -> Lower<()> {
-        let (name, (known, params)) = (self.name(pragma.name.symbol), MISREAD);
+    fn misread(&mut self, pragma: &Pragma, span: QasmSpan) -> Lower<()> {
+        let (name, (known, params)) = (self.name(pragma.name.symbol), READOUT_ERROR);
         if name != known {
             let place = self.place(pragma.name.span);
-            let error = Diagnostic::error(Problem::UnknownPragma { name }).at(place, "");
+            let error = Diagnostic::error(QasmProblem::UnknownPragma { name }).at(place, "");
             return Err(
                 self.report(error.help(format!("`{known}({}) …` is one", params.join(", "))))
             );
         }
-        let n_bits = (1..=MAX_MISREAD_BITS).find(|&n| n_chances(n) == pragma.args.len());
+        let n_bits = (1..=MAX_READOUT_BITS).find(|&n| n_chances(n) == pragma.args.len());
         if let Some(n_bits) = n_bits.filter(|&n| n > 1) {
             return self.misread_together(pragma, n_bits, span);
         }
-        let chances: Box<[Value]> = self.probabilities(pragma, known, &params)?.into();
+        let chances: Box<[QasmValue]> = self.probabilities(pragma, known, &params)?.into();
         for operand in &pragma.operands {
             let bits = self.bits(operand)?;
             self.add_count(u64::from(bits.len().unwrap_or(1)), span);
             let (chances, place) = (chances.clone(), self.place(span));
-            self.push(Item::Misread { chances, bits, together: false, place });
+            self.push(LoweredItem::Misread { chances, bits, together: false, place });
         }
         Ok(())
     }
 
     /// Plans a readout matrix: for each outcome of all the bits the probabilities of all others.
-    fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: Span) -> Lower<()> {
+    fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: QasmSpan) -> Lower<()> {
         let names: Vec<String> =
             (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let chances = self.probabilities(pragma, MISREAD.0, &names)?;
+        let chances = self.probabilities(pragma, READOUT_ERROR.0, &names)?;
         let rows = pragma.args.chunks((1 << n_bits) - 1).zip(chances.chunks((1 << n_bits) - 1));
         for (args, row) in rows {
             let sum = row.iter().filter_map(constant).fold(Angle::zero(), |sum, p| sum + p);
@@ -195,25 +195,31 @@ impl Lowering<'_> {
             return self.wrong_bits(pragma, n_bits);
         }
         self.add_count(n_bits as u64, span);
-        let (chances, bits, place) = (chances.into(), Picks::List(bits.into()), self.place(span));
-        self.push(Item::Misread { chances, bits, together: true, place });
+        let (chances, bits, place) =
+            (chances.into(), IndexSet::List(bits.into()), self.place(span));
+        self.push(LoweredItem::Misread { chances, bits, together: true, place });
         Ok(())
     }
 
     fn wrong_bits<T>(&mut self, pragma: &Pragma, n_bits: usize) -> Lower<T> {
-        let places: SmallVec<[Span; 4]> = pragma.operands.iter().map(|o| o.span).collect();
-        let problem = Problem::MisreadBits { chances: pragma.args.len(), n_bits };
+        let places: SmallVec<[QasmSpan; 4]> = pragma.operands.iter().map(|o| o.span).collect();
+        let problem = QasmProblem::MisreadBits { chances: pragma.args.len(), n_bits };
         self.fail(problem, around(&places, pragma.name.span))
     }
 
     /// Returns the values of all `names`, of which known ones are from 0 to 1.
-    fn probabilities(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<Vec<Value>> {
+    fn probabilities(
+        &mut self,
+        pragma: &Pragma,
+        name: &str,
+        names: &[&str],
+    ) -> Lower<Vec<QasmValue>> {
         if pragma.args.len() != names.len() {
             return self.wrong_count(pragma, name, names);
         }
         let mut values = Vec::with_capacity(names.len());
         for (arg, param) in pragma.args.iter().zip(names) {
-            let value = self.real_for(arg, Scope::Global, "a probability")?;
+            let value = self.real_for(arg, ExprScope::Global, "a probability")?;
             if let Some(angle) = constant(&value) {
                 let what = || format!("`{param}` of `{name}`");
                 self.check_probability(&probability(&angle), what, arg.span)?;
@@ -227,7 +233,7 @@ impl Lowering<'_> {
         let (gate, given, expected) =
             (self.name(pragma.name.symbol), pragma.args.len(), names.len());
         let place = self.place(args_span(pragma));
-        let error = Diagnostic::error(Problem::ParameterCount { gate, given, expected });
+        let error = Diagnostic::error(QasmProblem::ParameterCount { gate, given, expected });
         let help = format!("`{name}({}) …`", names.join(", "));
         Err(self.report(error.at(place, "").help(help)))
     }
@@ -236,18 +242,18 @@ impl Lowering<'_> {
         &mut self,
         result: &Result<T, BindError>,
         what: impl FnOnce() -> String,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<()> {
         match result {
             Err(BindError::NoProbability { value, .. }) => {
-                self.fail(Problem::Probability { what: what(), given: *value }, span)
+                self.fail(QasmProblem::Probability { what: what(), given: *value }, span)
             }
             _ => Ok(()),
         }
     }
 
     /// A list of rows.
-    fn matrix(&mut self, arg: &Expr) -> Lower<Matrix<Complex<f64>>> {
+    fn matrix(&mut self, arg: &QasmExpr) -> Lower<Matrix<Complex<f64>>> {
         let mut rows = Vec::new();
         for row in self.items(arg, "a matrix such as `[[0, 1], [1, 0]]`")? {
             let mut entries = Vec::new();
@@ -256,32 +262,32 @@ impl Lowering<'_> {
             }
             rows.push(entries);
         }
-        let matrix = Matrix::from_rows(rows).map_err(|error| Problem::Matrix { error });
+        let matrix = Matrix::from_rows(rows).map_err(|error| QasmProblem::Matrix { error });
         self.check(matrix, arg.span)
     }
 
     /// The items of a list.
-    fn items<'e>(&mut self, expr: &'e Expr, expected: &str) -> Lower<&'e [Expr]> {
-        if let ExprKind::List(items) = &expr.kind {
+    fn items<'e>(&mut self, expr: &'e QasmExpr, expected: &str) -> Lower<&'e [QasmExpr]> {
+        if let QasmExprKind::List(items) = &expr.kind {
             return Ok(items);
         }
-        let given = self.evaluate(expr, Scope::Global)?.describe().to_owned();
-        self.fail(Problem::WrongType { given, expected: expected.to_owned() }, expr.span)
+        let given = self.evaluate(expr, ExprScope::Global)?.describe().to_owned();
+        self.fail(QasmProblem::WrongType { given, expected: expected.to_owned() }, expr.span)
     }
 
     /// An entry of a matrix.
-    fn entry(&mut self, expr: &Expr) -> Lower<Complex<f64>> {
-        let value = self.evaluate(expr, Scope::Global)?;
+    fn entry(&mut self, expr: &QasmExpr) -> Lower<Complex<f64>> {
+        let value = self.evaluate(expr, ExprScope::Global)?;
         match value.complex() {
             // A zero has no sign.
             Some(z) => Ok(z + Complex::new(0.0, 0.0)),
-            None if value.is_real() || value == Value::COMPLEX => {
+            None if value.is_real() || value == QasmValue::COMPLEX => {
                 let what = "an entry of a matrix".to_owned();
-                self.fail(Problem::NotConstant { what }, expr.span)
+                self.fail(QasmProblem::NotConstant { what }, expr.span)
             }
             None => {
                 let (given, expected) = (value.describe().to_owned(), "a number".to_owned());
-                self.fail(Problem::WrongType { given, expected }, expr.span)
+                self.fail(QasmProblem::WrongType { given, expected }, expr.span)
             }
         }
     }
@@ -296,7 +302,7 @@ fn beside_diagonal(k: usize, n_bits: usize) -> String {
 }
 
 /// A number that does not depend on inputs.
-fn constant(value: &Value) -> Option<Angle> {
+fn constant(value: &QasmValue) -> Option<Angle> {
     value.constant().and_then(|_| value.angle())
 }
 
@@ -306,13 +312,13 @@ fn probability(angle: &Angle) -> Result<Complex<f64>, BindError> {
 }
 
 /// Returns the span of the arguments; that of the name if there are none.
-fn args_span(pragma: &Pragma) -> Span {
-    let places: SmallVec<[Span; 4]> = pragma.args.iter().map(|arg| arg.span).collect();
+fn args_span(pragma: &Pragma) -> QasmSpan {
+    let places: SmallVec<[QasmSpan; 4]> = pragma.args.iter().map(|arg| arg.span).collect();
     around(&places, pragma.name.span)
 }
 
 /// Returns the span from the first to the last.
-fn around(places: &[Span], otherwise: Span) -> Span {
+fn around(places: &[QasmSpan], otherwise: QasmSpan) -> QasmSpan {
     match places {
         [first, .., last] => first.to(*last),
         [only] => *only,

@@ -15,47 +15,51 @@
 //! them, is lost.
 
 use super::{
-    Lower, Lowering, Picks, Value,
+    IndexSet, Lower, QasmLowering, QasmValue,
     alternatives::chosen,
-    choice::{Choice, MAX_BITS, UNDEFINED},
+    choice::{MAX_BITS, UNDEFINED, ValueSet},
     classical::Classical,
     truth::Truth,
-    variables::State,
+    variables::VariableState,
 };
-use crate::qasm::ast::Span;
+use crate::qasm::ast::QasmSpan;
 
 /// Limit on the number of times that a loop is planned until the values reach a fixed point.
 const MAX_PLANS: usize = 80;
 
 /// Number that a loop assigns.
-pub(super) struct Recurring {
+pub(super) struct FixedPointVariable {
     id: usize,
-    values: Vec<Value>,
+    values: Vec<QasmValue>,
     /// Bits of the position of its value, and its state at the beginning of each iteration.
-    bits: Picks,
-    state: State,
+    bits: IndexSet,
+    state: VariableState,
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns those of some variables that are numbers or arrays, with their current values.
-    pub(super) fn recurring(&self, ids: &[usize]) -> Vec<Recurring> {
+    pub(super) fn recurring(&self, ids: &[usize]) -> Vec<FixedPointVariable> {
         let numbers = ids.iter().filter_map(|&id| {
             let variable = self.variables.get(id).filter(|variable| variable.chooses())?;
             let choice = chosen(&variable.state)?;
-            let mut values: Vec<Value> = Vec::new();
+            let mut values: Vec<QasmValue> = Vec::new();
             for value in &*choice.values {
                 if !values.contains(value) {
                     values.push(value.clone());
                 }
             }
-            let (bits, state) = (Picks::List([].into()), State::Empty);
-            (!values.contains(&UNDEFINED)).then_some(Recurring { id, values, bits, state })
+            let (bits, state) = (IndexSet::List([].into()), VariableState::Empty);
+            (!values.contains(&UNDEFINED)).then_some(FixedPointVariable { id, values, bits, state })
         });
         numbers.collect()
     }
 
     /// Moves each number to bits that store the position of its value, before a loop.
-    pub(super) fn begin_recurring(&mut self, numbers: &mut [Recurring], span: Span) -> Lower<()> {
+    pub(super) fn begin_recurring(
+        &mut self,
+        numbers: &mut [FixedPointVariable],
+        span: QasmSpan,
+    ) -> Lower<()> {
         for number in numbers {
             let width = usize::BITS - (number.values.len() - 1).leading_zeros();
             let depth = self.variables[number.id].depth;
@@ -64,10 +68,10 @@ impl Lowering<'_> {
             self.store_place(&choice, &number.values, &number.bits.clone(), span)?;
             let mut values = number.values.clone();
             values.resize(1 << width, values[0].clone());
-            let choice = Choice::new(number.bits.iter().collect(), values, depth);
+            let choice = ValueSet::new(number.bits.iter().collect(), values, depth);
             number.state = match &*choice.values {
-                [one] => State::Known(one.clone()),
-                _ => State::Choice(choice),
+                [one] => VariableState::Known(one.clone()),
+                _ => VariableState::Choice(choice),
             };
             self.set(number.id, number.state.clone());
         }
@@ -79,10 +83,10 @@ impl Lowering<'_> {
     /// the loop is to be planned again.
     pub(super) fn end_round(
         &mut self,
-        numbers: &mut [Recurring],
+        numbers: &mut [FixedPointVariable],
         plans: usize,
         exits: usize,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<bool> {
         let mut ends = Vec::with_capacity(numbers.len());
         let mut found = false;
@@ -111,7 +115,7 @@ impl Lowering<'_> {
         let stored = self.store_ends(numbers, &ends, span);
         self.leave_scope();
         // They stay in the list, for what is around this loop.
-        let bits = Picks::List(self.exit_bits.get(exits..).unwrap_or_default().into());
+        let bits = IndexSet::List(self.exit_bits.get(exits..).unwrap_or_default().into());
         if !numbers.is_empty() && bits.len() != Some(0) {
             self.fill_digits(&bits, &[], self.guard, false, span);
         }
@@ -121,7 +125,7 @@ impl Lowering<'_> {
     }
 
     /// Restores the states at the beginning of an iteration.
-    pub(super) fn next_round(&mut self, numbers: &[Recurring]) {
+    pub(super) fn next_round(&mut self, numbers: &[FixedPointVariable]) {
         for number in numbers {
             self.set(number.id, number.state.clone());
         }
@@ -129,7 +133,12 @@ impl Lowering<'_> {
 
     /// Stores the positions of the new values, which may depend on the old ones, in the bits of all
     /// numbers.
-    fn store_ends(&mut self, numbers: &[Recurring], ends: &[Choice], span: Span) -> Lower<()> {
+    fn store_ends(
+        &mut self,
+        numbers: &[FixedPointVariable],
+        ends: &[ValueSet],
+        span: QasmSpan,
+    ) -> Lower<()> {
         let mut all = Vec::with_capacity(numbers.len());
         for (number, end) in numbers.iter().zip(ends) {
             let n = number.bits.len().unwrap_or(1);
@@ -150,19 +159,19 @@ impl Lowering<'_> {
     }
 
     /// Returns scratch bits for a position; none for a list of one value.
-    fn bits_for_place(&mut self, n: u32, depth: usize, span: Span) -> Lower<Picks> {
-        if n == 0 { Ok(Picks::List([].into())) } else { self.hidden_bits(n, depth, span) }
+    fn bits_for_place(&mut self, n: u32, depth: usize, span: QasmSpan) -> Lower<IndexSet> {
+        if n == 0 { Ok(IndexSet::List([].into())) } else { self.hidden_bits(n, depth, span) }
     }
 
     /// Stores the position of a value in a list in bits.
     fn store_place(
         &mut self,
-        value: &Choice,
-        list: &[Value],
-        into: &Picks,
-        span: Span,
+        value: &ValueSet,
+        list: &[QasmValue],
+        into: &IndexSet,
+        span: QasmSpan,
     ) -> Lower<()> {
-        let place = |value: &Value| list.iter().position(|known| known == value).unwrap_or(0);
+        let place = |value: &QasmValue| list.iter().position(|known| known == value).unwrap_or(0);
         let places: Vec<usize> = value.values.iter().map(place).collect();
         for (at, bit) in into.iter().enumerate() {
             let numbers: Vec<usize> =
@@ -173,7 +182,7 @@ impl Lowering<'_> {
             match one {
                 Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
                 Truth::Constant(holds) => {
-                    self.fill_digits(&Picks::One(bit), &[holds], self.guard, false, span);
+                    self.fill_digits(&IndexSet::One(bit), &[holds], self.guard, false, span);
                 }
             }
         }
@@ -181,7 +190,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Recurring {
+impl FixedPointVariable {
     /// Returns the variable, if its values are too many.
     pub(super) fn lost(&self) -> Option<usize> {
         self.values.is_empty().then_some(self.id)

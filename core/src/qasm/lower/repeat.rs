@@ -18,27 +18,27 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Guard, Item, Lower, Lowering, Picks, Stop, Value,
+    ErrorReported, Guard, IndexSet, Lower, LoweredItem, QasmLowering, QasmValue,
     classical::Classical,
-    conditional::Branches,
-    frames::{Frame, Kind},
-    names::Entry,
-    recur::Recurring,
-    subroutine::Wanted,
+    conditional::PlannedBranch,
+    frames::{ExitFrame, FrameKind},
+    names::SymbolEntry,
+    recur::FixedPointVariable,
+    subroutine::CallReturn,
     truth::Truth,
-    variables::{Change, Local, State, Variable},
+    variables::{QasmVariable, ScopeLocals, VariableChange, VariableState},
     walk::assigned,
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{Expr, Place, Span, Stmt},
-        diagnostic::{Diagnostic, Problem},
+        ast::{FileSpan, QasmExpr, QasmSpan, QasmStmt},
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
 /// States that must be the same in each iteration, by variable.
-pub(super) type Known = Vec<(usize, State)>;
+pub(super) type LoopInvariants = Vec<(usize, VariableState)>;
 
 /// Snapshot of the state of the lowering.
 pub(super) struct Checkpoint {
@@ -49,18 +49,18 @@ pub(super) struct Checkpoint {
     reported: HashSet<&'static str>,
     bits: (usize, u32),
     spare: HashMap<u32, Vec<u32>>,
-    variables: Vec<Variable>,
-    locals: Vec<Local>,
-    log: Vec<Change>,
-    frames: Vec<Frame>,
-    results: Vec<Wanted>,
+    variables: Vec<QasmVariable>,
+    locals: Vec<ScopeLocals>,
+    log: Vec<VariableChange>,
+    frames: Vec<ExitFrame>,
+    results: Vec<CallReturn>,
     /// Sizes and operations that were counted; steps were gone.
     counts: [u64; 3],
     exit_bits: usize,
-    passed: Option<Place>,
+    passed: Option<FileSpan>,
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     pub(super) fn checkpoint(&self) -> Checkpoint {
         Checkpoint {
             plan: self.plan.len(),
@@ -101,20 +101,20 @@ impl Lowering<'_> {
     }
 
     /// Returns the states of the variables that a body may change, except for those in bits.
-    pub(super) fn known(&self, body: &[Stmt]) -> Known {
+    pub(super) fn known(&self, body: &[QasmStmt]) -> LoopInvariants {
         let mut ids = self.assigned_variables(body);
         // A subroutine may change an array.
         ids.extend((0..self.variables.len()).filter(|&id| self.variables[id].is_array()));
         ids.sort_unstable();
         ids.dedup();
         let known = ids.into_iter().map(|id| (id, self.variables[id].state.clone()));
-        known.filter(|(_, state)| !matches!(state, State::Bits { .. })).collect()
+        known.filter(|(_, state)| !matches!(state, VariableState::Bits { .. })).collect()
     }
 
     /// Returns the outer variables that a body assigns.
-    fn assigned_variables(&self, body: &[Stmt]) -> Vec<usize> {
+    fn assigned_variables(&self, body: &[QasmStmt]) -> Vec<usize> {
         let variable = |name| match self.names.get(name) {
-            Some(&Entry::Variable(id)) => Some(id),
+            Some(&SymbolEntry::Variable(id)) => Some(id),
             _ => None,
         };
         assigned(body).into_iter().filter_map(variable).collect()
@@ -124,10 +124,10 @@ impl Lowering<'_> {
     /// always true.
     pub(super) fn repeat(
         &mut self,
-        condition: Option<&Expr>,
-        body: &[Stmt],
-        all: &[Stmt],
-        span: Span,
+        condition: Option<&QasmExpr>,
+        body: &[QasmStmt],
+        all: &[QasmStmt],
+        span: QasmSpan,
     ) -> Lower<()> {
         let mut numbers = self.recurring(&self.assigned_variables(body));
         for plans in 0.. {
@@ -146,17 +146,17 @@ impl Lowering<'_> {
     /// have others, and it is to be planned again.
     fn repeat_with(
         &mut self,
-        numbers: &mut [Recurring],
+        numbers: &mut [FixedPointVariable],
         plans: usize,
-        (condition, body): (Option<&Expr>, &[Stmt]),
-        all: &[Stmt],
-        span: Span,
+        (condition, body): (Option<&QasmExpr>, &[QasmStmt]),
+        all: &[QasmStmt],
+        span: QasmSpan,
     ) -> Lower<bool> {
         for id in self.assigned_variables(body) {
             if numbers.iter().any(|number| number.id() == id) {
                 continue;
             }
-            if !matches!(self.variables[id].state, State::Bits { .. })
+            if !matches!(self.variables[id].state, VariableState::Bits { .. })
                 && self.spill(id, span)?.is_none()
             {
                 self.lose(id, span);
@@ -187,16 +187,19 @@ impl Lowering<'_> {
         let size = test.as_ref().map_or(Ok(0), |test| self.spend_branch(test, self.guard, span))?;
         let left_before: Vec<u64> = self.frames.iter().map(|frame| frame.left).collect();
         self.add_count(1, span);
-        self.push(Item::While { condition: Condition::All(Vec::new()), place: self.place(span) });
+        self.push(LoweredItem::While {
+            condition: Condition::All(Vec::new()),
+            place: self.place(span),
+        });
 
         let (outer, mark) = (self.guard, self.mark);
         let number = u32::try_from(self.branches.len()).unwrap_or(u32::MAX);
-        self.branches.push(Branches { parent: outer, condition: None, stored: false, size });
+        self.branches.push(PlannedBranch { parent: outer, condition: None, stored: false, size });
         (self.guard, self.mark) = (Some(Guard { number, otherwise: false }), self.log.len());
         self.depth += 1;
         let errors = self.n_errors();
         let around = std::mem::replace(&mut self.around_loop, self.locals.len());
-        self.enter_frame(Kind::Round);
+        self.enter_frame(FrameKind::Round);
         self.block(body, all);
         self.leave_frame(span);
         let more = match self.leaving {
@@ -216,19 +219,19 @@ impl Lowering<'_> {
         let changed = self.end_branch();
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
-        self.push(Item::EndWhile);
+        self.push(LoweredItem::EndWhile);
         again?;
         let more = more?;
         if self.n_errors() > errors {
-            return Err(Stop);
+            return Err(ErrorReported);
         }
         if more {
             return Ok(true);
         }
-        let differs = |(id, end): &&(usize, State)| {
+        let differs = |(id, end): &&(usize, VariableState)| {
             self.variables
                 .get(*id)
-                .is_some_and(|v| !matches!(v.state, State::Lost(_)) && v.state != *end)
+                .is_some_and(|v| !matches!(v.state, VariableState::Lost(_)) && v.state != *end)
         };
         if let Some(&(id, _)) = changed.iter().find(differs) {
             return self.depends(id, self.place(span), "each round of this loop changes it");
@@ -246,7 +249,7 @@ impl Lowering<'_> {
                 let place = self.place(span);
                 let help = "give it a condition that a round can change, or a `break`";
                 return Err(
-                    self.report(Diagnostic::error(Problem::Endless).at(place, "").help(help))
+                    self.report(Diagnostic::error(QasmProblem::Endless).at(place, "").help(help))
                 );
             }
             1 => conditions.remove(0),
@@ -254,18 +257,18 @@ impl Lowering<'_> {
         };
         let place = self.place(span);
         if let Some(planned) = self.plan.get_mut(head) {
-            planned.item = Item::While { condition, place };
+            planned.item = LoweredItem::While { condition, place };
         }
         Ok(false)
     }
 
-    fn asked(&mut self, condition: Option<&Expr>) -> Lower<Truth> {
+    fn asked(&mut self, condition: Option<&QasmExpr>) -> Lower<Truth> {
         condition.map_or(Ok(Truth::Constant(true)), |condition| self.condition(condition))
     }
 
     /// Updates the bit of a loop with its condition at the end of an iteration, unless the loop is
     /// left.
-    fn ask_again(&mut self, condition: Option<&Expr>, go: u32, span: Span) -> Lower<()> {
+    fn ask_again(&mut self, condition: Option<&QasmExpr>, go: u32, span: QasmSpan) -> Lower<()> {
         let rest = if self.left_somewhere() { vec![self.guard_rest(span)?] } else { Vec::new() };
         // Computing the condition takes bits that are 0 again before the next iteration.
         self.enter_scope();
@@ -273,7 +276,7 @@ impl Lowering<'_> {
         let stored = truth.and_then(|truth| match truth {
             Truth::Open(test) => self.store_truth(go, test, span, false),
             Truth::Constant(holds) => {
-                self.store_number(Picks::One(go), Classical::Value(Value::Bool(holds)), span)
+                self.store_number(IndexSet::One(go), Classical::Value(QasmValue::Bool(holds)), span)
             }
         });
         self.leave_scope();

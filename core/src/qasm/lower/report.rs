@@ -1,16 +1,16 @@
 //! Errors and warnings, with their spans.
 
-use super::{Lower, Lowering, Stop};
+use super::{ErrorReported, Lower, QasmLowering};
 use crate::qasm::{
-    ast::{Place, Span, Symbol},
-    diagnostic::{Diagnostic, Problem},
+    ast::{FileSpan, InternedName, QasmSpan},
+    diagnostic::{Diagnostic, QasmProblem},
     parser::MAX_ERRORS,
 };
 
 /// Limit on the warnings; further ones are dropped.
 const MAX_WARNINGS: usize = 100;
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns the number of errors.
     pub(super) fn n_errors(&self) -> usize {
         self.diagnostics.len() - self.warnings.min(self.diagnostics.len())
@@ -21,47 +21,47 @@ impl Lowering<'_> {
         if self.n_errors() < MAX_ERRORS {
             return false;
         }
-        let too_many = Problem::TooManyErrors { limit: MAX_ERRORS };
+        let too_many = QasmProblem::TooManyErrors { limit: MAX_ERRORS };
         if !self.diagnostics.iter().any(|d| *d.problem == too_many) {
             self.diagnostics.push(Diagnostic::error(too_many));
         }
         true
     }
 
-    pub(super) fn place(&self, span: Span) -> Place {
-        Place { source: self.source, span }
+    pub(super) fn place(&self, span: QasmSpan) -> FileSpan {
+        FileSpan { source: self.source, span }
     }
 
-    pub(super) fn whole(&self, text: &str) -> Span {
-        Span::new(0, u32::try_from(text.len()).unwrap_or(0))
+    pub(super) fn whole(&self, text: &str) -> QasmSpan {
+        QasmSpan::new(0, u32::try_from(text.len()).unwrap_or(0))
     }
 
-    pub(super) fn text(&self, span: Span) -> &str {
+    pub(super) fn text(&self, span: QasmSpan) -> &str {
         self.sources
             .get(self.source as usize)
             .and_then(|s| s.text.get(span.range()))
             .unwrap_or_default()
     }
 
-    pub(super) fn name(&self, symbol: Symbol) -> String {
+    pub(super) fn name(&self, symbol: InternedName) -> String {
         self.interner.name(symbol).to_owned()
     }
 
-    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> ErrorReported {
         self.diagnostics.push(diagnostic);
-        Stop
+        ErrorReported
     }
 
-    pub(super) fn fail<T>(&mut self, problem: Problem, span: Span) -> Lower<T> {
+    pub(super) fn fail<T>(&mut self, problem: QasmProblem, span: QasmSpan) -> Lower<T> {
         let place = self.place(span);
         Err(self.report(Diagnostic::error(problem).at(place, "")))
     }
 
-    pub(super) fn refuse<T>(&mut self, what: &str, span: Span) -> Lower<T> {
-        self.fail(Problem::NotInThisVersion { what: what.to_owned() }, span)
+    pub(super) fn refuse<T>(&mut self, what: &str, span: QasmSpan) -> Lower<T> {
+        self.fail(QasmProblem::NotInThisVersion { what: what.to_owned() }, span)
     }
 
-    pub(super) fn warn(&mut self, problem: Problem, span: Span) {
+    pub(super) fn warn(&mut self, problem: QasmProblem, span: QasmSpan) {
         let place = self.place(span);
         self.warning(Diagnostic::warning(problem).at(place, ""));
     }
@@ -75,14 +75,14 @@ impl Lowering<'_> {
     }
 
     /// Warns of the first ignored construct of each kind.
-    pub(super) fn ignored(&mut self, what: &'static str, span: Span) -> Lower<()> {
+    pub(super) fn ignored(&mut self, what: &'static str, span: QasmSpan) -> Lower<()> {
         if self.reported.insert(what) {
-            self.warn(Problem::Ignored { what }, span);
+            self.warn(QasmProblem::Ignored { what }, span);
         }
         Ok(())
     }
 
-    pub(super) fn check<T>(&mut self, result: Result<T, Problem>, span: Span) -> Lower<T> {
+    pub(super) fn check<T>(&mut self, result: Result<T, QasmProblem>, span: QasmSpan) -> Lower<T> {
         result.or_else(|problem| self.fail(problem, span))
     }
 }

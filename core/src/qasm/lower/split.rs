@@ -12,38 +12,38 @@
 //! or a qubit is repeated, the statement is left out, with a warning: that value may never occur.
 
 use super::{
-    Lower, Lowering, Value,
+    Lower, QasmLowering, QasmValue,
     choice::MAX_BITS,
     classical::Classical,
     integer::{INT, IntType},
-    names::Entry,
+    names::SymbolEntry,
     truth::Truth,
-    variables::State,
+    variables::VariableState,
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
         ast::{
-            Assignment, Base, BaseType, Declaration, Expr, ExprKind, Ident, Index, ModifierKind,
-            Operand, Select, Span, Stmt, StmtKind, Type,
+            Assignment, BaseType, Declaration, Ident, Index, ModifierKind, OperandBase, QasmExpr,
+            QasmExprKind, QasmOperand, QasmSpan, QasmStmt, QasmStmtKind, Select, Type,
         },
-        diagnostic::{Diagnostic, Problem, Severity},
+        diagnostic::{Diagnostic, QasmProblem, Severity},
     },
 };
 
 /// Integer that a statement needs to be known, and that a measurement decides.
 #[derive(Clone, Copy)]
-pub(super) enum Undecided<'e> {
-    Variable(usize, Span),
+pub(super) enum UndecidedInteger<'e> {
+    Variable(usize, QasmSpan),
     /// Bits as an integer that has no name.
-    Cast(&'e Type, &'e Expr, Span),
+    Cast(&'e Type, &'e QasmExpr, QasmSpan),
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns an integer that a statement needs to be known, and that a measurement decides.
-    pub(super) fn undecided<'e>(&self, statement: &'e Stmt) -> Option<Undecided<'e>> {
+    pub(super) fn undecided<'e>(&self, statement: &'e QasmStmt) -> Option<UndecidedInteger<'e>> {
         match &statement.kind {
-            StmtKind::Call(call) => {
+            QasmStmtKind::Call(call) => {
                 let modifiers = call.modifiers.iter().find_map(|modifier| match &modifier.kind {
                     ModifierKind::Pow(expr)
                     | ModifierKind::Ctrl(Some(expr))
@@ -56,78 +56,85 @@ impl Lowering<'_> {
                     .or_else(operands)
                     .or_else(|| call.args.iter().find_map(|arg| self.qubits_by_bits(arg)))
             }
-            StmtKind::Measure(operands) => {
+            QasmStmtKind::Measure(operands) => {
                 let into = || operands.1.as_ref().and_then(|bits| self.index_in_bits(bits));
                 self.index_in_bits(&operands.0).or_else(into)
             }
-            StmtKind::Barrier(operands) => {
+            QasmStmtKind::Barrier(operands) => {
                 operands.iter().find_map(|operand| self.index_in_bits(operand))
             }
-            StmtKind::Delay(delay) => {
+            QasmStmtKind::Delay(delay) => {
                 delay.1.iter().find_map(|operand| self.index_in_bits(operand))
             }
-            StmtKind::Reset(operand) => self.index_in_bits(operand),
-            StmtKind::Assign(assignment) => self
+            QasmStmtKind::Reset(operand) => self.index_in_bits(operand),
+            QasmStmtKind::Assign(assignment) => self
                 .index_in_bits(&assignment.target)
                 .or_else(|| self.qubits_by_bits(&assignment.value)),
-            StmtKind::For(f) => self.bounds_in_bits(&f.over),
+            QasmStmtKind::For(f) => self.bounds_in_bits(&f.over),
             _ => None,
         }
     }
 
     /// Returns the assignment of a declaration whose value measures, or is computed from, qubits at
     /// an index that a measurement decides: the variable is known after all of its cases.
-    pub(super) fn value_by_bits(&self, declaration: &Declaration, span: Span) -> Option<Stmt> {
+    pub(super) fn value_by_bits(
+        &self,
+        declaration: &Declaration,
+        span: QasmSpan,
+    ) -> Option<QasmStmt> {
         let value = declaration.value.as_ref()?;
         self.qubits_by_bits(value)?;
         let name = declaration.name;
-        let target = Operand { span: name.span, base: Base::Name(name), select: Select::All };
+        let target =
+            QasmOperand { span: name.span, base: OperandBase::Name(name), select: Select::All };
         let assignment = Assignment { target, value: value.clone() };
-        Some(Stmt { span, kind: StmtKind::Assign(Box::new(assignment)) })
+        Some(QasmStmt { span, kind: QasmStmtKind::Assign(Box::new(assignment)) })
     }
 
     /// Returns an integer in bits that an expression reads.
-    fn integer_in_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
+    fn integer_in_bits<'e>(&self, expr: &'e QasmExpr) -> Option<UndecidedInteger<'e>> {
         match &expr.kind {
-            ExprKind::Name(symbol) => match self.names.get(*symbol) {
-                Some(&Entry::Variable(id)) => {
+            QasmExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(&SymbolEntry::Variable(id)) => {
                     let variable = &self.variables[id];
-                    let measured =
-                        matches!(variable.state, State::Bits { .. }) && variable.integer.is_some();
-                    measured.then_some(Undecided::Variable(id, expr.span))
+                    let measured = matches!(variable.state, VariableState::Bits { .. })
+                        && variable.integer.is_some();
+                    measured.then_some(UndecidedInteger::Variable(id, expr.span))
                 }
                 _ => None,
             },
-            ExprKind::Unary(_, inner) => self.integer_in_bits(inner),
-            ExprKind::Cast(ty, inner) => self.integer_in_bits(inner).or_else(|| {
+            QasmExprKind::Unary(_, inner) => self.integer_in_bits(inner),
+            QasmExprKind::Cast(ty, inner) => self.integer_in_bits(inner).or_else(|| {
                 let integer =
                     matches!(ty.base, BaseType::Int | BaseType::Uint) && ty.dims.is_none();
                 let measured = || integer && self.may_depend(inner);
                 match self.casts.get(&self.place(expr.span)) {
-                    Some(&id) => matches!(self.variables[id].state, State::Bits { .. })
-                        .then_some(Undecided::Variable(id, expr.span)),
-                    None => measured().then_some(Undecided::Cast(ty, inner, expr.span)),
+                    Some(&id) => matches!(self.variables[id].state, VariableState::Bits { .. })
+                        .then_some(UndecidedInteger::Variable(id, expr.span)),
+                    None => measured().then_some(UndecidedInteger::Cast(ty, inner, expr.span)),
                 }
             }),
-            ExprKind::Index(inner, index) => self
+            QasmExprKind::Index(inner, index) => self
                 .integer_in_bits(inner)
                 .or_else(|| index.iter().find_map(|index| self.bounds_in_bits(index))),
-            ExprKind::Power(operands) => {
+            QasmExprKind::Power(operands) => {
                 operands.iter().find_map(|operand| self.integer_in_bits(operand))
             }
-            ExprKind::Chain(first, rest) => {
+            QasmExprKind::Chain(first, rest) => {
                 let rest = || rest.iter().find_map(|(_, right)| self.integer_in_bits(right));
                 self.integer_in_bits(first).or_else(rest)
             }
-            ExprKind::Call(_, args) => args.iter().find_map(|arg| self.integer_in_bits(arg)),
-            ExprKind::List(items) => items.iter().find_map(|item| self.integer_in_bits(item)),
+            QasmExprKind::Call(_, args) => args.iter().find_map(|arg| self.integer_in_bits(arg)),
+            QasmExprKind::List(items) => items.iter().find_map(|item| self.integer_in_bits(item)),
             _ => None,
         }
     }
 
-    fn bounds_in_bits<'e>(&self, index: &'e Index) -> Option<Undecided<'e>> {
+    fn bounds_in_bits<'e>(&self, index: &'e Index) -> Option<UndecidedInteger<'e>> {
         match index {
-            Index::At(Expr { kind: ExprKind::Name(_), .. }) if !self.is_integer(index) => None,
+            Index::At(QasmExpr { kind: QasmExprKind::Name(_), .. }) if !self.is_integer(index) => {
+                None
+            }
             Index::At(expr) => self.integer_in_bits(expr),
             Index::Range { start, step, end, .. } => {
                 [start, step, end].into_iter().flatten().find_map(|expr| self.integer_in_bits(expr))
@@ -138,25 +145,27 @@ impl Lowering<'_> {
 
     /// Returns true if an index is the name of an integer.
     fn is_integer(&self, index: &Index) -> bool {
-        let Index::At(Expr { kind: ExprKind::Name(symbol), .. }) = index else { return false };
-        matches!(self.names.get(*symbol), Some(&Entry::Variable(id)) if self.variables[id].integer.is_some())
+        let Index::At(QasmExpr { kind: QasmExprKind::Name(symbol), .. }) = index else {
+            return false;
+        };
+        matches!(self.names.get(*symbol), Some(&SymbolEntry::Variable(id)) if self.variables[id].integer.is_some())
     }
 
     /// Returns one in the indices of an operand.
-    fn index_in_bits<'e>(&self, operand: &'e Operand) -> Option<Undecided<'e>> {
+    fn index_in_bits<'e>(&self, operand: &'e QasmOperand) -> Option<UndecidedInteger<'e>> {
         let Select::Parts(parts) = &operand.select else { return None };
         parts.iter().flat_map(|part| part.iter()).find_map(|index| self.bounds_in_bits(index))
     }
 
     /// Returns one in the indices of qubits within an expression: those of a measurement, or of an
     /// argument.
-    fn qubits_by_bits<'e>(&self, expr: &'e Expr) -> Option<Undecided<'e>> {
+    fn qubits_by_bits<'e>(&self, expr: &'e QasmExpr) -> Option<UndecidedInteger<'e>> {
         match &expr.kind {
-            ExprKind::Measure(operand) => self.index_in_bits(operand),
-            ExprKind::Call(_, args) => args.iter().find_map(|arg| self.qubits_by_bits(arg)),
-            ExprKind::Index(base, index) => match &base.kind {
-                ExprKind::Name(symbol)
-                    if matches!(self.names.get(*symbol), Some(Entry::Qubits(_))) =>
+            QasmExprKind::Measure(operand) => self.index_in_bits(operand),
+            QasmExprKind::Call(_, args) => args.iter().find_map(|arg| self.qubits_by_bits(arg)),
+            QasmExprKind::Index(base, index) => match &base.kind {
+                QasmExprKind::Name(symbol)
+                    if matches!(self.names.get(*symbol), Some(SymbolEntry::Qubits(_))) =>
                 {
                     index.iter().find_map(|index| self.bounds_in_bits(index))
                 }
@@ -169,13 +178,13 @@ impl Lowering<'_> {
     /// Plans a statement for each value of an undecided integer.
     pub(super) fn each_undecided(
         &mut self,
-        undecided: Undecided<'_>,
-        statement: &Stmt,
-        all: &[Stmt],
+        undecided: UndecidedInteger<'_>,
+        statement: &QasmStmt,
+        all: &[QasmStmt],
     ) -> Lower<()> {
         let (ty, inner, span) = match undecided {
-            Undecided::Variable(id, at) => return self.each_value((id, at), statement, all),
-            Undecided::Cast(ty, inner, span) => (ty, inner, span),
+            UndecidedInteger::Variable(id, at) => return self.each_value((id, at), statement, all),
+            UndecidedInteger::Cast(ty, inner, span) => (ty, inner, span),
         };
         let value = self.classical(inner)?;
         let value = self.cast_bits(ty, value, span)?;
@@ -190,13 +199,18 @@ impl Lowering<'_> {
     }
 
     /// Plans a statement for each value of a variable.
-    fn each_value(&mut self, (id, at): (usize, Span), statement: &Stmt, all: &[Stmt]) -> Lower<()> {
+    fn each_value(
+        &mut self,
+        (id, at): (usize, QasmSpan),
+        statement: &QasmStmt,
+        all: &[QasmStmt],
+    ) -> Lower<()> {
         let Some(Classical::Word { bits, signed, ty }) = self.word_of(id) else {
             return self.depends(id, self.place(at), "");
         };
         if bits.len() > MAX_BITS {
             let place = self.place(at);
-            let problem = Problem::ManyValues { given: bits.len(), limit: MAX_BITS };
+            let problem = QasmProblem::ManyValues { given: bits.len(), limit: MAX_BITS };
             let help = "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
             return Err(self.report(Diagnostic::error(problem).at(place, "").help(help)));
         }
@@ -212,14 +226,14 @@ impl Lowering<'_> {
         let mut result = Ok(());
         for number in 0..1i128 << bits.len() {
             let value = shape.wrap(number);
-            let label = Classical::Value(Value::int(value));
+            let label = Classical::Value(QasmValue::int(value));
             let holds = self.compare_word(bits.clone(), signed, Relation::Equal, label, at)?;
             let Truth::Open(condition) = holds else { continue };
             self.branches(condition, at, |lowering, otherwise| {
                 if !otherwise && result.is_ok() {
                     result = lowering.with_value(
                         (id, at),
-                        Value::Int(value, ty.or(Some(INT))),
+                        QasmValue::Int(value, ty.or(Some(INT))),
                         statement,
                         all,
                     );
@@ -239,17 +253,17 @@ impl Lowering<'_> {
     /// Plans a statement in the branch in which a variable has a value.
     fn with_value(
         &mut self,
-        (id, at): (usize, Span),
-        value: Value,
-        statement: &Stmt,
-        all: &[Stmt],
+        (id, at): (usize, QasmSpan),
+        value: QasmValue,
+        statement: &QasmStmt,
+        all: &[QasmStmt],
     ) -> Lower<()> {
         let before = self.variables[id].state.clone();
         let shown = match value {
-            Value::Int(i, _) => i,
+            QasmValue::Int(i, _) => i,
             _ => 0,
         };
-        let known = State::Known(value);
+        let known = VariableState::Known(value);
         self.set(id, known.clone());
         let (start, first) = (self.checkpoint(), self.diagnostics.len());
         let result = self.statement(statement, all);
@@ -266,7 +280,7 @@ impl Lowering<'_> {
             self.back_to(&start);
             let name = self.name_of(id);
             let warning =
-                Diagnostic::warning(Problem::LeftOut { name, value: shown, why: problem });
+                Diagnostic::warning(QasmProblem::LeftOut { name, value: shown, why: problem });
             self.warning(warning.at(self.place(at), ""));
             Ok(())
         } else {
@@ -281,12 +295,12 @@ impl Lowering<'_> {
 }
 
 /// Returns true if the cause may be a value that never occurs at run time.
-fn is_of_value(problem: &Problem) -> bool {
+fn is_of_value(problem: &QasmProblem) -> bool {
     matches!(
         problem,
-        Problem::IndexOutOfRange { .. }
-            | Problem::RepeatedQubit { .. }
-            | Problem::SelectedTwice { .. }
-            | Problem::EmptySelection
+        QasmProblem::IndexOutOfRange { .. }
+            | QasmProblem::RepeatedQubit { .. }
+            | QasmProblem::SelectedTwice { .. }
+            | QasmProblem::EmptySelection
     )
 }

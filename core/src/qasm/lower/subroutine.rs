@@ -16,17 +16,19 @@
 use std::rc::Rc;
 
 use super::{
-    Lower, Lowering, Picks, Scope, Stop, Value,
-    arguments::{Argument, Parts},
+    ErrorReported, ExprScope, IndexSet, Lower, QasmLowering, QasmValue,
+    arguments::{ArrayParts, CallArgument},
     classical::Classical,
-    frames::Kind,
+    frames::FrameKind,
     names::GateEntry,
-    variables::{State, bits_of_type},
+    variables::{VariableState, bits_of_type},
     walk::returned,
 };
 use crate::qasm::{
-    ast::{BaseType, Expr, ExprKind, Ident, Place, Span, Subroutine, Symbol, Type},
-    diagnostic::{Diagnostic, Problem},
+    ast::{
+        BaseType, FileSpan, Ident, InternedName, QasmExpr, QasmExprKind, QasmSpan, Subroutine, Type,
+    },
+    diagnostic::{Diagnostic, QasmProblem},
 };
 
 /// Maximum depth of nested calls.
@@ -41,14 +43,14 @@ pub(super) struct Definable {
 
 /// Result that a call is to return, and its destination.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct CallReturn {
     ty: Option<Rc<Type>>,
     /// Number of bits of the result, where bits can hold it.
     size: Option<u32>,
     /// Bits that the result is written to, and true if the caller passed them.
-    slot: Option<Picks>,
+    slot: Option<IndexSet>,
     direct: bool,
-    value: Option<Value>,
+    value: Option<QasmValue>,
     /// Variable for the result, where it is a number that no bits hold.
     number: Option<usize>,
     given: bool,
@@ -56,30 +58,31 @@ pub(super) struct Wanted {
     outside: usize,
     inside: usize,
     /// The local register that every `return` gives.
-    returned: Option<Symbol>,
+    returned: Option<InternedName>,
 }
 
 /// Result of a call.
-pub(super) enum Given {
+pub(super) enum CallResult {
     Nothing,
     Value(Classical),
     /// The result is in the bits that the caller passed.
     Stored,
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     pub(super) fn define_subroutine(&mut self, subroutine: &Rc<Subroutine>) -> Lower<()> {
         let name = subroutine.name;
         let place = self.place(name.span);
         if self.names.depth() > 0 {
             self.gates.break_name(name.symbol);
-            return self.fail(Problem::WithinBlock { what: "a subroutine" }, name.span);
+            return self.fail(QasmProblem::WithinBlock { what: "a subroutine" }, name.span);
         }
         if let Some(GateEntry::Own(_, before) | GateEntry::Subroutine(_, before)) =
             self.gates.get(name.symbol)
             && before.source == place.source
         {
-            let twice = Diagnostic::error(Problem::DeclaredTwice { name: self.name(name.symbol) });
+            let twice =
+                Diagnostic::error(QasmProblem::DeclaredTwice { name: self.name(name.symbol) });
             return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
         }
         for ty in subroutine.params.iter().map(|parameter| &parameter.ty).chain(&subroutine.result)
@@ -92,7 +95,7 @@ impl Lowering<'_> {
     }
 
     /// The subroutine of a name.
-    pub(super) fn subroutine(&self, name: Symbol) -> Option<usize> {
+    pub(super) fn subroutine(&self, name: InternedName) -> Option<usize> {
         match self.gates.get(name) {
             Some(GateEntry::Subroutine(number, _)) => Some(number),
             _ => None,
@@ -103,18 +106,24 @@ impl Lowering<'_> {
     pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
         let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };
         let here = self.place(name.span);
-        let error =
-            Diagnostic::error(Problem::SubroutineBeforeDefinition { name: self.name(name.symbol) });
+        let error = Diagnostic::error(QasmProblem::SubroutineBeforeDefinition {
+            name: self.name(name.symbol),
+        });
         Err(self.report(error.at(here, "").at(there, "defined here")))
     }
 
     /// The value of a call in an expression.
-    pub(super) fn called(&mut self, number: usize, args: &[Expr], span: Span) -> Lower<Classical> {
+    pub(super) fn called(
+        &mut self,
+        number: usize,
+        args: &[QasmExpr],
+        span: QasmSpan,
+    ) -> Lower<Classical> {
         match self.call_subroutine(number, args, span, None)? {
-            Given::Value(value) => Ok(value),
-            Given::Nothing | Given::Stored => {
+            CallResult::Value(value) => Ok(value),
+            CallResult::Nothing | CallResult::Stored => {
                 let name = self.name(self.subroutines[number].subroutine.name.symbol);
-                self.fail(Problem::NoResult { name }, span)
+                self.fail(QasmProblem::NoResult { name }, span)
             }
         }
     }
@@ -124,18 +133,19 @@ impl Lowering<'_> {
     pub(super) fn call_subroutine(
         &mut self,
         number: usize,
-        args: &[Expr],
-        span: Span,
-        into: Option<Picks>,
-    ) -> Lower<Given> {
+        args: &[QasmExpr],
+        span: QasmSpan,
+        into: Option<IndexSet>,
+    ) -> Lower<CallResult> {
         let Definable { subroutine, source } = self.subroutines[number].clone();
         let place = self.place(span);
         if self.results.len() >= MAX_CALLS {
-            return self.fail(Problem::DeepCall { limit: MAX_CALLS }, span);
+            return self.fail(QasmProblem::DeepCall { limit: MAX_CALLS }, span);
         }
         if args.len() != subroutine.params.len() {
             let (name, expected) = (self.name(subroutine.name.symbol), subroutine.params.len());
-            return self.fail(Problem::ArgumentCount { name, given: args.len(), expected }, span);
+            return self
+                .fail(QasmProblem::ArgumentCount { name, given: args.len(), expected }, span);
         }
         let mut arguments = Vec::with_capacity(args.len());
         for (arg, parameter) in args.iter().zip(&subroutine.params) {
@@ -149,8 +159,8 @@ impl Lowering<'_> {
         let suspended = self.names.suspend();
         let caller = std::mem::replace(&mut self.source, source);
         self.enter_scope();
-        self.enter_frame(Kind::Subroutine);
-        let mut parts = Parts::new();
+        self.enter_frame(FrameKind::Subroutine);
+        let mut parts = ArrayParts::new();
         let result = self.body(&subroutine, arguments, into, (outside, number), &mut parts);
         self.leave_frame(subroutine.name.span);
         self.give_parts(parts);
@@ -163,28 +173,32 @@ impl Lowering<'_> {
             if let Some(error) = self.diagnostics.last_mut().filter(|e| e.labels.len() < 4) {
                 *error = error.clone().at(place, "called here");
             }
-            return Err(Stop);
+            return Err(ErrorReported);
         }
         let wanted = result?;
         let name = subroutine.name.symbol;
         match state {
-            Some(State::Known(value)) => return Ok(Given::Value(Classical::Value(value))),
-            Some(State::Choice(choice)) => return Ok(Given::Value(Classical::Choice(choice))),
+            Some(VariableState::Known(value)) => {
+                return Ok(CallResult::Value(Classical::Value(value)));
+            }
+            Some(VariableState::Choice(choice)) => {
+                return Ok(CallResult::Value(Classical::Choice(choice)));
+            }
             Some(_) if wanted.given => {
-                return self.fail(Problem::Depends { name: self.name(name) }, span);
+                return self.fail(QasmProblem::Depends { name: self.name(name) }, span);
             }
             _ => {}
         }
         match (wanted.ty, wanted.slot, wanted.value) {
-            (None, ..) => Ok(Given::Nothing),
-            _ if !wanted.given => self.fail(Problem::NoResult { name: self.name(name) }, span),
-            (Some(_), None, Some(value)) => Ok(Given::Value(Classical::Value(value))),
+            (None, ..) => Ok(CallResult::Nothing),
+            _ if !wanted.given => self.fail(QasmProblem::NoResult { name: self.name(name) }, span),
+            (Some(_), None, Some(value)) => Ok(CallResult::Value(Classical::Value(value))),
             (Some(ty), Some(slot), _) if !wanted.direct => {
                 let (bits, signed) = (slot.iter().collect(), ty.base == BaseType::Int);
                 let ty = self.integer_type(&ty)?;
-                Ok(Given::Value(Classical::Word { bits, signed, ty }))
+                Ok(CallResult::Value(Classical::Word { bits, signed, ty }))
             }
-            _ => Ok(Given::Stored),
+            _ => Ok(CallResult::Stored),
         }
     }
 
@@ -204,15 +218,15 @@ impl Lowering<'_> {
     fn body(
         &mut self,
         subroutine: &Subroutine,
-        arguments: Vec<Argument>,
-        into: Option<Picks>,
+        arguments: Vec<CallArgument>,
+        into: Option<IndexSet>,
         (outside, number): (usize, Option<usize>),
-        parts: &mut Parts,
-    ) -> Lower<Wanted> {
+        parts: &mut ArrayParts,
+    ) -> Lower<CallReturn> {
         for (argument, parameter) in arguments.into_iter().zip(&subroutine.params) {
             self.bind(argument, parameter, &subroutine.body, parts)?;
         }
-        let mut wanted = Wanted {
+        let mut wanted = CallReturn {
             ty: subroutine.result.clone().map(Rc::new),
             size: None,
             slot: None,
@@ -234,7 +248,7 @@ impl Lowering<'_> {
         }
         self.results.push(wanted);
         self.list(&subroutine.body, &[]);
-        self.results.pop().ok_or(Stop)
+        self.results.pop().ok_or(ErrorReported)
     }
 
     /// Returns the number of bits that hold a result of a type, if bits can.
@@ -251,15 +265,17 @@ impl Lowering<'_> {
 
     /// Returns the bits that hold a local register of a subroutine directly, since they are its
     /// result.
-    pub(super) fn returned_bits(&self, name: Symbol, size: u32) -> Option<Picks> {
+    pub(super) fn returned_bits(&self, name: InternedName, size: u32) -> Option<IndexSet> {
         let wanted = self.results.last()?;
         let is_it = wanted.returned == Some(name) && wanted.inside == self.locals.len();
         wanted.slot.clone().filter(|slot| is_it && slot.len().unwrap_or(1) == size)
     }
 
     /// `return value;`
-    pub(super) fn give_back(&mut self, value: Option<&Expr>, span: Span) -> Lower<()> {
-        let Some(wanted) = self.results.last() else { return self.leave(Kind::Subroutine, span) };
+    pub(super) fn give_back(&mut self, value: Option<&QasmExpr>, span: QasmSpan) -> Lower<()> {
+        let Some(wanted) = self.results.last() else {
+            return self.leave(FrameKind::Subroutine, span);
+        };
         let (ty, size, slot, outside) =
             (wanted.ty.clone(), wanted.size, wanted.slot.clone(), wanted.outside);
         let number = wanted.number;
@@ -267,11 +283,11 @@ impl Lowering<'_> {
             (None, None) => {}
             (Some(expr), None) => {
                 let (given, expected) = ("a value".to_owned(), "`return;`".to_owned());
-                return self.fail(Problem::Expected { expected, given }, expr.span);
+                return self.fail(QasmProblem::Expected { expected, given }, expr.span);
             }
             (None, Some(_)) => {
                 let (given, expected) = ("`return;`".to_owned(), "a value".to_owned());
-                return self.fail(Problem::Expected { expected, given }, span);
+                return self.fail(QasmProblem::Expected { expected, given }, span);
             }
             (Some(expr), Some(ty)) if ty.base == BaseType::Bit => {
                 let bits = match (slot, size) {
@@ -294,7 +310,9 @@ impl Lowering<'_> {
                     other => other,
                 };
                 match (value, slot) {
-                    (Classical::Value(value), None) if !self.under_condition(Kind::Subroutine) => {
+                    (Classical::Value(value), None)
+                        if !self.under_condition(FrameKind::Subroutine) =>
+                    {
                         if let Some(wanted) = self.results.last_mut() {
                             wanted.value = Some(value);
                         }
@@ -305,7 +323,7 @@ impl Lowering<'_> {
                             (None, Some(size)) => self.hidden_bits(size, outside, span)?,
                             (None, None) => {
                                 let name = "the result".to_owned();
-                                return self.fail(Problem::Depends { name }, expr.span);
+                                return self.fail(QasmProblem::Depends { name }, expr.span);
                             }
                         };
                         if let Some(wanted) = self.results.last_mut() {
@@ -319,11 +337,11 @@ impl Lowering<'_> {
         if let Some(wanted) = self.results.last_mut() {
             wanted.given = true;
         }
-        self.leave(Kind::Subroutine, span)
+        self.leave(FrameKind::Subroutine, span)
     }
 
-    fn give_bits(&mut self, expr: &Expr, bits: Picks) -> Lower<()> {
-        if let ExprKind::Measure(operand) = &expr.kind {
+    fn give_bits(&mut self, expr: &QasmExpr, bits: IndexSet) -> Lower<()> {
+        if let QasmExprKind::Measure(operand) = &expr.kind {
             let qubits = self.qubits(operand)?;
             return self.measure_into(qubits, bits, operand.span, expr.span, expr.span);
         }
@@ -336,10 +354,10 @@ impl Lowering<'_> {
         self.store(bits, value, expr.span, expr.span, false)
     }
 
-    pub(super) fn called_as_gate<T>(&mut self, name: Ident, defined: Place) -> Lower<T> {
+    pub(super) fn called_as_gate<T>(&mut self, name: Ident, defined: FileSpan) -> Lower<T> {
         let text = self.name(name.symbol);
         let place = self.place(name.span);
-        let error = Diagnostic::error(Problem::SubroutineAsGate { name: text });
+        let error = Diagnostic::error(QasmProblem::SubroutineAsGate { name: text });
         Err(self.report(error.at(place, "").at(defined, "defined here")))
     }
 
@@ -347,18 +365,18 @@ impl Lowering<'_> {
     pub(super) fn called_known(
         &mut self,
         number: usize,
-        args: &[Expr],
-        span: Span,
-        scope: Scope,
-    ) -> Lower<Value> {
-        if let Scope::Gate(_) = scope {
-            return self.fail(Problem::NotInGate, span);
+        args: &[QasmExpr],
+        span: QasmSpan,
+        scope: ExprScope,
+    ) -> Lower<QasmValue> {
+        if let ExprScope::Gate(_) = scope {
+            return self.fail(QasmProblem::NotInGate, span);
         }
         match self.called(number, args, span)? {
             Classical::Value(value) => Ok(value),
             _ => {
                 let name = self.name(self.subroutines[number].subroutine.name.symbol);
-                self.fail(Problem::Depends { name }, span)
+                self.fail(QasmProblem::Depends { name }, span)
             }
         }
     }

@@ -7,12 +7,12 @@
 //! ```
 //! A condition is data of the circuit, so its size is counted (`spend`).
 
-use super::{Lower, Lowering, Value, classical::Classical};
+use super::{Lower, QasmLowering, QasmValue, classical::Classical};
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{Expr, Span},
-        diagnostic::Problem,
+        ast::{QasmExpr, QasmSpan},
+        diagnostic::QasmProblem,
     },
 };
 
@@ -56,44 +56,46 @@ impl Truth {
 
     pub(super) fn classical(self) -> Classical {
         match self {
-            Truth::Constant(holds) => Classical::Value(Value::Bool(holds)),
+            Truth::Constant(holds) => Classical::Value(QasmValue::Bool(holds)),
             Truth::Open(condition) => Classical::Truth(condition),
         }
     }
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Evaluates an expression that must be a truth value.
-    pub(super) fn condition(&mut self, expr: &Expr) -> Lower<Truth> {
+    pub(super) fn condition(&mut self, expr: &QasmExpr) -> Lower<Truth> {
         let value = self.classical(expr)?;
         self.truth(value, expr.span)
     }
 
     /// Counts the size of conditions.
-    pub(super) fn spend(&mut self, more: u64, span: Span) -> Lower<()> {
+    pub(super) fn spend(&mut self, more: u64, span: QasmSpan) -> Lower<()> {
         self.conditions = self.conditions.saturating_add(more);
         if self.conditions > MAX_SIZE {
-            return self.fail(Problem::LongCondition { limit: MAX_SIZE }, span);
+            return self.fail(QasmProblem::LongCondition { limit: MAX_SIZE }, span);
         }
         Ok(())
     }
 
     /// Converts a value to a truth value.
-    pub(super) fn truth(&mut self, value: Classical, span: Span) -> Lower<Truth> {
+    pub(super) fn truth(&mut self, value: Classical, span: QasmSpan) -> Lower<Truth> {
         let given = match value {
             Classical::Truth(condition) => return Ok(Truth::Open(condition)),
             Classical::Word { bits, .. } | Classical::Turn(bits) => {
                 return Ok(Truth::Open(nonzero(bits)));
             }
-            Classical::Value(Value::Bool(holds)) => return Ok(Truth::Constant(holds)),
-            Classical::Value(Value::Bits { bits, .. }) => return Ok(Truth::Constant(bits != 0)),
-            Classical::Value(Value::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
+            Classical::Value(QasmValue::Bool(holds)) => return Ok(Truth::Constant(holds)),
+            Classical::Value(QasmValue::Bits { bits, .. }) => {
+                return Ok(Truth::Constant(bits != 0));
+            }
+            Classical::Value(QasmValue::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
             Classical::Choice(choice) => choice.describe(),
         };
         let (given, expected) = (given.to_owned(), "a condition".to_owned());
-        self.fail(Problem::WrongType { given, expected }, span)
+        self.fail(QasmProblem::WrongType { given, expected }, span)
     }
 
     /// Converts a number that is 0 or 1 to the truth value of one bit, if possible; it has no type
@@ -104,15 +106,15 @@ impl Lowering<'_> {
             Classical::Word { bits, signed: false, .. } if bits.len() == 1 => {
                 Ok(Truth::Open(nonzero(bits)))
             }
-            Classical::Value(Value::Bool(holds)) => Ok(Truth::Constant(holds)),
-            Classical::Value(Value::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
-            Classical::Value(Value::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
+            Classical::Value(QasmValue::Bool(holds)) => Ok(Truth::Constant(holds)),
+            Classical::Value(QasmValue::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
+            Classical::Value(QasmValue::Bits { width: 1, bits }) => Ok(Truth::Constant(bits == 1)),
             other => Err(other),
         }
     }
 
     /// Returns the exclusive or.
-    pub(super) fn differ(&mut self, a: Truth, b: Truth, span: Span) -> Lower<Truth> {
+    pub(super) fn differ(&mut self, a: Truth, b: Truth, span: QasmSpan) -> Lower<Truth> {
         match (a, b) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
                 Ok(if holds { other.not() } else { other })

@@ -23,11 +23,11 @@ use num_traits::ToPrimitive;
 
 use super::{
     arithmetic::{binary, holds, mask},
-    value::Value,
+    value::QasmValue,
 };
 use crate::{
     param::{Angle, UNIT},
-    qasm::{Version, ast::BinaryOp, diagnostic::Problem},
+    qasm::{Version, ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// Largest power of two in the denominator of an exact fraction.
@@ -38,45 +38,45 @@ const FAR: f64 = 1e6;
 
 /// Angle from 0 to below 2 pi.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Turn {
+pub(super) enum AngleValue {
     /// Fixed-point fraction: that many parts of `2^width` in a turn.
     Bits { width: u32, bits: u128 },
     /// Constant without a width.
     Open(Angle),
 }
 
-impl Turn {
+impl AngleValue {
     /// Converts a constant to an angle of a width, or of none; returns it as an error if it is not
     /// a constant angle.
-    pub(super) fn of(value: Value, width: Option<u32>) -> Result<Value, Value> {
+    pub(super) fn of(value: QasmValue, width: Option<u32>) -> Result<QasmValue, QasmValue> {
         let angle = match &value {
-            Value::Turn(Turn::Bits { width: from, bits }) => match width {
+            QasmValue::Turn(AngleValue::Bits { width: from, bits }) => match width {
                 Some(to) => {
-                    return Ok(Value::Turn(Turn::Bits {
+                    return Ok(QasmValue::Turn(AngleValue::Bits {
                         width: to,
                         bits: resize(*bits, *from, to),
                     }));
                 }
-                None => Turn::Bits { width: *from, bits: *bits }.radians(),
+                None => AngleValue::Bits { width: *from, bits: *bits }.radians(),
             },
-            Value::Turn(turn) => turn.radians(),
+            QasmValue::Turn(turn) => turn.radians(),
             other => match other.angle() {
                 Some(angle) if angle.is_constant() => angle,
                 _ => return Err(value),
             },
         };
-        Ok(Value::Turn(match width {
-            Some(width) => Turn::Bits { width, bits: nearest(&angle, width) },
-            None => Turn::Open(within_turn(angle)),
+        Ok(QasmValue::Turn(match width {
+            Some(width) => AngleValue::Bits { width, bits: nearest(&angle, width) },
+            None => AngleValue::Open(within_turn(angle)),
         }))
     }
 
     /// The angle in radians.
     pub(super) fn radians(&self) -> Angle {
         let (width, bits) = match self {
-            Turn::Open(angle) => return angle.clone(),
-            Turn::Bits { bits: 0, .. } => return Angle::zero(),
-            Turn::Bits { width, bits } => (*width, *bits),
+            AngleValue::Open(angle) => return angle.clone(),
+            AngleValue::Bits { bits: 0, .. } => return Angle::zero(),
+            AngleValue::Bits { width, bits } => (*width, *bits),
         };
         // In lowest terms, of half turns.
         let twos = bits.trailing_zeros();
@@ -91,30 +91,30 @@ impl Turn {
     }
 
     /// Returns its number of radians, for places where no angle is meant.
-    fn plain(&self) -> Result<Value, Problem> {
-        Value::linear(self.radians())
+    fn plain(&self) -> Result<QasmValue, QasmProblem> {
+        QasmValue::linear(self.radians())
     }
 
     fn width(&self) -> Option<u32> {
         match self {
-            Turn::Bits { width, .. } => Some(*width),
-            Turn::Open(_) => None,
+            AngleValue::Bits { width, .. } => Some(*width),
+            AngleValue::Open(_) => None,
         }
     }
 
     pub(super) fn is_zero(&self) -> bool {
         match self {
-            Turn::Bits { bits, .. } => *bits == 0,
-            Turn::Open(angle) => angle.constant() == Some(0.0),
+            AngleValue::Bits { bits, .. } => *bits == 0,
+            AngleValue::Open(angle) => angle.constant() == Some(0.0),
         }
     }
 
-    pub(super) fn negate(self) -> Turn {
+    pub(super) fn negate(self) -> AngleValue {
         match self {
-            Turn::Bits { width, bits } => {
-                Turn::Bits { width, bits: bits.wrapping_neg() & mask(width) }
+            AngleValue::Bits { width, bits } => {
+                AngleValue::Bits { width, bits: bits.wrapping_neg() & mask(width) }
             }
-            Turn::Open(angle) => Turn::Open(within_turn(-angle)),
+            AngleValue::Open(angle) => AngleValue::Open(within_turn(-angle)),
         }
     }
 }
@@ -122,65 +122,75 @@ impl Turn {
 /// `left op right`, one of which is an angle.
 pub(super) fn operate(
     op: BinaryOp,
-    left: Value,
-    right: Value,
+    left: QasmValue,
+    right: QasmValue,
     version: Version,
-) -> Result<Value, Problem> {
+) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     match (op, &left, &right) {
-        (Mul, Value::Turn(turn), Value::Int(k, _)) | (Mul, Value::Int(k, _), Value::Turn(turn)) => {
+        (Mul, QasmValue::Turn(turn), QasmValue::Int(k, _))
+        | (Mul, QasmValue::Int(k, _), QasmValue::Turn(turn)) => {
             return times(turn, *k, version);
         }
-        (Div, Value::Turn(_), Value::Int(0, _)) => return Err(Problem::DivisionByZero),
-        (Div, Value::Turn(Turn::Bits { width, bits }), Value::Int(k @ 1.., _)) => {
+        (Div, QasmValue::Turn(_), QasmValue::Int(0, _)) => return Err(QasmProblem::DivisionByZero),
+        (Div, QasmValue::Turn(AngleValue::Bits { width, bits }), QasmValue::Int(k @ 1.., _)) => {
             let bits = bits.checked_div(k.unsigned_abs()).unwrap_or_default();
-            return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
+            return Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }));
         }
-        (Div, Value::Turn(turn @ Turn::Open(_)), Value::Int(..)) => {
+        (Div, QasmValue::Turn(turn @ AngleValue::Open(_)), QasmValue::Int(..)) => {
             return open(binary(Div, turn.plain()?, right, version)?);
         }
-        (Shl | Shr, Value::Turn(Turn::Bits { width, bits }), Value::Int(n @ 0.., _)) => {
+        (
+            Shl | Shr,
+            QasmValue::Turn(AngleValue::Bits { width, bits }),
+            QasmValue::Int(n @ 0.., _),
+        ) => {
             let shifted = u32::try_from(*n).ok().and_then(|n| match op {
                 Shl => bits.checked_shl(n),
                 _ => bits.checked_shr(n),
             });
             let bits = shifted.unwrap_or_default() & mask(*width);
-            return Ok(Value::Turn(Turn::Bits { width: *width, bits }));
+            return Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }));
         }
         (Add | Sub | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual, ..) => {}
-        (Div | BitAnd | BitOr | BitXor, Value::Turn(_), Value::Turn(_)) => {}
+        (Div | BitAnd | BitOr | BitXor, QasmValue::Turn(_), QasmValue::Turn(_)) => {}
         (BitAnd | BitOr | BitXor | Shl | Shr, ..) => return Err(mismatch(op, &left, &right)),
         _ => return binary(op, plain(left)?, plain(right)?, version),
     }
     // Numbers outside a turn are compared as numbers, not as angles.
     let ordered = matches!(op, Less | LessEqual | Greater | GreaterEqual);
-    let beyond = |v: &Value| v.constant().is_some_and(|n| n.value < 0.0 || n.value >= TAU);
+    let beyond = |v: &QasmValue| v.constant().is_some_and(|n| n.value < 0.0 || n.value >= TAU);
     if ordered && (beyond(&left) || beyond(&right)) {
         return binary(op, plain(left)?, plain(right)?, version);
     }
     let width = match (&left, &right) {
-        (Value::Turn(a), Value::Turn(b)) => a.width().zip(b.width()).map(|(a, b)| a.max(b)),
-        (Value::Turn(a), _) | (_, Value::Turn(a)) => a.width(),
+        (QasmValue::Turn(a), QasmValue::Turn(b)) => a.width().zip(b.width()).map(|(a, b)| a.max(b)),
+        (QasmValue::Turn(a), _) | (_, QasmValue::Turn(a)) => a.width(),
         _ => None,
     };
-    match (Turn::of(left, width), Turn::of(right, width)) {
-        (Ok(Value::Turn(a)), Ok(Value::Turn(b))) => join(op, &a, &b, version),
+    match (AngleValue::of(left, width), AngleValue::of(right, width)) {
+        (Ok(QasmValue::Turn(a)), Ok(QasmValue::Turn(b))) => join(op, &a, &b, version),
         // A value that contains an input is not an angle of the type.
         (a, b) => {
-            let either = |side: Result<Value, Value>| side.unwrap_or_else(|value| value);
+            let either = |side: Result<QasmValue, QasmValue>| side.unwrap_or_else(|value| value);
             binary(op, plain(either(a))?, plain(either(b))?, version)
         }
     }
 }
 
 /// Applies an operator to two angles of one type.
-fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Problem> {
+fn join(
+    op: BinaryOp,
+    a: &AngleValue,
+    b: &AngleValue,
+    version: Version,
+) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     if op == Div && b.is_zero() {
-        return Err(Problem::DivisionByZero);
+        return Err(QasmProblem::DivisionByZero);
     }
     let (width, x, y) = match (a, b) {
-        (Turn::Bits { width, bits: x }, Turn::Bits { bits: y, .. }) => (*width, *x, *y),
+        (AngleValue::Bits { width, bits: x }, AngleValue::Bits { bits: y, .. }) => (*width, *x, *y),
         _ => {
             let (left, right) = (a.plain()?, b.plain()?);
             return match op {
@@ -191,12 +201,12 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
                         n.exact().map_or(n.value, |q| q.floor().to_f64().unwrap_or(n.value))
                     });
                     let whole = whole.and_then(|n| n.floor().to_i128());
-                    whole.map(Value::int).ok_or(Problem::NotFinite)
+                    whole.map(QasmValue::int).ok_or(QasmProblem::NotFinite)
                 }
                 Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
-                    Ok(Value::Bool(holds(op, order(a, b))))
+                    Ok(QasmValue::Bool(holds(op, order(a, b))))
                 }
-                _ => Err(mismatch(op, &Value::Turn(a.clone()), &Value::Turn(b.clone()))),
+                _ => Err(mismatch(op, &QasmValue::Turn(a.clone()), &QasmValue::Turn(b.clone()))),
             };
         }
     };
@@ -208,15 +218,17 @@ fn join(op: BinaryOp, a: &Turn, b: &Turn, version: Version) -> Result<Value, Pro
         BitXor => x ^ y,
         Div => {
             let quotient = x.checked_div(y).and_then(|quotient| i128::try_from(quotient).ok());
-            return quotient.map(Value::int).ok_or_else(|| super::value::overflow("the quotient"));
+            return quotient
+                .map(QasmValue::int)
+                .ok_or_else(|| super::value::overflow("the quotient"));
         }
-        _ => return Ok(Value::Bool(holds(op, x.cmp(&y)))),
+        _ => return Ok(QasmValue::Bool(holds(op, x.cmp(&y)))),
     };
-    Ok(Value::Turn(Turn::Bits { width, bits: bits & mask(width) }))
+    Ok(QasmValue::Turn(AngleValue::Bits { width, bits: bits & mask(width) }))
 }
 
 /// Compares two angles without a width.
-fn order(a: &Turn, b: &Turn) -> Ordering {
+fn order(a: &AngleValue, b: &AngleValue) -> Ordering {
     let (a, b) = (a.radians(), b.radians());
     if a.radian_part() == b.radian_part() {
         return a.pi_part().cmp(&b.pi_part());
@@ -225,36 +237,38 @@ fn order(a: &Turn, b: &Turn) -> Ordering {
     value(&a).total_cmp(&value(&b))
 }
 
-fn times(turn: &Turn, k: i128, version: Version) -> Result<Value, Problem> {
+fn times(turn: &AngleValue, k: i128, version: Version) -> Result<QasmValue, QasmProblem> {
     match turn {
-        Turn::Bits { width, bits } => {
+        AngleValue::Bits { width, bits } => {
             let bits = bits.wrapping_mul(k.cast_unsigned()) & mask(*width);
-            Ok(Value::Turn(Turn::Bits { width: *width, bits }))
+            Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }))
         }
-        Turn::Open(_) => open(binary(BinaryOp::Mul, turn.plain()?, Value::int(k), version)?),
+        AngleValue::Open(_) => {
+            open(binary(BinaryOp::Mul, turn.plain()?, QasmValue::int(k), version)?)
+        }
     }
 }
 
 /// Converts a constant to an angle without a width.
-fn open(value: Value) -> Result<Value, Problem> {
-    Turn::of(value, None).map_err(|_| Problem::NotFinite)
+fn open(value: QasmValue) -> Result<QasmValue, QasmProblem> {
+    AngleValue::of(value, None).map_err(|_| QasmProblem::NotFinite)
 }
 
 /// Converts an angle to its radians; any other value is not changed.
-pub(super) fn plain(value: Value) -> Result<Value, Problem> {
+pub(super) fn plain(value: QasmValue) -> Result<QasmValue, QasmProblem> {
     match value {
-        Value::Turn(turn) => turn.plain(),
+        QasmValue::Turn(turn) => turn.plain(),
         other => Ok(other),
     }
 }
 
-fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> Problem {
-    let describe = |value: &Value| match value {
-        Value::Turn(Turn::Open(_)) => "an angle without a width",
+fn mismatch(op: BinaryOp, left: &QasmValue, right: &QasmValue) -> QasmProblem {
+    let describe = |value: &QasmValue| match value {
+        QasmValue::Turn(AngleValue::Open(_)) => "an angle without a width",
         other => other.describe(),
     };
     let given = format!("{} and {}", describe(left), describe(right));
-    Problem::Operands { operator: op.text().to_owned(), given }
+    QasmProblem::Operands { operator: op.text().to_owned(), given }
 }
 
 /// Reduces an angle by whole turns, to at least 0 and below one. Nothing is rounded.

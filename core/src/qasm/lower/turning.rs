@@ -11,25 +11,25 @@
 //! modifiers too; for other gates it is a value set.
 
 use super::{
-    Item, Lower, Lowering, Value, call::PlannedCall, classical::Classical, integer::IntType,
-    names::Entry, turn::Turn, variables::State,
+    Lower, LoweredItem, QasmLowering, QasmValue, call::PlannedCall, classical::Classical,
+    integer::IntType, names::SymbolEntry, turn::AngleValue, variables::VariableState,
 };
 use crate::{
     circuit::Condition,
     qasm::{
-        ast::{BinaryOp, Expr, ExprKind, Span},
-        diagnostic::Problem,
+        ast::{BinaryOp, QasmExpr, QasmExprKind, QasmSpan},
+        diagnostic::QasmProblem,
     },
 };
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// Returns true if an expression is an angle that is kept in bits.
-    pub(super) fn reads_turn(&self, expr: &Expr) -> bool {
+    pub(super) fn reads_turn(&self, expr: &QasmExpr) -> bool {
         match &expr.kind {
-            ExprKind::Name(symbol) => match self.names.get(*symbol) {
-                Some(&Entry::Variable(id)) => {
+            QasmExprKind::Name(symbol) => match self.names.get(*symbol) {
+                Some(&SymbolEntry::Variable(id)) => {
                     self.variables[id].is_angle()
-                        && matches!(self.variables[id].state, State::Bits { .. })
+                        && matches!(self.variables[id].state, VariableState::Bits { .. })
                 }
                 _ => false,
             },
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         use BinaryOp::*;
         let width = |side: &Classical| match side {
@@ -64,7 +64,7 @@ impl Lowering<'_> {
         let (true, Some(a), Some(b)) = (takes, left, right) else {
             let operator = op.text().to_owned();
             let given = "an angle that depends on a measurement".to_owned();
-            return self.fail(Problem::Operands { operator, given }, span);
+            return self.fail(QasmProblem::Operands { operator, given }, span);
         };
         Ok(match (self.combine(op, a, b, span)?, op, widths) {
             // The integer quotient of two angles.
@@ -84,17 +84,17 @@ impl Lowering<'_> {
         places: bool,
     ) -> Lower<Option<Classical>> {
         use BinaryOp::*;
-        let known = |i: i128| Some(Classical::Value(Value::Int(ty.wrap(i), Some(ty))));
+        let known = |i: i128| Some(Classical::Value(QasmValue::Int(ty.wrap(i), Some(ty))));
         Ok(match value {
             value if places => Some(value),
             Classical::Turn(bits) if bits.len() == ty.bits as usize => {
                 Some(Classical::Word { bits, signed: false, ty: Some(ty) })
             }
-            Classical::Value(Value::Int(i, _)) if op == Mul => known(i),
-            Classical::Value(Value::Int(i, _)) if op == Div && ty.holds(i) => known(i),
+            Classical::Value(QasmValue::Int(i, _)) if op == Mul => known(i),
+            Classical::Value(QasmValue::Int(i, _)) if op == Div && ty.holds(i) => known(i),
             Classical::Value(value) if !matches!(op, Mul | Div) => {
-                match Turn::of(value, Some(ty.bits)) {
-                    Ok(Value::Turn(Turn::Bits { bits, .. })) => known(bits.cast_signed()),
+                match AngleValue::of(value, Some(ty.bits)) {
+                    Ok(QasmValue::Turn(AngleValue::Bits { bits, .. })) => known(bits.cast_signed()),
                     _ => None,
                 }
             }
@@ -107,15 +107,15 @@ impl Lowering<'_> {
         let PlannedCall { gate, qubits, times, span, source } = call;
         let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
         for (at, &bit) in (0u32..).zip(bits) {
-            let turn = Turn::Bits { width, bits: 1 << at };
+            let turn = AngleValue::Bits { width, bits: 1 << at };
             let mut gate = gate.clone();
-            gate.args = [self.check(Value::linear(turn.radians()), span)?].into();
+            gate.args = [self.check(QasmValue::linear(turn.radians()), span)?].into();
             let mut planned =
                 Some(PlannedCall { gate, qubits: qubits.clone(), times, span, source });
             self.add_count(u64::from(times), span);
             self.branches(Condition::Bit { bit, value: true }, span, |lowering, _| {
                 if let Some(planned) = planned.take() {
-                    lowering.push(Item::Call(planned));
+                    lowering.push(LoweredItem::Call(planned));
                 }
             })?;
         }

@@ -8,7 +8,7 @@
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
-//! A [`Number`] carries its f64 and, while 62 bits hold it, the exact fraction, else a rounding
+//! A [`RealConstant`] carries its f64 and, while 62 bits hold it, the exact fraction, else a rounding
 //! bound.
 //!
 //! Errors have no span: the caller knows that of the expression.
@@ -22,17 +22,17 @@ use num_traits::{CheckedMul, ToPrimitive};
 
 use super::{
     duration::Duration,
-    integer::{IntType, Kind, operate},
-    turn::Turn,
+    integer::{IntOperandKind, IntType, operate},
+    turn::AngleValue,
 };
 use crate::{
     param::{self, ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},
-    qasm::{ast::BinaryOp, diagnostic::Problem},
+    qasm::{ast::BinaryOp, diagnostic::QasmProblem},
 };
 
 /// Value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum QasmValue {
     Bool(bool),
     /// A literal, or a result of literals alone, has no type.
     Int(i128, Option<IntType>),
@@ -41,14 +41,14 @@ pub(super) enum Value {
         width: u32,
         bits: u128,
     },
-    Number(Number),
+    Number(RealConstant),
     /// A sum of a multiple of pi, multiples of parameters and a number; not just a number.
     Angle(Angle),
     /// A constant of the type `angle`.
-    Turn(Turn),
+    Turn(AngleValue),
     /// Anything else over parameters.
     Expr(ParamExpr),
-    Array(Rc<[Value]>),
+    Array(Rc<[QasmValue]>),
     /// A complex number, even if it is real.
     Complex(Complex<f64>),
     Duration(Duration),
@@ -58,14 +58,14 @@ pub(super) enum Value {
 
 /// A real constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Number {
+pub(super) struct RealConstant {
     pub(super) value: f64,
-    form: Form,
+    form: ConstantForm,
 }
 
 /// Origin of a constant, which decides the fraction that it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+enum ConstantForm {
     /// Written as a decimal: a fraction if it is short. Found out only when needed.
     Decimal,
     /// Computed from fractions.
@@ -74,11 +74,13 @@ enum Form {
     Rounded(f64),
 }
 
-impl Form {
-    fn negate(self) -> Form {
+impl ConstantForm {
+    fn negate(self) -> ConstantForm {
         match self {
             // Never the least integer, which has no negative.
-            Form::Fraction(q) => Form::Fraction(Q::new_raw(q.numer().wrapping_neg(), *q.denom())),
+            ConstantForm::Fraction(q) => {
+                ConstantForm::Fraction(Q::new_raw(q.numer().wrapping_neg(), *q.denom()))
+            }
             other => other,
         }
     }
@@ -92,43 +94,43 @@ pub(super) fn fits(q: Q) -> Option<Q> {
     (*q.numer() > i64::MIN).then_some(q)
 }
 
-impl Number {
+impl RealConstant {
     /// Returns a decimal: exact if it is short.
-    pub(super) fn decimal(value: f64) -> Number {
-        Number { value, form: Form::Decimal }
+    pub(super) fn decimal(value: f64) -> RealConstant {
+        RealConstant { value, form: ConstantForm::Decimal }
     }
 
     /// Returns a decimal whose digits a float does not hold.
-    pub(super) fn rounded_decimal(value: f64) -> Number {
+    pub(super) fn rounded_decimal(value: f64) -> RealConstant {
         // Half a unit in the last written place (there are at least 16 digits), and half a unit of
         // the float.
         let off = 8.0 * UNIT * value.abs() + f64::MIN_POSITIVE;
-        Number { value, form: Form::Rounded(off) }
+        RealConstant { value, form: ConstantForm::Rounded(off) }
     }
 
     /// Returns the fraction, if it is known, else the value with its rounding bound.
-    pub(super) fn with(exact: Option<Q>, otherwise: impl FnOnce() -> Rounded) -> Number {
+    pub(super) fn with(exact: Option<Q>, otherwise: impl FnOnce() -> Rounded) -> RealConstant {
         match exact.and_then(|q| Some((q, q.to_f64()?))) {
-            Some((q, value)) => Number { value, form: Form::Fraction(q) },
+            Some((q, value)) => RealConstant { value, form: ConstantForm::Fraction(q) },
             None => {
                 let Rounded { value, error } = otherwise();
-                Number { value, form: Form::Rounded(error) }
+                RealConstant { value, form: ConstantForm::Rounded(error) }
             }
         }
     }
 
     /// A fraction.
-    pub(super) fn fraction(q: Q) -> Number {
-        Number::with(fits(q), || {
+    pub(super) fn fraction(q: Q) -> RealConstant {
+        RealConstant::with(fits(q), || {
             let value = q.to_f64().unwrap_or(f64::NAN);
             Rounded { value, error: UNIT * value.abs() }
         })
     }
 
     /// The product with an integer.
-    pub(super) fn times(self, k: i64) -> Number {
+    pub(super) fn times(self, k: i64) -> RealConstant {
         let exact = self.exact().and_then(|q| q.checked_mul(&Q::from_integer(k))).and_then(fits);
-        Number::with(exact, || {
+        RealConstant::with(exact, || {
             self.rounded().times(Rounded::decimal(k.to_f64().unwrap_or(f64::NAN)))
         })
     }
@@ -136,43 +138,51 @@ impl Number {
     /// Returns the value with its rounding bound.
     pub(super) fn rounded(self) -> Rounded {
         match self.form {
-            Form::Decimal => Rounded::decimal(self.value),
-            Form::Fraction(q) if *q.denom() == 1 && self.value.abs() < ALL_WHOLE => {
+            ConstantForm::Decimal => Rounded::decimal(self.value),
+            ConstantForm::Fraction(q) if *q.denom() == 1 && self.value.abs() < ALL_WHOLE => {
                 Rounded::exact(self.value)
             }
-            Form::Fraction(_) => Rounded { value: self.value, error: UNIT * self.value.abs() },
-            Form::Rounded(error) => Rounded { value: self.value, error },
+            ConstantForm::Fraction(_) => {
+                Rounded { value: self.value, error: UNIT * self.value.abs() }
+            }
+            ConstantForm::Rounded(error) => Rounded { value: self.value, error },
         }
     }
 
     /// Returns the angle of that many radians.
     pub(super) fn radians(self) -> Angle {
         match self.form {
-            Form::Decimal => Angle::rad(self.value),
+            ConstantForm::Decimal => Angle::rad(self.value),
             // The float of a fraction such as 1/3 is rounded.
-            Form::Fraction(q) if short_decimal(self.value).is_none_or(|short| short == q) => {
+            ConstantForm::Fraction(q)
+                if short_decimal(self.value).is_none_or(|short| short == q) =>
+            {
                 Angle::rad(self.value)
             }
-            Form::Fraction(_) => Angle::rounded(self.value, UNIT * self.value.abs()),
-            Form::Rounded(error) => Angle::rounded(self.value, error),
+            ConstantForm::Fraction(_) => Angle::rounded(self.value, UNIT * self.value.abs()),
+            ConstantForm::Rounded(error) => Angle::rounded(self.value, error),
         }
     }
 
     /// The fraction that it is exactly, if known.
     pub(super) fn exact(self) -> Option<Q> {
         match self.form {
-            Form::Decimal => short_decimal(self.value),
-            Form::Fraction(q) => Some(q),
-            Form::Rounded(_) => None,
+            ConstantForm::Decimal => short_decimal(self.value),
+            ConstantForm::Fraction(q) => Some(q),
+            ConstantForm::Rounded(_) => None,
         }
     }
 
-    pub(super) fn computed(value: Rounded) -> Result<Value, Problem> {
-        Number::with(None, || value).checked()
+    pub(super) fn computed(value: Rounded) -> Result<QasmValue, QasmProblem> {
+        RealConstant::with(None, || value).checked()
     }
 
-    pub(super) fn checked(self) -> Result<Value, Problem> {
-        if self.value.is_finite() { Ok(Value::Number(self)) } else { Err(Problem::NotFinite) }
+    pub(super) fn checked(self) -> Result<QasmValue, QasmProblem> {
+        if self.value.is_finite() {
+            Ok(QasmValue::Number(self))
+        } else {
+            Err(QasmProblem::NotFinite)
+        }
     }
 
     /// The largest whole number that is not above.
@@ -183,7 +193,7 @@ impl Number {
 
     /// The least whole number that is not below.
     pub(super) fn ceil(self) -> f64 {
-        -Number { value: -self.value, form: self.form.negate() }.floor()
+        -RealConstant { value: -self.value, form: self.form.negate() }.floor()
     }
 
     /// Returns the integer part: the number rounded towards zero.
@@ -192,16 +202,20 @@ impl Number {
     }
 
     /// The part in radians of an angle.
-    pub(super) fn of_radians(angle: &Angle) -> Number {
+    pub(super) fn of_radians(angle: &Angle) -> RealConstant {
         let value = angle.radian_part();
-        let form = if angle.slack() > 0.0 { Form::Rounded(angle.slack()) } else { Form::Decimal };
-        Number { value, form }
+        let form = if angle.slack() > 0.0 {
+            ConstantForm::Rounded(angle.slack())
+        } else {
+            ConstantForm::Decimal
+        };
+        RealConstant { value, form }
     }
 
-    fn integer(value: i128) -> Number {
+    fn integer(value: i128) -> RealConstant {
         let exact = i64::try_from(value).ok().map(Q::from_integer).and_then(fits);
         // For a large integer the nearest f64 is the result.
-        Number::with(exact, || {
+        RealConstant::with(exact, || {
             let near = value.to_f64().unwrap_or(f64::NAN);
             let off = near.to_i128().map_or(u128::MAX, |back| back.abs_diff(value));
             Rounded { value: near, error: off.to_f64().unwrap_or(f64::INFINITY) }
@@ -228,52 +242,52 @@ fn short_decimal(value: f64) -> Option<Q> {
     })
 }
 
-impl Value {
+impl QasmValue {
     /// A complex number with parameters in it, which nothing accepts, so its value does not matter.
-    pub(super) const COMPLEX: Value = Value::Other("a complex number");
+    pub(super) const COMPLEX: QasmValue = QasmValue::Other("a complex number");
 
     /// An integer without a type.
-    pub(super) fn int(value: i128) -> Value {
-        Value::Int(value, None)
+    pub(super) fn int(value: i128) -> QasmValue {
+        QasmValue::Int(value, None)
     }
 
     pub(super) fn describe(&self) -> &'static str {
         match self {
-            Value::Bool(_) => "a truth value",
-            Value::Int(..) => "an integer",
-            Value::Bits { .. } => "a bit string",
-            Value::Number(_) => "a number",
-            Value::Turn(_) => "an angle",
-            Value::Angle(a) if a.is_constant() => "an angle",
-            Value::Angle(_) | Value::Expr(_) => "an expression in parameters",
-            Value::Array(_) => "an array",
-            Value::Complex(_) => "a complex number",
-            Value::Duration(_) => "a duration",
-            Value::Other(what) => what,
+            QasmValue::Bool(_) => "a truth value",
+            QasmValue::Int(..) => "an integer",
+            QasmValue::Bits { .. } => "a bit string",
+            QasmValue::Number(_) => "a number",
+            QasmValue::Turn(_) => "an angle",
+            QasmValue::Angle(a) if a.is_constant() => "an angle",
+            QasmValue::Angle(_) | QasmValue::Expr(_) => "an expression in parameters",
+            QasmValue::Array(_) => "an array",
+            QasmValue::Complex(_) => "a complex number",
+            QasmValue::Duration(_) => "a duration",
+            QasmValue::Other(what) => what,
         }
     }
 
     /// Returns an angle as a value: a number if it has radians alone.
-    pub(super) fn linear(angle: Angle) -> Result<Value, Problem> {
+    pub(super) fn linear(angle: Angle) -> Result<QasmValue, QasmProblem> {
         let radians = angle.radian_part();
         if !radians.is_finite() {
-            return Err(Problem::NotFinite);
+            return Err(QasmProblem::NotFinite);
         }
         if *angle.pi_part().numer() != 0 || !angle.is_constant() {
-            return Ok(Value::Angle(angle));
+            return Ok(QasmValue::Angle(angle));
         }
-        Ok(Value::Number(Number::of_radians(&angle)))
+        Ok(QasmValue::Number(RealConstant::of_radians(&angle)))
     }
 
     /// Returns the real constant, which may be an integer, that this is.
-    pub(super) fn number(&self) -> Option<Number> {
+    pub(super) fn number(&self) -> Option<RealConstant> {
         match self {
-            Value::Int(i @ ..0, Some(ty)) if ty.unsigned => {
+            QasmValue::Int(i @ ..0, Some(ty)) if ty.unsigned => {
                 let value = i.cast_unsigned().to_f64().unwrap_or(f64::NAN);
-                Some(Number { value, form: Form::Rounded(UNIT * value) })
+                Some(RealConstant { value, form: ConstantForm::Rounded(UNIT * value) })
             }
-            Value::Int(i, _) => Some(Number::integer(*i)),
-            Value::Number(n) => Some(*n),
+            QasmValue::Int(i, _) => Some(RealConstant::integer(*i)),
+            QasmValue::Number(n) => Some(*n),
             _ => None,
         }
     }
@@ -281,18 +295,20 @@ impl Value {
     /// Returns the constant, real or complex, that this is.
     pub(super) fn complex(&self) -> Option<Complex<f64>> {
         match self {
-            Value::Complex(z) => Some(*z),
+            QasmValue::Complex(z) => Some(*z),
             other => other.constant().map(|n| Complex::new(n.value, 0.0)),
         }
     }
 
     /// Returns the real constant, which may be a multiple of pi, that this is.
-    pub(super) fn constant(&self) -> Option<Number> {
+    pub(super) fn constant(&self) -> Option<RealConstant> {
         match self {
-            Value::Angle(a) if a.is_constant() => {
-                Some(Number::with(None, || Rounded::angle(a, &[])))
+            QasmValue::Angle(a) if a.is_constant() => {
+                Some(RealConstant::with(None, || Rounded::angle(a, &[])))
             }
-            Value::Turn(turn) => Some(Number::with(None, || Rounded::angle(&turn.radians(), &[]))),
+            QasmValue::Turn(turn) => {
+                Some(RealConstant::with(None, || Rounded::angle(&turn.radians(), &[])))
+            }
             other => other.number(),
         }
     }
@@ -300,25 +316,25 @@ impl Value {
     /// Returns the angle that this is; `None` for a product or function of parameters.
     pub(super) fn angle(&self) -> Option<Angle> {
         match self {
-            Value::Angle(a) => Some(a.clone()),
-            Value::Turn(turn) => Some(turn.radians()),
-            other => other.number().map(Number::radians),
+            QasmValue::Angle(a) => Some(a.clone()),
+            QasmValue::Turn(turn) => Some(turn.radians()),
+            other => other.number().map(RealConstant::radians),
         }
     }
 
     /// Returns the angle that this is, or the unchanged value as an error.
-    pub(super) fn into_angle(self) -> Result<Angle, Value> {
+    pub(super) fn into_angle(self) -> Result<Angle, QasmValue> {
         match self {
-            Value::Angle(a) => Ok(a),
-            Value::Turn(turn) => Ok(turn.radians()),
-            other => other.number().map(Number::radians).ok_or(other),
+            QasmValue::Angle(a) => Ok(a),
+            QasmValue::Turn(turn) => Ok(turn.radians()),
+            other => other.number().map(RealConstant::radians).ok_or(other),
         }
     }
 
     /// Returns the expression that this is, or the unchanged value as an error.
-    pub(super) fn into_expr(self) -> Result<ParamExpr, Value> {
+    pub(super) fn into_expr(self) -> Result<ParamExpr, QasmValue> {
         match self {
-            Value::Expr(e) => Ok(e),
+            QasmValue::Expr(e) => Ok(e),
             other => other.into_angle().map(ParamExpr::from),
         }
     }
@@ -326,28 +342,34 @@ impl Value {
     pub(super) fn is_real(&self) -> bool {
         matches!(
             self,
-            Value::Int(..) | Value::Number(_) | Value::Angle(_) | Value::Turn(_) | Value::Expr(_)
+            QasmValue::Int(..)
+                | QasmValue::Number(_)
+                | QasmValue::Angle(_)
+                | QasmValue::Turn(_)
+                | QasmValue::Expr(_)
         )
     }
 
-    pub(super) fn negate(self) -> Result<Value, Problem> {
+    pub(super) fn negate(self) -> Result<QasmValue, QasmProblem> {
         match self {
-            Value::Int(i, None) => {
-                i.checked_neg().map(Value::int).ok_or_else(|| overflow("the negative"))
+            QasmValue::Int(i, None) => {
+                i.checked_neg().map(QasmValue::int).ok_or_else(|| overflow("the negative"))
             }
-            Value::Int(i, Some(ty)) => {
-                operate(BinaryOp::Sub, (0, Kind::Typed(ty)), (i, Kind::Typed(ty)))
+            QasmValue::Int(i, Some(ty)) => operate(
+                BinaryOp::Sub,
+                (0, IntOperandKind::Typed(ty)),
+                (i, IntOperandKind::Typed(ty)),
+            ),
+            QasmValue::Number(n) => {
+                Ok(QasmValue::Number(RealConstant { value: -n.value, form: n.form.negate() }))
             }
-            Value::Number(n) => {
-                Ok(Value::Number(Number { value: -n.value, form: n.form.negate() }))
-            }
-            Value::Angle(a) => Value::linear(-a),
-            Value::Turn(turn) => Ok(Value::Turn(turn.negate())),
-            Value::Expr(e) => Ok(Value::Expr(e.negate())),
-            Value::Complex(z) => Ok(Value::Complex(-z)),
-            Value::Duration(duration) => Ok(Value::Duration(duration.negate())),
-            Value::COMPLEX => Ok(self),
-            other => Err(Problem::Operands {
+            QasmValue::Angle(a) => QasmValue::linear(-a),
+            QasmValue::Turn(turn) => Ok(QasmValue::Turn(turn.negate())),
+            QasmValue::Expr(e) => Ok(QasmValue::Expr(e.negate())),
+            QasmValue::Complex(z) => Ok(QasmValue::Complex(-z)),
+            QasmValue::Duration(duration) => Ok(QasmValue::Duration(duration.negate())),
+            QasmValue::COMPLEX => Ok(self),
+            other => Err(QasmProblem::Operands {
                 operator: "-".to_owned(),
                 given: other.describe().to_owned(),
             }),
@@ -355,10 +377,10 @@ impl Value {
     }
 }
 
-pub(super) fn overflow(what: &str) -> Problem {
-    Problem::IntegerOverflow { what: what.to_owned() }
+pub(super) fn overflow(what: &str) -> QasmProblem {
+    QasmProblem::IntegerOverflow { what: what.to_owned() }
 }
 
-pub(super) fn wrong_operand(operator: &str, value: &Value) -> Problem {
-    Problem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() }
+pub(super) fn wrong_operand(operator: &str, value: &QasmValue) -> QasmProblem {
+    QasmProblem::Operands { operator: operator.to_owned(), given: value.describe().to_owned() }
 }

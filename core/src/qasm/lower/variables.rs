@@ -23,34 +23,34 @@
 use std::rc::Rc;
 
 use super::{
-    Guard, Lower, Lowering, Picks, Stop, Value, choice::Choice, classical::Classical,
-    integer::IntType, names::Entry,
+    ErrorReported, Guard, IndexSet, Lower, QasmLowering, QasmValue, choice::ValueSet,
+    classical::Classical, integer::IntType, names::SymbolEntry,
 };
 use crate::qasm::{
-    ast::{BaseType, Ident, Place, Span, Symbol, Type},
-    diagnostic::{Diagnostic, Problem},
+    ast::{BaseType, FileSpan, Ident, InternedName, QasmSpan, Type},
+    diagnostic::{Diagnostic, QasmProblem},
 };
 
 /// Abstract state of a variable while the text is lowered.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum State {
+pub(super) enum VariableState {
     /// Not assigned yet.
     Empty,
-    Known(Value),
+    Known(QasmValue),
     /// Its value is in scratch bits, least significant first.
     Bits {
-        bits: Picks,
+        bits: IndexSet,
         signed: bool,
     },
     /// A number with a value set.
-    Choice(Choice),
+    Choice(ValueSet),
     /// Lost: it depends on bits since this statement, and cannot be kept in bits itself.
-    Lost(Place),
+    Lost(FileSpan),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Variable {
-    pub(super) name: Symbol,
+pub(super) struct QasmVariable {
+    pub(super) name: InternedName,
     pub(super) ty: Rc<Type>,
     /// The type of an integer.
     pub(super) integer: Option<IntType>,
@@ -58,13 +58,13 @@ pub(super) struct Variable {
     /// last a sign if it has one. The others repeat that sign, or are 0.
     pub(super) n_bits: Option<u32>,
     pub(super) used: u32,
-    pub(super) state: State,
+    pub(super) state: VariableState,
     /// Number of scopes around the declaration, and the branch that it is in.
     pub(super) depth: usize,
     pub(super) guard: Option<Guard>,
 }
 
-impl Variable {
+impl QasmVariable {
     /// The type of its elements, if it is an array; else its own.
     pub(super) fn element(&self) -> Type {
         Type { dims: None, ..(*self.ty).clone() }
@@ -93,16 +93,16 @@ impl Variable {
 
 /// The state of a variable before a branch that changed it.
 #[derive(Clone, Debug)]
-pub(super) struct Change {
+pub(super) struct VariableChange {
     pub(super) variable: usize,
-    pub(super) before: State,
+    pub(super) before: VariableState,
     /// Guard of the branch.
     pub(super) guard: Option<Guard>,
 }
 
 /// Variables and scratch bits of a scope.
 #[derive(Clone, Debug)]
-pub(super) struct Local {
+pub(super) struct ScopeLocals {
     /// Number of variables outside.
     variables: usize,
     /// Scratch bits that are free again after it: the first, and the number of bits.
@@ -110,12 +110,12 @@ pub(super) struct Local {
 }
 
 /// The variables that a branch changed, with their states at its end.
-pub(super) type Ends = Vec<(usize, State)>;
+pub(super) type BranchEnds = Vec<(usize, VariableState)>;
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     pub(super) fn enter_scope(&mut self) {
         self.names.enter();
-        self.locals.push(Local { variables: self.variables.len(), bits: Vec::new() });
+        self.locals.push(ScopeLocals { variables: self.variables.len(), bits: Vec::new() });
     }
 
     /// Leaves a scope. Its scratch bits are 0 afterwards.
@@ -127,11 +127,11 @@ impl Lowering<'_> {
     /// Enters the file: its variables have no scope of names, but bits that are cleared at the end
     /// too.
     pub(super) fn enter_file(&mut self) {
-        self.locals.push(Local { variables: 0, bits: Vec::new() });
+        self.locals.push(ScopeLocals { variables: 0, bits: Vec::new() });
     }
 
     pub(super) fn leave_locals(&mut self) {
-        let Some(Local { variables, bits }) = self.locals.pop() else { return };
+        let Some(ScopeLocals { variables, bits }) = self.locals.pop() else { return };
         self.variables.truncate(variables);
         for (first, size) in bits {
             self.clear(first, size);
@@ -142,11 +142,11 @@ impl Lowering<'_> {
         &mut self,
         name: Ident,
         ty: &Type,
-        value: Option<(Classical, Span)>,
+        value: Option<(Classical, QasmSpan)>,
     ) -> Lower<()> {
         let result = self.new_variable(name, ty, value);
         match result {
-            Ok(id) => self.declare_name(name, Entry::Variable(id)),
+            Ok(id) => self.declare_name(name, SymbolEntry::Variable(id)),
             Err(Stop) => {
                 self.names.break_name(name.symbol, self.place(name.span));
                 Err(Stop)
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         &mut self,
         name: Ident,
         ty: &Type,
-        value: Option<(Classical, Span)>,
+        value: Option<(Classical, QasmSpan)>,
     ) -> Lower<usize> {
         self.check_width(ty)?;
         let integer = self.integer_type(ty)?;
@@ -169,13 +169,13 @@ impl Lowering<'_> {
         let id = self.variables.len();
         let (depth, guard) = (self.locals.len(), self.guard);
         let ty = Rc::new(ty.clone());
-        self.variables.push(Variable {
+        self.variables.push(QasmVariable {
             name: name.symbol,
             ty,
             integer,
             n_bits,
             used: 0,
-            state: State::Empty,
+            state: VariableState::Empty,
             depth,
             guard,
         });
@@ -186,7 +186,12 @@ impl Lowering<'_> {
     }
 
     /// `name = value`.
-    pub(super) fn assign_variable(&mut self, id: usize, value: Classical, span: Span) -> Lower<()> {
+    pub(super) fn assign_variable(
+        &mut self,
+        id: usize,
+        value: Classical,
+        span: QasmSpan,
+    ) -> Lower<()> {
         let ty = self.variables[id].ty.clone();
         let value = match value {
             Classical::Value(_) => value,
@@ -205,22 +210,22 @@ impl Lowering<'_> {
             Classical::Digits { digits, width: None }
                 if self.variables[id].integer == Some(IntType::WIDEST) && digits.len() <= 128 =>
             {
-                Classical::Value(IntType::widest(&digits).unwrap_or(Value::int(0)))
+                Classical::Value(IntType::widest(&digits).unwrap_or(QasmValue::int(0)))
             }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
-                return self.fail(Problem::IntegerOverflow { what }, span);
+                return self.fail(QasmProblem::IntegerOverflow { what }, span);
             }
             // An angle is made of the bits alone, which may be those of another angle.
             Classical::Word { ty: Some(_), .. } | Classical::Truth(_)
                 if self.variables[id].is_angle() =>
             {
                 let (given, expected) = ("an integer".to_owned(), "an angle".to_owned());
-                return self.fail(Problem::WrongType { given, expected }, span);
+                return self.fail(QasmProblem::WrongType { given, expected }, span);
             }
             Classical::Turn(_) if !self.variables[id].is_angle() => {
                 let (given, expected) = ("an angle".to_owned(), "another type".to_owned());
-                return self.fail(Problem::WrongType { given, expected }, span);
+                return self.fail(QasmProblem::WrongType { given, expected }, span);
             }
             Classical::Turn(bits) | Classical::Word { bits, ty: None, .. }
                 if self.variables[id].is_angle() =>
@@ -228,21 +233,23 @@ impl Lowering<'_> {
                 let (first, second) =
                     (bits.len() as u64, u64::from(self.variables[id].n_bits.unwrap_or(0)));
                 if first != second {
-                    return self.fail(Problem::LengthMismatch { first, second }, span);
+                    return self.fail(QasmProblem::LengthMismatch { first, second }, span);
                 }
                 Classical::register(bits)
             }
             other => other,
         };
-        if matches!(self.variables[id].state, State::Bits { .. })
+        if matches!(self.variables[id].state, VariableState::Bits { .. })
             || !matches!(value, Classical::Value(_))
         {
             self.use_digits_of(id, &value);
         }
         match (&self.variables[id].state, value) {
-            (State::Bits { bits, .. }, value) => self.store_number(bits.clone(), value, span),
+            (VariableState::Bits { bits, .. }, value) => {
+                self.store_number(bits.clone(), value, span)
+            }
             (_, Classical::Value(value)) => {
-                self.set(id, State::Known(value));
+                self.set(id, VariableState::Known(value));
                 Ok(())
             }
             (_, value) => match self.spill(id, span)? {
@@ -254,8 +261,12 @@ impl Lowering<'_> {
 
     /// The value of an integer that is kept in bits.
     pub(super) fn word_of(&self, id: usize) -> Option<Classical> {
-        let Variable { state: State::Bits { bits, signed }, integer: ty @ Some(_), used, .. } =
-            &self.variables[id]
+        let QasmVariable {
+            state: VariableState::Bits { bits, signed },
+            integer: ty @ Some(_),
+            used,
+            ..
+        } = &self.variables[id]
         else {
             return None;
         };
@@ -271,24 +282,26 @@ impl Lowering<'_> {
     }
 
     /// The value of a variable, if it is known.
-    pub(super) fn variable(&mut self, id: usize, span: Span) -> Lower<Value> {
+    pub(super) fn variable(&mut self, id: usize, span: QasmSpan) -> Lower<QasmValue> {
         match &self.variables[id].state {
-            State::Known(value) => Ok(value.clone()),
-            State::Empty => {
+            VariableState::Known(value) => Ok(value.clone()),
+            VariableState::Empty => {
                 let name = self.name(self.variables[id].name);
                 let zero = match (self.variables[id].ty.base, self.variables[id].integer) {
-                    (BaseType::Bool, _) => Value::Bool(false),
-                    (_, Some(ty)) => Value::Int(0, Some(ty)),
-                    _ => return self.fail(Problem::Unassigned { name }, span),
+                    (BaseType::Bool, _) => QasmValue::Bool(false),
+                    (_, Some(ty)) => QasmValue::Int(0, Some(ty)),
+                    _ => return self.fail(QasmProblem::Unassigned { name }, span),
                 };
-                self.warn(Problem::TakenAsZero { name }, span);
+                self.warn(QasmProblem::TakenAsZero { name }, span);
                 Ok(zero)
             }
-            State::Bits { .. } | State::Choice(_) => self.depends(id, self.place(span), ""),
-            State::Lost(by) => {
+            VariableState::Bits { .. } | VariableState::Choice(_) => {
+                self.depends(id, self.place(span), "")
+            }
+            VariableState::Lost(by) => {
                 let name = self.name(self.variables[id].name);
                 let (place, by) = (self.place(span), *by);
-                let error = Diagnostic::error(Problem::Depends { name }).at(place, "");
+                let error = Diagnostic::error(QasmProblem::Depends { name }).at(place, "");
                 let help = "a number that measurements decide may have at most 1024 values; what a loop assigns that a \
                             measurement ends comes back to few values, or is an integer or an `angle[n]`";
                 let help = self.variables[id].chooses().then(|| help.to_owned());
@@ -297,23 +310,24 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn depends<T>(&mut self, id: usize, place: Place, label: &str) -> Lower<T> {
+    pub(super) fn depends<T>(&mut self, id: usize, place: FileSpan, label: &str) -> Lower<T> {
         let name = self.name(self.variables[id].name);
         let help =
             "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
-        Err(self.report(Diagnostic::error(Problem::Depends { name }).at(place, label).help(help)))
+        Err(self
+            .report(Diagnostic::error(QasmProblem::Depends { name }).at(place, label).help(help)))
     }
 
-    pub(super) fn set(&mut self, id: usize, state: State) {
+    pub(super) fn set(&mut self, id: usize, state: VariableState) {
         let (guard, mark) = (self.guard, self.mark);
         let before = self.change(id, state);
         if self.variables[id].guard != guard && !self.log[mark..].iter().any(|c| c.variable == id) {
-            self.log.push(Change { variable: id, before, guard });
+            self.log.push(VariableChange { variable: id, before, guard });
         }
     }
 
     /// Replaces the state of a variable; returns the old one.
-    pub(super) fn change(&mut self, id: usize, state: State) -> State {
+    pub(super) fn change(&mut self, id: usize, state: VariableState) -> VariableState {
         if self.variables[id].state != state {
             self.remember(id);
         }

@@ -15,17 +15,17 @@
 //! remainder.
 
 use super::{
-    Lower, Lowering, Picks, Value,
+    IndexSet, Lower, QasmLowering, QasmValue,
     classical::Classical,
     functions,
-    integer::{INT, IntType, Kind, common, with_sign},
+    integer::{INT, IntOperandKind, IntType, common, with_sign},
     truth::{Truth, is_one},
 };
 use crate::{
     circuit::{Condition, Relation},
     qasm::{
-        ast::{BinaryOp, Expr, Ident, Span, Type},
-        diagnostic::{Diagnostic, Problem},
+        ast::{BinaryOp, Ident, QasmExpr, QasmSpan, Type},
+        diagnostic::{Diagnostic, QasmProblem},
     },
 };
 
@@ -33,30 +33,30 @@ use crate::{
 pub(super) const FUNCTIONS: &[&str] = &["popcount", "rotl", "rotr"];
 
 /// Digits of a number, least significant first.
-type Digits = Vec<Truth>;
+type SymbolicBits = Vec<Truth>;
 
 /// Operand: its digits, true if the last is a sign, and its kind for the type of the result. A
 /// known number has no more digits than it needs.
-struct Operand {
-    digits: Digits,
+struct BitVector {
+    digits: SymbolicBits,
     signed: bool,
-    kind: Kind,
+    kind: IntOperandKind,
 }
 
 const ZERO: Truth = Truth::Constant(false);
 const ONE: Truth = Truth::Constant(true);
 
-impl Operand {
+impl BitVector {
     /// The type of an integer.
     fn ty(&self) -> Option<IntType> {
         match self.kind {
-            Kind::Typed(ty) => Some(ty),
+            IntOperandKind::Typed(ty) => Some(ty),
             _ => None,
         }
     }
 
     /// Returns the digits as a number of that many bits.
-    fn to_width(&self, width: usize) -> Digits {
+    fn to_width(&self, width: usize) -> SymbolicBits {
         let fill = if self.signed { self.digits.last().cloned().unwrap_or(ZERO) } else { ZERO };
         let mut digits = self.digits.clone();
         digits.resize(width, fill);
@@ -90,14 +90,14 @@ impl Operand {
     }
 }
 
-impl Lowering<'_> {
+impl QasmLowering<'_> {
     /// `left op right` in bits; at least one of both depends on a measurement.
     pub(super) fn computed(
         &mut self,
         op: BinaryOp,
         left: Classical,
         right: Classical,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         use BinaryOp::*;
         let registers = [&left, &right].map(register_size);
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         {
             if first != second {
                 let (first, second) = (first as u64, second as u64);
-                return self.fail(Problem::LengthMismatch { first, second }, span);
+                return self.fail(QasmProblem::LengthMismatch { first, second }, span);
             }
             let digits = self.digit_by_digit(op, a.digits, b.digits, span)?;
             return self.word(digits, None, span);
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         let register = registers[0].filter(|&len| match op {
             Shl | Shr => len > 1,
             BitAnd | BitOr | BitXor => {
-                matches!(b.kind, Kind::Literal { .. }) && b.needs(false) as usize <= len
+                matches!(b.kind, IntOperandKind::Literal { .. }) && b.needs(false) as usize <= len
             }
             _ => false,
         });
@@ -132,13 +132,13 @@ impl Lowering<'_> {
             Add => self.add(x, y, ZERO, span)?.0,
             Sub => self.add(x, not(y), ONE, span)?.0,
             Mul => self.multiply(x, y, span)?,
-            Div | Rem if b.is_zero() => return self.fail(Problem::DivisionByZero, span),
+            Div | Rem if b.is_zero() => return self.fail(QasmProblem::DivisionByZero, span),
             Div | Rem => {
                 if !b.digits.iter().any(|digit| matches!(digit, Truth::Constant(true))) {
                     let help = "where it is 0, the quotient is all ones and the remainder the dividend; ask before \
                                 with `if (…)`";
                     let warning =
-                        Diagnostic::warning(Problem::MeasuredDivisor).at(self.place(span), "");
+                        Diagnostic::warning(QasmProblem::MeasuredDivisor).at(self.place(span), "");
                     self.warning(warning.help(help));
                 }
                 let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
@@ -147,7 +147,7 @@ impl Lowering<'_> {
             Shl | Shr if b.is_negative() => {
                 let (operator, given) =
                     (op.text().to_owned(), "a negative number of places".to_owned());
-                return self.fail(Problem::Operands { operator, given }, span);
+                return self.fail(QasmProblem::Operands { operator, given }, span);
             }
             Shl | Shr => {
                 let fill = if op == Shr && !ty.unsigned {
@@ -163,7 +163,7 @@ impl Lowering<'_> {
     }
 
     /// `~word`.
-    pub(super) fn inverted(&mut self, word: Classical, span: Span) -> Lower<Classical> {
+    pub(super) fn inverted(&mut self, word: Classical, span: QasmSpan) -> Lower<Classical> {
         let operand = self.operand(BinaryOp::BitXor, word, span)?;
         if let (None, [one]) = (operand.ty(), operand.digits.as_slice()) {
             return Ok(one.clone().not().classical());
@@ -177,7 +177,7 @@ impl Lowering<'_> {
         &mut self,
         condition: Condition,
         ty: &Type,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let ty = self.integer_type(ty)?;
         // No sign.
@@ -189,8 +189,8 @@ impl Lowering<'_> {
     pub(super) fn function_of_bits(
         &mut self,
         name: Ident,
-        args: &[Expr],
-        call: &Expr,
+        args: &[QasmExpr],
+        call: &QasmExpr,
     ) -> Lower<Classical> {
         let function = self.name(name.symbol);
         let mut values = Vec::with_capacity(args.len());
@@ -225,7 +225,7 @@ impl Lowering<'_> {
                 self.word(count, Some(IntType::plain(true)), call.span)
             }
             ("rotl" | "rotr", Some(word @ Classical::Word { .. }), Some(by), None) => {
-                let Classical::Value(Value::Int(by, _)) = by else {
+                let Classical::Value(QasmValue::Int(by, _)) = by else {
                     return self.refuse("a rotation by a measured number", call.span);
                 };
                 let operand = self.operand(BinaryOp::Shl, word, call.span)?;
@@ -241,7 +241,7 @@ impl Lowering<'_> {
             }
             _ => {
                 let (given, expected) = (args.len(), if function == "popcount" { 1 } else { 2 });
-                self.fail(Problem::ArgumentCount { name: function, given, expected }, call.span)
+                self.fail(QasmProblem::ArgumentCount { name: function, given, expected }, call.span)
             }
         }
     }
@@ -252,13 +252,13 @@ impl Lowering<'_> {
         (a, a_signed): (Vec<u32>, bool),
         (b, b_signed): (Vec<u32>, bool),
         relation: Relation,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Truth> {
         // One digit more holds the sign of both.
         let width = a.len().max(b.len()) + usize::from(a_signed || b_signed);
         let operand = |bits: Vec<u32>, signed| {
             let digits = bits.into_iter().map(is_one).collect();
-            Operand { digits, signed, kind: Kind::Register(0) }.to_width(width)
+            BitVector { digits, signed, kind: IntOperandKind::Register(0) }.to_width(width)
         };
         let (mut a, mut b) = (operand(a, a_signed), operand(b, b_signed));
         if let Relation::Equal | Relation::NotEqual = relation {
@@ -289,20 +289,20 @@ impl Lowering<'_> {
     }
 
     /// Returns the digits of a number; an error if it is none.
-    fn operand(&mut self, op: BinaryOp, value: Classical, span: Span) -> Lower<Operand> {
-        let of = |number: u128, width: u32| -> Digits {
+    fn operand(&mut self, op: BinaryOp, value: Classical, span: QasmSpan) -> Lower<BitVector> {
+        let of = |number: u128, width: u32| -> SymbolicBits {
             (0..width)
                 .map(|at| Truth::Constant(number.checked_shr(at).unwrap_or(0) & 1 == 1))
                 .collect()
         };
-        let register = |digits: Digits| {
-            let kind = Kind::Register(u32::try_from(digits.len()).unwrap_or(u32::MAX));
-            Ok(Operand { digits, signed: false, kind })
+        let register = |digits: SymbolicBits| {
+            let kind = IntOperandKind::Register(u32::try_from(digits.len()).unwrap_or(u32::MAX));
+            Ok(BitVector { digits, signed: false, kind })
         };
         let given = match value {
             Classical::Word { bits, signed, ty: Some(ty) } => {
                 let digits = bits.into_iter().map(is_one).collect();
-                return Ok(Operand { digits, signed, kind: Kind::Typed(ty) });
+                return Ok(BitVector { digits, signed, kind: IntOperandKind::Typed(ty) });
             }
             Classical::Word { bits, ty: None, .. } => {
                 return register(bits.into_iter().map(is_one).collect());
@@ -310,16 +310,17 @@ impl Lowering<'_> {
             Classical::Truth(condition) => {
                 return register(vec![self.kept_digit(Truth::Open(condition), span)?]);
             }
-            Classical::Value(Value::Int(i @ ..0, Some(ty))) if ty.unsigned => {
+            Classical::Value(QasmValue::Int(i @ ..0, Some(ty))) if ty.unsigned => {
                 let digits = of(ty.bits_of(i), ty.bits);
-                return Ok(Operand { digits, signed: false, kind: Kind::Typed(ty) });
+                return Ok(BitVector { digits, signed: false, kind: IntOperandKind::Typed(ty) });
             }
-            Classical::Value(Value::Int(i, ty)) => {
-                let (digits, kind) = (of(i.cast_unsigned(), with_sign(i)), Kind::of(i, ty));
-                return Ok(Operand { digits, signed: true, kind });
+            Classical::Value(QasmValue::Int(i, ty)) => {
+                let (digits, kind) =
+                    (of(i.cast_unsigned(), with_sign(i)), IntOperandKind::of(i, ty));
+                return Ok(BitVector { digits, signed: true, kind });
             }
-            Classical::Value(Value::Bool(b)) => return register(vec![Truth::Constant(b)]),
-            Classical::Value(Value::Bits { width, bits }) => return register(of(bits, width)),
+            Classical::Value(QasmValue::Bool(b)) => return register(vec![Truth::Constant(b)]),
+            Classical::Value(QasmValue::Bits { width, bits }) => return register(of(bits, width)),
             Classical::Digits { digits, width: Some(_) } => {
                 return register(digits.into_iter().map(Truth::Constant).collect());
             }
@@ -329,11 +330,11 @@ impl Lowering<'_> {
             Classical::Turn(_) => "an angle that depends on a measurement",
         };
         let (operator, given) = (op.text().to_owned(), given.to_owned());
-        self.fail(Problem::Operands { operator, given }, span)
+        self.fail(QasmProblem::Operands { operator, given }, span)
     }
 
     /// Returns the type of a result; for shifts that of the left operand.
-    fn type_of(op: BinaryOp, a: &Operand, b: &Operand) -> IntType {
+    fn type_of(op: BinaryOp, a: &BitVector, b: &BitVector) -> IntType {
         let ty = match op {
             BinaryOp::Shl | BinaryOp::Shr => common(&[a.kind]),
             _ => common(&[a.kind, b.kind]),
@@ -345,9 +346,9 @@ impl Lowering<'_> {
     /// type it is a register.
     pub(super) fn word(
         &mut self,
-        digits: Digits,
+        digits: SymbolicBits,
         ty: Option<IntType>,
-        span: Span,
+        span: QasmSpan,
     ) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
@@ -378,19 +379,19 @@ impl Lowering<'_> {
     }
 
     /// Stores a digit in a fresh bit.
-    fn store_digit(&mut self, bit: u32, digit: Truth, span: Span) -> Lower<()> {
+    fn store_digit(&mut self, bit: u32, digit: Truth, span: QasmSpan) -> Lower<()> {
         match digit {
             Truth::Constant(false) => Ok(()),
             Truth::Constant(true) => {
-                let one = Classical::Value(Value::Bool(true));
-                self.store_number(Picks::One(bit), one, span)
+                let one = Classical::Value(QasmValue::Bool(true));
+                self.store_number(IndexSet::One(bit), one, span)
             }
             Truth::Open(condition) => self.store_truth(bit, condition, span, true),
         }
     }
 
     /// Stores a digit that may be read often, so that it is a constant or a single bit.
-    fn kept_digit(&mut self, digit: Truth, span: Span) -> Lower<Truth> {
+    fn kept_digit(&mut self, digit: Truth, span: QasmSpan) -> Lower<Truth> {
         if matches!(digit, Truth::Constant(_) | Truth::Open(Condition::Bit { .. })) {
             return Ok(digit);
         }
@@ -399,12 +400,18 @@ impl Lowering<'_> {
         Ok(is_one(bit))
     }
 
-    fn kept(&mut self, digits: Digits, span: Span) -> Lower<Digits> {
+    fn kept(&mut self, digits: SymbolicBits, span: QasmSpan) -> Lower<SymbolicBits> {
         digits.into_iter().map(|digit| self.kept_digit(digit, span)).collect()
     }
 
     /// Returns `a + b + carry`, with the carry out of it.
-    fn add(&mut self, a: Digits, b: Digits, carry: Truth, span: Span) -> Lower<(Digits, Truth)> {
+    fn add(
+        &mut self,
+        a: SymbolicBits,
+        b: SymbolicBits,
+        carry: Truth,
+        span: QasmSpan,
+    ) -> Lower<(SymbolicBits, Truth)> {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
         for (a, b) in a.into_iter().zip(b) {
@@ -417,9 +424,15 @@ impl Lowering<'_> {
         Ok((sum, carry))
     }
 
-    fn multiply(&mut self, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
-        let known =
-            |digits: &Digits| digits.iter().filter(|d| matches!(d, Truth::Constant(_))).count();
+    fn multiply(
+        &mut self,
+        a: SymbolicBits,
+        b: SymbolicBits,
+        span: QasmSpan,
+    ) -> Lower<SymbolicBits> {
+        let known = |digits: &SymbolicBits| {
+            digits.iter().filter(|d| matches!(d, Truth::Constant(_))).count()
+        };
         // Digits of the second that are 0 cost nothing.
         let (a, b) = if known(&a) > known(&b) { (b, a) } else { (a, b) };
         let width = a.len();
@@ -429,7 +442,7 @@ impl Lowering<'_> {
                 continue;
             }
             let shifted = std::iter::repeat_n(ZERO, at).chain(a.iter().cloned()).take(width);
-            let part: Digits = shifted.map(|a| a.join(digit.clone(), true)).collect();
+            let part: SymbolicBits = shifted.map(|a| a.join(digit.clone(), true)).collect();
             let part = self.kept(part, span)?;
             sum = self.add(sum, part, ZERO, span)?.0;
             sum = self.kept(sum, span)?;
@@ -440,15 +453,15 @@ impl Lowering<'_> {
     /// Returns the quotient and the remainder.
     fn divide(
         &mut self,
-        a: Digits,
-        b: Digits,
+        a: SymbolicBits,
+        b: SymbolicBits,
         signed: bool,
-        span: Span,
-    ) -> Lower<(Digits, Digits)> {
+        span: QasmSpan,
+    ) -> Lower<(SymbolicBits, SymbolicBits)> {
         if !signed {
             return self.divide_unsigned(a, b, span);
         }
-        let sign = |digits: &Digits| digits.last().cloned().unwrap_or(ZERO);
+        let sign = |digits: &SymbolicBits| digits.last().cloned().unwrap_or(ZERO);
         let (sign_a, sign_b) = (sign(&a), sign(&b));
         let (a, b) = (self.negated_if(&sign_a, a, span)?, self.negated_if(&sign_b, b, span)?);
         let (quotient, rest) = self.divide_unsigned(a, b, span)?;
@@ -458,7 +471,12 @@ impl Lowering<'_> {
     }
 
     /// Long division: from the highest digit on, the divisor is subtracted where it fits.
-    fn divide_unsigned(&mut self, a: Digits, b: Digits, span: Span) -> Lower<(Digits, Digits)> {
+    fn divide_unsigned(
+        &mut self,
+        a: SymbolicBits,
+        b: SymbolicBits,
+        span: QasmSpan,
+    ) -> Lower<(SymbolicBits, SymbolicBits)> {
         let width = a.len();
         let mut divisor = not(b);
         divisor.push(ONE);
@@ -478,12 +496,12 @@ impl Lowering<'_> {
     /// Shifts by a number; `fill` is shifted in.
     fn shift(
         &mut self,
-        digits: Digits,
+        digits: SymbolicBits,
         by: &[Truth],
         up: bool,
         fill: &Truth,
-        span: Span,
-    ) -> Lower<Digits> {
+        span: QasmSpan,
+    ) -> Lower<SymbolicBits> {
         let width = digits.len();
         let mut digits = digits;
         for (at, bit) in by.iter().enumerate() {
@@ -492,7 +510,7 @@ impl Lowering<'_> {
                 .unwrap_or(width)
                 .min(width);
             let filler = std::iter::repeat_n(fill.clone(), far);
-            let moved: Digits = if up {
+            let moved: SymbolicBits = if up {
                 filler.chain(digits.iter().take(width - far).cloned()).collect()
             } else {
                 digits.iter().skip(far).cloned().chain(filler).collect()
@@ -502,24 +520,41 @@ impl Lowering<'_> {
         Ok(digits)
     }
 
-    fn negated_if(&mut self, condition: &Truth, digits: Digits, span: Span) -> Lower<Digits> {
+    fn negated_if(
+        &mut self,
+        condition: &Truth,
+        digits: SymbolicBits,
+        span: QasmSpan,
+    ) -> Lower<SymbolicBits> {
         let zero = vec![ZERO; digits.len()];
         let negative = self.add(zero, not(digits.clone()), ONE, span)?.0;
         self.chosen(condition, negative, digits, span)
     }
 
     /// Returns `condition ? a : b`, stored.
-    fn chosen(&mut self, condition: &Truth, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
+    fn chosen(
+        &mut self,
+        condition: &Truth,
+        a: SymbolicBits,
+        b: SymbolicBits,
+        span: QasmSpan,
+    ) -> Lower<SymbolicBits> {
         let digits = a.into_iter().zip(b).map(|(a, b)| {
             let first = condition.clone().join(a, true);
             let second = condition.clone().not().join(b, true);
             first.join(second, false)
         });
-        let digits: Digits = digits.collect();
+        let digits: SymbolicBits = digits.collect();
         self.kept(digits, span)
     }
 
-    fn digit_by_digit(&mut self, op: BinaryOp, a: Digits, b: Digits, span: Span) -> Lower<Digits> {
+    fn digit_by_digit(
+        &mut self,
+        op: BinaryOp,
+        a: SymbolicBits,
+        b: SymbolicBits,
+        span: QasmSpan,
+    ) -> Lower<SymbolicBits> {
         let pairs = a.into_iter().zip(b);
         match op {
             BinaryOp::BitXor => pairs.map(|(a, b)| self.differ(a, b, span)).collect(),
@@ -529,7 +564,7 @@ impl Lowering<'_> {
 }
 
 /// Returns the number of digits of a signed result that can differ from the last one.
-fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
+fn enough(op: BinaryOp, a: &BitVector, b: &BitVector) -> u32 {
     use BinaryOp::*;
     let (m, n) = (a.needs(true), b.needs(true));
     match op {
@@ -549,10 +584,10 @@ fn enough(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
 }
 
 /// Returns the number of digits of an unsigned result that can be other than 0.
-fn enough_unsigned(op: BinaryOp, a: &Operand, b: &Operand) -> u32 {
+fn enough_unsigned(op: BinaryOp, a: &BitVector, b: &BitVector) -> u32 {
     use BinaryOp::*;
     let negative =
-        |operand: &Operand| operand.signed && (!operand.is_known() || operand.is_negative());
+        |operand: &BitVector| operand.signed && (!operand.is_known() || operand.is_negative());
     if negative(a) || negative(b) {
         return u32::MAX;
     }
@@ -572,11 +607,11 @@ fn register_size(value: &Classical) -> Option<usize> {
     match value {
         Classical::Word { bits, ty: None, .. } => Some(bits.len()),
         Classical::Digits { digits, width: Some(_) } => Some(digits.len()),
-        Classical::Value(Value::Bits { width, .. }) => Some(*width as usize),
+        Classical::Value(QasmValue::Bits { width, .. }) => Some(*width as usize),
         _ => None,
     }
 }
 
-fn not(digits: Digits) -> Digits {
+fn not(digits: SymbolicBits) -> SymbolicBits {
     digits.into_iter().map(Truth::not).collect()
 }

@@ -2,43 +2,43 @@
 
 use std::rc::Rc;
 
-use super::{Parse, Parser, Stop};
+use super::{ErrorReported, Parse, QasmParser};
 use crate::qasm::{
     ast::{
-        BaseType, Case, Declaration, Expr, ForLoop, Ident, Index, Parameter, Span, StmtKind,
-        Subroutine, SwitchCase, Type, Word,
+        BaseType, Case, Declaration, ForLoop, Ident, Index, Keyword, Parameter, QasmExpr, QasmSpan,
+        QasmStmtKind, Subroutine, SwitchCase, Type,
     },
-    diagnostic::{Label, Problem},
-    lexer::{Kind, Sign},
+    diagnostic::{Label, QasmProblem},
+    lexer::{QasmTokenKind, Sign},
 };
 
 /// Limit on the dimensions of an array. OpenQASM has seven.
 const MAX_DIMENSIONS: usize = 16;
 
-fn base_type(word: Word) -> Option<BaseType> {
+fn base_type(word: Keyword) -> Option<BaseType> {
     Some(match word {
-        Word::Qubit => BaseType::Qubit,
-        Word::Bit => BaseType::Bit,
-        Word::Bool => BaseType::Bool,
-        Word::Int => BaseType::Int,
-        Word::Uint => BaseType::Uint,
-        Word::Float => BaseType::Float,
-        Word::Angle => BaseType::Angle,
-        Word::Complex => BaseType::Complex,
-        Word::Duration => BaseType::Duration,
-        Word::Stretch => BaseType::Stretch,
+        Keyword::Qubit => BaseType::Qubit,
+        Keyword::Bit => BaseType::Bit,
+        Keyword::Bool => BaseType::Bool,
+        Keyword::Int => BaseType::Int,
+        Keyword::Uint => BaseType::Uint,
+        Keyword::Float => BaseType::Float,
+        Keyword::Angle => BaseType::Angle,
+        Keyword::Complex => BaseType::Complex,
+        Keyword::Duration => BaseType::Duration,
+        Keyword::Stretch => BaseType::Stretch,
         _ => return None,
     })
 }
 
-impl Parser<'_> {
+impl QasmParser<'_> {
     /// Returns true if a type begins here.
     pub(super) fn is_type(&self) -> bool {
-        self.word().is_some_and(|w| w == Word::Array || base_type(w).is_some())
+        self.word().is_some_and(|w| w == Keyword::Array || base_type(w).is_some())
     }
 
     /// Parses `[n]`, if it is present.
-    pub(super) fn designator(&mut self) -> Parse<Option<Expr>> {
+    pub(super) fn designator(&mut self) -> Parse<Option<QasmExpr>> {
         if !self.eat(Sign::LBracket) {
             return Ok(None);
         }
@@ -52,17 +52,17 @@ impl Parser<'_> {
         if rank.is_some() {
             let expected =
                 "the sizes of an array; `#dim` is for parameters of subroutines".to_owned();
-            self.error_at(Problem::Expected { expected, given: "`#dim`".to_owned() }, ty.span);
-            return Err(Stop);
+            self.error_at(QasmProblem::Expected { expected, given: "`#dim`".to_owned() }, ty.span);
+            return Err(ErrorReported);
         }
         Ok(ty)
     }
 
     /// A type, and for an array of any sizes the number of its axes.
-    fn type_of_any_sizes(&mut self) -> Parse<(Type, Option<Expr>)> {
+    fn type_of_any_sizes(&mut self) -> Parse<(Type, Option<QasmExpr>)> {
         let mut span = self.token.span;
         let word = self.word();
-        if word == Some(Word::Array) {
+        if word == Some(Keyword::Array) {
             self.bump();
             self.expect(Sign::LBracket)?;
             let mut ty = self.deeper(Self::ty)?;
@@ -109,72 +109,72 @@ impl Parser<'_> {
     }
 
     /// A statement that begins with a word of OpenQASM 3.
-    pub(super) fn classical(&mut self, word: Word) -> Parse<StmtKind> {
+    pub(super) fn classical(&mut self, word: Keyword) -> Parse<QasmStmtKind> {
         match word {
-            Word::Input => self.after(Self::declaration).map(StmtKind::Input),
-            Word::Output => self.after(Self::declaration).map(StmtKind::Output),
-            Word::Const => self.after(Self::declaration).map(StmtKind::Const),
-            Word::Let => {
+            Keyword::Input => self.after(Self::declaration).map(QasmStmtKind::Input),
+            Keyword::Output => self.after(Self::declaration).map(QasmStmtKind::Output),
+            Keyword::Const => self.after(Self::declaration).map(QasmStmtKind::Const),
+            Keyword::Let => {
                 self.bump();
                 let name = self.ident("a name")?;
                 self.expect(Sign::Assign)?;
                 let value = self.expr()?;
                 self.semicolon()?;
-                Ok(StmtKind::Let(name, Box::new(value)))
+                Ok(QasmStmtKind::Let(name, Box::new(value)))
             }
-            Word::For => self.for_loop(),
-            Word::While => {
+            Keyword::For => self.for_loop(),
+            Keyword::While => {
                 self.bump();
                 self.expect(Sign::LParen)?;
                 let condition = self.expr()?;
                 self.expect(Sign::RParen)?;
-                Ok(StmtKind::While(Box::new((condition, self.body()?))))
+                Ok(QasmStmtKind::While(Box::new((condition, self.body()?))))
             }
-            Word::Switch => self.switch(),
-            Word::Def => self.subroutine(),
-            Word::Extern => self.external(),
-            Word::Return => {
+            Keyword::Switch => self.switch(),
+            Keyword::Def => self.subroutine(),
+            Keyword::Extern => self.external(),
+            Keyword::Return => {
                 self.bump();
                 let value =
                     if self.is_sign(Sign::Semi) { None } else { Some(Box::new(self.expr()?)) };
                 self.semicolon()?;
-                Ok(StmtKind::Return(value))
+                Ok(QasmStmtKind::Return(value))
             }
-            Word::Break => self.lone(StmtKind::Break),
-            Word::Continue => self.lone(StmtKind::Continue),
-            Word::End => self.lone(StmtKind::End),
-            Word::Box => {
+            Keyword::Break => self.lone(QasmStmtKind::Break),
+            Keyword::Continue => self.lone(QasmStmtKind::Continue),
+            Keyword::End => self.lone(QasmStmtKind::End),
+            Keyword::Box => {
                 self.bump();
                 self.designator()?;
-                self.block().map(StmtKind::Box)
+                self.block().map(QasmStmtKind::Box)
             }
-            Word::Delay => {
+            Keyword::Delay => {
                 self.bump();
                 let Some(length) = self.designator()? else {
                     return self.expected("a duration in brackets");
                 };
                 let operands = self.operands(0)?;
                 self.semicolon()?;
-                Ok(StmtKind::Delay(Box::new((length, operands))))
+                Ok(QasmStmtKind::Delay(Box::new((length, operands))))
             }
-            Word::Cal => {
+            Keyword::Cal => {
                 self.bump();
-                self.raw_block().map(StmtKind::Cal)
+                self.raw_block().map(QasmStmtKind::Cal)
             }
-            Word::Defcal => {
+            Keyword::Defcal => {
                 self.bump();
                 self.calibration()
             }
-            Word::Defcalgrammar => {
+            Keyword::Defcalgrammar => {
                 self.bump();
-                if !self.is(Kind::Text) {
+                if !self.is(QasmTokenKind::Text) {
                     return self.expected("the name of a grammar in quotes");
                 }
-                self.lone(StmtKind::Defcalgrammar)
+                self.lone(QasmStmtKind::Defcalgrammar)
             }
-            Word::Durationof => self.expr_statement(),
+            Keyword::Durationof => self.expr_statement(),
             _ if self.is_type() && self.next_is(Sign::LParen) => self.expr_statement(),
-            _ if self.is_type() => self.declaration().map(StmtKind::Declare),
+            _ if self.is_type() => self.declaration().map(QasmStmtKind::Declare),
             _ => self.expected("a statement"),
         }
     }
@@ -184,17 +184,17 @@ impl Parser<'_> {
         f(self)
     }
 
-    fn lone(&mut self, kind: StmtKind) -> Parse<StmtKind> {
+    fn lone(&mut self, kind: QasmStmtKind) -> Parse<QasmStmtKind> {
         self.bump();
         self.semicolon()?;
         Ok(kind)
     }
 
-    fn for_loop(&mut self) -> Parse<StmtKind> {
+    fn for_loop(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         let ty = self.ty()?;
         let name = self.ident("a name")?;
-        if !self.is_word(Word::In) {
+        if !self.is_word(Keyword::In) {
             return self.expected("`in`");
         }
         self.bump();
@@ -207,10 +207,10 @@ impl Parser<'_> {
         } else {
             Index::At(self.expr()?)
         };
-        Ok(StmtKind::For(Box::new(ForLoop { ty, name, over, body: self.body()? })))
+        Ok(QasmStmtKind::For(Box::new(ForLoop { ty, name, over, body: self.body()? })))
     }
 
-    fn switch(&mut self) -> Parse<StmtKind> {
+    fn switch(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         self.expect(Sign::LParen)?;
         let subject = self.expr()?;
@@ -220,12 +220,12 @@ impl Parser<'_> {
         let mut default = None;
         loop {
             match self.word() {
-                Some(Word::Case) => {
+                Some(Keyword::Case) => {
                     self.bump();
                     let values = self.list(Sign::LBrace, Self::expr)?;
                     cases.push((values, self.block()?));
                 }
-                Some(Word::Default) => {
+                Some(Keyword::Default) => {
                     self.bump();
                     default = Some(self.block()?);
                     break;
@@ -234,10 +234,10 @@ impl Parser<'_> {
             }
         }
         self.expect(Sign::RBrace)?;
-        Ok(StmtKind::Switch(Box::new(SwitchCase { subject, cases: cases.into(), default })))
+        Ok(QasmStmtKind::Switch(Box::new(SwitchCase { subject, cases: cases.into(), default })))
     }
 
-    fn subroutine(&mut self) -> Parse<StmtKind> {
+    fn subroutine(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         let name = self.ident("the name of a subroutine")?;
         self.expect(Sign::LParen)?;
@@ -245,22 +245,22 @@ impl Parser<'_> {
         self.expect(Sign::RParen)?;
         let result = if self.eat(Sign::Arrow) { Some(self.ty()?) } else { None };
         let body = self.block()?;
-        Ok(StmtKind::Def(Rc::new(Subroutine { name, params, result, body })))
+        Ok(QasmStmtKind::Def(Rc::new(Subroutine { name, params, result, body })))
     }
 
     fn subroutine_param(&mut self) -> Parse<Parameter> {
         let span = self.token.span;
         let mut mutable = false;
         match self.word() {
-            Some(word @ (Word::Readonly | Word::Mutable)) => {
+            Some(word @ (Keyword::Readonly | Keyword::Mutable)) => {
                 self.bump();
-                mutable = word == Word::Mutable;
+                mutable = word == Keyword::Mutable;
             }
-            Some(word @ (Word::Qreg | Word::Creg)) => {
+            Some(word @ (Keyword::Qreg | Keyword::Creg)) => {
                 self.bump();
                 let name = self.ident("a name")?;
                 let size = self.designator()?;
-                let base = if word == Word::Qreg { BaseType::Qubit } else { BaseType::Bit };
+                let base = if word == Keyword::Qreg { BaseType::Qubit } else { BaseType::Bit };
                 let ty = Type { span, base, size, dims: None };
                 return Ok(Parameter { ty, rank: None, name, mutable });
             }
@@ -271,14 +271,14 @@ impl Parser<'_> {
     }
 
     /// `extern f(int[32], qubit) -> bit;`
-    fn external(&mut self) -> Parse<StmtKind> {
+    fn external(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         let name = self.ident("the name of a function")?;
         self.expect(Sign::LParen)?;
         let mut idle = true;
         self.list(Sign::RParen, |p| {
-            idle &= !matches!(p.word(), Some(Word::Qubit | Word::Qreg | Word::Mutable));
-            if matches!(p.word(), Some(Word::Readonly | Word::Mutable | Word::Creg)) {
+            idle &= !matches!(p.word(), Some(Keyword::Qubit | Keyword::Qreg | Keyword::Mutable));
+            if matches!(p.word(), Some(Keyword::Readonly | Keyword::Mutable | Keyword::Creg)) {
                 p.bump();
                 if p.is_sign(Sign::LBracket) {
                     return p.designator().map(|_| ());
@@ -292,22 +292,22 @@ impl Parser<'_> {
             idle = false;
         }
         self.semicolon()?;
-        Ok(StmtKind::Extern(name, idle))
+        Ok(QasmStmtKind::Extern(name, idle))
     }
 
     /// `defcal name …`
-    fn calibration(&mut self) -> Parse<StmtKind> {
+    fn calibration(&mut self) -> Parse<QasmStmtKind> {
         let span = self.token.span;
         let name = match (self.token.kind, self.word()) {
-            (Kind::Name(symbol), None) => Some(Ident { symbol, span }),
+            (QasmTokenKind::Name(symbol), None) => Some(Ident { symbol, span }),
             _ => None,
         };
-        self.raw_block().map(|_| StmtKind::Defcal(name))
+        self.raw_block().map(|_| QasmStmtKind::Defcal(name))
     }
 
     /// Skips to the block of a calibration and over it: its text is in another language. Returns
     /// the span of the first pulse that it plays or captures, if it does.
-    fn raw_block(&mut self) -> Parse<Option<Span>> {
+    fn raw_block(&mut self) -> Parse<Option<QasmSpan>> {
         let start = self.last_end;
         let result = self.skip_block();
         // Errors within the block are dropped: a word that is not OpenQASM belongs to the other
@@ -321,9 +321,9 @@ impl Parser<'_> {
         result
     }
 
-    fn skip_block(&mut self) -> Parse<Option<Span>> {
+    fn skip_block(&mut self) -> Parse<Option<QasmSpan>> {
         while !self.is_sign(Sign::LBrace) {
-            if matches!(self.token.kind, Kind::End | Kind::Sign(Sign::Semi)) {
+            if matches!(self.token.kind, QasmTokenKind::End | QasmTokenKind::Sign(Sign::Semi)) {
                 return self.expected("`{`");
             }
             self.bump();
@@ -336,11 +336,11 @@ impl Parser<'_> {
                 pulse.get_or_insert(self.token.span);
             }
             match self.bump().kind {
-                Kind::Sign(Sign::LBrace) => depth += 1,
-                Kind::Sign(Sign::RBrace) => depth -= 1,
-                Kind::End => {
-                    self.error_at(Problem::Unclosed { open: '{' }, open);
-                    return Err(Stop);
+                QasmTokenKind::Sign(Sign::LBrace) => depth += 1,
+                QasmTokenKind::Sign(Sign::RBrace) => depth -= 1,
+                QasmTokenKind::End => {
+                    self.error_at(QasmProblem::Unclosed { open: '{' }, open);
+                    return Err(ErrorReported);
                 }
                 _ => {}
             }
@@ -348,7 +348,7 @@ impl Parser<'_> {
                 return Ok(pulse);
             }
             if self.stopped() {
-                return Err(Stop);
+                return Err(ErrorReported);
             }
         }
     }

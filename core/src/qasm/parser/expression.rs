@@ -6,16 +6,16 @@
 
 use num_traits::ToPrimitive;
 
-use super::{Parse, Parser, Stop};
+use super::{ErrorReported, Parse, QasmParser};
 use crate::qasm::{
     Version,
-    ast::{BinaryOp, Expr, ExprKind, Ident, Index, Span, UnaryOp, Word},
-    diagnostic::Problem,
-    lexer::{Kind, Sign, is_integer, radix},
+    ast::{BinaryOp, Ident, Index, Keyword, QasmExpr, QasmExprKind, QasmSpan, UnaryOp},
+    diagnostic::QasmProblem,
+    lexer::{QasmTokenKind, Sign, is_integer, radix},
 };
 
-impl Parser<'_> {
-    pub(super) fn expr(&mut self) -> Parse<Expr> {
+impl QasmParser<'_> {
+    pub(super) fn expr(&mut self) -> Parse<QasmExpr> {
         self.deeper(|p| p.binary(1))
     }
 
@@ -25,7 +25,7 @@ impl Parser<'_> {
     }
 
     fn binary_op(&self) -> Option<BinaryOp> {
-        let Kind::Sign(sign) = self.token.kind else { return None };
+        let QasmTokenKind::Sign(sign) = self.token.kind else { return None };
         Some(match sign {
             Sign::OrOr => BinaryOp::Or,
             Sign::AndAnd => BinaryOp::And,
@@ -51,7 +51,7 @@ impl Parser<'_> {
     }
 
     /// Parses operators that bind at least as strongly as `least`.
-    fn binary(&mut self, least: u8) -> Parse<Expr> {
+    fn binary(&mut self, least: u8) -> Parse<QasmExpr> {
         let mut left = self.unary()?;
         // Precedence of the chain that `left` is, if it was built here.
         let mut chained = 0;
@@ -64,13 +64,13 @@ impl Parser<'_> {
             let right = self.binary(precedence + 1)?;
             let span = left.span.to(right.span);
             match &mut left.kind {
-                ExprKind::Chain(_, rest) if chained == precedence => {
+                QasmExprKind::Chain(_, rest) if chained == precedence => {
                     rest.push((op, right));
                     left.span = span;
                 }
                 _ => {
-                    let kind = ExprKind::Chain(Box::new(left), vec![(op, right)]);
-                    left = Expr { span, kind };
+                    let kind = QasmExprKind::Chain(Box::new(left), vec![(op, right)]);
+                    left = QasmExpr { span, kind };
                     chained = precedence;
                 }
             }
@@ -78,12 +78,12 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Parse<Expr> {
+    fn unary(&mut self) -> Parse<QasmExpr> {
         let op = match self.token.kind {
-            Kind::Sign(Sign::Minus) => UnaryOp::Minus,
-            Kind::Sign(Sign::Bang) => UnaryOp::Not,
-            Kind::Sign(Sign::Tilde) => UnaryOp::Invert,
-            Kind::Sign(Sign::Plus) => {
+            QasmTokenKind::Sign(Sign::Minus) => UnaryOp::Minus,
+            QasmTokenKind::Sign(Sign::Bang) => UnaryOp::Not,
+            QasmTokenKind::Sign(Sign::Tilde) => UnaryOp::Invert,
+            QasmTokenKind::Sign(Sign::Plus) => {
                 self.bump();
                 return self.deeper(Self::unary);
             }
@@ -92,10 +92,10 @@ impl Parser<'_> {
         let start = self.bump().span;
         let operand = self.deeper(Self::unary)?;
         let span = start.to(operand.span);
-        Ok(Expr { span, kind: ExprKind::Unary(op, Box::new(operand)) })
+        Ok(QasmExpr { span, kind: QasmExprKind::Unary(op, Box::new(operand)) })
     }
 
-    fn power(&mut self) -> Parse<Expr> {
+    fn power(&mut self) -> Parse<QasmExpr> {
         let base = self.postfix()?;
         let is_power =
             self.is_sign(Sign::Power) || (!self.caret_is_xor() && self.is_sign(Sign::Caret));
@@ -105,10 +105,10 @@ impl Parser<'_> {
         self.bump();
         let exponent = self.deeper(Self::unary)?;
         let span = base.span.to(exponent.span);
-        Ok(Expr { span, kind: ExprKind::Power(Box::new([base, exponent])) })
+        Ok(QasmExpr { span, kind: QasmExprKind::Power(Box::new([base, exponent])) })
     }
 
-    fn postfix(&mut self) -> Parse<Expr> {
+    fn postfix(&mut self) -> Parse<QasmExpr> {
         let mut expr = self.primary()?;
         let mut indices = 0;
         while self.is_sign(Sign::LBracket) {
@@ -117,86 +117,91 @@ impl Parser<'_> {
                 return self.expected("fewer indices");
             }
             let index = self.index()?;
-            let span = Span::new(expr.span.start, self.last_end);
-            expr = Expr { span, kind: ExprKind::Index(Box::new(expr), index) };
+            let span = QasmSpan::new(expr.span.start, self.last_end);
+            expr = QasmExpr { span, kind: QasmExprKind::Index(Box::new(expr), index) };
         }
         Ok(expr)
     }
 
-    fn primary(&mut self) -> Parse<Expr> {
+    fn primary(&mut self) -> Parse<QasmExpr> {
         let span = self.token.span;
         let kind = match self.token.kind {
-            Kind::Int => {
+            QasmTokenKind::Int => {
                 self.bump();
                 let value = self.int_value(span);
                 if value.is_none() && !is_integer(&self.text[span.range()]) {
                     // The lexer has reported it.
-                    return Err(Stop);
+                    return Err(ErrorReported);
                 }
-                self.unit(span).unwrap_or(ExprKind::Int(value))
+                self.unit(span).unwrap_or(QasmExprKind::Int(value))
             }
-            Kind::Float => {
+            QasmTokenKind::Float => {
                 self.bump();
                 let text = self.text[span.range()].replace('_', "");
                 match (self.unit(span), text.parse()) {
                     (Some(unit), _) => unit,
                     (None, Ok(value)) => {
-                        ExprKind::Float { value, rounded: is_rounded(&text, value) }
+                        QasmExprKind::Float { value, rounded: is_rounded(&text, value) }
                     }
                     (None, Err(_)) => {
-                        self.error_at(Problem::BadNumber { given: text }, span);
-                        return Err(Stop);
+                        self.error_at(QasmProblem::BadNumber { given: text }, span);
+                        return Err(ErrorReported);
                     }
                 }
             }
-            Kind::Text => {
+            QasmTokenKind::Text => {
                 self.string()?;
-                ExprKind::Text
+                QasmExprKind::Text
             }
-            Kind::Hardware => {
+            QasmTokenKind::Hardware => {
                 self.bump();
-                ExprKind::Hardware
+                QasmExprKind::Hardware
             }
-            Kind::Sign(Sign::LParen) => {
+            QasmTokenKind::Sign(Sign::LParen) => {
                 self.bump();
                 let inner = self.expr()?;
                 self.expect(Sign::RParen)?;
                 // The parentheses belong to the span, but need no node of their own.
-                return Ok(Expr { span: Span::new(span.start, self.last_end), kind: inner.kind });
+                return Ok(QasmExpr {
+                    span: QasmSpan::new(span.start, self.last_end),
+                    kind: inner.kind,
+                });
             }
-            Kind::Sign(Sign::LBrace) => {
+            QasmTokenKind::Sign(Sign::LBrace) => {
                 self.bump();
                 let items = self.list(Sign::RBrace, Self::expr)?;
                 self.expect(Sign::RBrace)?;
-                ExprKind::List(items)
+                QasmExprKind::List(items)
             }
-            Kind::Name(symbol) => return self.named(Ident { symbol, span }),
+            QasmTokenKind::Name(symbol) => return self.named(Ident { symbol, span }),
             _ => return self.expected("an expression"),
         };
-        Ok(Expr { span: Span::new(span.start, self.last_end), kind })
+        Ok(QasmExpr { span: QasmSpan::new(span.start, self.last_end), kind })
     }
 
     /// Parses an expression that begins with a name.
-    fn named(&mut self, name: Ident) -> Parse<Expr> {
+    fn named(&mut self, name: Ident) -> Parse<QasmExpr> {
         let kind = match self.word() {
-            Some(Word::True | Word::False) => ExprKind::Bool(self.word() == Some(Word::True)),
-            Some(Word::Measure) => {
+            Some(Keyword::True | Keyword::False) => {
+                QasmExprKind::Bool(self.word() == Some(Keyword::True))
+            }
+            Some(Keyword::Measure) => {
                 self.bump();
-                let kind = ExprKind::Measure(Box::new(self.operand()?));
+                let kind = QasmExprKind::Measure(Box::new(self.operand()?));
                 if self.is_sign(Sign::PlusPlus) {
                     return self
                         .expected("one register to measure; `let all = a ++ b;` makes one of two");
                 }
-                return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
+                return Ok(QasmExpr { span: QasmSpan::new(name.span.start, self.last_end), kind });
             }
-            Some(Word::Durationof) => {
+            Some(Keyword::Durationof) => {
                 self.bump();
                 self.expect(Sign::LParen)?;
                 self.block()?;
                 self.expect(Sign::RParen)?;
-                return Ok(Expr {
-                    span: Span::new(name.span.start, self.last_end),
-                    kind: ExprKind::Durationof,
+                return Ok(QasmExpr {
+                    span: QasmSpan::new(name.span.start, self.last_end),
+                    kind: QasmExprKind::Durationof,
                 });
             }
             Some(_) if self.is_type() => {
@@ -204,11 +209,11 @@ impl Parser<'_> {
                 self.expect(Sign::LParen)?;
                 let inner = self.expr()?;
                 self.expect(Sign::RParen)?;
-                let kind = ExprKind::Cast(Box::new(ty), Box::new(inner));
-                return Ok(Expr { span: Span::new(name.span.start, self.last_end), kind });
+                let kind = QasmExprKind::Cast(Box::new(ty), Box::new(inner));
+                return Ok(QasmExpr { span: QasmSpan::new(name.span.start, self.last_end), kind });
             }
             // `pow` is a modifier and a function.
-            Some(word) if word != Word::Pow || !self.next_is(Sign::LParen) => {
+            Some(word) if word != Keyword::Pow || !self.next_is(Sign::LParen) => {
                 return self.expected("an expression");
             }
             _ if self.next_is(Sign::LParen) => {
@@ -216,26 +221,26 @@ impl Parser<'_> {
                 self.bump();
                 let args = self.list(Sign::RParen, Self::expr)?;
                 self.expect(Sign::RParen)?;
-                let span = Span::new(name.span.start, self.last_end);
-                return Ok(Expr { span, kind: ExprKind::Call(name, args) });
+                let span = QasmSpan::new(name.span.start, self.last_end);
+                return Ok(QasmExpr { span, kind: QasmExprKind::Call(name, args) });
             }
-            _ => ExprKind::Name(name.symbol),
+            _ => QasmExprKind::Name(name.symbol),
         };
         self.bump();
-        Ok(Expr { span: name.span, kind })
+        Ok(QasmExpr { span: name.span, kind })
     }
 
     /// Parses the unit that may follow a number, which makes it a duration or an imaginary number.
-    fn unit(&mut self, number: Span) -> Option<ExprKind> {
-        let Kind::Name(symbol) = self.token.kind else { return None };
+    fn unit(&mut self, number: QasmSpan) -> Option<QasmExprKind> {
+        let QasmTokenKind::Name(symbol) = self.token.kind else { return None };
         // Exporters in Python write its own unit.
         let python = self.token.span.start == number.end;
         let kind = match self.names.name(symbol) {
-            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "dt" => ExprKind::Duration,
+            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "dt" => QasmExprKind::Duration,
             name if name == "im" || python && name == "j" => {
                 let decimal = self.text[number.range()].replace('_', "").parse().ok();
                 let value = decimal.or_else(|| self.int_value(number)?.to_f64());
-                ExprKind::Imaginary(value.unwrap_or(f64::INFINITY))
+                QasmExprKind::Imaginary(value.unwrap_or(f64::INFINITY))
             }
             _ => return None,
         };
@@ -244,7 +249,7 @@ impl Parser<'_> {
     }
 
     /// Returns the value of a whole number, if it fits in 64 bits.
-    pub(super) fn int_value(&self, span: Span) -> Option<u64> {
+    pub(super) fn int_value(&self, span: QasmSpan) -> Option<u64> {
         let text = &self.text[span.range()];
         if let Ok(value) = text.parse() {
             return Some(value);
@@ -260,12 +265,12 @@ impl Parser<'_> {
         let index = self.list(Sign::RBracket, Self::index_item)?;
         self.expect(Sign::RBracket)?;
         if index.is_empty() {
-            let span = Span::new(open.start, self.last_end);
+            let span = QasmSpan::new(open.start, self.last_end);
             self.error_at(
-                Problem::Expected { expected: "an index".to_owned(), given: "`[]`".to_owned() },
+                QasmProblem::Expected { expected: "an index".to_owned(), given: "`[]`".to_owned() },
                 span,
             );
-            return Err(Stop);
+            return Err(ErrorReported);
         }
         Ok(index)
     }
@@ -277,7 +282,7 @@ impl Parser<'_> {
             self.bump();
             let items = self.list(Sign::RBrace, Self::expr)?;
             self.expect(Sign::RBrace)?;
-            return Ok(Index::Set(Span::new(first.start, self.last_end), items));
+            return Ok(Index::Set(QasmSpan::new(first.start, self.last_end), items));
         }
         let start = self.range_part()?;
         if !self.is_sign(Sign::Colon) {
@@ -290,10 +295,10 @@ impl Parser<'_> {
         let second = self.range_part()?;
         let (step, end) =
             if self.eat(Sign::Colon) { (second, self.range_part()?) } else { (None, second) };
-        Ok(Index::Range { span: Span::new(first.start, self.last_end), start, step, end })
+        Ok(Index::Range { span: QasmSpan::new(first.start, self.last_end), start, step, end })
     }
 
-    fn range_part(&mut self) -> Parse<Option<Expr>> {
+    fn range_part(&mut self) -> Parse<Option<QasmExpr>> {
         let ends = [Sign::Colon, Sign::RBracket, Sign::Comma, Sign::LBrace];
         if ends.iter().any(|&sign| self.is_sign(sign)) { Ok(None) } else { self.expr().map(Some) }
     }

@@ -2,7 +2,7 @@
 //!
 //! Both languages go through the same code: they differ in their keywords and in the meaning of
 //! `^`. After an error the parser continues after the next `;` or `}`, so that most errors of a
-//! file are shown at once. A function that returns [`Stop`] has reported the error.
+//! file are shown at once. A function that returns [`ErrorReported`] has reported the error.
 //!
 //! Invariants: the parser consumes a token or stops in every loop; nesting is bounded by
 //! [`MAX_DEPTH`], and with it the stack.
@@ -15,9 +15,9 @@ mod statement;
 
 use super::{
     Version,
-    ast::{Ident, Interner, Place, Span, Stmt, Word},
-    diagnostic::{Diagnostic, Problem},
-    lexer::{Kind, Lexer, Sign, Token},
+    ast::{FileSpan, Ident, Interner, Keyword, QasmSpan, QasmStmt},
+    diagnostic::{Diagnostic, QasmProblem},
+    lexer::{Lexer, QasmToken, QasmTokenKind, Sign},
 };
 use crate::stack::deep;
 
@@ -29,17 +29,17 @@ pub(super) const MAX_ERRORS: usize = 50;
 
 /// Marker of an error that was reported; the statement is given up.
 #[derive(Debug)]
-pub(super) struct Stop;
+pub(super) struct ErrorReported;
 
-type Parse<T> = Result<T, Stop>;
+type Parse<T> = Result<T, ErrorReported>;
 
 /// A parsed source.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct QasmProgram {
     pub(super) version: Version,
     /// True if there was an `OPENQASM` line.
     pub(super) header: bool,
-    pub(super) statements: Vec<Stmt>,
+    pub(super) statements: Vec<QasmStmt>,
 }
 
 /// Parses a text. An included file is of the version of the file that includes it.
@@ -49,17 +49,17 @@ pub(super) fn program(
     version: Option<Version>,
     names: &mut Interner,
     errors: &mut Vec<Diagnostic>,
-) -> Program {
-    let mut parser = Parser::new(text, source, version.unwrap_or(Version::V3), names, errors);
+) -> QasmProgram {
+    let mut parser = QasmParser::new(text, source, version.unwrap_or(Version::V3), names, errors);
     let header = parser.header(version.is_some());
     if !header && version.is_none() {
         parser.version = guess(text, parser.names);
     }
     let mut statements = Vec::new();
-    while !parser.is(Kind::End) && !parser.stopped() {
-        if parser.is(Kind::Sign(Sign::RBrace)) {
+    while !parser.is(QasmTokenKind::End) && !parser.stopped() {
+        if parser.is(QasmTokenKind::Sign(Sign::RBrace)) {
             let given = parser.describe();
-            parser.error_here(Problem::Expected { expected: "a statement".to_owned(), given });
+            parser.error_here(QasmProblem::Expected { expected: "a statement".to_owned(), given });
             parser.bump();
             continue;
         }
@@ -69,7 +69,7 @@ pub(super) fn program(
         }
     }
     let version = parser.version;
-    Program { version, header, statements }
+    QasmProgram { version, header, statements }
 }
 
 /// Parses a text that is one expression.
@@ -78,16 +78,18 @@ pub(super) fn expression(
     version: Version,
     names: &mut Interner,
     errors: &mut Vec<Diagnostic>,
-) -> Option<super::ast::Expr> {
-    let mut parser = Parser::new(text, 0, version, names, errors);
+) -> Option<super::ast::QasmExpr> {
+    let mut parser = QasmParser::new(text, 0, version, names, errors);
     parser.whole = "the expression";
     let expr = parser.expr().ok()?;
-    if parser.is(Kind::End) {
+    if parser.is(QasmTokenKind::End) {
         return Some(expr);
     }
     let given = parser.describe();
-    parser
-        .error_here(Problem::Expected { expected: "the end of the expression".to_owned(), given });
+    parser.error_here(QasmProblem::Expected {
+        expected: "the end of the expression".to_owned(),
+        given,
+    });
     None
 }
 
@@ -99,23 +101,23 @@ fn guess(text: &str, names: &mut Interner) -> Version {
     loop {
         let token = lexer.next(names, &mut errors);
         match token.kind {
-            Kind::End => break,
-            Kind::Name(symbol) => match symbol.word() {
+            QasmTokenKind::End => break,
+            QasmTokenKind::Name(symbol) => match symbol.word() {
                 Some(
-                    Word::Qubit
-                    | Word::Input
-                    | Word::Ctrl
-                    | Word::Negctrl
-                    | Word::Const
-                    | Word::Bit,
+                    Keyword::Qubit
+                    | Keyword::Input
+                    | Keyword::Ctrl
+                    | Keyword::Negctrl
+                    | Keyword::Const
+                    | Keyword::Bit,
                 ) => {
                     return Version::V3;
                 }
-                Some(Word::Qreg | Word::Creg) => old = true,
+                Some(Keyword::Qreg | Keyword::Creg) => old = true,
                 _ => {}
             },
-            Kind::Hardware | Kind::Sign(Sign::At) => return Version::V3,
-            Kind::Text => match text[token.span.range()].trim_matches('"') {
+            QasmTokenKind::Hardware | QasmTokenKind::Sign(Sign::At) => return Version::V3,
+            QasmTokenKind::Text => match text[token.span.range()].trim_matches('"') {
                 "stdgates.inc" => return Version::V3,
                 "qelib1.inc" => old = true,
                 _ => {}
@@ -129,15 +131,15 @@ fn guess(text: &str, names: &mut Interner) -> Version {
     if old { Version::V2 } else { Version::V3 }
 }
 
-pub(super) struct Parser<'a> {
+pub(super) struct QasmParser<'a> {
     text: &'a str,
     source: u32,
     version: Version,
     lexer: Lexer<'a>,
     names: &'a mut Interner,
     errors: &'a mut Vec<Diagnostic>,
-    token: Token,
-    next: Token,
+    token: QasmToken,
+    next: QasmToken,
     /// End of the token before the current one.
     last_end: u32,
     depth: usize,
@@ -149,20 +151,20 @@ pub(super) struct Parser<'a> {
     whole: &'static str,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> QasmParser<'a> {
     fn new(
         text: &'a str,
         source: u32,
         version: Version,
         names: &'a mut Interner,
         errors: &'a mut Vec<Diagnostic>,
-    ) -> Parser<'a> {
+    ) -> QasmParser<'a> {
         let mut lexer = Lexer::new(text, source);
         let token = lexer.next(names, errors);
         let next = lexer.next(names, errors);
         let last_end = token.span.start;
         let (depth, fatal, is_bitwise, whole) = (0, false, false, "the file");
-        Parser {
+        QasmParser {
             text,
             source,
             version,
@@ -181,7 +183,7 @@ impl<'a> Parser<'a> {
 
     /// Reads the `OPENQASM` line, if there is one.
     fn header(&mut self, included: bool) -> bool {
-        if self.word() != Some(Word::Openqasm) {
+        if self.word() != Some(Keyword::Openqasm) {
             return false;
         }
         self.bump();
@@ -196,14 +198,14 @@ impl<'a> Parser<'a> {
             // An included file does not change the language.
             Some(version) if !included => self.version = version,
             Some(_) => {}
-            None if matches!(self.token.kind, Kind::Int | Kind::Float) => {
+            None if matches!(self.token.kind, QasmTokenKind::Int | QasmTokenKind::Float) => {
                 self.version = if given.starts_with('2') { Version::V2 } else { Version::V3 };
-                self.error_here(Problem::UnknownVersion { given });
+                self.error_here(QasmProblem::UnknownVersion { given });
             }
             None => {
                 let given = self.describe();
                 let expected = "a version such as `2.0` or `3.0`".to_owned();
-                self.error_here(Problem::Expected { expected, given });
+                self.error_here(QasmProblem::Expected { expected, given });
                 self.recover();
                 return true;
             }
@@ -218,31 +220,31 @@ impl<'a> Parser<'a> {
     fn stopped(&mut self) -> bool {
         if self.errors.len() >= MAX_ERRORS && !self.fatal {
             self.fatal = true;
-            self.errors.push(Diagnostic::error(Problem::TooManyErrors { limit: MAX_ERRORS }));
+            self.errors.push(Diagnostic::error(QasmProblem::TooManyErrors { limit: MAX_ERRORS }));
         }
         self.fatal
     }
 
-    fn bump(&mut self) -> Token {
+    fn bump(&mut self) -> QasmToken {
         let token = self.token;
         self.last_end = token.span.end;
         self.token = self.next;
-        if self.next.kind != Kind::End {
+        if self.next.kind != QasmTokenKind::End {
             self.next = self.lexer.next(self.names, self.errors);
         }
         token
     }
 
-    fn is(&self, kind: Kind) -> bool {
+    fn is(&self, kind: QasmTokenKind) -> bool {
         self.token.kind == kind
     }
 
     fn is_sign(&self, sign: Sign) -> bool {
-        self.token.kind == Kind::Sign(sign)
+        self.token.kind == QasmTokenKind::Sign(sign)
     }
 
     fn next_is(&self, sign: Sign) -> bool {
-        self.next.kind == Kind::Sign(sign)
+        self.next.kind == QasmTokenKind::Sign(sign)
     }
 
     /// Consumes the sign if it is the current token.
@@ -254,7 +256,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    fn expect(&mut self, sign: Sign) -> Parse<Span> {
+    fn expect(&mut self, sign: Sign) -> Parse<QasmSpan> {
         if self.is_sign(sign) {
             return Ok(self.bump().span);
         }
@@ -262,27 +264,27 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns the keyword of the current token, if it is one in this language.
-    fn word(&self) -> Option<Word> {
+    fn word(&self) -> Option<Keyword> {
         match self.token.kind {
-            Kind::Name(symbol) => {
+            QasmTokenKind::Name(symbol) => {
                 symbol.word().filter(|w| self.version == Version::V3 || w.is_old())
             }
             _ => None,
         }
     }
 
-    fn is_word(&self, word: Word) -> bool {
+    fn is_word(&self, word: Keyword) -> bool {
         self.word() == Some(word)
     }
 
     fn ident(&mut self, what: &str) -> Parse<Ident> {
         let span = self.token.span;
         match (self.token.kind, self.word()) {
-            (Kind::Name(_), Some(word)) => {
-                self.error_here(Problem::Keyword { word: word.text().to_owned() });
-                Err(Stop)
+            (QasmTokenKind::Name(_), Some(word)) => {
+                self.error_here(QasmProblem::Keyword { word: word.text().to_owned() });
+                Err(ErrorReported)
             }
-            (Kind::Name(symbol), None) => {
+            (QasmTokenKind::Name(symbol), None) => {
                 self.bump();
                 Ok(Ident { symbol, span })
             }
@@ -291,11 +293,11 @@ impl<'a> Parser<'a> {
     }
 
     /// A string. One without its closing quote was reported by the lexer.
-    fn string(&mut self) -> Parse<Span> {
+    fn string(&mut self) -> Parse<QasmSpan> {
         let span = self.bump().span;
         let text = &self.text[span.range()];
         let closed = text.len() > 1 && text.as_bytes().first() == text.as_bytes().last();
-        if closed { Ok(span) } else { Err(Stop) }
+        if closed { Ok(span) } else { Err(ErrorReported) }
     }
 
     /// Parses a `;`. If only that is missing at the end of a line, it is reported and assumed.
@@ -304,12 +306,14 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let between = &self.text[self.last_end as usize..self.token.span.start as usize];
-        let ends = matches!(self.token.kind, Kind::End | Kind::Sign(Sign::RBrace));
+        let ends =
+            matches!(self.token.kind, QasmTokenKind::End | QasmTokenKind::Sign(Sign::RBrace));
         if ends || between.contains('\n') {
             let place =
-                Place { source: self.source, span: Span::new(self.last_end, self.last_end) };
-            self.errors
-                .push(Diagnostic::error(Problem::MissingSemicolon).at(place, "expected `;` here"));
+                FileSpan { source: self.source, span: QasmSpan::new(self.last_end, self.last_end) };
+            self.errors.push(
+                Diagnostic::error(QasmProblem::MissingSemicolon).at(place, "expected `;` here"),
+            );
             return Ok(());
         }
         self.expected("`;`")
@@ -334,9 +338,9 @@ impl<'a> Parser<'a> {
     /// Runs `f` one level deeper.
     fn deeper<T>(&mut self, f: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
         if self.depth >= MAX_DEPTH {
-            self.error_here(Problem::TooDeep { limit: MAX_DEPTH });
+            self.error_here(QasmProblem::TooDeep { limit: MAX_DEPTH });
             self.fatal = true;
-            return Err(Stop);
+            return Err(ErrorReported);
         }
         self.depth += 1;
         let result = deep(|| f(self));
@@ -347,9 +351,9 @@ impl<'a> Parser<'a> {
     fn describe(&self) -> String {
         let text = &self.text[self.token.span.range()];
         match self.token.kind {
-            Kind::End => format!("the end of {}", self.whole),
-            Kind::Pragma => "a pragma".to_owned(),
-            Kind::Annotation => "an annotation".to_owned(),
+            QasmTokenKind::End => format!("the end of {}", self.whole),
+            QasmTokenKind::Pragma => "a pragma".to_owned(),
+            QasmTokenKind::Annotation => "an annotation".to_owned(),
             _ if text.chars().count() > 24 => {
                 format!("`{}…`", text.chars().take(24).collect::<String>())
             }
@@ -359,20 +363,20 @@ impl<'a> Parser<'a> {
 
     fn expected<T>(&mut self, what: &str) -> Parse<T> {
         let given = self.describe();
-        self.error_here(Problem::Expected { expected: what.to_owned(), given });
-        Err(Stop)
+        self.error_here(QasmProblem::Expected { expected: what.to_owned(), given });
+        Err(ErrorReported)
     }
 
-    fn error_here(&mut self, problem: Problem) {
+    fn error_here(&mut self, problem: QasmProblem) {
         self.error_at(problem, self.token.span);
     }
 
-    fn place_here(&self) -> Place {
-        Place { source: self.source, span: self.token.span }
+    fn place_here(&self) -> FileSpan {
+        FileSpan { source: self.source, span: self.token.span }
     }
 
-    fn error_at(&mut self, problem: Problem, span: Span) {
-        let place = Place { source: self.source, span };
+    fn error_at(&mut self, problem: QasmProblem, span: QasmSpan) {
+        let place = FileSpan { source: self.source, span };
         self.errors.push(Diagnostic::error(problem).at(place, ""));
     }
 
@@ -381,14 +385,14 @@ impl<'a> Parser<'a> {
         let mut open = 0usize;
         while !self.stopped() {
             match self.token.kind {
-                Kind::End => return,
-                Kind::Sign(Sign::Semi) if open == 0 => {
+                QasmTokenKind::End => return,
+                QasmTokenKind::Sign(Sign::Semi) if open == 0 => {
                     self.bump();
                     return;
                 }
-                Kind::Sign(Sign::LBrace) => open += 1,
-                Kind::Sign(Sign::RBrace) if open == 0 => return,
-                Kind::Sign(Sign::RBrace) => {
+                QasmTokenKind::Sign(Sign::LBrace) => open += 1,
+                QasmTokenKind::Sign(Sign::RBrace) if open == 0 => return,
+                QasmTokenKind::Sign(Sign::RBrace) => {
                     open -= 1;
                     if open == 0 {
                         self.bump();

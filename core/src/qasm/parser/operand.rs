@@ -1,36 +1,40 @@
 //! Operands (`q`, `q[2]`, `q[0:2]`, `$1`) and gate calls with their modifiers.
 
-use super::{Parse, Parser};
+use super::{Parse, QasmParser};
 use crate::qasm::{
     ast::{
-        Base, Call, Expr, ExprKind, Ident, Index, Modifier, ModifierKind, Operand, Select, Span,
-        StmtKind, Word,
+        GateCall, Ident, Index, Keyword, Modifier, ModifierKind, OperandBase, QasmExpr,
+        QasmExprKind, QasmOperand, QasmSpan, QasmStmtKind, Select,
     },
-    lexer::{Kind, Sign},
+    lexer::{QasmTokenKind, Sign},
 };
 
-impl Parser<'_> {
-    pub(super) fn operand(&mut self) -> Parse<Operand> {
+impl QasmParser<'_> {
+    pub(super) fn operand(&mut self) -> Parse<QasmOperand> {
         let span = self.token.span;
-        if self.is(Kind::Hardware) {
+        if self.is(QasmTokenKind::Hardware) {
             self.bump();
             let number = self.text[span.range()][1..].parse().ok();
-            return Ok(Operand { span, base: Base::Hardware(number), select: Select::All });
+            return Ok(QasmOperand {
+                span,
+                base: OperandBase::Hardware(number),
+                select: Select::All,
+            });
         }
         let name = self.ident("a register or a qubit")?;
         self.operand_of(name)
     }
 
     /// Parses the operand that begins with a name already consumed.
-    pub(super) fn operand_of(&mut self, name: Ident) -> Parse<Operand> {
+    pub(super) fn operand_of(&mut self, name: Ident) -> Parse<QasmOperand> {
         let mut parts: Vec<Box<[Index]>> = Vec::new();
         let mut one = None;
-        if self.is_sign(Sign::LBracket) && self.next.kind == Kind::Int {
+        if self.is_sign(Sign::LBracket) && self.next.kind == QasmTokenKind::Int {
             let start = self.next.span;
             one = self.plain_index(&mut parts)?;
             if let Some(number) = one.filter(|_| self.is_sign(Sign::LBracket)) {
-                let kind = ExprKind::Int(Some(number));
-                parts.push(Box::new([Index::At(Expr { span: start, kind })]));
+                let kind = QasmExprKind::Int(Some(number));
+                parts.push(Box::new([Index::At(QasmExpr { span: start, kind })]));
                 one = None;
             }
         }
@@ -42,9 +46,9 @@ impl Parser<'_> {
             None if parts.is_empty() => Select::All,
             None => Select::Parts(parts.into()),
         };
-        Ok(Operand {
-            span: Span::new(name.span.start, self.last_end),
-            base: Base::Name(name),
+        Ok(QasmOperand {
+            span: QasmSpan::new(name.span.start, self.last_end),
+            base: OperandBase::Name(name),
             select,
         })
     }
@@ -64,9 +68,11 @@ impl Parser<'_> {
     }
 
     /// Parses operands up to the `;`, at least `least`.
-    pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[Operand]>> {
+    pub(super) fn operands(&mut self, least: usize) -> Parse<Box<[QasmOperand]>> {
         let mut operands = Vec::with_capacity(2);
-        if least == 0 && !matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
+        if least == 0
+            && !matches!(self.token.kind, QasmTokenKind::Name(_) | QasmTokenKind::Hardware)
+        {
             return Ok(operands.into());
         }
         loop {
@@ -78,11 +84,11 @@ impl Parser<'_> {
     }
 
     /// `inv @ ctrl(2) @ g(x) q, r;`, from the first modifier or the name.
-    pub(super) fn modified_call(&mut self) -> Parse<StmtKind> {
+    pub(super) fn modified_call(&mut self) -> Parse<QasmStmtKind> {
         let mut modifiers = Vec::new();
         while let Some(word) = self.word() {
             let start = self.token.span;
-            if !matches!(word, Word::Inv | Word::Pow | Word::Ctrl | Word::Negctrl) {
+            if !matches!(word, Keyword::Inv | Keyword::Pow | Keyword::Ctrl | Keyword::Negctrl) {
                 break;
             }
             self.bump();
@@ -95,17 +101,17 @@ impl Parser<'_> {
                 None
             };
             let kind = match (word, argument) {
-                (Word::Inv, None) => ModifierKind::Inv,
-                (Word::Pow, Some(exponent)) => ModifierKind::Pow(exponent),
-                (Word::Ctrl, count) => ModifierKind::Ctrl(count),
-                (Word::Negctrl, count) => ModifierKind::Negctrl(count),
-                (Word::Pow, None) => return self.expected("an exponent in parentheses"),
+                (Keyword::Inv, None) => ModifierKind::Inv,
+                (Keyword::Pow, Some(exponent)) => ModifierKind::Pow(exponent),
+                (Keyword::Ctrl, count) => ModifierKind::Ctrl(count),
+                (Keyword::Negctrl, count) => ModifierKind::Negctrl(count),
+                (Keyword::Pow, None) => return self.expected("an exponent in parentheses"),
                 _ => {
                     self.token = opening;
                     return self.expected("`@`");
                 }
             };
-            let span = Span::new(start.start, self.last_end);
+            let span = QasmSpan::new(start.start, self.last_end);
             modifiers.push(Modifier { span, kind });
             self.expect(Sign::At)?;
             if modifiers.len() > super::MAX_DEPTH {
@@ -117,7 +123,7 @@ impl Parser<'_> {
     }
 
     /// Parses the rest of a gate call, after the name of the gate.
-    pub(super) fn call(&mut self, modifiers: Box<[Modifier]>, name: Ident) -> Parse<StmtKind> {
+    pub(super) fn call(&mut self, modifiers: Box<[Modifier]>, name: Ident) -> Parse<QasmStmtKind> {
         let (mut args, mut least) = (Box::default(), 1);
         if self.eat(Sign::LParen) {
             args = self.list(Sign::RParen, Self::argument_of_call)?;
@@ -131,14 +137,14 @@ impl Parser<'_> {
         }
         let operands = self.operands(least)?;
         self.semicolon()?;
-        Ok(StmtKind::Call(Box::new(Call { modifiers, name, args, operands, timed })))
+        Ok(QasmStmtKind::Call(Box::new(GateCall { modifiers, name, args, operands, timed })))
     }
 
     /// Parses an argument of a gate. A sign alone is Qiskit's name of a state that a gate prepares.
-    fn argument_of_call(&mut self) -> Parse<Expr> {
+    fn argument_of_call(&mut self) -> Parse<QasmExpr> {
         let sign = self.is_sign(Sign::Plus) || self.is_sign(Sign::Minus);
         if sign && (self.next_is(Sign::Comma) || self.next_is(Sign::RParen)) {
-            return Ok(Expr { span: self.bump().span, kind: ExprKind::Label });
+            return Ok(QasmExpr { span: self.bump().span, kind: QasmExprKind::Label });
         }
         self.expr()
     }

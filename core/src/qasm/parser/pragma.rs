@@ -10,30 +10,30 @@
 //! source, so that numbers and operands are those of the language, with their spans in the file.
 //! That parser ends with the line, and so does an error in it.
 
-use super::{Parse, Parser, Stop};
+use super::{ErrorReported, Parse, QasmParser};
 use crate::qasm::{
     Version,
-    ast::{Expr, ExprKind, Pragma, PragmaKind, Span, StmtKind},
-    diagnostic::{Diagnostic, Problem},
-    lexer::{Kind, Lexer, Sign},
+    ast::{Pragma, PragmaKind, QasmExpr, QasmExprKind, QasmSpan, QasmStmtKind},
+    diagnostic::{Diagnostic, QasmProblem},
+    lexer::{Lexer, QasmTokenKind, Sign},
 };
 
-impl Parser<'_> {
+impl QasmParser<'_> {
     /// Parses a pragma. OpenQASM 2 has none with an effect.
-    pub(super) fn pragma(&mut self) -> StmtKind {
-        let Span { start, end } = self.bump().span;
+    pub(super) fn pragma(&mut self) -> QasmStmtKind {
+        let QasmSpan { start, end } = self.bump().span;
         let text = &self.text[..end as usize];
         let Some((kind, rest)) =
             kind_of(&text[start as usize..]).filter(|_| self.version == Version::V3)
         else {
-            return StmtKind::Pragma(None);
+            return QasmStmtKind::Pragma(None);
         };
         // The rest is no longer than the token.
         let begin = end - u32::try_from(rest.len()).unwrap_or(0);
         let mut lexer = Lexer::from(text, begin, self.source);
         let token = lexer.next(self.names, self.errors);
         let next = lexer.next(self.names, self.errors);
-        let mut line = Parser {
+        let mut line = QasmParser {
             text,
             source: self.source,
             version: self.version,
@@ -52,7 +52,7 @@ impl Parser<'_> {
         let fatal = line.fatal;
         self.fatal |= fatal;
         // The line has ended, so there is nothing to recover from.
-        pragma.map_or(StmtKind::Empty, |pragma| StmtKind::Pragma(Some(Box::new(pragma))))
+        pragma.map_or(QasmStmtKind::Empty, |pragma| QasmStmtKind::Pragma(Some(Box::new(pragma))))
     }
 
     /// Parses `name(args) operands`, which is all of the text.
@@ -67,18 +67,18 @@ impl Parser<'_> {
             Box::default()
         };
         let operands = self.operands(1)?;
-        if self.is(Kind::End) {
+        if self.is(QasmTokenKind::End) {
             return Ok(Pragma { kind, name, args, operands });
         }
         let (expected, given) = ("the end of the line".to_owned(), self.describe());
         let place = self.place_here();
-        let error = Diagnostic::error(Problem::Expected { expected, given }).at(place, "");
+        let error = Diagnostic::error(QasmProblem::Expected { expected, given }).at(place, "");
         self.errors.push(error.help("a pragma has a line of its own, without `;`"));
-        Err(Stop)
+        Err(ErrorReported)
     }
 
     /// A number, or a list in brackets: a matrix is a list of rows.
-    fn argument(&mut self) -> Parse<Expr> {
+    fn argument(&mut self) -> Parse<QasmExpr> {
         if !self.is_sign(Sign::LBracket) {
             return self.expr();
         }
@@ -86,7 +86,10 @@ impl Parser<'_> {
             let open = p.bump().span;
             let items = p.list(Sign::RBracket, Self::argument)?;
             p.expect(Sign::RBracket)?;
-            Ok(Expr { span: Span::new(open.start, p.last_end), kind: ExprKind::List(items) })
+            Ok(QasmExpr {
+                span: QasmSpan::new(open.start, p.last_end),
+                kind: QasmExprKind::List(items),
+            })
         })
     }
 }

@@ -1,18 +1,18 @@
 //! Statements: gates, measurements and those that begin with a keyword.
 
-use super::{Parse, Parser, Stop};
+use super::{ErrorReported, Parse, QasmParser};
 use crate::qasm::{
     Version,
     ast::{
-        Assignment, Base, BinaryOp, Conditional, Expr, ExprKind, GateDef, Ident, Operand, Select,
-        Span, Stmt, StmtKind, UnaryOp, Word,
+        Assignment, BinaryOp, Conditional, GateDef, Ident, Keyword, OperandBase, QasmExpr,
+        QasmExprKind, QasmOperand, QasmSpan, QasmStmt, QasmStmtKind, Select, UnaryOp,
     },
-    diagnostic::Problem,
-    lexer::{Kind, Sign},
+    diagnostic::QasmProblem,
+    lexer::{QasmTokenKind, Sign},
 };
 
-impl Parser<'_> {
-    pub(super) fn statement(&mut self) -> Parse<Stmt> {
+impl QasmParser<'_> {
+    pub(super) fn statement(&mut self) -> Parse<QasmStmt> {
         let start = self.token.span.start;
         let first = self.token;
         let before = self.errors.len();
@@ -20,35 +20,38 @@ impl Parser<'_> {
         if kind.is_err() && self.version == Version::V2 && self.errors.len() > before {
             self.hint_at_version(first.kind);
         }
-        Ok(Stmt { span: Span::new(start, self.last_end), kind: kind? })
+        Ok(QasmStmt { span: QasmSpan::new(start, self.last_end), kind: kind? })
     }
 
     /// Adds a note to an error in a statement of OpenQASM 3 within a file of OpenQASM 2.
-    fn hint_at_version(&mut self, first: Kind) {
-        let modern = matches!(first, Kind::Name(s) if s.word().is_some_and(|w| !w.is_old()));
+    fn hint_at_version(&mut self, first: QasmTokenKind) {
+        let modern =
+            matches!(first, QasmTokenKind::Name(s) if s.word().is_some_and(|w| !w.is_old()));
         if let (true, Some(error)) = (modern, self.errors.last_mut()) {
             error.help =
                 Some("this is OpenQASM 3, but the file says 2.0: change the first line".to_owned());
         }
     }
 
-    fn statement_kind(&mut self) -> Parse<StmtKind> {
+    fn statement_kind(&mut self) -> Parse<QasmStmtKind> {
         match self.token.kind {
-            Kind::Pragma => return Ok(self.pragma()),
-            Kind::Annotation => {
+            QasmTokenKind::Pragma => return Ok(self.pragma()),
+            QasmTokenKind::Annotation => {
                 self.bump();
-                return Ok(StmtKind::Annotation);
+                return Ok(QasmStmtKind::Annotation);
             }
-            Kind::Sign(Sign::Semi) => {
+            QasmTokenKind::Sign(Sign::Semi) => {
                 self.bump();
-                return Ok(StmtKind::Empty);
+                return Ok(QasmStmtKind::Empty);
             }
-            Kind::Sign(Sign::LBrace) => return self.block().map(StmtKind::Block),
-            Kind::Name(_) | Kind::Hardware => {}
-            Kind::Sign(Sign::Minus | Sign::Bang | Sign::Tilde | Sign::LParen) => {
+            QasmTokenKind::Sign(Sign::LBrace) => return self.block().map(QasmStmtKind::Block),
+            QasmTokenKind::Name(_) | QasmTokenKind::Hardware => {}
+            QasmTokenKind::Sign(Sign::Minus | Sign::Bang | Sign::Tilde | Sign::LParen) => {
                 return self.expr_statement();
             }
-            Kind::Int | Kind::Float if self.version == Version::V3 => return self.expr_statement(),
+            QasmTokenKind::Int | QasmTokenKind::Float if self.version == Version::V3 => {
+                return self.expr_statement();
+            }
             _ => return self.expected("a statement"),
         }
         match self.word() {
@@ -57,76 +60,80 @@ impl Parser<'_> {
         }
     }
 
-    fn keyword(&mut self, word: Word) -> Parse<StmtKind> {
+    fn keyword(&mut self, word: Keyword) -> Parse<QasmStmtKind> {
         match word {
-            Word::Gate => self.gate(),
-            Word::Inv | Word::Pow | Word::Ctrl | Word::Negctrl => self.modified_call(),
-            Word::Measure => {
+            Keyword::Gate => self.gate(),
+            Keyword::Inv | Keyword::Pow | Keyword::Ctrl | Keyword::Negctrl => self.modified_call(),
+            Keyword::Measure => {
                 self.bump();
                 let qubits = self.operand()?;
                 let bits = if self.eat(Sign::Arrow) { Some(self.operand()?) } else { None };
                 self.semicolon()?;
-                Ok(StmtKind::Measure(Box::new((qubits, bits))))
+                Ok(QasmStmtKind::Measure(Box::new((qubits, bits))))
             }
-            Word::Barrier | Word::Nop => {
+            Keyword::Barrier | Keyword::Nop => {
                 self.bump();
                 let operands = self.operands(0)?;
                 self.semicolon()?;
-                Ok(if word == Word::Barrier { StmtKind::Barrier(operands) } else { StmtKind::Nop })
+                Ok(if word == Keyword::Barrier {
+                    QasmStmtKind::Barrier(operands)
+                } else {
+                    QasmStmtKind::Nop
+                })
             }
-            Word::Reset => {
+            Keyword::Reset => {
                 self.bump();
                 let operand = self.operand()?;
                 self.semicolon()?;
-                Ok(StmtKind::Reset(Box::new(operand)))
+                Ok(QasmStmtKind::Reset(Box::new(operand)))
             }
-            Word::Qreg | Word::Creg => {
+            Keyword::Qreg | Keyword::Creg => {
                 self.bump();
                 let name = self.ident("the name of a register")?;
                 let size = self.designator()?;
                 self.semicolon()?;
-                Ok(if word == Word::Qreg {
-                    StmtKind::Qreg(name, size)
+                Ok(if word == Keyword::Qreg {
+                    QasmStmtKind::Qreg(name, size)
                 } else {
-                    StmtKind::Creg(name, size)
+                    QasmStmtKind::Creg(name, size)
                 })
             }
-            Word::Include => {
+            Keyword::Include => {
                 self.bump();
-                if !self.is(Kind::Text) {
+                if !self.is(QasmTokenKind::Text) {
                     return self.expected("the name of a file in quotes");
                 }
                 let name = self.string()?;
                 self.semicolon()?;
-                Ok(StmtKind::Include(name))
+                Ok(QasmStmtKind::Include(name))
             }
-            Word::Openqasm => {
+            Keyword::Openqasm => {
                 self.bump();
                 self.bump();
                 self.semicolon()?;
-                Ok(StmtKind::Header)
+                Ok(QasmStmtKind::Header)
             }
-            Word::Opaque => self.opaque(),
-            Word::If => self.conditional(),
+            Keyword::Opaque => self.opaque(),
+            Keyword::If => self.conditional(),
             _ => self.classical(word),
         }
     }
 
     /// Parses `{ … }`, and continues after errors within.
-    pub(super) fn block(&mut self) -> Parse<Box<[Stmt]>> {
+    pub(super) fn block(&mut self) -> Parse<Box<[QasmStmt]>> {
         self.deeper(|p| {
             let open = p.expect(Sign::LBrace)?;
             let mut statements = Vec::new();
             loop {
                 if p.stopped() {
-                    return Err(Stop);
+                    return Err(ErrorReported);
                 }
                 if p.eat(Sign::RBrace) {
                     return Ok(statements.into());
                 }
-                if p.is(Kind::End) {
-                    p.error_at(Problem::Unclosed { open: '{' }, open);
-                    return Err(Stop);
+                if p.is(QasmTokenKind::End) {
+                    p.error_at(QasmProblem::Unclosed { open: '{' }, open);
+                    return Err(ErrorReported);
                 }
                 match p.statement() {
                     Ok(statement) => statements.push(statement),
@@ -137,14 +144,14 @@ impl Parser<'_> {
     }
 
     /// Parses a block, or one statement in its place.
-    pub(super) fn body(&mut self) -> Parse<Box<[Stmt]>> {
+    pub(super) fn body(&mut self) -> Parse<Box<[QasmStmt]>> {
         if self.is_sign(Sign::LBrace) {
             return self.block();
         }
-        self.deeper(|p| Ok(Box::new([p.statement()?]) as Box<[Stmt]>))
+        self.deeper(|p| Ok(Box::new([p.statement()?]) as Box<[QasmStmt]>))
     }
 
-    fn conditional(&mut self) -> Parse<StmtKind> {
+    fn conditional(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         self.expect(Sign::LParen)?;
         self.is_bitwise = true;
@@ -153,16 +160,16 @@ impl Parser<'_> {
         let condition = condition?;
         self.expect(Sign::RParen)?;
         let then = self.body()?;
-        let otherwise = if self.is_word(Word::Else) {
+        let otherwise = if self.is_word(Keyword::Else) {
             self.bump();
             Some(self.body()?)
         } else {
             None
         };
-        Ok(StmtKind::If(Box::new(Conditional { condition, then, otherwise })))
+        Ok(QasmStmtKind::If(Box::new(Conditional { condition, then, otherwise })))
     }
 
-    fn gate(&mut self) -> Parse<StmtKind> {
+    fn gate(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         let name = self.ident("the name of a gate")?;
         let params = self.gate_params()?;
@@ -171,7 +178,7 @@ impl Parser<'_> {
             return self.expected("`{`");
         }
         let body = Some(self.block()?);
-        Ok(StmtKind::Gate(Box::new(GateDef { name, params, qubits, body })))
+        Ok(QasmStmtKind::Gate(Box::new(GateDef { name, params, qubits, body })))
     }
 
     fn gate_params(&mut self) -> Parse<Box<[Ident]>> {
@@ -183,18 +190,18 @@ impl Parser<'_> {
         Ok(params)
     }
 
-    fn opaque(&mut self) -> Parse<StmtKind> {
+    fn opaque(&mut self) -> Parse<QasmStmtKind> {
         self.bump();
         let name = self.ident("the name of a gate")?;
         let params = self.gate_params()?;
         let qubits = self.list(Sign::Semi, |p| p.ident("a qubit"))?;
         self.semicolon()?;
-        Ok(StmtKind::Gate(Box::new(GateDef { name, params, qubits, body: None })))
+        Ok(QasmStmtKind::Gate(Box::new(GateDef { name, params, qubits, body: None })))
     }
 
     /// Parses a gate call or an assignment, which tket writes in OpenQASM 2, too.
-    fn named_statement(&mut self) -> Parse<StmtKind> {
-        if self.is(Kind::Hardware) {
+    fn named_statement(&mut self) -> Parse<QasmStmtKind> {
+        if self.is(QasmTokenKind::Hardware) {
             return self.expected("a statement");
         }
         let name = self.ident("a statement")?;
@@ -206,10 +213,11 @@ impl Parser<'_> {
             if self.assignment_sign().is_some() {
                 return self.assignment(target);
             }
-            if modern && matches!(self.token.kind, Kind::Name(_) | Kind::Hardware) {
+            if modern && matches!(self.token.kind, QasmTokenKind::Name(_) | QasmTokenKind::Hardware)
+            {
                 // A gate with a duration, `x[100ns] q`: the brackets are skipped.
                 let mut kind = self.call(Box::default(), name)?;
-                if let StmtKind::Call(call) = &mut kind {
+                if let QasmStmtKind::Call(call) = &mut kind {
                     call.timed = true;
                 }
                 return Ok(kind);
@@ -217,19 +225,20 @@ impl Parser<'_> {
             return self.expected("`=`");
         }
         if self.assignment_sign().is_some() {
-            let target = Operand { span: name.span, base: Base::Name(name), select: Select::All };
+            let target =
+                QasmOperand { span: name.span, base: OperandBase::Name(name), select: Select::All };
             return self.assignment(target);
         }
         if modern && self.is_sign(Sign::Semi) {
             self.bump();
-            return Ok(StmtKind::Expr);
+            return Ok(QasmStmtKind::Expr);
         }
         self.call(Box::default(), name)
     }
 
     /// Returns the operator in the sign of an assignment, if it is one.
     fn assignment_sign(&self) -> Option<Compound> {
-        let Kind::Sign(sign) = self.token.kind else { return None };
+        let QasmTokenKind::Sign(sign) = self.token.kind else { return None };
         Some(match sign {
             Sign::Assign => Compound::None,
             Sign::AddAssign => Compound::Chain(BinaryOp::Add),
@@ -249,7 +258,7 @@ impl Parser<'_> {
     }
 
     /// `target = value`, or `target += value`, which is `target = target + value`.
-    fn assignment(&mut self, target: Operand) -> Parse<StmtKind> {
+    fn assignment(&mut self, target: QasmOperand) -> Parse<QasmStmtKind> {
         let compound = self.assignment_sign().unwrap_or(Compound::None);
         self.bump();
         self.is_bitwise = true;
@@ -259,19 +268,23 @@ impl Parser<'_> {
         self.semicolon()?;
         let whole = target.span.to(value.span);
         let kind = match compound {
-            Compound::None => return Ok(StmtKind::Assign(Box::new(Assignment { target, value }))),
-            Compound::Chain(op) => ExprKind::Chain(Box::new(as_expr(&target)), vec![(op, value)]),
-            Compound::Power => ExprKind::Power(Box::new([as_expr(&target), value])),
-            Compound::Invert => ExprKind::Unary(UnaryOp::Invert, Box::new(value)),
+            Compound::None => {
+                return Ok(QasmStmtKind::Assign(Box::new(Assignment { target, value })));
+            }
+            Compound::Chain(op) => {
+                QasmExprKind::Chain(Box::new(as_expr(&target)), vec![(op, value)])
+            }
+            Compound::Power => QasmExprKind::Power(Box::new([as_expr(&target), value])),
+            Compound::Invert => QasmExprKind::Unary(UnaryOp::Invert, Box::new(value)),
         };
-        let value = Expr { span: whole, kind };
-        Ok(StmtKind::Assign(Box::new(Assignment { target, value })))
+        let value = QasmExpr { span: whole, kind };
+        Ok(QasmStmtKind::Assign(Box::new(Assignment { target, value })))
     }
 
-    pub(super) fn expr_statement(&mut self) -> Parse<StmtKind> {
+    pub(super) fn expr_statement(&mut self) -> Parse<QasmStmtKind> {
         self.expr()?;
         self.semicolon()?;
-        Ok(StmtKind::Expr)
+        Ok(QasmStmtKind::Expr)
     }
 }
 
@@ -286,14 +299,16 @@ enum Compound {
 }
 
 /// An operand as an expression.
-fn as_expr(operand: &Operand) -> Expr {
+fn as_expr(operand: &QasmOperand) -> QasmExpr {
     let span = operand.span;
     let mut expr = match operand.base {
-        Base::Name(name) => Expr { span: name.span, kind: ExprKind::Name(name.symbol) },
-        Base::Hardware(_) => Expr { span, kind: ExprKind::Hardware },
+        OperandBase::Name(name) => {
+            QasmExpr { span: name.span, kind: QasmExprKind::Name(name.symbol) }
+        }
+        OperandBase::Hardware(_) => QasmExpr { span, kind: QasmExprKind::Hardware },
     };
     for index in operand.parts() {
-        expr = Expr { span, kind: ExprKind::Index(Box::new(expr), index) };
+        expr = QasmExpr { span, kind: QasmExprKind::Index(Box::new(expr), index) };
     }
     expr
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Builder, Callee, Exponent, Resolved, Value};
+use super::{Builder, Exponent, GateCallee, QasmValue, Resolved};
 use crate::{
-    circuit::{Call, Circuit, Control, GateDefinition},
+    circuit::{CallRecord, Circuit, Control, GateDefinition},
     param::Angle,
 };
 
@@ -30,7 +30,7 @@ impl Builder<'_> {
     pub(super) fn remember(
         &mut self,
         gate: &Resolved,
-        args: &[Value],
+        args: &[QasmValue],
         qubits: &[u32],
         mut first: usize,
     ) {
@@ -40,15 +40,15 @@ impl Builder<'_> {
             [Exponent::Integer(times)] => *times,
             _ => return,
         };
-        let Callee::Defined(number) = gate.callee else { return };
+        let GateCallee::Defined(number) = gate.callee else { return };
         let Some(definition) = self.named(number) else { return };
-        let Some(args) = args.iter().map(Value::angle).collect::<Option<Box<[Angle]>>>() else {
+        let Some(args) = args.iter().map(QasmValue::angle).collect::<Option<Box<[Angle]>>>() else {
             return;
         };
         let values = modifiers.map_or(&[][..], |m| &m.controls);
         let (controls, qubits) = qubits.split_at(values.len());
         let controls = controls.iter().zip(values).map(|(&qubit, &value)| Control { qubit, value });
-        let call = Call {
+        let call = CallRecord {
             first,
             gate: Arc::clone(&definition),
             args,
@@ -57,7 +57,7 @@ impl Builder<'_> {
             inverse: times < 0,
         };
         for _ in 0..times.unsigned_abs() {
-            self.circuit.remember_call(Call { first, ..call.clone() });
+            self.circuit.remember_call(CallRecord { first, ..call.clone() });
             first += definition.body().instructions().len();
         }
     }
@@ -67,9 +67,11 @@ impl Builder<'_> {
         let mut body = Circuit::new(definition.qubits.len());
         let names = definition.qubits.iter().map(|&name| (self.names.name(name), 1));
         body.name_qubits(names).ok()?;
-        let args =
-            definition.params.iter().map(|&name| Value::Angle(body.param(self.names.name(name))));
-        let args: Vec<Value> = args.collect();
+        let args = definition
+            .params
+            .iter()
+            .map(|&name| QasmValue::Angle(body.param(self.names.name(name))));
+        let args: Vec<QasmValue> = args.collect();
         let body = self.body_alone(number, &args, body).ok()?;
         GateDefinition::new(self.names.name(definition.name), body).ok()
     }
