@@ -152,14 +152,15 @@ fn by_definition(circuit: &Circuit, values: &[f64]) -> Branches {
                     }
                     continue;
                 }
-                Operation::Misread { bits: read, chances } => {
+                Operation::ReadoutError { bits: read, probabilities } => {
                     let own: usize = read
                         .iter()
                         .zip(0..)
                         .map(|(&b, k)| usize::from(bits[b as usize]) << k)
                         .sum();
                     let number = |p| Values::<f64>(&values).radians(p).unwrap();
-                    let row = &chances[own * ((1 << read.len()) - 1)..][..(1 << read.len()) - 1];
+                    let row =
+                        &probabilities[own * ((1 << read.len()) - 1)..][..(1 << read.len()) - 1];
                     let mut row: Vec<f64> = row.iter().map(number).collect();
                     row.insert(own, 1.0 - row.iter().sum::<f64>());
                     for (outcome, share) in row.into_iter().enumerate() {
@@ -249,11 +250,11 @@ fn noisy(rng: &mut Rng, n: usize, len: usize, dynamic: bool) -> Circuit {
                 circuit.reset(qubits[0]).unwrap();
             }
             9 => {
-                circuit.misread(rng.below(2), rng.unit(), rng.unit()).unwrap();
+                circuit.readout_error(rng.below(2), rng.unit(), rng.unit()).unwrap();
             }
             10 => {
                 let bits: &[usize] = [&[0, 1], &[1, 0]][rng.below(2)];
-                circuit.misread_matrix(bits, &readout(rng, 2)).unwrap();
+                circuit.readout_matrix(bits, &readout(rng, 2)).unwrap();
             }
             8 => {
                 circuit.assign(rng.below(2), rng.below(2) == 1).unwrap();
@@ -410,8 +411,8 @@ fn trajectories_have_the_distribution_of_density_matrices() {
     for turn in 0..24 {
         let mut circuit = noisy(&mut rng, 3, 16, true);
         circuit.add_register("end", 3).unwrap();
-        circuit.measure(0..3, 2..5).unwrap().misread(2..4, 0.1, 0.3).unwrap();
-        circuit.misread_matrix([4, 0, 2], &readout(&mut rng, 3)).unwrap();
+        circuit.measure(0..3, 2..5).unwrap().readout_error(2..4, 0.1, 0.3).unwrap();
+        circuit.readout_matrix([4, 0, 2], &readout(&mut rng, 3)).unwrap();
         let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[])).unwrap();
         let distribution = Simulator::new().distribution(&bound, 1 << 10).unwrap();
         let counts = Simulator::new().trajectory_counts(&bound, shots, turn).unwrap();
@@ -869,16 +870,16 @@ fn readings_may_be_wrong() {
     let mut circuit = Circuit::new(2);
     let p = circuit.param("p");
     circuit.add_register("m", 2).unwrap();
-    circuit.x(0).unwrap().measure(0, 0).unwrap().misread(0, 0.0, &p).unwrap();
+    circuit.x(0).unwrap().measure(0, 0).unwrap().readout_error(0, 0.0, &p).unwrap();
     circuit.when(Condition::Bit { bit: 0, value: true }, |c| c.x(1)).unwrap();
     circuit
         .measure(1, 1)
         .unwrap()
-        .misread(1, 0.5, 0.0)
+        .readout_error(1, 0.5, 0.0)
         .unwrap()
         .measure(1, 1)
         .unwrap()
-        .misread(1, 0.2, 0.1)
+        .readout_error(1, 0.2, 0.1)
         .unwrap();
     let text = circuit.to_string();
     assert!(text.contains("misread(0, p) -> c[0]\n"), "{text}");
@@ -904,7 +905,7 @@ fn readings_may_be_wrong() {
     let n = 24;
     let mut wide = Circuit::new(n);
     wide.add_register("m", n).unwrap();
-    wide.measure(.., ..).unwrap().misread(.., 0.5, 0.0).unwrap();
+    wide.measure(.., ..).unwrap().readout_error(.., 0.5, 0.0).unwrap();
     let counts = Simulator::new().run_shots(&wide, &[] as &[f64], 100, 1).unwrap();
     assert!(counts.len() > 90 && counts.keys().all(|bits| bits.len() == n));
     // The state is that before the readings.

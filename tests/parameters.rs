@@ -394,7 +394,7 @@ const SCALE: i128 = 100_000_000_000_000_000_000_000_000;
 /// The radians of an angle: what their shortest decimal means, or if they were rounded, the float.
 fn radians(angle: &Angle) -> i128 {
     let x = angle.radian_part();
-    if angle.slack() > 0.0 {
+    if angle.rounding_bound() > 0.0 {
         let high = (x * 1_048_576.0).round();
         let low = x - high / 1_048_576.0;
         return high as i128 * SCALE / 1_048_576 + (low * SCALE as f64) as i128;
@@ -430,13 +430,19 @@ fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
 
         let product = Angle::rad(x) * factor;
         let off = radians(&product) - exact(a * b, p + q);
-        assert!(within(off, product.slack()), "{x} * {factor}: {product:?} is off by {off}e-26");
+        assert!(
+            within(off, product.rounding_bound()),
+            "{x} * {factor}: {product:?} is off by {off}e-26"
+        );
         is_rounded[0] |= off.abs() > 1_000_000;
 
         let product = Angle::pi(1, 3) * factor;
         assert_eq!(*product.pi_part().numer(), 0, "{product:?}");
         let off = radians(&product) - pi / 3 * b / 10i128.pow(q);
-        assert!(within(off, product.slack()), "pi / 3 * {factor}: {product:?} is off by {off}e-26");
+        assert!(
+            within(off, product.rounding_bound()),
+            "pi / 3 * {factor}: {product:?} is off by {off}e-26"
+        );
         is_rounded[1] |= off.abs() > 1_000_000;
 
         let product = Angle::theta(THETA) * Q::new(1, 3) * factor;
@@ -447,13 +453,16 @@ fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {
         // n / d less b / (3 10^q), over one denominator.
         let power = 10i128.pow(q);
         let off = (n * 3 * power - b * d) as f64 / (d * 3 * power) as f64;
-        assert!(off.abs() <= product.slack(), "theta / 3 * {factor}: {product:?} is off by {off}");
+        assert!(
+            off.abs() <= product.rounding_bound(),
+            "theta / 3 * {factor}: {product:?} is off by {off}"
+        );
         is_rounded[2] |= off != 0.0;
 
         let before = Angle::rounded(x, 1e-3);
         let after = before.clone() * (1000.0 * factor + 0.1);
         let least = 1e-3 * (1000.0 * factor + 0.1);
-        assert!((after.slack() / least - 1.0).abs() < 1e-5, "{before:?} {after:?}");
+        assert!((after.rounding_bound() / least - 1.0).abs() < 1e-5, "{before:?} {after:?}");
     }
     // Otherwise nothing was tried.
     assert_eq!(is_rounded, [true; 3]);

@@ -82,11 +82,11 @@ fn outcomes_are_read_with_the_matrix() {
         let truth = distribution(&circuit);
         let bits: Vec<usize> = rng.permutation(n)[..k].to_vec();
         let rows = matrix(&mut rng, k);
-        circuit.misread_matrix(&bits[..], &rows).unwrap();
+        circuit.readout_matrix(&bits[..], &rows).unwrap();
         let mut expected = read(&truth, &bits, &rows);
         if turn % 2 == 0 {
             let (two, more) = ([bits[0], (bits[0] + 1) % n], matrix(&mut rng, 2));
-            circuit.misread_matrix(two, &more).unwrap();
+            circuit.readout_matrix(two, &more).unwrap();
             expected = read(&expected, &two, &more);
         }
         close(&distribution(&circuit), &expected, "at the end");
@@ -137,8 +137,12 @@ fn a_product_of_matrices_is_two_readings() {
         let [a, b] = [(); 2].map(|()| matrix(&mut rng, 1));
         let product = (0..4).map(|i| (0..4).map(|j| a[i & 1][j & 1] * b[i >> 1][j >> 1]).collect());
         let mut together = circuit.clone();
-        together.misread_matrix([2, 0], &product.collect::<Vec<_>>()).unwrap();
-        circuit.misread(2, a[0][1], a[1][0]).unwrap().misread(0, b[0][1], b[1][0]).unwrap();
+        together.readout_matrix([2, 0], &product.collect::<Vec<_>>()).unwrap();
+        circuit
+            .readout_error(2, a[0][1], a[1][0])
+            .unwrap()
+            .readout_error(0, b[0][1], b[1][0])
+            .unwrap();
         close(&distribution(&together), &distribution(&circuit), "a product");
     }
 }
@@ -216,7 +220,7 @@ fn matrices_that_are_none_are_refused() {
         let rows: Vec<Vec<f64>> = rows.iter().map(|row| row.to_vec()).collect();
         let mut circuit = Circuit::new(1);
         circuit.add_register("m", 3).unwrap();
-        let error = circuit.misread_matrix(bits, &rows).unwrap_err();
+        let error = circuit.readout_matrix(bits, &rows).unwrap_err();
         assert!(circuit.instructions().is_empty());
         error
     };
@@ -225,7 +229,7 @@ fn matrices_that_are_none_are_refused() {
         refused(&[0, 1], good),
         CircuitError::ReadoutSize { rows: 2, columns: 2, n_bits: 2 }
     );
-    assert_eq!(refused(&[], good), CircuitError::MisreadBits { given: 0, limit: 8 });
+    assert_eq!(refused(&[], good), CircuitError::ReadoutBits { given: 0, limit: 8 });
     assert_eq!(refused(&[3], good), CircuitError::NoSuchBit { given: 3, n_bits: 3 });
     assert_eq!(refused(&[0], &[&[1.0, 0.0], &[0.5, 0.4]]), CircuitError::ReadoutRow { row: 1 });
     assert_eq!(
@@ -248,7 +252,7 @@ fn matrices_that_are_none_are_refused() {
         .unwrap()
         .measure(0, 0)
         .unwrap()
-        .misread_matrix([0, 1], &rows)
+        .readout_matrix([0, 1], &rows)
         .unwrap();
     let z: PauliSum = "Z0".parse().unwrap();
     let mean = Simulator::new().measure::<f64>(&circuit, &[], &z, Shots::new(10, 5));

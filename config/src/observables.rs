@@ -128,7 +128,7 @@ pub fn read_file(path: &Path, n_qubits: usize) -> Result<PauliSum, Failure> {
 
 /// Returns a sum that was read without parameters.
 fn constant(sum: ParametricSum) -> Result<PauliSum, Failure> {
-    sum.at(&[]).map_err(Failure::input)
+    sum.evaluate(&[]).map_err(Failure::input)
 }
 
 fn file(path: &Path, n_qubits: usize, is_param: IsParam<'_>) -> Result<ParametricSum, Failure> {

@@ -109,7 +109,7 @@ impl Points {
     ) -> Result<Vec<Observable>, Failure> {
         let at = |Parametric { text, sum }: &Parametric| {
             let values: Vec<f64> = self.values_of(sum.params().iter().map(String::as_str), row)?;
-            let sum = sum.at(&values).map_err(|e| in_observable(text, &e))?;
+            let sum = sum.evaluate(&values).map_err(|e| in_observable(text, &e))?;
             Ok(Observable { text: text.clone(), sum })
         };
         observables.iter().map(at).collect()
@@ -223,7 +223,7 @@ impl Points {
             let Some((instruction, error)) = parsed.circuit.fault(&inputs) else { continue };
             let in_row = if self.sweep { format!(" in row {row}") } else { String::new() };
             let mut failure = Failure::input(format_args!("{error}{in_row}"));
-            failure.remarks[0].labels.extend(parsed.place(instruction));
+            failure.remarks[0].labels.extend(parsed.label_of(instruction));
             failure.sources = parsed.sources.clone();
             return failure;
         }

@@ -218,13 +218,14 @@ fn sums_with_names_are_those_with_numbers() {
         for (name, value) in sum.params().iter().zip(&values) {
             plain = plain.replace(name.as_str(), &format!("({value})"));
         }
-        let no_names = ParametricSum::parse_on(&plain, 2, &|_| false).unwrap().at(&[]).unwrap();
-        let (found, expected) = (sum.at(&values).unwrap(), no_names.collected().unwrap());
+        let no_names =
+            ParametricSum::parse_on(&plain, 2, &|_| false).unwrap().evaluate(&[]).unwrap();
+        let (found, expected) = (sum.evaluate(&values).unwrap(), no_names.collected().unwrap());
         let difference = (found - expected).collected().unwrap();
         assert!(difference.terms().iter().all(|(c, _)| c.abs() < 1e-12), "{text}: {difference}");
         // Without parameters it is what has always been read.
         if sum.params().is_empty() {
-            assert_eq!(sum.at(&[]).unwrap(), text.parse::<PauliSum>().unwrap(), "{text}");
+            assert_eq!(sum.evaluate(&[]).unwrap(), text.parse::<PauliSum>().unwrap(), "{text}");
         }
     }
 }

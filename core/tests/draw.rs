@@ -342,7 +342,7 @@ fn everything(seed: u64) -> Circuit {
             }
             4 => c.two_qubit_dephasing(qubits[0], qubits[1], p).unwrap(),
             5 => c.unitary(Matrix::identity(some.min(3)), &qubits[..some.min(3)], &[]).unwrap(),
-            6 => c.reset(qubits[0]).unwrap().misread(n, 0.1, symbols[0].clone()).unwrap(),
+            6 => c.reset(qubits[0]).unwrap().readout_error(n, 0.1, symbols[0].clone()).unwrap(),
             7 => c.when(condition, |c| c.assign(n, true)).unwrap(),
             _ => c.gate(gate, &qubits[..k], &controls).unwrap(),
         };

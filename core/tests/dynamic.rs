@@ -254,7 +254,7 @@ fn outcomes_of_many_bits_are_counted_without_a_copy_for_each_shot() {
     for bit in [5, 99_999] {
         c.measure(0, bit).unwrap();
     }
-    c.misread(99_999, 0.25, 0.25).unwrap();
+    c.readout_error(99_999, 0.25, 0.25).unwrap();
     let counts = simulator.trajectory_counts(&bound(&c), SHOTS, 1).unwrap();
     assert_eq!((counts.len(), counts.values().sum::<u64>()), (4, SHOTS as u64));
     for (bits, count) in counts {
@@ -285,7 +285,7 @@ fn outcomes_that_do_not_fit_in_memory_are_refused() {
     c.add_register("c", 30).unwrap();
     for bit in 0..30 {
         c.measure(0, bit).unwrap();
-        c.misread(bit, 0.25, 0.25).unwrap();
+        c.readout_error(bit, 0.25, 0.25).unwrap();
     }
     let error = simulator.distribution(&bound(&c), 1000).unwrap_err();
     assert!(matches!(error, SimulateError::TooManyBranches { limit: 1000 }), "{error}");

@@ -658,7 +658,7 @@ fn conditions_are_written_in_full() {
     let text = to_qasm3(&assigned).unwrap();
     assert!(text.ends_with("\nif (c[0]) { c[0] = false; }\nif (c[0]) { x q; }\n"), "{text}");
     let mut misread = c.clone();
-    misread.when(bit(0, true), |c| c.misread(0, 0.25, 0.5)?.x(0)).unwrap();
+    misread.when(bit(0, true), |c| c.readout_error(0, 0.25, 0.5)?.x(0)).unwrap();
     assert!(to_qasm3(&misread).unwrap().ends_with("}\nif (c[0]) { x q; }\n"));
     c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
     let text = to_qasm3(&c).unwrap();

@@ -380,10 +380,10 @@ fn remainders_of_numbers_far_apart_are_exact() {
         for angle in constant(text).into_iter().chain([parse_angle(text).unwrap()]) {
             let value = angle.constant().unwrap();
             assert!((value - expected).abs() <= 1e-15 * expected, "{text}: {value}");
-            assert_eq!(angle.slack(), 0.0, "{text}");
+            assert_eq!(angle.rounding_bound(), 0.0, "{text}");
         }
     }
-    assert!(parse_angle("1e-9223372036854775808").unwrap().slack() > 0.0);
+    assert!(parse_angle("1e-9223372036854775808").unwrap().rounding_bound() > 0.0);
     assert!(parse_angle("1e9223372036854775807").is_err());
 }
 
@@ -418,10 +418,10 @@ fn arithmetic_on_decimals_is_that_of_fractions() {
             let value = angle.constant().unwrap();
             let off = (value - expected).abs();
             assert!(
-                off <= 1e-15 * expected.abs() + angle.slack(),
+                off <= 1e-15 * expected.abs() + angle.rounding_bound(),
                 "{text}: {value}, not {expected}"
             );
-            exact += usize::from(angle.slack() <= 1e-15 * expected.abs());
+            exact += usize::from(angle.rounding_bound() <= 1e-15 * expected.abs());
         }
     }
     assert!(exact > 7600, "{exact} of 8000 are precise");

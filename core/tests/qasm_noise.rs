@@ -734,7 +734,13 @@ fn readings_that_may_be_wrong_read_and_print_back() {
     let body = "c[0] = measure q[1];\n#pragma ketgrad misread(0.25, 0.0) c[0]\n";
     let circuit = read(body);
     let mut expected = Circuit::new(3);
-    expected.add_register("c", 2).unwrap().measure(1, 0).unwrap().misread(0, 0.25, 0).unwrap();
+    expected
+        .add_register("c", 2)
+        .unwrap()
+        .measure(1, 0)
+        .unwrap()
+        .readout_error(0, 0.25, 0)
+        .unwrap();
     assert_eq!(circuit, expected);
     assert_eq!(accept(&to_qasm3(&circuit).unwrap()).circuit, circuit);
     assert_eq!(to_qasm2(&circuit), Err(PrintError::Noise { channel: "misread" }));

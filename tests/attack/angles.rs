@@ -251,7 +251,7 @@ fn laws(text: &str, worth: Worth) -> Checked {
             // Sums of a fraction of pi and a decimal round once more, and their parts may be
             // larger.
             let parts = angle.as_ref().map_or(0.0, |a| a.radian_part().abs() + given.abs());
-            let slack = angle.as_ref().map_or(0.0, |a| a.slack());
+            let slack = angle.as_ref().map_or(0.0, |a| a.rounding_bound());
             let off = (given - right.value).abs();
             if off.is_nan()
                 || off > right.error + slack + 4.0 * f64::EPSILON * (parts + right.value.abs())

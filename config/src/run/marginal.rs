@@ -36,7 +36,7 @@ impl Marginal {
             );
             return Err(Failure::input(message));
         }
-        let places = qubits.iter().map(|qubit| compact.place(*qubit)).collect();
+        let places = qubits.iter().map(|qubit| compact.position_of(*qubit)).collect();
         Ok(Marginal { qubits: qubits.to_vec(), places })
     }
 
@@ -176,7 +176,7 @@ fn reads(circuit: &Circuit) -> BTreeMap<u32, usize> {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => {
                 reads.remove(&bit);
             }
-            Operation::Barrier | Operation::Misread { .. } => {}
+            Operation::Barrier | Operation::ReadoutError { .. } => {}
             _ => instruction.qubits().for_each(|qubit| reads.retain(|_, of| *of != qubit as usize)),
         }
     }

@@ -123,7 +123,8 @@ impl Task<'_> {
         let keep = self.args.keeps_state();
         let in_use = || simulator.executors.in_use::<Complex<T>>(circuit.n_qubits(), gates);
         let Some(operators) = bound.gates_before_readout() else {
-            if self.marginal.is_some() && self.args.shots.is_some() && circuit.has_misreads() {
+            if self.marginal.is_some() && self.args.shots.is_some() && circuit.has_readout_errors()
+            {
                 let message = "--qubits: readings of this circuit may be wrong, and qubits are not read at its end";
                 return Err(Failure::input(message)
                     .help("leave out --qubits: the counts are those of the classical registers"));
@@ -224,7 +225,7 @@ impl Task<'_> {
             observables.iter().map(expectation).collect::<Result<_, SimulateError>>()?;
         let counts = match self.args.shots {
             // They are read one by one.
-            Some(_) if self.compact.circuit().has_misreads() => None,
+            Some(_) if self.compact.circuit().has_readout_errors() => None,
             Some(shots) => {
                 let shots = usize::try_from(shots).unwrap_or(usize::MAX);
                 let mut report = |done, all| {

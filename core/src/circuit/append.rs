@@ -306,8 +306,8 @@ impl Circuit {
         {
             return Err(self.no_such_bit(bit as usize));
         }
-        if let Operation::Misread { bits, chances } = &instruction.operation {
-            self.check_misread(bits, chances)?;
+        if let Operation::ReadoutError { bits, probabilities: chances } = &instruction.operation {
+            self.check_readout_error(bits, chances)?;
         }
         match &instruction.operation {
             Operation::Gate(gate) => {
@@ -346,7 +346,7 @@ impl Circuit {
             {
                 return Err(CircuitError::DelayLength { length: length.to_string() });
             }
-            Operation::While { .. } | Operation::Misread { .. }
+            Operation::While { .. } | Operation::ReadoutError { .. }
                 if given > 0 || !instruction.controls.is_empty() =>
             {
                 let gate = operation_name(instruction);

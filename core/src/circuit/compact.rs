@@ -101,8 +101,8 @@ impl UsedQubits {
             return;
         }
         for q in instruction.qubits() {
-            if !self.marks.has(q) {
-                self.marks.add(q);
+            if !self.marks.contains(q) {
+                self.marks.insert(q);
                 self.qubits.push(q as usize);
             }
         }
@@ -149,7 +149,7 @@ impl Compact {
 
     /// Returns the position of a qubit of the whole; `None` if it is idle.
     #[must_use]
-    pub fn place(&self, qubit: usize) -> Option<usize> {
+    pub fn position_of(&self, qubit: usize) -> Option<usize> {
         self.qubits.binary_search(&qubit).ok()
     }
 
@@ -158,7 +158,7 @@ impl Compact {
     #[must_use]
     pub fn index(&self, bits: &str) -> Option<usize> {
         let is_set = |q: usize| bits.as_bytes().get(self.n_qubits - 1 - q) == Some(&b'1');
-        let mut ones = (0..self.n_qubits).filter(|q| is_set(*q)).map(|q| self.place(q));
+        let mut ones = (0..self.n_qubits).filter(|q| is_set(*q)).map(|q| self.position_of(q));
         ones.try_fold(0, |index, place| Some(index | 1 << place?))
             .filter(|_| bits.len() == self.n_qubits)
     }
@@ -205,7 +205,7 @@ impl Compact {
         let mut measured = circuit.clone();
         let first = measured.register_alone("meas", qubits.len())?;
         for (bit, qubit) in qubits.enumerate() {
-            if let Some(place) = self.place(qubit) {
+            if let Some(place) = self.position_of(qubit) {
                 measured.measure(place, first + bit)?;
             }
         }
@@ -221,7 +221,7 @@ impl Compact {
         let placed = |(c, string): &(f64, PauliString)| {
             let mut factors = Vec::new();
             for &(qubit, pauli) in string.factors() {
-                match self.place(qubit) {
+                match self.position_of(qubit) {
                     Some(place) => factors.push((place, pauli)),
                     None if pauli == Pauli::Z => {}
                     None => return None,

@@ -22,7 +22,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Measure { .. } => "measure",
         Operation::Reset => "reset",
         Operation::Channel(channel) => channel.name(),
-        Operation::Misread { .. } => "misread",
+        Operation::ReadoutError { .. } => "misread",
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
         Operation::Delay { .. } => "delay",
@@ -89,7 +89,7 @@ fn write(circuit: &Circuit, instruction: &Instruction, f: &mut fmt::Formatter<'_
         write!(f, "{}{mark}q[{qubit}]", if i == 0 { " " } else { ", " })?;
     }
     match &instruction.operation {
-        Operation::Measure { .. } | Operation::Misread { .. } => {
+        Operation::Measure { .. } | Operation::ReadoutError { .. } => {
             for (k, bit) in instruction.operation.written().iter().enumerate() {
                 write!(f, "{} c[{bit}]", if k == 0 { " ->" } else { "," })?;
             }

@@ -58,7 +58,7 @@ pub enum CircuitError {
     },
     /// A readout error of too many bits together, or of none.
     #[error("a reading that may be wrong is of 1 to {limit} bits together, not {given}")]
-    MisreadBits {
+    ReadoutBits {
         /// The number of bits given.
         given: usize,
         /// Limit.
@@ -66,7 +66,7 @@ pub enum CircuitError {
     },
     /// The wrong number of probabilities for the bits of a readout error.
     #[error("a reading of {} has {expected} probabilities, for each outcome those of all others; not {given}", crate::gate::count(*n_bits, "bit"))]
-    MisreadChances {
+    ReadoutProbabilities {
         /// The number given.
         given: usize,
         /// The number that it needs.

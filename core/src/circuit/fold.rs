@@ -150,7 +150,11 @@ impl CircuitFacts {
                 left.targets = SmallVec::new();
                 left.condition = left.condition.filter(|c| self.truth(c).is_none());
             }
-            Operation::Misread { chances, .. } if chances.iter().all(is_never) => return None,
+            Operation::ReadoutError { probabilities: chances, .. }
+                if chances.iter().all(is_never) =>
+            {
+                return None;
+            }
             Operation::Channel(channel) if does_nothing(channel) => return None,
             operation if operation.is_gate() => {
                 if left.controls.iter().any(|c| c.value && self.is_fresh(c.qubit)) {
@@ -186,7 +190,7 @@ impl CircuitFacts {
                     BitFacts { value: is_known.then_some(value), written: true, measured: false },
                 );
             }
-            Operation::Misread { ref bits, .. } => bits.iter().for_each(|&bit| {
+            Operation::ReadoutError { ref bits, .. } => bits.iter().for_each(|&bit| {
                 let measured = self.bit(bit).measured;
                 self.write(bit, BitFacts { value: None, written: true, measured });
             }),

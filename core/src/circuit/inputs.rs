@@ -51,7 +51,11 @@ impl Circuit {
         let name =
             if text.len() <= MAX_NAME { text } else { format!("computed_{}", self.params.len()) };
         let same = |other: &ParamExpr| {
-            *other == expr && other.angles().zip(expr.angles()).all(|(a, b)| a.slack() == b.slack())
+            *other == expr
+                && other
+                    .angles()
+                    .zip(expr.angles())
+                    .all(|(a, b)| a.rounding_bound() == b.rounding_bound())
         };
         let at = self.params.iter().position(|p| p.definition.as_ref().is_some_and(same));
         let id = match at {
@@ -129,7 +133,7 @@ impl Circuit {
     pub fn intervals(&self) -> Vec<Option<[f64; 2]>> {
         let mut intervals = vec![None; self.params.len()];
         let noise = |i: &&Instruction| {
-            matches!(i.operation, Operation::Channel(_) | Operation::Misread { .. })
+            matches!(i.operation, Operation::Channel(_) | Operation::ReadoutError { .. })
         };
         for strength in self.instructions.iter().filter(noise).flat_map(|i| i.operation.params()) {
             let rest = strength.substitute(|_| Angle::zero()).constant();
@@ -174,8 +178,10 @@ impl Circuit {
         }
         let values = Values(&values);
         let of = |instruction: &Instruction| {
-            let is_strength =
-                matches!(instruction.operation, Operation::Channel(_) | Operation::Misread { .. });
+            let is_strength = matches!(
+                instruction.operation,
+                Operation::Channel(_) | Operation::ReadoutError { .. }
+            );
             instruction.operation.params().iter().find_map(|angle| {
                 let inside = angle
                     .terms()

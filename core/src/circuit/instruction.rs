@@ -41,12 +41,12 @@ pub enum Operation {
     Channel(Channel),
     /// Applies a readout error to classical bits together: with some probability their outcome is
     /// replaced by another one.
-    Misread {
+    ReadoutError {
         /// The classical bits; the first is the least significant bit of an outcome.
         bits: ReadoutBitList,
         /// For each outcome the probabilities of all others in ascending order. Of one bit: that a
         /// 0 is read as 1, and a 1 as 0.
-        chances: Arc<[Angle]>,
+        probabilities: Arc<[Angle]>,
     },
     /// Assigns a value to a classical bit.
     Assign {
@@ -80,7 +80,7 @@ impl Operation {
             Operation::Gate(gate) => gate.params(),
             Operation::PauliRotation(rotation) => rotation.params(),
             Operation::Channel(channel) => channel.params(),
-            Operation::Misread { chances, .. } => &chances[..],
+            Operation::ReadoutError { probabilities: chances, .. } => &chances[..],
             _ => &[],
         }
     }
@@ -89,9 +89,10 @@ impl Operation {
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
-            Operation::Misread { bits, chances } => {
-                Operation::Misread { bits: bits.clone(), chances: chances.iter().map(f).collect() }
-            }
+            Operation::ReadoutError { bits, probabilities: chances } => Operation::ReadoutError {
+                bits: bits.clone(),
+                probabilities: chances.iter().map(f).collect(),
+            },
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
             Operation::PauliRotation(rotation) => {
                 Operation::PauliRotation(Box::new(rotation.map_params(f)))
@@ -106,7 +107,7 @@ impl Operation {
     pub fn written(&self) -> &[u32] {
         match self {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => std::slice::from_ref(bit),
-            Operation::Misread { bits, .. } => bits,
+            Operation::ReadoutError { bits, .. } => bits,
             _ => &[],
         }
     }
@@ -115,7 +116,7 @@ impl Operation {
     pub(crate) fn map_bits(&mut self, f: impl Fn(u32) -> u32) {
         match self {
             Operation::Measure { bit } | Operation::Assign { bit, .. } => *bit = f(*bit),
-            Operation::Misread { bits, .. } => bits.iter_mut().for_each(|bit| *bit = f(*bit)),
+            Operation::ReadoutError { bits, .. } => bits.iter_mut().for_each(|bit| *bit = f(*bit)),
             _ => {}
         }
     }

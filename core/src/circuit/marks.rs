@@ -13,11 +13,11 @@ impl BitSet {
     /// Least number that is stored in the hash set instead of the bits.
     const LARGE: u32 = 1 << 16;
 
-    pub(crate) fn has(&self, i: u32) -> bool {
+    pub(crate) fn contains(&self, i: u32) -> bool {
         self.small.get(i as usize).copied().unwrap_or(false)
             || (i >= BitSet::LARGE && self.large.contains(&i))
     }
-    pub(crate) fn add(&mut self, i: u32) {
+    pub(crate) fn insert(&mut self, i: u32) {
         if i >= BitSet::LARGE {
             self.large.insert(i);
             return;

@@ -27,18 +27,15 @@ const ROW_TOLERANCE: f64 = 1e-8;
 pub type ReadoutBitList = SmallVec<[u32; 2]>;
 
 /// Returns the number of off-diagonal probabilities of a readout matrix of that many bits.
-pub(crate) fn n_chances(n_bits: usize) -> usize {
+pub(crate) fn n_readout_probabilities(n_bits: usize) -> usize {
     let dim = 1 << n_bits.min(MAX_READOUT_BITS);
     dim * (dim - 1)
 }
 
 /// Returns the off-diagonal entries of a readout matrix, row by row.
-pub(super) fn beside_diagonal(
-    rows: &[Vec<f64>],
-    n_bits: usize,
-) -> Result<Arc<[Angle]>, CircuitError> {
+pub(super) fn off_diagonal(rows: &[Vec<f64>], n_bits: usize) -> Result<Arc<[Angle]>, CircuitError> {
     if !(1..=MAX_READOUT_BITS).contains(&n_bits) {
-        return Err(CircuitError::MisreadBits { given: n_bits, limit: MAX_READOUT_BITS });
+        return Err(CircuitError::ReadoutBits { given: n_bits, limit: MAX_READOUT_BITS });
     }
     let dim = 1 << n_bits;
     if let Some(row) = rows.iter().find(|row| rows.len() != dim || row.len() != dim) {
@@ -81,7 +78,7 @@ impl Circuit {
     /// # Errors
     /// Those of [`Circuit::push`]. Nothing is appended then. The parameters are checked to be
     /// probabilities when they have values.
-    pub fn misread(
+    pub fn readout_error(
         &mut self,
         bits: impl Operand,
         p0: impl Into<Angle>,
@@ -92,7 +89,11 @@ impl Circuit {
         self.all_or_nothing(|circuit| {
             for bit in bits {
                 let (bits, chances) = (SmallVec::from_slice(&[bit]), Arc::clone(&chances));
-                circuit.operation(Operation::Misread { bits, chances }, &[], &[])?;
+                circuit.operation(
+                    Operation::ReadoutError { bits, probabilities: chances },
+                    &[],
+                    &[],
+                )?;
             }
             Ok(circuit)
         })
@@ -117,14 +118,14 @@ impl Circuit {
     /// # Errors
     /// Those of [`Circuit::push`]; [`CircuitError::ReadoutBitList`], [`CircuitError::ReadoutSize`] or
     /// [`CircuitError::ReadoutRow`] for rows that do not form a readout matrix.
-    pub fn misread_matrix(
+    pub fn readout_matrix(
         &mut self,
         bits: impl Operand,
         rows: &[Vec<f64>],
     ) -> Result<&mut Circuit, CircuitError> {
         let bits: ReadoutBitList = self.bits(bits)?.into();
-        let chances = beside_diagonal(rows, bits.len())?;
-        self.operation(Operation::Misread { bits, chances }, &[], &[])
+        let chances = off_diagonal(rows, bits.len())?;
+        self.operation(Operation::ReadoutError { bits, probabilities: chances }, &[], &[])
     }
 
     /// The numbers of classical bits.
@@ -135,20 +136,20 @@ impl Circuit {
     }
 
     /// Checks the bits and the number of probabilities of a readout error.
-    pub(super) fn check_misread(
+    pub(super) fn check_readout_error(
         &self,
         bits: &[u32],
         chances: &[Angle],
     ) -> Result<(), CircuitError> {
         if !(1..=MAX_READOUT_BITS).contains(&bits.len()) {
-            return Err(CircuitError::MisreadBits { given: bits.len(), limit: MAX_READOUT_BITS });
+            return Err(CircuitError::ReadoutBits { given: bits.len(), limit: MAX_READOUT_BITS });
         }
         if let Some(k) = (1..bits.len()).find(|&k| bits[..k].contains(&bits[k])) {
             return Err(CircuitError::RepeatedBit { bit: bits[k] });
         }
-        let (given, expected) = (chances.len(), n_chances(bits.len()));
+        let (given, expected) = (chances.len(), n_readout_probabilities(bits.len()));
         if given != expected {
-            return Err(CircuitError::MisreadChances { given, expected, n_bits: bits.len() });
+            return Err(CircuitError::ReadoutProbabilities { given, expected, n_bits: bits.len() });
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
 pub(crate) use marks::BitSet;
-pub(crate) use misread::n_chances;
+pub(crate) use misread::n_readout_probabilities;
 pub use misread::{MAX_READOUT_BITS, ReadoutBitList};
 pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
@@ -246,8 +246,8 @@ impl Circuit {
 
     /// True if results may be read wrongly.
     #[must_use]
-    pub fn has_misreads(&self) -> bool {
-        self.instructions.iter().any(|i| matches!(i.operation, Operation::Misread { .. }))
+    pub fn has_readout_errors(&self) -> bool {
+        self.instructions.iter().any(|i| matches!(i.operation, Operation::ReadoutError { .. }))
     }
 
     /// Returns true if it has channels.

@@ -39,7 +39,7 @@ use reading::{PendingReadouts, ReadoutRule};
 
 use super::{
     Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part,
-    display::operation_name, misread::beside_diagonal, param_id,
+    display::operation_name, misread::off_diagonal, param_id,
 };
 use crate::{
     channel::{Channel, ChannelError},
@@ -198,14 +198,15 @@ impl NoiseModel {
 
     /// Returns the probabilities of its readout errors in a circuit.
     fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
-        let of = |r: &ReadoutRule| r.chances.iter().map(|p| self.bound(p, circuit)).collect();
+        let of = |r: &ReadoutRule| r.probabilities.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
 
     /// Adds a readout error of all measurements: a 0 is read as 1 with probability `p0`, a 1 as 0
     /// with probability `p1`.
     pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
-        self.readings.push(ReadoutRule { qubits: None, chances: Arc::new([p0.into(), p1.into()]) });
+        self.readings
+            .push(ReadoutRule { qubits: None, probabilities: Arc::new([p0.into(), p1.into()]) });
         self
     }
 
@@ -218,7 +219,7 @@ impl NoiseModel {
         p1: impl Into<Angle>,
     ) -> &mut NoiseModel {
         let chances = Arc::new([p0.into(), p1.into()]);
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), chances });
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
         self
     }
 
@@ -252,8 +253,8 @@ impl NoiseModel {
                 qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX),
             });
         }
-        let chances = beside_diagonal(rows, qubits.len())?;
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), chances });
+        let chances = off_diagonal(rows, qubits.len())?;
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
         Ok(self)
     }
 
@@ -388,9 +389,8 @@ impl NoiseRule {
         let is_meant = match &self.after {
             After::AllGates => is_gate && width > 0,
             After::Gates(k) => is_gate && width == *k,
-            After::These(kinds) => {
-                InstructionKind::of(instruction).is_some_and(|kind| kinds.contains(&kind))
-            }
+            After::These(kinds) => InstructionKind::of_instruction(instruction)
+                .is_some_and(|kind| kinds.contains(&kind)),
         };
         let in_order = || instruction.qubits().map(|q| q as usize);
         let is = |list: &Vec<usize>| in_order().eq(list.iter().copied());

@@ -53,7 +53,7 @@ pub fn latex(circuit: &Circuit, columns: Option<usize>) -> String {
         }
         let mut grid = Grid::new(&layout, line.len());
         for (column, cells) in line.iter().enumerate() {
-            cells.iter().for_each(|cell| grid.put(column, cell, &names));
+            cells.iter().for_each(|cell| grid.draw_cell(column, cell, &names));
         }
         grid.write(&layout, &mut out);
     }
@@ -84,7 +84,7 @@ impl Grid {
         Grid { rows: (0..layout.n_rows).map(|row| vec![wire(row).to_owned(); columns]).collect() }
     }
 
-    fn put(&mut self, column: usize, cell: &DiagramCell, names: &[&str]) {
+    fn draw_cell(&mut self, column: usize, cell: &DiagramCell, names: &[&str]) {
         let runs = cell.runs();
         let top = runs.first().map_or(cell.rows.0, |run| run.0);
         for &(row, value) in &cell.controls {

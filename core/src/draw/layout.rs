@@ -112,7 +112,7 @@ impl DiagramLayout {
                             None => scribe.cell(instruction),
                         };
                         if let Some(cell) = cell {
-                            packer.put(
+                            packer.push_cell(
                                 cell,
                                 instruction.condition.as_deref(),
                                 writes(instruction).as_slice(),
@@ -127,12 +127,12 @@ impl DiagramLayout {
                     at += 1;
                     let condition = head.condition.as_deref();
                     let (begin, end) = scribe.loop_cells(condition, body);
-                    packer.put(begin, condition, &[]);
+                    packer.push_cell(begin, condition, &[]);
                     open.push((end, body.iter().filter_map(writes).collect()));
                 }
                 Part::End => {
                     if let Some((cell, writes)) = open.pop() {
-                        packer.put(cell, None, &writes);
+                        packer.push_cell(cell, None, &writes);
                     }
                 }
             }
@@ -205,7 +205,7 @@ struct Packer {
 }
 
 impl Packer {
-    fn put(&mut self, cell: DiagramCell, condition: Option<&Condition>, writes: &[u32]) {
+    fn push_cell(&mut self, cell: DiagramCell, condition: Option<&Condition>, writes: &[u32]) {
         let Packer { layout, free, written, read } = self;
         let stripe = cell.shape == CellShape::Barrier;
         let first_free = if stripe {
@@ -286,11 +286,11 @@ impl Scribe<'_> {
             Operation::Assign { bit, value } => {
                 (CellShape::Box, format!("{} = {}", self.bits.name(*bit), u8::from(*value)))
             }
-            Operation::Misread { bits, chances } => {
+            Operation::ReadoutError { bits, probabilities } => {
                 let names: Vec<String> = bits.iter().map(|&bit| self.bits.name(bit)).collect();
                 let name = format!("misread {}", names.join(", "));
                 // The matrix of several is too long for a label.
-                let shown = if bits.len() == 1 { &chances[..] } else { &[] };
+                let shown = if bits.len() == 1 { &probabilities[..] } else { &[] };
                 (CellShape::Box, self.with_params(&name, shown))
             }
             Operation::Delay { length } => (CellShape::Box, format!("delay {length}")),
@@ -303,7 +303,7 @@ impl Scribe<'_> {
         if targets.is_empty() && instruction.operation.does_nothing() {
             return None;
         }
-        self.place(DiagramCell { shape, label, note, targets, controls, rows: (0, 0) })
+        self.with_rows(DiagramCell { shape, label, note, targets, controls, rows: (0, 0) })
     }
 
     /// The cell of a gate with a name.
@@ -311,7 +311,7 @@ impl Scribe<'_> {
         let name = format!("{}{}", call.gate.name(), if call.inverse { "†" } else { "" });
         let label = self.with_params(&name, call.args);
         let (targets, controls) = (rows(call.qubits), dots(call.controls));
-        self.place(DiagramCell {
+        self.with_rows(DiagramCell {
             shape: CellShape::Call,
             label,
             note: self.under(condition),
@@ -328,7 +328,7 @@ impl Scribe<'_> {
 
     /// Returns a cell with its rows. Without targets it is on its last control, or on the row
     /// without a qubit.
-    fn place(&self, cell: DiagramCell) -> Option<DiagramCell> {
+    fn with_rows(&self, cell: DiagramCell) -> Option<DiagramCell> {
         let DiagramCell { mut shape, label, note, mut targets, mut controls, .. } = cell;
         if targets.is_empty() {
             match (shape, controls.pop()) {

@@ -42,11 +42,11 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
     let line_height = layout.n_rows as f64 * ROW + MARGIN;
     let height = lines.len() as f64 * line_height + MARGIN;
     let mut pen = Pen { out: String::new() };
-    pen.put(format_args!(
+    pen.write_element(format_args!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
          font-family=\"'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" fill=\"{INK}\">"
     ));
-    pen.put(format_args!("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"));
+    pen.write_element(format_args!("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"));
     for (i, line) in lines.iter().enumerate() {
         let top = MARGIN + i as f64 * line_height + ROW / 2.0;
         let end = start + line_width(line);
@@ -68,7 +68,7 @@ pub fn svg(circuit: &Circuit, columns: Option<usize>) -> String {
             x += width;
         }
     }
-    pen.put(format_args!("</svg>"));
+    pen.write_element(format_args!("</svg>"));
     pen.out
 }
 
@@ -179,7 +179,7 @@ fn draw_box(
     let small = "text-anchor=\"middle\" font-size=\"10\" fill=\"#4b5563\"";
     match cell.shape {
         CellShape::Measure => {
-            pen.put(format_args!(
+            pen.write_element(format_args!(
                 "<path d=\"M{:.1} {:.1}a9 9 0 0 1 18 0M{x:.1} {:.1}l7 -10\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"1.3\"/>",
                 x - 9.0,
                 middle + 1.0,
@@ -207,28 +207,28 @@ struct Pen {
 }
 
 impl Pen {
-    fn put(&mut self, element: std::fmt::Arguments) {
+    fn write_element(&mut self, element: std::fmt::Arguments) {
         let _ = writeln!(self.out, "{element}");
     }
 
     fn line(&mut self, a: (f64, f64), b: (f64, f64), style: &str) {
         let stroke =
             if style.contains("stroke=") { String::new() } else { format!(" stroke=\"{INK}\"") };
-        self.put(format_args!(
+        self.write_element(format_args!(
             "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"{stroke} {style}/>",
             a.0, a.1, b.0, b.1
         ));
     }
 
     fn rect(&mut self, at: (f64, f64), size: (f64, f64), style: &str) {
-        self.put(format_args!(
+        self.write_element(format_args!(
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" {style}/>",
             at.0, at.1, size.0, size.1
         ));
     }
 
     fn circle(&mut self, at: (f64, f64), r: f64, style: &str) {
-        self.put(format_args!(
+        self.write_element(format_args!(
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{r:.1}\" stroke=\"{INK}\" {style}/>",
             at.0, at.1
         ));
@@ -256,6 +256,9 @@ impl Pen {
         }
         // A third of the height below the middle: not all readers know dominant-baseline.
         let down = if style.contains("font-size=\"10\"") { 3.5 } else { 4.8 };
-        self.put(format_args!("<text x=\"{x:.1}\" y=\"{:.1}\" {style}>{escaped}</text>", y + down));
+        self.write_element(format_args!(
+            "<text x=\"{x:.1}\" y=\"{:.1}\" {style}>{escaped}</text>",
+            y + down
+        ));
     }
 }

@@ -298,7 +298,7 @@ impl Pair {
         self.rounded.as_ref().map(|angle| {
             let (x, text) = (angle.radian_part(), self.circuits[0].angle_text(angle));
             match Decimal::new(x).is_some_and(|decimal| decimal.is_short()) {
-                true if angle.slack() > 0.0 => {
+                true if angle.rounding_bound() > 0.0 => {
                     format!("the angle {text} was rounded from numbers of more digits")
                 }
                 true => format!("the angle {x} is too large or too fine to compute with exactly"),
@@ -325,7 +325,7 @@ impl Pair {
             definition.params().for_each(|id| used[id.index()] = true);
         }
         let mut angles = self.gates().flat_map(Gate::params);
-        angles.find(|angle| angle.radian_part() != 0.0 || angle.slack() > 0.0).cloned()
+        angles.find(|angle| angle.radian_part() != 0.0 || angle.rounding_bound() > 0.0).cloned()
     }
 
     /// Bounds the sum of the errors of the angles of all gates: what is not known of their
@@ -423,7 +423,7 @@ impl Pair {
 /// Returns true if an angle within a computed parameter is no number to calculate with exactly.
 fn is_vague(angle: &Angle) -> bool {
     let short = || Decimal::new(angle.radian_part()).is_some_and(|d| d.is_short());
-    angle.slack() > 0.0 || (angle.radian_part() != 0.0 && !short())
+    angle.rounding_bound() > 0.0 || (angle.radian_part() != 0.0 && !short())
 }
 
 /// Returns an expression whose short decimals are fractions, for normal forms, which know no
@@ -435,7 +435,7 @@ fn exact(expr: &ParamExpr) -> ParamExpr {
 /// Radians become a multiple of the first parameter, unless they are rounded.
 fn exact_angle(angle: Angle) -> Angle {
     let radians = angle.radian_part();
-    if radians == 0.0 || angle.slack() > 0.0 {
+    if radians == 0.0 || angle.rounding_bound() > 0.0 {
         return angle;
     }
     // Angles that are not finite have been refused.

@@ -122,7 +122,7 @@ impl Readout {
     pub(super) fn placed(mut self, on: &Compact) -> Readout {
         for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
             if let Source::Qubit(qubit) = source {
-                *qubit = on.place(*qubit).unwrap_or(*qubit);
+                *qubit = on.position_of(*qubit).unwrap_or(*qubit);
             }
         }
         self.qubits = on.qubits().to_vec();

@@ -170,7 +170,7 @@ pub enum ExactError {
 
 impl ExactError {
     fn outside(circuit: &Circuit, angle: &Angle) -> ExactError {
-        let rounded = if angle.slack() > 0.0 { " (rounded)" } else { "" };
+        let rounded = if angle.rounding_bound() > 0.0 { " (rounded)" } else { "" };
         ExactError::Outside { angle: format!("{}{rounded}", circuit.angle_text(angle)) }
     }
 

@@ -282,7 +282,7 @@ struct Parts {
 }
 
 fn parts(angle: &Angle) -> Option<Parts> {
-    if angle.slack() > 0.0 {
+    if angle.rounding_bound() > 0.0 {
         return None;
     }
     let mut variables: Vec<_> = angle.terms().iter().map(|&(id, q)| (Some(id), widen(q))).collect();

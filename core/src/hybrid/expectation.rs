@@ -95,7 +95,7 @@ impl Expectation {
         let observables: Vec<Observable> = observables.into_iter().map(Into::into).collect();
         observables.iter().try_for_each(|o| o.check(circuit.n_qubits()))?;
         // In means over shots an idle qubit may have a readout error, too.
-        let lean = circuit.lean().filter(|_| !circuit.has_misreads());
+        let lean = circuit.lean().filter(|_| !circuit.has_readout_errors());
         let given = lean.as_ref().map(|_| Arc::new(circuit.clone()));
         let (circuit, observables) = match lean {
             None => (circuit, observables),

@@ -98,12 +98,12 @@ impl Observable {
         Some(Observable::Pauli(match self {
             Observable::Pauli(sum) => compact.observable(sum).ok()?,
             Observable::Outcome(bits) => {
-                let is_idle = |q: usize| compact.place(q).is_none();
+                let is_idle = |q: usize| compact.position_of(q).is_none();
                 let constant =
                     if bits.iter().any(|(q, value)| *value && is_idle(*q)) { 0.0 } else { 1.0 };
                 let placed: Vec<_> = bits
                     .iter()
-                    .filter_map(|(q, value)| Some((compact.place(*q)?, *value)))
+                    .filter_map(|(q, value)| Some((compact.position_of(*q)?, *value)))
                     .collect();
                 if constant != 0.0 && !placed.is_empty() {
                     return Some(Observable::Outcome(placed));

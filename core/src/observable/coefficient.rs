@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         let Some(sign) = ["**", "^"].into_iter().find(|sign| rest.starts_with(sign)) else {
             return Ok(base);
         };
-        self.take(sign.len());
+        self.take_bytes(sign.len());
         self.peek();
         let digits = self.take_while(|_, c| c.is_ascii_digit() || c == '.');
         let found = match digits.parse() {
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         if is_reserved(name) || is_taken {
             return None;
         }
-        self.take(name.len());
+        self.take_bytes(name.len());
         let number = self.params.iter().position(|param| param == name).unwrap_or_else(|| {
             self.params.push(name.to_owned());
             self.params.len() - 1

@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
     ) -> Result<PauliString, ObservableError> {
         self.expect('(', "`(`")?;
         if self.name() == "wires" {
-            self.take("wires".len());
+            self.take_bytes("wires".len());
             self.expect('=', "`=`")?;
         }
         let is_list = self.accept('[');
@@ -58,13 +58,13 @@ impl<'a> Reader<'a> {
         let mut name = self.name();
         let place = self.at;
         if name == "cirq" {
-            self.take(name.len());
+            self.take_bytes(name.len());
             self.expect('.', "`.`")?;
             name = self.name();
         }
         let is_line = matches!(name, "q" | "LineQubit");
         if is_line {
-            self.take(name.len());
+            self.take_bytes(name.len());
             self.expect('(', "`(`")?;
         } else if !matches!(self.peek(), Some('0'..='9')) {
             return Err(match self.peek() {
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
             let instead = "`FermionOperator` reads it, and a `Mapping` makes it an observable";
             return Err(self.foreign(start, "an operator on fermions", instead));
         }
-        self.take(1);
+        self.take_bytes(1);
         match self.peek() {
             Some('(') => {
                 let terms = self.pairs()?;
@@ -205,14 +205,14 @@ impl<'a> Reader<'a> {
         if !self.text[self.at..].starts_with(quote) {
             return Err(self.unexpected("a letter I, X, Y or Z, or the quote"));
         }
-        self.take(1);
+        self.take_bytes(1);
         Ok((word, start))
     }
 
     fn quote(&mut self) -> Result<char, ObservableError> {
         match self.peek() {
             Some(quote @ ('\'' | '"')) => {
-                self.take(1);
+                self.take_bytes(1);
                 Ok(quote)
             }
             Some('.') => Err(self.abbreviated()),
@@ -246,7 +246,7 @@ impl<'a> Reader<'a> {
         self.peek();
         for number in ["np.complex128(", "np.float64("] {
             if self.text[self.at..].starts_with(number) {
-                self.take(number.len());
+                self.take_bytes(number.len());
                 let terms = self.inner_sum()?;
                 self.expect(')', "`)`")?;
                 return Ok(Some(terms));
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
 
     /// `QubitOperator('Z0 Z1', 0.5)`.
     fn qubit_operator(&mut self) -> Result<WeightedStrings, ObservableError> {
-        self.take("QubitOperator".len());
+        self.take_bytes("QubitOperator".len());
         self.expect('(', "`(`")?;
         let quote = self.quote()?;
         let string = self.operators(quote)?;
@@ -279,13 +279,13 @@ impl<'a> Reader<'a> {
     /// `|01><01|`: bits of all qubits, qubit 0 the last.
     pub(super) fn ket_bra(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
-        self.take(1);
+        self.take_bytes(1);
         let bits = |_: &str, c: char| matches!(c, '0' | '1');
         let ket = self.take_while(bits);
         if ket.is_empty() || !self.text[self.at..].starts_with("><") {
             return Err(self.unexpected("bits and `><`, as in `|01><01|`"));
         }
-        self.take(2);
+        self.take_bytes(2);
         let at = self.at;
         let bra = self.take_while(bits);
         self.expect('|', "a bit or `|`")?;
@@ -307,14 +307,14 @@ impl<'a> Reader<'a> {
     /// `Projector([0, 1], wires=[0, 2])`.
     fn pennylane_projector(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
-        self.take("Projector".len());
+        self.take_bytes("Projector".len());
         self.expect('(', "`(`")?;
         self.keyword("state");
         let is_array = ["np.array(", "numpy.array(", "array("].into_iter().find(|name| {
             self.peek();
             self.text[self.at..].starts_with(name)
         });
-        self.take(is_array.map_or(0, str::len));
+        self.take_bytes(is_array.map_or(0, str::len));
         self.expect('[', "a list of bits")?;
         let mut bits = Vec::new();
         while self.peek() != Some(']') {
@@ -322,7 +322,7 @@ impl<'a> Reader<'a> {
                 Some(bit @ ('0' | '1')) => bits.push(bit == '1'),
                 _ => return Err(self.unexpected("a bit, 0 or 1")),
             }
-            self.take(1);
+            self.take_bytes(1);
             self.accept(',');
         }
         self.expect(']', "`]`")?;
@@ -364,14 +364,14 @@ impl<'a> Reader<'a> {
     /// `SparsePauliOp.from_list([('ZZ', 1.0)])`.
     fn sparse_pauli_op(&mut self) -> Result<WeightedStrings, ObservableError> {
         let start = self.at;
-        self.take("SparsePauliOp".len());
+        self.take_bytes("SparsePauliOp".len());
         if self.text[self.at..].starts_with('.') {
-            self.take(1);
+            self.take_bytes(1);
             let method = self.name();
             if !matches!(method, "from_list" | "from_sparse_list") {
                 return Err(self.unexpected("`from_list` or `from_sparse_list`"));
             }
-            self.take(method.len());
+            self.take_bytes(method.len());
         }
         self.expect('(', "`(`")?;
         self.keyword("data");
@@ -415,7 +415,7 @@ impl<'a> Reader<'a> {
         let is_next =
             self.name() == name && self.text[self.at + name.len()..].trim_start().starts_with('=');
         if is_next {
-            self.take(name.len());
+            self.take_bytes(name.len());
             self.accept('=');
         }
         is_next
@@ -431,7 +431,7 @@ impl<'a> Reader<'a> {
         for name in ["np.array", "numpy.array", "array"] {
             self.peek();
             if self.text[self.at..].starts_with(name) {
-                self.take(name.len());
+                self.take_bytes(name.len());
                 self.expect('(', "`(`")?;
                 is_array = true;
                 break;

@@ -131,7 +131,7 @@ impl ParametricSum {
     ///
     /// # Panics
     /// If there are fewer values than parameters.
-    pub fn at(&self, values: &[f64]) -> Result<PauliSum, ObservableError> {
+    pub fn evaluate(&self, values: &[f64]) -> Result<PauliSum, ObservableError> {
         let terms = self.terms.iter();
         PauliSum::new(
             terms.map(|(c, monomial, string)| (c * monomial.value(values), string.clone())),

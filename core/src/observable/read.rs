@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     pub(super) fn accept(&mut self, c: char) -> bool {
         let is_next = self.peek() == Some(c);
         if is_next {
-            self.take(c.len_utf8());
+            self.take_bytes(c.len_utf8());
         }
         is_next
     }
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes that many bytes.
-    pub(super) fn take(&mut self, bytes: usize) -> &'a str {
+    pub(super) fn take_bytes(&mut self, bytes: usize) -> &'a str {
         let start = self.at;
         self.at += bytes;
         self.end = self.at;
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
     pub(super) fn take_while(&mut self, accept: impl Fn(&str, char) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let end = rest.char_indices().find(|(i, c)| !accept(&rest[..*i], *c));
-        self.take(end.map_or(rest.len(), |(i, _)| i))
+        self.take_bytes(end.map_or(rest.len(), |(i, _)| i))
     }
 
     /// Returns the name that comes next, without consuming it.
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
     pub(super) fn name_in_module(&mut self) -> &'a str {
         let mut name = self.name();
         while MODULES.contains(&name) && self.text[self.at + name.len()..].starts_with('.') {
-            self.take(name.len() + 1);
+            self.take_bytes(name.len() + 1);
             name = self.name();
         }
         name
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
             let (mut is_negative, mut signs) = (false, 0);
             while let Some(c @ ('+' | '-')) = self.peek() {
                 is_negative ^= c == '-';
-                self.take(1);
+                self.take_bytes(1);
                 signs += 1;
             }
             if signs == 0 && !is_first {
@@ -315,14 +315,14 @@ impl<'a> Reader<'a> {
         while !self.is_new_line() {
             match self.peek() {
                 Some('*' | '@') => {
-                    self.take(1);
+                    self.take_bytes(1);
                     self.peek();
                     let start = self.at;
                     let factor = self.power(OPERATOR)?;
                     product = self.multiply(&product, &factor, start)?;
                 }
                 Some('/') => {
-                    self.take(1);
+                    self.take_bytes(1);
                     self.peek();
                     let start = self.at;
                     let divisor = match &self.power("a number")?[..] {
@@ -391,7 +391,7 @@ impl<'a> Reader<'a> {
         match self.peek() {
             Some('0'..='9' | '.') => Ok(vec![ParametricTerm::number(self.number()?)]),
             Some('(') => {
-                self.take(1);
+                self.take_bytes(1);
                 let terms = self.inner_sum()?;
                 self.expect(')', "`+`, `-` or `)`")?;
                 Ok(terms)
@@ -428,7 +428,7 @@ impl<'a> Reader<'a> {
         let is_imaginary = matches!(after.next(), Some('i' | 'j' | 'J'))
             && !after.next().is_some_and(|c| c.is_alphanumeric() || c == '_');
         if is_imaginary {
-            self.take(1);
+            self.take_bytes(1);
             return Ok(Complex::new(0.0, value));
         }
         Ok(Complex::from(value))
@@ -448,7 +448,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let name = self.name_in_module();
         if matches!(name, "pi" | "π") {
-            self.take(name.len());
+            self.take_bytes(name.len());
             return Ok((Complex::from(std::f64::consts::PI), PauliString::default()));
         }
         let after = self.text[self.at + name.len()..].trim_start();
@@ -459,12 +459,12 @@ impl<'a> Reader<'a> {
         if let Some(pauli) = called
             && after.starts_with('(')
         {
-            self.take(name.len());
+            self.take_bytes(name.len());
             return Ok((one, self.call(pauli, start)?));
         }
         let is_word = |c: char| "IXYZ".contains(c);
         if name.len() > 1 && name.chars().all(is_word) {
-            self.take(name.len());
+            self.take_bytes(name.len());
             return Ok((one, self.dense(name, start)?));
         }
         // `Z0X1`, but no other word.
@@ -475,9 +475,9 @@ impl<'a> Reader<'a> {
             return Err(self.foreign_name(name).unwrap_or_else(|| self.unexpected(expected)));
         };
         let is_lower = name.starts_with(|c: char| c.is_ascii_lowercase());
-        self.take(1);
+        self.take_bytes(1);
         if self.text[self.at..].starts_with('_') {
-            self.take(1);
+            self.take_bytes(1);
         }
         let digits_at = self.at;
         let digits = self.take_while(|_, c| c.is_ascii_digit());

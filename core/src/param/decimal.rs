@@ -84,7 +84,7 @@ impl Decimal {
     /// float. For a long decimal it is half a unit in the last place; for a short one, the rounding
     /// error of the float.
     #[must_use]
-    pub fn doubt(&self) -> f64 {
+    pub fn rounding_bound(&self) -> f64 {
         if !self.is_short() {
             return 0.5 * self.unit();
         }

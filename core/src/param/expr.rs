@@ -40,7 +40,8 @@ impl ElementaryFunction {
 
     /// The value at an angle that is a multiple of a quarter turn, where it is a whole number.
     pub(crate) fn at_quarter_turns(self, angle: &Angle) -> Option<i64> {
-        let quarter = angle.eighth_turns().filter(|k| k % 2 == 0 && angle.slack() == 0.0)? / 2;
+        let quarter =
+            angle.eighth_turns().filter(|k| k % 2 == 0 && angle.rounding_bound() == 0.0)? / 2;
         match self {
             ElementaryFunction::Sin => [0, 1, 0, -1].get(usize::from(quarter)).copied(),
             ElementaryFunction::Cos => [1, 0, -1, 0].get(usize::from(quarter)).copied(),

@@ -12,7 +12,7 @@ use super::{Angle, Decimal, ElementaryFunction, ParamExpr, Q, Rounded, Step, rec
 const PRODUCT_POWER: i64 = 64;
 
 impl ParamExpr {
-    /// Returns the angle of an expression without parameters. Its [slack](Angle::slack) bounds the
+    /// Returns the angle of an expression without parameters. Its [slack](Angle::rounding_bound) bounds the
     /// errors of roundings on the way.
     pub(crate) fn folded(&self) -> Angle {
         let mut stack: Vec<Angle> = Vec::new();
@@ -46,7 +46,7 @@ impl ParamExpr {
 
 /// Returns the fraction that an angle is, if it is a short decimal.
 fn fraction(x: &Angle) -> Option<Q> {
-    let plain = x.is_constant() && *x.pi_part().numer() == 0 && x.slack() == 0.0;
+    let plain = x.is_constant() && *x.pi_part().numer() == 0 && x.rounding_bound() == 0.0;
     let decimal = Decimal::new(x.radian_part()).filter(|d| plain && d.is_short())?;
     let exact: Ratio<i128> = decimal.fraction()?;
     let (n, d) = (exact.numer().to_i64()?, exact.denom().to_i64()?);

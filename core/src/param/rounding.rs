@@ -34,7 +34,7 @@ impl Rounded {
     pub(crate) fn decimal(value: f64) -> Rounded {
         Rounded {
             value,
-            error: Decimal::new(value).map_or(f64::INFINITY, |decimal| decimal.doubt()),
+            error: Decimal::new(value).map_or(f64::INFINITY, |decimal| decimal.rounding_bound()),
         }
     }
 
@@ -55,12 +55,12 @@ impl Rounded {
             let off = if *q.denom() == 1 { 0.0 } else { UNIT * factor.abs() };
             sum = sum.plus(theta.times(Rounded { value: factor, error: off }));
         }
-        if angle.slack() == 0.0 {
+        if angle.rounding_bound() == 0.0 {
             return sum;
         }
         let largest =
             values.iter().fold(0.0, |most: f64, theta| most.max(theta.value.abs() + theta.error));
-        sum.off(angle.slack_at(largest))
+        sum.off(angle.rounding_bound_at(largest))
     }
 
     /// The sum of the absolute values of an angle's parts.

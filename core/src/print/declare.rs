@@ -31,7 +31,7 @@ pub(super) fn declare_inputs(circuit: &Circuit, names: &mut UniqueNames) -> (Str
             Some((array, index)) => {
                 let mut written = Ok(());
                 let name = declared.entry(array).or_insert_with(|| {
-                    let name = names.take(array);
+                    let name = names.allocate(array);
                     let size = arrays.get(array).map_or(0, |a| a.1);
                     written = writeln!(text, "input array[float[64], {size}] {name};");
                     name
@@ -40,7 +40,7 @@ pub(super) fn declare_inputs(circuit: &Circuit, names: &mut UniqueNames) -> (Str
                 written
             }
             None => {
-                let name = names.take(input.trim_end_matches(']'));
+                let name = names.allocate(input.trim_end_matches(']'));
                 let written = writeln!(text, "input float[64] {name};");
                 given.push(name);
                 written

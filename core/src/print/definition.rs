@@ -70,23 +70,22 @@ impl Formals {
     pub(super) fn own(body: &Circuit, names: &mut UniqueNames, for_alphabet: bool) -> Formals {
         let wanted: Vec<&str> =
             body.params().iter().map(|p| p.name.trim_end_matches(']')).collect();
-        let given: Vec<String> = wanted.iter().map(|name| names.take(name)).collect();
+        let given: Vec<String> = wanted.iter().map(|name| names.allocate(name)).collect();
         let params = match for_alphabet && !given.is_sorted() {
             false => given,
             true => {
                 let digits = (wanted.len() - 1).to_string().len();
                 let numbered =
                     wanted.iter().enumerate().map(|(k, name)| format!("p{k:0digits$}_{name}"));
-                numbered.map(|name| names.take(&name)).collect()
+                numbered.map(|name| names.allocate(&name)).collect()
             }
         };
         let mut qubits = Vec::with_capacity(body.n_qubits());
         for register in body.qubit_registers() {
             match register.size {
-                1 => qubits.push(names.take(&register.name)),
-                size => {
-                    qubits.extend((0..size).map(|k| names.take(&format!("{}{k}", register.name))))
-                }
+                1 => qubits.push(names.allocate(&register.name)),
+                size => qubits
+                    .extend((0..size).map(|k| names.allocate(&format!("{}{k}", register.name)))),
             }
         }
         Formals { params, qubits }

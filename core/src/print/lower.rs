@@ -353,8 +353,8 @@ impl PrintLowering {
 fn precise_sum(angles: &[&Angle]) -> Option<Angle> {
     const PRECISE: f64 = 1e-12;
     let sum = angles.iter().fold(Angle::zero(), |sum, &angle| sum + angle);
-    let before: f64 = angles.iter().map(|angle| angle.slack()).sum();
-    (sum.slack() <= before + PRECISE).then_some(sum)
+    let before: f64 = angles.iter().map(|angle| angle.rounding_bound()).sum();
+    (sum.rounding_bound() <= before + PRECISE).then_some(sum)
 }
 
 /// Returns true if `b` undoes `a`.

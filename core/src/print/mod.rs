@@ -232,7 +232,7 @@ impl ScratchRegisters {
         // A readout error of a bit that is shown or read may depend on the other bits of its
         // matrix.
         for instruction in circuit.instructions().iter().rev() {
-            if let Operation::Misread { bits, .. } = &instruction.operation
+            if let Operation::ReadoutError { bits, .. } = &instruction.operation
                 && bits.iter().any(|&bit| !hidden.is_unread(bit))
             {
                 let more: Vec<u32> =
@@ -262,12 +262,12 @@ impl ScratchRegisters {
 /// Returns the registers of a circuit that have bits, with valid names of the language.
 fn named_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, usize)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
-    full.map(|r| (names.take(&r.name), r.size)).collect()
+    full.map(|r| (names.allocate(&r.name), r.size)).collect()
 }
 
 /// Returns the registers of qubits, with valid names of the language.
 fn named_qubits(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, usize)> {
-    circuit.qubit_registers().iter().map(|r| (names.take(&r.name), r.size)).collect()
+    circuit.qubit_registers().iter().map(|r| (names.allocate(&r.name), r.size)).collect()
 }
 
 /// Returns the gates that the source of a circuit defined, by address, in the order of their first
@@ -278,7 +278,7 @@ fn named_gates<'a>(
 ) -> Vec<(usize, &'a str, String)> {
     let mut seen = HashSet::new();
     let first = calls.iter().filter(|call| seen.insert(Arc::as_ptr(call.gate)));
-    first.map(|call| (address(call), call.gate.name(), names.take(call.gate.name()))).collect()
+    first.map(|call| (address(call), call.gate.name(), names.allocate(call.gate.name()))).collect()
 }
 
 /// Returns a key that identifies a gate that the source of a circuit defined.
@@ -289,7 +289,7 @@ fn address(call: &NamedCall) -> usize {
 /// Returns the names of registers that are shown, and their new ones.
 fn renamed_registers(circuit: &Circuit, names: &mut names::UniqueNames) -> Vec<(String, String)> {
     let full = circuit.registers().iter().filter(|r| r.size > 0);
-    let named = full.map(|r| (r.hidden, r.name.clone(), names.take(&r.name)));
+    let named = full.map(|r| (r.hidden, r.name.clone(), names.allocate(&r.name)));
     let mut pairs: Vec<(String, String)> =
         named.filter(|(hidden, ..)| !hidden).map(|(_, old, new)| (old, new)).collect();
     let of_qubits = circuit.qubit_registers().into_iter().zip(named_qubits(circuit, names));

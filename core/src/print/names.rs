@@ -55,7 +55,7 @@ impl UniqueNames {
     }
 
     /// Returns the name itself, or a similar one that is free.
-    pub(super) fn take(&mut self, wanted: &str) -> String {
+    pub(super) fn allocate(&mut self, wanted: &str) -> String {
         let greek = |c: char| {
             matches!(self.alphabet, Alphabet::Qasm3) && ('α'..='ω').contains(&c) && c != 'π'
         };
@@ -95,9 +95,9 @@ mod tests {
     fn clashing_names_get_a_number() {
         let mut names = UniqueNames::new(Alphabet::Qasm3);
         let wanted = ["c", "if", "x", "c", "my reg", "0", "", "θ", "π"];
-        let given = wanted.map(|name| names.take(name));
+        let given = wanted.map(|name| names.allocate(name));
         assert_eq!(given, ["c", "if_1", "x_1", "c_1", "my_reg", "r_0", "r_", "θ", "_"]);
-        assert_eq!(UniqueNames::new(Alphabet::Qasm2).take("C"), "r_C");
+        assert_eq!(UniqueNames::new(Alphabet::Qasm2).allocate("C"), "r_C");
     }
 
     #[test]

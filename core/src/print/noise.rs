@@ -55,7 +55,7 @@ fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintEr
 }
 
 /// Returns the pragma of a readout error of bits. The text ends with its line.
-pub(super) fn misread(
+pub(super) fn readout_error(
     chances: &[Angle],
     params: &ParamTexts,
     bits: &[String],

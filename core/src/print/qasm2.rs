@@ -158,7 +158,7 @@ impl Qasm2Printer {
                 let name = match self.defined.get(&key) {
                     Some(name) => name.clone(),
                     None => {
-                        let name = self.names.take("unitary");
+                        let name = self.names.allocate("unitary");
                         let body = synthesis::synthesize(matrix)?;
                         self.define(&name, &body, &Formals::usual(&body))?;
                         self.defined.insert(key, name.clone());
@@ -175,7 +175,7 @@ impl Qasm2Printer {
             // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
-            Operation::Misread { .. } => return Err(PrintError::Noise { channel: "misread" }),
+            Operation::ReadoutError { .. } => return Err(PrintError::Noise { channel: "misread" }),
             Operation::Channel(channel) => {
                 return Err(PrintError::Noise { channel: channel.name() });
             }

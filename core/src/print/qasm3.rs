@@ -282,12 +282,14 @@ impl Qasm3Printer {
                 format!("{} = measure {};", scope.bits.name(*bit), target())
             }
             Operation::Reset => format!("reset {};", target()),
-            Operation::Misread { bits, .. } if bits.iter().all(|b| scope.hidden.is_unread(*b)) => {
+            Operation::ReadoutError { bits, .. }
+                if bits.iter().all(|b| scope.hidden.is_unread(*b)) =>
+            {
                 return Ok(None);
             }
-            Operation::Misread { bits, chances } => {
+            Operation::ReadoutError { bits, probabilities } => {
                 let bits: Vec<String> = bits.iter().map(|&bit| scope.bits.name(bit)).collect();
-                noise::misread(chances, &scope.params, &bits)?
+                noise::readout_error(probabilities, &scope.params, &bits)?
             }
             Operation::Channel(channel) => {
                 let qubits = instruction.targets.iter().map(|&q| (scope.qubit)(q)).collect();
@@ -365,7 +367,7 @@ impl Qasm3Printer {
 
     /// Returns a name for a length that hardware decides.
     fn stretch(&mut self) -> String {
-        let name = self.names.take("wait");
+        let name = self.names.allocate("wait");
         // Writing to a String cannot fail.
         let _ = writeln!(self.definitions, "stretch {name};");
         name
@@ -388,7 +390,7 @@ impl Qasm3Printer {
                     return Err(PrintError::Undefined { gate: kind.name() });
                 };
                 // Inputs and registers keep their names.
-                let name = self.names.take(kind.name());
+                let name = self.names.allocate(kind.name());
                 self.define(&name, &body)?;
                 self.defined.insert(Qasm3Key::Kind(kind), name.clone());
                 return Ok(name);
@@ -404,7 +406,7 @@ impl Qasm3Printer {
         if let Some(name) = self.defined.get(&key) {
             return Ok(name.clone());
         }
-        let name = self.names.take("unitary");
+        let name = self.names.allocate("unitary");
         self.define(&name, &synthesis::synthesize(matrix)?)?;
         self.defined.insert(key, name.clone());
         Ok(name)

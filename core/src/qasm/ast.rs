@@ -45,7 +45,7 @@ impl InternedName {
     }
 
     /// Returns the symbol with a given index.
-    pub(super) fn at(index: usize) -> InternedName {
+    pub(super) fn from_index(index: usize) -> InternedName {
         InternedName(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
@@ -407,7 +407,7 @@ pub(super) enum PragmaKind {
     /// A matrix: `#pragma braket unitary(rows) operands`.
     Unitary,
     /// A readout error: `#pragma ketgrad misread(p0, p1) bits`.
-    Misread,
+    ReadoutError,
 }
 
 /// A pragma with an effect. A matrix among its arguments is a list of rows.

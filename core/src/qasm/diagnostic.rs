@@ -61,7 +61,11 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(problem) }
     }
 
-    pub(super) fn at(mut self, place: super::ast::FileSpan, text: impl Into<String>) -> Diagnostic {
+    pub(super) fn with_label(
+        mut self,
+        place: super::ast::FileSpan,
+        text: impl Into<String>,
+    ) -> Diagnostic {
         let (source, span) = (place.source as usize, place.span.range());
         self.labels.push(Label { source, span, text: text.into() });
         self

@@ -41,7 +41,7 @@ macro_rules! signs {
                 match self { $(Sign::$NAME => $text),* }
             }
 
-            fn at(bytes: &[u8]) -> Option<Sign> {
+            fn match_prefix(bytes: &[u8]) -> Option<Sign> {
                 $(if bytes.starts_with($text.as_bytes()) { return Some(Sign::$NAME); })*
                 None
             }
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
                 {
                     Some(self.line(QasmTokenKind::Annotation))
                 }
-                _ => Sign::at(&self.bytes[start..]).map(|sign| {
+                _ => Sign::match_prefix(&self.bytes[start..]).map(|sign| {
                     self.at += sign.text().len();
                     QasmTokenKind::Sign(sign)
                 }),
@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
 
     fn report(&self, problem: QasmProblem, start: usize, errors: &mut Vec<Diagnostic>) {
         let place = FileSpan { source: self.source, span: self.span(start) };
-        errors.push(Diagnostic::error(problem).at(place, ""));
+        errors.push(Diagnostic::error(problem).with_label(place, ""));
     }
 
     fn byte(&self, ahead: usize) -> Option<u8> {

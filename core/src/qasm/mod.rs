@@ -200,7 +200,7 @@ impl Parsed {
     /// # Ok::<(), ketgrad_core::qasm::Failed>(())
     /// ```
     #[must_use]
-    pub fn place(&self, instruction: usize) -> Option<Label> {
+    pub fn label_of(&self, instruction: usize) -> Option<Label> {
         let has_parameters = |a: &Angle| !a.is_constant();
         self.circuit
             .instructions()

@@ -203,9 +203,9 @@ pub enum QasmProblem {
     #[error("the division of integers drops the fraction: {left} / {right} = {result}")]
     Truncated { left: i128, right: i128, result: i128 },
     #[error(
-        "{chances} probabilities are those of {n_bits} bits that are read together: expected as many, each once"
+        "{probabilities} probabilities are those of {n_bits} bits that are read together: expected as many, each once"
     )]
-    MisreadBits { chances: usize, n_bits: usize },
+    ReadoutBits { probabilities: usize, n_bits: usize },
     #[error("a delay of {given}: its length is a number from 0 on")]
     NegativeDelay { given: f64 },
     #[error("{what} is {given}, which is not between 0 and 1")]

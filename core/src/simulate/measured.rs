@@ -117,7 +117,7 @@ impl Simulator {
         }
         let values = circuit.param_values(inputs)?;
         // An idle qubit may have a readout error, too.
-        let lean = circuit.lean().filter(|_| !circuit.has_misreads());
+        let lean = circuit.lean().filter(|_| !circuit.has_readout_errors());
         let Some(compact) = lean else {
             let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
             return self.measure_bound(&bound, observable, shots);

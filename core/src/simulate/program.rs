@@ -83,12 +83,12 @@ impl<R: Ring> Misread<R> {
     fn new(
         circuit: &Circuit,
         bits: &ReadoutBitList,
-        chances: &[Angle],
+        probabilities: &[Angle],
         binding: &impl Binding<R>,
     ) -> Result<Misread<R>, SimulateError> {
         let others = (1usize << bits.len()) - 1;
-        let row = |chances: &[Angle]| {
-            let changes = chances.iter().map(|p| binding.probability(p));
+        let row = |probabilities: &[Angle]| {
+            let changes = probabilities.iter().map(|p| binding.probability(p));
             let changes = changes
                 .collect::<Result<SmallVec<[R; 2]>, _>>()
                 .map_err(|e| circuit.bind_error(e))?;
@@ -96,13 +96,14 @@ impl<R: Ring> Misread<R> {
                 [changes] => R::one() - changes,
                 // The sum may be too much, if only by rounding.
                 _ => {
-                    let rest = chances.iter().fold(Angle::rad(1.0), |rest, p| rest - p.clone());
+                    let rest =
+                        probabilities.iter().fold(Angle::rad(1.0), |rest, p| rest - p.clone());
                     binding.probability(&rest).map_err(|e| circuit.bind_error(e))?
                 }
             };
             Ok(std::iter::once(stays).chain(changes).collect())
         };
-        let rows = chances.chunks(others).map(row).collect::<Result<_, SimulateError>>()?;
+        let rows = probabilities.chunks(others).map(row).collect::<Result<_, SimulateError>>()?;
         Ok(Misread { bits: bits.clone(), rows })
     }
 
@@ -205,8 +206,8 @@ impl<R: Ring> BoundCircuit<R> {
                     }
                     Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                     Operation::Reset => Action::Reset { qubit: qubit() },
-                    Operation::Misread { bits, chances } => {
-                        let misread = Misread::new(circuit, bits, chances, binding)?;
+                    Operation::ReadoutError { bits, probabilities } => {
+                        let misread = Misread::new(circuit, bits, probabilities, binding)?;
                         if *waits {
                             misreads.push(misread);
                             continue;
@@ -367,7 +368,7 @@ pub fn has_final_state(circuit: &Circuit) -> bool {
 pub fn has_final_misreads(circuit: &Circuit) -> bool {
     let mut all = circuit.instructions().iter().zip(may_wait(circuit));
     all.any(|(instruction, waits)| {
-        waits && matches!(instruction.operation, Operation::Misread { .. })
+        waits && matches!(instruction.operation, Operation::ReadoutError { .. })
     })
 }
 
@@ -376,7 +377,7 @@ pub fn has_final_misreads(circuit: &Circuit) -> bool {
 pub(crate) fn is_straight(circuit: &Circuit) -> bool {
     circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
-            Operation::Measure { .. } | Operation::Misread { .. } => waits,
+            Operation::Measure { .. } | Operation::ReadoutError { .. } => waits,
             operation if operation.does_nothing() => true,
             Operation::Assign { .. } => instruction.condition.is_none(),
             operation => {
@@ -499,16 +500,19 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
         waits[at] = match &instruction.operation {
             &Operation::Measure { bit } => {
                 let waits = instruction.condition.is_none()
-                    && !instruction.targets.first().is_some_and(|&qubit| used.qubits.has(qubit))
-                    && !used.bits.has(bit);
+                    && !instruction
+                        .targets
+                        .first()
+                        .is_some_and(|&qubit| used.qubits.contains(qubit))
+                    && !used.bits.contains(bit);
                 if waits {
-                    written.add(bit);
+                    written.insert(bit);
                 }
                 waits
             }
             // All deferred measurements come first.
-            Operation::Misread { bits, .. } => {
-                let free = |&bit: &u32| !written.has(bit) && !used.bits.has(bit);
+            Operation::ReadoutError { bits, .. } => {
+                let free = |&bit: &u32| !written.contains(bit) && !used.bits.contains(bit);
                 instruction.condition.is_none() && bits.iter().all(free)
             }
             _ => false,
@@ -532,10 +536,10 @@ impl Used {
         if instruction.operation.does_nothing() {
             return;
         }
-        instruction.operation.written().iter().for_each(|&bit| self.bits.add(bit));
-        instruction.qubits().for_each(|q| self.qubits.add(q));
+        instruction.operation.written().iter().for_each(|&bit| self.bits.insert(bit));
+        instruction.qubits().for_each(|q| self.qubits.insert(q));
         if let Some(condition) = &instruction.condition {
-            condition.for_each_bit(&mut |bit| self.bits.add(bit));
+            condition.for_each_bit(&mut |bit| self.bits.insert(bit));
         }
     }
 }

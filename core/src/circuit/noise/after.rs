@@ -72,7 +72,7 @@ impl After {
 }
 
 impl InstructionKind {
-    pub(super) fn of(instruction: &Instruction) -> Option<InstructionKind> {
+    pub(super) fn of_instruction(instruction: &Instruction) -> Option<InstructionKind> {
         let n_controls = instruction.controls.len();
         match &instruction.operation {
             Operation::Gate(gate) => Some(InstructionKind::Gate(gate.kind(), n_controls)),

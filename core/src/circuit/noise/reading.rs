@@ -23,13 +23,13 @@ pub(super) struct ReadoutRule {
     pub(super) qubits: Option<Vec<usize>>,
     /// Probabilities as in a readout error of a circuit; if there is more than one bit, the qubits
     /// are read together.
-    pub(super) chances: Arc<[Angle]>,
+    pub(super) probabilities: Arc<[Angle]>,
 }
 
 impl ReadoutRule {
     /// The qubits that are read together, if they are more than one.
     fn together(&self) -> Option<&[usize]> {
-        self.qubits.as_deref().filter(|_| self.chances.len() > 2)
+        self.qubits.as_deref().filter(|_| self.probabilities.len() > 2)
     }
 
     /// Returns true if a circuit measures such qubits.
@@ -155,7 +155,7 @@ impl PendingReadouts {
         let Some((qubit, bit)) = measured(instruction) else { return Ok(()) };
         let all = || readings.iter().zip(chances);
         let mut misread = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
-            let operation = Operation::Misread { bits, chances: Arc::clone(chances) };
+            let operation = Operation::ReadoutError { bits, probabilities: Arc::clone(chances) };
             out.push(behind(instruction, operation, &[])).map(|_| ())
         };
         for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))

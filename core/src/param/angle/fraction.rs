@@ -79,7 +79,10 @@ pub(super) fn exact_mul(a: Q, b: Q) -> Option<Q> {
 fn decimal(x: f64) -> Result<Ratio<i128>, f64> {
     let decimal = Decimal::new(x).ok_or(f64::INFINITY)?;
     let short = decimal.is_short();
-    decimal.fraction().filter(|_| short).ok_or_else(|| if short { 0.0 } else { decimal.doubt() })
+    decimal
+        .fraction()
+        .filter(|_| short)
+        .ok_or_else(|| if short { 0.0 } else { decimal.rounding_bound() })
 }
 
 /// Returns the fraction in a type with room for products.

@@ -24,7 +24,7 @@ pub(super) enum ParamName {
     Hash(u32),
     /// Ambiguous: two parameters of different names were added, as if they were one. The angle is
     /// NaN.
-    Several,
+    Ambiguous,
 }
 
 impl ParamId {
@@ -36,7 +36,7 @@ impl ParamId {
 
     /// The parameter of this number and name.
     pub(crate) fn named(number: u32, name: &str) -> ParamId {
-        ParamId { number, name: ParamName::of(name) }
+        ParamId { number, name: ParamName::hashed(name) }
     }
 
     /// The number.
@@ -53,12 +53,12 @@ impl ParamId {
 
     /// Returns true if a parameter of its number and this name may be the one that is meant.
     pub(crate) fn may_be(self, name: &str) -> bool {
-        self.name == ParamName::Any || self.name == ParamName::of(name)
+        self.name == ParamName::Any || self.name == ParamName::hashed(name)
     }
 }
 
 impl ParamName {
-    fn of(name: &str) -> ParamName {
+    fn hashed(name: &str) -> ParamName {
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
         // Either half of the hash is as good.
         ParamName::Hash((hash >> 32) as u32)
@@ -69,7 +69,7 @@ impl ParamName {
         match (self, other) {
             (ParamName::Any, name) | (name, ParamName::Any) => name,
             (a, b) if a == b => a,
-            _ => ParamName::Several,
+            _ => ParamName::Ambiguous,
         }
     }
 }

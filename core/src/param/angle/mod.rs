@@ -54,7 +54,7 @@ pub type Q = Ratio<i64>;
 /// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63
 /// makes the angle NaN, which every binding refuses.
 ///
-/// An angle stores a bound of the errors of such roundings: its [slack](Angle::slack). Two angles
+/// An angle stores a bound of the errors of such roundings: its [slack](Angle::rounding_bound). Two angles
 /// are equal if they are written alike, whatever their rounding bounds are.
 #[derive(Clone, Debug)]
 pub struct Angle {
@@ -62,7 +62,7 @@ pub struct Angle {
     radians: f64,
     /// Inline for a few terms, so that an angle needs no memory of its own.
     terms: SmallVec<[(ParamId, Q); 2]>,
-    slack: RoundingBound,
+    rounding_bound: RoundingBound,
 }
 
 /// Rounding bound of an angle: of its radians, and of the sum of its coefficients.
@@ -122,7 +122,7 @@ pub const PI: Angle = Angle {
     pi: Q::new_raw(1, 1),
     radians: 0.0,
     terms: SmallVec::new_const(),
-    slack: RoundingBound::NONE,
+    rounding_bound: RoundingBound::NONE,
 };
 
 impl Angle {
@@ -133,7 +133,7 @@ impl Angle {
             pi: Q::new_raw(0, 1),
             radians: 0.0,
             terms: SmallVec::new(),
-            slack: RoundingBound::NONE,
+            rounding_bound: RoundingBound::NONE,
         }
     }
 
@@ -158,7 +158,7 @@ impl Angle {
     pub fn rounded(radians: f64, slack: f64) -> Angle {
         let mut angle = Angle::rad(radians);
         // The rounding bound is never 0.
-        angle.slack.add(slack.max(f64::from(f32::MIN_POSITIVE)), 0.0);
+        angle.rounding_bound.add(slack.max(f64::from(f32::MIN_POSITIVE)), 0.0);
         angle
     }
 
@@ -191,20 +191,21 @@ impl Angle {
     /// assert!((Angle::rad(0.1) + Angle::rad(1e-20)).slack() > 0.0); // 0.1 again, but not by its meaning
     /// ```
     #[must_use]
-    pub fn slack(&self) -> f64 {
-        f64::from(self.slack.radians) + f64::from(self.slack.terms)
+    pub fn rounding_bound(&self) -> f64 {
+        f64::from(self.rounding_bound.radians) + f64::from(self.rounding_bound.terms)
     }
 
     /// Returns the rounding bound if the largest parameter has this absolute value.
-    pub(crate) fn slack_at(&self, largest: f64) -> f64 {
-        let of_terms = f64::from(self.slack.terms);
-        f64::from(self.slack.radians) + if of_terms == 0.0 { 0.0 } else { of_terms * largest }
+    pub(crate) fn rounding_bound_at(&self, largest: f64) -> f64 {
+        let of_terms = f64::from(self.rounding_bound.terms);
+        f64::from(self.rounding_bound.radians)
+            + if of_terms == 0.0 { 0.0 } else { of_terms * largest }
     }
 
     /// Returns the angle without its part in radians, and without the rounding bound of that.
     pub(crate) fn without_radians(&self) -> Angle {
-        let slack = RoundingBound { radians: 0.0, ..self.slack };
-        Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), slack }
+        let slack = RoundingBound { radians: 0.0, ..self.rounding_bound };
+        Angle { pi: self.pi, radians: 0.0, terms: self.terms.clone(), rounding_bound: slack }
     }
 
     /// Removes pairs of whole turns from the angle: half of it, which rotations take, loses whole
@@ -262,15 +263,16 @@ impl Angle {
     #[must_use]
     pub fn substitute(&self, mut value: impl FnMut(ParamId) -> Angle) -> Angle {
         let mut start = Angle { terms: SmallVec::new(), ..self.without_radians() };
-        (start.radians, start.slack) = (self.radians, RoundingBound { terms: 0.0, ..self.slack });
-        let of_terms = f64::from(self.slack.terms);
+        (start.radians, start.rounding_bound) =
+            (self.radians, RoundingBound { terms: 0.0, ..self.rounding_bound });
+        let of_terms = f64::from(self.rounding_bound.terms);
         self.terms.iter().fold(start, |sum, &(id, q)| {
             let value = value(id);
             let more = if of_terms == 0.0 { 0.0 } else { of_terms * value.size() };
             let mut sum = sum + value * q;
             // The rounding bound of the coefficient applies to every part of the angle that
             // replaces the parameter.
-            sum.slack.add(more, more);
+            sum.rounding_bound.add(more, more);
             sum
         })
     }
@@ -325,7 +327,7 @@ impl Angle {
         let more = pi * std::f64::consts::PI;
         self.radians += more;
         self.pi = Q::new_raw(0, 1);
-        self.slack.add(UNIT * (4.0 * more.abs() + self.radians.abs()), 0.0);
+        self.rounding_bound.add(UNIT * (4.0 * more.abs() + self.radians.abs()), 0.0);
     }
 }
 

@@ -20,7 +20,10 @@ impl Add for Angle {
     fn add(mut self, other: Angle) -> Angle {
         let (radians, off) = add_radians(self.radians, other.radians);
         self.radians = radians;
-        self.slack.add(f64::from(other.slack.radians) + off, f64::from(other.slack.terms));
+        self.rounding_bound.add(
+            f64::from(other.rounding_bound.radians) + off,
+            f64::from(other.rounding_bound.terms),
+        );
         match self.pi.checked_add(&other.pi) {
             Some(pi) => self.pi = pi,
             None => self.pi_becomes_radians(q_to_f64(self.pi) + q_to_f64(other.pi)),
@@ -29,10 +32,10 @@ impl Add for Angle {
             match self.terms.binary_search_by_key(&id, |t| t.0) {
                 Ok(i) => match q_add(self.terms[i].1, q) {
                     Some((sum, off)) => {
-                        self.slack.add(0.0, off);
+                        self.rounding_bound.add(0.0, off);
                         let name = self.terms[i].0.name.and(id.name);
                         self.terms[i].0.name = name;
-                        if name == ParamName::Several {
+                        if name == ParamName::Ambiguous {
                             self.radians = f64::NAN;
                         } else if *sum.numer() == 0 {
                             self.terms.remove(i);
@@ -55,13 +58,13 @@ impl Mul<Q> for Angle {
         if *q.numer() == 0 {
             return if self.radians.is_finite() { Angle::zero() } else { Angle::poisoned() };
         }
-        if self.slack() > 0.0 {
-            self.slack = self.slack.times(q_to_f64(q).abs());
+        if self.rounding_bound() > 0.0 {
+            self.rounding_bound = self.rounding_bound.times(q_to_f64(q).abs());
         }
         if self.radians != 0.0 {
             let (radians, off) = multiply_radians(self.radians, q);
             self.radians = radians;
-            self.slack.add(off, 0.0);
+            self.rounding_bound.add(off, 0.0);
         }
         match exact_mul(self.pi, q) {
             Some(pi) => self.pi = pi,
@@ -71,7 +74,7 @@ impl Mul<Q> for Angle {
             match q_mul(term.1, q) {
                 Some((product, off)) => {
                     term.1 = product;
-                    self.slack.add(0.0, off);
+                    self.rounding_bound.add(0.0, off);
                 }
                 None => return Angle::poisoned(),
             }
@@ -101,15 +104,15 @@ impl Mul<f64> for Angle {
         if let Some(q) = dyadic(x) {
             return self * q;
         }
-        self.slack = self.slack.times(x.abs());
+        self.rounding_bound = self.rounding_bound.times(x.abs());
         let (radians, off) = multiply_constant(self.pi, self.radians, x);
         (self.radians, self.pi) = (radians, Q::new_raw(0, 1));
-        self.slack.add(off, 0.0);
+        self.rounding_bound.add(off, 0.0);
         for term in &mut self.terms {
             match q_times(term.1, x) {
                 Some((product, off)) => {
                     term.1 = product;
-                    self.slack.add(0.0, off);
+                    self.rounding_bound.add(0.0, off);
                 }
                 None => return Angle::poisoned(),
             }

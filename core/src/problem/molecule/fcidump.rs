@@ -283,7 +283,7 @@ fn read_header(header: &str) -> Result<(Molecule, Option<Momenta>), MoleculeErro
     let momenta = momenta.transpose()?;
     let up = ((electrons + ms2) / 2) as usize;
     let line = values["NELEC"][0].1;
-    let molecule = Molecule::of(n_orbitals, [up, electrons as usize - up])
+    let molecule = Molecule::without_integrals(n_orbitals, [up, electrons as usize - up])
         .map_err(|problem| MoleculeError { line: Some(line), problem })?;
     Ok((molecule, momenta))
 }

@@ -175,7 +175,7 @@ impl Molecule {
             }
             .into());
         };
-        let mut kept = Molecule::of(active.len(), [up, down])?;
+        let mut kept = Molecule::without_integrals(active.len(), [up, down])?;
         (kept.constant, kept.symmetry) = (self.constant, self.symmetry);
         for (&[p, q], &h) in &self.one {
             if let Some(at) = pair(p, q) {
@@ -306,7 +306,10 @@ impl Molecule {
     }
 
     /// Returns a molecule without any integrals.
-    fn of(n_orbitals: usize, electrons: [usize; 2]) -> Result<Molecule, MoleculeProblem> {
+    fn without_integrals(
+        n_orbitals: usize,
+        electrons: [usize; 2],
+    ) -> Result<Molecule, MoleculeProblem> {
         if electrons.iter().any(|count| *count > n_orbitals) {
             return Err(MoleculeProblem::Electrons { electrons, n_orbitals });
         }

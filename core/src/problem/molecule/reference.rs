@@ -22,7 +22,7 @@ impl Molecule {
     #[must_use]
     pub fn occupied(&self) -> Vec<usize> {
         let n = self.n_orbitals;
-        let integrals = Diagonals::of(self);
+        let integrals = Diagonals::from_molecule(self);
         let mut filled =
             self.electrons.map(|count| (0..n).map(|k| k < count).collect::<Vec<bool>>());
         // Each move lowers the energy, so the loop ends; this limit is higher than the number of
@@ -70,7 +70,7 @@ struct Diagonals {
 }
 
 impl Diagonals {
-    fn of(molecule: &Molecule) -> Diagonals {
+    fn from_molecule(molecule: &Molecule) -> Diagonals {
         let n = molecule.n_orbitals;
         let mut all =
             Diagonals { one: vec![0.0; n], coulomb: vec![0.0; n * n], exchange: vec![0.0; n * n] };

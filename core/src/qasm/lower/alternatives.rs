@@ -36,7 +36,7 @@ const MANY_BITS: usize = 5;
 impl QasmLowering<'_> {
     /// Copies the bits of a value set to bits that nothing writes to again, unless they are such
     /// for as long as the variable lives.
-    pub(super) fn kept_choice(
+    pub(super) fn kept_value_set(
         &mut self,
         choice: ValueSet,
         depth: usize,
@@ -46,7 +46,7 @@ impl QasmLowering<'_> {
             return Ok(choice);
         }
         let copies =
-            self.hidden_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
+            self.scratch_bits(u32::try_from(choice.bits.len()).unwrap_or(u32::MAX), depth, span)?;
         for (copy, &bit) in copies.iter().zip(&choice.bits) {
             self.store_truth(copy, Condition::Bit { bit, value: true }, span, false)?;
         }
@@ -61,20 +61,20 @@ impl QasmLowering<'_> {
         depth: usize,
         span: QasmSpan,
     ) -> Lower<VariableState> {
-        let choice = self.choice(value, span)?;
+        let choice = self.value_set(value, span)?;
         let cast = self.map(&[choice], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             lowering.cast(ty, value, span)
         })?;
         Ok(match &*cast.values {
             [one] if *one != UNDEFINED => VariableState::Known(one.clone()),
-            _ => VariableState::Choice(self.kept_choice(cast, depth, span)?),
+            _ => VariableState::ValueSet(self.kept_value_set(cast, depth, span)?),
         })
     }
 
     /// Assigns to parts of an array, where the array or the value depends on a measurement: in each
     /// of the values of the array.
-    pub(super) fn assign_part_of_choices(
+    pub(super) fn assign_part_of_value_sets(
         &mut self,
         id: usize,
         places: &[AxisSelection],
@@ -82,23 +82,23 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<()> {
         let whole = match &self.variables[id].state {
-            VariableState::Choice(choice) => choice.clone(),
-            _ => ValueSet::one(self.variable(id, span)?),
+            VariableState::ValueSet(choice) => choice.clone(),
+            _ => ValueSet::single(self.variable(id, span)?),
         };
         let (element, depth) = (self.variables[id].element(), self.variables[id].depth);
-        let value = self.choice(value, span)?;
+        let value = self.value_set(value, span)?;
         let changed = self.map(&[whole, value], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             let mut whole = operands.pop().unwrap_or(UNDEFINED);
             // Each value is an array of its own.
             lowering.axis(&whole, span)?;
             lowering.spend_elements(elements(&whole).saturating_mul(ELEMENT), span)?;
-            lowering.put(&mut whole, places, &element, value, span)?;
+            lowering.assign_at(&mut whole, places, &element, value, span)?;
             Ok(whole)
         })?;
         let state = match &*changed.values {
             [one] => VariableState::Known(one.clone()),
-            _ => VariableState::Choice(self.kept_choice(changed, depth, span)?),
+            _ => VariableState::ValueSet(self.kept_value_set(changed, depth, span)?),
         };
         self.set(id, state);
         Ok(())
@@ -108,7 +108,7 @@ impl QasmLowering<'_> {
     /// one shape.
     pub(super) fn one_of_values(&mut self, id: usize, span: QasmSpan) -> Lower<QasmValue> {
         match &self.variables[id].state {
-            VariableState::Choice(choice) => {
+            VariableState::ValueSet(choice) => {
                 Ok(choice.values.iter().find(|v| **v != UNDEFINED).cloned().unwrap_or(UNDEFINED))
             }
             _ => self.variable(id, span),
@@ -143,7 +143,7 @@ impl QasmLowering<'_> {
                 |choice| {
                     Some(match &*choice.values {
                         [one] => VariableState::Known(one.clone()),
-                        _ => VariableState::Choice(choice),
+                        _ => VariableState::ValueSet(choice),
                     })
                 },
             );
@@ -151,7 +151,7 @@ impl QasmLowering<'_> {
         if bits.len() >= MAX_BITS {
             return Ok(None);
         }
-        let which = self.hidden_bits(1, depth, span)?;
+        let which = self.scratch_bits(1, depth, span)?;
         for (side, ran) in sides.into_iter().zip([false, true]) {
             self.fill_digits(&which, &[ran], side, false, span);
         }
@@ -163,7 +163,7 @@ impl QasmLowering<'_> {
         let values: Vec<QasmValue> = values.collect();
         bits.push(which.get(0));
         let joint = ValueSet::new(bits, values, depth_of_both);
-        self.compact(joint, depth, span).map(|choice| Some(VariableState::Choice(choice)))
+        self.compact(joint, depth, span).map(|choice| Some(VariableState::ValueSet(choice)))
     }
 
     /// Returns the condition of two branches, if it reads only bits of some list, to which nothing
@@ -197,13 +197,13 @@ impl QasmLowering<'_> {
         if n >= choice.bits.len() {
             return Ok(choice);
         }
-        let fresh = self.hidden_bits(u32::try_from(n).unwrap_or(u32::MAX), depth, span)?;
+        let fresh = self.scratch_bits(u32::try_from(n).unwrap_or(u32::MAX), depth, span)?;
         for (at, bit) in fresh.iter().enumerate() {
             let numbers: Vec<usize> =
                 (0..codes.len()).filter(|&i| codes[i] >> at & 1 == 1).collect();
             self.spend(codes.len() as u64 * 10, span)?;
             match choice.condition(&numbers) {
-                Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
+                Truth::Residual(condition) => self.store_truth(bit, condition, span, false)?,
                 Truth::Constant(holds) => {
                     self.fill_digits(&IndexSet::One(bit), &[holds], self.guard, false, span)
                 }
@@ -230,7 +230,8 @@ impl QasmLowering<'_> {
         if bits.len() + more > MAX_BITS {
             return Ok(None);
         }
-        let which = self.unused_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
+        let which =
+            self.fresh_scratch_bits(u32::try_from(more).unwrap_or(u32::MAX), depth, span)?;
         self.exit_bits.extend(which.iter());
         let n = bits.len();
         let mut values = Vec::with_capacity(1 << (n + more));
@@ -240,12 +241,12 @@ impl QasmLowering<'_> {
         }
         bits.extend(which.iter());
         let depth = choices.iter().map(|choice| choice.depth).max().unwrap_or(0).max(depth);
-        Ok(Some((VariableState::Choice(ValueSet::new(bits, values, depth)), which)))
+        Ok(Some((VariableState::ValueSet(ValueSet::new(bits, values, depth)), which)))
     }
 
     /// Plans a gate whose arguments depend on measurements: one for each list of values that they
     /// may have.
-    pub(super) fn each_choice(
+    pub(super) fn for_each_value(
         &mut self,
         args: Vec<(Classical, QasmSpan)>,
         span: QasmSpan,
@@ -253,7 +254,7 @@ impl QasmLowering<'_> {
     ) -> Lower<()> {
         let mut choices = Vec::with_capacity(args.len());
         for (arg, at) in args {
-            choices.push(self.choice(arg, at)?);
+            choices.push(self.value_set(arg, at)?);
         }
         let (bits, places) = union(&choices);
         self.check_bits(bits.len(), span)?;
@@ -277,7 +278,7 @@ impl QasmLowering<'_> {
             match all.condition_of(&numbers, 1 << all.bits.len()) {
                 Truth::Constant(true) => plan(self, values)?,
                 Truth::Constant(false) => {}
-                Truth::Open(condition) => {
+                Truth::Residual(condition) => {
                     let mut result = Ok(());
                     let mut values = Some(values);
                     self.branches(condition, span, |lowering, _| {
@@ -308,9 +309,9 @@ fn elements(value: &QasmValue) -> u64 {
 pub(super) fn chosen(state: &VariableState) -> Option<ValueSet> {
     match state {
         VariableState::Known(value) if value.is_real() || matches!(value, QasmValue::Array(_)) => {
-            Some(ValueSet::one(value.clone()))
+            Some(ValueSet::single(value.clone()))
         }
-        VariableState::Choice(choice) => Some(choice.clone()),
+        VariableState::ValueSet(choice) => Some(choice.clone()),
         _ => None,
     }
 }

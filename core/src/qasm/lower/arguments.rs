@@ -127,9 +127,11 @@ impl QasmLowering<'_> {
             for qubit in picks.iter() {
                 if let Some(before) = seen.insert(qubit, arg.span) {
                     let (qubit, gate) = (self.qubit_name(qubit), self.name(subroutine.name.symbol));
-                    let (again, first) = (self.place(arg.span), self.place(before));
+                    let (again, first) = (self.file_span(arg.span), self.file_span(before));
                     let error = Diagnostic::error(QasmProblem::RepeatedQubit { qubit, gate });
-                    return Err(self.report(error.at(again, "again here").at(first, "first here")));
+                    return Err(self.report(
+                        error.with_label(again, "again here").with_label(first, "first here"),
+                    ));
                 }
             }
         }
@@ -145,8 +147,8 @@ impl QasmLowering<'_> {
                 Some(VariableState::Known(value)) => {
                     let _ = self.assign_part(whole, &places, Classical::Value(value), span);
                 }
-                Some(VariableState::Choice(choice)) => {
-                    let _ = self.assign_part(whole, &places, Classical::Choice(choice), span);
+                Some(VariableState::ValueSet(choice)) => {
+                    let _ = self.assign_part(whole, &places, Classical::ValueSet(choice), span);
                 }
                 Some(_) => self.lose(whole, span),
                 None => {}
@@ -179,7 +181,9 @@ impl QasmLowering<'_> {
                 }
                 self.declare_name(name, SymbolEntry::Qubits(shaped(picks, size.is_some())))
             }
-            CallArgument::Classical(Classical::Word { bits, .. }) if ty.base == BaseType::Bit => {
+            CallArgument::Classical(Classical::BitVector { bits, .. })
+                if ty.base == BaseType::Bit =>
+            {
                 let (first, second) = (bits.len() as u64, size.unwrap_or(1));
                 if i128::from(first) != second {
                     let second = u64::try_from(second).unwrap_or(u64::MAX);
@@ -207,14 +211,14 @@ impl QasmLowering<'_> {
                 let value = self.check_array(parameter, value, name.span)?;
                 self.declare_name(name, SymbolEntry::Const(value))
             }
-            CallArgument::Classical(Classical::Choice(choice)) if ty.dims.is_some() => {
+            CallArgument::Classical(Classical::ValueSet(choice)) if ty.dims.is_some() => {
                 let one = choice.values.iter().find(|value| matches!(value, QasmValue::Array(_)));
                 if let Some(value) = one.cloned() {
                     self.check_array(parameter, value, name.span)?;
                 }
                 let id = self.new_variable(name, ty, None)?;
-                let choice = self.kept_choice(choice, self.variables[id].depth, name.span)?;
-                self.set(id, VariableState::Choice(choice));
+                let choice = self.kept_value_set(choice, self.variables[id].depth, name.span)?;
+                self.set(id, VariableState::ValueSet(choice));
                 self.declare_name(name, SymbolEntry::Variable(id))
             }
             CallArgument::Variable(id) => self.declare_name(name, SymbolEntry::Variable(id)),
@@ -232,7 +236,7 @@ impl QasmLowering<'_> {
 
     /// Binds a parameter to a copy in bits of its own.
     fn bind_copy(&mut self, value: Classical, name: Ident, size: u32, many: bool) -> Lower<()> {
-        let bits = self.hidden_bits(size, self.locals.len(), name.span)?;
+        let bits = self.scratch_bits(size, self.locals.len(), name.span)?;
         self.store(bits.clone(), value, name.span, name.span, true)?;
         self.declare_name(name, SymbolEntry::Bits(shaped(bits, many)))
     }

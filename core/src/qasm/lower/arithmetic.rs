@@ -39,7 +39,7 @@ pub(super) fn binary(
     version: Version,
 ) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
-    if matches!(left, QasmValue::Turn(_)) || matches!(right, QasmValue::Turn(_)) {
+    if matches!(left, QasmValue::AngleValue(_)) || matches!(right, QasmValue::AngleValue(_)) {
         return turn::operate(op, left, right, version);
     }
     if let Some(result) = integers(op, &left, &right, version) {
@@ -124,7 +124,7 @@ fn integers(
 ) -> Option<Result<QasmValue, QasmProblem>> {
     use BinaryOp::*;
     let operand = |value: &QasmValue| match value {
-        QasmValue::Int(i, ty) => Some((*i, IntOperandKind::of(*i, *ty))),
+        QasmValue::Int(i, ty) => Some((*i, IntOperandKind::from_integer(*i, *ty))),
         QasmValue::Bool(holds) => Some((i128::from(*holds), IntOperandKind::Register(1))),
         QasmValue::Bits { width, bits } => {
             Some((i128::try_from(*bits).ok()?, IntOperandKind::Register(*width)))

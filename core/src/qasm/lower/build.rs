@@ -104,15 +104,15 @@ impl QasmLowering<'_> {
         let mut failed = None;
         let hidden = most + u32::from(discards);
         if let (Err(problem), None) = (self.check_hidden(hidden), &failed) {
-            failed = Some((problem, self.place(Default::default())));
+            failed = Some((problem, self.file_span(Default::default())));
         } else if hidden > 0
             && let Some(name) =
-                self.hidden_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
+                self.scratch_names().nth(self.bits.iter().filter(|r| r.name.is_none()).count())
             && let Err(e) = circuit.hidden_register(&name, hidden as usize)
         {
             failed = Some((
                 QasmProblem::Circuit { reason: e.to_string() },
-                self.place(Default::default()),
+                self.file_span(Default::default()),
             ));
         }
         let mut builder = Builder {
@@ -136,9 +136,9 @@ impl QasmLowering<'_> {
             named: HashMap::new(),
         };
         for Planned { item, guard } in plan {
-            let statement = item.place();
+            let statement = item.file_span();
             builder.condition =
-                guard.and_then(|guard| conditions.get(guard.number as usize)?.of(guard));
+                guard.and_then(|guard| conditions.get(guard.number as usize)?.condition_of(guard));
             if let (Err(problem), None) = (builder.item(item), &failed) {
                 failed = Some((problem, statement.unwrap_or(builder.place)));
                 break;
@@ -146,9 +146,9 @@ impl QasmLowering<'_> {
         }
         let (circuit, places, inner) = (builder.circuit, builder.places, builder.place);
         let Some((problem, place)) = failed else { return Some((circuit, places)) };
-        let mut error = Diagnostic::error(problem).at(place, "");
+        let mut error = Diagnostic::error(problem).with_label(place, "");
         if inner != place {
-            error = error.at(inner, "in this step");
+            error = error.with_label(inner, "in this step");
         }
         self.diagnostics.push(error);
         None
@@ -168,7 +168,7 @@ impl LoweredItem {
         }
     }
 
-    fn place(&self) -> Option<FileSpan> {
+    fn file_span(&self) -> Option<FileSpan> {
         match self {
             LoweredItem::Call(call) => Some(FileSpan { source: call.source, span: call.span }),
             LoweredItem::Channel(channel) => Some(channel.place),
@@ -176,7 +176,7 @@ impl LoweredItem {
             | LoweredItem::Discard { place, .. }
             | LoweredItem::Reset { place, .. }
             | LoweredItem::Delay { place, .. }
-            | LoweredItem::Misread { place, .. }
+            | LoweredItem::ReadoutError { place, .. }
             | LoweredItem::While { place, .. }
             | LoweredItem::Assign { place, .. } => Some(*place),
             LoweredItem::EndWhile
@@ -204,14 +204,14 @@ impl Builder<'_> {
         match item {
             LoweredItem::Call(call) => self.call(call),
             LoweredItem::Channel(channel) => self.channel(channel),
-            LoweredItem::Misread { chances, bits, together, place } => {
+            LoweredItem::ReadoutError { probabilities, bits, together, place } => {
                 self.place = place;
-                let chances = chances.into_iter().map(|chance| self.angle(chance));
-                let chances: Arc<[Angle]> = chances.collect::<Result<_, _>>()?;
+                let probabilities = probabilities.into_iter().map(|chance| self.angle(chance));
+                let probabilities: Arc<[Angle]> = probabilities.collect::<Result<_, _>>()?;
                 let mut push = |bits: ReadoutBitList| {
-                    let chances = Arc::clone(&chances);
+                    let probabilities = Arc::clone(&probabilities);
                     self.push(
-                        Operation::Misread { bits, chances },
+                        Operation::ReadoutError { bits, probabilities },
                         Qubits::new(),
                         ControlList::new(),
                     )
@@ -315,7 +315,7 @@ impl Builder<'_> {
         self.place = FileSpan { source, span };
         let mut settled = SmallVec::<[QasmValue; 3]>::new();
         for arg in &gate.args {
-            settled.push(self.settle(arg.clone())?);
+            settled.push(self.resolve_value(arg.clone())?);
         }
         for at in 0..times {
             let qubits: Qubits = qubits.iter().map(|p| p.get(at)).collect();
@@ -352,7 +352,7 @@ impl Builder<'_> {
 
     /// Returns a value as a parameter.
     fn angle(&mut self, value: QasmValue) -> Result<Angle, QasmProblem> {
-        self.settle(value)?.angle().ok_or(QasmProblem::NotFinite)
+        self.resolve_value(value)?.angle().ok_or(QasmProblem::NotFinite)
     }
 
     /// Applies a gate with its modifiers, under the controls around it; inverted if asked.
@@ -504,9 +504,11 @@ impl Builder<'_> {
                     let mut inner = SmallVec::<[QasmValue; 3]>::new();
                     for template in &gate.args {
                         let value = instantiate(template, args);
-                        let value = value.and_then(|v| self.settle(v)).inspect_err(|_| {
-                            self.place = FileSpan { source: definition.place.source, span: *span };
-                        })?;
+                        let value =
+                            value.and_then(|v| self.resolve_value(v)).inspect_err(|_| {
+                                self.place =
+                                    FileSpan { source: definition.place.source, span: *span };
+                            })?;
                         inner.push(value);
                     }
                     let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
@@ -543,7 +545,7 @@ impl Builder<'_> {
             exponents.iter().try_for_each(|&e| power::compose(&mut all, e))?;
             let mut inner = SmallVec::<[QasmValue; 3]>::new();
             for template in &gate.args {
-                inner.push(instantiate(template, args).and_then(|v| self.settle(v))?);
+                inner.push(instantiate(template, args).and_then(|v| self.resolve_value(v))?);
             }
             let picked: Qubits = local.iter().map(|&k| qubits[k as usize]).collect();
             let (first, rest) = picked.split_at(own.len());
@@ -591,7 +593,7 @@ impl Builder<'_> {
     }
 
     /// Returns a value as a number or an angle: an expression becomes a parameter.
-    fn settle(&mut self, value: QasmValue) -> Result<QasmValue, QasmProblem> {
+    fn resolve_value(&mut self, value: QasmValue) -> Result<QasmValue, QasmProblem> {
         match value {
             QasmValue::Int(..) => {
                 value.number().map(QasmValue::Number).ok_or(QasmProblem::NotFinite)
@@ -606,8 +608,12 @@ impl Builder<'_> {
     fn computed(&mut self, expr: ParamExpr) -> Result<Angle, QasmProblem> {
         let text = expr.text(&|id| format!("p{}", id.number()));
         // The text of a rounded value looks like that of an exact one.
-        let slack: Vec<String> =
-            expr.angles().map(|a| a.slack()).filter(|s| *s > 0.0).map(|s| s.to_string()).collect();
+        let slack: Vec<String> = expr
+            .angles()
+            .map(|a| a.rounding_bound())
+            .filter(|s| *s > 0.0)
+            .map(|s| s.to_string())
+            .collect();
         let (length, key) = (
             text.len(),
             if slack.is_empty() { text } else { format!("{text} {}", slack.join(" ")) },

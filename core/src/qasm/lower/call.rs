@@ -129,7 +129,7 @@ impl QasmLowering<'_> {
             // A declaration of OpenQASM 3 in a file of OpenQASM 2: what it declares is not missed.
             for operand in &call.operands {
                 if let ast::OperandBase::Name(name) = operand.base {
-                    self.names.break_name(name.symbol, self.place(name.span));
+                    self.names.break_name(name.symbol, self.file_span(name.span));
                 }
             }
             return Err(ErrorReported);
@@ -182,7 +182,7 @@ impl QasmLowering<'_> {
         for (value, at) in &args {
             known.push(match value {
                 Classical::Value(value) => self.as_real(value.clone(), "an angle", *at)?,
-                Classical::Word { ty: None, .. } | Classical::Truth(_) => {
+                Classical::BitVector { ty: None, .. } | Classical::Truth(_) => {
                     return self.bits_as_angle(*at);
                 }
                 _ => QasmValue::int(0),
@@ -196,18 +196,18 @@ impl QasmLowering<'_> {
         if let Some(pow) = self.open_pow(call)? {
             // The arguments that are put in below would have no power.
             let problem = QasmProblem::OpenPower { gate: self.name(call.name.symbol) };
-            let error = Diagnostic::error(problem).at(self.place(pow), "");
+            let error = Diagnostic::error(problem).with_label(self.file_span(pow), "");
             return Err(self.report(
                 error.help("here a measurement decides its angle: choose between gates with `if`"),
             ));
         }
         let call = PlannedCall { gate, qubits, times, span, source: self.source };
-        if let [(Classical::Turn(bits), _)] = args.as_slice()
+        if let [(Classical::AngleBits(bits), _)] = args.as_slice()
             && turns(&call.gate)
         {
             return self.call_by_bits(bits, call);
         }
-        self.each_choice(args, span, |lowering, values| {
+        self.for_each_value(args, span, |lowering, values| {
             let mut args = Vec::with_capacity(values.len());
             for value in values {
                 args.push(lowering.as_real(value, "an angle", span)?);
@@ -232,8 +232,8 @@ impl QasmLowering<'_> {
 
     fn bits_as_angle(&mut self, span: QasmSpan) -> Lower<()> {
         let (given, expected) = ("bits".to_owned(), "an angle".to_owned());
-        let error =
-            Diagnostic::error(QasmProblem::WrongType { given, expected }).at(self.place(span), "");
+        let error = Diagnostic::error(QasmProblem::WrongType { given, expected })
+            .with_label(self.file_span(span), "");
         let help = "take them as an integer, as in `uint[3](c) * pi/4`, or choose between gates with `if` or `switch`";
         Err(self.report(error.help(help)))
     }
@@ -326,9 +326,9 @@ impl QasmLowering<'_> {
         let problem =
             QasmProblem::LentGate { name: text, from: "that with any number of controls" };
         let help = "no standard file has it: all qubits but the last control the gate";
-        let place = self.place(call.name.span);
+        let place = self.file_span(call.name.span);
         if self.reported.insert(multi_name(kind)) {
-            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
         }
         Some(GateCallee::Table(kind, call.operands.len() - 1))
     }
@@ -366,9 +366,10 @@ impl QasmLowering<'_> {
             _ => call.name.span,
         };
         let mut error = Diagnostic::error(QasmProblem::QubitCount { gate, given, expected })
-            .at(self.place(span), "");
+            .with_label(self.file_span(span), "");
         if let (Some(first), Some(last)) = (call.modifiers.first(), call.modifiers.last()) {
-            error = error.at(self.place(first.span.to(last.span)), "with these modifiers");
+            error =
+                error.with_label(self.file_span(first.span.to(last.span)), "with these modifiers");
         }
         Err(self.report(error))
     }
@@ -417,10 +418,12 @@ impl QasmLowering<'_> {
                     return self.ignored("`delay`", name.span).map(|()| callee);
                 }
                 DefinitionStatus::Opaque => {
-                    let (here, there) = (self.place(name.span), definition.place);
+                    let (here, there) = (self.file_span(name.span), definition.place);
                     let error =
                         Diagnostic::error(QasmProblem::OpaqueGate { name: self.name(name.symbol) });
-                    return Err(self.report(error.at(here, "").at(there, "declared here")));
+                    return Err(
+                        self.report(error.with_label(here, "").with_label(there, "declared here"))
+                    );
                 }
             }
         }
@@ -429,10 +432,10 @@ impl QasmLowering<'_> {
 
     /// Returns an error: there is no definition to call.
     pub(super) fn external<T>(&mut self, name: Ident, defined: FileSpan) -> Lower<T> {
-        let here = self.place(name.span);
+        let here = self.file_span(name.span);
         let error = Diagnostic::error(QasmProblem::External { name: self.name(name.symbol) });
         let help = "write what it computes as a subroutine, or what it gives as an input";
-        Err(self.report(error.at(here, "").at(defined, "declared here").help(help)))
+        Err(self.report(error.with_label(here, "").with_label(defined, "declared here").help(help)))
     }
 
     fn recursive<T>(&mut self, name: Ident, path: Vec<InternedName>) -> Lower<T> {
@@ -452,10 +455,10 @@ impl QasmLowering<'_> {
             path.insert(0, own.symbol);
             return self.recursive(name, path);
         }
-        let (here, there) = (self.place(name.span), self.place(later.name.span));
+        let (here, there) = (self.file_span(name.span), self.file_span(later.name.span));
         let error =
             Diagnostic::error(QasmProblem::UsedBeforeDefinition { name: self.name(name.symbol) });
-        Err(self.report(error.at(here, "").at(there, "defined here")))
+        Err(self.report(error.with_label(here, "").with_label(there, "defined here")))
     }
 
     /// Evaluates modifiers.
@@ -559,8 +562,12 @@ impl QasmLowering<'_> {
         let Some((qubit, i, j)) = found else { return Ok(()) };
         let problem =
             QasmProblem::RepeatedQubit { qubit: self.qubit_name(qubit), gate: self.name(gate) };
-        let (again, first) = (self.place(places[j]), self.place(places[i]));
-        Err(self.report(Diagnostic::error(problem).at(again, "again here").at(first, "first here")))
+        let (again, first) = (self.file_span(places[j]), self.file_span(places[i]));
+        Err(self.report(
+            Diagnostic::error(problem)
+                .with_label(again, "again here")
+                .with_label(first, "first here"),
+        ))
     }
 }
 

@@ -89,18 +89,19 @@ impl QasmLowering<'_> {
             expected: expected.to_owned(),
         };
         let result = match (ty.base, &value) {
-            (BaseType::Angle, v) if v.is_real() => match bits {
-                // A value with an input in it is not changed.
-                Some(_) => {
-                    Ok(AngleValue::of(value, bits_of_type).unwrap_or_else(|symbolic| symbolic))
+            (BaseType::Angle, v) if v.is_real() => {
+                match bits {
+                    // A value with an input in it is not changed.
+                    Some(_) => Ok(AngleValue::from_value(value, bits_of_type)
+                        .unwrap_or_else(|symbolic| symbolic)),
+                    None => Err(QasmProblem::TypeWidth {
+                        given: width.unwrap_or_default(),
+                        limit: MAX_WIDTH,
+                    }),
                 }
-                None => Err(QasmProblem::TypeWidth {
-                    given: width.unwrap_or_default(),
-                    limit: MAX_WIDTH,
-                }),
-            },
+            }
             (BaseType::Angle, QasmValue::Bits { width, bits }) if Some(*width) == bits_of_type => {
-                Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits: *bits }))
+                Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits: *bits }))
             }
             (BaseType::Float, v) if v.is_real() => {
                 turn::plain(value).and_then(|value| float(value, width))
@@ -112,12 +113,14 @@ impl QasmLowering<'_> {
                 Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*bits == 1)))))
             }
             (BaseType::Bool, QasmValue::Bool(_)) => Ok(value),
-            (BaseType::Bool, QasmValue::Turn(turn)) => Ok(QasmValue::Bool(!turn.is_zero())),
+            (BaseType::Bool, QasmValue::AngleValue(turn)) => Ok(QasmValue::Bool(!turn.is_zero())),
             (BaseType::Bool, v) if v.constant().is_some() => {
                 Ok(QasmValue::Bool(v.constant().is_some_and(|n| n.value != 0.0)))
             }
             (BaseType::Bool, QasmValue::Bits { bits, .. }) => Ok(QasmValue::Bool(*bits != 0)),
-            (BaseType::Int | BaseType::Uint, v @ QasmValue::Turn(_)) => Err(wrong(v, "an integer")),
+            (BaseType::Int | BaseType::Uint, v @ QasmValue::AngleValue(_)) => {
+                Err(wrong(v, "an integer"))
+            }
             (BaseType::Int | BaseType::Uint, v) => {
                 let int = self.integer_type(ty)?.unwrap_or(INT);
                 let whole = match v {
@@ -151,14 +154,16 @@ impl QasmLowering<'_> {
                             what: format!("{i} in {} bits", int.bits),
                         };
                         let help = (!int.sized).then(|| UNSIZED.to_owned());
-                        let error = Diagnostic::error(problem).at(self.place(span), "");
+                        let error = Diagnostic::error(problem).with_label(self.file_span(span), "");
                         return Err(self.report(error.maybe_help(help)));
                     }
                 }
             }
             (BaseType::Bit, v) => match (v, bits_of_type) {
                 (QasmValue::Bits { width, .. }, Some(w)) if *width == w => Ok(value),
-                (QasmValue::Turn(AngleValue::Bits { width, bits }), Some(w)) if *width == w => {
+                (QasmValue::AngleValue(AngleValue::Bits { width, bits }), Some(w))
+                    if *width == w =>
+                {
                     Ok(QasmValue::Bits { width: w, bits: *bits })
                 }
                 (QasmValue::Int(i, Some(ty)), Some(w)) if ty.bits == w && ty.sized => {
@@ -228,11 +233,13 @@ impl QasmLowering<'_> {
         let unsized_number =
             ty.size.is_none() && ty.base == BaseType::Angle || ty.base == BaseType::Float;
         let (mut bits, signed, from) = match value {
-            Classical::Choice(_) if ty.dims.is_none() => return self.cast_choice(ty, value, span),
-            Classical::Word { .. } | Classical::Truth(_) | Classical::Turn(_)
+            Classical::ValueSet(_) if ty.dims.is_none() => {
+                return self.cast_value_set(ty, value, span);
+            }
+            Classical::BitVector { .. } | Classical::Truth(_) | Classical::AngleBits(_)
                 if unsized_number && ty.dims.is_none() =>
             {
-                return self.cast_choice(ty, value, span);
+                return self.cast_value_set(ty, value, span);
             }
             Classical::Value(value) => {
                 return self.explicit_cast(ty, value, span).map(Classical::Value);
@@ -246,8 +253,10 @@ impl QasmLowering<'_> {
                     _ => self.refuse("this cast of classical bits", span),
                 };
             }
-            Classical::Word { bits, signed, ty: from } if ty.dims.is_none() => (bits, signed, from),
-            Classical::Turn(bits)
+            Classical::BitVector { bits, signed, ty: from } if ty.dims.is_none() => {
+                (bits, signed, from)
+            }
+            Classical::AngleBits(bits)
                 if matches!(ty.base, BaseType::Bool | BaseType::Bit | BaseType::Angle) =>
             {
                 (bits, false, None)
@@ -264,7 +273,9 @@ impl QasmLowering<'_> {
         match (ty.base, order) {
             (BaseType::Bool, None) => Ok(Classical::Truth(nonzero(bits))),
             (BaseType::Bit, Some(Ordering::Equal)) => Ok(Classical::register(bits)),
-            (BaseType::Angle, Some(Ordering::Equal)) if from.is_none() => Ok(Classical::Turn(bits)),
+            (BaseType::Angle, Some(Ordering::Equal)) if from.is_none() => {
+                Ok(Classical::AngleBits(bits))
+            }
             (BaseType::Bit, None) if bits.len() == 1 => Ok(Classical::register(bits)),
             // An integer in bits may have fewer digits than its type, or none of its own.
             (BaseType::Bit, Some(_))
@@ -291,7 +302,11 @@ impl QasmLowering<'_> {
                 if signed && unsigned {
                     bits.resize(width, bits.last().copied().unwrap_or_default());
                 }
-                Ok(Classical::Word { bits, signed: !unsigned && (signed || narrowed), ty: integer })
+                Ok(Classical::BitVector {
+                    bits,
+                    signed: !unsigned && (signed || narrowed),
+                    ty: integer,
+                })
             }
             _ => self.refuse("this cast of classical bits", span),
         }

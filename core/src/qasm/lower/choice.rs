@@ -55,7 +55,7 @@ pub(super) struct ValueSet {
 
 impl ValueSet {
     /// Returns the set of a single value.
-    pub(super) fn one(value: QasmValue) -> ValueSet {
+    pub(super) fn single(value: QasmValue) -> ValueSet {
         ValueSet { bits: Vec::new(), values: [value].into(), depth: 0 }
     }
 
@@ -83,7 +83,7 @@ impl ValueSet {
     pub(super) fn classical(self) -> Classical {
         match &*self.values {
             [one] => Classical::Value(one.clone()),
-            _ => Classical::Choice(self),
+            _ => Classical::ValueSet(self),
         }
     }
 
@@ -129,7 +129,7 @@ fn is_number(value: &Classical) -> bool {
         Classical::Value(
             QasmValue::Number(_)
                 | QasmValue::Angle(_)
-                | QasmValue::Turn(_)
+                | QasmValue::AngleValue(_)
                 | QasmValue::Expr(_)
                 | QasmValue::Complex(_)
         )
@@ -139,12 +139,13 @@ fn is_number(value: &Classical) -> bool {
 /// Returns true if an operator works on the values of its operands one by one.
 pub(super) fn chooses(op: BinaryOp, left: &Classical, right: &Classical) -> bool {
     use BinaryOp::*;
-    let measured = |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
+    let measured =
+        |side: &Classical| matches!(side, Classical::BitVector { .. } | Classical::Truth(_));
     match (left, right) {
         _ if matches!(op, And | Or) => false,
-        (Classical::Choice(_), _) | (_, Classical::Choice(_)) => true,
+        (Classical::ValueSet(_), _) | (_, Classical::ValueSet(_)) => true,
         // An angle that is added to one in bits becomes one.
-        (Classical::Turn(_), other) | (other, Classical::Turn(_)) => {
+        (Classical::AngleBits(_), other) | (other, Classical::AngleBits(_)) => {
             matches!(op, Mul | Div | Rem) && (is_number(other))
         }
         (a, b) => (measured(a) && is_number(b)) || (measured(b) && is_number(a)),
@@ -161,7 +162,7 @@ impl QasmLowering<'_> {
                 Some(&SymbolEntry::Variable(id)) => {
                     matches!(
                         self.variables[id].state,
-                        VariableState::Bits { .. } | VariableState::Choice(_)
+                        VariableState::Bits { .. } | VariableState::ValueSet(_)
                     )
                 }
                 _ => false,
@@ -187,30 +188,33 @@ impl QasmLowering<'_> {
     }
 
     /// Returns a value as a value set.
-    pub(super) fn choice(&mut self, value: Classical, span: QasmSpan) -> Lower<ValueSet> {
+    pub(super) fn value_set(&mut self, value: Classical, span: QasmSpan) -> Lower<ValueSet> {
         let (bits, value): (Vec<u32>, Box<dyn Fn(u128) -> QasmValue>) = match value {
-            Classical::Value(value) => return Ok(ValueSet::one(value)),
-            Classical::Choice(choice) => return Ok(choice),
+            Classical::Value(value) => return Ok(ValueSet::single(value)),
+            Classical::ValueSet(choice) => return Ok(choice),
             Classical::Truth(condition) => {
-                let bit = self.hidden_bits(1, self.locals.len(), span)?.get(0);
+                let bit = self.scratch_bits(1, self.locals.len(), span)?.get(0);
                 self.store_truth(bit, condition, span, true)?;
                 (vec![bit], Box::new(|bits| QasmValue::Bool(bits == 1)))
             }
-            Classical::Word { bits, ty: None, .. } if bits.len() == 1 => {
+            Classical::BitVector { bits, ty: None, .. } if bits.len() == 1 => {
                 (bits, Box::new(|bits| QasmValue::Bool(bits == 1)))
             }
-            Classical::Word { bits, ty: None, .. } => {
+            Classical::BitVector { bits, ty: None, .. } => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 (bits, Box::new(move |bits| QasmValue::Bits { width, bits }))
             }
-            Classical::Word { bits, signed, ty } => {
+            Classical::BitVector { bits, signed, ty } => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 let shape = IntType::sized(width.clamp(1, 128), !signed);
                 (bits, Box::new(move |bits| QasmValue::Int(shape.wrap(bits.cast_signed()), ty)))
             }
-            Classical::Turn(bits) => {
+            Classical::AngleBits(bits) => {
                 let width = u32::try_from(bits.len()).unwrap_or(u32::MAX);
-                (bits, Box::new(move |bits| QasmValue::Turn(AngleValue::Bits { width, bits })))
+                (
+                    bits,
+                    Box::new(move |bits| QasmValue::AngleValue(AngleValue::Bits { width, bits })),
+                )
             }
             Classical::Digits { .. } => {
                 let what = "an integer of this length".to_owned();
@@ -226,10 +230,10 @@ impl QasmLowering<'_> {
         if given <= MAX_BITS {
             return Ok(());
         }
-        let place = self.place(span);
+        let place = self.file_span(span);
         let help = "give integers no more bits than they need, as in `uint[3]`, or choose between gates with `if`";
         let error = Diagnostic::error(QasmProblem::ManyValues { given, limit: MAX_BITS });
-        Err(self.report(error.at(place, "").help(help)))
+        Err(self.report(error.with_label(place, "").help(help)))
     }
 
     /// Applies a function to each combination of values of some value sets.
@@ -258,22 +262,22 @@ impl QasmLowering<'_> {
     }
 
     /// `left op right`, value by value.
-    pub(super) fn combine_choices(
+    pub(super) fn combine_value_sets(
         &mut self,
         op: BinaryOp,
         left: Classical,
         right: Classical,
         span: QasmSpan,
     ) -> Lower<Classical> {
-        let known = |side: &Classical| matches!(side, Classical::Value(_) | Classical::Choice(_));
+        let known = |side: &Classical| matches!(side, Classical::Value(_) | Classical::ValueSet(_));
         let known = known(&left) && known(&right);
-        let choices = [self.choice(left, span)?, self.choice(right, span)?];
+        let choices = [self.value_set(left, span)?, self.value_set(right, span)?];
         let combined = self.map(&choices, span, |lowering, mut operands| {
             let (right, left) = (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
             match lowering.operate(op, left, right, span) {
                 Err(QasmProblem::DivisionByZero) => {
                     let help = "where it is 0, gates that turn by the quotient are left out; ask before with `if (…)`";
-                    let warning = Diagnostic::warning(QasmProblem::MeasuredDivisor).at(lowering.place(span), "");
+                    let warning = Diagnostic::warning(QasmProblem::MeasuredDivisor).with_label(lowering.file_span(span), "");
                     lowering.warning(warning.help(help));
                     Ok(UNDEFINED)
                 }
@@ -283,28 +287,28 @@ impl QasmLowering<'_> {
         if known && combined.is_integer() {
             Ok(combined.classical())
         } else {
-            self.settled(combined, span)
+            self.canonical_value(combined, span)
         }
     }
 
     /// `base ** exponent`, value by value.
-    pub(super) fn power_of_choices(
+    pub(super) fn power_of_value_sets(
         &mut self,
         base: Classical,
         exponent: Classical,
         span: QasmSpan,
     ) -> Lower<Classical> {
-        let choices = [self.choice(base, span)?, self.choice(exponent, span)?];
+        let choices = [self.value_set(base, span)?, self.value_set(exponent, span)?];
         let power = self.map(&choices, span, |lowering, mut operands| {
             let (exponent, base) =
                 (operands.pop().unwrap_or(UNDEFINED), operands.pop().unwrap_or(UNDEFINED));
             lowering.raise(base, exponent, span)
         })?;
-        self.settled(power, span)
+        self.canonical_value(power, span)
     }
 
     /// Applies a function of numbers, value by value.
-    pub(super) fn function_of_choices(
+    pub(super) fn function_of_value_sets(
         &mut self,
         name: Ident,
         args: &[QasmExpr],
@@ -313,68 +317,68 @@ impl QasmLowering<'_> {
         let mut choices = Vec::with_capacity(args.len());
         for arg in args {
             let value = self.classical(arg)?;
-            choices.push(self.choice(value, arg.span)?);
+            choices.push(self.value_set(value, arg.span)?);
         }
         let function = self.name(name.symbol);
         let values = self.map(&choices, span, |lowering, operands| {
             let value = functions::call(&function, operands);
             lowering.check(value, span)
         })?;
-        self.settled(values, span)
+        self.canonical_value(values, span)
     }
 
     /// Casts value by value.
-    pub(super) fn cast_choice(
+    pub(super) fn cast_value_set(
         &mut self,
         ty: &Type,
         value: Classical,
         span: QasmSpan,
     ) -> Lower<Classical> {
-        let choice = self.choice(value, span)?;
+        let choice = self.value_set(value, span)?;
         let cast = self.map(&[choice], span, |lowering, mut operands| {
             let value = operands.pop().unwrap_or(UNDEFINED);
             lowering.explicit_cast(ty, value, span)
         })?;
-        self.settled(cast, span)
+        self.canonical_value(cast, span)
     }
 
     /// Returns the canonical form of a computed value set: truth values are conditions, integers
     /// and angles of a size are bits.
-    pub(super) fn settled(&mut self, choice: ValueSet, span: QasmSpan) -> Lower<Classical> {
+    pub(super) fn canonical_value(&mut self, choice: ValueSet, span: QasmSpan) -> Lower<Classical> {
         let all =
             |is: fn(&QasmValue) -> bool| choice.values.iter().all(|v| is(v) || *v == UNDEFINED);
         if choice.values.len() == 1 {
             return Ok(choice.classical());
         }
         if all(|v| matches!(v, QasmValue::Bool(_))) {
-            return self.truth_of_choice(&choice, span).map(Truth::classical);
+            return self.truth_of_value_set(&choice, span).map(Truth::classical);
         }
         let first = choice.values.iter().find(|v| **v != UNDEFINED).cloned();
         match first {
             Some(QasmValue::Int(_, ty)) if all(|v| matches!(v, QasmValue::Int(..))) => {
                 let ty = ty.unwrap_or(INT);
-                let bits = self.bits_of_choice(&choice, ty.bits, |v| match v {
+                let bits = self.bits_of_value_set(&choice, ty.bits, |v| match v {
                     QasmValue::Int(i, _) => ty.bits_of(*i),
                     _ => 0,
                 });
                 self.word(bits, Some(ty), span)
             }
             Some(QasmValue::Bits { width, .. }) if all(|v| matches!(v, QasmValue::Bits { .. })) => {
-                let bits = self.bits_of_choice(&choice, width, |v| match v {
+                let bits = self.bits_of_value_set(&choice, width, |v| match v {
                     QasmValue::Bits { bits, .. } => *bits,
                     _ => 0,
                 });
                 self.word(bits, None, span)
             }
-            Some(QasmValue::Turn(AngleValue::Bits { width, .. }))
-                if all(|v| matches!(v, QasmValue::Turn(AngleValue::Bits { .. }))) =>
+            Some(QasmValue::AngleValue(AngleValue::Bits { width, .. }))
+                if all(|v| matches!(v, QasmValue::AngleValue(AngleValue::Bits { .. }))) =>
             {
-                let bits = self.bits_of_choice(&choice, width, |v| match v {
-                    QasmValue::Turn(AngleValue::Bits { bits, .. }) => *bits,
+                let bits = self.bits_of_value_set(&choice, width, |v| match v {
+                    QasmValue::AngleValue(AngleValue::Bits { bits, .. }) => *bits,
                     _ => 0,
                 });
                 match self.word(bits, None, span)? {
-                    Classical::Word { bits, .. } => Ok(Classical::Turn(bits)),
+                    Classical::BitVector { bits, .. } => Ok(Classical::AngleBits(bits)),
                     other => Ok(other),
                 }
             }
@@ -383,7 +387,7 @@ impl QasmLowering<'_> {
     }
 
     /// Returns the bits of the values of a set, each as a condition.
-    fn bits_of_choice(
+    fn bits_of_value_set(
         &mut self,
         choice: &ValueSet,
         width: u32,
@@ -393,7 +397,7 @@ impl QasmLowering<'_> {
     }
 
     /// Returns the condition that a number from a value set is not 0.
-    pub(super) fn truth_of_choice(&mut self, choice: &ValueSet, span: QasmSpan) -> Lower<Truth> {
+    pub(super) fn truth_of_value_set(&mut self, choice: &ValueSet, span: QasmSpan) -> Lower<Truth> {
         self.spend(choice.values.len() as u64 * 10, span)?;
         let holds = |value: &QasmValue| match value {
             QasmValue::Bool(holds) => *holds,
@@ -428,6 +432,6 @@ impl ValueSet {
             }
         }
         let equal = |&i: &usize| word(self.bits.clone(), Relation::Equal, to_digits(i as u128));
-        numbers.iter().map(equal).fold(Truth::Constant(false), |any, one| any.join(one, false))
+        numbers.iter().map(equal).fold(Truth::Constant(false), |any, one| any.combine(one, false))
     }
 }

@@ -37,29 +37,29 @@ pub(super) enum Classical {
     },
     /// The number in some bits, least significant first; the last is its sign if it is signed. An
     /// integer has a type, which may be wider.
-    Word {
+    BitVector {
         bits: Vec<u32>,
         signed: bool,
         ty: Option<IntType>,
     },
     Truth(Condition),
     /// An angle with that many bits.
-    Turn(Vec<u32>),
+    AngleBits(Vec<u32>),
     /// Any other number: one of a set of values.
-    Choice(ValueSet),
+    ValueSet(ValueSet),
 }
 
 impl Classical {
     /// The bits of a register.
     pub(super) fn register(bits: Vec<u32>) -> Classical {
-        Classical::Word { bits, signed: false, ty: None }
+        Classical::BitVector { bits, signed: false, ty: None }
     }
 
     /// Returns true if it is an integer with a type, not a literal.
     fn is_typed(&self) -> bool {
         matches!(
             self,
-            Classical::Word { ty: Some(_), .. } | Classical::Value(QasmValue::Int(_, Some(_)))
+            Classical::BitVector { ty: Some(_), .. } | Classical::Value(QasmValue::Int(_, Some(_)))
         )
     }
 }
@@ -68,7 +68,9 @@ impl QasmLowering<'_> {
     /// The value of an expression that may read bits.
     pub(super) fn classical(&mut self, expr: &QasmExpr) -> Lower<Classical> {
         match self.classical_or_choice(expr)? {
-            Classical::Choice(choice) if choice.is_integer() => self.settled(choice, expr.span),
+            Classical::ValueSet(choice) if choice.is_integer() => {
+                self.canonical_value(choice, expr.span)
+            }
             value => Ok(value),
         }
     }
@@ -102,7 +104,7 @@ impl QasmLowering<'_> {
                         let result = unary(*op, value);
                         return self.check(result, expr.span).map(Classical::Value);
                     }
-                    word @ Classical::Word { .. } if *op == UnaryOp::Invert => {
+                    word @ Classical::BitVector { .. } if *op == UnaryOp::Invert => {
                         return self.inverted(word, expr.span);
                     }
                     other => other,
@@ -142,7 +144,7 @@ impl QasmLowering<'_> {
             QasmExprKind::Measure(operand) => {
                 let qubits = self.qubits(operand)?;
                 let into =
-                    self.hidden_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
+                    self.scratch_bits(qubits.len().unwrap_or(1), self.locals.len(), expr.span)?;
                 self.spend(u64::from(into.len().unwrap_or(1)), expr.span)?;
                 let bits = into.iter().collect();
                 self.measure_into(qubits, into, operand.span, expr.span, expr.span)?;
@@ -158,7 +160,7 @@ impl QasmLowering<'_> {
                     && self.interner.name(name.symbol) != "sizeof"
                     && args.iter().any(|arg| self.may_depend(arg)) =>
             {
-                self.function_of_choices(*name, args, expr.span)
+                self.function_of_value_sets(*name, args, expr.span)
             }
             QasmExprKind::Call(name, args)
                 if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) =>
@@ -196,16 +198,16 @@ impl QasmLowering<'_> {
             && let Some(SymbolEntry::Bits(bits)) = self.names.get(*symbol)
         {
             let (bits, name) = (bits.clone(), self.text(base.span).to_owned());
-            return self.bit_of_choices(&bits, at, &name, span);
+            return self.bit_of_value_sets(&bits, at, &name, span);
         }
         let name = self.text(base.span).to_owned();
         match self.classical(base)? {
-            value @ (Classical::Value(_) | Classical::Choice(_)) => {
-                self.element_of_choices(value, index, &name, span)
+            value @ (Classical::Value(_) | Classical::ValueSet(_)) => {
+                self.element_of_value_sets(value, index, &name, span)
             }
-            Classical::Word { bits, .. } | Classical::Turn(bits) => match index {
+            Classical::BitVector { bits, .. } | Classical::AngleBits(bits) => match index {
                 [Index::At(at)] => {
-                    self.bit_of_choices(&IndexSet::List(bits.into()), at, &name, span)
+                    self.bit_of_value_sets(&IndexSet::List(bits.into()), at, &name, span)
                 }
                 _ => self.refuse("several indices of an integer", span),
             },
@@ -227,23 +229,24 @@ impl QasmLowering<'_> {
                 self.raise(base, exponent, span).map(Classical::Value)
             }
             (
-                Classical::Word { bits, signed, ty },
+                Classical::BitVector { bits, signed, ty },
                 Classical::Value(QasmValue::Int(n @ 0..=MOST_FACTORS, _)),
             ) => {
-                let factor = || Classical::Word { bits: bits.clone(), signed, ty };
+                let factor = || Classical::BitVector { bits: bits.clone(), signed, ty };
                 let one = Classical::Value(QasmValue::Int(ty.map_or(1, |ty| ty.wrap(1)), ty));
                 (0..n).try_fold(one, |product, _| {
                     self.combine(BinaryOp::Mul, product, factor(), span)
                 })
             }
-            (Classical::Value(QasmValue::Int(base, ty)), exponent @ Classical::Word { .. })
-                if base.count_ones() == 1 && base > 0 =>
-            {
+            (
+                Classical::Value(QasmValue::Int(base, ty)),
+                exponent @ Classical::BitVector { .. },
+            ) if base.count_ones() == 1 && base > 0 => {
                 let times = Classical::Value(QasmValue::int(i128::from(base.trailing_zeros())));
                 let places = self.combine(BinaryOp::Mul, exponent, times, span)?;
                 self.combine(BinaryOp::Shl, Classical::Value(QasmValue::Int(1, ty)), places, span)
             }
-            (base, exponent) => self.power_of_choices(base, exponent, span),
+            (base, exponent) => self.power_of_value_sets(base, exponent, span),
         }
     }
 
@@ -261,8 +264,8 @@ impl QasmLowering<'_> {
                 (self.bits(&operand)?, None)
             }
             Some(&SymbolEntry::Variable(id)) => match &self.variables[id].state {
-                VariableState::Choice(choice) if matches!(expr.kind, QasmExprKind::Name(_)) => {
-                    return Ok(Some(Classical::Choice(choice.clone())));
+                VariableState::ValueSet(choice) if matches!(expr.kind, QasmExprKind::Name(_)) => {
+                    return Ok(Some(Classical::ValueSet(choice.clone())));
                 }
                 VariableState::Bits { bits, signed } => {
                     let (bits, signed, ty) = (bits.clone(), *signed, self.variables[id].integer);
@@ -289,8 +292,8 @@ impl QasmLowering<'_> {
         self.spend(u64::from(picks.len().unwrap_or(1)), expr.span)?;
         let bits = picks.iter().collect();
         Ok(Some(match number {
-            Some(_) if self.reads_turn(expr) => Classical::Turn(bits),
-            Some((signed, ty)) => Classical::Word { bits, signed, ty },
+            Some(_) if self.reads_angle_bits(expr) => Classical::AngleBits(bits),
+            Some((signed, ty)) => Classical::BitVector { bits, signed, ty },
             None => Classical::register(bits),
         }))
     }
@@ -325,24 +328,24 @@ impl QasmLowering<'_> {
     ) -> Lower<Classical> {
         use BinaryOp::*;
         let in_bits =
-            |side: &Classical| matches!(side, Classical::Word { .. } | Classical::Truth(_));
+            |side: &Classical| matches!(side, Classical::BitVector { .. } | Classical::Truth(_));
         let (left, right) = match (left, right) {
-            (Classical::Choice(a), b)
+            (Classical::ValueSet(a), b)
                 if a.is_integer() && (in_bits(&b) || matches!(op, And | Or)) =>
             {
-                (self.settled(a, span)?, b)
+                (self.canonical_value(a, span)?, b)
             }
-            (a, Classical::Choice(b))
+            (a, Classical::ValueSet(b))
                 if b.is_integer() && (in_bits(&a) || matches!(op, And | Or)) =>
             {
-                (a, self.settled(b, span)?)
+                (a, self.canonical_value(b, span)?)
             }
             sides => sides,
         };
         if choice::chooses(op, &left, &right) {
-            return self.combine_choices(op, left, right, span);
+            return self.combine_value_sets(op, left, right, span);
         }
-        if matches!(left, Classical::Turn(_)) || matches!(right, Classical::Turn(_)) {
+        if matches!(left, Classical::AngleBits(_)) || matches!(right, Classical::AngleBits(_)) {
             return self.combine_turns(op, left, right, span);
         }
         if let (Classical::Value(a), Classical::Value(b)) = (&left, &right) {
@@ -351,7 +354,7 @@ impl QasmLowering<'_> {
         match op {
             And | Or => {
                 let (a, b) = (self.truth(left, span)?, self.truth(right, span)?);
-                Ok(a.join(b, op == And).classical())
+                Ok(a.combine(b, op == And).classical())
             }
             Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
                 self.compare(op, left, right, span).map(Truth::classical)
@@ -369,7 +372,7 @@ impl QasmLowering<'_> {
                         let truth = if op == BitXor {
                             self.differ(a, b, span)?
                         } else {
-                            a.join(b, op == BitAnd)
+                            a.combine(b, op == BitAnd)
                         };
                         Ok(match truth {
                             Truth::Constant(holds) if bits => Classical::Value(QasmValue::Bits {
@@ -387,7 +390,10 @@ impl QasmLowering<'_> {
                 }
             }
             Concat => match (left, right) {
-                (Classical::Word { mut bits, .. }, Classical::Word { bits: more, .. }) => {
+                (
+                    Classical::BitVector { mut bits, .. },
+                    Classical::BitVector { bits: more, .. },
+                ) => {
                     bits.extend(more);
                     Ok(Classical::register(bits))
                 }

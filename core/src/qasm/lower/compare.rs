@@ -47,23 +47,23 @@ impl QasmLowering<'_> {
         };
         match (left, right) {
             (
-                Classical::Word { bits, signed, ty },
+                Classical::BitVector { bits, signed, ty },
                 c @ (Classical::Value(_) | Classical::Digits { .. }),
             ) => self.compare_number((bits, signed, ty), relation, c, span),
             (
                 c @ (Classical::Value(_) | Classical::Digits { .. }),
-                Classical::Word { bits, signed, ty },
+                Classical::BitVector { bits, signed, ty },
             ) => self.compare_number((bits, signed, ty), mirrored, c, span),
             (
-                Classical::Word { bits: a, ty: None, .. },
-                Classical::Word { bits: b, ty: None, .. },
+                Classical::BitVector { bits: a, ty: None, .. },
+                Classical::BitVector { bits: b, ty: None, .. },
             ) if a.len() != b.len() => {
                 let (first, second) = (a.len() as u64, b.len() as u64);
                 self.fail(QasmProblem::LengthMismatch { first, second }, span)
             }
             (
-                Classical::Word { bits: a, signed: s, .. },
-                Classical::Word { bits: b, signed: t, .. },
+                Classical::BitVector { bits: a, signed: s, .. },
+                Classical::BitVector { bits: b, signed: t, .. },
             ) => self.compare_words((a, s), (b, t), relation, span),
             _ => self.refuse("this comparison", span),
         }
@@ -76,7 +76,7 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<Classical> {
         match value {
-            Ok(truth @ Truth::Open(_)) => self.word(vec![truth], None, span),
+            Ok(truth @ Truth::Residual(_)) => self.word(vec![truth], None, span),
             Ok(known) => Ok(known.classical()),
             Err(other) => Ok(other),
         }
@@ -165,8 +165,8 @@ impl QasmLowering<'_> {
             return Ok(self.decided(n, relation_of(relation, !negative), span));
         };
         // The highest bit where it agrees with that of the constant.
-        let same = Truth::Open(Condition::Bit { bit: sign, value: negative });
-        let other = || Truth::Open(Condition::Bit { bit: sign, value: !negative });
+        let same = Truth::Residual(Condition::Bit { bit: sign, value: negative });
+        let other = || Truth::Residual(Condition::Bit { bit: sign, value: !negative });
         let rest = |relation| {
             if bits.is_empty() {
                 let holds = relation_of_equal(relation);
@@ -183,9 +183,9 @@ impl QasmLowering<'_> {
             Relation::Greater | Relation::GreaterEqual => negative,
         };
         Ok(if other_holds {
-            other().join(rest(relation), false)
+            other().combine(rest(relation), false)
         } else {
-            same.join(rest(relation), true)
+            same.combine(rest(relation), true)
         })
     }
 
@@ -219,8 +219,12 @@ pub(super) fn word(bits: Vec<u32>, relation: Relation, digits: Vec<bool>) -> Tru
         (_, Relation::GreaterEqual) if digits.is_empty() => Truth::Constant(true),
         (&[bit], Relation::Equal | Relation::NotEqual) if digits.len() <= 1 => {
             let value = digits.is_empty() != (relation == Relation::Equal);
-            Truth::Open(Condition::Bit { bit, value })
+            Truth::Residual(Condition::Bit { bit, value })
         }
-        _ => Truth::Open(Condition::Compare { bits: bits.into(), relation, value: digits.into() }),
+        _ => Truth::Residual(Condition::Compare {
+            bits: bits.into(),
+            relation,
+            value: digits.into(),
+        }),
     }
 }

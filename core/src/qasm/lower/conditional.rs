@@ -50,7 +50,7 @@ pub(super) struct Built {
 
 impl Built {
     /// Returns the condition of a branch.
-    pub(super) fn of(&self, guard: Guard) -> Option<Arc<Condition>> {
+    pub(super) fn condition_of(&self, guard: Guard) -> Option<Arc<Condition>> {
         if guard.otherwise { self.otherwise.clone() } else { self.then.clone() }
     }
 }
@@ -73,7 +73,7 @@ impl QasmLowering<'_> {
         let Conditional { condition, then, otherwise } = conditional;
         let otherwise = otherwise.as_deref().unwrap_or_default();
         match self.condition(condition)? {
-            Truth::Open(condition) => self.branches(condition, span, |lowering, is_else| {
+            Truth::Residual(condition) => self.branches(condition, span, |lowering, is_else| {
                 lowering.block(if is_else { otherwise } else { then }, all);
             }),
             // A branch that never runs is not checked: it may be just the case that the condition
@@ -114,7 +114,9 @@ impl QasmLowering<'_> {
         (self.guard, self.mark) = (outer, mark);
         self.leave_branch();
         match (then, otherwise) {
-            ((None, then), (None, otherwise)) => self.merge([&then, &otherwise], sides, span)?,
+            ((None, then), (None, otherwise)) => {
+                self.join_branches([&then, &otherwise], sides, span)?
+            }
             ((None, stays), _) => self.adopt(stays, sides[0], span)?,
             (_, (None, stays)) => self.adopt(stays, sides[1], span)?,
             // Both sides left: what follows runs after the inner one of the two frames.
@@ -150,7 +152,7 @@ impl QasmLowering<'_> {
         let written = |planned: &Planned| match &planned.item {
             LoweredItem::Measure { bits, .. }
             | LoweredItem::Assign { bits, .. }
-            | LoweredItem::Misread { bits, .. } => Some(bits.clone()),
+            | LoweredItem::ReadoutError { bits, .. } => Some(bits.clone()),
             _ => None,
         };
         if !items.iter().any(|item| written(item).is_some()) {
@@ -187,7 +189,7 @@ impl QasmLowering<'_> {
             let parent = branches.parent.and_then(|g| built.get(g.number as usize).map(|b| (b, g)));
             let depth = parent.map_or(0, |(b, _)| b.depth) + u32::from(branches.stored);
             most = most.max(depth);
-            let around = parent.and_then(|(b, guard)| b.of(guard));
+            let around = parent.and_then(|(b, guard)| b.condition_of(guard));
             let Some(condition) = branches.condition else {
                 let (whole, then, otherwise) = (around.clone(), around.clone(), around);
                 built.push(Built { whole, then, otherwise, bit: None, depth });
@@ -256,7 +258,7 @@ impl QasmLowering<'_> {
     }
 
     /// Returns names for hidden registers that no register has.
-    pub(super) fn hidden_names(&self) -> impl Iterator<Item = String> + use<> {
+    pub(super) fn scratch_names(&self) -> impl Iterator<Item = String> + use<> {
         let taken: HashSet<String> =
             self.bits.iter().filter_map(|r| r.name).map(|n| self.name(n)).collect();
         let names =

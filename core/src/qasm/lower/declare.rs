@@ -54,7 +54,7 @@ impl QasmLowering<'_> {
 
     /// Returns the register for a declaration, numbered after those before.
     fn register(&mut self, name: Ident, size: Option<&QasmExpr>, before: u32) -> Lower<Register> {
-        let place = self.place(name.span);
+        let place = self.file_span(name.span);
         let (size, single) = match self.register_size(size) {
             Ok(size) => (size.unwrap_or(1), size.is_none()),
             Err(Stop) => {
@@ -78,12 +78,12 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<()> {
         self.only_in_file("a declaration of qubits", span)
-            .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+            .inspect_err(|_| self.names.break_name(name.symbol, self.file_span(name.span)))?;
         let register = self.register(name, size, self.n_qubits)?;
-        self.declare_name(name, SymbolEntry::Qubits(register.picks()))?;
+        self.declare_name(name, SymbolEntry::Qubits(register.index_set()))?;
         self.n_qubits += register.size;
         self.qubits.push(register);
-        let place = self.place(span);
+        let place = self.file_span(span);
         self.declared.get_or_insert(place);
         Ok(())
     }
@@ -98,10 +98,10 @@ impl QasmLowering<'_> {
             return self.declare_local_bits(name, size, span);
         }
         let register = self.register(name, size, self.n_bits)?;
-        self.declare_name(name, SymbolEntry::Bits(register.picks()))?;
+        self.declare_name(name, SymbolEntry::Bits(register.index_set()))?;
         self.n_bits += register.size;
         self.bits.push(register);
-        Ok(register.picks())
+        Ok(register.index_set())
     }
 
     /// Declares the bits of a block, which are scratch bits, except for those that a subroutine
@@ -114,18 +114,18 @@ impl QasmLowering<'_> {
     ) -> Lower<IndexSet> {
         let size = self.register_size(size);
         let size =
-            size.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+            size.inspect_err(|_| self.names.break_name(name.symbol, self.file_span(name.span)))?;
         let n = size.unwrap_or(1);
         let bits = match self.returned_bits(name.symbol, n) {
             Some(bits) => {
                 self.add_count(u64::from(n), span);
                 if self.passed.is_none() {
-                    let (values, place) = (vec![false; n as usize].into(), self.place(span));
+                    let (values, place) = (vec![false; n as usize].into(), self.file_span(span));
                     self.push(LoweredItem::Assign { bits: bits.clone(), values, place });
                 }
                 bits
             }
-            None => self.hidden_bits(n, self.locals.len(), span)?,
+            None => self.scratch_bits(n, self.locals.len(), span)?,
         };
         let bits = if size.is_none() { IndexSet::One(bits.get(0)) } else { bits };
         self.declare_name(name, SymbolEntry::Bits(bits.clone()))?;
@@ -157,21 +157,22 @@ impl QasmLowering<'_> {
                 }
             },
             (BaseType::Qubit, ..) => {
-                self.names.break_name(name.symbol, self.place(name.span));
+                self.names.break_name(name.symbol, self.file_span(name.span));
                 let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
                 self.fail(QasmProblem::Expected { expected, given }, span)
             }
             (_, _, Some(value)) => match self.classical(value) {
                 Ok(known) => self.declare_variable(*name, ty, Some((known, value.span))),
                 Err(Stop) => {
-                    self.names.break_name(name.symbol, self.place(name.span));
+                    self.names.break_name(name.symbol, self.file_span(name.span));
                     Err(Stop)
                 }
             },
             (_, Some(dims), None) => {
                 let zeros = self.zeros(ty, dims).map(Classical::Value);
-                let zeros = zeros
-                    .inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))?;
+                let zeros = zeros.inspect_err(|_| {
+                    self.names.break_name(name.symbol, self.file_span(name.span))
+                })?;
                 self.declare_variable(*name, ty, Some((zeros, ty.span)))
             }
             (BaseType::Duration | BaseType::Stretch, None, None) => {
@@ -189,7 +190,7 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<()> {
         self.only_in_file("an output", span).inspect_err(|_| {
-            self.names.break_name(declaration.name.symbol, self.place(declaration.name.span));
+            self.names.break_name(declaration.name.symbol, self.file_span(declaration.name.span));
         })?;
         let before = self.bits.len();
         self.declare(declaration, span)?;
@@ -235,7 +236,7 @@ impl QasmLowering<'_> {
         match result {
             Ok(value) => self.declare_name(*name, SymbolEntry::Const(value)),
             Err(Stop) => {
-                self.names.break_name(name.symbol, self.place(name.span));
+                self.names.break_name(name.symbol, self.file_span(name.span));
                 Err(Stop)
             }
         }
@@ -265,11 +266,13 @@ impl QasmLowering<'_> {
     ) -> Lower<()> {
         let picked = self.qubits(qubits)?;
         let Some(bits) = bits else {
-            let place = self.place(span);
+            let place = self.file_span(span);
             let help = "write `c = measure …;` with a register declared `bit[n] c;`: counts show bits, and all qubits \
                         where no bit takes a result";
             self.warning(
-                Diagnostic::warning(QasmProblem::UnusedMeasurement).at(place, "").help(help),
+                Diagnostic::warning(QasmProblem::UnusedMeasurement)
+                    .with_label(place, "")
+                    .help(help),
             );
             // If it is kept, a scratch bit takes the results and is 0 afterwards.
             self.add_count(u64::from(picked.len().unwrap_or(1)) + 1, span);
@@ -283,7 +286,7 @@ impl QasmLowering<'_> {
     pub(super) fn reset(&mut self, operand: &QasmOperand, span: QasmSpan) -> Lower<()> {
         let qubits = self.qubits(operand)?;
         self.add_count(u64::from(qubits.len().unwrap_or(1)), span);
-        self.push(LoweredItem::Reset { qubits, place: self.place(span) });
+        self.push(LoweredItem::Reset { qubits, place: self.file_span(span) });
         Ok(())
     }
 
@@ -332,7 +335,7 @@ impl QasmLowering<'_> {
         };
         let array = self.variables[id].is_array();
         if !array && !matches!(known, Classical::Value(_)) {
-            return self.depends(id, self.place(value.span), "assigned here");
+            return self.depends(id, self.file_span(value.span), "assigned here");
         }
         let whole = if array {
             self.one_of_values(id, target.span)?
@@ -379,14 +382,14 @@ impl QasmLowering<'_> {
                 self.check_lengths(1, n, from, to)?;
                 return self.store_truth(into.get(0), condition, from, fresh);
             }
-            word @ Classical::Word { ty: Some(ty), .. } => {
+            word @ Classical::BitVector { ty: Some(ty), .. } => {
                 // An integer without a size takes as many digits as are needed.
                 if ty.sized {
                     self.check_lengths(ty.bits, n, from, to)?;
                 }
                 return self.store_number(into, word, from);
             }
-            Classical::Word { bits, .. } | Classical::Turn(bits) => {
+            Classical::BitVector { bits, .. } | Classical::AngleBits(bits) => {
                 let given = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 self.check_lengths(given, n, from, to)?;
                 let bits = self.apart(bits, &into, from)?;
@@ -418,7 +421,7 @@ impl QasmLowering<'_> {
                 let (given, expected) = (other.describe().to_owned(), "a bit string".to_owned());
                 return self.fail(QasmProblem::WrongType { given, expected }, from);
             }
-            Classical::Choice(choice) => {
+            Classical::ValueSet(choice) => {
                 let (given, expected) = (choice.describe().to_owned(), "a bit string".to_owned());
                 return self.fail(QasmProblem::WrongType { given, expected }, from);
             }
@@ -443,7 +446,7 @@ impl QasmLowering<'_> {
         if self.passed.is_some() {
             return Ok(());
         }
-        let place = self.place(span);
+        let place = self.file_span(span);
         self.branches(condition, span, |lowering, otherwise| {
             if !(fresh && otherwise) {
                 let (bits, values) = (IndexSet::One(bit), Box::new([!otherwise]));
@@ -457,8 +460,10 @@ impl QasmLowering<'_> {
             return Ok(());
         }
         let problem = QasmProblem::LengthMismatch { first: u64::from(n), second: u64::from(m) };
-        let (from, to) = (self.place(from), self.place(to));
-        let error = Diagnostic::error(problem).at(from, format!("{n}")).at(to, format!("{m}"));
+        let (from, to) = (self.file_span(from), self.file_span(to));
+        let error = Diagnostic::error(problem)
+            .with_label(from, format!("{n}"))
+            .with_label(to, format!("{m}"));
         Err(self.report(error))
     }
 
@@ -473,7 +478,7 @@ impl QasmLowering<'_> {
         let (n, m) = (qubits.len().unwrap_or(1), bits.len().unwrap_or(1));
         self.check_lengths(n, m, from, to)?;
         self.add_count(u64::from(n), span);
-        self.push(LoweredItem::Measure { qubits, bits, place: self.place(span) });
+        self.push(LoweredItem::Measure { qubits, bits, place: self.file_span(span) });
         Ok(())
     }
 
@@ -500,7 +505,7 @@ impl QasmLowering<'_> {
             return self.fail(QasmProblem::NegativeDelay { given }, length.span);
         }
         let qubits = self.together(operands, span)?;
-        self.push(LoweredItem::Delay { length: length_of, qubits, place: self.place(span) });
+        self.push(LoweredItem::Delay { length: length_of, qubits, place: self.file_span(span) });
         Ok(())
     }
 

@@ -105,14 +105,15 @@ struct DefinitionContext<'a> {
 
 impl QasmLowering<'_> {
     pub(super) fn define(&mut self, gate: &GateDef, span: QasmSpan, all: &[QasmStmt]) -> Lower<()> {
-        let place = self.place(gate.name.span);
+        let place = self.file_span(gate.name.span);
         if let Some(GateEntry::Own(_, before) | GateEntry::Subroutine(_, before)) =
             self.gates.get(gate.name.symbol)
             && before.source == place.source
         {
             let twice =
                 Diagnostic::error(QasmProblem::DeclaredTwice { name: self.name(gate.name.symbol) });
-            return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
+            return Err(self
+                .report(twice.with_label(place, "again here").with_label(before, "defined here")));
         }
         let mut definition = GateTemplate {
             name: gate.name.symbol,
@@ -152,11 +153,11 @@ impl QasmLowering<'_> {
                 .is_some_and(|m| m.controls == [true] && m.exponents.is_empty());
         if name.eq_ignore_ascii_case("cx") && self.version == Version::V3 && phased {
             let (place, help) = (
-                self.place(*span),
+                self.file_span(*span),
                 "`cx` of stdgates.inc is: include it, or end the body with `inv @ s c;`",
             );
             let problem = QasmProblem::PhasedCnot { name };
-            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
         }
     }
 
@@ -242,12 +243,12 @@ impl QasmLowering<'_> {
             QasmStmtKind::Empty | QasmStmtKind::Nop => return Ok(()),
             QasmStmtKind::Pragma(None) => return self.ignored("a pragma", span),
             QasmStmtKind::Pragma(Some(_)) => {
-                let place = self.place(span);
+                let place = self.file_span(span);
                 let help =
                     "put the pragma behind the calls of the gate, or make the gate a subroutine";
-                return Err(
-                    self.report(Diagnostic::error(QasmProblem::NotInGate).at(place, "").help(help))
-                );
+                return Err(self.report(
+                    Diagnostic::error(QasmProblem::NotInGate).with_label(place, "").help(help),
+                ));
             }
             QasmStmtKind::Annotation => return self.ignored("an annotation", span),
             QasmStmtKind::For(f) => return self.gate_loop(f, span, within, params, into),
@@ -423,9 +424,11 @@ impl QasmLowering<'_> {
                 // A barrier may well name a qubit twice.
                 let Some(gate) = gate else { continue };
                 let (qubit, gate) = (self.text(operand.span).to_owned(), self.name(gate.symbol));
-                let (again, first) = (self.place(operand.span), self.place(first));
+                let (again, first) = (self.file_span(operand.span), self.file_span(first));
                 let error = Diagnostic::error(QasmProblem::RepeatedQubit { qubit, gate });
-                return Err(self.report(error.at(again, "again here").at(first, "first here")));
+                return Err(self.report(
+                    error.with_label(again, "again here").with_label(first, "first here"),
+                ));
             }
             picked.push(number);
         }
@@ -443,7 +446,7 @@ impl QasmLowering<'_> {
                 self.fail(QasmProblem::NotIndexable { name, what: "qubit" }, operand.span)
             }
             (None, _) => {
-                let place = self.place(name.span);
+                let place = self.file_span(name.span);
                 let text = self.name(name.symbol);
                 let known: Vec<String> = locals.keys().map(|&s| self.name(s)).collect();
                 let help = match super::names::nearest(&text, known.iter().map(String::as_str)) {
@@ -453,7 +456,7 @@ impl QasmLowering<'_> {
                     }
                 };
                 let error = Diagnostic::error(QasmProblem::UnknownName { name: text });
-                Err(self.report(error.at(place, "").help(help)))
+                Err(self.report(error.with_label(place, "").help(help)))
             }
         }
     }

@@ -71,7 +71,7 @@ impl QasmLowering<'_> {
             }
             QasmExprKind::Call(name, args) => self.value_of_call(*name, args, expr.span, scope),
             QasmExprKind::Cast(ty, inner) => {
-                if let Some(&id) = self.casts.get(&self.place(expr.span)) {
+                if let Some(&id) = self.casts.get(&self.file_span(expr.span)) {
                     return self.variable(id, expr.span);
                 }
                 let value = self.evaluate(inner, scope)?;
@@ -131,9 +131,9 @@ impl QasmLowering<'_> {
             Err(QasmProblem::UnknownFunction { name: unknown }) => {
                 let help = super::names::nearest(&unknown, functions::NAMES.iter().copied())
                     .map(|n| format!("did you mean `{n}`?"));
-                let place = self.place(name.span);
+                let place = self.file_span(name.span);
                 let error = Diagnostic::error(QasmProblem::UnknownFunction { name: unknown });
-                Err(self.report(error.at(place, "").maybe_help(help)))
+                Err(self.report(error.with_label(place, "").maybe_help(help)))
             }
             Err(problem) => self.fail(problem, span),
         }
@@ -255,19 +255,21 @@ impl QasmLowering<'_> {
             Some(SymbolEntry::Input(value)) => match scope {
                 ExprScope::Global => Ok(value.clone()),
                 ExprScope::Gate(_) => {
-                    let (name, place) = (self.name(symbol), self.place(span));
+                    let (name, place) = (self.name(symbol), self.file_span(span));
                     let help = format!("make it a parameter of the gate: `gate g({name}) …`");
                     let error = Diagnostic::error(QasmProblem::InputInGate { name });
-                    Err(self.report(error.at(place, "").help(help)))
+                    Err(self.report(error.with_label(place, "").help(help)))
                 }
             },
             Some(SymbolEntry::Broken) => Err(super::ErrorReported),
             Some(SymbolEntry::Bits(_)) if matches!(scope, ExprScope::Global) => {
-                let (name, place) = (self.name(symbol), self.place(span));
+                let (name, place) = (self.name(symbol), self.file_span(span));
                 let help = "a circuit has fixed gates: choose between them with `if` or `switch`, or keep the bits in an \
                             integer first, as in `uint[2] k = c;`";
                 Err(self.report(
-                    Diagnostic::error(QasmProblem::Depends { name }).at(place, "").help(help),
+                    Diagnostic::error(QasmProblem::Depends { name })
+                        .with_label(place, "")
+                        .help(help),
                 ))
             }
             Some(entry) => {
@@ -299,9 +301,9 @@ impl QasmLowering<'_> {
         let known: Vec<String> = params.keys().map(|&s| self.name(s)).collect();
         let help = super::names::nearest(name, known.iter().map(String::as_str))
             .map(|n| format!("did you mean `{n}`?"));
-        let place = self.place(span);
+        let place = self.file_span(span);
         let error = Diagnostic::error(QasmProblem::UnknownName { name: name.to_owned() });
-        Err(self.report(error.at(place, "").maybe_help(help)))
+        Err(self.report(error.with_label(place, "").maybe_help(help)))
     }
 
     /// `base ** exponent`
@@ -331,8 +333,8 @@ impl QasmLowering<'_> {
         }
         let given = exact.map_or_else(|TooLong| "the result".to_owned(), |given| given.to_string());
         let problem = QasmProblem::Wrapped { given, bits: ty.bits, result };
-        let place = self.place(span);
-        self.warning(Diagnostic::warning(problem).at(place, "").help(UNSIZED));
+        let place = self.file_span(span);
+        self.warning(Diagnostic::warning(problem).with_label(place, "").help(UNSIZED));
     }
 
     /// `left op right`
@@ -345,10 +347,10 @@ impl QasmLowering<'_> {
     ) -> Lower<QasmValue> {
         let power = op == BinaryOp::BitXor && left.is_real() && !matches!(left, QasmValue::Int(..));
         self.operate(op, left, right, span).map_err(|problem| {
-            let place = self.place(span);
+            let place = self.file_span(span);
             let help =
                 power.then(|| "in OpenQASM 3 `^` is exclusive or; a power is `**`".to_owned());
-            self.report(Diagnostic::error(problem).at(place, "").maybe_help(help))
+            self.report(Diagnostic::error(problem).with_label(place, "").maybe_help(help))
         })
     }
 
@@ -367,10 +369,12 @@ impl QasmLowering<'_> {
             && let (Some(result), Some(rest)) = (a.checked_div(*b), a.checked_rem(*b))
             && rest != 0
         {
-            let place = self.place(span);
+            let place = self.file_span(span);
             let problem = QasmProblem::Truncated { left: *a, right: *b, result };
             let help = format!("for the fraction write `{a}.0/{b}`");
-            self.warning(Diagnostic::warning(problem).at(place, "both are integers").help(help));
+            self.warning(
+                Diagnostic::warning(problem).with_label(place, "both are integers").help(help),
+            );
         }
         let exact = integer::exact(op, &left, &right);
         let value = arithmetic::binary(op, left, right, version)?;
@@ -399,8 +403,11 @@ pub(super) fn unary(op: UnaryOp, value: QasmValue) -> Result<QasmValue, QasmProb
             let ty = ty.or(INT.holds(!i).then_some(INT));
             Ok(QasmValue::Int(ty.map_or(!i, |ty| ty.wrap(!i)), ty))
         }
-        (UnaryOp::Invert, QasmValue::Turn(AngleValue::Bits { width, bits })) => {
-            Ok(QasmValue::Turn(AngleValue::Bits { width, bits: !bits & arithmetic::mask(width) }))
+        (UnaryOp::Invert, QasmValue::AngleValue(AngleValue::Bits { width, bits })) => {
+            Ok(QasmValue::AngleValue(AngleValue::Bits {
+                width,
+                bits: !bits & arithmetic::mask(width),
+            }))
         }
         (UnaryOp::Invert, QasmValue::Bits { width, bits }) => {
             Ok(QasmValue::Bits { width, bits: !bits & arithmetic::mask(width) })

@@ -119,10 +119,9 @@ impl QasmLowering<'_> {
         }
         if !self.may_leave(body) {
             let help = "give it a condition that a round can change, or a `break`";
-            let place = self.place(span);
-            return Err(
-                self.report(Diagnostic::error(QasmProblem::Endless).at(place, "").help(help))
-            );
+            let place = self.file_span(span);
+            return Err(self
+                .report(Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help)));
         }
         // A counter in a `while (true)` may decide when it ends, or may only count iterations.
         let (start, errors) = (self.checkpoint(), self.n_errors());
@@ -171,7 +170,7 @@ impl QasmLowering<'_> {
             let known = match lowering.condition(condition)? {
                 Truth::Constant(false) => return Ok(false),
                 Truth::Constant(true) => Some(lowering.known(body)),
-                Truth::Open(_) => None,
+                Truth::Residual(_) => None,
             };
             // If an iteration changes no known state, all later ones are the same.
             let same = known
@@ -270,7 +269,7 @@ impl QasmLowering<'_> {
                 Ok(Range::Values(values))
             }
             Index::At(expr) => match self.elements(expr, scope)? {
-                Classical::Word { bits, .. } => Ok(Range::Bits(bits)),
+                Classical::BitVector { bits, .. } => Ok(Range::Bits(bits)),
                 Classical::Value(QasmValue::Array(items)) => {
                     Ok(Range::Values(items.iter().map(|item| (item.clone(), expr.span)).collect()))
                 }
@@ -306,7 +305,9 @@ impl QasmLowering<'_> {
                 self.block(default, all);
                 Ok(())
             }
-            Classical::Word { bits, signed, .. } => self.cases(&bits, signed, &cases, default, all),
+            Classical::BitVector { bits, signed, .. } => {
+                self.cases(&bits, signed, &cases, default, all)
+            }
             _ => {
                 let (given, expected) = ("this".to_owned(), "an integer".to_owned());
                 self.fail(QasmProblem::WrongType { given, expected }, subject.span)
@@ -358,7 +359,7 @@ impl QasmLowering<'_> {
         for (label, span) in labels {
             let label = Classical::Value(label.clone());
             let same = self.compare_word(bits.to_vec(), signed, Relation::Equal, label, *span)?;
-            holds = holds.join(same, false);
+            holds = holds.combine(same, false);
         }
         let span = labels.first().map_or(QasmSpan::default(), |label| label.1);
         match holds {
@@ -367,7 +368,7 @@ impl QasmLowering<'_> {
                 Ok(())
             }
             Truth::Constant(false) => self.cases(bits, signed, others, default, all),
-            Truth::Open(condition) => {
+            Truth::Residual(condition) => {
                 let mut result = Ok(());
                 self.branches(condition, span, |lowering, otherwise| {
                     if otherwise {

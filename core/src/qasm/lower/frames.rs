@@ -248,14 +248,14 @@ impl QasmLowering<'_> {
         if self.guard != self.frames[at].guard {
             let bit = match self.frames[at].bit {
                 Some(bit) => bit,
-                None => self.hidden_bits(1, 0, span)?.get(0),
+                None => self.scratch_bits(1, 0, span)?.get(0),
             };
             self.frames[at].bit = Some(bit);
             self.frames[at].again = true;
             let (frame, exit) = (self.frames[at].number, self.frames[at].left);
             self.frames[at].left += 1;
             self.add_count(1, span);
-            self.push(LoweredItem::Leave { bit, frame, exit, place: self.place(span) });
+            self.push(LoweredItem::Leave { bit, frame, exit, place: self.file_span(span) });
         }
         self.leaving = Some(at);
         Ok(())

@@ -95,7 +95,7 @@ fn constant(name: &str, x: QasmValue) -> Result<QasmValue, QasmProblem> {
     match (name, &x) {
         (
             "popcount",
-            QasmValue::Bits { bits, .. } | QasmValue::Turn(AngleValue::Bits { bits, .. }),
+            QasmValue::Bits { bits, .. } | QasmValue::AngleValue(AngleValue::Bits { bits, .. }),
         ) => {
             return Ok(ones(*bits));
         }
@@ -104,7 +104,7 @@ fn constant(name: &str, x: QasmValue) -> Result<QasmValue, QasmProblem> {
         ("sizeof", QasmValue::Array(items)) => return Ok(QasmValue::int(items.len() as i128)),
         ("abs", QasmValue::Int(i, _)) => return if *i < 0 { x.negate() } else { Ok(x) },
         ("floor" | "ceiling" | "ceil", QasmValue::Int(..)) => return Ok(x),
-        ("abs", QasmValue::Turn(_)) => return Ok(x),
+        ("abs", QasmValue::AngleValue(_)) => return Ok(x),
         ("abs", QasmValue::Angle(a)) if a.constant().is_some() => {
             return if a.constant().is_some_and(|v| v < 0.0) { x.negate() } else { Ok(x) };
         }
@@ -160,9 +160,8 @@ fn modulo(x: QasmValue, y: QasmValue) -> Result<QasmValue, QasmProblem> {
 fn rotate(x: QasmValue, by: QasmValue, left: bool) -> Result<QasmValue, QasmProblem> {
     let QasmValue::Int(by, _) = by else { return Err(wrong(&by)) };
     let (width, bits) = match &x {
-        QasmValue::Bits { width, bits } | QasmValue::Turn(AngleValue::Bits { width, bits }) => {
-            (*width, *bits)
-        }
+        QasmValue::Bits { width, bits }
+        | QasmValue::AngleValue(AngleValue::Bits { width, bits }) => (*width, *bits),
         QasmValue::Int(i, Some(ty)) => (ty.bits, ty.bits_of(*i)),
         _ => return Err(wrong(&x)),
     };
@@ -174,7 +173,7 @@ fn rotate(x: QasmValue, by: QasmValue, left: bool) -> Result<QasmValue, QasmProb
     let high = bits.checked_shl(up).unwrap_or(0) | bits.checked_shr(down).unwrap_or(0);
     let bits = high & arithmetic::mask(width);
     Ok(match x {
-        QasmValue::Turn(_) => QasmValue::Turn(AngleValue::Bits { width, bits }),
+        QasmValue::AngleValue(_) => QasmValue::AngleValue(AngleValue::Bits { width, bits }),
         QasmValue::Int(_, Some(ty)) => {
             QasmValue::Int(IntType { sized: true, ..ty }.wrap(bits.cast_signed()), Some(ty))
         }

@@ -24,7 +24,7 @@ use crate::{
 impl QasmLowering<'_> {
     /// Returns scratch bits, all 0, until the scope with this number ends; with number 0 they are
     /// not freed.
-    pub(super) fn hidden_bits(
+    pub(super) fn scratch_bits(
         &mut self,
         size: u32,
         depth: usize,
@@ -35,12 +35,12 @@ impl QasmLowering<'_> {
         let outlives = self.around_loop > 0 && depth <= self.around_loop;
         match self.spare.get_mut(&size).filter(|_| !outlives).and_then(Vec::pop) {
             Some(first) => Ok(self.until_scope(first, size, depth, span)),
-            None => self.unused_bits(size, depth, span),
+            None => self.fresh_scratch_bits(size, depth, span),
         }
     }
 
     /// Returns scratch bits of which none was in use before.
-    pub(super) fn unused_bits(
+    pub(super) fn fresh_scratch_bits(
         &mut self,
         size: u32,
         depth: usize,
@@ -70,17 +70,17 @@ impl QasmLowering<'_> {
         // A register holds that many of them.
         const AT_ONCE: u32 = 32;
         if self.spare.get(&1).is_none_or(Vec::is_empty) {
-            let many = self.hidden_bits(AT_ONCE, 0, span)?;
+            let many = self.scratch_bits(AT_ONCE, 0, span)?;
             self.spare.entry(1).or_default().extend(many.iter());
         }
-        Ok(self.hidden_bits(1, self.locals.len(), span)?.get(0))
+        Ok(self.scratch_bits(1, self.locals.len(), span)?.get(0))
     }
 
     /// Clears scratch bits, which were counted, so that others may use them.
     pub(super) fn clear(&mut self, first: u32, size: u32) {
         // The plan takes memory.
         if self.passed.is_none() {
-            let place = self.place(QasmSpan::default());
+            let place = self.file_span(QasmSpan::default());
             let bits = IndexSet::Range { first, step: 1, len: size };
             let item =
                 LoweredItem::Assign { bits, values: vec![false; size as usize].into(), place };
@@ -106,12 +106,12 @@ impl QasmLowering<'_> {
         let digits = match value {
             Classical::Value(value) => digits_needed(value, unsigned),
             Classical::Truth(_) => 2,
-            Classical::Word { signed: true, .. } if unsigned => u32::MAX,
-            Classical::Word { bits, signed, .. } => {
+            Classical::BitVector { signed: true, .. } if unsigned => u32::MAX,
+            Classical::BitVector { bits, signed, .. } => {
                 let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
                 n.saturating_add(u32::from(!signed && !unsigned))
             }
-            Classical::Turn(_) | Classical::Digits { .. } | Classical::Choice(_) => u32::MAX,
+            Classical::AngleBits(_) | Classical::Digits { .. } | Classical::ValueSet(_) => u32::MAX,
         };
         self.use_digits(id, digits);
     }
@@ -140,10 +140,12 @@ impl QasmLowering<'_> {
                     value,
                     QasmValue::Bool(_)
                         | QasmValue::Int(..)
-                        | QasmValue::Turn(AngleValue::Bits { .. })
+                        | QasmValue::AngleValue(AngleValue::Bits { .. })
                 )
             }
-            VariableState::Bits { .. } | VariableState::Choice(_) | VariableState::Lost(_) => false,
+            VariableState::Bits { .. } | VariableState::ValueSet(_) | VariableState::Lost(_) => {
+                false
+            }
         };
         if !states().all(kept) {
             return Ok(None);
@@ -174,8 +176,8 @@ impl QasmLowering<'_> {
         self.use_digits(id, used.unwrap_or(u32::MAX));
         // Bits that get values before this point must not have been in use.
         let bits = match exits.is_empty() {
-            true => self.hidden_bits(size, depth, span)?,
-            false => self.unused_bits(size, depth, span)?,
+            true => self.scratch_bits(size, depth, span)?,
+            false => self.fresh_scratch_bits(size, depth, span)?,
         };
         for (frame, exit, state) in exits {
             if let VariableState::Known(value) = state
@@ -231,7 +233,7 @@ impl QasmLowering<'_> {
         };
         if let Some(values) = values {
             self.plan.push(Planned {
-                item: LoweredItem::Assign { bits, values, place: self.place(span) },
+                item: LoweredItem::Assign { bits, values, place: self.file_span(span) },
                 guard,
             });
         }
@@ -248,7 +250,7 @@ impl QasmLowering<'_> {
         if !(0..).zip(&bits).any(written) {
             return Ok(bits);
         }
-        let copies = self.hidden_bits(
+        let copies = self.scratch_bits(
             u32::try_from(bits.len()).unwrap_or(u32::MAX),
             self.locals.len(),
             span,
@@ -276,13 +278,13 @@ impl QasmLowering<'_> {
                 self.store_truth(into.get(0), condition, span, false)?;
                 (Vec::new(), false)
             }
-            Classical::Word { bits, ty: None, .. } if bits.len() > size as usize => {
+            Classical::BitVector { bits, ty: None, .. } if bits.len() > size as usize => {
                 let (first, second) = (bits.len() as u64, u64::from(size));
                 return self.fail(QasmProblem::LengthMismatch { first, second }, span);
             }
-            Classical::Word { bits, signed, .. } => (bits, signed),
-            Classical::Turn(bits) => (bits, false),
-            Classical::Digits { .. } | Classical::Choice(_) => {
+            Classical::BitVector { bits, signed, .. } => (bits, signed),
+            Classical::AngleBits(bits) => (bits, false),
+            Classical::Digits { .. } | Classical::ValueSet(_) => {
                 return self.refuse("this assignment", span);
             }
         };
@@ -332,7 +334,9 @@ fn digits_of(value: &QasmValue) -> u128 {
     match value {
         QasmValue::Bool(holds) => u128::from(*holds),
         QasmValue::Int(i, _) => i.cast_unsigned(),
-        QasmValue::Bits { bits, .. } | QasmValue::Turn(AngleValue::Bits { bits, .. }) => *bits,
+        QasmValue::Bits { bits, .. } | QasmValue::AngleValue(AngleValue::Bits { bits, .. }) => {
+            *bits
+        }
         _ => 0,
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn lone<T>(
     let whole = FileSpan { source: 0, span: lowering.whole(text) };
     let nothing = || {
         let (expected, given) = (format!("{what} such as {examples}"), "nothing".to_owned());
-        Box::new(Diagnostic::error(QasmProblem::Expected { expected, given }).at(whole, ""))
+        Box::new(Diagnostic::error(QasmProblem::Expected { expected, given }).with_label(whole, ""))
     };
     if text.len() > MAX_SOURCE || text.trim().is_empty() {
         return Err(nothing());
@@ -57,7 +57,7 @@ pub(super) fn lone<T>(
         let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         let place = FileSpan { source: 0, span: QasmSpan::new(number(at), number(at + 2)) };
         return Err(Box::new(
-            Diagnostic::error(QasmProblem::Expected { expected, given }).at(place, ""),
+            Diagnostic::error(QasmProblem::Expected { expected, given }).with_label(place, ""),
         ));
     }
     let expr = parser::expression(text, version, &mut lowering.interner, &mut lowering.diagnostics);
@@ -73,7 +73,7 @@ impl QasmLowering<'_> {
     pub(super) fn declare_input(&mut self, declaration: &Declaration, span: QasmSpan) -> Lower<()> {
         let name = declaration.name;
         let result = self.new_input(declaration, span);
-        result.inspect_err(|_| self.names.break_name(name.symbol, self.place(name.span)))
+        result.inspect_err(|_| self.names.break_name(name.symbol, self.file_span(name.span)))
     }
 
     fn new_input(&mut self, declaration: &Declaration, span: QasmSpan) -> Lower<()> {
@@ -83,7 +83,7 @@ impl QasmLowering<'_> {
             let (expected, given) = ("`;`".to_owned(), "an initial value".to_owned());
             let help = "an input gets its value from outside; a constant is declared with `const`";
             let error = Diagnostic::error(QasmProblem::Expected { expected, given });
-            return Err(self.report(error.at(self.place(value.span), "").help(help)));
+            return Err(self.report(error.with_label(self.file_span(value.span), "").help(help)));
         }
         match ty.base {
             BaseType::Float | BaseType::Angle => {
@@ -212,9 +212,9 @@ impl QasmLowering<'_> {
             None => whole.to_owned(),
         };
         let problem = QasmProblem::MissingInput { name: name.to_owned(), ty };
-        let place = self.place(given.name.span);
+        let place = self.file_span(given.name.span);
         let help = "give its value in `Options::inputs`";
-        Err(self.report(Diagnostic::error(problem).at(place, "declared here").help(help)))
+        Err(self.report(Diagnostic::error(problem).with_label(place, "declared here").help(help)))
     }
 
     /// Parses the value in a text.
@@ -234,10 +234,10 @@ impl QasmLowering<'_> {
                 Ok(QasmValue::Bits { width, bits })
             }
             Err(_) if is_digits && given.ty.base == BaseType::Bit && sizes.is_empty() => {
-                let place = self.place(given.name.span);
+                let place = self.file_span(given.name.span);
                 let what = "a known bit string of more than 128 digits".to_owned();
                 let error = Diagnostic::error(QasmProblem::IntegerOverflow { what });
-                return Err(self.report(error.at(place, "the input")));
+                return Err(self.report(error.with_label(place, "the input")));
             }
             _ => lone(text, Version::V3, ["a value", "`4` or `true`"], |lowering, expr| {
                 lowering.evaluate(expr, super::ExprScope::Global)
@@ -248,8 +248,8 @@ impl QasmLowering<'_> {
             Err(mut error) => {
                 let source = self.given_source(name, text);
                 error.labels.iter_mut().for_each(|label| label.source = source as usize);
-                let place = self.place(given.name.span);
-                return Err(self.report(error.at(place, "the input")));
+                let place = self.file_span(given.name.span);
+                return Err(self.report(error.with_label(place, "the input")));
             }
         };
         self.given_value(given, name, value, sizes, text)
@@ -353,11 +353,13 @@ impl QasmLowering<'_> {
         expected: String,
         found: &str,
     ) -> Lower<QasmValue> {
-        let place = self.place(given.name.span);
+        let place = self.file_span(given.name.span);
         let at = FileSpan { source: self.given_source(name, text), span: self.whole(text) };
         let problem =
             QasmProblem::BadInput { name: name.to_owned(), given: found.to_owned(), expected };
-        Err(self.report(Diagnostic::error(problem).at(at, "").at(place, "declared here")))
+        Err(self.report(
+            Diagnostic::error(problem).with_label(at, "").with_label(place, "declared here"),
+        ))
     }
 }
 

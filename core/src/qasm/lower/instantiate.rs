@@ -51,7 +51,9 @@ pub(super) fn instantiate(
 /// The value of `a pi + b + sum_k q_k args[k]`.
 fn linear(angle: &Angle, args: &[QasmValue]) -> Result<QasmValue, QasmProblem> {
     let arg = |id: param::ParamId| args.get(id.index()).cloned().ok_or(QasmProblem::NotFinite);
-    let plain = *angle.pi_part().numer() == 0 && angle.radian_part() == 0.0 && angle.slack() == 0.0;
+    let plain = *angle.pi_part().numer() == 0
+        && angle.radian_part() == 0.0
+        && angle.rounding_bound() == 0.0;
     if let ([(id, q)], true) = (angle.terms(), plain)
         && *q == param::Q::from_integer(1)
     {

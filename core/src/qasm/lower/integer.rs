@@ -116,7 +116,7 @@ pub(super) enum IntOperandKind {
 
 impl IntOperandKind {
     /// Returns the kind of a known integer.
-    pub(super) fn of(value: i128, ty: Option<IntType>) -> IntOperandKind {
+    pub(super) fn from_integer(value: i128, ty: Option<IntType>) -> IntOperandKind {
         match ty {
             Some(ty) => IntOperandKind::Typed(ty),
             None => IntOperandKind::Literal { negative: value < 0, bits: with_sign(value) },

@@ -22,14 +22,14 @@ use crate::qasm::{
 impl QasmLowering<'_> {
     /// Returns an element of a known array, at indices that depend on measurements; it is undefined
     /// where one is out of range.
-    pub(super) fn element_of_choices(
+    pub(super) fn element_of_value_sets(
         &mut self,
         base: Classical,
         index: &[Index],
         name: &str,
         span: QasmSpan,
     ) -> Lower<Classical> {
-        let mut choices = vec![self.choice(base, span)?];
+        let mut choices = vec![self.value_set(base, span)?];
         if !index.iter().any(|at| matches!(at, Index::At(at) if self.may_depend(at))) {
             let parts = self.map(&choices, span, |lowering, operands| {
                 let value = operands.into_iter().next().unwrap_or(UNDEFINED);
@@ -38,7 +38,7 @@ impl QasmLowering<'_> {
             return if parts.is_integer() {
                 Ok(parts.classical())
             } else {
-                self.settled(parts, span)
+                self.canonical_value(parts, span)
             };
         }
         for index in index {
@@ -46,7 +46,7 @@ impl QasmLowering<'_> {
                 return self.refuse("this slice by what is measured", span);
             };
             let value = self.classical(expr)?;
-            choices.push(self.choice(value, expr.span)?);
+            choices.push(self.value_set(value, expr.span)?);
         }
         let elements = self.map(&choices, span, |lowering, operands| {
             let mut operands = operands.into_iter();
@@ -67,7 +67,8 @@ impl QasmLowering<'_> {
                         };
                         let help =
                             "where a measurement makes it so, gates that turn by it are left out";
-                        let warning = Diagnostic::warning(problem).at(lowering.place(span), "");
+                        let warning =
+                            Diagnostic::warning(problem).with_label(lowering.file_span(span), "");
                         lowering.warning(warning.help(help));
                         return Ok(UNDEFINED);
                     }
@@ -75,12 +76,12 @@ impl QasmLowering<'_> {
             }
             Ok(value)
         })?;
-        self.settled(elements, span)
+        self.canonical_value(elements, span)
     }
 
     /// Returns a bit of a register, at an index that depends on measurements; 0 where it is out of
     /// range.
-    pub(super) fn bit_of_choices(
+    pub(super) fn bit_of_value_sets(
         &mut self,
         bits: &IndexSet,
         index: &QasmExpr,
@@ -88,7 +89,7 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<Classical> {
         let value = self.classical(index)?;
-        let choice = self.choice(value, index.span)?;
+        let choice = self.value_set(value, index.span)?;
         self.spend(choice.values.len() as u64 * 20, span)?;
         let mut any = Truth::Constant(false);
         for (number, value) in choice.values.iter().enumerate() {
@@ -99,7 +100,8 @@ impl QasmLowering<'_> {
                     if at.is_none() {
                         let name = name.to_owned();
                         let problem = QasmProblem::IndexOutOfRange { name, given: *given, size };
-                        let warning = Diagnostic::warning(problem).at(self.place(index.span), "");
+                        let warning =
+                            Diagnostic::warning(problem).with_label(self.file_span(index.span), "");
                         self.warning(
                             warning
                                 .help("where a measurement makes it so, the bit is taken to be 0"),
@@ -113,8 +115,8 @@ impl QasmLowering<'_> {
                 }
             };
             if let Some(at) = at {
-                let one = choice.condition(&[number]).join(is_one(bits.get(at)), true);
-                any = any.join(one, false);
+                let one = choice.condition(&[number]).combine(is_one(bits.get(at)), true);
+                any = any.combine(one, false);
             }
         }
         Ok(any.classical())

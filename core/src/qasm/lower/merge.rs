@@ -31,7 +31,7 @@ impl QasmLowering<'_> {
     }
 
     /// Continues after two branches: joins the states at their ends.
-    pub(super) fn merge(
+    pub(super) fn join_branches(
         &mut self,
         ends: [&BranchEnds; 2],
         sides: [Option<Guard>; 2],
@@ -120,7 +120,7 @@ impl QasmLowering<'_> {
 
     /// Marks a variable as dependent on bits from here on.
     pub(super) fn lose(&mut self, id: usize, span: QasmSpan) {
-        let place = self.place(span);
+        let place = self.file_span(span);
         if id < self.variables.len() {
             self.set(id, VariableState::Lost(place));
         }

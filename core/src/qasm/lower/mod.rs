@@ -115,8 +115,8 @@ enum LoweredItem {
     },
     Channel(PlannedChannel),
     /// A readout error of each of the bits, or of all of them together.
-    Misread {
-        chances: Box<[QasmValue]>,
+    ReadoutError {
+        probabilities: Box<[QasmValue]>,
         bits: IndexSet,
         together: bool,
         place: FileSpan,
@@ -352,8 +352,9 @@ impl<'a> QasmLowering<'a> {
         if text.len() > MAX_SOURCE {
             self.sources.push(SourceText { name, text: String::new() });
             let problem = QasmProblem::SourceTooLong { bytes: text.len(), limit: MAX_SOURCE };
-            self.diagnostics
-                .push(Diagnostic::error(problem).at(self.place(QasmSpan::default()), ""));
+            self.diagnostics.push(
+                Diagnostic::error(problem).with_label(self.file_span(QasmSpan::default()), ""),
+            );
             return None;
         }
         self.sources.push(SourceText { name, text: text.to_owned() });
@@ -363,7 +364,7 @@ impl<'a> QasmLowering<'a> {
         if program.statements.is_empty() && !program.header && self.diagnostics.is_empty() {
             let help = "a circuit begins with `OPENQASM 3.0;` and declares `qubit[2] q;`";
             let empty = Diagnostic::error(QasmProblem::Empty)
-                .at(self.place(QasmSpan::default()), "")
+                .with_label(self.file_span(QasmSpan::default()), "")
                 .help(help);
             self.diagnostics.push(empty);
             return None;
@@ -380,8 +381,8 @@ impl<'a> QasmLowering<'a> {
                 .map_or(QasmSpan::default(), |s| QasmSpan::new(s.span.start, s.span.start));
             let help = format!("begin the file with `OPENQASM {}.0;`", self.version);
             let problem = QasmProblem::NoHeader { version: self.version };
-            let place = self.place(start);
-            self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            let place = self.file_span(start);
+            self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
             let includes = |s: &QasmStmt| matches!(s.kind, QasmStmtKind::Include(_));
             if !program.statements.iter().any(includes) {
                 self.standard_gates(self.version);
@@ -389,7 +390,7 @@ impl<'a> QasmLowering<'a> {
         }
         for statement in &program.statements {
             if let QasmStmtKind::Def(subroutine) = &statement.kind {
-                let place = self.place(subroutine.name.span);
+                let place = self.file_span(subroutine.name.span);
                 self.to_come.entry(subroutine.name.symbol).or_insert(place);
             }
         }
@@ -464,7 +465,8 @@ impl<'a> QasmLowering<'a> {
             QasmStmtKind::Annotation => self.ignored("an annotation", span),
             QasmStmtKind::Nop | QasmStmtKind::Empty => Ok(()),
             QasmStmtKind::Extern(name, idle) => {
-                self.gates.insert(name.symbol, GateEntry::External(self.place(name.span), *idle));
+                self.gates
+                    .insert(name.symbol, GateEntry::External(self.file_span(name.span), *idle));
                 Ok(())
             }
             QasmStmtKind::Cal(pulse) => self.calibrate(*pulse, span),
@@ -479,13 +481,14 @@ impl<'a> QasmLowering<'a> {
     fn calibrate(&mut self, pulse: Option<QasmSpan>, span: QasmSpan) -> Lower<()> {
         let Some(pulse) = pulse else { return self.ignored("`cal`", span) };
         let word = self.text(pulse).to_owned();
-        let error = Diagnostic::error(QasmProblem::Pulse { word }).at(self.place(pulse), "");
+        let error =
+            Diagnostic::error(QasmProblem::Pulse { word }).with_label(self.file_span(pulse), "");
         Err(self.report(error.help("say what it does to the qubits by gates")))
     }
 
     fn define_calibration(&mut self, name: Option<Ident>, span: QasmSpan) -> Lower<()> {
         if let Some(name) = name {
-            let place = self.place(name.span);
+            let place = self.file_span(name.span);
             self.calibrated.entry(name.symbol).or_insert(place);
         }
         self.ignored("`defcal`", span)
@@ -509,7 +512,7 @@ impl<'a> QasmLowering<'a> {
     fn add_count(&mut self, more: u64, span: QasmSpan) {
         self.count = self.count.saturating_add(more);
         if self.count > self.options.max_gates && self.passed.is_none() {
-            self.passed = Some(self.place(span));
+            self.passed = Some(self.file_span(span));
         }
     }
 
@@ -517,8 +520,11 @@ impl<'a> QasmLowering<'a> {
     fn finish(&mut self) -> Option<(Circuit, InstructionSpans)> {
         if let (Some((qubit, place)), Some(declared)) = (self.hardware, self.declared) {
             let mixed = Diagnostic::error(QasmProblem::MixedQubits { qubit });
-            self.diagnostics
-                .push(mixed.at(place, "a hardware qubit").at(declared, "a declared register"));
+            self.diagnostics.push(
+                mixed
+                    .with_label(place, "a hardware qubit")
+                    .with_label(declared, "a declared register"),
+            );
         }
         if let Some((qubit, _)) = self.hardware {
             self.n_qubits = self.n_qubits.max(qubit.saturating_add(1));
@@ -529,7 +535,8 @@ impl<'a> QasmLowering<'a> {
         if let Some(place) = self.passed {
             let problem =
                 QasmProblem::TooManyGates { count: self.count, limit: self.options.max_gates };
-            self.diagnostics.push(Diagnostic::error(problem).at(place, "the limit is passed here"));
+            self.diagnostics
+                .push(Diagnostic::error(problem).with_label(place, "the limit is passed here"));
             return None;
         }
         let circuit = self.build();
@@ -552,7 +559,7 @@ impl<'a> QasmLowering<'a> {
     /// Returns the classical registers, in order of declaration. Hidden ones among them are bits
     /// without a name and, if there are outputs, all other registers.
     fn classical_registers(&self) -> Vec<ClassicalRegister> {
-        let mut hidden = self.hidden_names();
+        let mut hidden = self.scratch_names();
         let outputs = self.bits.iter().any(|r| r.output);
         let mut register = |r: &Register| ClassicalRegister {
             name: r.name.map(|name| self.name(name)).or_else(|| hidden.next()).unwrap_or_default(),

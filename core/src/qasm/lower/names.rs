@@ -49,7 +49,7 @@ impl<T> SymbolMap<T> {
         self.0
             .iter()
             .enumerate()
-            .filter_map(|(i, entry)| Some((InternedName::at(i), entry.as_ref()?)))
+            .filter_map(|(i, entry)| Some((InternedName::from_index(i), entry.as_ref()?)))
     }
 
     fn symbols(&self) -> impl Iterator<Item = InternedName> + '_ {
@@ -261,7 +261,7 @@ impl QasmLowering<'_> {
     /// OpenQASM 2 these are `gphase` and `mcx`, `mcz`, `mcphase` with any number of controls, which
     /// exporters write.
     pub(super) fn lend_gate(&mut self, name: Ident) {
-        let (text, place) = (self.name(name.symbol), self.place(name.span));
+        let (text, place) = (self.name(name.symbol), self.file_span(name.span));
         if self.names.get(name.symbol).is_some() {
             return;
         }
@@ -270,7 +270,7 @@ impl QasmLowering<'_> {
                 self.gates.offer(name.symbol, GateCallee::Table(GateKind::GPHASE, 0));
                 let problem = QasmProblem::LentGate { name: text, from: "that of OpenQASM 3" };
                 let help = "OpenQASM 2 has no global phase; on a state it does not show";
-                self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+                self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
             }
             return;
         }
@@ -284,22 +284,22 @@ impl QasmLowering<'_> {
             self.gates.offer(name.symbol, GateCallee::Table(gate.kind, gate.n_controls));
             let problem = QasmProblem::LentGate { name: text, from: "that of `stdgates.inc`" };
             let help = "add `include \"stdgates.inc\";`";
-            return self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+            return self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
         }
-        let Some(line) = usual_line(&text) else { return };
+        let Some(line) = extra_gate_line(&text) else { return };
         match others {
             Some(gate) => {
                 self.gates.offer(name.symbol, GateCallee::Table(gate.kind, gate.n_controls))
             }
-            None => self.define_usual(name.symbol, line),
+            None => self.define_extra_gate(name.symbol, line),
         }
         let problem = QasmProblem::LentGate { name: text, from: "the usual one" };
         let help = format!("`stdgates.inc` lacks it: write `{line}`");
-        self.warning(Diagnostic::warning(problem).at(place, "").help(help));
+        self.warning(Diagnostic::warning(problem).with_label(place, "").help(help));
     }
 
     /// Defines a gate by its line, as if the file did.
-    fn define_usual(&mut self, name: InternedName, line: &str) {
+    fn define_extra_gate(&mut self, name: InternedName, line: &str) {
         let source = u32::try_from(self.sources.len()).unwrap_or(u32::MAX);
         let program = parser::program(
             line,
@@ -350,7 +350,7 @@ impl QasmLowering<'_> {
 
     /// Declares a name; a name that exists in the same scope is an error.
     pub(super) fn declare_name(&mut self, name: Ident, entry: SymbolEntry) -> Lower<()> {
-        let place = self.place(name.span);
+        let place = self.file_span(name.span);
         let depth = self.names.depth();
         if let Some((old, before, _)) =
             self.names.table.get(name.symbol).filter(|(.., d)| *d == depth)
@@ -361,7 +361,9 @@ impl QasmLowering<'_> {
             }
             let twice =
                 Diagnostic::error(QasmProblem::DeclaredTwice { name: self.name(name.symbol) });
-            return Err(self.report(twice.at(place, "again here").at(before, "declared here")));
+            return Err(self.report(
+                twice.with_label(place, "again here").with_label(before, "declared here"),
+            ));
         }
         let outer = self.names.table.replace(name.symbol, Some((entry, place, depth)));
         if let Some(scope) = self.names.scopes.last_mut() {
@@ -372,7 +374,7 @@ impl QasmLowering<'_> {
 
     /// Reports a name that is not declared, once per name.
     pub(super) fn unknown_name<T>(&mut self, symbol: InternedName, span: QasmSpan) -> Lower<T> {
-        let place = self.place(span);
+        let place = self.file_span(span);
         let name = self.name(symbol);
         let hidden = self.names.table.get(symbol).is_some();
         // Later uses are silent.
@@ -387,21 +389,22 @@ impl QasmLowering<'_> {
             let known: Vec<String> = others.map(|s| self.name(s)).collect();
             nearest(&name, known.iter().map(String::as_str)).map(|n| format!("did you mean `{n}`?"))
         };
-        let error =
-            Diagnostic::error(QasmProblem::UnknownName { name }).at(place, "").maybe_help(help);
+        let error = Diagnostic::error(QasmProblem::UnknownName { name })
+            .with_label(place, "")
+            .maybe_help(help);
         Err(self.report(error))
     }
 
     /// Reports a gate that is not defined, once per name.
     pub(super) fn unknown_gate<T>(&mut self, name: Ident) -> Lower<T> {
-        let place = self.place(name.span);
+        let place = self.file_span(name.span);
         let text = self.name(name.symbol);
         if let Some(entry) = self.names.get(name.symbol)
             && !matches!(entry, SymbolEntry::Broken)
         {
             let problem = QasmProblem::WrongKind { name: text, is: entry.is(), expected: "a gate" };
             self.gates.break_name(name.symbol);
-            return Err(self.report(Diagnostic::error(problem).at(place, "")));
+            return Err(self.report(Diagnostic::error(problem).with_label(place, "")));
         }
         let help = self.gate_help(name.symbol, &text);
         self.gates.break_name(name.symbol);
@@ -409,9 +412,10 @@ impl QasmLowering<'_> {
         let example = format!(
             "a `defcal` says how hardware does it: say what it does, `gate {text} … {{ … }}`"
         );
-        let error = Diagnostic::error(QasmProblem::UnknownGate { name: text }).at(place, "");
+        let error =
+            Diagnostic::error(QasmProblem::UnknownGate { name: text }).with_label(place, "");
         Err(self.report(match calibrated {
-            Some(there) => error.at(there, "calibrated here").help(example),
+            Some(there) => error.with_label(there, "calibrated here").help(example),
             None => error.maybe_help(help),
         }))
     }
@@ -452,7 +456,7 @@ pub(super) fn multi_controlled(name: &str) -> Option<GateKind> {
 }
 
 /// Returns the definition of an extra gate, which files use without one.
-fn usual_line(name: &str) -> Option<&'static str> {
+fn extra_gate_line(name: &str) -> Option<&'static str> {
     EXTRA_GATES.lines().find(|line| {
         let rest = line.strip_prefix("gate ").and_then(|line| line.strip_prefix(name));
         rest.is_some_and(|rest| rest.starts_with([' ', '(']))

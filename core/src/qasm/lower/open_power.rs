@@ -52,7 +52,7 @@ impl QasmLowering<'_> {
             Ok(raised) => raised,
             Err(QasmProblem::OpenPower { .. }) => {
                 let problem = QasmProblem::OpenPower { gate: self.name(gate.name) };
-                let error = Diagnostic::error(problem).at(self.place(span), "");
+                let error = Diagnostic::error(problem).with_label(self.file_span(span), "");
                 let help = "gates that have such a power: id, x, y, z, h, s, t, sx, swap, their inverses, rotations, phases, \
                             and these with controls; write others by rotations";
                 return Err(self.report(error.help(help)));

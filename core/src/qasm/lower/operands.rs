@@ -113,7 +113,7 @@ fn repeated(list: &[u32]) -> Option<u32> {
 }
 
 impl Register {
-    pub(super) fn picks(&self) -> IndexSet {
+    pub(super) fn index_set(&self) -> IndexSet {
         if self.single {
             IndexSet::One(self.first)
         } else {
@@ -170,7 +170,7 @@ impl QasmLowering<'_> {
                 if !matches!(self.variables[id].state, VariableState::Bits { .. })
                     && self.spill(id, operand.span)?.is_none()
                 {
-                    return self.depends(id, self.place(operand.span), "assigned here");
+                    return self.depends(id, self.file_span(operand.span), "assigned here");
                 }
                 self.use_all_digits(id);
                 self.bits_of_variable(id, operand)
@@ -207,7 +207,7 @@ impl QasmLowering<'_> {
             );
         };
         if self.hardware.is_none_or(|(largest, _)| largest < number) {
-            self.hardware = Some((number, self.place(span)));
+            self.hardware = Some((number, self.file_span(span)));
         }
         Ok(IndexSet::One(number))
     }
@@ -246,14 +246,14 @@ impl QasmLowering<'_> {
     }
 
     fn out_of_range<T>(&mut self, name: Ident, given: i128, size: u64, span: QasmSpan) -> Lower<T> {
-        let place = self.place(span);
+        let place = self.file_span(span);
         let name = self.name(name.symbol);
         let help = match size {
             1 => format!("`{name}` has only the index 0"),
             _ => format!("indices of `{name}` are 0 to {}", size - 1),
         };
         let error = Diagnostic::error(QasmProblem::IndexOutOfRange { name, given, size });
-        Err(self.report(error.at(place, "").help(help)))
+        Err(self.report(error.with_label(place, "").help(help)))
     }
 
     /// Applies one pair of brackets to an index set.
@@ -341,7 +341,7 @@ impl QasmLowering<'_> {
         match self.selection(value) {
             Ok(entry) => self.declare_name(name, entry),
             Err(Stop) => {
-                self.names.break_name(name.symbol, self.place(name.span));
+                self.names.break_name(name.symbol, self.file_span(name.span));
                 Err(Stop)
             }
         }
@@ -459,11 +459,13 @@ impl QasmLowering<'_> {
                         first: u64::from(first),
                         second: u64::from(len),
                     };
-                    let (here, there) = (self.place(span), self.place(before));
+                    let (here, there) = (self.file_span(span), self.file_span(before));
                     let error = Diagnostic::error(problem);
-                    return Err(
-                        self.report(error.at(here, format!("{len}")).at(there, format!("{first}")))
-                    );
+                    return Err(self.report(
+                        error
+                            .with_label(here, format!("{len}"))
+                            .with_label(there, format!("{first}")),
+                    ));
                 }
                 Some(_) => {}
             }

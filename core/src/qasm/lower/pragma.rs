@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::{ExprScope, IndexSet, Lower, LoweredItem, QasmLowering, QasmValue};
 use crate::{
     channel::{Channel, ChannelKind},
-    circuit::{MAX_READOUT_BITS, UNITARY_TOLERANCE, n_chances},
+    circuit::{MAX_READOUT_BITS, UNITARY_TOLERANCE, n_readout_probabilities},
     matrix::Matrix,
     param::{Angle, BindError, Binding, Values},
     qasm::{
@@ -63,7 +63,7 @@ impl QasmLowering<'_> {
         let applied = match pragma.kind {
             PragmaKind::Noise => self.noise(pragma),
             PragmaKind::Unitary => self.unitary(pragma),
-            PragmaKind::Misread => return self.misread(pragma, span),
+            PragmaKind::ReadoutError => return self.readout_error(pragma, span),
         };
         // Both may be wrong.
         let qubits = self.all_qubits(&pragma.operands);
@@ -95,7 +95,7 @@ impl QasmLowering<'_> {
             applied,
             qubits,
             times,
-            place: self.place(span),
+            place: self.file_span(span),
         }));
         Ok(())
     }
@@ -114,8 +114,9 @@ impl QasmLowering<'_> {
                 || known.collect::<Vec<_>>().join(", "),
                 |name| format!("did you mean `{name}`?"),
             );
-            let place = self.place(pragma.name.span);
-            let error = Diagnostic::error(QasmProblem::UnknownChannel { name }).at(place, "");
+            let place = self.file_span(pragma.name.span);
+            let error =
+                Diagnostic::error(QasmProblem::UnknownChannel { name }).with_label(place, "");
             return Err(self.report(error.help(help)));
         };
         let names = kind.param_names();
@@ -143,33 +144,40 @@ impl QasmLowering<'_> {
         Ok(ChannelSpec::Unitary(Arc::new(matrix)))
     }
 
-    fn misread(&mut self, pragma: &Pragma, span: QasmSpan) -> Lower<()> {
+    fn readout_error(&mut self, pragma: &Pragma, span: QasmSpan) -> Lower<()> {
         let (name, (known, params)) = (self.name(pragma.name.symbol), READOUT_ERROR);
         if name != known {
-            let place = self.place(pragma.name.span);
-            let error = Diagnostic::error(QasmProblem::UnknownPragma { name }).at(place, "");
+            let place = self.file_span(pragma.name.span);
+            let error =
+                Diagnostic::error(QasmProblem::UnknownPragma { name }).with_label(place, "");
             return Err(
                 self.report(error.help(format!("`{known}({}) …` is one", params.join(", "))))
             );
         }
-        let n_bits = (1..=MAX_READOUT_BITS).find(|&n| n_chances(n) == pragma.args.len());
+        let n_bits =
+            (1..=MAX_READOUT_BITS).find(|&n| n_readout_probabilities(n) == pragma.args.len());
         if let Some(n_bits) = n_bits.filter(|&n| n > 1) {
-            return self.misread_together(pragma, n_bits, span);
+            return self.readout_matrix(pragma, n_bits, span);
         }
         let chances: Box<[QasmValue]> = self.probabilities(pragma, known, &params)?.into();
         for operand in &pragma.operands {
             let bits = self.bits(operand)?;
             self.add_count(u64::from(bits.len().unwrap_or(1)), span);
-            let (chances, place) = (chances.clone(), self.place(span));
-            self.push(LoweredItem::Misread { chances, bits, together: false, place });
+            let (chances, place) = (chances.clone(), self.file_span(span));
+            self.push(LoweredItem::ReadoutError {
+                probabilities: chances,
+                bits,
+                together: false,
+                place,
+            });
         }
         Ok(())
     }
 
     /// Plans a readout matrix: for each outcome of all the bits the probabilities of all others.
-    fn misread_together(&mut self, pragma: &Pragma, n_bits: usize, span: QasmSpan) -> Lower<()> {
+    fn readout_matrix(&mut self, pragma: &Pragma, n_bits: usize, span: QasmSpan) -> Lower<()> {
         let names: Vec<String> =
-            (0..pragma.args.len()).map(|k| beside_diagonal(k, n_bits)).collect();
+            (0..pragma.args.len()).map(|k| off_diagonal_entry(k, n_bits)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let chances = self.probabilities(pragma, READOUT_ERROR.0, &names)?;
         let rows = pragma.args.chunks((1 << n_bits) - 1).zip(chances.chunks((1 << n_bits) - 1));
@@ -196,14 +204,19 @@ impl QasmLowering<'_> {
         }
         self.add_count(n_bits as u64, span);
         let (chances, bits, place) =
-            (chances.into(), IndexSet::List(bits.into()), self.place(span));
-        self.push(LoweredItem::Misread { chances, bits, together: true, place });
+            (chances.into(), IndexSet::List(bits.into()), self.file_span(span));
+        self.push(LoweredItem::ReadoutError {
+            probabilities: chances,
+            bits,
+            together: true,
+            place,
+        });
         Ok(())
     }
 
     fn wrong_bits<T>(&mut self, pragma: &Pragma, n_bits: usize) -> Lower<T> {
         let places: SmallVec<[QasmSpan; 4]> = pragma.operands.iter().map(|o| o.span).collect();
-        let problem = QasmProblem::MisreadBits { chances: pragma.args.len(), n_bits };
+        let problem = QasmProblem::ReadoutBits { probabilities: pragma.args.len(), n_bits };
         self.fail(problem, around(&places, pragma.name.span))
     }
 
@@ -232,10 +245,10 @@ impl QasmLowering<'_> {
     fn wrong_count<T>(&mut self, pragma: &Pragma, name: &str, names: &[&str]) -> Lower<T> {
         let (gate, given, expected) =
             (self.name(pragma.name.symbol), pragma.args.len(), names.len());
-        let place = self.place(args_span(pragma));
+        let place = self.file_span(args_span(pragma));
         let error = Diagnostic::error(QasmProblem::ParameterCount { gate, given, expected });
         let help = format!("`{name}({}) …`", names.join(", "));
-        Err(self.report(error.at(place, "").help(help)))
+        Err(self.report(error.with_label(place, "").help(help)))
     }
 
     fn check_probability<T>(
@@ -294,7 +307,7 @@ impl QasmLowering<'_> {
 }
 
 /// Returns the name of probability `k` of a readout matrix of several bits, for messages.
-fn beside_diagonal(k: usize, n_bits: usize) -> String {
+fn off_diagonal_entry(k: usize, n_bits: usize) -> String {
     let others = (1 << n_bits) - 1;
     let (row, column) = (k / others, k % others);
     let column = column + usize::from(column >= row);

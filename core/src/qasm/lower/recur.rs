@@ -38,7 +38,7 @@ pub(super) struct FixedPointVariable {
 
 impl QasmLowering<'_> {
     /// Returns those of some variables that are numbers or arrays, with their current values.
-    pub(super) fn recurring(&self, ids: &[usize]) -> Vec<FixedPointVariable> {
+    pub(super) fn fixed_point_variables(&self, ids: &[usize]) -> Vec<FixedPointVariable> {
         let numbers = ids.iter().filter_map(|&id| {
             let variable = self.variables.get(id).filter(|variable| variable.chooses())?;
             let choice = chosen(&variable.state)?;
@@ -55,7 +55,7 @@ impl QasmLowering<'_> {
     }
 
     /// Moves each number to bits that store the position of its value, before a loop.
-    pub(super) fn begin_recurring(
+    pub(super) fn begin_fixed_point(
         &mut self,
         numbers: &mut [FixedPointVariable],
         span: QasmSpan,
@@ -71,7 +71,7 @@ impl QasmLowering<'_> {
             let choice = ValueSet::new(number.bits.iter().collect(), values, depth);
             number.state = match &*choice.values {
                 [one] => VariableState::Known(one.clone()),
-                _ => VariableState::Choice(choice),
+                _ => VariableState::ValueSet(choice),
             };
             self.set(number.id, number.state.clone());
         }
@@ -160,7 +160,7 @@ impl QasmLowering<'_> {
 
     /// Returns scratch bits for a position; none for a list of one value.
     fn bits_for_place(&mut self, n: u32, depth: usize, span: QasmSpan) -> Lower<IndexSet> {
-        if n == 0 { Ok(IndexSet::List([].into())) } else { self.hidden_bits(n, depth, span) }
+        if n == 0 { Ok(IndexSet::List([].into())) } else { self.scratch_bits(n, depth, span) }
     }
 
     /// Stores the position of a value in a list in bits.
@@ -180,7 +180,7 @@ impl QasmLowering<'_> {
             let one =
                 if numbers.is_empty() { Truth::Constant(false) } else { value.condition(&numbers) };
             match one {
-                Truth::Open(condition) => self.store_truth(bit, condition, span, false)?,
+                Truth::Residual(condition) => self.store_truth(bit, condition, span, false)?,
                 Truth::Constant(holds) => {
                     self.fill_digits(&IndexSet::One(bit), &[holds], self.guard, false, span);
                 }

@@ -129,7 +129,7 @@ impl QasmLowering<'_> {
         all: &[QasmStmt],
         span: QasmSpan,
     ) -> Lower<()> {
-        let mut numbers = self.recurring(&self.assigned_variables(body));
+        let mut numbers = self.fixed_point_variables(&self.assigned_variables(body));
         for plans in 0.. {
             let start = (!numbers.is_empty()).then(|| self.checkpoint());
             let again = self.repeat_with(&mut numbers, plans, (condition, body), all, span)?;
@@ -164,7 +164,7 @@ impl QasmLowering<'_> {
             // In a later iteration it may be larger than in the first one.
             self.use_all_digits(id);
         }
-        self.begin_recurring(numbers, span)?;
+        self.begin_fixed_point(numbers, span)?;
         let exits = self.exit_bits.len();
         let start = self.plan.len();
         let truth = self.asked(condition)?;
@@ -172,9 +172,9 @@ impl QasmLowering<'_> {
         let test = match truth {
             Truth::Constant(false) => return Ok(false),
             Truth::Constant(true) => None,
-            Truth::Open(test) if !computed => Some(test),
-            Truth::Open(test) => {
-                let go = self.hidden_bits(1, self.locals.len(), span)?.get(0);
+            Truth::Residual(test) if !computed => Some(test),
+            Truth::Residual(test) => {
+                let go = self.scratch_bits(1, self.locals.len(), span)?.get(0);
                 self.store_truth(go, test, span, true)?;
                 Some(Condition::Bit { bit: go, value: true })
             }
@@ -189,7 +189,7 @@ impl QasmLowering<'_> {
         self.add_count(1, span);
         self.push(LoweredItem::While {
             condition: Condition::All(Vec::new()),
-            place: self.place(span),
+            place: self.file_span(span),
         });
 
         let (outer, mark) = (self.guard, self.mark);
@@ -234,7 +234,7 @@ impl QasmLowering<'_> {
                 .is_some_and(|v| !matches!(v.state, VariableState::Lost(_)) && v.state != *end)
         };
         if let Some(&(id, _)) = changed.iter().find(differs) {
-            return self.depends(id, self.place(span), "each round of this loop changes it");
+            return self.depends(id, self.file_span(span), "each round of this loop changes it");
         }
 
         let mut conditions: Vec<Condition> = test.into_iter().collect();
@@ -246,16 +246,16 @@ impl QasmLowering<'_> {
         }
         let condition = match conditions.len() {
             0 => {
-                let place = self.place(span);
+                let place = self.file_span(span);
                 let help = "give it a condition that a round can change, or a `break`";
-                return Err(
-                    self.report(Diagnostic::error(QasmProblem::Endless).at(place, "").help(help))
-                );
+                return Err(self.report(
+                    Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help),
+                ));
             }
             1 => conditions.remove(0),
             _ => Condition::All(conditions),
         };
-        let place = self.place(span);
+        let place = self.file_span(span);
         if let Some(planned) = self.plan.get_mut(head) {
             planned.item = LoweredItem::While { condition, place };
         }
@@ -274,7 +274,7 @@ impl QasmLowering<'_> {
         self.enter_scope();
         let truth = self.asked(condition);
         let stored = truth.and_then(|truth| match truth {
-            Truth::Open(test) => self.store_truth(go, test, span, false),
+            Truth::Residual(test) => self.store_truth(go, test, span, false),
             Truth::Constant(holds) => {
                 self.store_number(IndexSet::One(go), Classical::Value(QasmValue::Bool(holds)), span)
             }

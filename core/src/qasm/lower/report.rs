@@ -28,7 +28,7 @@ impl QasmLowering<'_> {
         true
     }
 
-    pub(super) fn place(&self, span: QasmSpan) -> FileSpan {
+    pub(super) fn file_span(&self, span: QasmSpan) -> FileSpan {
         FileSpan { source: self.source, span }
     }
 
@@ -53,8 +53,8 @@ impl QasmLowering<'_> {
     }
 
     pub(super) fn fail<T>(&mut self, problem: QasmProblem, span: QasmSpan) -> Lower<T> {
-        let place = self.place(span);
-        Err(self.report(Diagnostic::error(problem).at(place, "")))
+        let place = self.file_span(span);
+        Err(self.report(Diagnostic::error(problem).with_label(place, "")))
     }
 
     pub(super) fn refuse<T>(&mut self, what: &str, span: QasmSpan) -> Lower<T> {
@@ -62,8 +62,8 @@ impl QasmLowering<'_> {
     }
 
     pub(super) fn warn(&mut self, problem: QasmProblem, span: QasmSpan) {
-        let place = self.place(span);
-        self.warning(Diagnostic::warning(problem).at(place, ""));
+        let place = self.file_span(span);
+        self.warning(Diagnostic::warning(problem).with_label(place, ""));
     }
 
     pub(super) fn warning(&mut self, warning: Diagnostic) {

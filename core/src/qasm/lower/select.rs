@@ -190,20 +190,20 @@ impl QasmLowering<'_> {
     ) -> Lower<()> {
         let value = match value {
             Classical::Value(value)
-                if !matches!(self.variables[id].state, VariableState::Choice(_)) =>
+                if !matches!(self.variables[id].state, VariableState::ValueSet(_)) =>
             {
                 value
             }
-            value => return self.assign_part_of_choices(id, places, value, span),
+            value => return self.assign_part_of_value_sets(id, places, value, span),
         };
         let (mut whole, element) = (self.variable(id, span)?, self.variables[id].element());
-        self.put(&mut whole, places, &element, value, span)?;
+        self.assign_at(&mut whole, places, &element, value, span)?;
         self.set(id, VariableState::Known(whole));
         Ok(())
     }
 
     /// Assigns to positions in a value.
-    pub(super) fn put(
+    pub(super) fn assign_at(
         &mut self,
         into: &mut QasmValue,
         places: &[AxisSelection],
@@ -222,7 +222,7 @@ impl QasmLowering<'_> {
         let all: Vec<usize>;
         let (many, rest) = match places.split_first() {
             Some((AxisSelection::One(at), rest)) => {
-                return self.put(&mut Rc::make_mut(items)[*at], rest, element, value, span);
+                return self.assign_at(&mut Rc::make_mut(items)[*at], rest, element, value, span);
             }
             Some((AxisSelection::Many(many), rest)) => (many, rest),
             None => {
@@ -234,7 +234,7 @@ impl QasmLowering<'_> {
             QasmValue::Array(values) if values.len() == many.len() => {
                 let items = Rc::make_mut(items);
                 for (at, value) in many.iter().zip(values.iter()) {
-                    self.put(&mut items[*at], rest, element, value.clone(), span)?;
+                    self.assign_at(&mut items[*at], rest, element, value.clone(), span)?;
                 }
                 Ok(())
             }
@@ -279,8 +279,8 @@ impl QasmLowering<'_> {
             QasmValue::Int(_, Some(ty)) => {
                 QasmValue::Int(IntType { sized: true, ..*ty }.wrap(bits.cast_signed()), Some(*ty))
             }
-            QasmValue::Turn(AngleValue::Bits { width, .. }) => {
-                QasmValue::Turn(AngleValue::Bits { width: *width, bits })
+            QasmValue::AngleValue(AngleValue::Bits { width, .. }) => {
+                QasmValue::AngleValue(AngleValue::Bits { width: *width, bits })
             }
             QasmValue::Bits { width, .. } => QasmValue::Bits { width: *width, bits },
             other => other.clone(),
@@ -295,9 +295,8 @@ fn in_bits(value: &QasmValue) -> Option<(u32, u128)> {
         QasmValue::Int(i, Some(ty)) if ty.sized => Some((ty.bits, ty.bits_of(*i))),
         // Qiskit writes an index of a literal for a number whose type it knows.
         QasmValue::Int(i @ 0.., None) => Some((MAX_WIDTH, i.unsigned_abs())),
-        QasmValue::Bits { width, bits } | QasmValue::Turn(AngleValue::Bits { width, bits }) => {
-            Some((*width, *bits))
-        }
+        QasmValue::Bits { width, bits }
+        | QasmValue::AngleValue(AngleValue::Bits { width, bits }) => Some((*width, *bits)),
         _ => None,
     }
 }

@@ -108,7 +108,7 @@ impl QasmLowering<'_> {
                 let integer =
                     matches!(ty.base, BaseType::Int | BaseType::Uint) && ty.dims.is_none();
                 let measured = || integer && self.may_depend(inner);
-                match self.casts.get(&self.place(expr.span)) {
+                match self.casts.get(&self.file_span(expr.span)) {
                     Some(&id) => matches!(self.variables[id].state, VariableState::Bits { .. })
                         .then_some(UndecidedInteger::Variable(id, expr.span)),
                     None => measured().then_some(UndecidedInteger::Cast(ty, inner, expr.span)),
@@ -188,7 +188,7 @@ impl QasmLowering<'_> {
         };
         let value = self.classical(inner)?;
         let value = self.cast_bits(ty, value, span)?;
-        let place = self.place(span);
+        let place = self.file_span(span);
         let text = self.text(span).to_owned();
         let name = Ident { symbol: self.interner.intern(&text), span };
         let id = self.new_variable(name, ty, Some((value, span)))?;
@@ -205,19 +205,19 @@ impl QasmLowering<'_> {
         statement: &QasmStmt,
         all: &[QasmStmt],
     ) -> Lower<()> {
-        let Some(Classical::Word { bits, signed, ty }) = self.word_of(id) else {
-            return self.depends(id, self.place(at), "");
+        let Some(Classical::BitVector { bits, signed, ty }) = self.bit_vector_of(id) else {
+            return self.depends(id, self.file_span(at), "");
         };
         if bits.len() > MAX_BITS {
-            let place = self.place(at);
+            let place = self.file_span(at);
             let problem = QasmProblem::ManyValues { given: bits.len(), limit: MAX_BITS };
             let help = "give integers no more bits than they need, as in `uint[3]`, or choose with `if` or `switch`";
-            return Err(self.report(Diagnostic::error(problem).at(place, "").help(help)));
+            return Err(self.report(Diagnostic::error(problem).with_label(place, "").help(help)));
         }
         let shape = IntType::sized(u32::try_from(bits.len()).unwrap_or(1).max(1), !signed);
         // The statement itself may write to them.
         let n = u32::try_from(bits.len()).unwrap_or(u32::MAX);
-        let copies = self.hidden_bits(n, self.locals.len(), at)?;
+        let copies = self.scratch_bits(n, self.locals.len(), at)?;
         for (copy, &bit) in copies.iter().zip(&bits) {
             self.store_truth(copy, Condition::Bit { bit, value: true }, at, true)?;
         }
@@ -228,7 +228,7 @@ impl QasmLowering<'_> {
             let value = shape.wrap(number);
             let label = Classical::Value(QasmValue::int(value));
             let holds = self.compare_word(bits.clone(), signed, Relation::Equal, label, at)?;
-            let Truth::Open(condition) = holds else { continue };
+            let Truth::Residual(condition) = holds else { continue };
             self.branches(condition, at, |lowering, otherwise| {
                 if !otherwise && result.is_ok() {
                     result = lowering.with_value(
@@ -281,7 +281,7 @@ impl QasmLowering<'_> {
             let name = self.name_of(id);
             let warning =
                 Diagnostic::warning(QasmProblem::LeftOut { name, value: shown, why: problem });
-            self.warning(warning.at(self.place(at), ""));
+            self.warning(warning.with_label(self.file_span(at), ""));
             Ok(())
         } else {
             result

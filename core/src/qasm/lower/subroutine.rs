@@ -72,7 +72,7 @@ pub(super) enum CallResult {
 impl QasmLowering<'_> {
     pub(super) fn define_subroutine(&mut self, subroutine: &Rc<Subroutine>) -> Lower<()> {
         let name = subroutine.name;
-        let place = self.place(name.span);
+        let place = self.file_span(name.span);
         if self.names.depth() > 0 {
             self.gates.break_name(name.symbol);
             return self.fail(QasmProblem::WithinBlock { what: "a subroutine" }, name.span);
@@ -83,7 +83,8 @@ impl QasmLowering<'_> {
         {
             let twice =
                 Diagnostic::error(QasmProblem::DeclaredTwice { name: self.name(name.symbol) });
-            return Err(self.report(twice.at(place, "again here").at(before, "defined here")));
+            return Err(self
+                .report(twice.with_label(place, "again here").with_label(before, "defined here")));
         }
         for ty in subroutine.params.iter().map(|parameter| &parameter.ty).chain(&subroutine.result)
         {
@@ -105,11 +106,11 @@ impl QasmLowering<'_> {
     /// Returns an error if a name that is not declared yet is that of a subroutine below.
     pub(super) fn subroutine_to_come(&mut self, name: Ident) -> Lower<()> {
         let Some(&there) = self.to_come.get(&name.symbol) else { return Ok(()) };
-        let here = self.place(name.span);
+        let here = self.file_span(name.span);
         let error = Diagnostic::error(QasmProblem::SubroutineBeforeDefinition {
             name: self.name(name.symbol),
         });
-        Err(self.report(error.at(here, "").at(there, "defined here")))
+        Err(self.report(error.with_label(here, "").with_label(there, "defined here")))
     }
 
     /// The value of a call in an expression.
@@ -138,7 +139,7 @@ impl QasmLowering<'_> {
         into: Option<IndexSet>,
     ) -> Lower<CallResult> {
         let Definable { subroutine, source } = self.subroutines[number].clone();
-        let place = self.place(span);
+        let place = self.file_span(span);
         if self.results.len() >= MAX_CALLS {
             return self.fail(QasmProblem::DeepCall { limit: MAX_CALLS }, span);
         }
@@ -171,7 +172,7 @@ impl QasmLowering<'_> {
         self.variables.truncate(number.unwrap_or(self.variables.len()));
         if self.n_errors() > errors {
             if let Some(error) = self.diagnostics.last_mut().filter(|e| e.labels.len() < 4) {
-                *error = error.clone().at(place, "called here");
+                *error = error.clone().with_label(place, "called here");
             }
             return Err(ErrorReported);
         }
@@ -181,8 +182,8 @@ impl QasmLowering<'_> {
             Some(VariableState::Known(value)) => {
                 return Ok(CallResult::Value(Classical::Value(value)));
             }
-            Some(VariableState::Choice(choice)) => {
-                return Ok(CallResult::Value(Classical::Choice(choice)));
+            Some(VariableState::ValueSet(choice)) => {
+                return Ok(CallResult::Value(Classical::ValueSet(choice)));
             }
             Some(_) if wanted.given => {
                 return self.fail(QasmProblem::Depends { name: self.name(name) }, span);
@@ -196,7 +197,7 @@ impl QasmLowering<'_> {
             (Some(ty), Some(slot), _) if !wanted.direct => {
                 let (bits, signed) = (slot.iter().collect(), ty.base == BaseType::Int);
                 let ty = self.integer_type(&ty)?;
-                Ok(CallResult::Value(Classical::Word { bits, signed, ty }))
+                Ok(CallResult::Value(Classical::BitVector { bits, signed, ty }))
             }
             _ => Ok(CallResult::Stored),
         }
@@ -292,7 +293,7 @@ impl QasmLowering<'_> {
             (Some(expr), Some(ty)) if ty.base == BaseType::Bit => {
                 let bits = match (slot, size) {
                     (Some(bits), _) => bits,
-                    (None, Some(size)) => self.hidden_bits(size, outside, span)?,
+                    (None, Some(size)) => self.scratch_bits(size, outside, span)?,
                     (None, None) => return self.refuse("this result", span),
                 };
                 if let Some(wanted) = self.results.last_mut() {
@@ -320,7 +321,7 @@ impl QasmLowering<'_> {
                     (value, slot) => {
                         let bits = match (slot, size) {
                             (Some(bits), _) => bits,
-                            (None, Some(size)) => self.hidden_bits(size, outside, span)?,
+                            (None, Some(size)) => self.scratch_bits(size, outside, span)?,
                             (None, None) => {
                                 let name = "the result".to_owned();
                                 return self.fail(QasmProblem::Depends { name }, expr.span);
@@ -346,7 +347,7 @@ impl QasmLowering<'_> {
             return self.measure_into(qubits, bits, operand.span, expr.span, expr.span);
         }
         let value = self.classical(expr)?;
-        if let Classical::Word { bits: given, .. } = &value
+        if let Classical::BitVector { bits: given, .. } = &value
             && bits.iter().eq(given.iter().copied())
         {
             return Ok(());
@@ -356,9 +357,9 @@ impl QasmLowering<'_> {
 
     pub(super) fn called_as_gate<T>(&mut self, name: Ident, defined: FileSpan) -> Lower<T> {
         let text = self.name(name.symbol);
-        let place = self.place(name.span);
+        let place = self.file_span(name.span);
         let error = Diagnostic::error(QasmProblem::SubroutineAsGate { name: text });
-        Err(self.report(error.at(place, "").at(defined, "defined here")))
+        Err(self.report(error.with_label(place, "").with_label(defined, "defined here")))
     }
 
     /// Returns the value of a call where only a known one is valid.

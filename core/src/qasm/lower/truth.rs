@@ -24,19 +24,19 @@ const MAX_SIZE: u64 = 1 << 26;
 #[derive(Clone, Debug)]
 pub(super) enum Truth {
     Constant(bool),
-    Open(Condition),
+    Residual(Condition),
 }
 
 impl Truth {
     pub(super) fn not(self) -> Truth {
         match self {
             Truth::Constant(holds) => Truth::Constant(!holds),
-            Truth::Open(condition) => Truth::Open(negate(condition)),
+            Truth::Residual(condition) => Truth::Residual(negate(condition)),
         }
     }
 
     /// Combines two by `&&` (`and`) or `||`.
-    pub(super) fn join(self, other: Truth, and: bool) -> Truth {
+    pub(super) fn combine(self, other: Truth, and: bool) -> Truth {
         match (self, other) {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
                 if holds == and {
@@ -45,19 +45,19 @@ impl Truth {
                     Truth::Constant(holds)
                 }
             }
-            (Truth::Open(a), Truth::Open(b)) if and => Truth::Open(a.and(b)),
-            (Truth::Open(Condition::Any(mut any)), Truth::Open(b)) => {
+            (Truth::Residual(a), Truth::Residual(b)) if and => Truth::Residual(a.and(b)),
+            (Truth::Residual(Condition::Any(mut any)), Truth::Residual(b)) => {
                 any.push(b);
-                Truth::Open(Condition::Any(any))
+                Truth::Residual(Condition::Any(any))
             }
-            (Truth::Open(a), Truth::Open(b)) => Truth::Open(Condition::Any(vec![a, b])),
+            (Truth::Residual(a), Truth::Residual(b)) => Truth::Residual(Condition::Any(vec![a, b])),
         }
     }
 
     pub(super) fn classical(self) -> Classical {
         match self {
             Truth::Constant(holds) => Classical::Value(QasmValue::Bool(holds)),
-            Truth::Open(condition) => Classical::Truth(condition),
+            Truth::Residual(condition) => Classical::Truth(condition),
         }
     }
 }
@@ -81,9 +81,9 @@ impl QasmLowering<'_> {
     /// Converts a value to a truth value.
     pub(super) fn truth(&mut self, value: Classical, span: QasmSpan) -> Lower<Truth> {
         let given = match value {
-            Classical::Truth(condition) => return Ok(Truth::Open(condition)),
-            Classical::Word { bits, .. } | Classical::Turn(bits) => {
-                return Ok(Truth::Open(nonzero(bits)));
+            Classical::Truth(condition) => return Ok(Truth::Residual(condition)),
+            Classical::BitVector { bits, .. } | Classical::AngleBits(bits) => {
+                return Ok(Truth::Residual(nonzero(bits)));
             }
             Classical::Value(QasmValue::Bool(holds)) => return Ok(Truth::Constant(holds)),
             Classical::Value(QasmValue::Bits { bits, .. }) => {
@@ -92,7 +92,7 @@ impl QasmLowering<'_> {
             Classical::Value(QasmValue::Int(i, _)) => return Ok(Truth::Constant(i != 0)),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer",
-            Classical::Choice(choice) => choice.describe(),
+            Classical::ValueSet(choice) => choice.describe(),
         };
         let (given, expected) = (given.to_owned(), "a condition".to_owned());
         self.fail(QasmProblem::WrongType { given, expected }, span)
@@ -102,9 +102,9 @@ impl QasmLowering<'_> {
     /// then.
     pub(super) fn one_bit(&self, value: Classical) -> Result<Truth, Classical> {
         match value {
-            Classical::Truth(condition) => Ok(Truth::Open(condition)),
-            Classical::Word { bits, signed: false, .. } if bits.len() == 1 => {
-                Ok(Truth::Open(nonzero(bits)))
+            Classical::Truth(condition) => Ok(Truth::Residual(condition)),
+            Classical::BitVector { bits, signed: false, .. } if bits.len() == 1 => {
+                Ok(Truth::Residual(nonzero(bits)))
             }
             Classical::Value(QasmValue::Bool(holds)) => Ok(Truth::Constant(holds)),
             Classical::Value(QasmValue::Int(i @ 0..=1, _)) => Ok(Truth::Constant(i == 1)),
@@ -119,11 +119,11 @@ impl QasmLowering<'_> {
             (Truth::Constant(holds), other) | (other, Truth::Constant(holds)) => {
                 Ok(if holds { other.not() } else { other })
             }
-            (Truth::Open(a), Truth::Open(b)) => {
+            (Truth::Residual(a), Truth::Residual(b)) => {
                 self.spend((size(&a) + size(&b)).saturating_mul(2) + 30, span)?;
                 let first = a.clone().and(negate(b.clone()));
                 let second = negate(a).and(b);
-                Ok(Truth::Open(Condition::Any(vec![first, second])))
+                Ok(Truth::Residual(Condition::Any(vec![first, second])))
             }
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn size(condition: &Condition) -> u64 {
 }
 
 pub(super) fn is_one(bit: u32) -> Truth {
-    Truth::Open(Condition::Bit { bit, value: true })
+    Truth::Residual(Condition::Bit { bit, value: true })
 }
 
 /// Returns the condition that some bits are not all 0.

@@ -42,39 +42,39 @@ pub(super) enum AngleValue {
     /// Fixed-point fraction: that many parts of `2^width` in a turn.
     Bits { width: u32, bits: u128 },
     /// Constant without a width.
-    Open(Angle),
+    Unsized(Angle),
 }
 
 impl AngleValue {
     /// Converts a constant to an angle of a width, or of none; returns it as an error if it is not
     /// a constant angle.
-    pub(super) fn of(value: QasmValue, width: Option<u32>) -> Result<QasmValue, QasmValue> {
+    pub(super) fn from_value(value: QasmValue, width: Option<u32>) -> Result<QasmValue, QasmValue> {
         let angle = match &value {
-            QasmValue::Turn(AngleValue::Bits { width: from, bits }) => match width {
+            QasmValue::AngleValue(AngleValue::Bits { width: from, bits }) => match width {
                 Some(to) => {
-                    return Ok(QasmValue::Turn(AngleValue::Bits {
+                    return Ok(QasmValue::AngleValue(AngleValue::Bits {
                         width: to,
                         bits: resize(*bits, *from, to),
                     }));
                 }
                 None => AngleValue::Bits { width: *from, bits: *bits }.radians(),
             },
-            QasmValue::Turn(turn) => turn.radians(),
+            QasmValue::AngleValue(turn) => turn.radians(),
             other => match other.angle() {
                 Some(angle) if angle.is_constant() => angle,
                 _ => return Err(value),
             },
         };
-        Ok(QasmValue::Turn(match width {
+        Ok(QasmValue::AngleValue(match width {
             Some(width) => AngleValue::Bits { width, bits: nearest(&angle, width) },
-            None => AngleValue::Open(within_turn(angle)),
+            None => AngleValue::Unsized(within_turn(angle)),
         }))
     }
 
     /// The angle in radians.
     pub(super) fn radians(&self) -> Angle {
         let (width, bits) = match self {
-            AngleValue::Open(angle) => return angle.clone(),
+            AngleValue::Unsized(angle) => return angle.clone(),
             AngleValue::Bits { bits: 0, .. } => return Angle::zero(),
             AngleValue::Bits { width, bits } => (*width, *bits),
         };
@@ -98,14 +98,14 @@ impl AngleValue {
     fn width(&self) -> Option<u32> {
         match self {
             AngleValue::Bits { width, .. } => Some(*width),
-            AngleValue::Open(_) => None,
+            AngleValue::Unsized(_) => None,
         }
     }
 
     pub(super) fn is_zero(&self) -> bool {
         match self {
             AngleValue::Bits { bits, .. } => *bits == 0,
-            AngleValue::Open(angle) => angle.constant() == Some(0.0),
+            AngleValue::Unsized(angle) => angle.constant() == Some(0.0),
         }
     }
 
@@ -114,7 +114,7 @@ impl AngleValue {
             AngleValue::Bits { width, bits } => {
                 AngleValue::Bits { width, bits: bits.wrapping_neg() & mask(width) }
             }
-            AngleValue::Open(angle) => AngleValue::Open(within_turn(-angle)),
+            AngleValue::Unsized(angle) => AngleValue::Unsized(within_turn(-angle)),
         }
     }
 }
@@ -128,21 +128,27 @@ pub(super) fn operate(
 ) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     match (op, &left, &right) {
-        (Mul, QasmValue::Turn(turn), QasmValue::Int(k, _))
-        | (Mul, QasmValue::Int(k, _), QasmValue::Turn(turn)) => {
+        (Mul, QasmValue::AngleValue(turn), QasmValue::Int(k, _))
+        | (Mul, QasmValue::Int(k, _), QasmValue::AngleValue(turn)) => {
             return times(turn, *k, version);
         }
-        (Div, QasmValue::Turn(_), QasmValue::Int(0, _)) => return Err(QasmProblem::DivisionByZero),
-        (Div, QasmValue::Turn(AngleValue::Bits { width, bits }), QasmValue::Int(k @ 1.., _)) => {
-            let bits = bits.checked_div(k.unsigned_abs()).unwrap_or_default();
-            return Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }));
+        (Div, QasmValue::AngleValue(_), QasmValue::Int(0, _)) => {
+            return Err(QasmProblem::DivisionByZero);
         }
-        (Div, QasmValue::Turn(turn @ AngleValue::Open(_)), QasmValue::Int(..)) => {
-            return open(binary(Div, turn.plain()?, right, version)?);
+        (
+            Div,
+            QasmValue::AngleValue(AngleValue::Bits { width, bits }),
+            QasmValue::Int(k @ 1.., _),
+        ) => {
+            let bits = bits.checked_div(k.unsigned_abs()).unwrap_or_default();
+            return Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits }));
+        }
+        (Div, QasmValue::AngleValue(turn @ AngleValue::Unsized(_)), QasmValue::Int(..)) => {
+            return without_width(binary(Div, turn.plain()?, right, version)?);
         }
         (
             Shl | Shr,
-            QasmValue::Turn(AngleValue::Bits { width, bits }),
+            QasmValue::AngleValue(AngleValue::Bits { width, bits }),
             QasmValue::Int(n @ 0.., _),
         ) => {
             let shifted = u32::try_from(*n).ok().and_then(|n| match op {
@@ -150,10 +156,10 @@ pub(super) fn operate(
                 _ => bits.checked_shr(n),
             });
             let bits = shifted.unwrap_or_default() & mask(*width);
-            return Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }));
+            return Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits }));
         }
         (Add | Sub | Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual, ..) => {}
-        (Div | BitAnd | BitOr | BitXor, QasmValue::Turn(_), QasmValue::Turn(_)) => {}
+        (Div | BitAnd | BitOr | BitXor, QasmValue::AngleValue(_), QasmValue::AngleValue(_)) => {}
         (BitAnd | BitOr | BitXor | Shl | Shr, ..) => return Err(mismatch(op, &left, &right)),
         _ => return binary(op, plain(left)?, plain(right)?, version),
     }
@@ -164,12 +170,16 @@ pub(super) fn operate(
         return binary(op, plain(left)?, plain(right)?, version);
     }
     let width = match (&left, &right) {
-        (QasmValue::Turn(a), QasmValue::Turn(b)) => a.width().zip(b.width()).map(|(a, b)| a.max(b)),
-        (QasmValue::Turn(a), _) | (_, QasmValue::Turn(a)) => a.width(),
+        (QasmValue::AngleValue(a), QasmValue::AngleValue(b)) => {
+            a.width().zip(b.width()).map(|(a, b)| a.max(b))
+        }
+        (QasmValue::AngleValue(a), _) | (_, QasmValue::AngleValue(a)) => a.width(),
         _ => None,
     };
-    match (AngleValue::of(left, width), AngleValue::of(right, width)) {
-        (Ok(QasmValue::Turn(a)), Ok(QasmValue::Turn(b))) => join(op, &a, &b, version),
+    match (AngleValue::from_value(left, width), AngleValue::from_value(right, width)) {
+        (Ok(QasmValue::AngleValue(a)), Ok(QasmValue::AngleValue(b))) => {
+            operate_angles(op, &a, &b, version)
+        }
         // A value that contains an input is not an angle of the type.
         (a, b) => {
             let either = |side: Result<QasmValue, QasmValue>| side.unwrap_or_else(|value| value);
@@ -179,7 +189,7 @@ pub(super) fn operate(
 }
 
 /// Applies an operator to two angles of one type.
-fn join(
+fn operate_angles(
     op: BinaryOp,
     a: &AngleValue,
     b: &AngleValue,
@@ -194,7 +204,7 @@ fn join(
         _ => {
             let (left, right) = (a.plain()?, b.plain()?);
             return match op {
-                Add | Sub => open(binary(op, left, right, version)?),
+                Add | Sub => without_width(binary(op, left, right, version)?),
                 Div => {
                     let ratio = binary(op, left, right, version)?;
                     let whole = ratio.number().map(|n| {
@@ -206,7 +216,11 @@ fn join(
                 Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
                     Ok(QasmValue::Bool(holds(op, order(a, b))))
                 }
-                _ => Err(mismatch(op, &QasmValue::Turn(a.clone()), &QasmValue::Turn(b.clone()))),
+                _ => Err(mismatch(
+                    op,
+                    &QasmValue::AngleValue(a.clone()),
+                    &QasmValue::AngleValue(b.clone()),
+                )),
             };
         }
     };
@@ -224,7 +238,7 @@ fn join(
         }
         _ => return Ok(QasmValue::Bool(holds(op, x.cmp(&y)))),
     };
-    Ok(QasmValue::Turn(AngleValue::Bits { width, bits: bits & mask(width) }))
+    Ok(QasmValue::AngleValue(AngleValue::Bits { width, bits: bits & mask(width) }))
 }
 
 /// Compares two angles without a width.
@@ -241,30 +255,30 @@ fn times(turn: &AngleValue, k: i128, version: Version) -> Result<QasmValue, Qasm
     match turn {
         AngleValue::Bits { width, bits } => {
             let bits = bits.wrapping_mul(k.cast_unsigned()) & mask(*width);
-            Ok(QasmValue::Turn(AngleValue::Bits { width: *width, bits }))
+            Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits }))
         }
-        AngleValue::Open(_) => {
-            open(binary(BinaryOp::Mul, turn.plain()?, QasmValue::int(k), version)?)
+        AngleValue::Unsized(_) => {
+            without_width(binary(BinaryOp::Mul, turn.plain()?, QasmValue::int(k), version)?)
         }
     }
 }
 
 /// Converts a constant to an angle without a width.
-fn open(value: QasmValue) -> Result<QasmValue, QasmProblem> {
-    AngleValue::of(value, None).map_err(|_| QasmProblem::NotFinite)
+fn without_width(value: QasmValue) -> Result<QasmValue, QasmProblem> {
+    AngleValue::from_value(value, None).map_err(|_| QasmProblem::NotFinite)
 }
 
 /// Converts an angle to its radians; any other value is not changed.
 pub(super) fn plain(value: QasmValue) -> Result<QasmValue, QasmProblem> {
     match value {
-        QasmValue::Turn(turn) => turn.plain(),
+        QasmValue::AngleValue(turn) => turn.plain(),
         other => Ok(other),
     }
 }
 
 fn mismatch(op: BinaryOp, left: &QasmValue, right: &QasmValue) -> QasmProblem {
     let describe = |value: &QasmValue| match value {
-        QasmValue::Turn(AngleValue::Open(_)) => "an angle without a width",
+        QasmValue::AngleValue(AngleValue::Unsized(_)) => "an angle without a width",
         other => other.describe(),
     };
     let given = format!("{} and {}", describe(left), describe(right));

@@ -24,7 +24,7 @@ use crate::{
 
 impl QasmLowering<'_> {
     /// Returns true if an expression is an angle that is kept in bits.
-    pub(super) fn reads_turn(&self, expr: &QasmExpr) -> bool {
+    pub(super) fn reads_angle_bits(&self, expr: &QasmExpr) -> bool {
         match &expr.kind {
             QasmExprKind::Name(symbol) => match self.names.get(*symbol) {
                 Some(&SymbolEntry::Variable(id)) => {
@@ -47,7 +47,7 @@ impl QasmLowering<'_> {
     ) -> Lower<Classical> {
         use BinaryOp::*;
         let width = |side: &Classical| match side {
-            Classical::Turn(bits) => u32::try_from(bits.len()).ok(),
+            Classical::AngleBits(bits) => u32::try_from(bits.len()).ok(),
             _ => None,
         };
         let widths = (width(&left), width(&right));
@@ -69,7 +69,7 @@ impl QasmLowering<'_> {
         Ok(match (self.combine(op, a, b, span)?, op, widths) {
             // The integer quotient of two angles.
             (ratio, Div, (_, Some(_))) => ratio,
-            (Classical::Word { bits, .. }, ..) => Classical::Turn(bits),
+            (Classical::BitVector { bits, .. }, ..) => Classical::AngleBits(bits),
             (other, ..) => other,
         })
     }
@@ -87,14 +87,16 @@ impl QasmLowering<'_> {
         let known = |i: i128| Some(Classical::Value(QasmValue::Int(ty.wrap(i), Some(ty))));
         Ok(match value {
             value if places => Some(value),
-            Classical::Turn(bits) if bits.len() == ty.bits as usize => {
-                Some(Classical::Word { bits, signed: false, ty: Some(ty) })
+            Classical::AngleBits(bits) if bits.len() == ty.bits as usize => {
+                Some(Classical::BitVector { bits, signed: false, ty: Some(ty) })
             }
             Classical::Value(QasmValue::Int(i, _)) if op == Mul => known(i),
             Classical::Value(QasmValue::Int(i, _)) if op == Div && ty.holds(i) => known(i),
             Classical::Value(value) if !matches!(op, Mul | Div) => {
-                match AngleValue::of(value, Some(ty.bits)) {
-                    Ok(QasmValue::Turn(AngleValue::Bits { bits, .. })) => known(bits.cast_signed()),
+                match AngleValue::from_value(value, Some(ty.bits)) {
+                    Ok(QasmValue::AngleValue(AngleValue::Bits { bits, .. })) => {
+                        known(bits.cast_signed())
+                    }
                     _ => None,
                 }
             }

@@ -45,7 +45,7 @@ pub(super) enum QasmValue {
     /// A sum of a multiple of pi, multiples of parameters and a number; not just a number.
     Angle(Angle),
     /// A constant of the type `angle`.
-    Turn(AngleValue),
+    AngleValue(AngleValue),
     /// Anything else over parameters.
     Expr(ParamExpr),
     Array(Rc<[QasmValue]>),
@@ -204,8 +204,8 @@ impl RealConstant {
     /// The part in radians of an angle.
     pub(super) fn of_radians(angle: &Angle) -> RealConstant {
         let value = angle.radian_part();
-        let form = if angle.slack() > 0.0 {
-            ConstantForm::Rounded(angle.slack())
+        let form = if angle.rounding_bound() > 0.0 {
+            ConstantForm::Rounded(angle.rounding_bound())
         } else {
             ConstantForm::Decimal
         };
@@ -257,7 +257,7 @@ impl QasmValue {
             QasmValue::Int(..) => "an integer",
             QasmValue::Bits { .. } => "a bit string",
             QasmValue::Number(_) => "a number",
-            QasmValue::Turn(_) => "an angle",
+            QasmValue::AngleValue(_) => "an angle",
             QasmValue::Angle(a) if a.is_constant() => "an angle",
             QasmValue::Angle(_) | QasmValue::Expr(_) => "an expression in parameters",
             QasmValue::Array(_) => "an array",
@@ -306,7 +306,7 @@ impl QasmValue {
             QasmValue::Angle(a) if a.is_constant() => {
                 Some(RealConstant::with(None, || Rounded::angle(a, &[])))
             }
-            QasmValue::Turn(turn) => {
+            QasmValue::AngleValue(turn) => {
                 Some(RealConstant::with(None, || Rounded::angle(&turn.radians(), &[])))
             }
             other => other.number(),
@@ -317,7 +317,7 @@ impl QasmValue {
     pub(super) fn angle(&self) -> Option<Angle> {
         match self {
             QasmValue::Angle(a) => Some(a.clone()),
-            QasmValue::Turn(turn) => Some(turn.radians()),
+            QasmValue::AngleValue(turn) => Some(turn.radians()),
             other => other.number().map(RealConstant::radians),
         }
     }
@@ -326,7 +326,7 @@ impl QasmValue {
     pub(super) fn into_angle(self) -> Result<Angle, QasmValue> {
         match self {
             QasmValue::Angle(a) => Ok(a),
-            QasmValue::Turn(turn) => Ok(turn.radians()),
+            QasmValue::AngleValue(turn) => Ok(turn.radians()),
             other => other.number().map(RealConstant::radians).ok_or(other),
         }
     }
@@ -345,7 +345,7 @@ impl QasmValue {
             QasmValue::Int(..)
                 | QasmValue::Number(_)
                 | QasmValue::Angle(_)
-                | QasmValue::Turn(_)
+                | QasmValue::AngleValue(_)
                 | QasmValue::Expr(_)
         )
     }
@@ -364,7 +364,7 @@ impl QasmValue {
                 Ok(QasmValue::Number(RealConstant { value: -n.value, form: n.form.negate() }))
             }
             QasmValue::Angle(a) => QasmValue::linear(-a),
-            QasmValue::Turn(turn) => Ok(QasmValue::Turn(turn.negate())),
+            QasmValue::AngleValue(turn) => Ok(QasmValue::AngleValue(turn.negate())),
             QasmValue::Expr(e) => Ok(QasmValue::Expr(e.negate())),
             QasmValue::Complex(z) => Ok(QasmValue::Complex(-z)),
             QasmValue::Duration(duration) => Ok(QasmValue::Duration(duration.negate())),

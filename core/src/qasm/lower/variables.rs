@@ -43,7 +43,7 @@ pub(super) enum VariableState {
         signed: bool,
     },
     /// A number with a value set.
-    Choice(ValueSet),
+    ValueSet(ValueSet),
     /// Lost: it depends on bits since this statement, and cannot be kept in bits itself.
     Lost(FileSpan),
 }
@@ -148,7 +148,7 @@ impl QasmLowering<'_> {
         match result {
             Ok(id) => self.declare_name(name, SymbolEntry::Variable(id)),
             Err(Stop) => {
-                self.names.break_name(name.symbol, self.place(name.span));
+                self.names.break_name(name.symbol, self.file_span(name.span));
                 Err(Stop)
             }
         }
@@ -200,8 +200,8 @@ impl QasmLowering<'_> {
                 self.set(id, state);
                 return Ok(());
             }
-            Classical::Choice(_) if self.variables[id].n_bits.is_some() => {
-                self.cast_choice(&ty, value, span)?
+            Classical::ValueSet(_) if self.variables[id].n_bits.is_some() => {
+                self.cast_value_set(&ty, value, span)?
             }
             other => other,
         };
@@ -217,17 +217,17 @@ impl QasmLowering<'_> {
                 return self.fail(QasmProblem::IntegerOverflow { what }, span);
             }
             // An angle is made of the bits alone, which may be those of another angle.
-            Classical::Word { ty: Some(_), .. } | Classical::Truth(_)
+            Classical::BitVector { ty: Some(_), .. } | Classical::Truth(_)
                 if self.variables[id].is_angle() =>
             {
                 let (given, expected) = ("an integer".to_owned(), "an angle".to_owned());
                 return self.fail(QasmProblem::WrongType { given, expected }, span);
             }
-            Classical::Turn(_) if !self.variables[id].is_angle() => {
+            Classical::AngleBits(_) if !self.variables[id].is_angle() => {
                 let (given, expected) = ("an angle".to_owned(), "another type".to_owned());
                 return self.fail(QasmProblem::WrongType { given, expected }, span);
             }
-            Classical::Turn(bits) | Classical::Word { bits, ty: None, .. }
+            Classical::AngleBits(bits) | Classical::BitVector { bits, ty: None, .. }
                 if self.variables[id].is_angle() =>
             {
                 let (first, second) =
@@ -254,13 +254,13 @@ impl QasmLowering<'_> {
             }
             (_, value) => match self.spill(id, span)? {
                 Some(bits) => self.store_number(bits, value, span),
-                None => self.depends(id, self.place(span), "assigned here"),
+                None => self.depends(id, self.file_span(span), "assigned here"),
             },
         }
     }
 
     /// The value of an integer that is kept in bits.
-    pub(super) fn word_of(&self, id: usize) -> Option<Classical> {
+    pub(super) fn bit_vector_of(&self, id: usize) -> Option<Classical> {
         let QasmVariable {
             state: VariableState::Bits { bits, signed },
             integer: ty @ Some(_),
@@ -270,7 +270,7 @@ impl QasmLowering<'_> {
         else {
             return None;
         };
-        Some(Classical::Word {
+        Some(Classical::BitVector {
             bits: bits.iter().take(*used as usize).collect(),
             signed: *signed,
             ty: *ty,
@@ -295,17 +295,17 @@ impl QasmLowering<'_> {
                 self.warn(QasmProblem::TakenAsZero { name }, span);
                 Ok(zero)
             }
-            VariableState::Bits { .. } | VariableState::Choice(_) => {
-                self.depends(id, self.place(span), "")
+            VariableState::Bits { .. } | VariableState::ValueSet(_) => {
+                self.depends(id, self.file_span(span), "")
             }
             VariableState::Lost(by) => {
                 let name = self.name(self.variables[id].name);
-                let (place, by) = (self.place(span), *by);
-                let error = Diagnostic::error(QasmProblem::Depends { name }).at(place, "");
+                let (place, by) = (self.file_span(span), *by);
+                let error = Diagnostic::error(QasmProblem::Depends { name }).with_label(place, "");
                 let help = "a number that measurements decide may have at most 1024 values; what a loop assigns that a \
                             measurement ends comes back to few values, or is an integer or an `angle[n]`";
                 let help = self.variables[id].chooses().then(|| help.to_owned());
-                Err(self.report(error.at(by, "by what is assigned here").maybe_help(help)))
+                Err(self.report(error.with_label(by, "by what is assigned here").maybe_help(help)))
             }
         }
     }
@@ -314,8 +314,9 @@ impl QasmLowering<'_> {
         let name = self.name(self.variables[id].name);
         let help =
             "a circuit has fixed gates: this must be known, and cannot depend on what is measured";
-        Err(self
-            .report(Diagnostic::error(QasmProblem::Depends { name }).at(place, label).help(help)))
+        Err(self.report(
+            Diagnostic::error(QasmProblem::Depends { name }).with_label(place, label).help(help),
+        ))
     }
 
     pub(super) fn set(&mut self, id: usize, state: VariableState) {

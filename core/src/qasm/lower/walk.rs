@@ -48,7 +48,7 @@ pub(super) fn assigned(body: &[QasmStmt]) -> Vec<InternedName> {
         let targets = match &statement.kind {
             QasmStmtKind::Assign(assignment) => std::slice::from_ref(&assignment.target),
             QasmStmtKind::Measure(operands) => operands.1.as_slice(),
-            QasmStmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::Misread => {
+            QasmStmtKind::Pragma(Some(pragma)) if pragma.kind == PragmaKind::ReadoutError => {
                 &*pragma.operands
             }
             _ => &[],

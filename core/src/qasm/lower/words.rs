@@ -137,8 +137,8 @@ impl QasmLowering<'_> {
                 if !b.digits.iter().any(|digit| matches!(digit, Truth::Constant(true))) {
                     let help = "where it is 0, the quotient is all ones and the remainder the dividend; ask before \
                                 with `if (…)`";
-                    let warning =
-                        Diagnostic::warning(QasmProblem::MeasuredDivisor).at(self.place(span), "");
+                    let warning = Diagnostic::warning(QasmProblem::MeasuredDivisor)
+                        .with_label(self.file_span(span), "");
                     self.warning(warning.help(help));
                 }
                 let (quotient, rest) = self.divide(x, y, !ty.unsigned, span)?;
@@ -181,7 +181,7 @@ impl QasmLowering<'_> {
     ) -> Lower<Classical> {
         let ty = self.integer_type(ty)?;
         // No sign.
-        let digits = vec![Truth::Open(condition), ZERO];
+        let digits = vec![Truth::Residual(condition), ZERO];
         self.word(digits, ty, span)
     }
 
@@ -224,7 +224,7 @@ impl QasmLowering<'_> {
                 }
                 self.word(count, Some(IntType::plain(true)), call.span)
             }
-            ("rotl" | "rotr", Some(word @ Classical::Word { .. }), Some(by), None) => {
+            ("rotl" | "rotr", Some(word @ Classical::BitVector { .. }), Some(by), None) => {
                 let Classical::Value(QasmValue::Int(by, _)) = by else {
                     return self.refuse("a rotation by a measured number", call.span);
                 };
@@ -264,7 +264,7 @@ impl QasmLowering<'_> {
         if let Relation::Equal | Relation::NotEqual = relation {
             let mut same = ONE;
             for (a, b) in a.into_iter().zip(b) {
-                same = same.join(self.differ(a, b, span)?.not(), true);
+                same = same.combine(self.differ(a, b, span)?.not(), true);
             }
             return Ok(if relation == Relation::Equal { same } else { same.not() });
         }
@@ -279,9 +279,9 @@ impl QasmLowering<'_> {
         // From the lowest digit on: less if less here, or not greater here and less below.
         let mut less = ZERO;
         for (a, b) in a.into_iter().zip(b) {
-            let here = a.clone().not().join(b.clone(), true);
-            let not_greater = a.not().join(b, false);
-            less = here.join(not_greater.join(less, true), false);
+            let here = a.clone().not().combine(b.clone(), true);
+            let not_greater = a.not().combine(b, false);
+            less = here.combine(not_greater.combine(less, true), false);
             self.spend(10, span)?;
         }
         let holds = matches!(relation, Relation::Less | Relation::Greater);
@@ -300,15 +300,15 @@ impl QasmLowering<'_> {
             Ok(BitVector { digits, signed: false, kind })
         };
         let given = match value {
-            Classical::Word { bits, signed, ty: Some(ty) } => {
+            Classical::BitVector { bits, signed, ty: Some(ty) } => {
                 let digits = bits.into_iter().map(is_one).collect();
                 return Ok(BitVector { digits, signed, kind: IntOperandKind::Typed(ty) });
             }
-            Classical::Word { bits, ty: None, .. } => {
+            Classical::BitVector { bits, ty: None, .. } => {
                 return register(bits.into_iter().map(is_one).collect());
             }
             Classical::Truth(condition) => {
-                return register(vec![self.kept_digit(Truth::Open(condition), span)?]);
+                return register(vec![self.kept_digit(Truth::Residual(condition), span)?]);
             }
             Classical::Value(QasmValue::Int(i @ ..0, Some(ty))) if ty.unsigned => {
                 let digits = of(ty.bits_of(i), ty.bits);
@@ -316,7 +316,7 @@ impl QasmLowering<'_> {
             }
             Classical::Value(QasmValue::Int(i, ty)) => {
                 let (digits, kind) =
-                    (of(i.cast_unsigned(), with_sign(i)), IntOperandKind::of(i, ty));
+                    (of(i.cast_unsigned(), with_sign(i)), IntOperandKind::from_integer(i, ty));
                 return Ok(BitVector { digits, signed: true, kind });
             }
             Classical::Value(QasmValue::Bool(b)) => return register(vec![Truth::Constant(b)]),
@@ -324,10 +324,10 @@ impl QasmLowering<'_> {
             Classical::Digits { digits, width: Some(_) } => {
                 return register(digits.into_iter().map(Truth::Constant).collect());
             }
-            Classical::Choice(choice) => choice.describe(),
+            Classical::ValueSet(choice) => choice.describe(),
             Classical::Value(other) => other.describe(),
             Classical::Digits { .. } => "an integer of this length",
-            Classical::Turn(_) => "an angle that depends on a measurement",
+            Classical::AngleBits(_) => "an angle that depends on a measurement",
         };
         let (operator, given) = (op.text().to_owned(), given.to_owned());
         self.fail(QasmProblem::Operands { operator, given }, span)
@@ -352,13 +352,13 @@ impl QasmLowering<'_> {
     ) -> Lower<Classical> {
         let signed = ty.is_some_and(|ty| !ty.unsigned);
         let plain = |digit: &Truth| match digit {
-            Truth::Open(Condition::Bit { bit, value: true }) => Some(*bit),
+            Truth::Residual(Condition::Bit { bit, value: true }) => Some(*bit),
             _ => None,
         };
         let n_new = digits.iter().filter(|digit| plain(digit).is_none()).count();
         let mut new = match u32::try_from(n_new).unwrap_or(u32::MAX) {
             0 => Vec::new(),
-            n => self.hidden_bits(n, self.locals.len(), span)?.iter().collect(),
+            n => self.scratch_bits(n, self.locals.len(), span)?.iter().collect(),
         };
         let mut bits = Vec::with_capacity(digits.len());
         // From the last on, as they are taken off.
@@ -375,7 +375,7 @@ impl QasmLowering<'_> {
         }
         bits.reverse();
         self.spend(bits.len() as u64, span)?;
-        Ok(Classical::Word { bits, signed, ty })
+        Ok(Classical::BitVector { bits, signed, ty })
     }
 
     /// Stores a digit in a fresh bit.
@@ -386,13 +386,13 @@ impl QasmLowering<'_> {
                 let one = Classical::Value(QasmValue::Bool(true));
                 self.store_number(IndexSet::One(bit), one, span)
             }
-            Truth::Open(condition) => self.store_truth(bit, condition, span, true),
+            Truth::Residual(condition) => self.store_truth(bit, condition, span, true),
         }
     }
 
     /// Stores a digit that may be read often, so that it is a constant or a single bit.
     fn kept_digit(&mut self, digit: Truth, span: QasmSpan) -> Lower<Truth> {
-        if matches!(digit, Truth::Constant(_) | Truth::Open(Condition::Bit { .. })) {
+        if matches!(digit, Truth::Constant(_) | Truth::Residual(Condition::Bit { .. })) {
             return Ok(digit);
         }
         let bit = self.scratch_bit(span)?;
@@ -415,11 +415,11 @@ impl QasmLowering<'_> {
         let mut carry = carry;
         let mut sum = Vec::with_capacity(a.len());
         for (a, b) in a.into_iter().zip(b) {
-            let both = a.clone().join(b.clone(), true);
-            let one = a.clone().join(b.clone(), false);
+            let both = a.clone().combine(b.clone(), true);
+            let one = a.clone().combine(b.clone(), false);
             let differ = self.differ(a, b, span)?;
             sum.push(self.differ(differ, carry.clone(), span)?);
-            carry = self.kept_digit(both.join(one.join(carry, true), false), span)?;
+            carry = self.kept_digit(both.combine(one.combine(carry, true), false), span)?;
         }
         Ok((sum, carry))
     }
@@ -442,7 +442,7 @@ impl QasmLowering<'_> {
                 continue;
             }
             let shifted = std::iter::repeat_n(ZERO, at).chain(a.iter().cloned()).take(width);
-            let part: SymbolicBits = shifted.map(|a| a.join(digit.clone(), true)).collect();
+            let part: SymbolicBits = shifted.map(|a| a.combine(digit.clone(), true)).collect();
             let part = self.kept(part, span)?;
             sum = self.add(sum, part, ZERO, span)?.0;
             sum = self.kept(sum, span)?;
@@ -540,9 +540,9 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<SymbolicBits> {
         let digits = a.into_iter().zip(b).map(|(a, b)| {
-            let first = condition.clone().join(a, true);
-            let second = condition.clone().not().join(b, true);
-            first.join(second, false)
+            let first = condition.clone().combine(a, true);
+            let second = condition.clone().not().combine(b, true);
+            first.combine(second, false)
         });
         let digits: SymbolicBits = digits.collect();
         self.kept(digits, span)
@@ -558,7 +558,7 @@ impl QasmLowering<'_> {
         let pairs = a.into_iter().zip(b);
         match op {
             BinaryOp::BitXor => pairs.map(|(a, b)| self.differ(a, b, span)).collect(),
-            op => Ok(pairs.map(|(a, b)| a.join(b, op == BinaryOp::BitAnd)).collect()),
+            op => Ok(pairs.map(|(a, b)| a.combine(b, op == BinaryOp::BitAnd)).collect()),
         }
     }
 }
@@ -605,7 +605,7 @@ fn enough_unsigned(op: BinaryOp, a: &BitVector, b: &BitVector) -> u32 {
 /// Returns the length of a register or bit string; `None` for numbers.
 fn register_size(value: &Classical) -> Option<usize> {
     match value {
-        Classical::Word { bits, ty: None, .. } => Some(bits.len()),
+        Classical::BitVector { bits, ty: None, .. } => Some(bits.len()),
         Classical::Digits { digits, width: Some(_) } => Some(digits.len()),
         Classical::Value(QasmValue::Bits { width, .. }) => Some(*width as usize),
         _ => None,

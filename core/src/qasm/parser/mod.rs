@@ -312,7 +312,8 @@ impl<'a> QasmParser<'a> {
             let place =
                 FileSpan { source: self.source, span: QasmSpan::new(self.last_end, self.last_end) };
             self.errors.push(
-                Diagnostic::error(QasmProblem::MissingSemicolon).at(place, "expected `;` here"),
+                Diagnostic::error(QasmProblem::MissingSemicolon)
+                    .with_label(place, "expected `;` here"),
             );
             return Ok(());
         }
@@ -377,7 +378,7 @@ impl<'a> QasmParser<'a> {
 
     fn error_at(&mut self, problem: QasmProblem, span: QasmSpan) {
         let place = FileSpan { source: self.source, span };
-        self.errors.push(Diagnostic::error(problem).at(place, ""));
+        self.errors.push(Diagnostic::error(problem).with_label(place, ""));
     }
 
     /// Continues after the next `;`, or after a block, or before the `}` of the enclosing block.

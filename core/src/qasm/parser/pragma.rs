@@ -72,7 +72,8 @@ impl QasmParser<'_> {
         }
         let (expected, given) = ("the end of the line".to_owned(), self.describe());
         let place = self.place_here();
-        let error = Diagnostic::error(QasmProblem::Expected { expected, given }).at(place, "");
+        let error =
+            Diagnostic::error(QasmProblem::Expected { expected, given }).with_label(place, "");
         self.errors.push(error.help("a pragma has a line of its own, without `;`"));
         Err(ErrorReported)
     }
@@ -98,7 +99,7 @@ impl QasmParser<'_> {
 fn kind_of(pragma: &str) -> Option<(PragmaKind, &str)> {
     let rest = pragma.strip_prefix('#').unwrap_or(pragma).strip_prefix("pragma")?;
     if let Some(own) = after(rest, "ketgrad") {
-        return Some((PragmaKind::Misread, own));
+        return Some((PragmaKind::ReadoutError, own));
     }
     let braket = after(rest, "braket")?;
     let noise = after(braket, "noise").map(|rest| (PragmaKind::Noise, rest));
