@@ -3,7 +3,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Element, Operator},
+    kernel::{Operator, SimdFloat},
     matrix::Matrix,
     observable::{Pauli, PauliString, PauliSum},
     param::Values,
@@ -150,7 +150,7 @@ pub fn circuit(name: &str, n: usize) -> Circuit {
 /// # Panics
 /// If it has one.
 #[must_use]
-pub fn bind<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
+pub fn bind<E: SimdFloat>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 

@@ -28,9 +28,9 @@ use ketgrad_core::{
     ansatz,
     circuit::Circuit,
     hybrid::Expectation,
-    kernel::{Element, Executor, InstructionSet, Threads, Way},
+    kernel::{Executor, InstructionSet, SimdFloat, StateHint, Threads},
     observable::{Pauli, PauliSum},
-    plan::{Fast, Options, Plan},
+    plan::{Fast, Plan, PlanOptions},
     scalar::Real,
     simulate::Simulator,
     state::StateVector,
@@ -71,7 +71,7 @@ fn timed(f: impl FnOnce()) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn floor<E: Element>(
+fn floor<E: SimdFloat>(
     state: &mut StateVector<Complex<E>>,
     threads: &Threads,
     set: InstructionSet,
@@ -83,7 +83,7 @@ fn floor<E: Element>(
     median(|| timed(|| fast.run(&operators, state.amplitudes_mut(), threads).unwrap()), 0.3)
 }
 
-fn readout<E: Element>(n: usize, threads: usize, set: InstructionSet) {
+fn readout<E: SimdFloat>(n: usize, threads: usize, set: InstructionSet) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
     Fast::with(set)
@@ -170,13 +170,13 @@ fn excitations<T: Real>(n: usize, threads: usize, gates: bool) {
     );
 }
 
-fn run<E: Element>(
+fn run<E: SimdFloat>(
     what: &str,
     n: usize,
     threads: usize,
     set: InstructionSet,
     tile: Option<usize>,
-    way: Way,
+    way: StateHint,
 ) {
     let threads = Threads::new(threads).unwrap();
     let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
@@ -197,7 +197,7 @@ fn run<E: Element>(
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = Options::new(set, n).with_way(way);
+    let mut options = PlanOptions::new(set, n).with_way(way);
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }
@@ -315,7 +315,7 @@ fn main() {
         let excitations = if has("f32") { excitations::<f32> } else { excitations::<f64> };
         return excitations(n, threads, has("gates"));
     }
-    let way = if has("given") { Way::Given } else { Way::FromZero };
+    let way = if has("given") { StateHint::Given } else { StateHint::FromZero };
     if has("f32") {
         run::<f32>(what, n, threads, set, tile, way);
     } else {

@@ -21,7 +21,7 @@ use ketgrad_core::{
     kernel::{Executors, Threads},
     observable::PauliSum,
     optimize::{
-        Adam, Lbfgs, NelderMead, NewtonCg, Optimizer, Spsa, Stop, Stopping, minimize,
+        Adam, Lbfgs, NelderMead, NewtonCg, Optimizer, Spsa, StopReason, Stopping, minimize,
         minimize_until,
     },
     param::Values,
@@ -223,14 +223,18 @@ fn optimizations_are_cancelled_between_iterations_and_within() {
         for iterations in 0..whole.iterations {
             let (state, stop) =
                 minimize_until(&energy, &x, &optimizer, &stopping, &after(iterations)).unwrap();
-            assert_eq!((stop, state.iterations), (Stop::Cancelled, iterations), "{optimizer:?}");
+            assert_eq!(
+                (stop, state.iterations),
+                (StopReason::Cancelled, iterations),
+                "{optimizer:?}"
+            );
             assert_eq!(state.values, whole.values[..=iterations], "{optimizer:?}");
         }
         let (mut stopped, mut refused) = (0, 0);
         for looks in (0..400).step_by(7) {
             let simulator = Simulator::new().with_cancellation(after(looks));
             match minimize(&energy.clone().with_simulator(simulator), &x, &optimizer, &stopping) {
-                Ok((state, Stop::Cancelled)) => {
+                Ok((state, StopReason::Cancelled)) => {
                     assert_eq!(state.values, whole.values[..=state.iterations], "{optimizer:?}");
                     stopped += 1;
                 }

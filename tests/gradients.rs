@@ -9,10 +9,10 @@ use ketgrad_core::{
     exec::{Datum, Derivatives},
     gate::{Gate, GateKind},
     hybrid::{Circuits, Expectation, HybridError, Method, Observable},
-    kernel::{Executors, Inner, InstructionSet, Operator, Threads, Way},
+    kernel::{Executors, InstructionSet, Operator, OverlapProbe, StateHint, Threads},
     observable::{Pauli, PauliString, PauliSum},
     param::{Angle, ElementaryFunction, ParamExpr, Q, Step, Values},
-    plan::{Fast, Options, Plan},
+    plan::{Fast, Plan, PlanOptions},
     problem::Mapping,
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
@@ -485,21 +485,28 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
 }
 
 /// So many Pauli strings between operators, each with fewer X or Y than `below`, at any places.
-fn strings(count: usize, below: usize, operators: usize, n: usize, rng: &mut Rng) -> Vec<Inner> {
-    let string = |_| Inner {
+fn strings(
+    count: usize,
+    below: usize,
+    operators: usize,
+    n: usize,
+    rng: &mut Rng,
+) -> Vec<OverlapProbe> {
+    let string = |_| OverlapProbe {
         before: rng.below(operators + 1),
         x: (0..rng.below(below)).fold(0, |x, _| x | 1 << rng.below(n)),
         z: rng.below(1 << n) & rng.below(1 << n),
     };
-    let mut inners: Vec<Inner> = (0..count).map(string).collect();
+    let mut inners: Vec<OverlapProbe> = (0..count).map(string).collect();
     inners.sort_by_key(|i| i.before);
     inners
 }
 
 /// Tiles of some sizes, and what plans seldom do: products kept because nothing written for them is
 /// close enough, blocks as factors, stages and levels that look a few operations ahead.
-fn variants(set: InstructionSet, n: usize) -> Vec<Options> {
-    let tiles = [0, 6, 13].map(|tile_qubits| Options::new(set, n).with_tile_qubits(tile_qubits));
+fn variants(set: InstructionSet, n: usize) -> Vec<PlanOptions> {
+    let tiles =
+        [0, 6, 13].map(|tile_qubits| PlanOptions::new(set, n).with_tile_qubits(tile_qubits));
     let factors = tiles[1].with_factor_blocks(true);
     tiles
         .into_iter()
@@ -552,7 +559,7 @@ fn pairs_are_right(operators: &[Operator<Complex<f64>>], n: usize, rng: &mut Rng
 }
 
 /// `i^|x & z| X^x Z^z |psi>`.
-fn string_on(inner: &Inner, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+fn string_on(inner: &OverlapProbe, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
     let phase = Complex::i().powu((inner.x & inner.z).count_ones());
     let sign = |i: usize| if (i & inner.z).count_ones() % 2 == 1 { -1.0 } else { 1.0 };
     (0..psi.len()).map(|j| psi[j ^ inner.x] * phase * sign(j ^ inner.x)).collect()
@@ -620,8 +627,9 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
     let kicks: Vec<f64> = (0..inners.len()).map(|k| (1.0 + k as f64).sin()).collect();
     let inverses: Vec<_> = operators.iter().rev().map(Operator::dagger).collect();
     // The same places, counted from the other end.
-    let turned = inners.iter().rev().map(|i| Inner { before: operators.len() - i.before, ..*i });
-    let turned: Vec<Inner> = turned.collect();
+    let turned =
+        inners.iter().rev().map(|i| OverlapProbe { before: operators.len() - i.before, ..*i });
+    let turned: Vec<OverlapProbe> = turned.collect();
     let turned_kicks: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
     let zeros = vec![Complex::new(0.0, 0.0); 1 << n];
     let mut begin = [zeros.clone(), zeros];
@@ -630,8 +638,8 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
     let lambdas: States = (0..2).map(|_| rng.vector(1 << n)).collect();
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
         for tile_qubits in [0, 5, 6, n - 4, 13] {
-            let take = |back: bool, way: Way, states: &States, threads: usize| {
-                let options = Options::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
+            let take = |back: bool, way: StateHint, states: &States, threads: usize| {
+                let options = PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
                 let (operators, along) = match back {
                     false => (operators, (inners.as_slice(), kicks.as_slice())),
                     true => (inverses.as_slice(), (turned.as_slice(), turned_kicks.as_slice())),
@@ -646,33 +654,33 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
             let near = |a: &States, b: &States| {
                 a.iter().flatten().zip(b.iter().flatten()).all(|(x, y)| (x - y).norm() < 1e-10)
             };
-            let there = take(false, Way::Given, &begin.to_vec(), 1).1;
+            let there = take(false, StateHint::Given, &begin.to_vec(), 1).1;
             assert!(
-                near(&there, &take(false, Way::FromZero, &garbage, 1).1),
+                near(&there, &take(false, StateHint::FromZero, &garbage, 1).1),
                 "{set}, tiles of {tile_qubits}"
             );
             assert_eq!(
-                take(false, Way::FromZero, &garbage, 2),
-                take(false, Way::FromZero, &garbage, 1)
+                take(false, StateHint::FromZero, &garbage, 2),
+                take(false, StateHint::FromZero, &garbage, 1)
             );
 
             let all: States = there.iter().chain(&lambdas).cloned().collect();
-            let (expected, back) = take(true, Way::Given, &all, 1);
+            let (expected, back) = take(true, StateHint::Given, &all, 1);
             assert!(
                 near(&back[..2].to_vec(), &begin.to_vec()),
                 "the way back leads to |0…0> and 0"
             );
-            let found = take(true, Way::ToZero, &all, 1).0;
+            let found = take(true, StateHint::ToZero, &all, 1).0;
             let tolerance = 1e-12 * f64::from(1 << n);
             let (expected, one) = (expected.as_flattened(), found.as_flattened());
             assert!(
                 close(expected, one, tolerance),
                 "{set}, tiles of {tile_qubits}: {expected:?} {one:?}"
             );
-            assert_eq!(take(true, Way::ToZero, &all, 2).0, found);
+            assert_eq!(take(true, StateHint::ToZero, &all, 2).0, found);
 
             let pair = |way| {
-                let options = Options::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
+                let options = PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
                 let [mut psi, mut lambda] = [all[0].clone(), all[2].clone()];
                 Plan::run_pair(
                     &inverses,
@@ -683,7 +691,7 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
                 )
             };
             assert!(
-                close(&pair(Way::Given), &pair(Way::ToZero), tolerance),
+                close(&pair(StateHint::Given), &pair(StateHint::ToZero), tolerance),
                 "{set}, tiles of {tile_qubits}"
             );
         }

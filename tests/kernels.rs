@@ -6,7 +6,10 @@ use ketgrad_core::{
     circuit::{Circuit, PauliRotation},
     field::{Fp, Goldilocks, Point},
     gate::{Gate, GateKind},
-    kernel::{Element, Executor, Generic, InstructionSet, Operator, SERIAL_BELOW, Shape, Threads},
+    kernel::{
+        Executor, Generic, InstructionSet, Operator, OperatorShape, SERIAL_BELOW, SimdFloat,
+        Threads,
+    },
     matrix::Matrix,
     observable::Pauli,
     param::{Angle, Binding, Q, Values},
@@ -150,8 +153,8 @@ fn each_size_has_its_shape_and_its_loop() {
         let targets: Vec<usize> = rng.permutation(7)[..k].to_vec();
         let operator = Operator::new(&matrix, &targets, &[]).unwrap();
         match operator.shape() {
-            Shape::Phase(_) => assert_eq!(k, 0),
-            Shape::Dense { matrix, offsets } => {
+            OperatorShape::Phase(_) => assert_eq!(k, 0),
+            OperatorShape::Dense { matrix, offsets } => {
                 assert_eq!((matrix.len(), offsets.len()), (1 << (2 * k), 1 << k));
             }
             other => panic!("{other:?}"),
@@ -185,10 +188,10 @@ fn structured_matrices_take_their_cheap_shape_and_agree() {
             let shape = |m: &Matrix<_>| Operator::new(m, &targets, &[]).unwrap().shape().clone();
             assert!(matches!(
                 shape(&diagonal),
-                Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_)
+                OperatorShape::Identity | OperatorShape::Phase(_) | OperatorShape::Diagonal(_)
             ));
-            assert!(!matches!(shape(&monomial), Shape::Dense { .. }));
-            assert!(matches!(shape(&projector), Shape::Dense { .. }));
+            assert!(!matches!(shape(&monomial), OperatorShape::Dense { .. }));
+            assert!(matches!(shape(&projector), OperatorShape::Dense { .. }));
         }
     }
 }
@@ -449,7 +452,8 @@ fn strings_have_an_inverse_and_come_as_gates() {
         let mut back = there.clone();
         into.apply(&mut back, &Threads::serial());
         assert_close(&back, &start, ROUNDING, "there and back");
-        let about_string = matches!(operator.shape(), Shape::Parity { .. } | Shape::String { .. });
+        let about_string =
+            matches!(operator.shape(), OperatorShape::Parity { .. } | OperatorShape::String { .. });
         let gates = operator.without_string();
         assert_eq!(gates.is_some(), about_string);
         let mut state = start;
@@ -704,7 +708,7 @@ proptest! {
 /// for some of them, the generic ones and those of every instruction set.
 #[test]
 fn matrices_with_any_pattern_of_elements_act_as_they_are() {
-    fn all<E: Element + Real + Parts>() {
+    fn all<E: SimdFloat + Real + Parts>() {
         let elements = [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.5, -2.0)];
         let (mut rng, n) = (Rng::new(45), 5);
         for k in 0..5usize.pow(4) {

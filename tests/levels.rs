@@ -10,7 +10,7 @@ use ketgrad_core::{
     observable::{Pauli, PauliSum},
     problem,
     scalar::{Scalar, Uncertain},
-    simulate::{Level, SimulateError, Simulator},
+    simulate::{Eigenstate, SimulateError, Simulator},
     state::{StateError, StateVector},
 };
 use nalgebra::DMatrix;
@@ -247,7 +247,7 @@ fn levels_among_some_basis_states_are_those_of_the_block() {
         let levels = Simulator::new().lowest_among(&sum, 5, count, &|k| kept.contains(&k)).unwrap();
         let found: Vec<f64> = levels.iter().map(|level| level.energy).collect();
         assert_close(&found, &energies[..count], SUMS, "energies");
-        let others = |level: &Level| {
+        let others = |level: &Eigenstate| {
             let amplitudes = level.state.amplitudes().iter().enumerate();
             amplitudes.filter(|(k, _)| !kept.contains(k)).all(|(_, a)| a.norm() == 0.0)
         };

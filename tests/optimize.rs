@@ -11,7 +11,7 @@ use ketgrad_core::{
     observable::{Pauli, PauliString, PauliSum},
     optimize::{
         Adam, Intervals, Lbfgs, Measured, Memory, NaturalGradient, NelderMead, NewtonCg, Objective,
-        OptimizeError, Optimizer, Spsa, Stop, Stopping, Within, minimize, random_start,
+        OptimizeError, Optimizer, Spsa, StopReason, Stopping, Within, minimize, random_start,
     },
     problem::{self, Graph},
     simulate::{Shots, Simulator},
@@ -87,7 +87,7 @@ fn every_optimizer_finds_the_ground_state_of_hydrogen() {
         let (end, stop) = minimize(&energy, &start, &optimizer, &Stopping::default()).unwrap();
         // Differences over a width are no derivatives: what they are off keeps the last one on the
         // move.
-        let may_go_on = matches!(optimizer, Optimizer::Spsa(_)) && stop == Stop::Iterations;
+        let may_go_on = matches!(optimizer, Optimizer::Spsa(_)) && stop == StopReason::Iterations;
         assert!(stop.converged() || may_go_on, "{optimizer:?}: {stop}");
         assert!((end.best.1 - exact).abs() < EXACT, "{optimizer:?}: {} {exact}", end.best.1);
         assert!(end.best.1 >= exact - ROUNDING, "no energy is below the ground energy");
@@ -531,12 +531,12 @@ fn what_cannot_be_minimised_is_refused_in_words() {
     // No minimum: the iterations end it.
     let stopping = Stopping::default().with_iterations(5);
     let (end, stop) = minimize(&log, &[1.0], &optimizer, &stopping).unwrap();
-    assert_eq!((end.iterations, stop, stop.converged()), (5, Stop::Iterations, false));
+    assert_eq!((end.iterations, stop, stop.converged()), (5, StopReason::Iterations, false));
     // A gradient with the wrong sign: no step leads down.
     let liar = Plain(|x: &[f64]| (x[0] * x[0], vec![-2.0 * x[0]]));
     for optimizer in [Optimizer::from(Lbfgs::default()), NewtonCg::default().into()] {
         let (end, stop) = minimize(&liar, &[1.0], &optimizer, &Stopping::default()).unwrap();
-        assert_eq!((stop, end.x.as_slice()), (Stop::Stalled, [1.0].as_slice()));
+        assert_eq!((stop, end.x.as_slice()), (StopReason::Stalled, [1.0].as_slice()));
     }
 }
 

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use ketgrad_core::{
     circuit::Circuit,
     hybrid::{Expectation, Method},
-    kernel::{Element, Executors, InstructionSet, Operator, Threads, Way},
+    kernel::{Executors, InstructionSet, Operator, SimdFloat, StateHint, Threads},
     observable::{Pauli, PauliString, PauliSum},
     param::{Angle, Values},
-    plan::{Fast, Options, Plan},
+    plan::{Fast, Plan, PlanOptions},
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
@@ -32,15 +32,15 @@ use support::{
 const ROUNDINGS: f64 = 8.0;
 
 /// How far a run of so many gates may be from the reference, which rounds as well.
-fn tolerance<E: Element>(gates: usize) -> f64 {
+fn tolerance<E: SimdFloat>(gates: usize) -> f64 {
     ROUNDINGS * Into::<f64>::into(E::EPSILON) * (gates + 4) as f64
 }
 
-fn operators<E: Element>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
+fn operators<E: SimdFloat>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(circuit, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 
-fn distance<E: Element>(reference: &DenseState, state: &[Complex<E>]) -> f64 {
+fn distance<E: SimdFloat>(reference: &DenseState, state: &[Complex<E>]) -> f64 {
     let wide = |z: &Complex<E>| Complex::new(z.re.into(), z.im.into());
     reference.distance(&state.iter().map(wide).collect::<Vec<_>>())
 }
@@ -52,21 +52,21 @@ fn sets() -> impl Iterator<Item = InstructionSet> {
 /// What plans do on large states or seldom: blocks written as factors, products kept because
 /// nothing that is written for them is close enough, stages and levels that look no further than a
 /// few operations.
-fn corners(options: Options) -> [Options; 5] {
+fn corners(options: PlanOptions) -> [PlanOptions; 5] {
     let factors = options.with_factor_blocks(true);
     let few = options.with_lookahead(2);
     [options, factors, factors.with_tolerance(-1.0), few, factors.with_window(1)]
 }
 
 /// Plans of the circuit with tiles of some sizes, from |0…0>.
-fn plans_are_right<E: Element>(drawn: &PoolCircuit, tiles: &[usize]) {
+fn plans_are_right<E: SimdFloat>(drawn: &PoolCircuit, tiles: &[usize]) {
     let (n, circuit, reference) = (drawn.n_qubits, drawn.circuit(), drawn.reference());
     let operators = operators::<E>(&circuit);
     let allowed = tolerance::<E>(drawn.gates.len());
     for set in sets() {
         for &tile_qubits in tiles {
-            for way in [Way::Given, Way::FromZero] {
-                let options = Options::new(set, n)
+            for way in [StateHint::Given, StateHint::FromZero] {
+                let options = PlanOptions::new(set, n)
                     .with_tile_qubits(tile_qubits)
                     .with_low_qubits(tile_qubits % 3 + 2)
                     .with_way(way);
@@ -276,7 +276,8 @@ fn plans_that_are_bound_again_are_right() {
                     .to_vec()
             };
             let mut rng = Rng::new(n as u64);
-            for options in sets().flat_map(|set| corners(Options::new(set, n).with_tile_qubits(4)))
+            for options in
+                sets().flat_map(|set| corners(PlanOptions::new(set, n).with_tile_qubits(4)))
             {
                 let mut plan = Plan::new(n, &operators(&values), options);
                 for round in 0..8 {

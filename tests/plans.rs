@@ -7,10 +7,10 @@ use ketgrad_core::{
     ansatz,
     circuit::Circuit,
     gate::{Gate, GateKind},
-    kernel::{Element, Executor, Generic, InstructionSet, Operator, Threads, Way},
+    kernel::{Executor, Generic, InstructionSet, Operator, SimdFloat, StateHint, Threads},
     matrix::Matrix,
     param::{Angle, Values},
-    plan::{Fast, Options, Plan},
+    plan::{Fast, Plan, PlanOptions},
     problem::Mapping,
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
@@ -75,16 +75,16 @@ fn any_circuit(
     })
 }
 
-fn operators<E: Element>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
+fn operators<E: SimdFloat>(circuit: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(circuit, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 
 /// |0…0> by the generic kernels.
-fn zero<E: Element>(n: usize) -> Vec<Complex<E>> {
+fn zero<E: SimdFloat>(n: usize) -> Vec<Complex<E>> {
     StateVector::zero(n).unwrap().into_amplitudes()
 }
 
-fn start<E: Element>(n: usize, seed: u64) -> Vec<Complex<E>> {
+fn start<E: SimdFloat>(n: usize, seed: u64) -> Vec<Complex<E>> {
     let state = StateVector::<Complex<f64>>::random(n, seed, &Threads::serial()).unwrap();
     state
         .amplitudes()
@@ -93,7 +93,7 @@ fn start<E: Element>(n: usize, seed: u64) -> Vec<Complex<E>> {
         .collect()
 }
 
-fn run<E: Element>(
+fn run<E: SimdFloat>(
     executor: &dyn Executor<Complex<E>>,
     operators: &[Operator<Complex<E>>],
     n: usize,
@@ -104,7 +104,7 @@ fn run<E: Element>(
     state
 }
 
-fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
+fn distance<E: SimdFloat>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
     let off = |x: E, y: E| (Into::<f64>::into(x) - Into::<f64>::into(y)).abs();
     a.iter().zip(b).map(|(x, y)| off(x.re, y.re).max(off(x.im, y.im))).fold(0.0, f64::max)
 }
@@ -114,7 +114,7 @@ fn sets() -> impl Iterator<Item = Fast> {
     InstructionSet::ALL.into_iter().filter_map(Fast::with)
 }
 
-fn agrees<E: Element>(c: &Circuit, tolerance: f64) {
+fn agrees<E: SimdFloat>(c: &Circuit, tolerance: f64) {
     let operators = operators::<E>(c);
     let expected = run(&Generic, &operators, c.n_qubits(), 1);
     for fast in sets() {
@@ -133,7 +133,7 @@ fn agrees<E: Element>(c: &Circuit, tolerance: f64) {
 }
 
 /// Gate by gate, on these numbers of threads too.
-fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
+fn agrees_on<E: SimdFloat>(c: &Circuit, tolerance: f64, threads: &[usize]) {
     let operators = operators::<E>(c);
     let expected = run(&Generic, &operators, c.n_qubits(), 1);
     for fast in sets().map(|fast| fast.planning_from(64)) {
@@ -151,24 +151,25 @@ fn agrees_on<E: Element>(c: &Circuit, tolerance: f64, threads: &[usize]) {
 
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of
 /// threads, on a given state, and on |0…0> whatever stood there before.
-fn plans_agree<E: Element>(c: &Circuit, tolerance: f64) {
+fn plans_agree<E: SimdFloat>(c: &Circuit, tolerance: f64) {
     plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
 }
 
 /// As `plans_agree`, with tiles of these sizes.
-fn plans_agree_on<E: Element>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
+fn plans_agree_on<E: SimdFloat>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let n = c.n_qubits();
     let operators = operators::<E>(c);
     let mut from_zero = zero(n);
     Generic.run(&operators, &mut from_zero, &Threads::serial()).unwrap();
-    let expected = [(Way::Given, run(&Generic, &operators, n, 1)), (Way::FromZero, from_zero)];
+    let expected =
+        [(StateHint::Given, run(&Generic, &operators, n, 1)), (StateHint::FromZero, from_zero)];
     let sizes =
         || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
     for fast in sets() {
         let set = fast.instruction_set();
         for (tile_qubits, (from, expected)) in sizes() {
             let low_qubits = tile_qubits % 3 + 2;
-            let options = Options::new(set, n)
+            let options = PlanOptions::new(set, n)
                 .with_tile_qubits(tile_qubits)
                 .with_low_qubits(low_qubits)
                 .with_way(*from);
@@ -271,7 +272,7 @@ fn plans_of_excitations() {
             let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(x)).unwrap();
             bound.operators().unwrap().to_vec()
         };
-        let options = Options::new(InstructionSet::detect(), n).with_tile_qubits(6);
+        let options = PlanOptions::new(InstructionSet::detect(), n).with_tile_qubits(6);
         let mut plan = Plan::new(n, &operators(&small), options);
         for x in [&large, &some, &vec![0.0; small.len()], &small] {
             let operators = operators(x);
@@ -290,8 +291,9 @@ fn plans_of_excitations() {
 fn gates_around_rotations_are_taken_out() {
     let count = |c: &Circuit| -> usize {
         let n = c.n_qubits();
-        let plan = Plan::new(n, &operators::<f64>(c), Options::new(InstructionSet::detect(), n))
-            .to_string();
+        let plan =
+            Plan::new(n, &operators::<f64>(c), PlanOptions::new(InstructionSet::detect(), n))
+                .to_string();
         let of_pass =
             |line: &str| line.split(' ').nth(2).and_then(|word| word.parse::<usize>().ok());
         plan.lines().filter(|line| line.starts_with("pass")).filter_map(of_pass).sum()
@@ -325,8 +327,10 @@ fn excitations_on_few_qubits() {
     let operators = bound.operators().unwrap();
     assert!(operators.len() > 4096);
     let fast = Fast::new();
-    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, operators, Way::Given).is_some());
-    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], Way::Given).is_none());
+    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, operators, StateHint::Given).is_some());
+    assert!(
+        Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], StateHint::Given).is_none()
+    );
     let off = distance(&run(&Generic, operators, 11, 1), &run(&fast, operators, 11, 1));
     assert!(off < TOLERANCE_F64, "off by {off:e}");
 }
@@ -341,7 +345,7 @@ fn many_strings_are_planned() {
         let at: Vec<f64> = c.inputs().map(|_| rng.signed()).collect();
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&at)).unwrap();
         let operators = bound.operators().unwrap();
-        let plan = Executor::<Complex<f64>>::prepare(&fast, n, operators, Way::Given);
+        let plan = Executor::<Complex<f64>>::prepare(&fast, n, operators, StateHint::Given);
         assert_eq!(plan.is_some(), planned, "{n} qubits");
         let off = distance(&run(&Generic, operators, n, 1), &run(&fast, operators, n, 1));
         assert!(off < TOLERANCE_F64, "{n} qubits: off by {off:e}");
@@ -364,7 +368,7 @@ fn plans_are_bound_again() {
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&[a, b])).unwrap();
         bound.operators().unwrap().to_vec()
     };
-    let options = Options::new(InstructionSet::detect(), 7).with_tile_qubits(5);
+    let options = PlanOptions::new(InstructionSet::detect(), 7).with_tile_qubits(5);
     let mut plan = Plan::new(7, &operators(0.3, 0.8), options);
     let pi = std::f64::consts::PI;
     for (a, b) in
@@ -447,7 +451,7 @@ fn blocks_that_are_no_unitaries() {
         let expected = run(&Generic, &all, N, 1);
         for set in sets().map(|fast| fast.instruction_set()) {
             let mut state = start(N, 7);
-            Plan::new(N, &all, Options::new(set, N)).run(&mut state, &Threads::serial());
+            Plan::new(N, &all, PlanOptions::new(set, N)).run(&mut state, &Threads::serial());
             let off = distance(&expected, &state);
             assert!(off < TOLERANCE_F64, "{set}: off by {off:e}");
         }
@@ -484,7 +488,7 @@ fn clifford_gates_around_what_is_no_unitary() {
         let expected = run(&Generic, &all, N, 1);
         for set in sets().map(|fast| fast.instruction_set()) {
             let mut state = start(N, 7);
-            Plan::new(N, &all, Options::new(set, N)).run(&mut state, &Threads::serial());
+            Plan::new(N, &all, PlanOptions::new(set, N)).run(&mut state, &Threads::serial());
             let off = distance(&expected, &state);
             assert!(off < TOLERANCE_F64, "{set}, {on:?}: off by {off:e}");
         }
@@ -509,7 +513,7 @@ fn layers_of_blocks_with_other_angles() {
         bound.operators().unwrap().to_vec()
     };
     for set in sets().map(|fast| fast.instruction_set()) {
-        let mut plan = Plan::new(N, &operators([0.3, 0.8, 1.0]), Options::new(set, N));
+        let mut plan = Plan::new(N, &operators([0.3, 0.8, 1.0]), PlanOptions::new(set, N));
         let pi = std::f64::consts::PI;
         for w in [[1.3, -2.0, 0.1], [0.0, 0.0, 0.0], [pi / 2.0, pi, -pi / 2.0], [pi, 1.0, 1e-9]] {
             let operators = operators(w);
@@ -585,7 +589,7 @@ fn plans_of_a_state_beyond_the_caches() {
     let by_gates = Fast::new().planning_from(64);
     by_gates.run(&operators, expected.amplitudes_mut(), &Threads::serial()).unwrap();
     for set in sets().map(|fast| fast.instruction_set()) {
-        let through = Options::new(set, N).with_stream_from_bytes(usize::MAX);
+        let through = PlanOptions::new(set, N).with_stream_from_bytes(usize::MAX);
         let mut state = begin.clone();
         Plan::new(N, &operators, through).run(state.amplitudes_mut(), &Threads::serial());
         let off = distance(expected.amplitudes(), state.amplitudes());
@@ -612,7 +616,7 @@ fn plans_of_a_state_beyond_the_caches() {
 fn plans_from_zero_move_fewer_bytes() {
     const N: usize = 20;
     let bytes = |c: &Circuit, way| {
-        let options = Options::new(InstructionSet::detect(), N).with_way(way);
+        let options = PlanOptions::new(InstructionSet::detect(), N).with_way(way);
         let plan = Plan::new(N, &operators::<f64>(c), options);
         let last = plan.to_string().lines().last().unwrap().to_owned();
         assert!(last.contains(&format!("{:.3e} bytes", plan.floor(1.0))), "{last}");
@@ -630,10 +634,10 @@ fn plans_from_zero_move_fewer_bytes() {
         few.ry(q / 2, 0.3 + q as f64).unwrap().cx(q / 2, (q / 2 + 3) % (N / 2)).unwrap();
     }
     let pass = 4.0 * 8.0 * f64::from(1 << N);
-    assert!(bytes(&qft, Way::FromZero) < 1.5 * pass);
-    assert!(bytes(&qft, Way::Given) >= 2.0 * pass);
-    assert!(bytes(&layers, Way::FromZero) < bytes(&layers, Way::Given));
-    assert!(bytes(&few, Way::FromZero) < 0.1 * pass);
+    assert!(bytes(&qft, StateHint::FromZero) < 1.5 * pass);
+    assert!(bytes(&qft, StateHint::Given) >= 2.0 * pass);
+    assert!(bytes(&layers, StateHint::FromZero) < bytes(&layers, StateHint::Given));
+    assert!(bytes(&few, StateHint::FromZero) < 0.1 * pass);
 }
 
 /// A state in memory that was used before has the bits of a new one, planned or not.

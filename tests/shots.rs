@@ -8,8 +8,8 @@ use ketgrad_core::{
     circuit::Circuit,
     hybrid::Expectation,
     optimize::{
-        Adam, Answer, Measured, Memory, NelderMead, Objective, Optimizer, Spsa, Stop, Stopping,
-        minimize, random_start,
+        Adam, Answer, Measured, Memory, NelderMead, Objective, Optimizer, Spsa, StopReason,
+        Stopping, minimize, random_start,
     },
     problem,
     simulate::{Mean, Shots},
@@ -152,7 +152,7 @@ fn standard_errors_say_whether_values_fall() {
     let still = Noisy { exact: |_: &[f64]| 1.0, error: 0.1 };
     for optimizer in [Optimizer::from(Spsa::default()), NelderMead::default().into()] {
         let (end, stop) = minimize(&still, &[0.3, 0.1], &optimizer, &Stopping::default()).unwrap();
-        assert_eq!((stop, stop.converged()), (Stop::NoProgress, false), "{optimizer:?}");
+        assert_eq!((stop, stop.converged()), (StopReason::NoProgress, false), "{optimizer:?}");
         // A simplex collapses earlier.
         let is_simplex = matches!(optimizer, Optimizer::NelderMead(_));
         assert!(
@@ -168,7 +168,7 @@ fn standard_errors_say_whether_values_fall() {
     let stopping = Stopping::default().with_iterations(400);
     let optimizer = Optimizer::from(Spsa::default());
     let (end, stop) = minimize(&slope, &[0.0, 0.0], &optimizer, &stopping).unwrap();
-    assert_eq!((stop, end.iterations), (Stop::Iterations, 400));
+    assert_eq!((stop, end.iterations), (StopReason::Iterations, 400));
     assert!(Answer::new(&slope, &[0.0, 0.0], &end).unwrap().is_below_start());
 }
 
@@ -185,7 +185,7 @@ fn runs_on_shots_are_taken_up_with_the_same_bits() {
         let (whole, _) = minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(60)).unwrap();
         let (mut state, stop) =
             minimize(&measured, &[0.1, 0.2, 0.3], &optimizer, &run(33)).unwrap();
-        assert_eq!((stop, state.iterations), (Stop::Iterations, 33));
+        assert_eq!((stop, state.iterations), (StopReason::Iterations, 33));
         while optimizer.advance(&measured, &mut state, &run(60)).unwrap().is_none() {}
         assert_eq!(state, whole, "{optimizer:?}");
     }

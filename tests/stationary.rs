@@ -9,8 +9,8 @@ use ketgrad_core::{
     hybrid::Expectation,
     observable::PauliSum,
     optimize::{
-        Adam, Energy, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Objective, Optimizer, Shape,
-        Spsa, Stop, Stopping, minimize, random_start,
+        Adam, CriticalPoint, Energy, Lbfgs, NaturalGradient, NelderMead, NewtonCg, Objective,
+        Optimizer, Spsa, StopReason, Stopping, minimize, random_start,
     },
     problem::{self, Graph},
 };
@@ -87,7 +87,7 @@ fn leaves<F: Objective>(name: &str, f: &F, start: &[f64], minimum: f64) {
             !stop.converged() && end.x == start || matches!(optimizer, Optimizer::NelderMead(_))
         );
         let by_gradient = !matches!(optimizer, Optimizer::NelderMead(_) | Optimizer::Spsa(_));
-        assert!(!by_gradient || stop == Stop::NotMinimum, "{name}, {optimizer:?}: {stop}");
+        assert!(!by_gradient || stop == StopReason::NotMinimum, "{name}, {optimizer:?}: {stop}");
     }
 }
 
@@ -185,8 +185,8 @@ fn what_is_flat_is_not_decided() {
     let flat = energy(circuit, "Z0");
     for optimizer in all() {
         let (end, stop) = minimize(&flat, &[0.3, 0.2], &optimizer, &Stopping::default()).unwrap();
-        assert_eq!((stop, stop.converged()), (Stop::Undecided, false), "{optimizer:?}");
-        assert_eq!(end.shape, Some(Shape::Undecided));
+        assert_eq!((stop, stop.converged()), (StopReason::Undecided, false), "{optimizer:?}");
+        assert_eq!(end.shape, Some(CriticalPoint::Undecided));
     }
 }
 
@@ -197,7 +197,7 @@ fn a_function_without_derivatives_ends_by_its_values() {
     let (end, stop) =
         minimize(&values, &[1.0, -0.5], &NelderMead::default().into(), &Stopping::default())
             .unwrap();
-    assert_eq!((stop, end.shape), (Stop::Change, Some(Shape::NoDerivatives)));
+    assert_eq!((stop, end.shape), (StopReason::Change, Some(CriticalPoint::NoDerivatives)));
 }
 
 /// From points that are often stationary, multiples of a quarter turn: where an end is said to be a

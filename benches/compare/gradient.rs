@@ -5,7 +5,7 @@ use std::{error::Error, time::Instant};
 use ketgrad_core::{
     circuit::Circuit,
     hybrid::{Expectation, PreparedGradient},
-    kernel::Element,
+    kernel::SimdFloat,
     observable::PauliSum,
     simulate::Simulator,
 };
@@ -49,7 +49,7 @@ impl Ansatz {
     }
 
     /// Prepares the gradient, as an optimizer does before its first step.
-    pub(crate) fn prepare<E: Element>(
+    pub(crate) fn prepare<E: SimdFloat>(
         &self,
         simulator: &Simulator,
     ) -> Result<Gradient<E>, Box<dyn Error>> {
@@ -61,13 +61,13 @@ impl Ansatz {
 }
 
 /// A gradient that is wanted often.
-pub(crate) struct Gradient<E: Element> {
+pub(crate) struct Gradient<E: SimdFloat> {
     prepared: PreparedGradient<E>,
     at: Vec<E>,
     out: Vec<E>,
 }
 
-impl<E: Element> Gradient<E> {
+impl<E: SimdFloat> Gradient<E> {
     /// Seconds of the value with all derivatives, binding included.
     pub(crate) fn once(&mut self) -> Result<f64, Box<dyn Error>> {
         let start = Instant::now();

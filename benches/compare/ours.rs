@@ -3,9 +3,9 @@
 use std::{error::Error, hint::black_box, time::Instant};
 
 use ketgrad_core::{
-    kernel::{Element, InstructionSet, Operator, Threads},
+    kernel::{InstructionSet, Operator, SimdFloat, Threads},
     param::Values,
-    plan::{Options, Plan},
+    plan::{Plan, PlanOptions},
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
@@ -54,13 +54,13 @@ impl Ours {
     }
 }
 
-fn operators<E: Element>(
+fn operators<E: SimdFloat>(
     bound: &BoundCircuit<Complex<E>>,
 ) -> Result<&[Operator<Complex<E>>], String> {
     bound.operators().ok_or_else(|| "the circuit measures".to_owned())
 }
 
-fn repeat<E: Element>(
+fn repeat<E: SimdFloat>(
     simulator: &Simulator,
     state: &mut StateVector<Complex<E>>,
     work: &Work,
@@ -76,7 +76,7 @@ fn repeat<E: Element>(
     } else if let Work::Plan(circuit) = work {
         let bound = BoundCircuit::<Complex<E>>::new(circuit, &Values::<E>(&[]))?;
         let n = circuit.n_qubits();
-        let options = Options::new(InstructionSet::detect(), n);
+        let options = PlanOptions::new(InstructionSet::detect(), n);
         plan = Some(Plan::new(n, operators(&bound)?, options));
     } else if let Work::Gradient(ansatz) = work {
         gradient = Some(ansatz.prepare::<E>(simulator)?);
@@ -123,7 +123,7 @@ fn repeat<E: Element>(
 /// Seconds of one gate, measured as the harness measures its peers: turns over the targets that
 /// last a fifth of the budget, one at least, less a run of the first gate alone, over the
 /// difference in gates.
-fn gates<E: Element>(
+fn gates<E: SimdFloat>(
     simulator: &Simulator,
     state: &mut StateVector<Complex<E>>,
     operators: &[Operator<Complex<E>>],

@@ -22,7 +22,7 @@ use std::{path::PathBuf, time::Instant};
 
 use ketgrad_core::{
     hybrid::Expectation,
-    kernel::{Element, Executor, Executors, Operator, Resident, Residents, Threads},
+    kernel::{DeviceStateVector, DeviceStates, Executor, Executors, Operator, SimdFloat, Threads},
     observable::{Pauli, PauliString, PauliSum},
     simulate::Simulator,
     state::StateVector,
@@ -56,12 +56,12 @@ fn size<E>() -> f64 {
 }
 
 /// Bytes that operators have to read and write, one after the other.
-fn bytes<E: Element>(operators: &[Operator<Complex<E>>], n: usize) -> f64 {
+fn bytes<E: SimdFloat>(operators: &[Operator<Complex<E>>], n: usize) -> f64 {
     operators.iter().map(|o| 2.0 * size::<E>() * o.touched(n) as f64).sum()
 }
 
-struct Bench<'a, E: Element> {
-    residents: &'a dyn Residents<Complex<E>>,
+struct Bench<'a, E: SimdFloat> {
+    residents: &'a dyn DeviceStates<Complex<E>>,
     plugins: &'a Plugins,
     n: usize,
     head: String,
@@ -71,8 +71,8 @@ struct Bench<'a, E: Element> {
     copy: f64,
 }
 
-impl<E: Element> Bench<'_, E> {
-    fn zero(&self) -> Box<dyn Resident<Complex<E>>> {
+impl<E: SimdFloat> Bench<'_, E> {
+    fn zero(&self) -> Box<dyn DeviceStateVector<Complex<E>>> {
         self.residents.basis(self.n, 0).unwrap()
     }
 
@@ -121,7 +121,7 @@ impl<E: Element> Bench<'_, E> {
     fn compared(
         &self,
         operators: &[Operator<Complex<E>>],
-        state: &dyn Resident<Complex<E>>,
+        state: &dyn DeviceStateVector<Complex<E>>,
     ) -> (f64, f64) {
         let threads =
             Threads::new(std::thread::available_parallelism().map_or(1, usize::from)).unwrap();
@@ -280,7 +280,7 @@ impl<E: Element> Bench<'_, E> {
     }
 }
 
-fn run<E: Element>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(&str) -> bool) {
+fn run<E: SimdFloat>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(&str) -> bool) {
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
     let Some(residents) = Executor::<Complex<E>>::residents(device) else { return };
     let head = format!("\"n\": {n}, \"precision\": \"{precision}\"");

@@ -16,7 +16,7 @@ mod write;
 use std::io::{self, Read, Write};
 
 use ketgrad_core::{
-    kernel::Element,
+    kernel::SimdFloat,
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
@@ -94,7 +94,7 @@ fn shape_text(shape: &[u64]) -> String {
 }
 
 /// A real number as files hold it.
-pub trait Number: Element + serde::Serialize {
+pub trait Number: SimdFloat + serde::Serialize {
     /// NumPy's name of the complex type, without the byte order.
     const COMPLEX: &'static str;
     /// NumPy's name of the type itself.

@@ -3,10 +3,10 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Element, Executor, InstructionSet, Operator, Threads},
+    kernel::{Executor, InstructionSet, Operator, SimdFloat, Threads},
     observable::PauliString,
     param::Values,
-    plan::{Fast, Options, Plan},
+    plan::{Fast, Plan, PlanOptions},
     simulate::BoundCircuit,
     state::StateVector,
 };
@@ -33,16 +33,16 @@ fn circuit(n: usize, turn: f64) -> Circuit {
     c
 }
 
-fn operators<E: Element>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
+fn operators<E: SimdFloat>(c: &Circuit) -> Vec<Operator<Complex<E>>> {
     BoundCircuit::new(c, &Values::<E>(&[])).unwrap().operators().unwrap().to_vec()
 }
 
-fn nothing_is_allocated<E: Element>(n: usize) {
+fn nothing_is_allocated<E: SimdFloat>(n: usize) {
     let threads = Threads::serial();
     for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
         let mut state = StateVector::<Complex<E>>::zero(n).unwrap();
         let first = operators::<E>(&circuit(n, 0.4));
-        let options = Options::new(set, n).with_tile_qubits(9);
+        let options = PlanOptions::new(set, n).with_tile_qubits(9);
         let mut plan = Plan::new(n, &first, options);
         assert!(requests(|| drop(Plan::new(n, &first, options))) > 0, "the allocator counts");
         for turn in [0.4, 0.9] {

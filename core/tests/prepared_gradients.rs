@@ -6,7 +6,7 @@ use ketgrad_core::{
     circuit::Circuit,
     exec::{Datum, Derivatives},
     hybrid::Expectation,
-    kernel::{Element, Executors, InstructionSet},
+    kernel::{Executors, InstructionSet, SimdFloat},
     matrix::Matrix,
     observable::{Pauli, PauliString, PauliSum},
     plan::Fast,
@@ -113,7 +113,7 @@ fn strings(n: usize) -> Circuit {
     c
 }
 
-fn allocates_nothing<E: Element>(circuit: Circuit, special: &[f64], tolerance: f64)
+fn allocates_nothing<E: SimdFloat>(circuit: Circuit, special: &[f64], tolerance: f64)
 where
     Complex<E>: Send + Sync,
 {

@@ -2,10 +2,10 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    kernel::{Executors, InstructionSet, Threads, Way},
+    kernel::{Executors, InstructionSet, StateHint, Threads},
     observable::{Pauli, PauliString, PauliSum},
     param::Values,
-    plan::{Options, Plan},
+    plan::{Plan, PlanOptions},
     simulate::{BoundCircuit, Simulator},
     state::StateVector,
 };
@@ -124,7 +124,7 @@ fn single(drawn: &PoolCircuit, pool: Pool, rng: &mut Rng) -> Checked {
 }
 
 /// The state by a plan with tiles of a random size.
-fn planned<E: ketgrad_core::kernel::Element + ketgrad_core::scalar::Real>(
+fn planned<E: ketgrad_core::kernel::SimdFloat + ketgrad_core::scalar::Real>(
     circuit: &Circuit,
     rng: &mut Rng,
 ) -> Vec<Complex<E>> {
@@ -135,8 +135,8 @@ fn planned<E: ketgrad_core::kernel::Element + ketgrad_core::scalar::Real>(
     let Some(operators) = bound.operators() else { return Vec::new() };
     let tile_qubits = 3 + rng.below(n.max(3) - 2);
     let set = InstructionSet::detect();
-    let way = if rng.below(2) == 0 { Way::FromZero } else { Way::Given };
-    let options = Options::new(set, n)
+    let way = if rng.below(2) == 0 { StateHint::FromZero } else { StateHint::Given };
+    let options = PlanOptions::new(set, n)
         .with_tile_qubits(tile_qubits)
         .with_low_qubits(2 + rng.below(3))
         .with_way(way);

@@ -21,7 +21,7 @@ use std::{
 
 use ketgrad_core::{
     equivalent::{On, Settings, Verdict, equivalent},
-    kernel::Element,
+    kernel::SimdFloat,
     scalar::Real,
     simulate::Simulator,
 };
@@ -169,7 +169,7 @@ fn states(seed: u64) -> Result<Vec<Row>, String> {
 }
 
 /// How far the simulator's state is from the reference.
-fn off<E: Element + Real>(drawn: &PoolCircuit, reference: &DenseState) -> Result<f64, String> {
+fn off<E: SimdFloat + Real>(drawn: &PoolCircuit, reference: &DenseState) -> Result<f64, String> {
     let state = Simulator::new().run::<E>(&drawn.circuit(), &[]).map_err(|e| e.to_string())?;
     let wide = |z: &Complex<E>| Complex::new(Into::<f64>::into(z.re), z.im.into());
     Ok(reference.distance(&state.amplitudes().iter().map(wide).collect::<Vec<_>>()))

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ketgrad_core::optimize::{Averages, Memory, Shape, State, Window};
+use ketgrad_core::optimize::{Averages, CriticalPoint, Memory, State, Window};
 use serde::{Deserialize, Serialize};
 
 use super::job::Job;
@@ -76,7 +76,7 @@ struct StateFields {
     #[serde(with = "averages")]
     averages: Option<Averages>,
     #[serde(with = "shape")]
-    shape: Option<Shape>,
+    shape: Option<CriticalPoint>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,7 +111,7 @@ struct WindowFields {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Shape")]
+#[serde(remote = "CriticalPoint")]
 enum ShapeFields {
     Minimum,
     Lower(Vec<f64>),
@@ -153,7 +153,7 @@ macro_rules! several {
     };
 }
 several!(averages: Option<Averages> by "AveragesFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
-several!(shape: Option<Shape> by "ShapeFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
+several!(shape: Option<CriticalPoint> by "ShapeFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
 several!(windows: Vec<Window> by "WindowFields", |all| all.iter().map(Lent).collect(), |all| all.into_iter().map(|own| own.0).collect());
 
 impl Marks {
@@ -273,7 +273,7 @@ fn fits(state: &State, n: usize) -> bool {
         Memory::Sizes(..) => true,
     };
     let averages = state.averages.as_ref().is_none_or(|averages| averages.fits(n));
-    let shape = !matches!(&state.shape, Some(Shape::Lower(x)) if x.len() != n);
+    let shape = !matches!(&state.shape, Some(CriticalPoint::Lower(x)) if x.len() != n);
     let derivatives = if state.spread.is_some() { 0 } else { n };
     let lists =
         state.x.len() == n && state.best.0.len() == n && state.gradient.len() == derivatives;

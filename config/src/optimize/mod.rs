@@ -15,7 +15,8 @@ use ketgrad_core::{
     draw,
     hybrid::HybridError,
     optimize::{
-        Answer as Found, Energy, Measured, Objective, OptimizeError, Optimizer, State, Stop, Within,
+        Answer as Found, Energy, Measured, Objective, OptimizeError, Optimizer, State, StopReason,
+        Within,
     },
     simulate::{Simulator, final_measurements},
     state::bytes_needed,
@@ -166,7 +167,7 @@ fn iterate(
     taken_up: Option<State>,
     marks: &Marks,
     terminal: &Terminal,
-) -> Result<(State, Stop, Found), Failure> {
+) -> Result<(State, StopReason, Found), Failure> {
     let mut progress = Progress::new(terminal, "iterations");
     let mut state = match taken_up {
         Some(state) => state,

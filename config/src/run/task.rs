@@ -12,10 +12,10 @@ use std::{
 
 use ketgrad_core::{
     circuit::{Circuit, Compact},
-    kernel::{Executor, Operator, Prepared, SERIAL_BELOW, Threads, Way},
+    kernel::{Executor, Operator, PreparedOperators, SERIAL_BELOW, StateHint, Threads},
     observable::PauliSum,
     param::Values,
-    simulate::{Bits, BoundCircuit, Placed, SimulateError, Simulator},
+    simulate::{Bits, BoundCircuit, SimulateError, Simulator, StateHandle},
     state::{StateError, StateVector},
 };
 use num_complex::Complex;
@@ -59,7 +59,7 @@ pub(super) struct Task<'a> {
 type Measured<T> = (Circuit, BoundCircuit<Complex<T>>);
 
 /// The plan that the runs of a sweep share, once there is one.
-type Plan<T> = Option<Box<dyn Prepared<Complex<T>>>>;
+type Plan<T> = Option<Box<dyn PreparedOperators<Complex<T>>>>;
 
 impl Task<'_> {
     /// Computes all runs, each from |0…0> or a given state; with the name of the backend. Small
@@ -148,7 +148,7 @@ impl Task<'_> {
             });
             return Ok((point?, in_use()));
         };
-        let from = if state.is_some() { Way::Given } else { Way::FromZero };
+        let from = if state.is_some() { StateHint::Given } else { StateHint::FromZero };
         // Shots that may be read wrongly are run by themselves.
         let shots = match bound.is_static() || self.args.shots.is_none() {
             true => None,
@@ -192,7 +192,7 @@ impl Task<'_> {
         &self,
         simulator: &Simulator,
         operators: &[Operator<Complex<T>>],
-        state: &mut Placed<T>,
+        state: &mut StateHandle<T>,
         plan: &Plan<T>,
         (before, all): (usize, usize),
     ) -> Result<(), SimulateError> {
@@ -200,7 +200,7 @@ impl Task<'_> {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.report((before + done) as u64, all as u64);
         };
-        let (Some(plan), Placed::Here(state)) = (plan, &mut *state) else {
+        let (Some(plan), StateHandle::Here(state)) = (plan, &mut *state) else {
             return simulator.evolve(operators, state, &mut report);
         };
         plan.run(state.amplitudes_mut(), &simulator.threads)?;
@@ -213,7 +213,7 @@ impl Task<'_> {
     fn read_out<T: Number>(
         &self,
         simulator: &Simulator,
-        state: Placed<T>,
+        state: StateHandle<T>,
         (keep, observables): (bool, &[Named]),
         alone: bool,
     ) -> Result<Point<T>, SimulateError> {

@@ -6,7 +6,7 @@
 //! products of a number below p and one below 2p is below `4 p^2 < 2^64 p`.
 
 use super::{PrimeField, Residue, Vectors, prime::inverse};
-use crate::kernel::Acts;
+use crate::kernel::ActsOn;
 
 /// A residue without its prime.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ fn wide(a: &Residue, x: Bare) -> u128 {
 
 /// The numbers on the left know their prime ([`PrimeField::lifted`]), those on the right belong to
 /// the same field.
-impl Acts<Bare> for Residue {
+impl ActsOn<Bare> for Residue {
     #[inline(always)]
     fn act(&self, x: &Bare) -> Bare {
         Bare(reduce(wide(self, *x), self.prime()))

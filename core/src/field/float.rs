@@ -20,7 +20,7 @@ use num_traits::{One, Zero};
 use rand_chacha::rand_core::Rng;
 
 use super::{Modular, Vectors, is_prime};
-use crate::{kernel::Acts, scalar::Ring, state::stream};
+use crate::{kernel::ActsOn, scalar::Ring, state::stream};
 
 /// Primes lie from here to twice this.
 const LEAST: u64 = 1 << 48;
@@ -204,7 +204,7 @@ impl Vectors for FloatResidue {
 
 /// The numbers on the left know their prime (`Vectors::lifted`), those on the right are within 2 p
 /// of 0.
-impl Acts<f64> for FloatResidue {
+impl ActsOn<f64> for FloatResidue {
     #[inline(always)]
     fn act(&self, x: &f64) -> f64 {
         product(self, *x)

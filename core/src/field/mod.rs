@@ -49,7 +49,7 @@ use std::fmt::Debug;
 
 use rand_chacha::rand_core::Rng;
 
-use crate::{kernel::Acts, scalar::Ring};
+use crate::{kernel::ActsOn, scalar::Ring};
 
 /// The numbers of a prime field: how they are made.
 pub trait Modular: Ring + Copy + PartialEq {
@@ -99,7 +99,7 @@ pub trait Modular: Ring + Copy + PartialEq {
 }
 
 /// Residues that act on vectors of numbers without their prime.
-pub(crate) trait Vectors: Modular + Acts<Self::Bare> {
+pub(crate) trait Vectors: Modular + ActsOn<Self::Bare> {
     /// A residue without its prime.
     type Bare: Copy + Send + Sync;
     /// Returns the number with this prime, if it has met none yet.

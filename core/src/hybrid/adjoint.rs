@@ -34,13 +34,13 @@ use num_complex::Complex;
 
 use super::HybridError;
 use super::{
-    slope::{Slope, is_fixed},
-    slots::Slot,
+    slope::{GateDerivative, is_fixed},
+    slots::ParameterUse,
 };
 use crate::{
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},
     gate::GateKind,
-    kernel::{Executor, Inner, Operator, Threads, Way},
+    kernel::{Executor, Operator, OverlapProbe, StateHint, Threads},
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Real, Scalar},
@@ -52,10 +52,10 @@ use crate::{
 const MAX_BITS: usize = 8;
 
 /// Backward pass of the adjoint method as one list of operators and inner products.
-pub(super) struct WayBack<T> {
+pub(super) struct BackwardPass<T> {
     /// The inverses of the gates, the last first.
     pub(super) operators: Vec<Operator<Complex<T>>>,
-    pub(super) inners: Vec<Inner>,
+    pub(super) inners: Vec<OverlapProbe>,
     /// Slot and factor of each inner product.
     pub(super) terms: Vec<(usize, T)>,
 }
@@ -67,9 +67,9 @@ pub(super) fn add_products<T: Real>(terms: &[(usize, T)], products: &[f64], by_a
     }
 }
 
-impl<T: Real> WayBack<T> {
+impl<T: Real> BackwardPass<T> {
     /// Returns the derivative by the angle of each slot, from the inner products.
-    pub(super) fn by_angle(&self, slots: &[Slot], products: &[f64]) -> Vec<T> {
+    pub(super) fn by_angle(&self, slots: &[ParameterUse], products: &[f64]) -> Vec<T> {
         let mut by_angle = vec![T::zero(); slots.len()];
         add_products(&self.terms, products, &mut by_angle);
         by_angle
@@ -122,12 +122,12 @@ impl<'a, T: Real> Bound<'a, T> {
     }
 
     /// Takes both vectors back to the start, and returns the derivative by the angle of each slot.
-    /// If psi began as |0…0> ([`Way::ToZero`]), both are invalid then.
+    /// If psi began as |0…0> ([`StateHint::ToZero`]), both are invalid then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,
-        slots: &[Slot],
-        way: Way,
+        slots: &[ParameterUse],
+        way: StateHint,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Vec<T>, SimulateError> {
@@ -157,8 +157,8 @@ impl<'a, T: Real> Bound<'a, T> {
     fn at_once(
         &self,
         simulator: &Simulator,
-        slots: &[Slot],
-        way: Way,
+        slots: &[ParameterUse],
+        way: StateHint,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Option<Vec<T>>, SimulateError> {
@@ -183,16 +183,19 @@ impl<'a, T: Real> Bound<'a, T> {
 
     /// Returns the backward pass as a list of operators and inner products; `None` if a generator
     /// is a sum of too many Pauli strings.
-    pub(super) fn way_back(&self, slots: &[Slot]) -> Result<Option<WayBack<T>>, SimulateError> {
+    pub(super) fn way_back(
+        &self,
+        slots: &[ParameterUse],
+    ) -> Result<Option<BackwardPass<T>>, SimulateError> {
         let (mut operators, mut inners) = (Vec::with_capacity(self.gates.len()), Vec::new());
         let mut terms = Vec::new();
-        let mut known: Vec<(GateKind, Vec<Term<T>>)> = Vec::new();
+        let mut known: Vec<(GateKind, Vec<GeneratorTerm<T>>)> = Vec::new();
         let mut rest = slots.len();
         for (k, instruction) in self.circuit.instructions().iter().enumerate().rev() {
             while rest > 0 && slots[rest - 1].instruction == k {
                 rest -= 1;
                 let each = |x, z, factor| {
-                    inners.push(Inner { before: operators.len(), x, z });
+                    inners.push(OverlapProbe { before: operators.len(), x, z });
                     terms.push((rest, factor));
                 };
                 let gate = match &instruction.operation {
@@ -222,9 +225,13 @@ impl<'a, T: Real> Bound<'a, T> {
                 let at = match at {
                     Some(at) => at,
                     None => {
-                        let slope =
-                            Slope::of(self.circuit, instruction, slots[rest].angle, self.values)?;
-                        let Some(Slope::Matrix(matrix)) = slope else { continue };
+                        let slope = GateDerivative::of(
+                            self.circuit,
+                            instruction,
+                            slots[rest].angle,
+                            self.values,
+                        )?;
+                        let Some(GateDerivative::Matrix(matrix)) = slope else { continue };
                         known.push((gate.kind(), pauli_terms(&matrix)));
                         known.len() - 1
                     }
@@ -233,7 +240,7 @@ impl<'a, T: Real> Bound<'a, T> {
             }
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
-        Ok(Some(WayBack { operators, inners, terms }))
+        Ok(Some(BackwardPass { operators, inners, terms }))
     }
 
     /// Returns the operators of the circuit, each with the number of its instruction.
@@ -266,24 +273,24 @@ impl<'a, T: Real> Bound<'a, T> {
 
     fn by_angle(
         &self,
-        slot: Slot,
+        slot: ParameterUse,
         psi: &StateVector<Complex<T>>,
         lambda: &StateVector<Complex<T>>,
         threads: &Threads,
     ) -> Result<T, SimulateError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
-        let slope = Slope::of(self.circuit, instruction, slot.angle, self.values)?;
+        let slope = GateDerivative::of(self.circuit, instruction, slot.angle, self.values)?;
         Ok(slope
             .map_or_else(T::zero, |slope| slope.between(instruction, lambda, psi, threads).re()))
     }
 }
 
 /// A Pauli string on the targets of a gate, (x, z), and its factor.
-type Term<T> = (usize, usize, T);
+type GeneratorTerm<T> = (usize, usize, T);
 
 /// Returns an anti-Hermitian matrix as `-i sum_k c_k P_k`: the Pauli strings and
 /// `c_k = -im tr(P_k M) / 2^n`.
-fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
+fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<GeneratorTerm<T>> {
     let dim = matrix.dim();
     let term = |k: usize| {
         let (x, z) = (k / dim, k % dim);
@@ -305,7 +312,7 @@ fn pauli_terms<T: Real>(matrix: &Matrix<Complex<T>>) -> Vec<Term<T>> {
 /// Lists the strings of a gate on the qubits of an instruction, where its controls hold: a control
 /// is `(1 - Z) / 2` or, for the value 0, `(1 + Z) / 2`.
 fn on_qubits<T: Real>(
-    strings: &[Term<T>],
+    strings: &[GeneratorTerm<T>],
     instruction: &Instruction,
     mut each: impl FnMut(usize, usize, T),
 ) {

@@ -1,7 +1,7 @@
 //! Derivatives of channels by their parameters.
 //!
 //! Of a channel `sum_k w_k A_k (x) conj(A_k)` the derivative is taken from the channel table
-//! itself, on first-order polynomials in the parameter ([`Series`]).
+//! itself, on first-order polynomials in the parameter ([`TrigSeries`]).
 //!
 //! # The edge gamma = 1
 //! What damping keeps of an entry off the diagonal is `sqrt(1 - gamma)`, whose slope at 1 is
@@ -19,7 +19,7 @@ use std::cell::Cell;
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::harmonics::Series;
+use super::harmonics::TrigSeries;
 use crate::{
     channel::{Channel, Terms},
     matrix::Matrix,
@@ -44,7 +44,7 @@ pub(super) fn slope<T: Real>(
     let moved = channel
         .map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let mut slopes = Terms::new();
-    let binding = Nudged { values: Edge::of(channel, values, nearer), x };
+    let binding = PerturbedBinding { values: BoundaryBinding::of(channel, values, nearer), x };
     for (weight, matrix) in moved.terms(&binding)? {
         let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
         let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
@@ -60,16 +60,16 @@ pub(super) fn slope<T: Real>(
 
 /// Binding of values that replaces the root of 0 by the root of a number next to 0, so that its
 /// derivative is finite.
-pub(super) struct Edge<'a, T> {
+pub(super) struct BoundaryBinding<'a, T> {
     values: Values<'a, T>,
     /// Value that replaces a 0 under a root, in halves of the rounding unit.
     part: f64,
     met: Cell<bool>,
 }
 
-impl<'a, T: Real> Edge<'a, T> {
+impl<'a, T: Real> BoundaryBinding<'a, T> {
     /// Creates the binding for a channel; a strength without parameters keeps its value.
-    pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> Edge<'a, T> {
+    pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> BoundaryBinding<'a, T> {
         let ids = channel
             .params()
             .iter()
@@ -79,7 +79,7 @@ impl<'a, T: Real> Edge<'a, T> {
             Some(_) if !nearer => 1.0,
             Some(id) => 0.25 / (id + 1) as f64,
         };
-        Edge { values: Values(values), part, met: Cell::new(false) }
+        BoundaryBinding { values: Values(values), part, met: Cell::new(false) }
     }
 
     /// Returns true if there was a root of 0.
@@ -88,7 +88,7 @@ impl<'a, T: Real> Edge<'a, T> {
     }
 }
 
-impl<T: Real> Binding<Complex<T>> for Edge<'_, T> {
+impl<T: Real> Binding<Complex<T>> for BoundaryBinding<'_, T> {
     fn root(&self, x: Complex<T>) -> Result<Complex<T>, BindError> {
         if !x.is_exact_zero() || self.part == 0.0 {
             return self.values.root(x);
@@ -133,37 +133,37 @@ pub(super) fn derivatives_at_edge<T: Real>(beside: Vec<T>, nearer: &[T], size: f
 }
 
 /// Binds parameters in which x may occur, to polynomials `c + s x` without higher powers.
-struct Nudged<'a, T> {
-    values: Edge<'a, T>,
+struct PerturbedBinding<'a, T> {
+    values: BoundaryBinding<'a, T>,
     x: ParamId,
 }
 
-impl<T: Real> Binding<Series<Complex<T>>> for Nudged<'_, T> {
-    fn probability(&self, p: &Angle) -> Result<Series<Complex<T>>, BindError> {
+impl<T: Real> Binding<TrigSeries<Complex<T>>> for PerturbedBinding<'_, T> {
+    fn probability(&self, p: &Angle) -> Result<TrigSeries<Complex<T>>, BindError> {
         let by_x = p.terms().iter().find(|t| t.0 == self.x).map_or_else(Q::zero, |t| t.1);
         let rest = p.substitute(|id| if id == self.x { Angle::zero() } else { Angle::theta(id) });
-        let mut all = Series::constant(self.values.probability(&rest)?);
+        let mut all = TrigSeries::constant(self.values.probability(&rest)?);
         all.push(Q::from(1), Complex::from_real(T::from_ratio(by_x)));
         Ok(all)
     }
-    fn root(&self, square: Series<Complex<T>>) -> Result<Series<Complex<T>>, BindError> {
+    fn root(&self, square: TrigSeries<Complex<T>>) -> Result<TrigSeries<Complex<T>>, BindError> {
         let root = self.values.root(square.at(Q::from(0)))?.re;
         let slope = square.at(Q::from(1)).re / (root.clone() * T::int(2));
-        let mut all = Series::constant(Complex::from_real(root));
+        let mut all = TrigSeries::constant(Complex::from_real(root));
         all.push(Q::from(1), Complex::from_real(slope));
         Ok(all)
     }
     // Channels have no angles.
-    fn cis(&self, angle: &Angle) -> Result<Series<Complex<T>>, BindError> {
-        Ok(Series::constant(self.values.cis(angle)?))
+    fn cis(&self, angle: &Angle) -> Result<TrigSeries<Complex<T>>, BindError> {
+        Ok(TrigSeries::constant(self.values.cis(angle)?))
     }
-    fn half(&self) -> Series<Complex<T>> {
-        Series::constant(Complex::ratio(1, 2))
+    fn half(&self) -> TrigSeries<Complex<T>> {
+        TrigSeries::constant(Complex::ratio(1, 2))
     }
-    fn sqrt_half(&self) -> Series<Complex<T>> {
-        Series::constant(self.values.sqrt_half())
+    fn sqrt_half(&self) -> TrigSeries<Complex<T>> {
+        TrigSeries::constant(self.values.sqrt_half())
     }
-    fn number(&self, z: Complex<f64>) -> Result<Series<Complex<T>>, BindError> {
-        Ok(Series::constant(self.values.number(z)?))
+    fn number(&self, z: Complex<f64>) -> Result<TrigSeries<Complex<T>>, BindError> {
+        Ok(TrigSeries::constant(self.values.number(z)?))
     }
 }

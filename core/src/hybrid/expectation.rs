@@ -9,13 +9,13 @@ use super::{
     HybridError, Observable,
     adjoint::Bound,
     resident::ValuesAndSlopes,
-    slots::{Chain, Slot, by_parameter, slots},
+    slots::{Chain, ParameterUse, by_parameter, slots},
     tangent::{moved, unit},
 };
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
-    kernel::{Executors, Observed, Way, clear},
+    kernel::{Executors, PreparedObservable, StateHint, clear},
     scalar::Real,
     simulate::{Simulator, is_straight},
     state::{StateError, StateVector},
@@ -78,7 +78,7 @@ pub struct Expectation {
     /// The state to start in, if it is another one than |0…0>.
     pub(super) initial: Option<Arc<StateVector<Complex<f64>>>>,
     pub(super) simulator: Simulator,
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<ParameterUse>,
     pub(super) chain: Chain,
     pub(super) n_inputs: usize,
 }
@@ -207,8 +207,8 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`]: the number of inputs, a NaN among them, memory.
     pub fn values<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
-        type Values<T> = fn(&Expectation, &[T]) -> Result<Vec<T>, HybridError>;
-        compiled!(T: Values = [f32, f64] Expectation::values_any)(self, inputs)
+        type ValuesFn<T> = fn(&Expectation, &[T]) -> Result<Vec<T>, HybridError>;
+        compiled!(T: ValuesFn = [f32, f64] Expectation::values_any)(self, inputs)
     }
 
     fn values_any<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
@@ -253,8 +253,8 @@ impl Expectation {
         inputs: &[T],
         cotangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
-        type Vjp<T> = fn(&Expectation, &[T], &[T]) -> Result<(Vec<T>, Vec<T>), HybridError>;
-        compiled!(T: Vjp = [f32, f64] Expectation::vjp_any)(self, inputs, cotangents)
+        type VjpFn<T> = fn(&Expectation, &[T], &[T]) -> Result<(Vec<T>, Vec<T>), HybridError>;
+        compiled!(T: VjpFn = [f32, f64] Expectation::vjp_any)(self, inputs, cotangents)
     }
 
     fn vjp_any<T: Real>(
@@ -406,8 +406,8 @@ impl Expectation {
 
     /// Returns the hint for the backward pass: |0…0> after it, unless the circuit starts from
     /// another state.
-    pub(super) fn way_back(&self) -> Way {
-        if self.initial.is_some() { Way::Given } else { Way::ToZero }
+    pub(super) fn way_back(&self) -> StateHint {
+        if self.initial.is_some() { StateHint::Given } else { StateHint::ToZero }
     }
 
     pub(super) fn observe<T: Real>(
@@ -432,7 +432,10 @@ impl Expectation {
     }
 
     /// Prepares each observable with the executor, if it can.
-    pub(super) fn prepare_observables<T: Real>(&self, n_qubits: usize) -> Vec<Option<Prepared<T>>> {
+    pub(super) fn prepare_observables<T: Real>(
+        &self,
+        n_qubits: usize,
+    ) -> Vec<Option<BoxedObservable<T>>> {
         let executor = self.simulator.executors.best::<Complex<T>>(n_qubits, 1);
         let prepare = |o: &Observable| executor.pairs(n_qubits)?.observe(n_qubits, &o.masks()?);
         self.observables.iter().map(prepare).collect()
@@ -443,7 +446,7 @@ impl Expectation {
         &self,
         psi: &StateVector<Complex<T>>,
         weights: &[T],
-        observed: &mut [Option<Prepared<T>>],
+        observed: &mut [Option<BoxedObservable<T>>],
         values: &mut [T],
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<(), HybridError> {
@@ -473,7 +476,7 @@ impl Expectation {
 }
 
 /// An observable that an executor has prepared.
-pub(super) type Prepared<T> = Box<dyn Observed<Complex<T>>>;
+pub(super) type BoxedObservable<T> = Box<dyn PreparedObservable<Complex<T>>>;
 
 pub(super) fn expect(what: &'static str, given: usize, expected: usize) -> Result<(), HybridError> {
     if given == expected { Ok(()) } else { Err(HybridError::Count { what, given, expected }) }

@@ -10,7 +10,7 @@
 //! The matrices `G_q` are all that derivatives need: `dG/da = sum_q i q G_q`, and the differences
 //! of the frequencies are those of an expectation value, which decide how many shifts its
 //! derivative takes. They come from the gate table itself, which is written over any [`Ring`]: here
-//! it runs on [`Series`], the ring of such sums, and nothing is said twice.
+//! it runs on [`TrigSeries`], the ring of such sums, and nothing is said twice.
 //!
 //! Cost: O(4^k) for each frequency of a gate on k qubits; no state is touched.
 
@@ -40,7 +40,7 @@ pub(super) fn harmonics<R: Ring>(
     let mut number = 0..;
     let shifted =
         gate.map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
-    let matrix = shifted.matrix(&Shifted { binding, x })?;
+    let matrix = shifted.matrix(&ShiftedBinding { binding, x })?;
     let mut frequencies: Vec<Q> =
         matrix.entries().iter().flat_map(|entry| entry.0.iter().map(|t| t.0)).collect();
     frequencies.sort_unstable();
@@ -49,12 +49,12 @@ pub(super) fn harmonics<R: Ring>(
 }
 
 /// Binds angles in which x may occur.
-struct Shifted<'b, B> {
+struct ShiftedBinding<'b, B> {
     binding: &'b B,
     x: ParamId,
 }
 
-impl<B> Shifted<'_, B> {
+impl<B> ShiftedBinding<'_, B> {
     /// Returns the coefficient of x in an angle, and the angle without x.
     fn split(&self, angle: &Angle) -> (Q, Angle) {
         let of_x = angle.terms().iter().find(|t| t.0 == self.x).map_or(Q::zero(), |t| t.1);
@@ -62,47 +62,47 @@ impl<B> Shifted<'_, B> {
     }
 }
 
-impl<R: Ring, B: Binding<R>> Binding<Series<R>> for Shifted<'_, B> {
-    fn cis(&self, angle: &Angle) -> Result<Series<R>, BindError> {
+impl<R: Ring, B: Binding<R>> Binding<TrigSeries<R>> for ShiftedBinding<'_, B> {
+    fn cis(&self, angle: &Angle) -> Result<TrigSeries<R>, BindError> {
         let (of_x, rest) = self.split(angle);
-        Ok(Series(vec![(of_x, self.binding.cis(&rest)?)]))
+        Ok(TrigSeries(vec![(of_x, self.binding.cis(&rest)?)]))
     }
     fn cis_of_sums(
         &self,
         angles: &[&Angle],
         sums: [&[usize]; 4],
-    ) -> Result<[Series<R>; 4], BindError> {
+    ) -> Result<[TrigSeries<R>; 4], BindError> {
         let (of_x, rests): (Vec<Q>, Vec<Angle>) =
             angles.iter().map(|angle| self.split(angle)).unzip();
         let rests: Vec<&Angle> = rests.iter().collect();
         let [a, b, c, d] = self.binding.cis_of_sums(&rests, sums)?;
         let series =
-            |(sum, z): (&[usize], R)| Series(vec![(sum.iter().map(|&k| of_x[k]).sum(), z)]);
+            |(sum, z): (&[usize], R)| TrigSeries(vec![(sum.iter().map(|&k| of_x[k]).sum(), z)]);
         Ok([(sums[0], a), (sums[1], b), (sums[2], c), (sums[3], d)].map(series))
     }
-    fn half(&self) -> Series<R> {
-        Series::constant(self.binding.half())
+    fn half(&self) -> TrigSeries<R> {
+        TrigSeries::constant(self.binding.half())
     }
-    fn sqrt_half(&self) -> Series<R> {
-        Series::constant(self.binding.sqrt_half())
+    fn sqrt_half(&self) -> TrigSeries<R> {
+        TrigSeries::constant(self.binding.sqrt_half())
     }
-    fn number(&self, z: Complex<f64>) -> Result<Series<R>, BindError> {
-        Ok(Series::constant(self.binding.number(z)?))
+    fn number(&self, z: Complex<f64>) -> Result<TrigSeries<R>, BindError> {
+        Ok(TrigSeries::constant(self.binding.number(z)?))
     }
     // Not by way of `cis`, which would lose the exact zeros and halves of the ring below.
-    fn i(&self) -> Result<Series<R>, BindError> {
-        Ok(Series::constant(self.binding.i()?))
+    fn i(&self) -> Result<TrigSeries<R>, BindError> {
+        Ok(TrigSeries::constant(self.binding.i()?))
     }
 }
 
 /// A sum of terms `c e^{i q x}`, sorted by q, without terms that are exactly zero; or of terms
 /// `c x^q`, which add and multiply alike.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Series<R>(Vec<(Q, R)>);
+pub(super) struct TrigSeries<R>(Vec<(Q, R)>);
 
-impl<R: Ring> Series<R> {
-    pub(super) fn constant(c: R) -> Series<R> {
-        if c.is_exact_zero() { Series(Vec::new()) } else { Series(vec![(Q::zero(), c)]) }
+impl<R: Ring> TrigSeries<R> {
+    pub(super) fn constant(c: R) -> TrigSeries<R> {
+        if c.is_exact_zero() { TrigSeries(Vec::new()) } else { TrigSeries(vec![(Q::zero(), c)]) }
     }
     /// Returns the coefficient of a frequency.
     pub(super) fn at(&self, q: Q) -> R {
@@ -120,19 +120,19 @@ impl<R: Ring> Series<R> {
             Err(i) => self.0.insert(i, (q, c)),
         }
     }
-    fn negated(&self) -> Series<R> {
-        Series(self.0.iter().map(|(q, c)| (*q, -c.clone())).collect())
+    fn negated(&self) -> TrigSeries<R> {
+        TrigSeries(self.0.iter().map(|(q, c)| (*q, -c.clone())).collect())
     }
-    fn plus(&self, other: &Series<R>) -> Series<R> {
+    fn plus(&self, other: &TrigSeries<R>) -> TrigSeries<R> {
         let mut sum = self.clone();
         other.0.iter().for_each(|(q, c)| sum.push(*q, c.clone()));
         sum
     }
-    fn minus(&self, other: &Series<R>) -> Series<R> {
+    fn minus(&self, other: &TrigSeries<R>) -> TrigSeries<R> {
         self.plus(&other.negated())
     }
-    fn times(&self, other: &Series<R>) -> Series<R> {
-        let mut product = Series(Vec::new());
+    fn times(&self, other: &TrigSeries<R>) -> TrigSeries<R> {
+        let mut product = TrigSeries(Vec::new());
         for (p, a) in &self.0 {
             other.0.iter().for_each(|(q, b)| product.push(p + q, a.clone() * b));
         }
@@ -142,24 +142,24 @@ impl<R: Ring> Series<R> {
 
 macro_rules! operators {
     ($($Op:ident $op:ident $Assign:ident $assign:ident $f:ident)*) => {$(
-        impl<R: Ring> $Op for Series<R> {
-            type Output = Series<R>;
-            fn $op(self, y: Series<R>) -> Series<R> { self.$f(&y) }
+        impl<R: Ring> $Op for TrigSeries<R> {
+            type Output = TrigSeries<R>;
+            fn $op(self, y: TrigSeries<R>) -> TrigSeries<R> { self.$f(&y) }
         }
-        impl<R: Ring> $Op<&Series<R>> for Series<R> {
-            type Output = Series<R>;
-            fn $op(self, y: &Series<R>) -> Series<R> { self.$f(y) }
+        impl<R: Ring> $Op<&TrigSeries<R>> for TrigSeries<R> {
+            type Output = TrigSeries<R>;
+            fn $op(self, y: &TrigSeries<R>) -> TrigSeries<R> { self.$f(y) }
         }
-        impl<R: Ring> $Op<Series<R>> for &Series<R> {
-            type Output = Series<R>;
-            fn $op(self, y: Series<R>) -> Series<R> { self.$f(&y) }
+        impl<R: Ring> $Op<TrigSeries<R>> for &TrigSeries<R> {
+            type Output = TrigSeries<R>;
+            fn $op(self, y: TrigSeries<R>) -> TrigSeries<R> { self.$f(&y) }
         }
-        impl<R: Ring> $Op for &Series<R> {
-            type Output = Series<R>;
-            fn $op(self, y: &Series<R>) -> Series<R> { self.$f(y) }
+        impl<R: Ring> $Op for &TrigSeries<R> {
+            type Output = TrigSeries<R>;
+            fn $op(self, y: &TrigSeries<R>) -> TrigSeries<R> { self.$f(y) }
         }
-        impl<R: Ring> $Assign for Series<R> {
-            fn $assign(&mut self, y: Series<R>) { *self = self.$f(&y); }
+        impl<R: Ring> $Assign for TrigSeries<R> {
+            fn $assign(&mut self, y: TrigSeries<R>) { *self = self.$f(&y); }
         }
     )*};
 }
@@ -169,32 +169,32 @@ operators! {
     Mul mul MulAssign mul_assign times
 }
 
-impl<R: Ring> Neg for Series<R> {
-    type Output = Series<R>;
-    fn neg(self) -> Series<R> {
+impl<R: Ring> Neg for TrigSeries<R> {
+    type Output = TrigSeries<R>;
+    fn neg(self) -> TrigSeries<R> {
         self.negated()
     }
 }
-impl<R: Ring> Neg for &Series<R> {
-    type Output = Series<R>;
-    fn neg(self) -> Series<R> {
+impl<R: Ring> Neg for &TrigSeries<R> {
+    type Output = TrigSeries<R>;
+    fn neg(self) -> TrigSeries<R> {
         self.negated()
     }
 }
-impl<R: Ring> Zero for Series<R> {
-    fn zero() -> Series<R> {
-        Series(Vec::new())
+impl<R: Ring> Zero for TrigSeries<R> {
+    fn zero() -> TrigSeries<R> {
+        TrigSeries(Vec::new())
     }
     fn is_zero(&self) -> bool {
         self.0.is_empty()
     }
 }
-impl<R: Ring> One for Series<R> {
-    fn one() -> Series<R> {
-        Series::constant(R::one())
+impl<R: Ring> One for TrigSeries<R> {
+    fn one() -> TrigSeries<R> {
+        TrigSeries::constant(R::one())
     }
 }
-impl<R: Ring> Ring for Series<R> {
+impl<R: Ring> Ring for TrigSeries<R> {
     fn is_exact_zero(&self) -> bool {
         self.0.is_empty()
     }

@@ -118,7 +118,7 @@ impl Circuits {
     }
 }
 
-type Reals<T> = Arc<Array<T>>;
+type RealArray<T> = Arc<Array<T>>;
 
 impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
@@ -137,7 +137,7 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
         })?;
         let tuple =
             |fields: Vec<Vec<T>>| Datum::Tuple(fields.into_iter().map(Datum::reals).collect());
-        let arrays: Vec<&Reals<T>> = rest.iter().filter_map(reals).collect();
+        let arrays: Vec<&RealArray<T>> = rest.iter().filter_map(reals).collect();
         let result = || -> Result<Option<Datum<S>>, HybridError> {
             Ok(Some(match (order, arrays.as_slice()) {
                 ("", [x]) => Datum::reals(of.values(x)?),
@@ -180,7 +180,7 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
 }
 
 /// Returns an array, also as the only field of a tuple.
-fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&Reals<S::Real>> {
+fn reals<S: Scalar>(datum: &Datum<S>) -> Option<&RealArray<S::Real>> {
     match datum {
         Datum::Reals(xs) => Some(xs),
         Datum::Tuple(fields) => match fields.as_slice() {

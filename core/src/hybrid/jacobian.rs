@@ -69,8 +69,8 @@ impl Expectation {
     }
 
     fn adjoint_jacobian<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {
-        type Run<T> = fn(&Expectation, &[T]) -> Result<Jacobian<T>, HybridError>;
-        compiled!(T: Run = [f32, f64] Expectation::adjoint_jacobian_any)(self, inputs)
+        type JacobianFn<T> = fn(&Expectation, &[T]) -> Result<Jacobian<T>, HybridError>;
+        compiled!(T: JacobianFn = [f32, f64] Expectation::adjoint_jacobian_any)(self, inputs)
     }
 
     fn adjoint_jacobian_any<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {

@@ -10,7 +10,7 @@ use crate::{
     circuit::Circuit,
     observable::PauliSum,
     param::Values,
-    simulate::{BoundCircuit, Mean, Readout, Shots},
+    simulate::{BoundCircuit, Mean, MeasurementPlan, Shots},
 };
 
 impl Expectation {
@@ -80,7 +80,7 @@ impl Expectation {
         &self,
         circuit: &Circuit,
         inputs: &[f64],
-        readout: &Readout,
+        readout: &MeasurementPlan,
         shots: Shots,
     ) -> Result<Mean, HybridError> {
         let values = circuit.param_values(inputs)?;
@@ -92,12 +92,12 @@ impl Expectation {
     }
 
     /// Returns the sum of all observables as it is measured.
-    fn readout(&self, shots: Shots) -> Result<Readout, HybridError> {
+    fn readout(&self, shots: Shots) -> Result<MeasurementPlan, HybridError> {
         let mut sum = PauliSum::default();
         for observable in &self.observables {
             let not_measured = || HybridError::NotMeasured { observable: observable.to_string() };
             sum = sum + observable.pauli_sum().ok_or_else(not_measured)?;
         }
-        Ok(Readout::new(self.circuit.n_qubits(), &sum, shots.grouping)?)
+        Ok(MeasurementPlan::new(self.circuit.n_qubits(), &sum, shots.grouping)?)
     }
 }

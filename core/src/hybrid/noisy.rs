@@ -25,9 +25,9 @@ use num_complex::Complex;
 
 use super::{
     Expectation, HybridError, Observable,
-    channels::{Edge, derivatives_at_edge, slope},
+    channels::{BoundaryBinding, derivatives_at_edge, slope},
     expectation::expect,
-    slope::{Slope, through},
+    slope::{GateDerivative, through},
     slots::by_parameter,
 };
 use crate::{
@@ -53,7 +53,7 @@ struct Layer<T> {
     operators: Vec<Vec<Operator<Complex<T>>>>,
 }
 
-type Rho<T> = DensityMatrix<Complex<T>>;
+type ComplexDensity<T> = DensityMatrix<Complex<T>>;
 
 impl Expectation {
     /// Computes [`Expectation::values`] of a circuit with noise, or whose state is an average over
@@ -83,7 +83,7 @@ impl Expectation {
         let values = self.circuit.param_values(inputs)?;
         let beside = |nearer: bool| -> Result<(bool, Vec<T>, Vec<T>), HybridError> {
             let (layers, met) = layers(&self.circuit, &values, nearer)?;
-            let mut sweep = Sweep {
+            let mut sweep = DensityAdjoint {
                 energy: self,
                 values: &values,
                 nearer,
@@ -120,7 +120,7 @@ fn layers<T: Real>(
     for (number, instruction) in circuit.instructions().iter().enumerate() {
         let (operators, channels) = match &instruction.operation {
             Operation::Channel(channel) => {
-                let binding = Edge::of(channel, values, nearer);
+                let binding = BoundaryBinding::of(channel, values, nearer);
                 let terms = channel.terms(&binding).map_err(|e| circuit.bind_error(e))?;
                 let kept = channel.kept(&binding).map_err(|e| circuit.bind_error(e))?;
                 met |= binding.met();
@@ -149,16 +149,16 @@ fn qubits(instruction: &Instruction) -> Vec<usize> {
 }
 
 /// Forward and backward pass through the layers.
-struct Sweep<'a, T> {
+struct DensityAdjoint<'a, T> {
     energy: &'a Expectation,
     values: &'a [T],
-    /// True if roots of 0 are those of a smaller number ([`Edge`]).
+    /// True if roots of 0 are those of a smaller number ([`BoundaryBinding`]).
     nearer: bool,
     layers: &'a [Layer<T>],
     by_angle: Vec<T>,
 }
 
-impl<T: Real> Sweep<'_, T> {
+impl<T: Real> DensityAdjoint<'_, T> {
     /// Returns the values, and the derivative of their weighted sum by the angle of each slot.
     fn there_and_back(&mut self, weights: &[T]) -> Result<(Vec<T>, Vec<T>), HybridError> {
         let (energy, simulator) = (self.energy, &self.energy.simulator);
@@ -169,7 +169,8 @@ impl<T: Real> Sweep<'_, T> {
         let segment = self.segment(n_qubits, channels.len());
 
         // The states before the first channels of segments, and before all others of the last one.
-        let (mut firsts, mut others): (Vec<Rho<T>>, Vec<Rho<T>>) = (Vec::new(), Vec::new());
+        let (mut firsts, mut others): (Vec<ComplexDensity<T>>, Vec<ComplexDensity<T>>) =
+            (Vec::new(), Vec::new());
         let mut rho = match energy.given_start() {
             None => DensityMatrix::zero(n_qubits, &simulator.threads)?,
             Some(start) => DensityMatrix::pure(&start?, &simulator.threads)?,
@@ -233,7 +234,7 @@ impl<T: Real> Sweep<'_, T> {
         if all { channels.max(1) } else { (channels as f64).sqrt().ceil() as usize }
     }
 
-    fn run(&self, layer: usize, rho: &mut Rho<T>) -> Result<(), HybridError> {
+    fn run(&self, layer: usize, rho: &mut ComplexDensity<T>) -> Result<(), HybridError> {
         let operators: Vec<_> = self.layers[layer].operators.concat();
         self.execute(&operators, rho.vector_mut())
     }
@@ -268,7 +269,7 @@ impl<T: Real> Sweep<'_, T> {
     fn undo(
         &mut self,
         layer: usize,
-        rho: &mut Rho<T>,
+        rho: &mut ComplexDensity<T>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<(), HybridError> {
         let (circuit, layer) = (&self.energy.circuit, &self.layers[layer]);
@@ -286,7 +287,8 @@ impl<T: Real> Sweep<'_, T> {
             }
             for slot in slots {
                 let angle = self.energy.slots[slot].angle;
-                let Some(slope) = Slope::of(circuit, instruction, angle, self.values)? else {
+                let Some(slope) = GateDerivative::of(circuit, instruction, angle, self.values)?
+                else {
                     continue;
                 };
                 let threads = &self.energy.simulator.threads;
@@ -305,12 +307,12 @@ impl<T: Real> Sweep<'_, T> {
     fn undo_channels(
         &mut self,
         layer: usize,
-        before: &Rho<T>,
+        before: &ComplexDensity<T>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<(), HybridError> {
         let layer = &self.layers[layer];
         // The state before each channel that has a slot.
-        let mut states: Vec<Rho<T>> = Vec::new();
+        let mut states: Vec<ComplexDensity<T>> = Vec::new();
         let last = layer.instructions.iter().rposition(|&i| !self.slots_of(i).is_empty());
         if let Some(last) = last {
             let mut state = before.clone();
@@ -340,7 +342,7 @@ impl<T: Real> Sweep<'_, T> {
         &mut self,
         number: usize,
         slots: std::ops::Range<usize>,
-        before: &Rho<T>,
+        before: &ComplexDensity<T>,
         lambda: &StateVector<Complex<T>>,
     ) -> Result<(), HybridError> {
         let circuit = &self.energy.circuit;
@@ -361,7 +363,7 @@ impl<T: Real> Sweep<'_, T> {
 }
 
 /// Returns the mean of an observable.
-fn mean<T: Real>(observable: &Observable, rho: &Rho<T>) -> Result<T, HybridError> {
+fn mean<T: Real>(observable: &Observable, rho: &ComplexDensity<T>) -> Result<T, HybridError> {
     match observable {
         Observable::Pauli(sum) => Ok(rho.expectation(sum)?),
         Observable::Outcome(bits) => {

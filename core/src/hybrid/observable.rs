@@ -16,7 +16,7 @@ use crate::{
     kernel::{BLOCK, Threads, tree_sum},
     observable::{Pauli, PauliString, PauliSum},
     scalar::{Real, Scalar},
-    state::{Applied, StateVector},
+    state::{GroupedPauliSum, StateVector},
 };
 
 /// Largest number of qubits of an outcome that is written as Pauli strings.
@@ -187,7 +187,9 @@ impl Observable {
         threads: &Threads,
     ) {
         match self {
-            Observable::Pauli(sum) => Applied::new(sum.terms(), 0).add(weight, psi, out, threads),
+            Observable::Pauli(sum) => {
+                GroupedPauliSum::new(sum.terms(), 0).add(weight, psi, out, threads)
+            }
             Observable::Outcome(bits) => {
                 let (mask, value) = masks(bits);
                 let psi = psi.amplitudes();

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     check::{Report, Settings},
-    kernel::Element,
+    kernel::SimdFloat,
     observable::{Monomial, ParametricSum, PauliSum},
     simulate::{Mean, Shots},
 };
@@ -137,7 +137,7 @@ impl ParametricExpectation {
     /// # Errors
     /// Those of [`Expectation::jacobian_by`]; [`HybridError::Count`] unless there is a value for
     /// each name; [`HybridError::Observable`] if a coefficient is not finite.
-    pub fn jacobian_by<T: Element + DualNum>(
+    pub fn jacobian_by<T: SimdFloat + DualNum>(
         &self,
         method: Method,
         values: &[T],
@@ -165,7 +165,7 @@ impl ParametricExpectation {
     ///
     /// # Panics
     /// If there is no observable of that number.
-    pub fn hessian_by<T: Element + DualNum>(
+    pub fn hessian_by<T: SimdFloat + DualNum>(
         &self,
         observable: usize,
         method: Method,
@@ -256,14 +256,14 @@ impl ParametricExpectation {
     }
 
     /// Splits the values into those of the coefficients and those of the circuit's inputs.
-    fn split<'v, T: Element>(&self, values: &'v [T]) -> Result<(Vec<f64>, &'v [T]), HybridError> {
+    fn split<'v, T: SimdFloat>(&self, values: &'v [T]) -> Result<(Vec<f64>, &'v [T]), HybridError> {
         expect("values of parameters", values.len(), self.names.len())?;
         let point = values.iter().map(|x| (*x).into()).collect();
         Ok((point, &values[..self.parts.n_inputs()]))
     }
 
     /// Returns a row of derivatives by the inputs as one of those by all parameters.
-    fn widened<T: Element>(&self, mut row: Vec<T>) -> Vec<T> {
+    fn widened<T: SimdFloat>(&self, mut row: Vec<T>) -> Vec<T> {
         row.resize(self.names.len(), T::lit(0.0));
         row
     }
@@ -307,7 +307,7 @@ impl ParametricExpectation {
     }
 
     /// Returns the derivative of each observable by each of its parameters.
-    fn own_slopes<T: Element>(
+    fn own_slopes<T: SimdFloat>(
         &self,
         point: &[f64],
         inputs: &[T],
@@ -322,7 +322,7 @@ impl ParametricExpectation {
     /// Computes the derivative of each observable by each of its parameters by differences of
     /// values, independently of the derivatives of monomials. Five points are exact for polynomials
     /// of degree 4, so that steps need not be short.
-    fn differences<T: Element>(
+    fn differences<T: SimdFloat>(
         &self,
         point: &[f64],
         inputs: &[T],

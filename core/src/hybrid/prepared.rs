@@ -9,13 +9,13 @@ use num_complex::Complex;
 
 use super::{
     Expectation, HybridError,
-    adjoint::{Bound, WayBack, add_products},
+    adjoint::{BackwardPass, Bound, add_products},
     expectation::{self, expect},
     slope::is_fixed,
     slots::{add_by_parameter, by_parameter},
 };
 use crate::{
-    kernel::{ExecuteError, Inner, Operator, Prepared, PreparedPair, Way},
+    kernel::{ExecuteError, Operator, OverlapProbe, PreparedOperators, PreparedPair, StateHint},
     param::Values,
     scalar::Real,
     simulate::{SimulateError, rebind_instruction},
@@ -50,11 +50,11 @@ use crate::{
 /// rotation that vanishes at that point; other circuits are as right, and allocate.
 pub struct PreparedGradient<T: Real> {
     energy: Expectation,
-    ready: Option<Ready<T>>,
+    ready: Option<PreparedParts<T>>,
 }
 
 /// Operators and memory that are prepared once.
-struct Ready<T: Real> {
+struct PreparedParts<T: Real> {
     values: Vec<T>,
     operators: Vec<Operator<Complex<T>>>,
     /// The inverses, the last first.
@@ -63,11 +63,11 @@ struct Ready<T: Real> {
     moving: Vec<(usize, usize)>,
     /// True if all generators are the same at each angle.
     fixed: bool,
-    inners: Vec<Inner>,
+    inners: Vec<OverlapProbe>,
     terms: Vec<(usize, T)>,
-    forward: Box<dyn Prepared<Complex<T>>>,
+    forward: Box<dyn PreparedOperators<Complex<T>>>,
     back: Box<dyn PreparedPair<Complex<T>>>,
-    observed: Vec<Option<expectation::Prepared<T>>>,
+    observed: Vec<Option<expectation::BoxedObservable<T>>>,
     psi: StateVector<Complex<T>>,
     lambda: StateVector<Complex<T>>,
     by_angle: Vec<T>,
@@ -81,14 +81,14 @@ impl Expectation {
     /// # Errors
     /// Those of [`Expectation::values`].
     pub fn prepare<T: Real>(&self) -> Result<PreparedGradient<T>, HybridError> {
-        Ok(PreparedGradient { energy: self.clone(), ready: Ready::new(self)? })
+        Ok(PreparedGradient { energy: self.clone(), ready: PreparedParts::new(self)? })
     }
 }
 
-impl<T: Real> Ready<T> {
+impl<T: Real> PreparedParts<T> {
     /// `None` where the executor has no way to prepare, the start is not |0…0>, or a generator is a
     /// sum of too many Pauli strings.
-    fn new(energy: &Expectation) -> Result<Option<Ready<T>>, HybridError> {
+    fn new(energy: &Expectation) -> Result<Option<PreparedParts<T>>, HybridError> {
         let (circuit, simulator) = (&*energy.circuit, &energy.simulator);
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
@@ -102,7 +102,8 @@ impl<T: Real> Ready<T> {
         let inputs: Vec<T> = (0..energy.n_inputs).map(|k| T::lit(0.4 + 0.01 * k as f64)).collect();
         let values = circuit.param_values(&inputs)?;
         let bound = Bound::new(circuit, &values)?;
-        let Some(WayBack { operators: inverses, inners, terms }) = bound.way_back(&energy.slots)?
+        let Some(BackwardPass { operators: inverses, inners, terms }) =
+            bound.way_back(&energy.slots)?
         else {
             return Ok(None);
         };
@@ -111,14 +112,14 @@ impl<T: Real> Ready<T> {
         let depends = |k: &usize| energy.slots.iter().any(|slot| slot.instruction == *k);
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
         let fixed = energy.slots.iter().all(|slot| is_fixed(&instructions[slot.instruction]));
-        let forward = pairs.prepare_run(n_qubits, &operators, Way::FromZero);
+        let forward = pairs.prepare_run(n_qubits, &operators, StateHint::FromZero);
         let (Some(forward), Some(back)) =
-            (forward, pairs.prepare(n_qubits, &inverses, &inners, Way::ToZero))
+            (forward, pairs.prepare(n_qubits, &inverses, &inners, StateHint::ToZero))
         else {
             return Ok(None);
         };
         let psi = energy.start()?;
-        Ok(Some(Ready {
+        Ok(Some(PreparedParts {
             forward,
             back,
             observed: energy.prepare_observables(n_qubits),
@@ -158,7 +159,7 @@ impl<T: Real> Ready<T> {
         }
         self.forward.bind(&self.operators);
         if !self.fixed
-            && let Some(WayBack { inners, terms, .. }) =
+            && let Some(BackwardPass { inners, terms, .. }) =
                 Bound::new(circuit, &self.values)?.way_back(&energy.slots)?
         {
             self.terms = terms;
@@ -166,7 +167,7 @@ impl<T: Real> Ready<T> {
             if inners != self.inners
                 && let Some(pairs) = executor.pairs(circuit.n_qubits())
                 && let Some(back) =
-                    pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, Way::ToZero)
+                    pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, StateHint::ToZero)
             {
                 self.back = back;
                 self.inners = inners;

@@ -21,20 +21,20 @@ use num_dual::{Dual, DualNum};
 
 use super::{
     Expectation, HybridError,
-    adjoint::{Bound, WayBack},
+    adjoint::{BackwardPass, Bound},
     slope::is_fixed,
     slots::by_parameter,
     tangent::moved,
 };
 use crate::{
-    kernel::{ExecuteError, Inner, Way},
+    kernel::{ExecuteError, OverlapProbe, StateHint},
     scalar::Real,
     simulate::SimulateError,
     state::StateVector,
 };
 
 /// A gradient and its change along a direction.
-type Product<T> = (Vec<T>, Vec<T>);
+type GradientAndHvp<T> = (Vec<T>, Vec<T>);
 
 impl Expectation {
     /// Computes the gradient and its change, tile by tile; `None` if the executor cannot.
@@ -42,7 +42,7 @@ impl Expectation {
         &self,
         inputs: &[T],
         v: &[T],
-    ) -> Result<Option<Product<T>>, HybridError> {
+    ) -> Result<Option<GradientAndHvp<T>>, HybridError> {
         let (circuit, simulator) = (&*self.circuit, &self.simulator);
         if circuit.has_channels() || self.initial.is_some() {
             return Ok(None);
@@ -69,15 +69,16 @@ impl Expectation {
         let operators = bound.operators();
         // The same places, counted from the other end.
         let count = operators.len();
-        let turned = back.inners.iter().rev().map(|i| Inner { before: count - i.before, ..*i });
-        let inners: Vec<Inner> = turned.collect();
+        let turned =
+            back.inners.iter().rev().map(|i| OverlapProbe { before: count - i.before, ..*i });
+        let inners: Vec<OverlapProbe> = turned.collect();
         let turned: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
         let both = &mut [psi.amplitudes_mut(), psi_dot.amplitudes_mut()];
         let ran = pairs.run_tangents(
             &operators,
             (&inners, &turned),
-            Way::FromZero,
+            StateHint::FromZero,
             both,
             &simulator.threads,
         );
@@ -97,7 +98,7 @@ impl Expectation {
         let ran = pairs.run_tangents(
             &back.operators,
             (&back.inners, &kicks),
-            Way::ToZero,
+            StateHint::ToZero,
             all,
             &simulator.threads,
         );
@@ -115,7 +116,11 @@ impl Expectation {
 
     /// Computes for each inner product of the backward pass the speed of its angle times its
     /// factor; `None` if one is no number.
-    fn kicks<T: Real + DualNum>(&self, back: &WayBack<T>, moving: &[Dual<T>]) -> Option<Vec<f64>> {
+    fn kicks<T: Real + DualNum>(
+        &self,
+        back: &BackwardPass<T>,
+        moving: &[Dual<T>],
+    ) -> Option<Vec<f64>> {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {
             let slot = self.slots[k];

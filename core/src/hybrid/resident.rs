@@ -8,7 +8,7 @@ use num_complex::Complex;
 
 use super::{Expectation, HybridError, adjoint::Bound};
 use crate::{
-    kernel::{ExecuteError, Executor, Resident},
+    kernel::{DeviceStateVector, ExecuteError, Executor},
     observable::PauliSum,
     scalar::Real,
     simulate::SimulateError,
@@ -17,7 +17,7 @@ use crate::{
 /// The value of each observable, and the derivative by the angle of each slot.
 pub(super) type ValuesAndSlopes<T> = (Vec<T>, Vec<T>);
 
-type State<T> = Box<dyn Resident<Complex<T>>>;
+type BoxedDeviceState<T> = Box<dyn DeviceStateVector<Complex<T>>>;
 
 impl From<ExecuteError> for HybridError {
     fn from(error: ExecuteError) -> HybridError {
@@ -81,7 +81,7 @@ impl Expectation {
     }
 }
 
-fn observe<T: Real>(psi: &State<T>, sums: &[PauliSum]) -> Result<Vec<T>, ExecuteError> {
+fn observe<T: Real>(psi: &BoxedDeviceState<T>, sums: &[PauliSum]) -> Result<Vec<T>, ExecuteError> {
     sums.iter().map(|sum| Ok(T::lit(psi.expectation(sum)?))).collect()
 }
 

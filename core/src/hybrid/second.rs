@@ -11,7 +11,7 @@ use super::{
     tangent::{moved, unit},
 };
 use crate::{
-    kernel::Way,
+    kernel::StateHint,
     scalar::{Conj, Real, Scalar},
     state::{StateError, StateVector},
 };
@@ -184,7 +184,8 @@ impl Expectation {
         let bound = Bound::new(circuit, &values)?;
         let (mut psi, mut lambda) = (start, lambda);
         bound.run(&self.simulator, &mut psi)?;
-        let by_angle = bound.back(&self.simulator, slots, Way::Given, &mut psi, &mut lambda)?;
+        let by_angle =
+            bound.back(&self.simulator, slots, StateHint::Given, &mut psi, &mut lambda)?;
         let gradient = chain.pull(inputs, by_parameter(circuit, slots, &by_angle))?;
         Ok((gradient, lambda))
     }
@@ -195,8 +196,8 @@ impl Expectation {
     /// # Errors
     /// [`HybridError`] of the first point that fails.
     pub fn gradients<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {
-        type Gradients<T> = fn(&Expectation, &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError>;
-        compiled!(T: Gradients = [f32, f64] Expectation::gradients_any)(self, points)
+        type GradientsFn<T> = fn(&Expectation, &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError>;
+        compiled!(T: GradientsFn = [f32, f64] Expectation::gradients_any)(self, points)
     }
 
     fn gradients_any<T: Real>(&self, points: &[Vec<T>]) -> Result<Vec<(T, Vec<T>)>, HybridError> {

@@ -24,7 +24,7 @@ use super::{
     Expectation, HybridError,
     expectation::total,
     harmonics::harmonics,
-    slots::{Slot, by_parameter},
+    slots::{ParameterUse, by_parameter},
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},
@@ -64,7 +64,7 @@ impl Expectation {
     ///
     /// # Errors
     /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
-    pub(super) fn moved(&self, slot: Slot) -> Result<Vec<(Circuit, f64)>, HybridError> {
+    pub(super) fn moved(&self, slot: ParameterUse) -> Result<Vec<(Circuit, f64)>, HybridError> {
         if self.has_loops() {
             return Err(HybridError::Dynamic);
         }
@@ -81,7 +81,7 @@ impl Expectation {
     ///
     /// The frequencies are those that the gate has at some values of its other parameters: where a
     /// coefficient vanishes, its derivative may not.
-    fn shifts(&self, slot: Slot) -> Result<Vec<(Angle, f64)>, HybridError> {
+    fn shifts(&self, slot: ParameterUse) -> Result<Vec<(Angle, f64)>, HybridError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
         let mut of_gate: Vec<Q> = match &instruction.operation {
             Operation::Gate(gate) => {
@@ -117,7 +117,7 @@ impl Expectation {
 }
 
 /// Returns the circuit with one angle of one gate shifted.
-fn shifted(circuit: &Circuit, slot: Slot, shift: &Angle) -> Circuit {
+fn shifted(circuit: &Circuit, slot: ParameterUse, shift: &Angle) -> Circuit {
     let mut moved = circuit.clone();
     if let Some(Instruction { operation, .. }) = moved.instruction_mut(slot.instruction) {
         let mut k = 0..;

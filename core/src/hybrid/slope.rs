@@ -16,14 +16,14 @@ use crate::{
 
 /// `(dG/da) G^dagger` by an angle of a gate G, without its controls: the operator between lambda
 /// and psi after the gate.
-pub(super) enum Slope<T> {
+pub(super) enum GateDerivative<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),
     /// `-i/2 P`, the string with these masks.
     String(usize, usize),
 }
 
-impl<T: Real> Slope<T> {
+impl<T: Real> GateDerivative<T> {
     /// Returns the derivative of a gate by one of its angles; `None` for an instruction that is no
     /// gate.
     ///
@@ -34,12 +34,14 @@ impl<T: Real> Slope<T> {
         instruction: &Instruction,
         angle: usize,
         values: &[T],
-    ) -> Result<Option<Slope<T>>, CircuitError> {
+    ) -> Result<Option<GateDerivative<T>>, CircuitError> {
         Ok(match &instruction.operation {
-            Operation::Gate(gate) => Some(Slope::Matrix(generator(circuit, gate, angle, values)?)),
+            Operation::Gate(gate) => {
+                Some(GateDerivative::Matrix(generator(circuit, gate, angle, values)?))
+            }
             Operation::PauliRotation(rotation) => {
                 let (x, z) = rotation.masks(&instruction.targets);
-                Some(Slope::String(x, z))
+                Some(GateDerivative::String(x, z))
             }
             _ => None,
         })
@@ -56,8 +58,10 @@ impl<T: Real> Slope<T> {
     ) -> Complex<T> {
         let Instruction { targets, controls, .. } = instruction;
         match self {
-            Slope::Matrix(matrix) => through(matrix, targets, controls, lambda, psi, threads),
-            &Slope::String(x, z) => {
+            GateDerivative::Matrix(matrix) => {
+                through(matrix, targets, controls, lambda, psi, threads)
+            }
+            &GateDerivative::String(x, z) => {
                 let (fixed, value) = held(controls);
                 let (a, b) = (lambda.amplitudes(), psi.amplitudes());
                 let block = |range: std::ops::Range<usize>| {

@@ -23,7 +23,7 @@ use crate::{
 
 /// An angle of a gate, or a parameter of a channel, in which parameters of the circuit occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct ParameterUse {
     /// Number of the instruction in the circuit.
     pub(super) instruction: usize,
     /// Number of the angle.
@@ -31,7 +31,7 @@ pub(super) struct Slot {
 }
 
 /// Lists all slots, in the order of the circuit.
-pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
+pub(super) fn slots(circuit: &Circuit) -> Vec<ParameterUse> {
     let of = |(k, instruction): (usize, &Instruction)| {
         let angles = instruction.operation.params();
         let depends = |a: &&(usize, &Angle)| !a.1.is_constant();
@@ -39,14 +39,18 @@ pub(super) fn slots(circuit: &Circuit) -> Vec<Slot> {
         found
             .iter()
             .filter(depends)
-            .map(|a| Slot { instruction: k, angle: a.0 })
+            .map(|a| ParameterUse { instruction: k, angle: a.0 })
             .collect::<Vec<_>>()
     };
     circuit.instructions().iter().enumerate().flat_map(of).collect()
 }
 
 /// Adds up the derivatives by the angles of slots to those by all parameters of the circuit.
-pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle: &[T]) -> Vec<T> {
+pub(super) fn by_parameter<T: Real>(
+    circuit: &Circuit,
+    slots: &[ParameterUse],
+    by_angle: &[T],
+) -> Vec<T> {
     let mut by_parameter = vec![T::zero(); circuit.params().len()];
     add_by_parameter(circuit, slots, by_angle, &mut by_parameter);
     by_parameter
@@ -55,7 +59,7 @@ pub(super) fn by_parameter<T: Real>(circuit: &Circuit, slots: &[Slot], by_angle:
 /// Adds the derivatives of [`by_parameter`] to those in `by_parameter`.
 pub(super) fn add_by_parameter<T: Real>(
     circuit: &Circuit,
-    slots: &[Slot],
+    slots: &[ParameterUse],
     by_angle: &[T],
     by_parameter: &mut [T],
 ) {

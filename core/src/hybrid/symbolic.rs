@@ -71,7 +71,7 @@ impl Expectation {
         &self,
         inputs: &[T],
     ) -> Result<(T, Vec<T>), HybridError> {
-        Slopes::new(self, self.closed_form()?)?.at(&self.chain, inputs)
+        FormulaGradient::new(self, self.closed_form()?)?.at(&self.chain, inputs)
     }
 
     /// Returns the values and the gradient of each observable.
@@ -81,7 +81,7 @@ impl Expectation {
     ) -> Result<Jacobian<T>, HybridError> {
         let forms = self.closed_forms()?.into_iter();
         let rows: Result<Vec<_>, _> =
-            forms.map(|form| Slopes::new(self, form)?.at(&self.chain, inputs)).collect();
+            forms.map(|form| FormulaGradient::new(self, form)?.at(&self.chain, inputs)).collect();
         Ok(rows?.into_iter().unzip())
     }
 
@@ -90,7 +90,7 @@ impl Expectation {
         &self,
         inputs: &[T],
     ) -> Result<Vec<Vec<T>>, HybridError> {
-        let slopes = Slopes::new(self, self.closed_form()?)?;
+        let slopes = FormulaGradient::new(self, self.closed_form()?)?;
         let row = |k: usize| -> Result<Vec<T>, HybridError> {
             let moved = moved(inputs, &unit(inputs.len(), k));
             Ok(slopes.at(&self.chain, &moved)?.1.into_iter().map(|slope| slope.eps).collect())
@@ -107,17 +107,17 @@ pub(super) fn strings(observable: &Observable) -> Result<PauliSum, HybridError> 
 }
 
 /// A value and its derivatives by all parameters, as formulas.
-struct Slopes {
+struct FormulaGradient {
     value: Formula,
     by_parameter: Vec<Formula>,
 }
 
-impl Slopes {
-    fn new(energy: &Expectation, value: Formula) -> Result<Slopes, HybridError> {
+impl FormulaGradient {
+    fn new(energy: &Expectation, value: Formula) -> Result<FormulaGradient, HybridError> {
         // Parameters have 32-bit numbers.
         let ids = (0..energy.circuit.params().len()).map(|k| ParamId::new(k as u32));
         let by_parameter = ids.map(|id| value.derivative_by(id)).collect::<Result<_, _>>()?;
-        Ok(Slopes { value, by_parameter })
+        Ok(FormulaGradient { value, by_parameter })
     }
 
     /// Returns the value and the derivatives by the inputs.

@@ -6,7 +6,7 @@ use crate::scalar::Ring;
 /// A ring that acts on amplitudes of type `A`: itself, or numbers that lack something which those
 /// of the ring carry, such as the prime of their field. So every kernel is written once, and a
 /// vector holds no more than it has to.
-pub trait Acts<A>: Ring {
+pub trait ActsOn<A>: Ring {
     /// Returns `self x`.
     fn act(&self, x: &A) -> A;
     /// Returns `a x + b y`, the inner step of a 2x2 gate.
@@ -25,7 +25,7 @@ pub trait Acts<A>: Ring {
     }
 }
 
-impl<R: Ring> Acts<R> for R {
+impl<R: Ring> ActsOn<R> for R {
     #[inline(always)]
     fn act(&self, x: &R) -> R {
         x * self

@@ -7,7 +7,7 @@
 //! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
 //!   `base | offset` and the run after it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
-//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`Runs`] pins),
+//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`OperatorRuns`] pins),
 //!   and the offsets of a shape differ, as the constructors of [`Operator`] see to. So slices of
 //!   one run at different offsets do not overlap.
 #![expect(unsafe_code, reason = "takes disjoint slices, see disjoint.rs")]
@@ -16,16 +16,18 @@ use std::ops::Range;
 
 use num_complex::Complex;
 
-use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint, runs::Runs, strings};
+use super::{
+    ActsOn, Operator, OperatorShape, Threads, disjoint::Disjoint, runs::OperatorRuns, strings,
+};
 use crate::scalar::Ring;
 
 /// Applies an operator by a function that runs a part of the task.
 #[inline]
-pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
+pub(super) fn apply<R: ActsOn<A>, A: Clone + Send + Sync>(
     operator: &Operator<R>,
     amplitudes: &mut [A],
     threads: &Threads,
-    run_part: impl Fn(&Task<'_, R, A>, Range<usize>) + Sync,
+    run_part: impl Fn(&OperatorTask<'_, R, A>, Range<usize>) + Sync,
 ) {
     let len = amplitudes.len();
     assert!(len.is_power_of_two(), "{len} amplitudes are not a state of qubits");
@@ -35,12 +37,12 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
         "an operator on qubit {} of {n_qubits}",
         operator.n_qubits - 1
     );
-    if matches!(operator.shape, Shape::Identity) {
+    if matches!(operator.shape, OperatorShape::Identity) {
         return;
     }
     let runs = strings::runs(operator, n_qubits)
-        .unwrap_or_else(|| Runs::new(n_qubits, operator.fixed, operator.value));
-    let task = Task { vector: Disjoint::new(amplitudes), runs, shape: &operator.shape };
+        .unwrap_or_else(|| OperatorRuns::new(n_qubits, operator.fixed, operator.value));
+    let task = OperatorTask { vector: Disjoint::new(amplitudes), runs, shape: &operator.shape };
     if R::PARALLEL && operator.touched(n_qubits) >= super::SERIAL_BELOW {
         threads.split(runs.len(), |part| run_part(&task, part));
     } else {
@@ -48,14 +50,17 @@ pub(super) fn apply<R: Acts<A>, A: Clone + Send + Sync>(
     }
 }
 
-pub(super) struct Task<'a, R, A> {
+pub(super) struct OperatorTask<'a, R, A> {
     vector: Disjoint<'a, A>,
-    pub(super) runs: Runs,
-    shape: &'a Shape<R>,
+    pub(super) runs: OperatorRuns,
+    shape: &'a OperatorShape<R>,
 }
 
 /// Runs the loops of a part of a task.
-pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
+pub(super) fn run<R: ActsOn<A>, A: Clone + Send + Sync>(
+    task: &OperatorTask<'_, R, A>,
+    part: Range<usize>,
+) {
     #[cfg(target_arch = "x86_64")]
     if is_wide() {
         // SAFETY: the processor has the instructions that `wide` is compiled for.
@@ -68,19 +73,21 @@ pub(super) fn run<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, par
 /// Runs the loops as [`run`] does, for a ring on its own numbers; takes this crate's loops where it
 /// has compiled them.
 #[inline(always)]
-pub(super) fn run_compiled<R: Ring>(task: &Task<'_, R, R>, part: Range<usize>) {
+pub(super) fn run_compiled<R: Ring>(task: &OperatorTask<'_, R, R>, part: Range<usize>) {
     #[cfg(target_arch = "x86_64")]
     if is_wide() {
         // SAFETY: the processor has the instructions that `wide` is compiled for.
-        unsafe { compiled!(R: Wide = [f32, f64, Complex<f32>, Complex<f64>] wide)(task, part) };
+        unsafe {
+            compiled!(R: WideTaskFn = [f32, f64, Complex<f32>, Complex<f64>] wide)(task, part)
+        };
         return;
     }
-    compiled!(R: Plain = [f32, f64, Complex<f32>, Complex<f64>] plain)(task, part);
+    compiled!(R: PlainTaskFn = [f32, f64, Complex<f32>, Complex<f64>] plain)(task, part);
 }
 
 #[cfg(target_arch = "x86_64")]
-type Wide<R> = unsafe fn(&Task<'_, R, R>, Range<usize>);
-type Plain<R> = fn(&Task<'_, R, R>, Range<usize>);
+type WideTaskFn<R> = unsafe fn(&OperatorTask<'_, R, R>, Range<usize>);
+type PlainTaskFn<R> = fn(&OperatorTask<'_, R, R>, Range<usize>);
 
 /// Returns true if the processor has the instructions that [`wide`] is compiled for.
 #[cfg(target_arch = "x86_64")]
@@ -93,15 +100,15 @@ fn is_wide() -> bool {
 /// where a ring uses them. Others stay products and sums, so that both give the same bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn wide<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
+fn wide<R: ActsOn<A>, A: Clone + Send + Sync>(task: &OperatorTask<'_, R, A>, part: Range<usize>) {
     task.loops(part);
 }
 
-fn plain<R: Acts<A>, A: Clone + Send + Sync>(task: &Task<'_, R, A>, part: Range<usize>) {
+fn plain<R: ActsOn<A>, A: Clone + Send + Sync>(task: &OperatorTask<'_, R, A>, part: Range<usize>) {
     task.loops(part);
 }
 
-impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
+impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
     #[inline(always)]
     fn loops(&self, part: Range<usize>) {
         match self.runs.run_length() {
@@ -118,15 +125,15 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
     fn shape_loop<const LEN: usize>(&self, part: Range<usize>) {
         let starts = self.runs.starts(part.clone());
         match self.shape {
-            Shape::Identity => {}
-            Shape::Phase(factor) => {
+            OperatorShape::Identity => {}
+            OperatorShape::Phase(factor) => {
                 let factor = &factor.clone();
                 for base in starts {
                     // SAFETY: the only slice of the run.
                     scale(unsafe { self.slice::<LEN>(base, 0) }, factor);
                 }
             }
-            Shape::Diagonal(factors) => {
+            OperatorShape::Diagonal(factors) => {
                 for base in starts {
                     for (offset, factor) in factors {
                         // SAFETY: one slice at a time.
@@ -134,7 +141,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
                     }
                 }
             }
-            Shape::Swap(a, b) => {
+            OperatorShape::Swap(a, b) => {
                 for base in starts {
                     // SAFETY: own offsets.
                     let (a, b) =
@@ -142,49 +149,53 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
                     a.swap_with_slice(b);
                 }
             }
-            Shape::Cycles(cycles) => {
+            OperatorShape::Cycles(cycles) => {
                 for base in starts {
                     for cycle in cycles {
                         self.rotate::<LEN>(base, cycle);
                     }
                 }
             }
-            Shape::Parity { z, factors } => self.parity(part, *z, factors),
-            Shape::String { x, z, stay, go } => self.string(part, (*x, *z), stay, go),
-            Shape::Dense { matrix, offsets } => match (offsets.as_slice(), matrix.as_slice()) {
-                // s [[1, 1], [1, -1]], Hadamard's: half the products.
-                ([o0, o1], [s, b, c, d])
-                    if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() =>
-                {
-                    let s = &s.clone();
-                    for base in starts {
-                        // SAFETY: own offsets.
-                        let (lo, hi) =
-                            unsafe { (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1)) };
-                        for (x, y) in lo.iter_mut().zip(hi) {
-                            R::act_crosswise(s, x, y);
+            OperatorShape::Parity { z, factors } => self.parity(part, *z, factors),
+            OperatorShape::String { x, z, stay, go } => self.string(part, (*x, *z), stay, go),
+            OperatorShape::Dense { matrix, offsets } => {
+                match (offsets.as_slice(), matrix.as_slice()) {
+                    // s [[1, 1], [1, -1]], Hadamard's: half the products.
+                    ([o0, o1], [s, b, c, d])
+                        if equal(s, b) && equal(s, c) && (s + d).is_exact_zero() =>
+                    {
+                        let s = &s.clone();
+                        for base in starts {
+                            // SAFETY: own offsets.
+                            let (lo, hi) = unsafe {
+                                (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1))
+                            };
+                            for (x, y) in lo.iter_mut().zip(hi) {
+                                R::act_crosswise(s, x, y);
+                            }
                         }
                     }
-                }
-                ([o0, o1], [a, b, c, d]) => {
-                    let (a, b, c, d) = (&a.clone(), &b.clone(), &c.clone(), &d.clone());
-                    for base in starts {
-                        // SAFETY: own offsets.
-                        let (lo, hi) =
-                            unsafe { (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1)) };
-                        for (x, y) in lo.iter_mut().zip(hi) {
-                            let new = R::act2(a, x, b, y);
-                            *y = R::act2(c, x, d, y);
-                            *x = new;
+                    ([o0, o1], [a, b, c, d]) => {
+                        let (a, b, c, d) = (&a.clone(), &b.clone(), &c.clone(), &d.clone());
+                        for base in starts {
+                            // SAFETY: own offsets.
+                            let (lo, hi) = unsafe {
+                                (self.slice::<LEN>(base, *o0), self.slice::<LEN>(base, *o1))
+                            };
+                            for (x, y) in lo.iter_mut().zip(hi) {
+                                let new = R::act2(a, x, b, y);
+                                *y = R::act2(c, x, d, y);
+                                *x = new;
+                            }
                         }
                     }
+                    (&[o0, o1, o2, o3], _) => self.dense::<LEN, 4>(part, [o0, o1, o2, o3], matrix),
+                    (&[o0, o1, o2, o3, o4, o5, o6, o7], _) => {
+                        self.dense::<LEN, 8>(part, [o0, o1, o2, o3, o4, o5, o6, o7], matrix);
+                    }
+                    _ => self.dense_any(part, offsets, matrix),
                 }
-                (&[o0, o1, o2, o3], _) => self.dense::<LEN, 4>(part, [o0, o1, o2, o3], matrix),
-                (&[o0, o1, o2, o3, o4, o5, o6, o7], _) => {
-                    self.dense::<LEN, 8>(part, [o0, o1, o2, o3, o4, o5, o6, o7], matrix);
-                }
-                _ => self.dense_any(part, offsets, matrix),
-            },
+            }
         }
     }
 
@@ -255,7 +266,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
 }
 
 #[inline(always)]
-fn scale<R: Acts<A>, A>(slice: &mut [A], factor: &R) {
+fn scale<R: ActsOn<A>, A>(slice: &mut [A], factor: &R) {
     for x in slice {
         *x = factor.act(x);
     }

@@ -7,7 +7,7 @@
 //! a dense block ->  its conjugate transpose
 //! ```
 
-use super::{Operator, Shape};
+use super::{Operator, OperatorShape};
 use crate::{basis::odd, scalar::Conj};
 
 impl<R: Conj> Operator<R> {
@@ -15,26 +15,26 @@ impl<R: Conj> Operator<R> {
     #[must_use]
     pub fn dagger(&self) -> Operator<R> {
         let shape = match &self.shape {
-            Shape::Identity => Shape::Identity,
-            Shape::Phase(factor) => Shape::Phase(factor.conj()),
-            Shape::Diagonal(factors) => {
-                Shape::Diagonal(factors.iter().map(|(o, f)| (*o, f.conj())).collect())
+            OperatorShape::Identity => OperatorShape::Identity,
+            OperatorShape::Phase(factor) => OperatorShape::Phase(factor.conj()),
+            OperatorShape::Diagonal(factors) => {
+                OperatorShape::Diagonal(factors.iter().map(|(o, f)| (*o, f.conj())).collect())
             }
-            Shape::Swap(a, b) => Shape::Swap(*a, *b),
-            Shape::Cycles(cycles) => {
-                Shape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect())
+            OperatorShape::Swap(a, b) => OperatorShape::Swap(*a, *b),
+            OperatorShape::Cycles(cycles) => {
+                OperatorShape::Cycles(cycles.iter().map(|cycle| backwards(cycle)).collect())
             }
-            Shape::Parity { z, factors } => {
-                Shape::Parity { z: *z, factors: factors.each_ref().map(R::conj) }
+            OperatorShape::Parity { z, factors } => {
+                OperatorShape::Parity { z: *z, factors: factors.each_ref().map(R::conj) }
             }
-            &Shape::String { x, z, ref stay, ref go } => {
+            &OperatorShape::String { x, z, ref stay, ref go } => {
                 let go = if odd(x & z) { -go.conj() } else { go.conj() };
-                Shape::String { x, z, stay: stay.conj(), go }
+                OperatorShape::String { x, z, stay: stay.conj(), go }
             }
-            Shape::Dense { matrix, offsets } => {
+            OperatorShape::Dense { matrix, offsets } => {
                 let dim = offsets.len();
                 let entry = |i: usize| matrix[i % dim * dim + i / dim].conj();
-                Shape::Dense {
+                OperatorShape::Dense {
                     matrix: (0..dim * dim).map(entry).collect(),
                     offsets: offsets.clone(),
                 }

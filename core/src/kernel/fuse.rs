@@ -1,7 +1,7 @@
 //! Gate fusion over any ring: neighbouring operators on one qubit become their product, which is
 //! exact where the ring is.
 
-use super::{Operator, Shape};
+use super::{Operator, OperatorShape};
 use crate::{basis::BasisError, matrix::Matrix, scalar::Ring};
 
 impl<R: Ring> Operator<R> {
@@ -14,15 +14,15 @@ impl<R: Ring> Operator<R> {
         let (zero, one) = (R::zero, R::one);
         let mut matrix = [[one(), zero()], [zero(), one()]];
         match &self.shape {
-            Shape::Identity => {}
-            Shape::Phase(factor) => matrix[row(0)][row(0)] = factor.clone(),
-            Shape::Diagonal(factors) => {
+            OperatorShape::Identity => {}
+            OperatorShape::Phase(factor) => matrix[row(0)][row(0)] = factor.clone(),
+            OperatorShape::Diagonal(factors) => {
                 factors.iter().for_each(|(offset, factor)| {
                     matrix[row(*offset)][row(*offset)] = factor.clone()
                 });
             }
-            Shape::Swap(..) => matrix = [[zero(), one()], [one(), zero()]],
-            Shape::Cycles(cycles) => {
+            OperatorShape::Swap(..) => matrix = [[zero(), one()], [one(), zero()]],
+            OperatorShape::Cycles(cycles) => {
                 for cycle in cycles {
                     cycle.iter().for_each(|(from, _)| matrix[row(*from)][row(*from)] = zero());
                     for (k, (from, factor)) in cycle.iter().enumerate() {
@@ -30,12 +30,12 @@ impl<R: Ring> Operator<R> {
                     }
                 }
             }
-            Shape::Dense { matrix: entries, offsets } => {
+            OperatorShape::Dense { matrix: entries, offsets } => {
                 for (k, entry) in entries.iter().enumerate() {
                     matrix[row(offsets[k / 2])][row(offsets[k % 2])] = entry.clone();
                 }
             }
-            Shape::Parity { .. } | Shape::String { .. } => return None,
+            OperatorShape::Parity { .. } | OperatorShape::String { .. } => return None,
         }
         Some((self.fixed, matrix))
     }

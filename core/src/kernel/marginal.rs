@@ -33,7 +33,7 @@ const MOST_PIECES: usize = 64;
 const AMPLITUDES_PER_NUMBER: usize = 64;
 
 /// The blocks that one table sums, and what it keeps of them.
-pub(crate) struct Part {
+pub(crate) struct MarginalPart {
     blocks: Range<usize>,
     /// Bits of a block's number, of which the fixed ones have this value.
     number_bits: usize,
@@ -50,7 +50,7 @@ pub(crate) fn marginal<T: Real>(
     n_qubits: usize,
     asked: usize,
     threads: &Threads,
-    sum: impl Fn(&Part, &mut [T]) + Sync,
+    sum: impl Fn(&MarginalPart, &mut [T]) + Sync,
 ) -> Vec<T> {
     let bits = n_qubits.min(BLOCK_BITS);
     let (keep, fixed, number_bits) = (asked & ((1 << bits) - 1), asked >> bits, n_qubits - bits);
@@ -67,7 +67,7 @@ pub(crate) fn marginal<T: Real>(
         let (outcome, piece) = (number / pieces, number % pieces);
         let value = deposit(outcome, fixed);
         let blocks = piece * size..(piece + 1) * size;
-        sum(&Part { blocks, number_bits, fixed, value, bits, keep }, table);
+        sum(&MarginalPart { blocks, number_bits, fixed, value, bits, keep }, table);
     });
     if pieces == 1 {
         return sums;
@@ -82,7 +82,7 @@ pub(crate) fn marginal<T: Real>(
 #[inline(always)]
 pub(crate) fn add_squares<S, T: Real>(
     amplitudes: &[S],
-    part: &Part,
+    part: &MarginalPart,
     square: impl Fn(&S) -> T,
     table: &mut [T],
 ) {
@@ -110,7 +110,7 @@ pub(crate) fn add_squares<S, T: Real>(
 fn add_blocks<S, T: Real, const PIECES: usize>(
     amplitudes: &[S],
     blocks: impl Iterator<Item = usize>,
-    part: &Part,
+    part: &MarginalPart,
     square: impl Fn(&S) -> T,
     table: &mut [T],
 ) {

@@ -39,16 +39,17 @@ mod strings;
 mod threads;
 mod tiles;
 
-pub use acts::Acts;
+pub use acts::ActsOn;
 pub(crate) use fill::clear;
 pub use fill::restart;
 pub(crate) use fuse::fused;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
-    ExecuteError, Executor, Executors, Generic, Inner, Observed, Pairs, Prepared, PreparedPair, Way,
+    ExecuteError, Executor, Executors, Generic, OverlapProbe, PairExecutor, PreparedObservable,
+    PreparedOperators, PreparedPair, StateHint,
 };
-pub use resident::{Resident, Residents};
-pub use simd::{Element, InstructionSet};
+pub use resident::{DeviceStateVector, DeviceStates};
+pub use simd::{InstructionSet, SimdFloat};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
 pub(crate) use tiles::{TileSize, apply_in_tiles};
 
@@ -63,7 +64,7 @@ use crate::{
 /// A matrix ready to be applied: its shape, where it acts, and under which condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator<R> {
-    shape: Shape<R>,
+    shape: OperatorShape<R>,
     /// Bits that the loop does not run over: controls, and targets that a shape pins.
     fixed: usize,
     /// The values of the control bits.
@@ -75,7 +76,7 @@ pub struct Operator<R> {
 /// Action of an operator on the amplitudes `base + offset`, where `base` runs over the indices with
 /// the fixed bits at their values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape<R> {
+pub enum OperatorShape<R> {
     /// Nothing.
     Identity,
     /// Multiplies the amplitude at `base` by a factor.
@@ -147,20 +148,22 @@ impl<R: Ring> Operator<R> {
         let offsets: Vec<usize> = (0..matrix.dim()).map(spread).collect();
         let mut value = value;
         let shape = match shape_of(matrix, &offsets) {
-            Shape::Diagonal(mut factors) if factors.len() <= 1 => match factors.pop() {
-                None => Shape::Identity,
+            OperatorShape::Diagonal(mut factors) if factors.len() <= 1 => match factors.pop() {
+                None => OperatorShape::Identity,
                 Some((offset, factor)) => {
                     // One entry differs from 1: the targets serve as controls.
                     value |= offset;
-                    Shape::Phase(factor)
+                    OperatorShape::Phase(factor)
                 }
             },
-            Shape::Diagonal(factors) if factors.len() == offsets.len() && same(&factors) => {
+            OperatorShape::Diagonal(factors)
+                if factors.len() == offsets.len() && same(&factors) =>
+            {
                 // A multiple of the identity does not depend on the targets.
                 fixed = controls.iter().fold(0, |mask, c| mask | 1 << c.0);
                 match factors.into_iter().next() {
-                    Some((_, factor)) => Shape::Phase(factor),
-                    None => Shape::Identity,
+                    Some((_, factor)) => OperatorShape::Phase(factor),
+                    None => OperatorShape::Identity,
                 }
             }
             other => other,
@@ -170,7 +173,7 @@ impl<R: Ring> Operator<R> {
 
     /// Returns the shape.
     #[must_use]
-    pub fn shape(&self) -> &Shape<R> {
+    pub fn shape(&self) -> &OperatorShape<R> {
         &self.shape
     }
 
@@ -203,15 +206,15 @@ impl<R: Ring> Operator<R> {
         let bases = 1usize << n_qubits.saturating_sub(self.fixed.count_ones() as usize);
         bases
             * match &self.shape {
-                Shape::Identity => 0,
-                Shape::Phase(_) => 1,
-                Shape::Diagonal(factors) => factors.len(),
-                Shape::Swap(..) => 2,
-                Shape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
-                Shape::Parity { .. } | Shape::String { .. } => {
+                OperatorShape::Identity => 0,
+                OperatorShape::Phase(_) => 1,
+                OperatorShape::Diagonal(factors) => factors.len(),
+                OperatorShape::Swap(..) => 2,
+                OperatorShape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
+                OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
                     1 << self.shape.string().map_or(0, |(x, z)| (x | z).count_ones())
                 }
-                Shape::Dense { offsets, .. } => offsets.len(),
+                OperatorShape::Dense { offsets, .. } => offsets.len(),
             }
     }
 
@@ -220,13 +223,15 @@ impl<R: Ring> Operator<R> {
     pub fn shifted(&self, b: usize) -> Operator<R> {
         let mut shape = self.shape.clone();
         match &mut shape {
-            Shape::Identity | Shape::Phase(_) => {}
-            Shape::Diagonal(factors) => factors.iter_mut().for_each(|f| f.0 <<= b),
-            Shape::Swap(x, y) => (*x, *y) = (*x << b, *y << b),
-            Shape::Cycles(cycles) => cycles.iter_mut().flatten().for_each(|f| f.0 <<= b),
-            Shape::Parity { z, .. } => *z <<= b,
-            Shape::String { x, z, .. } => (*x, *z) = (*x << b, *z << b),
-            Shape::Dense { offsets, .. } => offsets.iter_mut().for_each(|offset| *offset <<= b),
+            OperatorShape::Identity | OperatorShape::Phase(_) => {}
+            OperatorShape::Diagonal(factors) => factors.iter_mut().for_each(|f| f.0 <<= b),
+            OperatorShape::Swap(x, y) => (*x, *y) = (*x << b, *y << b),
+            OperatorShape::Cycles(cycles) => cycles.iter_mut().flatten().for_each(|f| f.0 <<= b),
+            OperatorShape::Parity { z, .. } => *z <<= b,
+            OperatorShape::String { x, z, .. } => (*x, *z) = (*x << b, *z << b),
+            OperatorShape::Dense { offsets, .. } => {
+                offsets.iter_mut().for_each(|offset| *offset <<= b)
+            }
         }
         Operator {
             shape,
@@ -243,7 +248,7 @@ impl<R: Ring> Operator<R> {
     /// If the number of amplitudes is not a power of two or too small for the qubits used.
     pub fn apply<A: Clone + Send + Sync>(&self, amplitudes: &mut [A], threads: &Threads)
     where
-        R: Acts<A>,
+        R: ActsOn<A>,
     {
         R::apply(self, amplitudes, threads);
     }
@@ -253,20 +258,23 @@ impl<R: Ring> Operator<R> {
     pub fn map<S: Ring>(&self, f: impl Fn(&R) -> S) -> Operator<S> {
         let at = |factors: &[(usize, R)]| factors.iter().map(|(o, x)| (*o, f(x))).collect();
         let shape = match &self.shape {
-            Shape::Identity => Shape::Identity,
-            Shape::Phase(factor) => Shape::Phase(f(factor)),
-            Shape::Diagonal(factors) => Shape::Diagonal(at(factors)),
-            Shape::Swap(x, y) => Shape::Swap(*x, *y),
-            Shape::Cycles(cycles) => Shape::Cycles(cycles.iter().map(|cycle| at(cycle)).collect()),
-            Shape::Parity { z, factors } => {
-                Shape::Parity { z: *z, factors: factors.each_ref().map(&f) }
+            OperatorShape::Identity => OperatorShape::Identity,
+            OperatorShape::Phase(factor) => OperatorShape::Phase(f(factor)),
+            OperatorShape::Diagonal(factors) => OperatorShape::Diagonal(at(factors)),
+            OperatorShape::Swap(x, y) => OperatorShape::Swap(*x, *y),
+            OperatorShape::Cycles(cycles) => {
+                OperatorShape::Cycles(cycles.iter().map(|cycle| at(cycle)).collect())
             }
-            Shape::String { x, z, stay, go } => {
-                Shape::String { x: *x, z: *z, stay: f(stay), go: f(go) }
+            OperatorShape::Parity { z, factors } => {
+                OperatorShape::Parity { z: *z, factors: factors.each_ref().map(&f) }
             }
-            Shape::Dense { matrix, offsets } => {
-                Shape::Dense { matrix: matrix.iter().map(&f).collect(), offsets: offsets.clone() }
+            OperatorShape::String { x, z, stay, go } => {
+                OperatorShape::String { x: *x, z: *z, stay: f(stay), go: f(go) }
             }
+            OperatorShape::Dense { matrix, offsets } => OperatorShape::Dense {
+                matrix: matrix.iter().map(&f).collect(),
+                offsets: offsets.clone(),
+            },
         };
         Operator { shape, fixed: self.fixed, value: self.value, n_qubits: self.n_qubits }
     }
@@ -279,8 +287,10 @@ impl<R: Ring> Operator<R> {
         match &self.shape {
             // All entries are listed where none is 1; with controls there are fewer than the fixed
             // bits say.
-            Shape::Diagonal(factors) if factors.len() == all => factors.first().map(|f| &f.1),
-            Shape::Dense { matrix, offsets } if offsets.len() == all => matrix.first(),
+            OperatorShape::Diagonal(factors) if factors.len() == all => {
+                factors.first().map(|f| &f.1)
+            }
+            OperatorShape::Dense { matrix, offsets } if offsets.len() == all => matrix.first(),
             _ => None,
         }
     }
@@ -288,16 +298,16 @@ impl<R: Ring> Operator<R> {
     /// Returns the operator times a number, which must be the inverse of [`Operator::lead`].
     pub(crate) fn divided(&self, inverse: &R) -> Operator<R> {
         let scaled = self.map(|x| x * inverse);
-        let Shape::Diagonal(mut factors) = scaled.shape else { return scaled };
+        let OperatorShape::Diagonal(mut factors) = scaled.shape else { return scaled };
         factors.retain(|f| !f.1.is_exact_one());
         match factors.as_slice() {
             // As in [`Operator::new`], the targets serve as controls.
             [(offset, factor)] => Operator {
-                shape: Shape::Phase(factor.clone()),
+                shape: OperatorShape::Phase(factor.clone()),
                 value: scaled.value | offset,
                 ..scaled
             },
-            _ => Operator { shape: Shape::Diagonal(factors), ..scaled },
+            _ => Operator { shape: OperatorShape::Diagonal(factors), ..scaled },
         }
     }
 }
@@ -307,9 +317,10 @@ fn same<R: Ring>(factors: &[(usize, R)]) -> bool {
 }
 
 /// Finds out whether a matrix is diagonal or has one entry in each row and column.
-fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
+fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> OperatorShape<R> {
     let dim = matrix.dim();
-    let dense = || Shape::Dense { matrix: matrix.entries().to_vec(), offsets: offsets.to_vec() };
+    let dense =
+        || OperatorShape::Dense { matrix: matrix.entries().to_vec(), offsets: offsets.to_vec() };
     let mut row_of = Vec::with_capacity(dim);
     for column in 0..dim {
         let mut rows = (0..dim).filter(|&row| !matrix[(row, column)].is_exact_zero());
@@ -321,7 +332,7 @@ fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
     let factor = |column: usize| matrix[(row_of[column], column)].clone();
     if row_of.iter().enumerate().all(|(column, &row)| row == column) {
         let factors = (0..dim).map(|i| (offsets[i], factor(i))).filter(|(_, f)| !f.is_exact_one());
-        return Shape::Diagonal(factors.collect());
+        return OperatorShape::Diagonal(factors.collect());
     }
     let mut seen = vec![false; dim];
     let mut cycles = Vec::new();
@@ -340,9 +351,9 @@ fn shape_of<R: Ring>(matrix: &Matrix<R>, offsets: &[usize]) -> Shape<R> {
     }
     match cycles.as_slice() {
         [pair] if pair.len() == 2 && pair.iter().all(|(_, f)| f.is_exact_one()) => {
-            Shape::Swap(pair[0].0, pair[1].0)
+            OperatorShape::Swap(pair[0].0, pair[1].0)
         }
-        _ => Shape::Cycles(cycles),
+        _ => OperatorShape::Cycles(cycles),
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Operator, Residents, Threads, restart};
+use super::{DeviceStates, Operator, Threads, restart};
 use crate::{cancel::Cancelled, scalar::Ring};
 
 /// Amplitude updates between two reports of progress.
@@ -63,7 +63,7 @@ impl ExecuteError {
 /// Hint about a state before and after some operators: near |0…0> most of it is zero, and needs no
 /// work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum StateHint {
     /// No hint: the amplitudes before are arbitrary, and those after are wanted.
     Given,
     /// The state before is |0…0>, whatever the amplitudes are; its tangent is 0.
@@ -125,21 +125,21 @@ pub trait Executor<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        way: Way,
-    ) -> Option<Box<dyn Prepared<R>>> {
+        way: StateHint,
+    ) -> Option<Box<dyn PreparedOperators<R>>> {
         let _ = (n_qubits, operators, way);
         None
     }
 
     /// Returns its executor for two states of n qubits that go through the same operators, if it
     /// has one that is better than one state after the other.
-    fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<R>> {
+    fn pairs(&self, n_qubits: usize) -> Option<&dyn PairExecutor<R>> {
         let _ = n_qubits;
         None
     }
 
     /// Returns its store of device states, if it computes elsewhere than in the host's memory.
-    fn residents(&self) -> Option<&dyn Residents<R>> {
+    fn residents(&self) -> Option<&dyn DeviceStates<R>> {
         None
     }
 
@@ -151,12 +151,12 @@ pub trait Executor<R: Ring>: Send + Sync {
     fn run_reporting(
         &self,
         operators: &[Operator<R>],
-        way: Way,
+        way: StateHint,
         amplitudes: &mut [R],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        if way == Way::FromZero {
+        if way == StateHint::FromZero {
             restart(amplitudes, threads);
         }
         let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
@@ -173,17 +173,17 @@ pub trait Executor<R: Ring>: Send + Sync {
 
 /// Executor for two states that go through the same operators, with inner products on the way: the
 /// backward pass of a gradient.
-pub trait Pairs<R: Ring>: Send + Sync {
+pub trait PairExecutor<R: Ring>: Send + Sync {
     /// Applies the operators to both states and returns the inner products in their order, which is
-    /// that of [`Inner::before`]. `way` is that of psi; from |0…0> it is taken as given.
+    /// that of [`OverlapProbe::before`]. `way` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
     /// Those of [`Executor::run`].
     fn run(
         &self,
         operators: &[Operator<R>],
-        inners: &[Inner],
-        way: Way,
+        inners: &[OverlapProbe],
+        way: StateHint,
         psi: &mut [R],
         lambda: &mut [R],
         threads: &Threads,
@@ -200,8 +200,8 @@ pub trait Pairs<R: Ring>: Send + Sync {
     fn run_tangents(
         &self,
         operators: &[Operator<R>],
-        (inners, kicks): (&[Inner], &[f64]),
-        way: Way,
+        (inners, kicks): (&[OverlapProbe], &[f64]),
+        way: StateHint,
         states: &mut [&mut [R]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
@@ -215,8 +215,8 @@ pub trait Pairs<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        way: Way,
-    ) -> Option<Box<dyn Prepared<R>>> {
+        way: StateHint,
+    ) -> Option<Box<dyn PreparedOperators<R>>> {
         let _ = (n_qubits, operators, way);
         None
     }
@@ -226,8 +226,8 @@ pub trait Pairs<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        inners: &[Inner],
-        way: Way,
+        inners: &[OverlapProbe],
+        way: StateHint,
     ) -> Option<Box<dyn PreparedPair<R>>> {
         let _ = (n_qubits, operators, inners, way);
         None
@@ -239,7 +239,7 @@ pub trait Pairs<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         terms: &[(f64, usize, usize)],
-    ) -> Option<Box<dyn Observed<R>>> {
+    ) -> Option<Box<dyn PreparedObservable<R>>> {
         let _ = (n_qubits, terms);
         None
     }
@@ -249,7 +249,7 @@ pub trait Pairs<R: Ring>: Send + Sync {
 pub trait PreparedPair<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any as many.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators to both states and returns the inner products, as [`Pairs::run`].
+    /// Applies the operators to both states and returns the inner products, as [`PairExecutor::run`].
     ///
     /// # Errors
     /// Those of [`Executor::run`].
@@ -262,7 +262,7 @@ pub trait PreparedPair<R: Ring>: Send + Sync {
 }
 
 /// A Hermitian operator O that an executor has prepared to apply often.
-pub trait Observed<R: Ring>: Send + Sync {
+pub trait PreparedObservable<R: Ring>: Send + Sync {
     /// Writes `weight O |psi>` to `out`, or adds it to the content, and returns `<psi|O|psi>`: the
     /// same bits for any number of threads.
     ///
@@ -275,7 +275,7 @@ pub trait Observed<R: Ring>: Send + Sync {
 /// `im <lambda|P|psi>` for the Pauli string `P = i^|x & z| X^x Z^z`: a qubit in x alone has X, in z
 /// alone Z, in both Y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inner {
+pub struct OverlapProbe {
     /// Taken before the operator of this number; after all of them if there are no more.
     pub before: usize,
     /// Qubits with X or Y.
@@ -285,7 +285,7 @@ pub struct Inner {
 }
 
 /// Operators that an executor has prepared to run often.
-pub trait Prepared<R: Ring>: Send + Sync {
+pub trait PreparedOperators<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any.
     fn bind(&mut self, operators: &[Operator<R>]);
     /// Applies the operators, with the hint that it was prepared for.
@@ -327,7 +327,7 @@ pub struct Executors {
     passed_over: Arc<Mutex<Vec<ExecuteError>>>,
 }
 
-type List<R> = Vec<Arc<dyn Executor<R>>>;
+type ExecutorList<R> = Vec<Arc<dyn Executor<R>>>;
 
 impl Executors {
     /// Creates a registry of only the generic kernels.
@@ -343,7 +343,7 @@ impl Executors {
         self.by_ring.insert(TypeId::of::<R>(), Arc::new(list));
     }
 
-    fn list<R: Ring>(&self) -> Option<&List<R>> {
+    fn list<R: Ring>(&self) -> Option<&ExecutorList<R>> {
         self.by_ring.get(&TypeId::of::<R>())?.downcast_ref()
     }
 

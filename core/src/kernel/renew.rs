@@ -1,6 +1,6 @@
 //! In-place update of an operator's parameters, which a repeated gradient does for every angle.
 
-use super::{Operator, Shape};
+use super::{Operator, OperatorShape};
 use crate::{
     basis::BasisError,
     matrix::Matrix,
@@ -32,7 +32,7 @@ impl<R: Ring> Operator<R> {
     /// Takes the numbers of a matrix, if the shape of the operator has room for them.
     fn takes(&mut self, matrix: &Matrix<R>, targets: &[usize], controls: &[(usize, bool)]) -> bool {
         let dim = matrix.dim();
-        if let Shape::Dense { matrix: entries, .. } = &mut self.shape {
+        if let OperatorShape::Dense { matrix: entries, .. } = &mut self.shape {
             if entries.len() != dim * dim {
                 return false;
             }
@@ -45,11 +45,11 @@ impl<R: Ring> Operator<R> {
             return false;
         }
         match &mut self.shape {
-            Shape::Diagonal(factors) if factors.len() == dim => {
+            OperatorShape::Diagonal(factors) if factors.len() == dim => {
                 factors.iter_mut().enumerate().for_each(|(j, f)| f.1 = matrix[(j, j)].clone());
                 true
             }
-            Shape::Phase(factor) => {
+            OperatorShape::Phase(factor) => {
                 let set = |bit: usize| usize::from(self.value >> targets[bit] & 1 == 1) << bit;
                 let at = (0..targets.len()).fold(0, |at, bit| at | set(bit));
                 if (0..dim).any(|j| j != at && !matrix[(j, j)].is_exact_one()) {
@@ -68,16 +68,22 @@ impl<R: Conj> Operator<R> {
     /// whose memory serves where the shape is the same.
     pub fn dagger_into(&self, out: &mut Operator<R>) {
         match (&self.shape, &mut out.shape) {
-            (Shape::Phase(from), Shape::Phase(to)) => *to = from.conj(),
-            (Shape::Diagonal(from), Shape::Diagonal(to)) if from.len() == to.len() => {
+            (OperatorShape::Phase(from), OperatorShape::Phase(to)) => *to = from.conj(),
+            (OperatorShape::Diagonal(from), OperatorShape::Diagonal(to))
+                if from.len() == to.len() =>
+            {
                 to.iter_mut().zip(from).for_each(|(to, (offset, f))| *to = (*offset, f.conj()));
             }
-            (Shape::Parity { z, factors }, Shape::Parity { z: to_z, factors: to }) => {
+            (
+                OperatorShape::Parity { z, factors },
+                OperatorShape::Parity { z: to_z, factors: to },
+            ) => {
                 (*to_z, *to) = (*z, factors.each_ref().map(R::conj));
             }
-            (Shape::Dense { matrix, offsets }, Shape::Dense { matrix: to, offsets: own })
-                if offsets == own =>
-            {
+            (
+                OperatorShape::Dense { matrix, offsets },
+                OperatorShape::Dense { matrix: to, offsets: own },
+            ) if offsets == own => {
                 let dim = offsets.len();
                 to.iter_mut()
                     .enumerate()

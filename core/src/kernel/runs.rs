@@ -17,7 +17,7 @@ pub(super) const MAX_RUN_BITS: u32 = 12;
 
 /// All runs of an operator on a state of 2^n amplitudes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Runs {
+pub(super) struct OperatorRuns {
     n_qubits: usize,
     /// Fixed bits, and the bits inside a run.
     skip: usize,
@@ -25,16 +25,16 @@ pub(super) struct Runs {
     run_bits: u32,
 }
 
-impl Runs {
-    pub(super) fn new(n_qubits: usize, fixed: usize, value: usize) -> Runs {
-        Runs::up_to(MAX_RUN_BITS, n_qubits, fixed, value)
+impl OperatorRuns {
+    pub(super) fn new(n_qubits: usize, fixed: usize, value: usize) -> OperatorRuns {
+        OperatorRuns::up_to(MAX_RUN_BITS, n_qubits, fixed, value)
     }
 
     /// Runs of at most 2^bits indices.
-    pub(super) fn up_to(bits: u32, n_qubits: usize, fixed: usize, value: usize) -> Runs {
+    pub(super) fn up_to(bits: u32, n_qubits: usize, fixed: usize, value: usize) -> OperatorRuns {
         let lowest = if fixed == 0 { n_qubits as u32 } else { fixed.trailing_zeros() };
         let run_bits = lowest.min(bits);
-        Runs { n_qubits, skip: fixed | ((1 << run_bits) - 1), value, run_bits }
+        OperatorRuns { n_qubits, skip: fixed | ((1 << run_bits) - 1), value, run_bits }
     }
 
     /// Returns the number of indices in a run.
@@ -62,7 +62,7 @@ mod tests {
     fn runs_visit_each_free_index_once() {
         for n in 0..9 {
             for fixed in 0..1usize << n {
-                let runs = Runs::new(n, fixed, 0);
+                let runs = OperatorRuns::new(n, fixed, 0);
                 let all: Vec<usize> =
                     runs.starts(0..runs.len()).flat_map(|s| s..s + runs.run_length()).collect();
                 let expected: Vec<usize> = (0..1 << n).filter(|i| i & fixed == 0).collect();

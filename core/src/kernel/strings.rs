@@ -16,7 +16,7 @@ use std::{f64::consts::FRAC_1_SQRT_2, ops::Range};
 
 use num_complex::Complex;
 
-use super::{Acts, Element, Operator, Shape, apply::Task, runs::Runs};
+use super::{ActsOn, Operator, OperatorShape, SimdFloat, apply::OperatorTask, runs::OperatorRuns};
 use crate::{
     basis::{BasisError, odd},
     matrix::Matrix,
@@ -72,8 +72,8 @@ impl<R: Ring> Operator<R> {
         let value = controls.iter().filter(|c| c.1).fold(0, |v, c| v | 1 << c.0);
         let [a, b] = numbers;
         let shape = match x {
-            0 => Shape::Parity { z, factors: [a, b] },
-            _ => Shape::String { x, z, stay: a, go: b },
+            0 => OperatorShape::Parity { z, factors: [a, b] },
+            _ => OperatorShape::String { x, z, stay: a, go: b },
         };
         Ok(Operator { shape, fixed, value, n_qubits })
     }
@@ -100,15 +100,15 @@ impl<R: Ring> Operator<R> {
             return self.renew(&on_one(x, z, numbers), &[on.trailing_zeros() as usize], controls);
         }
         match &mut self.shape {
-            Shape::Parity { factors, .. } => *factors = numbers,
-            Shape::String { stay, go, .. } => [*stay, *go] = numbers,
+            OperatorShape::Parity { factors, .. } => *factors = numbers,
+            OperatorShape::String { stay, go, .. } => [*stay, *go] = numbers,
             _ => *self = Operator::string(x, z, numbers, controls)?,
         }
         Ok(())
     }
 }
 
-impl<E: Element> Operator<Complex<E>> {
+impl<E: SimdFloat> Operator<Complex<E>> {
     /// Returns an operator about a Pauli string as gates on one and two qubits, in order, for
     /// executors that know no strings: a change of basis, a chain of CX, a diagonal on one qubit
     /// under the controls, and the inverses of the first two. `None` for any other operator.
@@ -116,7 +116,7 @@ impl<E: Element> Operator<Complex<E>> {
     pub fn without_string(&self) -> Option<Vec<Operator<Complex<E>>>> {
         let (x, z) = self.shape.string()?;
         let controls = self.fixed & !(x | z);
-        let on = |bit: usize, shape: Shape<Complex<E>>| Operator {
+        let on = |bit: usize, shape: OperatorShape<Complex<E>>| Operator {
             shape,
             fixed: bit,
             value: 0,
@@ -124,13 +124,14 @@ impl<E: Element> Operator<Complex<E>> {
         };
         let number = |re: f64, im: f64| Complex::new(E::round_from(re), E::round_from(im));
         let s = number(FRAC_1_SQRT_2, 0.0);
-        let hadamard =
-            |bit| on(bit, Shape::Dense { matrix: vec![s, s, s, -s], offsets: vec![0, bit] });
+        let hadamard = |bit| {
+            on(bit, OperatorShape::Dense { matrix: vec![s, s, s, -s], offsets: vec![0, bit] })
+        };
         let quarter =
-            |bit, sign| Operator { value: bit, ..on(bit, Shape::Phase(number(0.0, sign))) };
+            |bit, sign| Operator { value: bit, ..on(bit, OperatorShape::Phase(number(0.0, sign))) };
         let cx = |(control, target): (usize, usize)| Operator {
             value: control,
-            ..on(control | target, Shape::Swap(0, target))
+            ..on(control | target, OperatorShape::Swap(0, target))
         };
         let mut out = Vec::new();
         for bit in bits(x) {
@@ -142,8 +143,8 @@ impl<E: Element> Operator<Complex<E>> {
         let chain = || bits(x | z).zip(bits(x | z).skip(1));
         out.extend(chain().map(cx));
         let (even, odd) = match &self.shape {
-            Shape::Parity { factors: [even, odd], .. } => (*even, *odd),
-            Shape::String { stay, go, .. } => {
+            OperatorShape::Parity { factors: [even, odd], .. } => (*even, *odd),
+            OperatorShape::String { stay, go, .. } => {
                 // W is i^{-|x & z|} times the string.
                 let go = *go * number(0.0, -1.0).powu((x & z).count_ones());
                 (*stay + go, *stay - go)
@@ -152,7 +153,7 @@ impl<E: Element> Operator<Complex<E>> {
         };
         let last = bits(x | z).last()?;
         let fixed = controls | last;
-        let shape = Shape::Diagonal(vec![(0, even), (last, odd)]);
+        let shape = OperatorShape::Diagonal(vec![(0, even), (last, odd)]);
         out.push(Operator { shape, fixed, value: self.value, n_qubits: above(fixed) });
         let back: Vec<_> = chain().map(cx).collect();
         out.extend(back.into_iter().rev());
@@ -166,12 +167,12 @@ impl<E: Element> Operator<Complex<E>> {
     }
 }
 
-impl<R> Shape<R> {
+impl<R> OperatorShape<R> {
     /// Returns the masks x and z of a Pauli string.
     pub(in crate::kernel) fn string(&self) -> Option<(usize, usize)> {
         match *self {
-            Shape::Parity { z, .. } => Some((0, z)),
-            Shape::String { x, z, .. } => Some((x, z)),
+            OperatorShape::Parity { z, .. } => Some((0, z)),
+            OperatorShape::String { x, z, .. } => Some((x, z)),
             _ => None,
         }
     }
@@ -202,17 +203,17 @@ fn bits(mask: usize) -> impl Iterator<Item = usize> {
 
 /// Returns the runs of an operator about a string: they go over all of its qubits but one, if x
 /// reaches beyond a run.
-pub(super) fn runs<R>(operator: &Operator<R>, n_qubits: usize) -> Option<Runs> {
+pub(super) fn runs<R>(operator: &Operator<R>, n_qubits: usize) -> Option<OperatorRuns> {
     let (x, z) = operator.shape.string()?;
     let controls = operator.fixed & !(x | z);
-    let runs = Runs::new(n_qubits, controls, operator.value);
+    let runs = OperatorRuns::new(n_qubits, controls, operator.value);
     if x < runs.run_length() {
         return Some(runs);
     }
-    Some(Runs::new(n_qubits, controls | 1 << x.ilog2(), operator.value))
+    Some(OperatorRuns::new(n_qubits, controls | 1 << x.ilog2(), operator.value))
 }
 
-impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
+impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
     #[inline(always)]
     pub(super) fn parity(&self, part: Range<usize>, z: usize, factors: &[R; 2]) {
         let factors = &factors.clone();
@@ -262,7 +263,7 @@ impl<R: Acts<A>, A: Clone + Send + Sync> Task<'_, R, A> {
 /// Joins amplitude i of `low` with `i ^ flip` of `high`. `sign` is that of the first of `low`, and
 /// another if `turned`, that of its partner.
 #[inline(always)]
-fn join<R: Acts<A>, A>(
+fn join<R: ActsOn<A>, A>(
     stay: &R,
     go: &[R; 2],
     (low, high): (&mut [A], &mut [A]),

@@ -29,13 +29,13 @@ const PIECES_PER_THREAD: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Threads {
     #[cfg(feature = "parallel")]
-    pool: Option<Pool>,
+    pool: Option<PoolHandle>,
     token: CancellationToken,
 }
 
 #[cfg(feature = "parallel")]
 #[derive(Clone, Debug)]
-enum Pool {
+enum PoolHandle {
     /// A pool of its own, shared by its clones.
     Shared(std::sync::Arc<rayon::ThreadPool>),
     /// The pool of the calling thread.
@@ -82,7 +82,7 @@ impl Threads {
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn in_pool(pool: std::sync::Arc<rayon::ThreadPool>) -> Threads {
-        Threads { pool: Some(Pool::Shared(pool)), token: CancellationToken::never() }
+        Threads { pool: Some(PoolHandle::Shared(pool)), token: CancellationToken::never() }
     }
 
     /// Returns the pool of the calling thread ([`rayon::ThreadPool::install`]), elsewhere rayon's
@@ -90,7 +90,7 @@ impl Threads {
     #[cfg(feature = "parallel")]
     #[must_use]
     pub fn current() -> Threads {
-        Threads { pool: Some(Pool::Current), token: CancellationToken::never() }
+        Threads { pool: Some(PoolHandle::Current), token: CancellationToken::never() }
     }
 
     /// Replaces the token. It is checked before each gate, or each pass over a state where gates
@@ -132,8 +132,8 @@ impl Threads {
     pub fn count(&self) -> usize {
         #[cfg(feature = "parallel")]
         match &self.pool {
-            Some(Pool::Shared(pool)) => return pool.current_num_threads(),
-            Some(Pool::Current) => return rayon::current_num_threads(),
+            Some(PoolHandle::Shared(pool)) => return pool.current_num_threads(),
+            Some(PoolHandle::Current) => return rayon::current_num_threads(),
             None => {}
         }
         1
@@ -173,8 +173,8 @@ impl Threads {
                 scope.spawn(move |scope| work(task, &|next| spawn(scope, next, work)));
             }
             match pool {
-                Pool::Shared(pool) => pool.scope(|scope| spawn(scope, first, work)),
-                Pool::Current => rayon::scope(|scope| spawn(scope, first, work)),
+                PoolHandle::Shared(pool) => pool.scope(|scope| spawn(scope, first, work)),
+                PoolHandle::Current => rayon::scope(|scope| spawn(scope, first, work)),
             }
             return;
         }
@@ -202,12 +202,12 @@ impl Threads {
 }
 
 #[cfg(feature = "parallel")]
-impl Pool {
+impl PoolHandle {
     /// Runs a loop on it.
     fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
         match self {
-            Pool::Shared(pool) => pool.install(f),
-            Pool::Current => f(),
+            PoolHandle::Shared(pool) => pool.install(f),
+            PoolHandle::Current => f(),
         }
     }
 }
@@ -216,20 +216,20 @@ impl Pool {
 // a call for each piece of thousands of numbers.
 
 #[cfg(feature = "parallel")]
-fn each(pool: &Pool, n: usize, f: &(dyn Fn(usize) + Sync)) {
+fn each(pool: &PoolHandle, n: usize, f: &(dyn Fn(usize) + Sync)) {
     use rayon::prelude::*;
     pool.install(|| (0..n).into_par_iter().for_each(f));
 }
 
 #[cfg(feature = "parallel")]
-fn values<T: Send>(pool: &Pool, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+fn values<T: Send>(pool: &PoolHandle, n: usize, f: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     use rayon::prelude::*;
     pool.install(|| (0..n).into_par_iter().map(f).collect())
 }
 
 #[cfg(feature = "parallel")]
 fn each_chunk<T: Send>(
-    pool: &Pool,
+    pool: &PoolHandle,
     slice: &mut [T],
     size: usize,
     f: &(dyn Fn(usize, &mut [T]) + Sync),

@@ -24,7 +24,7 @@
 
 use std::{collections::VecDeque, ops::Range};
 
-use super::{Acts, Operator, Shape, Threads, disjoint::Disjoint};
+use super::{ActsOn, Operator, OperatorShape, Threads, disjoint::Disjoint};
 use crate::{
     basis::{deposit, odd},
     scalar::Ring,
@@ -43,7 +43,7 @@ pub(crate) struct TileSize {
 }
 
 /// Applies operators in order, in tiles where the vector is larger than one.
-pub(crate) fn apply_in_tiles<R: Acts<A>, A: Clone + Send + Sync>(
+pub(crate) fn apply_in_tiles<R: ActsOn<A>, A: Clone + Send + Sync>(
     operators: &[Operator<R>],
     amplitudes: &mut [A],
     size: TileSize,
@@ -69,7 +69,7 @@ pub(crate) fn apply_in_tiles<R: Acts<A>, A: Clone + Send + Sync>(
             continue;
         }
         let qubits = tile_qubits(n_qubits, active, size.qubits);
-        Stage::new(n_qubits, qubits, &stage).run(amplitudes, threads);
+        OperatorStage::new(n_qubits, qubits, &stage).run(amplitudes, threads);
     }
 }
 
@@ -77,16 +77,19 @@ impl<R: Ring> Operator<R> {
     /// Returns the bits along which it moves amplitudes.
     fn moves(&self) -> usize {
         match &self.shape {
-            Shape::Identity | Shape::Phase(_) | Shape::Diagonal(_) | Shape::Parity { .. } => 0,
-            Shape::Swap(a, b) => a ^ b,
-            Shape::Cycles(cycles) => {
+            OperatorShape::Identity
+            | OperatorShape::Phase(_)
+            | OperatorShape::Diagonal(_)
+            | OperatorShape::Parity { .. } => 0,
+            OperatorShape::Swap(a, b) => a ^ b,
+            OperatorShape::Cycles(cycles) => {
                 let of_cycle = |cycle: &Vec<(usize, R)>| {
                     cycle.iter().fold(0, |m, (o, _)| m | (o ^ cycle[0].0))
                 };
                 cycles.iter().fold(0, |m, cycle| m | of_cycle(cycle))
             }
-            Shape::String { x, .. } => *x,
-            Shape::Dense { offsets, .. } => offsets.iter().fold(0, |m, o| m | o),
+            OperatorShape::String { x, .. } => *x,
+            OperatorShape::Dense { offsets, .. } => offsets.iter().fold(0, |m, o| m | o),
         }
     }
 }
@@ -127,7 +130,7 @@ fn tile_qubits(n_qubits: usize, active: usize, count: usize) -> Vec<usize> {
 }
 
 /// An operator on tiles.
-enum Part<'a, R> {
+enum TileOperator<'a, R> {
     /// Operator that is the same on each tile.
     Same(Operator<R>),
     /// Operator that depends on the qubits outside.
@@ -135,22 +138,26 @@ enum Part<'a, R> {
 }
 
 /// Operators that are applied to a tile one after the other.
-struct Stage<'a, R> {
+struct OperatorStage<'a, R> {
     n_qubits: usize,
     /// Qubits of a tile, in its order.
     qubits: Vec<usize>,
     /// Their bits.
     inside: usize,
-    parts: Vec<Part<'a, R>>,
+    parts: Vec<TileOperator<'a, R>>,
 }
 
-impl<'a, R: Ring> Stage<'a, R> {
-    fn new(n_qubits: usize, qubits: Vec<usize>, operators: &[&'a Operator<R>]) -> Stage<'a, R> {
+impl<'a, R: Ring> OperatorStage<'a, R> {
+    fn new(
+        n_qubits: usize,
+        qubits: Vec<usize>,
+        operators: &[&'a Operator<R>],
+    ) -> OperatorStage<'a, R> {
         let inside = qubits.iter().fold(0, |bits, q| bits | 1 << q);
-        let mut stage = Stage { n_qubits, qubits, inside, parts: Vec::new() };
+        let mut stage = OperatorStage { n_qubits, qubits, inside, parts: Vec::new() };
         let part = |operator: &&'a Operator<R>| match operator.fixed & !inside {
-            0 => stage.restricted(operator, 0).map(Part::Same),
-            _ => Some(Part::Across(operator)),
+            0 => stage.restricted(operator, 0).map(TileOperator::Same),
+            _ => Some(TileOperator::Across(operator)),
         };
         stage.parts = operators.iter().filter_map(part).collect();
         stage
@@ -158,7 +165,7 @@ impl<'a, R: Ring> Stage<'a, R> {
 
     fn run<A: Clone + Send + Sync>(&self, amplitudes: &mut [A], threads: &Threads)
     where
-        R: Acts<A>,
+        R: ActsOn<A>,
     {
         let outside = ((1usize << self.n_qubits) - 1) & !self.inside;
         // Qubits that have the same places in the tile stay together in copies.
@@ -179,8 +186,10 @@ impl<'a, R: Ring> Stage<'a, R> {
                 copy(place, &mut tile, |run, tile| tile.clone_from_slice(run));
                 for part in &self.parts {
                     match part {
-                        Part::Same(operator) => operator.apply(&mut tile, &Threads::serial()),
-                        Part::Across(operator) => {
+                        TileOperator::Same(operator) => {
+                            operator.apply(&mut tile, &Threads::serial())
+                        }
+                        TileOperator::Across(operator) => {
                             if let Some(operator) = self.restricted(operator, base) {
                                 operator.apply(&mut tile, &Threads::serial());
                             }
@@ -202,41 +211,48 @@ impl<'a, R: Ring> Stage<'a, R> {
         let here = |offset: usize| (value | offset) & outside == base & outside;
         let within = |bits: usize| self.within(bits);
         let shape = match shape {
-            Shape::Identity => return None,
-            Shape::Phase(factor) => here(0).then(|| Shape::Phase(factor.clone()))?,
-            Shape::Diagonal(factors) => {
-                let factors = factors.iter().filter(|(offset, _)| here(*offset));
-                Shape::Diagonal(factors.map(|(offset, f)| (within(*offset), f.clone())).collect())
+            OperatorShape::Identity => return None,
+            OperatorShape::Phase(factor) => {
+                here(0).then(|| OperatorShape::Phase(factor.clone()))?
             }
-            Shape::Swap(a, b) => here(*a).then(|| Shape::Swap(within(*a), within(*b)))?,
-            Shape::Cycles(cycles) => {
+            OperatorShape::Diagonal(factors) => {
+                let factors = factors.iter().filter(|(offset, _)| here(*offset));
+                OperatorShape::Diagonal(
+                    factors.map(|(offset, f)| (within(*offset), f.clone())).collect(),
+                )
+            }
+            OperatorShape::Swap(a, b) => {
+                here(*a).then(|| OperatorShape::Swap(within(*a), within(*b)))?
+            }
+            OperatorShape::Cycles(cycles) => {
                 let cycles = cycles.iter().filter(|cycle| here(cycle[0].0));
                 let moved = |cycle: &Vec<(usize, R)>| {
                     cycle.iter().map(|(offset, f)| (within(*offset), f.clone())).collect::<Vec<_>>()
                 };
-                Shape::Cycles(cycles.map(moved).collect())
+                OperatorShape::Cycles(cycles.map(moved).collect())
             }
-            Shape::Parity { z, factors } => {
+            OperatorShape::Parity { z, factors } => {
                 let [even, odd_] = factors.clone();
                 let controls = outside & !z;
                 let factors = if odd(base & outside & z) { [odd_, even] } else { [even, odd_] };
                 (value & controls == base & controls)
-                    .then_some(Shape::Parity { z: within(*z), factors })?
+                    .then_some(OperatorShape::Parity { z: within(*z), factors })?
             }
-            Shape::String { x, z, stay, go } => {
+            OperatorShape::String { x, z, stay, go } => {
                 let controls = outside & !z;
                 let go = if odd(base & outside & z) { -go.clone() } else { go.clone() };
-                let shape = Shape::String { x: within(*x), z: within(*z), stay: stay.clone(), go };
+                let shape =
+                    OperatorShape::String { x: within(*x), z: within(*z), stay: stay.clone(), go };
                 (value & controls == base & controls).then_some(shape)?
             }
-            Shape::Dense { matrix, offsets } => here(0).then(|| Shape::Dense {
+            OperatorShape::Dense { matrix, offsets } => here(0).then(|| OperatorShape::Dense {
                 matrix: matrix.clone(),
                 offsets: offsets.iter().map(|offset| within(*offset)).collect(),
             })?,
         };
         let does_nothing = match &shape {
-            Shape::Diagonal(factors) => factors.is_empty(),
-            Shape::Cycles(cycles) => cycles.is_empty(),
+            OperatorShape::Diagonal(factors) => factors.is_empty(),
+            OperatorShape::Cycles(cycles) => cycles.is_empty(),
             _ => false,
         };
         if does_nothing {
@@ -254,10 +270,10 @@ impl<'a, R: Ring> Stage<'a, R> {
 }
 
 /// A tile's place: the vector, the bits outside, where its runs are from there, and their length.
-type Place<'a, A> = (&'a Disjoint<'a, A>, usize, &'a [usize], usize);
+type TileLocation<'a, A> = (&'a Disjoint<'a, A>, usize, &'a [usize], usize);
 
 /// Calls `each` with the runs of a place and the parts of the tile that belong to them.
-fn copy<A>(place: Place<'_, A>, tile: &mut [A], each: impl Fn(&mut [A], &mut [A])) {
+fn copy<A>(place: TileLocation<'_, A>, tile: &mut [A], each: impl Fn(&mut [A], &mut [A])) {
     match place.3 {
         1 => copy_runs::<1, A>(place, tile, each),
         2 => copy_runs::<2, A>(place, tile, each),
@@ -271,7 +287,7 @@ fn copy<A>(place: Place<'_, A>, tile: &mut [A], each: impl Fn(&mut [A], &mut [A]
 /// Copies as [`copy`] does, runs whose length is known to the compiler, unless it is given as 0.
 #[inline(always)]
 fn copy_runs<const LEN: usize, A>(
-    (vector, base, offsets, length): Place<'_, A>,
+    (vector, base, offsets, length): TileLocation<'_, A>,
     tile: &mut [A],
     each: impl Fn(&mut [A], &mut [A]),
 ) {
@@ -294,15 +310,15 @@ mod tests {
     use super::*;
     use crate::matrix::Matrix;
 
-    type C = Complex<f64>;
+    type TestComplex = Complex<f64>;
 
     /// Returns a power of i: all numbers stay integers that floats hold.
-    fn number(rng: &mut Rng) -> C {
-        C::i().powu(rng.below(4) as u32)
+    fn number(rng: &mut Rng) -> TestComplex {
+        TestComplex::i().powu(rng.below(4) as u32)
     }
 
     /// Returns a random operator of any shape under controls of both values.
-    fn operator(n: usize, rng: &mut Rng) -> Operator<C> {
+    fn operator(n: usize, rng: &mut Rng) -> Operator<TestComplex> {
         let order = rng.permutation(n);
         let k = 1 + rng.below(n.min(3));
         let (targets, rest) = order.split_at(k);
@@ -310,10 +326,12 @@ mod tests {
         let controls: Vec<(usize, bool)> =
             rest[..n_controls].iter().map(|&q| (q, rng.bits() & 1 == 1)).collect();
         let dim = 1usize << k;
-        let zero = C::new(0.0, 0.0);
+        let zero = TestComplex::new(0.0, 0.0);
         let matrix = match rng.below(6) {
             0 => Matrix::from_fn(k, |i, j| if i == j { number(rng) } else { zero }),
-            1 => Matrix::from_fn(k, |i, j| C::new(f64::from(u8::from(i == (j + 1) % dim)), 0.0)),
+            1 => Matrix::from_fn(k, |i, j| {
+                TestComplex::new(f64::from(u8::from(i == (j + 1) % dim)), 0.0)
+            }),
             2 => Matrix::from_fn(k, |i, j| if i == dim - 1 - j { number(rng) } else { zero }),
             3 => {
                 let (x, z) = (rng.below(1 << n), rng.below(1 << n));
@@ -323,7 +341,7 @@ mod tests {
             }
             4 => Matrix::from_fn(k, |i, j| match (i == j, i + 1 == dim) {
                 (true, true) => number(rng),
-                (same, _) => C::new(f64::from(u8::from(same)), 0.0),
+                (same, _) => TestComplex::new(f64::from(u8::from(same)), 0.0),
             }),
             _ => Matrix::from_fn(k, |_, _| number(rng)),
         };
@@ -335,7 +353,7 @@ mod tests {
         let mut rng = Rng::new(5);
         for n in (1..=9).chain([4, 7, 10]) {
             let operators: Vec<_> = (0..40).map(|_| operator(n, &mut rng)).collect();
-            let start: Vec<C> = (0..1usize << n).map(|_| number(&mut rng)).collect();
+            let start: Vec<TestComplex> = (0..1usize << n).map(|_| number(&mut rng)).collect();
             let mut expected = start.clone();
             operators.iter().for_each(|operator| operator.apply(&mut expected, &Threads::serial()));
             assert!(expected.iter().all(|z| z.l1_norm() < (1u64 << 52) as f64));
@@ -352,7 +370,7 @@ mod tests {
     #[test]
     fn a_stage_takes_what_commutes_with_all_that_it_leaves() {
         let x = |q: usize, control: usize| {
-            let x = Matrix::from_fn(1, |i, j| C::new(f64::from(u8::from(i != j)), 0.0));
+            let x = Matrix::from_fn(1, |i, j| TestComplex::new(f64::from(u8::from(i != j)), 0.0));
             Operator::new(&x, &[q], &[(control, true)]).unwrap()
         };
         // Qubits 0 and 1 move, so 2 is for later; what is controlled by 2 then too, but not what

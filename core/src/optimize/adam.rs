@@ -10,7 +10,7 @@
 
 use super::{
     Memory, Objective, OptimizeError, State,
-    error::{Fault, positive},
+    error::{InvalidSetting, positive},
 };
 
 /// Adaptive moments: a first-order method with a step of its own for each input.
@@ -62,7 +62,7 @@ impl Adam {
 }
 
 impl Adam {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         positive("step", self.step)?;
         positive("epsilon", self.epsilon)?;
         for (name, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {

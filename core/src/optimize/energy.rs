@@ -7,7 +7,7 @@ use num_dual::DualNum;
 use super::{Objective, objective::difference_of_gradients};
 use crate::{
     hybrid::{Expectation, HybridError, Method, PreparedGradient},
-    kernel::Element,
+    kernel::SimdFloat,
     scalar::Real,
 };
 
@@ -46,17 +46,17 @@ impl<E: Real> fmt::Debug for Energy<E> {
     }
 }
 
-fn narrow<E: Element>(x: &[f64]) -> Vec<E> {
+fn narrow<E: SimdFloat>(x: &[f64]) -> Vec<E> {
     x.iter().map(|x| E::round_from(*x)).collect()
 }
 
-fn wide<E: Element>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
+fn wide<E: SimdFloat>(x: impl IntoIterator<Item = E>) -> Vec<f64> {
     x.into_iter().map(Into::into).collect()
 }
 
 /// Objective with Hessian-vector products and the Fubini-Study metric. If the circuit has no one
 /// final state, it does as [`Expectation`] does.
-impl<E: Element + Real + DualNum> Objective for Energy<E> {
+impl<E: SimdFloat + Real + DualNum> Objective for Energy<E> {
     type Error = HybridError;
 
     fn value(&self, x: &[f64]) -> Result<f64, HybridError> {

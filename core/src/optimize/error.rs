@@ -40,9 +40,9 @@ pub enum OptimizeError<E: Error + 'static> {
 }
 
 /// A setting that makes no sense: its name, its value, what was expected.
-pub(super) type Fault = (&'static str, f64, &'static str);
+pub(super) type InvalidSetting = (&'static str, f64, &'static str);
 
-pub(super) fn positive(name: &'static str, value: f64) -> Result<(), Fault> {
+pub(super) fn positive(name: &'static str, value: f64) -> Result<(), InvalidSetting> {
     if value > 0.0 && value.is_finite() {
         Ok(())
     } else {

@@ -8,7 +8,7 @@
 
 use super::{
     Memory, Objective, OptimizeError, State,
-    error::Fault,
+    error::InvalidSetting,
     line::search,
     vector::{dot, minus, moved, negated, norm},
 };
@@ -38,7 +38,7 @@ impl Lbfgs {
 }
 
 impl Lbfgs {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         if self.memory == 0 { Err(("memory", 0.0, "a whole number of at least 1")) } else { Ok(()) }
     }
 

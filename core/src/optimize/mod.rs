@@ -35,8 +35,8 @@
 //!
 //! # Where it ends
 //! [`Stopping`] says when the numbers of a state are good enough to look whether it is a minimum
-//! ([`Shape`]): at maxima and saddles, where the gradient is 0 too, [`minimize`] goes on along the
-//! curvature that leads down. [`Stop`] is why it ended.
+//! ([`CriticalPoint`]): at maxima and saddles, where the gradient is 0 too, [`minimize`] goes on along the
+//! curvature that leads down. [`StopReason`] is why it ended.
 //!
 //! Of [measured](Measured) values the smallest is less than it should be, and no two are equal:
 //! means over windows of iterations are compared ([`Averages`]), and the [`Answer`] is measured
@@ -75,8 +75,8 @@ pub use objective::Objective;
 pub use simplex::NelderMead;
 pub use spsa::Spsa;
 pub use state::{Memory, State};
-pub use stationary::Shape;
-pub use stop::{Stop, Stopping};
+pub use stationary::CriticalPoint;
+pub use stop::{StopReason, Stopping};
 pub use within::{Intervals, Outside, Within};
 
 use crate::{
@@ -210,11 +210,11 @@ impl Optimizer {
         f: &F,
         state: &mut State,
         stopping: &Stopping,
-    ) -> Result<Option<Stop>, OptimizeError<F::Error>> {
+    ) -> Result<Option<StopReason>, OptimizeError<F::Error>> {
         let Some(stop) = stopping.reached(state) else {
             return self.step(f, state).map(|()| None);
         };
-        if !matches!(stop, Stop::Gradient | Stop::Change) {
+        if !matches!(stop, StopReason::Gradient | StopReason::Change) {
             return Ok(Some(stop));
         }
         let shape = match state.shape.take() {
@@ -224,16 +224,16 @@ impl Optimizer {
         let is_over = state.iterations >= stopping.iterations;
         state.shape = Some(shape.clone());
         match shape {
-            Shape::Minimum | Shape::NoDerivatives => Ok(Some(stop)),
-            Shape::Undecided => Ok(Some(Stop::Undecided)),
-            Shape::Slope if is_over => Ok(Some(Stop::Iterations)),
-            Shape::Lower(_) if is_over => Ok(Some(Stop::NotMinimum)),
+            CriticalPoint::Minimum | CriticalPoint::NoDerivatives => Ok(Some(stop)),
+            CriticalPoint::Undecided => Ok(Some(StopReason::Undecided)),
+            CriticalPoint::Slope if is_over => Ok(Some(StopReason::Iterations)),
+            CriticalPoint::Lower(_) if is_over => Ok(Some(StopReason::NotMinimum)),
             // A simplex that has collapsed begins anew.
-            Shape::Slope if state.spread.is_some() => {
+            CriticalPoint::Slope if state.spread.is_some() => {
                 self.jump(f, state, state.x.clone()).map(|()| None)
             }
-            Shape::Slope => self.step(f, state).map(|()| None),
-            Shape::Lower(x) => self.jump(f, state, x).map(|()| None),
+            CriticalPoint::Slope => self.step(f, state).map(|()| None),
+            CriticalPoint::Lower(x) => self.jump(f, state, x).map(|()| None),
         }
     }
 
@@ -300,7 +300,7 @@ pub fn random_start(n: usize, width: f64, seed: u64) -> Vec<f64> {
 
 /// Steps from x until it is enough. Where the function is cancelled
 /// ([`Cancelled`](crate::cancel::Cancelled) is what its error comes from) after the start, the
-/// state so far is the answer, and [`Stop::Cancelled`] why.
+/// state so far is the answer, and [`StopReason::Cancelled`] why.
 ///
 /// # Errors
 /// [`OptimizeError`].
@@ -309,7 +309,7 @@ pub fn minimize<F: Objective>(
     x: &[f64],
     optimizer: &Optimizer,
     stopping: &Stopping,
-) -> Result<(State, Stop), OptimizeError<F::Error>> {
+) -> Result<(State, StopReason), OptimizeError<F::Error>> {
     minimize_until(f, x, optimizer, stopping, &CancellationToken::never())
 }
 
@@ -337,7 +337,7 @@ pub fn minimize_until<F: Objective>(
     optimizer: &Optimizer,
     stopping: &Stopping,
     token: &CancellationToken,
-) -> Result<(State, Stop), OptimizeError<F::Error>> {
+) -> Result<(State, StopReason), OptimizeError<F::Error>> {
     let mut state = optimizer.start(f, x)?;
     while !token.is_cancelled() {
         match optimizer.advance(f, &mut state, stopping) {
@@ -347,5 +347,5 @@ pub fn minimize_until<F: Objective>(
             Err(error) => return Err(error),
         }
     }
-    Ok((state, Stop::Cancelled))
+    Ok((state, StopReason::Cancelled))
 }

@@ -8,7 +8,7 @@
 
 use super::{
     Objective, OptimizeError, State,
-    error::{Fault, expect, positive},
+    error::{InvalidSetting, expect, positive},
     vector::{largest, moved},
 };
 
@@ -30,7 +30,7 @@ impl Default for NaturalGradient {
 }
 
 impl NaturalGradient {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         positive("step", self.step)?;
         positive("damping", self.damping)
     }

@@ -8,7 +8,7 @@
 
 use super::{
     Objective, OptimizeError, State,
-    error::{Fault, expect, finite},
+    error::{InvalidSetting, expect, finite},
     line::search,
     vector::{dot, moved, negated, norm},
 };
@@ -42,7 +42,7 @@ impl NewtonCg {
 }
 
 impl NewtonCg {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         if self.products == 0 {
             Err(("products", 0.0, "a whole number of at least 1"))
         } else {

@@ -10,7 +10,7 @@
 
 use super::{
     Memory, Objective, OptimizeError, State,
-    error::{Fault, positive},
+    error::{InvalidSetting, positive},
     vector::{largest, minus, moved},
 };
 
@@ -41,7 +41,7 @@ impl NelderMead {
 type Corner = (Vec<f64>, f64);
 
 impl NelderMead {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         positive("step", self.step)
     }
 

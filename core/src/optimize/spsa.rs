@@ -24,7 +24,7 @@
 
 use super::{
     Memory, Objective, OptimizeError, State,
-    error::{Fault, positive},
+    error::{InvalidSetting, positive},
     vector::moved,
 };
 use crate::state::{derived_seed, draw};
@@ -94,7 +94,7 @@ const WIDTHS: [f64; 2] = [0.2, 0.4];
 const CALIBRATION: u64 = 0x6361_6c69_6272_6174;
 
 impl Spsa {
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         for (name, value) in [("step", self.step), ("width", self.width)] {
             value.map_or(Ok(()), |value| positive(name, value))?;
         }

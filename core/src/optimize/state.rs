@@ -1,7 +1,7 @@
 //! State of a minimisation.
 
 use super::{
-    Averages, Objective, OptimizeError, Shape,
+    Averages, CriticalPoint, Objective, OptimizeError,
     error::{expect, finite},
 };
 use crate::simulate::Mean;
@@ -39,7 +39,7 @@ pub struct State {
     /// Means over the last iterations, where values are measured.
     pub averages: Option<Averages>,
     /// Kind of the critical point, once it has been determined.
-    pub shape: Option<Shape>,
+    pub shape: Option<CriticalPoint>,
 }
 
 /// Memory of an optimizer from step to step. It begins anew if the memory is another's, or does not

@@ -29,7 +29,7 @@ use super::{
 /// Kind of a critical point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Shape {
+pub enum CriticalPoint {
     /// A minimum, as far as curvature and probes show.
     Minimum,
     /// No minimum: at this point the value is lower.
@@ -53,10 +53,10 @@ const FAR: [f64; 2] = [0.5, 0.05];
 const STEPS: usize = 4;
 
 /// A value with the gradient there.
-type Point = (f64, Vec<f64>);
+type ValueGradient = (f64, Vec<f64>);
 
 /// Looks around a point.
-struct Around<'a, F> {
+struct PointProbe<'a, F> {
     f: &'a F,
     state: &'a mut State,
     slope: f64,
@@ -64,7 +64,7 @@ struct Around<'a, F> {
     least: f64,
 }
 
-impl<F: Objective> Around<'_, F> {
+impl<F: Objective> PointProbe<'_, F> {
     /// Returns the decrease from the value at the point to the one at x, beyond rounding and slope;
     /// negative if the value is larger.
     fn fall(&self, value: f64, x: &[f64]) -> f64 {
@@ -81,7 +81,7 @@ impl<F: Objective> Around<'_, F> {
     }
 
     /// Returns the value and the gradient at x, where there are any.
-    fn at(&mut self, x: &[f64]) -> Option<Point> {
+    fn at(&mut self, x: &[f64]) -> Option<ValueGradient> {
         self.state.evaluations += 1;
         let (value, gradient) = self.f.value_and_gradient(x).ok()?;
         (value.is_finite() && gradient.len() == x.len() && gradient.iter().all(|g| g.is_finite()))
@@ -168,15 +168,15 @@ pub(super) fn shape<F: Objective>(
     state: &mut State,
     stopping: &Stopping,
     exact: bool,
-) -> Result<Shape, OptimizeError<F::Error>> {
+) -> Result<CriticalPoint, OptimizeError<F::Error>> {
     let n = state.x.len();
     if n == 0 {
-        return Ok(Shape::Minimum);
+        return Ok(CriticalPoint::Minimum);
     }
     let x = state.x.clone();
-    let mut around = Around { f, state, slope: 0.0, least: 0.0 };
+    let mut around = PointProbe { f, state, slope: 0.0, least: 0.0 };
     let Some((value, gradient)) = around.at(&x) else {
-        return Ok(Shape::NoDerivatives);
+        return Ok(CriticalPoint::NoDerivatives);
     };
     let size = norm(&gradient);
     let rounding = f.noise() * value.abs();
@@ -193,14 +193,14 @@ pub(super) fn shape<F: Objective>(
         let bend = product(&down).map_or(f64::NAN, |product| norm(&product));
         if 0.5 * size * size > 100.0 * (stopping.change + rounding) * bend {
             around.state.evaluations += count;
-            return Ok(Shape::Slope);
+            return Ok(CriticalPoint::Slope);
         }
     }
     // A function that has no value beside the point has no curvature either.
     let seen = curvature(n, product).ok().flatten();
     around.state.evaluations += count;
     let Some(seen) = seen else {
-        return Ok(Shape::Undecided);
+        return Ok(CriticalPoint::Undecided);
     };
     let scale = seen.scale();
     around.slope = size;
@@ -211,13 +211,13 @@ pub(super) fn shape<F: Objective>(
     let held = std::mem::replace(&mut around.state.gradient, gradient);
     let found = if smallest < -flat { around.along(&seen.pairs[0].1, smallest) } else { None };
     let decided = match found {
-        Some(lower) => Shape::Lower(lower),
-        None if smallest > flat && seen.certain => Shape::Minimum,
+        Some(lower) => CriticalPoint::Lower(lower),
+        None if smallest > flat && seen.certain => CriticalPoint::Minimum,
         None => match around.probe(&seen, flat) {
-            Ok(lower) => Shape::Lower(lower),
-            Err(_) if smallest < -flat || !seen.certain => Shape::Undecided,
-            Err(rises) if scale > flat || rises => Shape::Minimum,
-            Err(_) => Shape::Undecided,
+            Ok(lower) => CriticalPoint::Lower(lower),
+            Err(_) if smallest < -flat || !seen.certain => CriticalPoint::Undecided,
+            Err(rises) if scale > flat || rises => CriticalPoint::Minimum,
+            Err(_) => CriticalPoint::Undecided,
         },
     };
     around.state.gradient = held;

@@ -10,7 +10,7 @@ use super::{State, vector::largest};
 /// is no minimum the search goes on along the curvature that leads down. Measured values
 /// ([`Objective::is_measured`](super::Objective::is_measured)) are never equal but by chance: there
 /// the means over windows of 25 iterations are compared, and if they fall no further within their
-/// standard errors, and the gradients are consistent with 0, that is [`Stop::NoProgress`], which
+/// standard errors, and the gradients are consistent with 0, that is [`StopReason::NoProgress`], which
 /// does not claim a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -55,26 +55,30 @@ impl Stopping {
     /// Why to stop here, if so, as far as the numbers of a state show:
     /// [`Optimizer::advance`](super::Optimizer::advance) also looks at the function.
     #[must_use]
-    pub fn reached(&self, state: &State) -> Option<Stop> {
+    pub fn reached(&self, state: &State) -> Option<StopReason> {
         let small = |step: &[f64]| (step[1] - step[0]).abs() <= self.change;
         let last = state.values.len().checked_sub(4).map(|k| &state.values[k..]);
-        let end = (state.iterations >= self.iterations).then_some(Stop::Iterations);
+        let end = (state.iterations >= self.iterations).then_some(StopReason::Iterations);
         if state.x.is_empty() {
-            return Some(Stop::Gradient);
+            return Some(StopReason::Gradient);
         }
         if let Some(averages) = &state.averages {
             let collapsed = state.spread.is_some_and(|spread| spread <= self.change);
-            return if averages.are_level() || collapsed { Some(Stop::NoProgress) } else { end };
+            return if averages.are_level() || collapsed {
+                Some(StopReason::NoProgress)
+            } else {
+                end
+            };
         }
         if state.has_gradient() && largest(&state.gradient) <= self.gradient {
-            Some(Stop::Gradient)
+            Some(StopReason::Gradient)
         } else if match state.spread {
             Some(spread) => spread <= self.change,
             None => last.is_some_and(|last| last.windows(2).all(small)),
         } {
-            Some(Stop::Change)
+            Some(StopReason::Change)
         } else if state.stalled {
-            Some(Stop::Stalled)
+            Some(StopReason::Stalled)
         } else {
             end
         }
@@ -85,7 +89,7 @@ impl Stopping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub enum Stop {
+pub enum StopReason {
     /// The derivatives are small, and the point is a minimum.
     Gradient,
     /// The value changes no more, and the point is a minimum as far as the function has derivatives
@@ -107,42 +111,42 @@ pub enum Stop {
     Cancelled,
 }
 
-impl Stop {
+impl StopReason {
     /// Returns true if a tolerance was reached at a minimum.
     #[must_use]
     pub fn converged(self) -> bool {
-        matches!(self, Stop::Gradient | Stop::Change)
+        matches!(self, StopReason::Gradient | StopReason::Change)
     }
 
     /// Returns the name of the reason.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Stop::Gradient => "gradient",
-            Stop::Change => "change",
-            Stop::NotMinimum => "stationary_not_minimum",
-            Stop::Undecided => "stationary_undecided",
-            Stop::NoProgress => "no_progress",
-            Stop::Stalled => "stalled",
-            Stop::Iterations => "iterations",
-            Stop::Cancelled => "cancelled",
+            StopReason::Gradient => "gradient",
+            StopReason::Change => "change",
+            StopReason::NotMinimum => "stationary_not_minimum",
+            StopReason::Undecided => "stationary_undecided",
+            StopReason::NoProgress => "no_progress",
+            StopReason::Stalled => "stalled",
+            StopReason::Iterations => "iterations",
+            StopReason::Cancelled => "cancelled",
         }
     }
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stop::Gradient => "the derivatives are within their tolerance",
-            Stop::Change => "the changes are within their tolerance",
-            Stop::NotMinimum => "the point is stationary, not a minimum: the value is lower beside it",
-            Stop::Undecided => "the point is stationary; whether it is a minimum is not decided",
-            Stop::NoProgress => {
+            StopReason::Gradient => "the derivatives are within their tolerance",
+            StopReason::Change => "the changes are within their tolerance",
+            StopReason::NotMinimum => "the point is stationary, not a minimum: the value is lower beside it",
+            StopReason::Undecided => "the point is stationary; whether it is a minimum is not decided",
+            StopReason::NoProgress => {
                 "the values fall no more within their standard errors; whether this is a minimum is not decided"
             }
-            Stop::Stalled => "no step makes the value smaller, although the derivatives are not small",
-            Stop::Iterations => "the iterations are used up",
-            Stop::Cancelled => "it was cancelled",
+            StopReason::Stalled => "no step makes the value smaller, although the derivatives are not small",
+            StopReason::Iterations => "the iterations are used up",
+            StopReason::Cancelled => "it was cancelled",
         })
     }
 }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 
-use super::{Options, PairPlan, Plan, lower::collapses};
+use super::{PairPlan, Plan, PlanOptions, lower::collapses};
 use crate::kernel::{
-    Element, ExecuteError, Executor, Executors, Inner, InstructionSet, Observed, Operator, Pairs,
-    Prepared, PreparedPair, Shape, Threads, Way, restart, simd,
+    ExecuteError, Executor, Executors, InstructionSet, Operator, OperatorShape, OverlapProbe,
+    PairExecutor, PreparedObservable, PreparedOperators, PreparedPair, SimdFloat, StateHint,
+    Threads, restart, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer
@@ -59,14 +60,21 @@ impl Fast {
     }
 
     /// Returns true if the executor plans these operators.
-    fn plans_these<E: Element>(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> bool {
+    fn plans_these<E: SimdFloat>(
+        &self,
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+    ) -> bool {
         let many = self.plan_from <= PLAN_FROM
             && n_qubits >= COLLAPSE_FROM
             && operators.len() >= COLLAPSE_OPERATORS;
         let strings = self.plan_from <= PLAN_FROM
             && n_qubits >= STRINGS_FROM
             && operators.len() >= STRINGS_OPERATORS
-            && 2 * operators.iter().filter(|o| matches!(o.shape(), Shape::String { .. })).count()
+            && 2 * operators
+                .iter()
+                .filter(|o| matches!(o.shape(), OperatorShape::String { .. }))
+                .count()
                 >= operators.len();
         self.plans(n_qubits, operators.len()) || strings || many && collapses(operators)
     }
@@ -77,13 +85,13 @@ impl Fast {
         n_qubits >= self.plan_from && operators >= enough
     }
 
-    fn plan<E: Element>(
+    fn plan<E: SimdFloat>(
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: Way,
+        way: StateHint,
     ) -> Plan<E> {
-        Plan::new(n_qubits, operators, Options { way, ..Options::new(self.set, n_qubits) })
+        Plan::new(n_qubits, operators, PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) })
     }
 
     /// Returns the instructions in use.
@@ -105,7 +113,7 @@ impl Default for Fast {
     }
 }
 
-impl<E: Element> Executor<Complex<E>> for Fast {
+impl<E: SimdFloat> Executor<Complex<E>> for Fast {
     fn name(&self) -> &str {
         "fast"
     }
@@ -122,34 +130,34 @@ impl<E: Element> Executor<Complex<E>> for Fast {
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
-        self.run_reporting(operators, Way::Given, amplitudes, threads, &mut |_| {})
+        self.run_reporting(operators, StateHint::Given, amplitudes, threads, &mut |_| {})
     }
 
     fn prepare(
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: Way,
-    ) -> Option<Box<dyn Prepared<Complex<E>>>> {
+        way: StateHint,
+    ) -> Option<Box<dyn PreparedOperators<Complex<E>>>> {
         let plans = self.plans_these(n_qubits, operators);
         plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, way)) as _)
     }
 
-    fn pairs(&self, n_qubits: usize) -> Option<&dyn Pairs<Complex<E>>> {
+    fn pairs(&self, n_qubits: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
         Plan::<E>::takes_pairs(n_qubits, self.set).then_some(self)
     }
 
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
-        way: Way,
+        way: StateHint,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans_these(n_qubits, operators) {
-            let options = Options { way, ..Options::new(self.set, n_qubits) };
+            let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
                 told = operators.len() * done / all;
@@ -161,7 +169,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
             }
             return Ok(());
         }
-        if way == Way::FromZero {
+        if way == StateHint::FromZero {
             restart(amplitudes, threads);
         }
         for (number, operator) in operators.iter().enumerate() {
@@ -174,7 +182,7 @@ impl<E: Element> Executor<Complex<E>> for Fast {
 
     fn planning_error(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> f64 {
         match self.plans_these(n_qubits, operators) {
-            true => self.plan::<E>(n_qubits, operators, Way::Given).deviation(),
+            true => self.plan::<E>(n_qubits, operators, StateHint::Given).deviation(),
             false => 0.0,
         }
     }
@@ -184,18 +192,18 @@ impl<E: Element> Executor<Complex<E>> for Fast {
     }
 }
 
-impl<E: Element> Pairs<Complex<E>> for Fast {
+impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
     fn run(
         &self,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        way: Way,
+        inners: &[OverlapProbe],
+        way: StateHint,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
-        let options = Options { way, ..Options::new(self.set, n_qubits) };
+        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_pair(operators, inners, options, (psi, lambda), threads);
         finished(threads).map(|()| products)
     }
@@ -203,13 +211,13 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
     fn run_tangents(
         &self,
         operators: &[Operator<Complex<E>>],
-        along: (&[Inner], &[f64]),
-        way: Way,
+        along: (&[OverlapProbe], &[f64]),
+        way: StateHint,
         states: &mut [&mut [Complex<E>]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
-        let options = Options { way, ..Options::new(self.set, n_qubits) };
+        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_tangents(operators, along, options, states, threads);
         finished(threads).map(|()| Some(products))
     }
@@ -218,8 +226,8 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: Way,
-    ) -> Option<Box<dyn Prepared<Complex<E>>>> {
+        way: StateHint,
+    ) -> Option<Box<dyn PreparedOperators<Complex<E>>>> {
         Some(Box::new(self.plan::<E>(n_qubits, operators, way)))
     }
 
@@ -227,10 +235,10 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        way: Way,
+        inners: &[OverlapProbe],
+        way: StateHint,
     ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
-        let options = Options { way, ..Options::new(self.set, n_qubits) };
+        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
         Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
     }
 
@@ -238,13 +246,13 @@ impl<E: Element> Pairs<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         terms: &[(f64, usize, usize)],
-    ) -> Option<Box<dyn Observed<Complex<E>>>> {
-        let products = simd::Product::of_terms(terms.iter().copied());
+    ) -> Option<Box<dyn PreparedObservable<Complex<E>>>> {
+        let products = simd::FlipProduct::of_terms(terms.iter().copied());
         Some(Box::new(simd::PauliMap::<E>::new(n_qubits, &products, self.set)?))
     }
 }
 
-impl<E: Element> PreparedPair<Complex<E>> for PairPlan<E> {
+impl<E: SimdFloat> PreparedPair<Complex<E>> for PairPlan<E> {
     fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         PairPlan::bind(self, operators);
     }
@@ -260,7 +268,7 @@ impl<E: Element> PreparedPair<Complex<E>> for PairPlan<E> {
     }
 }
 
-impl<E: Element> Prepared<Complex<E>> for Plan<E> {
+impl<E: SimdFloat> PreparedOperators<Complex<E>> for Plan<E> {
     fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
         Plan::bind(self, operators);
     }

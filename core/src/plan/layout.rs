@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 use super::{
     BinaryAngle,
-    lower::{M4, Op, Pauli, exchanged},
+    lower::{M4, PrimitiveOp, SignedPauli, exchanged},
 };
 use crate::basis::{odd, reduce};
 
@@ -52,7 +52,7 @@ pub struct Parity {
 /// `e^{i angle}` where `inner . p + outer . o` is odd, for the place p in the tile and the tile's
 /// index o.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Phase {
+pub struct PlacedPhase {
     /// The parity of the place.
     pub inner: usize,
     /// The parity of the tile's index.
@@ -64,7 +64,7 @@ pub struct Phase {
 /// The inner product with a Pauli string:
 /// `im <lambda|P|psi> = weight sum_p (-1)^{z.p + outer.o} part(conj(lambda[p + x]) psi[p])`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct PlacedProbe {
     /// Number of the inner product in the list.
     pub number: usize,
     /// The vector between the places.
@@ -91,7 +91,7 @@ pub enum Placed {
         tan: f64,
     },
     /// A diagonal.
-    Phase(Phase),
+    Phase(PlacedPhase),
     /// A 4x4 matrix on two bits of a place; bit 0 of a row is the low one.
     Dense {
         /// The lower bit.
@@ -102,7 +102,7 @@ pub enum Placed {
         matrix: Box<[Complex<f64>; 16]>,
     },
     /// Inner product, which changes nothing.
-    Inner(Look),
+    Inner(PlacedProbe),
 }
 
 impl Placed {
@@ -227,7 +227,7 @@ impl Layout {
     pub(super) fn new<'a>(
         n_qubits: usize,
         qubits: usize,
-        ops: impl Iterator<Item = &'a Op>,
+        ops: impl Iterator<Item = &'a PrimitiveOp>,
     ) -> Layout {
         let inside: Vec<usize> = (0..n_qubits).filter(|q| qubits >> q & 1 == 1).collect();
         let mut layout = Layout {
@@ -246,7 +246,7 @@ impl Layout {
 
     /// Follows the frame through other operations on the same qubits. Nothing is allocated for as
     /// many of the same kinds.
-    pub(super) fn follow<'a>(&mut self, ops: impl Iterator<Item = &'a Op>) {
+    pub(super) fn follow<'a>(&mut self, ops: impl Iterator<Item = &'a PrimitiveOp>) {
         for (q, line) in self.lines.iter_mut().enumerate() {
             *line = match self.inside.binary_search(&q) {
                 Ok(i) => Line { inner: 1 << i, vector: 1 << i, ..Line::default() },
@@ -257,7 +257,10 @@ impl Layout {
         let mut placed = 0;
         for op in ops {
             self.place(op, placed);
-            placed += usize::from(!matches!(op, Op::Pauli { .. } | Op::Cx { .. } | Op::Swap(..)));
+            placed += usize::from(!matches!(
+                op,
+                PrimitiveOp::Pauli { .. } | PrimitiveOp::Cx { .. } | PrimitiveOp::Swap(..)
+            ));
         }
         self.ops.truncate(placed);
         self.exit.clear();
@@ -265,10 +268,10 @@ impl Layout {
     }
 
     /// Follows the frame through an operation. What it places becomes operation number `at`.
-    fn place(&mut self, op: &Op, at: usize) {
+    fn place(&mut self, op: &PrimitiveOp, at: usize) {
         let (lines, signs) = (self.lines.as_mut_slice(), self.signs);
         let new = match *op {
-            Op::Rotation { qubit, tan, sign, flip } => {
+            PrimitiveOp::Rotation { qubit, tan, sign, flip } => {
                 self.scale /= (1.0 + tan * tan).sqrt();
                 if sign {
                     self.negate(qubit);
@@ -278,7 +281,7 @@ impl Layout {
                 let tan = if odd(self.signs.inner & line.vector) { -tan } else { tan };
                 Placed::Rotation { line, tan }
             }
-            Op::Turn { x, z, tan, flip } => {
+            PrimitiveOp::Turn { x, z, tan, flip } => {
                 self.scale /= (1.0 + tan * tan).sqrt();
                 let line = Line { vector: sum(lines, x).vector, ..sum(lines, z) };
                 if flip {
@@ -288,7 +291,7 @@ impl Layout {
                 let tan = if odd(signs.inner & line.vector) { -tan } else { tan };
                 Placed::Rotation { line, tan }
             }
-            Op::Phase { mask, angle: by } => {
+            PrimitiveOp::Phase { mask, angle: by } => {
                 let sum = sum(lines, mask);
                 // [x + 1 odd] = 1 - [x odd]
                 let by = if sum.flip {
@@ -297,9 +300,9 @@ impl Layout {
                 } else {
                     by
                 };
-                Placed::Phase(Phase { inner: sum.inner, outer: sum.outer, angle: by })
+                Placed::Phase(PlacedPhase { inner: sum.inner, outer: sum.outer, angle: by })
             }
-            Op::Dense { a, b, ref matrix } => {
+            PrimitiveOp::Dense { a, b, ref matrix } => {
                 let (low, high) = (lines[a], lines[b]);
                 let flips = usize::from(low.flip) | usize::from(high.flip) << 1;
                 // The block takes in the signs on its bits.
@@ -322,21 +325,21 @@ impl Layout {
                 }
                 Placed::Dense { low, high, matrix: Box::new(matrix) }
             }
-            Op::Inner { number, pauli } => {
+            PrimitiveOp::Inner { number, pauli } => {
                 let mut look = look(lines, number, pauli);
                 if odd(look.x & signs.inner) {
                     look.weight = -look.weight;
                 }
                 Placed::Inner(look)
             }
-            Op::Pauli { qubit, sign, flip } => {
+            PrimitiveOp::Pauli { qubit, sign, flip } => {
                 if sign {
                     self.negate(qubit);
                 }
                 self.lines[qubit].flip ^= flip;
                 return;
             }
-            Op::Cx { control, target } => {
+            PrimitiveOp::Cx { control, target } => {
                 let c = lines[control];
                 let t = &mut lines[target];
                 (t.inner, t.outer, t.flip) =
@@ -347,8 +350,8 @@ impl Layout {
                 }
                 return;
             }
-            Op::Swap(a, b) => return lines.swap(a, b),
-            Op::Plain { .. } => unreachable!("a tile stage has no plain operators"),
+            PrimitiveOp::Swap(a, b) => return lines.swap(a, b),
+            PrimitiveOp::Plain { .. } => unreachable!("a tile stage has no plain operators"),
         };
         match self.ops.get_mut(at) {
             Some(old) => *old = new,
@@ -394,10 +397,10 @@ fn sum(lines: &[Line], mask: usize) -> Line {
 }
 
 /// Returns a Pauli string in terms of places.
-fn look(lines: &[Line], number: usize, Pauli { x, z, negative }: Pauli) -> Look {
+fn look(lines: &[Line], number: usize, SignedPauli { x, z, negative }: SignedPauli) -> PlacedProbe {
     let quarters = (x & z).count_ones();
     let line = sum(lines, z);
-    Look {
+    PlacedProbe {
         number,
         x: sum(lines, x).vector,
         z: line.inner,

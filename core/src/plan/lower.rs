@@ -13,7 +13,7 @@
 //! ```
 //! Clifford gates that close around rotations make these rotations about other strings, see
 //! `entries`. Neighbouring 1-qubit gates are fused. What is none of this stays as it is,
-//! [`Op::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
+//! [`PrimitiveOp::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
 //! rounding, phases on many bits. Each block that is written as something else is multiplied out
 //! again and compared with the product of the gates that it replaces
 //! ([`Cut::tolerance`](super::Cut)).
@@ -36,9 +36,9 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 use clifford::Clifford;
-pub(in crate::plan) use clifford::Pauli;
-use entries::{Entries, Entry};
-use kinds::{Kind, on_one, string};
+pub(in crate::plan) use clifford::SignedPauli;
+use entries::{LoweringEntries, LoweringEntry};
+use kinds::{EntryKind, on_one, string};
 use matrices::{M2, SmallComplex, dagger, eigen, is_unitary, local, multiply2, multiply4, widen};
 pub(in crate::plan) use matrices::{M4, distance, exchanged};
 use zyz::Zyz;
@@ -46,14 +46,14 @@ use zyz::Zyz;
 pub(in crate::plan) use crate::matrix::canonical::CanonicalFactors;
 use crate::{
     basis::{deposit, odd, walsh_hadamard},
-    kernel::{Element, Inner, Operator, Shape},
+    kernel::{Operator, OperatorShape, OverlapProbe, SimdFloat},
     matrix::canonical::split,
     plan::BinaryAngle,
 };
 
 /// Indices with factors, and the bits of an operator; few, so that they stay on the stack.
-type Factors = SmallVec<[(usize, SmallComplex); 4]>;
-type Bits = SmallVec<[usize; 6]>;
+type OffsetFactors = SmallVec<[(usize, SmallComplex); 4]>;
+type OperatorBits = SmallVec<[usize; 6]>;
 
 /// Largest number of bits that a controlled phase may depend on: it becomes up to 2^bits phases of
 /// parities.
@@ -69,7 +69,7 @@ pub(in crate::plan) const NO_ANGLE: f64 = 1e-15;
     clippy::large_enum_variant,
     reason = "a list of them is made anew for each binding, in the same memory"
 )]
-pub(in crate::plan) enum Op {
+pub(in crate::plan) enum PrimitiveOp {
     /// Z if `sign`, then `[1 -tan; tan 1]` on a qubit, times `1/sqrt(1 + tan^2)`, then X if `flip`;
     /// |tan| <= 1.
     Rotation { qubit: usize, tan: f64, sign: bool, flip: bool },
@@ -88,36 +88,45 @@ pub(in crate::plan) enum Op {
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
     /// Inner product of this number in the list, with a Pauli string; it changes nothing.
-    Inner { number: usize, pauli: Pauli },
+    Inner { number: usize, pauli: SignedPauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
 
-impl Op {
+impl PrimitiveOp {
     /// Returns the qubits on which it is not diagonal.
     pub(in crate::plan) fn moving(&self) -> usize {
         match *self {
-            Op::Rotation { qubit, .. } | Op::Pauli { qubit, flip: true, .. } => 1 << qubit,
-            Op::Phase { .. } | Op::Pauli { .. } => 0,
-            Op::Cx { target, .. } => 1 << target,
-            Op::Swap(a, b) | Op::Dense { a, b, .. } => 1 << a | 1 << b,
-            Op::Turn { x, .. } => x,
-            Op::Inner { pauli, .. } => pauli.x,
-            Op::Plain { qubits, .. } => qubits,
+            PrimitiveOp::Rotation { qubit, .. } | PrimitiveOp::Pauli { qubit, flip: true, .. } => {
+                1 << qubit
+            }
+            PrimitiveOp::Phase { .. } | PrimitiveOp::Pauli { .. } => 0,
+            PrimitiveOp::Cx { target, .. } => 1 << target,
+            PrimitiveOp::Swap(a, b) | PrimitiveOp::Dense { a, b, .. } => 1 << a | 1 << b,
+            PrimitiveOp::Turn { x, .. } => x,
+            PrimitiveOp::Inner { pauli, .. } => pauli.x,
+            PrimitiveOp::Plain { qubits, .. } => qubits,
         }
     }
 
     /// Returns true if two operations differ at most in their numbers, so that they can be planned
     /// alike.
-    pub(in crate::plan) fn same_structure(&self, other: &Op) -> bool {
+    pub(in crate::plan) fn same_structure(&self, other: &PrimitiveOp) -> bool {
         match (self, other) {
-            (Op::Rotation { qubit: a, .. }, Op::Rotation { qubit: b, .. }) => a == b,
-            (Op::Turn { x: a, z: b, .. }, Op::Turn { x: c, z: d, .. }) => (a, b) == (c, d),
-            (Op::Phase { mask: a, .. }, Op::Phase { mask: b, .. }) => a == b,
-            (Op::Dense { a, b, .. }, Op::Dense { a: c, b: d, .. }) => (a, b) == (c, d),
-            (Op::Pauli { qubit: a, flip: x, .. }, Op::Pauli { qubit: b, flip: y, .. }) => {
-                (a, x) == (b, y)
+            (PrimitiveOp::Rotation { qubit: a, .. }, PrimitiveOp::Rotation { qubit: b, .. }) => {
+                a == b
             }
+            (PrimitiveOp::Turn { x: a, z: b, .. }, PrimitiveOp::Turn { x: c, z: d, .. }) => {
+                (a, b) == (c, d)
+            }
+            (PrimitiveOp::Phase { mask: a, .. }, PrimitiveOp::Phase { mask: b, .. }) => a == b,
+            (PrimitiveOp::Dense { a, b, .. }, PrimitiveOp::Dense { a: c, b: d, .. }) => {
+                (a, b) == (c, d)
+            }
+            (
+                PrimitiveOp::Pauli { qubit: a, flip: x, .. },
+                PrimitiveOp::Pauli { qubit: b, flip: y, .. },
+            ) => (a, x) == (b, y),
             _ => self == other,
         }
     }
@@ -125,11 +134,11 @@ impl Op {
     /// Returns the qubits on which it only depends.
     pub(in crate::plan) fn reading(&self) -> usize {
         match *self {
-            Op::Phase { mask, .. } => mask,
-            Op::Cx { control, .. } => 1 << control,
-            Op::Pauli { qubit, flip: false, .. } => 1 << qubit,
-            Op::Turn { x, z, .. } => z & !x,
-            Op::Inner { pauli, .. } => pauli.z,
+            PrimitiveOp::Phase { mask, .. } => mask,
+            PrimitiveOp::Cx { control, .. } => 1 << control,
+            PrimitiveOp::Pauli { qubit, flip: false, .. } => 1 << qubit,
+            PrimitiveOp::Turn { x, z, .. } => z & !x,
+            PrimitiveOp::Inner { pauli, .. } => pauli.z,
             _ => 0,
         }
     }
@@ -137,21 +146,21 @@ impl Op {
 
 /// The primitive operations of a list of operators, and the phase `e^{i angle}` left over.
 #[derive(Clone, Debug, Default)]
-pub(in crate::plan) struct Lowered {
-    pub(in crate::plan) ops: Vec<Op>,
+pub(in crate::plan) struct LoweredOps {
+    pub(in crate::plan) ops: Vec<PrimitiveOp>,
     pub(in crate::plan) angle: BinaryAngle,
     /// Sum over all blocks of the distance of each from the product of its gates.
     pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingSingleQubit>,
     /// True for each operation that is a dense block with such blocks next on both qubits.
     followed: Vec<bool>,
-    entries: Entries,
+    entries: LoweringEntries,
 }
 
 /// Options of the lowering of operators.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::plan) struct Form {
+pub(in crate::plan) struct LoweringOptions {
     /// True if dense blocks are factored.
     pub(in crate::plan) factor_blocks: bool,
     /// Largest number of qubits with X or Y of a string.
@@ -164,18 +173,18 @@ pub(in crate::plan) struct Form {
 /// Lowers operators on n qubits, and inner products between them, which are in the order of the
 /// operators. As far as possible the operations have the structure of `known`, which are those of
 /// other angles. The memory of `spare` is reused.
-pub(in crate::plan) fn lower<E: Element>(
+pub(in crate::plan) fn lower<E: SimdFloat>(
     n_qubits: usize,
     operators: &[Operator<Complex<E>>],
-    inners: &[Inner],
-    form: Form,
-    known: Option<&Lowered>,
-    mut spare: Lowered,
-) -> Lowered {
+    inners: &[OverlapProbe],
+    form: LoweringOptions,
+    known: Option<&LoweredOps>,
+    mut spare: LoweredOps,
+) -> LoweredOps {
     let eps = Into::<f64>::into(E::EPSILON);
     let (mut waiting, mut entries) =
         (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
-    waiting.resize(n_qubits, Waiting::default());
+    waiting.resize(n_qubits, PendingSingleQubit::default());
     entries.take(
         operators,
         inners,
@@ -184,7 +193,7 @@ pub(in crate::plan) fn lower<E: Element>(
     );
     spare.ops.clear();
     (spare.angle, spare.deviation) = (entries.angle, entries.deviation);
-    let mut lowering = Lowering { out: spare, waiting, eps, form };
+    let mut lowering = PlanLowering { out: spare, waiting, eps, form };
     for entry in &entries.list {
         lowering.entry(entry, operators);
     }
@@ -192,7 +201,7 @@ pub(in crate::plan) fn lower<E: Element>(
     if form.factor_blocks {
         lowering.factor_blocks();
     }
-    let Lowering { mut out, mut waiting, .. } = lowering;
+    let PlanLowering { mut out, mut waiting, .. } = lowering;
     waiting.clear();
     (out.waiting, out.entries) = (waiting, entries);
     out
@@ -200,19 +209,19 @@ pub(in crate::plan) fn lower<E: Element>(
 
 /// Returns true if most operators are Clifford gates that surround few rotations, judged by a
 /// sample of them.
-pub(in crate::plan) fn collapses<E: Element>(operators: &[Operator<Complex<E>>]) -> bool {
+pub(in crate::plan) fn collapses<E: SimdFloat>(operators: &[Operator<Complex<E>>]) -> bool {
     const SAMPLE: usize = 512;
     let Some(some) = operators.get(operators.len() / 2..operators.len() / 2 + SAMPLE) else {
         return false;
     };
-    let mut entries = Entries::default();
+    let mut entries = LoweringEntries::default();
     entries.take(some, &[], usize::BITS as usize, &[]);
     4 * entries.list.len() <= SAMPLE
 }
 
 /// Gates that are held back on a qubit.
 #[derive(Clone, Debug, Default)]
-struct Waiting {
+struct PendingSingleQubit {
     /// The product of 1-qubit gates that are not out yet,
     matrix: Option<M2>,
     /// and their number.
@@ -223,7 +232,7 @@ struct Waiting {
     dense: Option<usize>,
 }
 
-impl Waiting {
+impl PendingSingleQubit {
     /// Multiplies a gate onto the product.
     fn put(&mut self, u: M2) {
         self.gates = if self.matrix.is_some() { self.gates + 1 } else { 1 };
@@ -236,15 +245,15 @@ impl Waiting {
     }
 }
 
-struct Lowering {
-    out: Lowered,
-    waiting: Vec<Waiting>,
+struct PlanLowering {
+    out: LoweredOps,
+    waiting: Vec<PendingSingleQubit>,
     /// The precision of the numbers.
     eps: f64,
-    form: Form,
+    form: LoweringOptions,
 }
 
-impl Lowering {
+impl PlanLowering {
     /// Distance from a unitary matrix up to which a matrix counts as unitary.
     fn unitary(&self) -> f64 {
         64.0 * self.eps
@@ -261,35 +270,35 @@ impl Lowering {
         agrees
     }
 
-    fn entry<E: Element>(&mut self, entry: &Entry, operators: &[Operator<Complex<E>>]) {
+    fn entry<E: SimdFloat>(&mut self, entry: &LoweringEntry, operators: &[Operator<Complex<E>>]) {
         match (entry.given, entry.kind) {
             (Some(number), _) => {
                 if !self.operator(&operators[number]) {
                     let qubits = operators[number].fixed();
                     self.flush(qubits);
-                    self.push(Op::Plain { operator: number, qubits });
+                    self.push(PrimitiveOp::Plain { operator: number, qubits });
                 }
             }
-            (None, Kind::Clifford(gate)) => {
+            (None, EntryKind::Clifford(gate)) => {
                 // Those on two qubits are as they were given, or gone.
                 if let Clifford::One { qubit, matrix, .. } = gate {
                     self.wait(qubit, matrix, gate.moves());
                 }
             }
-            (None, Kind::Rotation { pauli, angle, phase }) => {
+            (None, EntryKind::Rotation { pauli, angle, phase }) => {
                 self.out.angle += BinaryAngle::from_radians(phase);
                 self.rotation(pauli, angle);
             }
-            (None, Kind::Inner { number, pauli }) => self.inner(number, pauli),
-            (None, Kind::Other) => {}
+            (None, EntryKind::Inner { number, pauli }) => self.inner(number, pauli),
+            (None, EntryKind::Other) => {}
         }
     }
 
     /// Lowers one operator; false if it has to stay as it is.
-    fn operator<E: Element>(&mut self, operator: &Operator<Complex<E>>) -> bool {
+    fn operator<E: SimdFloat>(&mut self, operator: &Operator<Complex<E>>) -> bool {
         let wide = |z: &Complex<E>| Complex::new(z.re.into(), z.im.into());
         let (fixed, value) = (operator.fixed(), operator.value());
-        if let Shape::Identity = operator.shape() {
+        if let OperatorShape::Identity = operator.shape() {
             return true;
         }
         if let Some((qubit, u)) = on_one(operator) {
@@ -298,36 +307,41 @@ impl Lowering {
                 self.wait(
                     qubit,
                     u,
-                    !matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_)),
+                    !matches!(
+                        operator.shape(),
+                        OperatorShape::Phase(_) | OperatorShape::Diagonal(_)
+                    ),
                 );
             }
             return unitary;
         }
         match operator.shape() {
-            Shape::Identity => true,
-            Shape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
-            Shape::Diagonal(factors) => {
-                let factors: Factors = factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
+            OperatorShape::Identity => true,
+            OperatorShape::Phase(factor) => self.diagonal(fixed, &[(value, wide(factor))]),
+            OperatorShape::Diagonal(factors) => {
+                let factors: OffsetFactors =
+                    factors.iter().map(|(o, f)| (value | o, wide(f))).collect();
                 self.diagonal(fixed, &factors)
             }
-            Shape::Swap(a, b) => {
+            OperatorShape::Swap(a, b) => {
                 let one = Complex::new(1.0, 0.0);
                 let (a, b) = (value | a, value | b);
-                self.permutation(fixed, &[Factors::from_slice(&[(a, one), (b, one)])])
+                self.permutation(fixed, &[OffsetFactors::from_slice(&[(a, one), (b, one)])])
             }
-            Shape::Cycles(cycles) => {
+            OperatorShape::Cycles(cycles) => {
                 let cycle = |c: &Vec<(usize, Complex<E>)>| {
                     c.iter().map(|(o, f)| (value | o, wide(f))).collect()
                 };
-                let cycles: SmallVec<[Factors; 2]> = cycles.iter().map(cycle).collect();
+                let cycles: SmallVec<[OffsetFactors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
-            Shape::Parity { .. } | Shape::String { .. } => match string(operator, self.form.widest)
-            {
-                Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
-                None => false,
-            },
-            Shape::Dense { matrix, offsets } => {
+            OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+                match string(operator, self.form.widest) {
+                    Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
+                    None => false,
+                }
+            }
+            OperatorShape::Dense { matrix, offsets } => {
                 let controls = offsets.iter().fold(fixed, |mask, o| mask & !o);
                 let matrix: SmallVec<[SmallComplex; 16]> = matrix.iter().map(wide).collect();
                 match (offsets.as_slice(), matrix.as_slice()) {
@@ -353,9 +367,9 @@ impl Lowering {
 
     /// Lowers an inner product. It is taken of the state as it is, so the gates that are held back
     /// go first.
-    fn inner(&mut self, number: usize, pauli: Pauli) {
+    fn inner(&mut self, number: usize, pauli: SignedPauli) {
         self.flush_seen(pauli.x, pauli.z);
-        self.push(Op::Inner { number, pauli });
+        self.push(PrimitiveOp::Inner { number, pauli });
     }
 
     /// Puts out what waits on the qubits of a string; but Z does not see diagonals.
@@ -443,13 +457,13 @@ impl Lowering {
         }
         if let (Some(i), Some(j)) = (self.waiting[a].dense, self.waiting[b].dense)
             && i == j
-            && let Op::Dense { a: first, matrix, .. } = &mut self.out.ops[i]
+            && let PrimitiveOp::Dense { a: first, matrix, .. } = &mut self.out.ops[i]
         {
             let new = if *first == a { new } else { exchanged(&new) };
             *matrix = multiply4(&new, matrix);
             return;
         }
-        self.push(Op::Dense { a, b, matrix: new });
+        self.push(PrimitiveOp::Dense { a, b, matrix: new });
         let at = Some(self.out.ops.len() - 1);
         (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
     }
@@ -458,19 +472,19 @@ impl Lowering {
     /// `canonical`.
     fn factor_blocks(&mut self) {
         let (unitary, tolerance) = (self.unitary(), self.form.tolerance * self.eps);
-        let Lowered { ops, followed, deviation, .. } = &mut self.out;
+        let LoweredOps { ops, followed, deviation, .. } = &mut self.out;
         // The qubits on which a block comes next.
         let mut next = 0;
         followed.clear();
         followed.extend(ops.iter().rev().map(|op| {
             let qubits = op.moving() | op.reading();
-            let block = matches!(op, Op::Dense { .. });
+            let block = matches!(op, PrimitiveOp::Dense { .. });
             let followed = block && next & qubits == qubits;
             next = if block { next | qubits } else { next & !qubits };
             followed
         }));
         for (op, followed) in ops.iter_mut().zip(followed.iter().rev()) {
-            let &mut Op::Dense { a, b, ref mut matrix } = op else { continue };
+            let &mut PrimitiveOp::Dense { a, b, ref mut matrix } = op else { continue };
             for (bit, qubit) in [(0, a), (1, b)] {
                 if let Some((u, _)) = self.waiting[qubit].take() {
                     *matrix = multiply4(matrix, &widen(&u, bit));
@@ -510,7 +524,7 @@ impl Lowering {
     /// Emits the product of this number of gates on one qubit.
     fn put_out(&mut self, qubit: usize, u: &M2, gates: usize) {
         if let Some(i) = self.waiting[qubit].dense
-            && let Op::Dense { a, matrix, .. } = &mut self.out.ops[i]
+            && let PrimitiveOp::Dense { a, matrix, .. } = &mut self.out.ops[i]
         {
             *matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
             return;
@@ -535,7 +549,7 @@ impl Lowering {
                 false => self.phase(1 << qubit, before),
             }
             if sign || flip {
-                self.push(Op::Pauli { qubit, sign, flip });
+                self.push(PrimitiveOp::Pauli { qubit, sign, flip });
             }
         } else {
             let (before, sign_before) = without_sign(before);
@@ -543,7 +557,7 @@ impl Lowering {
             // Z [1 -t; t 1] = [1 t; -t 1] Z
             let tan = if sign_after { -tan } else { tan };
             self.phase(1 << qubit, before);
-            self.push(Op::Rotation { qubit, tan, sign: sign_before ^ sign_after, flip });
+            self.push(PrimitiveOp::Rotation { qubit, tan, sign: sign_before ^ sign_after, flip });
             if flip {
                 // X diag(1, z) = z diag(1, 1/z) X
                 self.out.angle += after;
@@ -556,12 +570,12 @@ impl Lowering {
 
     fn phase(&mut self, mask: usize, angle: BinaryAngle) {
         match angle.abs() > NO_ANGLE {
-            true => self.push(Op::Phase { mask, angle }),
+            true => self.push(PrimitiveOp::Phase { mask, angle }),
             false => self.out.deviation += angle.abs(),
         }
     }
 
-    fn push(&mut self, op: Op) {
+    fn push(&mut self, op: PrimitiveOp) {
         let qubits = op.moving() | op.reading();
         for (qubit, waiting) in self.waiting.iter_mut().enumerate() {
             if qubits >> qubit & 1 == 1 {

@@ -46,8 +46,10 @@ use std::fmt;
 use num_complex::Complex;
 use num_traits::Zero;
 
-use self::tile::{Pool, TileStage, Workspaces};
-use crate::kernel::{BLOCK, Element, Inner, InstructionSet, Operator, Threads, Way, restart, simd};
+use self::tile::{TileBuffers, TileStage, Workspaces};
+use crate::kernel::{
+    BLOCK, InstructionSet, Operator, OverlapProbe, SimdFloat, StateHint, Threads, restart, simd,
+};
 
 /// Number of qubits from which on states are far beyond any cache, so that fewer passes are worth
 /// slower ones.
@@ -59,7 +61,7 @@ const FACTORED_FROM: usize = 16;
 /// Options of a plan: the cut of circuits into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Options {
+pub struct PlanOptions {
     /// The instructions to use; the processor must have them.
     pub set: InstructionSet,
     /// Qubits of a tile: two scratches of its size have to fit the second cache.
@@ -69,7 +71,7 @@ pub struct Options {
     /// Hint about the state. From |0…0> the first passes visit only the few tiles that are not
     /// zero, and likewise the last ones where only inner products are wanted and psi ends as |0…0>;
     /// where this is not so, the state is treated as arbitrary.
-    pub way: Way,
+    pub way: StateHint,
     /// Number of bytes from which on states are written past the caches: each line would be read
     /// again before it is written, and would push out another.
     pub stream_from_bytes: usize,
@@ -85,63 +87,63 @@ pub struct Options {
     pub window: usize,
 }
 
-impl Options {
-    /// Sets [`set`](Options::set).
+impl PlanOptions {
+    /// Sets [`set`](PlanOptions::set).
     #[must_use]
-    pub fn with_set(self, set: InstructionSet) -> Options {
-        Options { set, ..self }
+    pub fn with_set(self, set: InstructionSet) -> PlanOptions {
+        PlanOptions { set, ..self }
     }
 
-    /// Sets [`tile_qubits`](Options::tile_qubits).
+    /// Sets [`tile_qubits`](PlanOptions::tile_qubits).
     #[must_use]
-    pub fn with_tile_qubits(self, tile_qubits: usize) -> Options {
-        Options { tile_qubits, ..self }
+    pub fn with_tile_qubits(self, tile_qubits: usize) -> PlanOptions {
+        PlanOptions { tile_qubits, ..self }
     }
 
-    /// Sets [`low_qubits`](Options::low_qubits).
+    /// Sets [`low_qubits`](PlanOptions::low_qubits).
     #[must_use]
-    pub fn with_low_qubits(self, low_qubits: usize) -> Options {
-        Options { low_qubits, ..self }
+    pub fn with_low_qubits(self, low_qubits: usize) -> PlanOptions {
+        PlanOptions { low_qubits, ..self }
     }
 
-    /// Sets [`way`](Options::way).
+    /// Sets [`way`](PlanOptions::way).
     #[must_use]
-    pub fn with_way(self, way: Way) -> Options {
-        Options { way, ..self }
+    pub fn with_way(self, way: StateHint) -> PlanOptions {
+        PlanOptions { way, ..self }
     }
 
-    /// Sets [`stream_from_bytes`](Options::stream_from_bytes).
+    /// Sets [`stream_from_bytes`](PlanOptions::stream_from_bytes).
     #[must_use]
-    pub fn with_stream_from_bytes(self, stream_from_bytes: usize) -> Options {
-        Options { stream_from_bytes, ..self }
+    pub fn with_stream_from_bytes(self, stream_from_bytes: usize) -> PlanOptions {
+        PlanOptions { stream_from_bytes, ..self }
     }
 
-    /// Sets [`factor_blocks`](Options::factor_blocks).
+    /// Sets [`factor_blocks`](PlanOptions::factor_blocks).
     #[must_use]
-    pub fn with_factor_blocks(self, factor_blocks: bool) -> Options {
-        Options { factor_blocks, ..self }
+    pub fn with_factor_blocks(self, factor_blocks: bool) -> PlanOptions {
+        PlanOptions { factor_blocks, ..self }
     }
 
-    /// Sets [`tolerance`](Options::tolerance).
+    /// Sets [`tolerance`](PlanOptions::tolerance).
     #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Options {
-        Options { tolerance, ..self }
+    pub fn with_tolerance(self, tolerance: f64) -> PlanOptions {
+        PlanOptions { tolerance, ..self }
     }
 
-    /// Sets [`lookahead`](Options::lookahead).
+    /// Sets [`lookahead`](PlanOptions::lookahead).
     #[must_use]
-    pub fn with_lookahead(self, lookahead: usize) -> Options {
-        Options { lookahead, ..self }
+    pub fn with_lookahead(self, lookahead: usize) -> PlanOptions {
+        PlanOptions { lookahead, ..self }
     }
 
-    /// Sets [`window`](Options::window).
+    /// Sets [`window`](PlanOptions::window).
     #[must_use]
-    pub fn with_window(self, window: usize) -> Options {
-        Options { window, ..self }
+    pub fn with_window(self, window: usize) -> PlanOptions {
+        PlanOptions { window, ..self }
     }
 }
 
-impl Options {
+impl PlanOptions {
     /// The usual number of rotations and blocks of a window: more than commute on the qubits of a
     /// tile.
     pub const WINDOW: usize = 128;
@@ -150,34 +152,34 @@ impl Options {
     /// second cache of 1 MiB, or fill it where a pass over the state costs more than that; the
     /// state is arbitrary.
     #[must_use]
-    pub fn new(set: InstructionSet, n_qubits: usize) -> Options {
+    pub fn new(set: InstructionSet, n_qubits: usize) -> PlanOptions {
         let tile_qubits = if n_qubits >= LARGE_TILES_FROM { 14 } else { 13 };
-        Options {
+        PlanOptions {
             set,
             tile_qubits,
             low_qubits: 4,
-            way: Way::Given,
+            way: StateHint::Given,
             stream_from_bytes: tile::stream_from_bytes(),
             factor_blocks: n_qubits >= FACTORED_FROM,
             tolerance: Cut::TOLERANCE,
             lookahead: Cut::LOOKAHEAD,
-            window: Options::WINDOW,
+            window: PlanOptions::WINDOW,
         }
     }
 
     /// Replaces one hint by the one of an arbitrary state.
-    fn without(self, way: Way) -> Options {
-        if self.way == way { Options { way: Way::Given, ..self } } else { self }
+    fn without(self, way: StateHint) -> PlanOptions {
+        if self.way == way { PlanOptions { way: StateHint::Given, ..self } } else { self }
     }
 }
 
 /// Operators on n qubits, cut into passes.
 pub struct Plan<E> {
-    options: Options,
+    options: PlanOptions,
     schedule: Schedule,
-    pool: Pool<E>,
+    pool: TileBuffers<E>,
     /// The stages with the numbers in them.
-    passes: Vec<Pass<E>>,
+    passes: Vec<PlanPass<E>>,
     operators: Vec<Operator<Complex<E>>>,
     workspaces: Workspaces<E>,
     /// True if inner products change the states that they are taken of, so that their order
@@ -186,19 +188,23 @@ pub struct Plan<E> {
 }
 
 #[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
-enum Pass<E> {
+enum PlanPass<E> {
     Tile(TileStage<E>),
     Plain { operator: usize, live: usize },
 }
 
-impl<E: Element> Plan<E> {
+impl<E: SimdFloat> Plan<E> {
     /// Plans operators on n qubits.
     ///
     /// # Panics
     /// If the processor does not have the instruction set, or an operator does not fit n qubits.
     #[must_use]
-    pub fn new(n_qubits: usize, operators: &[Operator<Complex<E>>], options: Options) -> Plan<E> {
-        let mut plan = Plan::staged(n_qubits, operators, &[], options.without(Way::ToZero));
+    pub fn new(
+        n_qubits: usize,
+        operators: &[Operator<Complex<E>>],
+        options: PlanOptions,
+    ) -> Plan<E> {
+        let mut plan = Plan::staged(n_qubits, operators, &[], options.without(StateHint::ToZero));
         plan.compile(operators);
         plan
     }
@@ -212,15 +218,15 @@ impl<E: Element> Plan<E> {
     /// Those of [`Plan::new`], and if there are not 2^n amplitudes.
     pub fn run_once(
         operators: &[Operator<Complex<E>>],
-        options: Options,
+        options: PlanOptions,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize, usize),
     ) {
         assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        let plan = Plan::staged(n_qubits, operators, &[], options.without(Way::ToZero));
-        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
+        let plan = Plan::staged(n_qubits, operators, &[], options.without(StateHint::ToZero));
+        let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let stages = plan.schedule.stages();
         plan.begin(amplitudes, threads);
         for (number, stage) in stages.iter().enumerate() {
@@ -229,7 +235,7 @@ impl<E: Element> Plan<E> {
             }
             let pass = plan.pass(stage, &mut angle, &mut pool);
             plan.run_pass(&pass, operators, amplitudes, threads);
-            if let Pass::Tile(stage) = pass {
+            if let PlanPass::Tile(stage) = pass {
                 stage.recycle(&mut pool);
             }
             progress(number + 1, stages.len());
@@ -241,8 +247,8 @@ impl<E: Element> Plan<E> {
     fn staged(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        options: Options,
+        inners: &[OverlapProbe],
+        options: PlanOptions,
     ) -> Plan<E> {
         let (lane_bits, _) = simd::shape::<E>(options.set);
         // A tile is made of whole registers and has room for any operation beside them.
@@ -259,7 +265,7 @@ impl<E: Element> Plan<E> {
             false => Schedule::new(n_qubits, operators, inners, cut),
         };
         let workspaces = Workspaces::new(cut.tile_qubits.min(n_qubits));
-        let (pool, passes) = (Pool::new(), Vec::new());
+        let (pool, passes) = (TileBuffers::new(), Vec::new());
         Plan {
             options,
             schedule,
@@ -285,7 +291,7 @@ impl<E: Element> Plan<E> {
 
     /// Puts other numbers in, and nothing is allocated; false if the operators have another
     /// structure.
-    fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[Inner]) -> bool {
+    fn takes(&mut self, operators: &[Operator<Complex<E>>], inners: &[OverlapProbe]) -> bool {
         let same = self.schedule.bind(operators, inners);
         if same {
             self.compile(operators);
@@ -304,7 +310,7 @@ impl<E: Element> Plan<E> {
             }
             // A new pass, too, takes its numbers as any later binding, so that the bits do not tell
             // which it was.
-            if let (Some(Pass::Tile(pass)), Stage::Tile { ops, .. }) =
+            if let (Some(PlanPass::Tile(pass)), Stage::Tile { ops, .. }) =
                 (passes.get_mut(number), stage)
             {
                 pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
@@ -312,7 +318,7 @@ impl<E: Element> Plan<E> {
             }
         }
         (self.passes, self.pool) = (passes, pool);
-        let any_plain = self.passes.iter().any(|p| matches!(p, Pass::Plain { .. }));
+        let any_plain = self.passes.iter().any(|p| matches!(p, PlanPass::Plain { .. }));
         self.operators.clear();
         if any_plain {
             self.operators.extend_from_slice(operators);
@@ -320,12 +326,17 @@ impl<E: Element> Plan<E> {
     }
 
     /// Returns a stage with its numbers. The first one on tiles takes the phase of the whole.
-    fn pass(&self, stage: &Stage, angle: &mut BinaryAngle, pool: &mut Pool<E>) -> Pass<E> {
+    fn pass(
+        &self,
+        stage: &Stage,
+        angle: &mut BinaryAngle,
+        pool: &mut TileBuffers<E>,
+    ) -> PlanPass<E> {
         match stage {
-            Stage::Plain { operator, live } => Pass::Plain { operator: *operator, live: *live },
+            Stage::Plain { operator, live } => PlanPass::Plain { operator: *operator, live: *live },
             Stage::Tile { qubits, live, ops } => {
                 // In a backward pass a tile has more active qubits before the pass than after it.
-                let found = if self.options.way == Way::ToZero { *qubits } else { *live };
+                let found = if self.options.way == StateHint::ToZero { *qubits } else { *live };
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
                     (*live, found),
@@ -334,21 +345,21 @@ impl<E: Element> Plan<E> {
                     pool,
                 );
                 stage.turn(std::mem::take(angle));
-                Pass::Tile(stage)
+                PlanPass::Tile(stage)
             }
         }
     }
 
     fn run_pass(
         &self,
-        pass: &Pass<E>,
+        pass: &PlanPass<E>,
         operators: &[Operator<Complex<E>>],
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
     ) {
         match pass {
-            Pass::Tile(stage) => stage.run(amplitudes, threads, self.options, &self.workspaces),
-            Pass::Plain { operator, live } => {
+            PlanPass::Tile(stage) => stage.run(amplitudes, threads, self.options, &self.workspaces),
+            PlanPass::Plain { operator, live } => {
                 self.settle(*live, amplitudes, threads);
                 simd::apply(&operators[*operator], amplitudes, threads, self.options.set);
             }
@@ -357,7 +368,7 @@ impl<E: Element> Plan<E> {
 
     /// Writes the amplitudes that the first pass reads, if the plan is to run on |0…0>.
     fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
-        if self.options.way == Way::FromZero {
+        if self.options.way == StateHint::FromZero {
             let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
             // These are the lowest qubits of a tile, or all.
             restart(&mut amplitudes[..=live], threads);
@@ -368,7 +379,7 @@ impl<E: Element> Plan<E> {
     /// set, if the plan is to run on |0…0>.
     fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
         let dead = (amplitudes.len() - 1) & !live;
-        if self.options.way != Way::FromZero || dead == 0 {
+        if self.options.way != StateHint::FromZero || dead == 0 {
             return;
         }
         let run = 1 << dead.trailing_zeros();
@@ -382,7 +393,7 @@ impl<E: Element> Plan<E> {
         });
     }
 
-    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`Options::way`]). Once
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`PlanOptions::way`]). Once
     /// it has run, running it again on one thread allocates nothing. If `threads` are
     /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
@@ -422,7 +433,7 @@ impl<E: Element> Plan<E> {
         let tiles = self
             .passes
             .iter()
-            .map(|pass| if let Pass::Tile(stage) = pass { stage.deviation() } else { 0.0 });
+            .map(|pass| if let PlanPass::Tile(stage) = pass { stage.deviation() } else { 0.0 });
         self.schedule.deviation() + 4.0 * tiles.sum::<f64>()
     }
 
@@ -471,14 +482,14 @@ impl<E> fmt::Debug for Plan<E> {
 /// One line for each pass: its primitive operations, in how many sweeps over a tile, its qubits,
 /// bytes moved and flops; then the sums. What bounds a plan from below: the bytes over the memory's
 /// speed ([`Plan::floor`]), and the flops over the processor's.
-impl<E: Element> fmt::Display for Plan<E> {
+impl<E: SimdFloat> fmt::Display for Plan<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all_flops = 0.0;
         for (number, (stage, pass)) in self.schedule.stages().iter().zip(&self.passes).enumerate() {
             let amplitudes = self.amplitudes(stage);
             let bytes = amplitudes * amplitude_bytes::<E>();
             match (stage, pass) {
-                (Stage::Tile { qubits, ops, .. }, Pass::Tile(tile)) => {
+                (Stage::Tile { qubits, ops, .. }, PlanPass::Tile(tile)) => {
                     let flops = tile.flops() * amplitudes;
                     all_flops += flops;
                     let on = (0..self.schedule.n_qubits()).filter(|q| qubits >> q & 1 == 1);
@@ -490,7 +501,7 @@ impl<E: Element> fmt::Display for Plan<E> {
                          {bytes:.3e} bytes, {flops:.3e} flops"
                     )?;
                 }
-                (Stage::Plain { operator, .. }, _) | (_, Pass::Plain { operator, .. }) => {
+                (Stage::Plain { operator, .. }, _) | (_, PlanPass::Plain { operator, .. }) => {
                     writeln!(
                         f,
                         "pass {number}: operator {operator} by itself; up to {bytes:.3e} bytes"

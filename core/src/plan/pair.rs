@@ -9,26 +9,26 @@
 
 use num_complex::Complex;
 
-use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, InstructionSet, Operator, Threads, Way, simd};
+use super::{Plan, PlanOptions, PlanPass, tile::TileBuffers};
+use crate::kernel::{InstructionSet, Operator, OverlapProbe, SimdFloat, StateHint, Threads, simd};
 
-impl<E: Element> Plan<E> {
+impl<E: SimdFloat> Plan<E> {
     /// Returns true if tiles of states of n qubits fill registers.
     pub(super) fn takes_pairs(n_qubits: usize, set: InstructionSet) -> bool {
         n_qubits >= simd::shape::<E>(set).0 + 2
     }
 
     /// Plans operators and takes both states through them: `im <lambda|P|psi>` of each string at
-    /// its place. The inner products are in the order of [`Inner::before`]. Where psi ends as |0…0>
-    /// ([`Way::ToZero`]) they are all that is computed. 2 scratch tiles for each thread.
+    /// its place. The inner products are in the order of [`OverlapProbe::before`]. Where psi ends as |0…0>
+    /// ([`StateHint::ToZero`]) they are all that is computed. 2 scratch tiles for each thread.
     ///
     /// # Panics
     /// If the vectors are not states of one size that the operators fit, or their tiles would not
     /// fill a register (5 qubits do for any set in double precision, 6 in single).
     pub fn run_pair(
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        options: Options,
+        inners: &[OverlapProbe],
+        options: PlanOptions,
         (psi, lambda): (&mut [Complex<E>], &mut [Complex<E>]),
         threads: &Threads,
     ) -> Vec<f64> {
@@ -38,20 +38,20 @@ impl<E: Element> Plan<E> {
             Plan::<E>::takes_pairs(n_qubits, options.set),
             "{n_qubits} qubits do not fill a register"
         );
-        let plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
-        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
+        let plan = Plan::staged(n_qubits, operators, inners, options.without(StateHint::FromZero));
+        let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
             if threads.check().is_err() {
                 break;
             }
             match plan.pass(stage, &mut angle, &mut pool) {
-                Pass::Tile(stage) => {
+                PlanPass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut parts);
                     stage.run_pair((psi, lambda), threads, options, &plan.workspaces, sums);
                     stage.recycle(&mut pool);
                 }
-                Pass::Plain { operator, .. } => {
+                PlanPass::Plain { operator, .. } => {
                     simd::apply(&operators[operator], psi, threads, options.set);
                     simd::apply(&operators[operator], lambda, threads, options.set);
                 }
@@ -66,15 +66,15 @@ impl<E: Element> Plan<E> {
 #[derive(Debug)]
 pub struct PairPlan<E> {
     plan: Plan<E>,
-    inners: Vec<Inner>,
+    inners: Vec<OverlapProbe>,
     sums: Vec<f64>,
     /// The sums of each group of tiles.
     parts: Vec<f64>,
 }
 
-impl<E: Element> PairPlan<E> {
+impl<E: SimdFloat> PairPlan<E> {
     /// Plans operators on n qubits and inner products between them, in the order of
-    /// [`Inner::before`].
+    /// [`OverlapProbe::before`].
     ///
     /// # Panics
     /// If the operators do not fit, or tiles would not fill a register, as [`Plan::run_pair`].
@@ -82,14 +82,15 @@ impl<E: Element> PairPlan<E> {
     pub fn new(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        options: Options,
+        inners: &[OverlapProbe],
+        options: PlanOptions,
     ) -> PairPlan<E> {
         assert!(
             Plan::<E>::takes_pairs(n_qubits, options.set),
             "{n_qubits} qubits do not fill a register"
         );
-        let mut plan = Plan::staged(n_qubits, operators, inners, options.without(Way::FromZero));
+        let mut plan =
+            Plan::staged(n_qubits, operators, inners, options.without(StateHint::FromZero));
         plan.compile(operators);
         PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
     }
@@ -132,7 +133,7 @@ impl<E: Element> PairPlan<E> {
                 break;
             }
             match pass {
-                Pass::Tile(stage) => {
+                PlanPass::Tile(stage) => {
                     let sums = (sums.as_mut_slice(), &mut *parts);
                     stage.run_pair(
                         (&mut *psi, &mut *lambda),
@@ -142,7 +143,7 @@ impl<E: Element> PairPlan<E> {
                         sums,
                     );
                 }
-                Pass::Plain { operator, .. } => {
+                PlanPass::Plain { operator, .. } => {
                     simd::apply(&plan.operators[*operator], psi, threads, plan.options.set);
                     simd::apply(&plan.operators[*operator], lambda, threads, plan.options.set);
                 }

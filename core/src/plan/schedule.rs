@@ -10,10 +10,10 @@ use num_complex::Complex;
 use super::{
     BinaryAngle,
     layout::Layout,
-    lower::{self, Lowered, Op},
+    lower::{self, LoweredOps, PrimitiveOp},
     stages::{self, Stage},
 };
-use crate::kernel::{Element, Inner, Operator, Way};
+use crate::kernel::{Operator, OverlapProbe, SimdFloat, StateHint};
 
 /// Parameters of the cut of operators into tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Cut {
     /// stage makes use of that.
     pub factor_blocks: bool,
     /// Hint about the state: |0…0> before or after the operators.
-    pub way: Way,
+    pub way: StateHint,
     /// Largest difference between an entry of the factors of a block and the product of its gates:
     /// this number of eps of the numbers for each of the gates. Where it would differ by more, the
     /// product is kept as it is; below zero it always is.
@@ -45,9 +45,13 @@ impl Cut {
     /// The usual number of operations that wait.
     pub const LOOKAHEAD: usize = 4096;
 
-    fn form(self, n_qubits: usize, inners: &[Inner]) -> lower::Form {
+    fn form(self, n_qubits: usize, inners: &[OverlapProbe]) -> lower::LoweringOptions {
         let widest = self.widest(n_qubits, widest(inners));
-        lower::Form { factor_blocks: self.factor_blocks, widest, tolerance: self.tolerance }
+        lower::LoweringOptions {
+            factor_blocks: self.factor_blocks,
+            widest,
+            tolerance: self.tolerance,
+        }
     }
 
     /// Returns the qubits that a string can have X or Y on, if those of inner products have up to
@@ -63,7 +67,7 @@ impl Cut {
 
 /// Returns the qubits with X or Y of the widest inner product, and not fewer than any operation
 /// moves amplitudes along.
-pub(super) fn widest(inners: &[Inner]) -> usize {
+pub(super) fn widest(inners: &[OverlapProbe]) -> usize {
     inners.iter().map(|inner| inner.x.count_ones() as usize).fold(2, usize::max)
 }
 
@@ -72,9 +76,9 @@ pub(super) fn widest(inners: &[Inner]) -> usize {
 pub struct Schedule {
     n_qubits: usize,
     cut: Cut,
-    lowered: Lowered,
+    lowered: LoweredOps,
     /// Memory for the next binding.
-    spare: Lowered,
+    spare: LoweredOps,
     stages: Vec<Stage>,
     /// The qubits that may be 1 at the end.
     live: usize,
@@ -87,10 +91,10 @@ impl Schedule {
     /// # Panics
     /// If an operator does not fit n qubits.
     #[must_use]
-    pub fn new<E: Element>(
+    pub fn new<E: SimdFloat>(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
         cut: Cut,
     ) -> Schedule {
         assert!(
@@ -105,7 +109,7 @@ impl Schedule {
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
         let form = cut.form(n_qubits, inners);
-        let lowered = lower::lower(n_qubits, operators, inners, form, None, Lowered::default());
+        let lowered = lower::lower(n_qubits, operators, inners, form, None, LoweredOps::default());
         let (mut stages, live) =
             stages::stages(n_qubits, &lowered.ops, (size, low), cut.way, cut.lookahead.max(1));
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. }))
@@ -114,7 +118,7 @@ impl Schedule {
             // Nothing but a phase: a stage that does only that.
             stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
         }
-        Schedule { n_qubits, cut, lowered, spare: Lowered::default(), stages, live }
+        Schedule { n_qubits, cut, lowered, spare: LoweredOps::default(), stages, live }
     }
 
     /// Every operator by itself, for states that are smaller than what a tile is made of.
@@ -122,7 +126,7 @@ impl Schedule {
     pub fn plain(n_qubits: usize, operators: usize, cut: Cut) -> Schedule {
         let live = (1 << n_qubits) - 1;
         let stages = (0..operators).map(|operator| Stage::Plain { operator, live }).collect();
-        let (lowered, spare) = (Lowered::default(), Lowered::default());
+        let (lowered, spare) = (LoweredOps::default(), LoweredOps::default());
         Schedule { n_qubits, cut, lowered, spare, stages, live }
     }
 
@@ -130,10 +134,10 @@ impl Schedule {
     /// changed, if they would be cut otherwise: they are no other binding of the same circuit, or
     /// have a gate that was simpler than usual when they were cut. From the second binding on
     /// nothing is allocated.
-    pub fn bind<E: Element>(
+    pub fn bind<E: SimdFloat>(
         &mut self,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
     ) -> bool {
         let known = &self.lowered.ops;
         if known.is_empty() || operators.iter().any(|o| o.n_qubits() > self.n_qubits) {
@@ -203,7 +207,7 @@ impl Schedule {
     }
 
     /// Primitive operations by their numbers.
-    pub(super) fn ops<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Op> {
+    pub(super) fn ops<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a PrimitiveOp> {
         numbers.iter().map(|&number| &self.lowered.ops[number])
     }
 }

@@ -33,8 +33,8 @@
 //! it on the way, stages are planned from the last operation to the first, and the last ones go
 //! over few tiles.
 
-use super::lower::Op;
-use crate::kernel::Way;
+use super::lower::PrimitiveOp;
+use crate::kernel::StateHint;
 
 /// Operations that run in one pass.
 #[derive(Clone, Debug)]
@@ -81,28 +81,28 @@ const WORTH: f64 = 2.0;
 const MAX_ROTATIONS: usize = 100;
 
 /// Returns the work that one operation saves later passes, in products per amplitude.
-fn weight(op: &Op) -> f64 {
+fn weight(op: &PrimitiveOp) -> f64 {
     match op {
-        Op::Rotation { .. } | Op::Turn { .. } | Op::Swap(..) => 1.0,
-        Op::Phase { .. } | Op::Pauli { .. } => 0.01,
-        Op::Cx { .. } | Op::Inner { .. } => 0.3,
-        Op::Dense { .. } => 4.0,
-        Op::Plain { .. } => 0.0,
+        PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. } | PrimitiveOp::Swap(..) => 1.0,
+        PrimitiveOp::Phase { .. } | PrimitiveOp::Pauli { .. } => 0.01,
+        PrimitiveOp::Cx { .. } | PrimitiveOp::Inner { .. } => 0.3,
+        PrimitiveOp::Dense { .. } => 4.0,
+        PrimitiveOp::Plain { .. } => 0.0,
     }
 }
 
 /// An operation with its qubits, which are needed for every set that is tried.
-struct Item<'a> {
-    op: &'a Op,
+struct ScheduledOp<'a> {
+    op: &'a PrimitiveOp,
     /// The qubits along which it moves amplitudes.
     moving: usize,
     /// Qubits that it only reads.
     reading: usize,
 }
 
-impl Item<'_> {
-    fn new(op: &Op) -> Item<'_> {
-        Item { op, moving: op.moving(), reading: op.reading() }
+impl ScheduledOp<'_> {
+    fn new(op: &PrimitiveOp) -> ScheduledOp<'_> {
+        ScheduledOp { op, moving: op.moving(), reading: op.reading() }
     }
 
     fn qubits(&self) -> usize {
@@ -112,7 +112,7 @@ impl Item<'_> {
 
 /// Operations that later ones may not pass, while a list of operations is scanned.
 #[derive(Default)]
-struct Walk {
+struct StageScan {
     /// Qubits along which something that waits moves amplitudes.
     moving: usize,
     /// Qubits that something that waits reads.
@@ -129,43 +129,43 @@ struct Walk {
     backwards: bool,
 }
 
-impl Walk {
-    fn new(left: &Left<'_>) -> Walk {
-        Walk { backwards: left.backwards, lookahead: left.lookahead, ..Walk::default() }
+impl StageScan {
+    fn new(left: &RemainingOps<'_>) -> StageScan {
+        StageScan { backwards: left.backwards, lookahead: left.lookahead, ..StageScan::default() }
     }
 
     /// Returns true if an operation commutes with those that wait.
-    fn free(&self, item: &Item<'_>) -> bool {
-        let Item { op, moving, reading } = *item;
+    fn free(&self, item: &ScheduledOp<'_>) -> bool {
+        let ScheduledOp { op, moving, reading } = *item;
         // A dense block comes before any CX on its qubits.
         let on_mixed = match op {
-            Op::Dense { .. } => !self.backwards && moving & self.mixed != 0,
-            Op::Cx { .. } => self.backwards && item.qubits() & self.mixed != 0,
+            PrimitiveOp::Dense { .. } => !self.backwards && moving & self.mixed != 0,
+            PrimitiveOp::Cx { .. } => self.backwards && item.qubits() & self.mixed != 0,
             _ => false,
         };
-        let too_large =
-            matches!(op, Op::Rotation { .. } | Op::Turn { .. }) && self.rotations >= MAX_ROTATIONS;
+        let too_large = matches!(op, PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. })
+            && self.rotations >= MAX_ROTATIONS;
         moving & (self.moving | self.reading) == 0
             && reading & self.moving == 0
             && !on_mixed
             && !too_large
-            && !matches!(op, Op::Plain { .. })
+            && !matches!(op, PrimitiveOp::Plain { .. })
     }
 
-    fn take(&mut self, item: &Item<'_>) {
+    fn take(&mut self, item: &ScheduledOp<'_>) {
         match *item.op {
-            Op::Cx { .. } if !self.backwards => self.mixed |= item.qubits(),
-            Op::Dense { .. } if self.backwards => self.mixed |= item.moving,
-            Op::Swap(a, b) => {
+            PrimitiveOp::Cx { .. } if !self.backwards => self.mixed |= item.qubits(),
+            PrimitiveOp::Dense { .. } if self.backwards => self.mixed |= item.moving,
+            PrimitiveOp::Swap(a, b) => {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
             }
-            Op::Rotation { .. } | Op::Turn { .. } => self.rotations += 1,
+            PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. } => self.rotations += 1,
             _ => {}
         }
     }
 
-    fn leave(&mut self, item: &Item<'_>) {
+    fn leave(&mut self, item: &ScheduledOp<'_>) {
         self.moving |= item.moving;
         self.reading |= item.reading;
         self.waiting += 1;
@@ -179,8 +179,8 @@ impl Walk {
 }
 
 /// The operations that no stage runs yet, in the order in which they are walked.
-struct Left<'a> {
-    all: Vec<Item<'a>>,
+struct RemainingOps<'a> {
+    all: Vec<ScheduledOp<'a>>,
     backwards: bool,
     lookahead: usize,
     /// Operations that earlier stages have left.
@@ -193,12 +193,13 @@ struct Left<'a> {
     plain: usize,
 }
 
-impl<'a> Left<'a> {
-    fn new(all: &'a [Op], backwards: bool, lookahead: usize) -> Left<'a> {
-        let plain = all.iter().filter(|op| matches!(op, Op::Plain { .. })).count();
+impl<'a> RemainingOps<'a> {
+    fn new(all: &'a [PrimitiveOp], backwards: bool, lookahead: usize) -> RemainingOps<'a> {
+        let plain = all.iter().filter(|op| matches!(op, PrimitiveOp::Plain { .. })).count();
         let (passed, qubits_from) = (Vec::new(), Vec::new());
-        let all: Vec<Item<'_>> = all.iter().map(Item::new).collect();
-        let mut left = Left { all, backwards, lookahead, passed, next: 0, qubits_from, plain };
+        let all: Vec<ScheduledOp<'_>> = all.iter().map(ScheduledOp::new).collect();
+        let mut left =
+            RemainingOps { all, backwards, lookahead, passed, next: 0, qubits_from, plain };
         let mut qubits = 0;
         left.qubits_from = vec![0; left.all.len() + 1];
         for position in (0..left.all.len()).rev() {
@@ -233,7 +234,7 @@ impl<'a> Left<'a> {
 
     /// Takes out what can run on some qubits, in order.
     fn take(&mut self, qubits: usize) -> Vec<usize> {
-        let mut walk = Walk::new(self);
+        let mut walk = StageScan::new(self);
         let all_qubits = self.qubits();
         let (mut taken, mut passed) = (Vec::new(), Vec::new());
         let mut seen = 0;
@@ -269,7 +270,7 @@ impl<'a> Left<'a> {
 
 /// Candidates for the qubits of a stage.
 #[derive(Clone, Copy)]
-struct Room {
+struct StageCandidates {
     n_qubits: usize,
     /// Largest number of qubits of a stage.
     size: usize,
@@ -281,7 +282,7 @@ struct Room {
     limit: usize,
 }
 
-impl Room {
+impl StageCandidates {
     fn everything(self) -> usize {
         (1 << self.n_qubits) - 1
     }
@@ -293,8 +294,13 @@ impl Room {
 }
 
 /// Returns the work of the stage that grows from a set of qubits, and the set it ends with.
-fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f64, usize) {
-    let mut walk = Walk::new(left);
+fn grow(
+    left: &RemainingOps<'_>,
+    all_qubits: usize,
+    mut qubits: usize,
+    room: StageCandidates,
+) -> (f64, usize) {
+    let mut walk = StageScan::new(left);
     let mut work = 0.0;
     for item in left.iter().map(|number| &left.all[number]) {
         let wanted = qubits | item.moving;
@@ -316,18 +322,18 @@ fn grow(left: &Left<'_>, all_qubits: usize, mut qubits: usize, room: Room) -> (f
 /// With the qubits that may be 1 at the end, or at the beginning on the way to |0…0>.
 pub(super) fn stages(
     n_qubits: usize,
-    all: &[Op],
+    all: &[PrimitiveOp],
     (size, low): (usize, usize),
-    way: Way,
+    way: StateHint,
     lookahead: usize,
 ) -> (Vec<Stage>, usize) {
-    let backwards = way == Way::ToZero;
-    let mut left = Left::new(all, backwards, lookahead);
+    let backwards = way == StateHint::ToZero;
+    let mut left = RemainingOps::new(all, backwards, lookahead);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
-    let mut room = Room { n_qubits, size, low, live: low, limit: n_qubits };
+    let mut room = StageCandidates { n_qubits, size, low, live: low, limit: n_qubits };
     let everything = room.everything();
-    if way == Way::Given || size == n_qubits {
+    if way == StateHint::Given || size == n_qubits {
         room.live = everything;
     }
     let mut stages = Vec::new();
@@ -344,7 +350,7 @@ pub(super) fn stages(
                 left.passed.splice(0..0, late);
             }
             stages.push(Stage::Tile { qubits, live, ops: taken });
-        } else if let Op::Plain { operator, .. } = all[first] {
+        } else if let PrimitiveOp::Plain { operator, .. } = all[first] {
             // Nothing can run before it, so it is the first; walked from the end, the last.
             stages.push(Stage::Plain { operator, live });
             room.live = everything;
@@ -362,13 +368,13 @@ pub(super) fn stages(
 
 /// Takes the phases at the end of a stage out of it, for the next one, where they join the phases
 /// that it begins with.
-fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
+fn defer(all: &[PrimitiveOp], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
     let mut moved = 0;
     let mut late = vec![false; taken.len()];
     for (late, &number) in late.iter_mut().zip(&*taken).rev() {
         match all[number] {
             // Outside of the tile a phase costs nothing.
-            Op::Phase { mask, .. } => *late = mask & moved == 0 && mask & qubits != 0,
+            PrimitiveOp::Phase { mask, .. } => *late = mask & moved == 0 && mask & qubits != 0,
             ref op => moved |= op.moving(),
         }
     }
@@ -385,7 +391,7 @@ fn defer(all: &[Op], taken: &mut Vec<usize>, qubits: usize) -> Vec<usize> {
 }
 
 /// Applies [`defer`] to stages that are complete.
-fn defer_all(all: &[Op], stages: &mut [Stage]) {
+fn defer_all(all: &[PrimitiveOp], stages: &mut [Stage]) {
     for k in 1..stages.len() {
         let (before, after) = stages.split_at_mut(k);
         if let (Some(Stage::Tile { qubits, ops: taken, .. }), [Stage::Tile { ops: rest, .. }, ..]) =
@@ -399,13 +405,13 @@ fn defer_all(all: &[Op], stages: &mut [Stage]) {
 
 /// Returns the qubits of the next stage: those whose stage does most, at the start among those that
 /// spare tiles.
-fn choose(left: &Left<'_>, room: Room) -> usize {
+fn choose(left: &RemainingOps<'_>, room: StageCandidates) -> usize {
     if room.size == room.n_qubits {
         return room.everything();
     }
     let limits = SPARED.into_iter().map(|spared| room.n_qubits.saturating_sub(spared));
     let limits = limits.filter(|&limit| limit >= room.size && room.live != room.everything());
-    let mut sparing = limits.map(|limit| choose_in(left, Room { limit, ..room }));
+    let mut sparing = limits.map(|limit| choose_in(left, StageCandidates { limit, ..room }));
     let found = sparing.find(|(work, _)| *work >= WORTH);
     let (_, mut qubits) = found.unwrap_or_else(|| choose_in(left, room));
     // It has room for more, first of all for qubits that make the pass no longer.
@@ -419,7 +425,7 @@ fn choose(left: &Left<'_>, room: Room) -> usize {
 }
 
 /// Returns the set of qubits whose stage does most, with its work.
-fn choose_in(left: &Left<'_>, room: Room) -> (f64, usize) {
+fn choose_in(left: &RemainingOps<'_>, room: StageCandidates) -> (f64, usize) {
     let all_qubits = left.qubits();
     let mut best = (0.0, room.low);
     let mut seeds = vec![room.low];

@@ -9,22 +9,22 @@
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::{Options, Pass, Plan, tile::Pool};
-use crate::kernel::{Element, Inner, Operator, Threads, Way, simd};
+use super::{Plan, PlanOptions, PlanPass, tile::TileBuffers};
+use crate::kernel::{Operator, OverlapProbe, SimdFloat, StateHint, Threads, simd};
 
-impl<E: Element> Plan<E> {
+impl<E: SimdFloat> Plan<E> {
     /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At
     /// the place of each string P first `im <lambda|P|psi>` is taken and
     /// `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state is added to its
-    /// tangent. The inner products are in the order of [`Inner::before`], and `kicks` has a kappa
-    /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`Way`].
+    /// tangent. The inner products are in the order of [`OverlapProbe::before`], and `kicks` has a kappa
+    /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`StateHint`].
     ///
     /// # Panics
     /// Those of [`Plan::run_pair`].
     pub fn run_tangents(
         operators: &[Operator<Complex<E>>],
-        (inners, kicks): (&[Inner], &[f64]),
-        options: Options,
+        (inners, kicks): (&[OverlapProbe], &[f64]),
+        options: PlanOptions,
         states: &mut [&mut [Complex<E>]],
         threads: &Threads,
     ) -> Vec<[f64; 2]> {
@@ -39,14 +39,15 @@ impl<E: Element> Plan<E> {
             "{n_qubits} qubits do not fill a register"
         );
         assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
-        let options = if states.len() == 2 { options } else { options.without(Way::FromZero) };
+        let options =
+            if states.len() == 2 { options } else { options.without(StateHint::FromZero) };
         let mut plan = Plan::staged(n_qubits, operators, inners, options);
         plan.looks_change = true;
-        let (mut pool, mut angle) = (Pool::new(), plan.schedule.angle());
+        let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let mut sums = vec![0.0; 2 * inners.len()];
         for (number, state) in states.iter_mut().enumerate() {
             plan.begin(state, threads);
-            if options.way == Way::FromZero && number == 1 {
+            if options.way == StateHint::FromZero && number == 1 {
                 state[0] = Complex::zero();
             }
         }
@@ -55,7 +56,7 @@ impl<E: Element> Plan<E> {
                 break;
             }
             match plan.pass(stage, &mut angle, &mut pool) {
-                Pass::Tile(stage) => {
+                PlanPass::Tile(stage) => {
                     stage.run_tangents(
                         states,
                         kicks,
@@ -66,7 +67,7 @@ impl<E: Element> Plan<E> {
                     );
                     stage.recycle(&mut pool);
                 }
-                Pass::Plain { operator, live } => {
+                PlanPass::Plain { operator, live } => {
                     for state in &mut *states {
                         plan.settle(live, state, threads);
                         simd::apply(&operators[operator], state, threads, options.set);

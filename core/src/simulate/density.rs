@@ -28,8 +28,8 @@ use super::{
     Bits, SimulateError, Simulator,
     distribution::{Finals, IMPOSSIBLE, LEAST_LIKELY},
     endless::{CONDITION, can_end},
-    liveness::Liveness,
-    program::{Action, BoundCircuit, Step},
+    liveness::BitLiveness,
+    program::{Action, BoundCircuit, SimulationStep},
 };
 use crate::{
     circuit::Circuit,
@@ -51,9 +51,9 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<DensityMatrix<Complex<T>>, SimulateError> {
-        type Run<T> =
+        type RunDensityFn<T> =
             fn(&Simulator, &Circuit, &[T]) -> Result<DensityMatrix<Complex<T>>, SimulateError>;
-        compiled!(T: Run = [f32, f64] Simulator::run_density_any)(self, circuit, inputs)
+        compiled!(T: RunDensityFn = [f32, f64] Simulator::run_density_any)(self, circuit, inputs)
     }
 
     fn run_density_any<T: Real>(
@@ -116,7 +116,7 @@ impl Simulator {
 
 /// Branch of a run: its bits and its density matrix.
 #[derive(Clone)]
-struct Branch<S> {
+struct DensityBranch<S> {
     rounds: u64,
     bits: Bits,
     rho: DensityMatrix<S>,
@@ -126,9 +126,9 @@ struct Evolution<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     n_qubits: usize,
-    liveness: Liveness,
+    liveness: BitLiveness,
     /// Branches by the step that they are at.
-    waiting: BTreeMap<usize, Queue<S>>,
+    waiting: BTreeMap<usize, DensityQueue<S>>,
     /// The number of those that wait, and the bytes on the heap of their bits and of those at the
     /// end.
     n_waiting: usize,
@@ -137,8 +137,8 @@ struct Evolution<'a, S> {
 }
 
 /// The branches at a step, each with other bits.
-struct Queue<S> {
-    branches: Vec<Branch<S>>,
+struct DensityQueue<S> {
+    branches: Vec<DensityBranch<S>>,
     places: HashMap<Bits, usize>,
 }
 
@@ -150,8 +150,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             Some(state) => DensityMatrix::pure(state, threads)?,
             None => DensityMatrix::zero(n_qubits, threads)?,
         };
-        let first = Branch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
-        let (liveness, waiting, ends) = (Liveness::new(circuit), BTreeMap::new(), BTreeMap::new());
+        let first = DensityBranch { rounds: 0, bits: Bits::zero(circuit.n_bits), rho };
+        let (liveness, waiting, ends) =
+            (BitLiveness::new(circuit), BTreeMap::new(), BTreeMap::new());
         let mut new = Evolution {
             simulator,
             circuit,
@@ -188,10 +189,14 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     }
 
     /// Goes on to the next measurement or the end.
-    fn advance(&mut self, mut step: usize, mut branch: Branch<S>) -> Result<(), SimulateError> {
+    fn advance(
+        &mut self,
+        mut step: usize,
+        mut branch: DensityBranch<S>,
+    ) -> Result<(), SimulateError> {
         let n = self.n_qubits;
         let mut pending: Vec<Operator<S>> = Vec::new();
-        while let Some(Step { action, condition }) = self.circuit.steps.get(step) {
+        while let Some(SimulationStep { action, condition }) = self.circuit.steps.get(step) {
             let holds = condition.as_ref().is_none_or(|c| c.holds(&|bit| branch.bits.get(bit)));
             match action {
                 Action::While { end } if !holds => {
@@ -265,7 +270,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     fn execute(
         &self,
         pending: &mut Vec<Operator<S>>,
-        branch: &mut Branch<S>,
+        branch: &mut DensityBranch<S>,
     ) -> Result<(), SimulateError> {
         if !pending.is_empty() {
             self.simulator.execute(pending, branch.rho.vector_mut(), &mut |_, _| {})?;
@@ -278,7 +283,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     fn measure(
         &mut self,
         step: usize,
-        branch: Branch<S>,
+        branch: DensityBranch<S>,
         qubit: usize,
         bit: u32,
     ) -> Result<(), SimulateError> {
@@ -317,11 +322,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
     }
 
     /// Puts a branch to those that wait, or into one that has the same future.
-    fn wait(&mut self, step: usize, branch: Branch<S>) -> Result<(), SimulateError> {
+    fn wait(&mut self, step: usize, branch: DensityBranch<S>) -> Result<(), SimulateError> {
         let queue = self
             .waiting
             .entry(step)
-            .or_insert_with(|| Queue { branches: Vec::new(), places: HashMap::new() });
+            .or_insert_with(|| DensityQueue { branches: Vec::new(), places: HashMap::new() });
         if let Some(&place) = queue.places.get(&branch.bits) {
             let other = &mut queue.branches[place];
             other.rounds = other.rounds.max(branch.rounds);

@@ -18,7 +18,7 @@ use super::{
     Bits, SimulateError, Simulator,
     merging::Merging,
     program::BoundCircuit,
-    trajectory::{Live, Run, Stop},
+    trajectory::{BranchStop, LiveBranch, TrajectoryRunner},
 };
 use crate::scalar::{Real, Scalar};
 
@@ -48,8 +48,8 @@ impl Simulator {
             return self.noisy_distribution(circuit, max_outcomes);
         }
         self.check_memory::<S>(circuit.n_qubits)?;
-        let run = Run::exact(self, circuit);
-        let mut waiting = Waiting::new(circuit);
+        let run = TrajectoryRunner::exact(self, circuit);
+        let mut waiting = PendingBranches::new(circuit);
         waiting.add(run.start(Bits::zero(circuit.n_bits))?, T::one());
         let mut distribution: BTreeMap<Bits, T> = BTreeMap::new();
         let mut branches: usize = 1;
@@ -57,12 +57,12 @@ impl Simulator {
         let too_many = || SimulateError::TooManyBranches { limit: max_outcomes };
         while let Some((mut live, weight)) = waiting.next() {
             match run.advance(&mut live)? {
-                Stop::End => {
+                BranchStop::End => {
                     let outcomes = live.state.probabilities_of(&finals.qubits, &self.threads)?;
                     finals.add(&live.bits, outcomes, &weight, &mut distribution);
                     self.check_outcomes(circuit.n_bits, distribution.len())?;
                 }
-                Stop::Random(weights) => {
+                BranchStop::Random(weights) => {
                     let total = weights.iter().fold(T::zero(), |sum, w| sum + w);
                     let probable = |(outcome, weight_of): (usize, &T)| {
                         let p = weight_of.clone() / &total;
@@ -99,7 +99,7 @@ impl Simulator {
                     }
                 }
             }
-            if let Waiting::Merging(merging) = &waiting
+            if let PendingBranches::Merging(merging) = &waiting
                 && merging.outnumbers_density(circuit.n_qubits)
             {
                 return self.noisy_distribution(circuit, max_outcomes);
@@ -198,56 +198,56 @@ fn distinct(qubits: &[usize]) -> (Vec<usize>, Vec<usize>) {
 }
 
 /// Branches that wait, with their probabilities.
-enum Waiting<S, T> {
+enum PendingBranches<S, T> {
     /// The last one is next. The bytes on the heap of their bits are counted.
-    Stack(Vec<(Live<S>, T)>, u128),
+    Stack(Vec<(LiveBranch<S>, T)>, u128),
     /// Branches of which one of those that have come least far is next.
     Merging(Merging<S, T>),
 }
 
-impl<T: Real, S: Scalar<Real = T>> Waiting<S, T> {
-    fn new(circuit: &BoundCircuit<S>) -> Waiting<S, T> {
+impl<T: Real, S: Scalar<Real = T>> PendingBranches<S, T> {
+    fn new(circuit: &BoundCircuit<S>) -> PendingBranches<S, T> {
         if circuit.has_loops() {
-            Waiting::Merging(Merging::new())
+            PendingBranches::Merging(Merging::new())
         } else {
-            Waiting::Stack(Vec::new(), 0)
+            PendingBranches::Stack(Vec::new(), 0)
         }
     }
 
-    fn next(&mut self) -> Option<(Live<S>, T)> {
+    fn next(&mut self) -> Option<(LiveBranch<S>, T)> {
         match self {
-            Waiting::Stack(stack, bits) => {
+            PendingBranches::Stack(stack, bits) => {
                 let next = stack.pop()?;
                 *bits -= next.0.bits.heap_bytes();
                 Some(next)
             }
-            Waiting::Merging(merging) => merging.next(),
+            PendingBranches::Merging(merging) => merging.next(),
         }
     }
 
     /// Returns the number of branches, where those of the same future are one.
     fn n_branches(&self) -> Option<usize> {
         match self {
-            Waiting::Stack(..) => None,
-            Waiting::Merging(merging) => Some(merging.n_branches()),
+            PendingBranches::Stack(..) => None,
+            PendingBranches::Merging(merging) => Some(merging.n_branches()),
         }
     }
 
     /// Returns the number of states, and the bytes on the heap of their bits.
     fn held(&self) -> (usize, u128) {
         match self {
-            Waiting::Stack(stack, bits) => (stack.len(), *bits),
-            Waiting::Merging(merging) => (merging.n_branches(), merging.bits()),
+            PendingBranches::Stack(stack, bits) => (stack.len(), *bits),
+            PendingBranches::Merging(merging) => (merging.n_branches(), merging.bits()),
         }
     }
 
-    fn add(&mut self, live: Live<S>, p: T) {
+    fn add(&mut self, live: LiveBranch<S>, p: T) {
         match self {
-            Waiting::Stack(stack, bits) => {
+            PendingBranches::Stack(stack, bits) => {
                 *bits += live.bits.heap_bytes();
                 stack.push((live, p));
             }
-            Waiting::Merging(merging) => merging.add(live, p),
+            PendingBranches::Merging(merging) => merging.add(live, p),
         }
     }
 }

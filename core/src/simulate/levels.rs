@@ -19,7 +19,7 @@ use crate::{
     kernel::{Threads, tree_sum},
     observable::PauliSum,
     scalar::{Loop, Real, wide},
-    state::{Amplitude, Applied, StateVector},
+    state::{Amplitude, GroupedPauliSum, StateVector},
 };
 
 /// Largest number of vectors of a run.
@@ -38,7 +38,7 @@ const CHUNK: usize = 1 << 12;
 /// A stationary state of a Hamiltonian.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Level {
+pub struct Eigenstate {
     /// Its energy E, in the units of the Hamiltonian.
     pub energy: f64,
     /// The state.
@@ -52,7 +52,7 @@ impl Simulator {
     /// Returns the lowest levels of a Hamiltonian on n qubits, ascending; a degenerate level as
     /// often as it is.
     ///
-    /// Each is exact to a [residual](Level::residual) of 1e-11 of the sum of the moduli of the
+    /// Each is exact to a [residual](Eigenstate::residual) of 1e-11 of the sum of the moduli of the
     /// coefficients. Cost: some 100 to 1000 times that of [`applied`](StateVector::applied) for a
     /// level, the more the closer the next one is; memory for four states besides those found. If
     /// each string has an even number of Y, it is half of both.
@@ -73,7 +73,7 @@ impl Simulator {
         hamiltonian: &PauliSum,
         n_qubits: usize,
         count: usize,
-    ) -> Result<Vec<Level>, SimulateError> {
+    ) -> Result<Vec<Eigenstate>, SimulateError> {
         self.lowest_levels(hamiltonian, n_qubits, count, None)
     }
 
@@ -100,7 +100,7 @@ impl Simulator {
         n_qubits: usize,
         count: usize,
         keeps: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Result<Vec<Level>, SimulateError> {
+    ) -> Result<Vec<Eigenstate>, SimulateError> {
         self.lowest_levels(hamiltonian, n_qubits, count, Some(keeps))
     }
 
@@ -110,7 +110,7 @@ impl Simulator {
         n_qubits: usize,
         count: usize,
         keeps: Option<&(dyn Fn(usize) -> bool + Sync)>,
-    ) -> Result<Vec<Level>, SimulateError> {
+    ) -> Result<Vec<Eigenstate>, SimulateError> {
         self.check_memory_of::<Complex<f64>>(n_qubits, count.saturating_add(4))?;
         let all = 1usize << n_qubits;
         if count > all {
@@ -125,8 +125,8 @@ impl Simulator {
         StateVector::<f64>::check_acts(n_qubits, hamiltonian)?;
         let size: f64 = hamiltonian.terms().iter().map(|term| term.0.abs()).sum();
         let unit = size.inverse_size(&0.0).unwrap_or(1.0);
-        let search = Search {
-            hamiltonian: Applied::new(hamiltonian.terms(), 0),
+        let search = Lanczos {
+            hamiltonian: GroupedPauliSum::new(hamiltonian.terms(), 0),
             unit,
             scale: size * unit,
             n_qubits,
@@ -144,12 +144,12 @@ impl Simulator {
 }
 
 /// The numbers of the vectors.
-trait Number: Amplitude<Real = f64> {
+trait LanczosScalar: Amplitude<Real = f64> {
     fn state(amplitudes: StateVector<Self>) -> StateVector<Complex<f64>>;
     fn from_complex(z: Complex<f64>) -> Self;
 }
 
-impl Number for f64 {
+impl LanczosScalar for f64 {
     fn state(real: StateVector<f64>) -> StateVector<Complex<f64>> {
         real.into()
     }
@@ -158,7 +158,7 @@ impl Number for f64 {
     }
 }
 
-impl Number for Complex<f64> {
+impl LanczosScalar for Complex<f64> {
     fn state(state: StateVector<Complex<f64>>) -> StateVector<Complex<f64>> {
         state
     }
@@ -168,14 +168,14 @@ impl Number for Complex<f64> {
 }
 
 /// A level that is found.
-struct Found<S> {
+struct RitzPair<S> {
     energy: f64,
     vector: StateVector<S>,
     residual: f64,
 }
 
-struct Search<'a> {
-    hamiltonian: Applied,
+struct Lanczos<'a> {
+    hamiltonian: GroupedPauliSum,
     /// A power of two that makes the Hamiltonian of size 1 or so: all below is of `unit H`.
     unit: f64,
     /// The sum of the moduli of the coefficients.
@@ -186,14 +186,14 @@ struct Search<'a> {
     threads: &'a Threads,
 }
 
-impl Search<'_> {
-    fn levels<S: Number>(&self, count: usize) -> Result<Vec<Level>, SimulateError> {
-        let mut found: Vec<Found<S>> = Vec::new();
+impl Lanczos<'_> {
+    fn levels<S: LanczosScalar>(&self, count: usize) -> Result<Vec<Eigenstate>, SimulateError> {
+        let mut found: Vec<RitzPair<S>> = Vec::new();
         for _ in 0..count {
             let next = self.next(&found)?;
             found.push(next);
         }
-        let level = |f: Found<S>| Level {
+        let level = |f: RitzPair<S>| Eigenstate {
             energy: f.energy / self.unit,
             state: S::state(f.vector),
             residual: f.residual / self.unit,
@@ -202,7 +202,7 @@ impl Search<'_> {
     }
 
     /// Returns the lowest level orthogonal to some.
-    fn next<S: Number>(&self, found: &[Found<S>]) -> Result<Found<S>, SimulateError> {
+    fn next<S: LanczosScalar>(&self, found: &[RitzPair<S>]) -> Result<RitzPair<S>, SimulateError> {
         let mut state = self.random(found.len() as u64)?;
         self.avoid(found, &mut state);
         self.normalize(&mut state);
@@ -240,7 +240,7 @@ impl Search<'_> {
             product.add_times(&S::lit(-energy), &state, self.threads);
             residual = product.norm2(self.threads).sqrt();
             if residual <= TOLERANCE * self.scale {
-                return Ok(Found { energy, vector: state, residual });
+                return Ok(RitzPair { energy, vector: state, residual });
             }
         }
         Err(SimulateError::NotConverged { products, residual })
@@ -248,10 +248,10 @@ impl Search<'_> {
 
     /// Runs through the vectors `v_j` from a start of length 1, with `a_j` and `b_{j+1}`, as long
     /// as it is told to go on.
-    fn run<S: Number>(
+    fn run<S: LanczosScalar>(
         &self,
         start: &StateVector<S>,
-        found: &[Found<S>],
+        found: &[RitzPair<S>],
         each: &mut dyn FnMut(&StateVector<S>, f64, f64) -> bool,
     ) -> Result<(), SimulateError> {
         let (mut old, mut new) =
@@ -273,7 +273,7 @@ impl Search<'_> {
     }
 
     /// Returns a vector that is not orthogonal to any level.
-    fn random<S: Number>(&self, seed: u64) -> Result<StateVector<S>, SimulateError> {
+    fn random<S: LanczosScalar>(&self, seed: u64) -> Result<StateVector<S>, SimulateError> {
         let state = StateVector::<Complex<f64>>::random(self.n_qubits, seed, self.threads)?;
         let mut vector = StateVector::<S>::null(self.n_qubits, self.threads)?;
         let pairs = vector.amplitudes_mut().iter_mut().zip(state.amplitudes());
@@ -283,13 +283,13 @@ impl Search<'_> {
     }
 
     /// Adds the product of the Hamiltonian and a vector.
-    fn add_product<S: Number>(&self, vector: &StateVector<S>, sum: &mut StateVector<S>) {
+    fn add_product<S: LanczosScalar>(&self, vector: &StateVector<S>, sum: &mut StateVector<S>) {
         self.hamiltonian.add(&self.unit, vector, sum, self.threads);
         self.restrict(sum);
     }
 
     /// Takes from a vector what it has along basis states that are not kept.
-    fn restrict<S: Number>(&self, vector: &mut StateVector<S>) {
+    fn restrict<S: LanczosScalar>(&self, vector: &mut StateVector<S>) {
         let Some(keeps) = self.keeps else { return };
         self.threads.chunks(vector.amplitudes_mut(), CHUNK, |k, chunk| {
             let states = k * CHUNK..;
@@ -299,7 +299,7 @@ impl Search<'_> {
     }
 
     /// Takes from a vector what it has along levels.
-    fn avoid<S: Number>(&self, found: &[Found<S>], vector: &mut StateVector<S>) {
+    fn avoid<S: LanczosScalar>(&self, found: &[RitzPair<S>], vector: &mut StateVector<S>) {
         for level in found {
             let along = self.inner(&level.vector, vector);
             vector.add_times(&-along, &level.vector, self.threads);
@@ -307,7 +307,7 @@ impl Search<'_> {
     }
 
     /// Brings a vector to length 1, if it has one, and returns its old length.
-    fn normalize<S: Number>(&self, vector: &mut StateVector<S>) -> f64 {
+    fn normalize<S: LanczosScalar>(&self, vector: &mut StateVector<S>) -> f64 {
         let norm = vector.norm2(self.threads).sqrt();
         if norm > 0.0 {
             vector.scale(&S::lit(norm.recip()), self.threads);
@@ -316,9 +316,11 @@ impl Search<'_> {
     }
 
     /// Returns `<v|w>`.
-    fn inner<S: Number>(&self, v: &StateVector<S>, w: &StateVector<S>) -> S {
+    fn inner<S: LanczosScalar>(&self, v: &StateVector<S>, w: &StateVector<S>) -> S {
         let (v, w) = (v.amplitudes(), w.amplitudes());
-        let block = |range: std::ops::Range<usize>| wide::<S, _>(Dot(&v[range.clone()], &w[range]));
+        let block = |range: std::ops::Range<usize>| {
+            wide::<S, _>(ConjugateDot(&v[range.clone()], &w[range]))
+        };
         tree_sum(v.len(), self.threads, block, |a, b| a + b)
     }
 }
@@ -339,9 +341,9 @@ fn lowest_eigenvector(diagonal: &[f64], beside: &[f64]) -> Vec<f64> {
 }
 
 /// `sum conj(v) w`, in columns so that a sum need not wait for the one before.
-struct Dot<'a, S>(&'a [S], &'a [S]);
+struct ConjugateDot<'a, S>(&'a [S], &'a [S]);
 
-impl<S: Number> Loop for Dot<'_, S> {
+impl<S: LanczosScalar> Loop for ConjugateDot<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {

@@ -20,12 +20,12 @@ use smallvec::SmallVec;
 
 use super::{
     bits::Bits,
-    program::{Action, BoundCircuit, Step},
+    program::{Action, BoundCircuit, SimulationStep},
 };
 
 /// Liveness of the bits, as those that die between each step and the next.
 #[derive(Debug)]
-pub(super) struct Liveness {
+pub(super) struct BitLiveness {
     /// Bits that die from step k to k + 1.
     next: Vec<SmallVec<[u32; 2]>>,
     /// Bits that die from the head of a loop to the step that follows the loop.
@@ -35,12 +35,12 @@ pub(super) struct Liveness {
 /// Loop that is analyzed from its end: the difference of the live bits from those at the end of its
 /// body.
 #[derive(Default)]
-struct Frame {
+struct LivenessDelta {
     added: HashSet<u32>,
     removed: HashSet<u32>,
 }
 
-impl Frame {
+impl LivenessDelta {
     fn add(&mut self, bit: u32) {
         if !self.removed.contains(&bit) {
             self.added.insert(bit);
@@ -54,10 +54,10 @@ impl Frame {
     }
 }
 
-impl Liveness {
+impl BitLiveness {
     /// Analyzes a circuit, backwards. At the end all bits are live but those that final
     /// measurements write.
-    pub(super) fn new<R>(circuit: &BoundCircuit<R>) -> Liveness {
+    pub(super) fn new<R>(circuit: &BoundCircuit<R>) -> BitLiveness {
         let steps = &circuit.steps;
         let uses = uses_of_loops(steps);
         let mut next = vec![SmallVec::new(); steps.len()];
@@ -65,7 +65,7 @@ impl Liveness {
         // Bits that nothing writes are 0, live or not.
         let mut live: HashSet<u32> = steps.iter().flat_map(written).copied().collect();
         live.retain(|bit| !circuit.finals.contains_key(bit));
-        let mut frames = vec![Frame::default()];
+        let mut frames = vec![LivenessDelta::default()];
         for (at, step) in steps.iter().enumerate().rev() {
             match step.action {
                 Action::Again { head } => {
@@ -75,7 +75,7 @@ impl Liveness {
                         dying.iter().for_each(|&bit| around.add(bit));
                     }
                     leaving.insert(head, dying);
-                    frames.push(Frame::default());
+                    frames.push(LivenessDelta::default());
                 }
                 Action::While { .. } => {
                     let body = frames.pop().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Liveness {
                 }
             }
         }
-        Liveness { next, leaving }
+        BitLiveness { next, leaving }
     }
 
     /// Clears the bits that die between a step and the next.
@@ -114,7 +114,7 @@ impl Liveness {
 
 /// Returns the bits that each loop reads before it writes them, its condition included, by its
 /// head.
-fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
+fn uses_of_loops<R>(steps: &[SimulationStep<R>]) -> HashMap<usize, Vec<u32>> {
     let mut uses = HashMap::new();
     let mut around: Vec<HashSet<u32>> = vec![HashSet::new()];
     for (at, step) in steps.iter().enumerate().rev() {
@@ -141,7 +141,7 @@ fn uses_of_loops<R>(steps: &[Step<R>]) -> HashMap<usize, Vec<u32>> {
 }
 
 /// Returns the bits that a step reads; a readout error reads the bits that it changes.
-fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
+fn read<R>(step: &SimulationStep<R>) -> SmallVec<[u32; 2]> {
     let mut bits = SmallVec::new();
     if let Some(condition) = &step.condition {
         condition.for_each_bit(&mut |bit| bits.push(bit));
@@ -152,7 +152,7 @@ fn read<R>(step: &Step<R>) -> SmallVec<[u32; 2]> {
     bits
 }
 
-pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
+pub(super) fn written<R>(step: &SimulationStep<R>) -> &[u32] {
     match &step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } => std::slice::from_ref(bit),
         Action::Misread(misread) => &misread.bits,
@@ -161,7 +161,7 @@ pub(super) fn written<R>(step: &Step<R>) -> &[u32] {
 }
 
 /// Returns the bit that a step writes whatever happened before.
-fn overwritten<R>(step: &Step<R>) -> Option<u32> {
+fn overwritten<R>(step: &SimulationStep<R>) -> Option<u32> {
     match step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } if step.condition.is_none() => {
             Some(bit)
@@ -187,7 +187,7 @@ mod tests {
 
     /// Random steps with loops in loops.
     fn program(rng: &mut impl Rng) -> BoundCircuit<f64> {
-        let mut steps: Vec<Step<f64>> = Vec::new();
+        let mut steps: Vec<SimulationStep<f64>> = Vec::new();
         let mut heads = Vec::new();
         for _ in 0..12 + below(rng, 12) {
             let bit = below(rng, u64::from(BITS)) as u32;
@@ -198,12 +198,16 @@ mod tests {
                 0 => {
                     heads.push(steps.len());
                     let condition = Some(Arc::new(Condition::Bit { bit, value: true }));
-                    steps.push(Step { action: Action::While { end: 0 }, condition });
+                    steps.push(SimulationStep { action: Action::While { end: 0 }, condition });
                 }
                 1 => close(&mut steps, &mut heads),
-                2 => steps.push(Step { action: Action::Assign { bit, value: true }, condition }),
-                3 => steps.push(Step { action: Action::Reset { qubit: 0 }, condition }),
-                _ => steps.push(Step { action: Action::Measure { qubit: 0, bit }, condition }),
+                2 => steps.push(SimulationStep {
+                    action: Action::Assign { bit, value: true },
+                    condition,
+                }),
+                3 => steps.push(SimulationStep { action: Action::Reset { qubit: 0 }, condition }),
+                _ => steps
+                    .push(SimulationStep { action: Action::Measure { qubit: 0, bit }, condition }),
             }
         }
         while !heads.is_empty() {
@@ -221,9 +225,9 @@ mod tests {
         }
     }
 
-    fn close(steps: &mut Vec<Step<f64>>, heads: &mut Vec<usize>) {
+    fn close(steps: &mut Vec<SimulationStep<f64>>, heads: &mut Vec<usize>) {
         let Some(head) = heads.pop() else { return };
-        steps.push(Step { action: Action::Again { head }, condition: None });
+        steps.push(SimulationStep { action: Action::Again { head }, condition: None });
         steps[head].action = Action::While { end: steps.len() };
     }
 
@@ -262,7 +266,7 @@ mod tests {
         let mut cleared = 0;
         for _ in 0..300 {
             let circuit = program(&mut rng);
-            let (live, liveness) = (by_passes(&circuit), Liveness::new(&circuit));
+            let (live, liveness) = (by_passes(&circuit), BitLiveness::new(&circuit));
             let mut bits = Bits::zero(BITS as usize);
             let (mut at, mut all) = (0, bits.clone());
             for _ in 0..200 {

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::{BoundCircuit, Mean, SimulateError, Simulator, program::Misread};
+use super::{BoundCircuit, Mean, SimulateError, Simulator, program::ReadoutError};
 use crate::{
     basis::{BasisError, odd},
     circuit::{Circuit, CircuitError},
@@ -138,7 +138,7 @@ impl Simulator {
     ) -> Result<Mean, SimulateError> {
         self.measure_readout(
             circuit,
-            &Readout::new(circuit.n_qubits, observable, shots.grouping)?,
+            &MeasurementPlan::new(circuit.n_qubits, observable, shots.grouping)?,
             shots,
         )
     }
@@ -147,12 +147,12 @@ impl Simulator {
     pub(crate) fn measure_readout<T: Real>(
         &self,
         circuit: &BoundCircuit<Complex<T>>,
-        readout: &Readout,
+        readout: &MeasurementPlan,
         shots: Shots,
     ) -> Result<Mean, SimulateError> {
         let run = |operators| self.final_state(circuit, operators);
         let final_state = circuit.gates_before_readout().map(run).transpose()?;
-        let errors = ReadoutErrors::new(circuit)?;
+        let errors = ConfusionMatrices::new(circuit)?;
         let mut sum = Mean { value: readout.constant, stderr: Some(0.0) };
         let groups = readout.groups.iter().zip(readout.shares(shots.count)?);
         for (k, (measured, count)) in groups.enumerate() {
@@ -194,7 +194,7 @@ impl Simulator {
     /// Samples the outcomes in the basis of a group, and counts each.
     fn outcomes<T: Real>(
         &self,
-        measured: &Measured,
+        measured: &MeasuredGroup,
         state: &StateVector<Complex<T>>,
         shots: usize,
         seed: u64,
@@ -214,16 +214,16 @@ impl Simulator {
 const READINGS: u64 = 1 << 62;
 
 /// Readout errors of the qubits.
-struct ReadoutErrors(Vec<ReadoutError>);
+struct ConfusionMatrices(Vec<ConfusionMatrix>);
 
 /// Readout error of some qubits together, as a confusion matrix.
-struct ReadoutError {
+struct ConfusionMatrix {
     qubits: SmallVec<[usize; 2]>,
     /// Probabilities that each outcome stays, and that it becomes each of the others.
     rows: Vec<Vec<f64>>,
 }
 
-impl ReadoutError {
+impl ConfusionMatrix {
     fn mask(&self) -> usize {
         self.qubits.iter().fold(0, |mask, qubit| mask | 1 << qubit)
     }
@@ -240,7 +240,7 @@ impl ReadoutError {
             (weight, sum)
         });
         let weight = up_to.find(|(_, sum)| drawn < *sum).map_or(0, |(weight, _)| weight);
-        let read = Misread::<f64>::read_as(own, weight);
+        let read = ReadoutError::<f64>::read_as(own, weight);
         let spread = self
             .qubits
             .iter()
@@ -250,9 +250,9 @@ impl ReadoutError {
     }
 }
 
-impl ReadoutErrors {
+impl ConfusionMatrices {
     /// Collects the readout errors of the final measurements of a circuit.
-    fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ReadoutErrors, SimulateError> {
+    fn new<R: Scalar>(circuit: &BoundCircuit<R>) -> Result<ConfusionMatrices, SimulateError> {
         // The bit of a qubit that counts.
         let mut bits = BTreeMap::new();
         for (&bit, &qubit) in &circuit.finals {
@@ -274,9 +274,9 @@ impl ReadoutErrors {
             let number = |p: &R| p.re().primal().ok_or(StateError::Symbolic);
             let row = |outcome| misread.weights_of(outcome).iter().map(number).collect();
             let rows = (0..1 << qubits.len()).map(row).collect::<Result<_, _>>()?;
-            errors.push(ReadoutError { qubits, rows });
+            errors.push(ConfusionMatrix { qubits, rows });
         }
-        Ok(ReadoutErrors(errors))
+        Ok(ConfusionMatrices(errors))
     }
 
     /// Counts the outcomes that are read on some qubits. O(shots x readings).
@@ -309,18 +309,18 @@ impl ReadoutErrors {
 }
 
 /// An observable as it is measured: its constant, and groups of its other terms, each string once.
-pub(crate) struct Readout {
+pub(crate) struct MeasurementPlan {
     constant: f64,
-    groups: Vec<Measured>,
+    groups: Vec<MeasuredGroup>,
 }
 
-impl Readout {
+impl MeasurementPlan {
     /// O(n^2 t + t^2) for t terms on n qubits.
     pub(crate) fn new(
         n_qubits: usize,
         observable: &PauliSum,
         grouping: Grouping,
-    ) -> Result<Readout, SimulateError> {
+    ) -> Result<MeasurementPlan, SimulateError> {
         if observable.n_qubits() > n_qubits {
             let given = observable.n_qubits() - 1;
             return Err(BasisError::OutOfRange { given, available: n_qubits }.into());
@@ -329,11 +329,11 @@ impl Readout {
         let (constant, rest): (Vec<_>, Vec<_>) =
             collected.terms().iter().cloned().partition(|(_, string)| string.factors().is_empty());
         let groups = grouping.of(&PauliSum::new(rest)?);
-        Ok(Readout {
+        Ok(MeasurementPlan {
             constant: constant.iter().map(|t| t.0).sum(),
             groups: groups
                 .iter()
-                .map(|group| Measured::new(n_qubits, group))
+                .map(|group| MeasuredGroup::new(n_qubits, group))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -345,10 +345,10 @@ impl Readout {
         let Some(free) = free else {
             return Err(SimulateError::TooFewShots { given: shots, groups });
         };
-        let total: f64 = self.groups.iter().map(Measured::size).sum();
+        let total: f64 = self.groups.iter().map(MeasuredGroup::size).sum();
         // By the sums of sizes up to each group, so that none is lost to rounding.
         let (mut before, mut given) = (0.0, 0);
-        let share = |(k, group): (usize, &Measured)| {
+        let share = |(k, group): (usize, &MeasuredGroup)| {
             before += group.size();
             let until =
                 if k + 1 == groups { free } else { (free as f64 * (before / total)) as usize };
@@ -362,17 +362,17 @@ impl Readout {
 }
 
 /// A group of terms in the basis in which it is measured.
-struct Measured {
+struct MeasuredGroup {
     basis: Circuit,
     /// Coefficients, and the qubits of which each term is the parity.
     terms: Vec<(f64, usize)>,
 }
 
-impl Measured {
-    fn new(n_qubits: usize, group: &PauliSum) -> Result<Measured, SimulateError> {
+impl MeasuredGroup {
+    fn new(n_qubits: usize, group: &PauliSum) -> Result<MeasuredGroup, SimulateError> {
         let (basis, diagonal) = measurement_basis(n_qubits, group)?;
         let terms = diagonal.terms().iter().map(|(c, string)| (*c, string.z_mask())).collect();
-        Ok(Measured { basis, terms })
+        Ok(MeasuredGroup { basis, terms })
     }
 
     /// Returns the qubits that its values depend on.
@@ -415,7 +415,7 @@ pub fn measurement_basis(
             |string: &PauliString| PauliSum::new([(1.0, string.clone())]).map(|s| s.to_string());
         return Err(SimulateError::NotCommuting { first: text(first)?, second: text(second)? });
     }
-    let mut frame = Frame::new(n_qubits, group);
+    let mut frame = CliffordFrame::new(n_qubits, group);
     if pairs().all(|(a, b)| a.commutes_qubit_wise(b)) {
         frame.turn_qubits()?;
     } else {
@@ -431,13 +431,13 @@ pub fn measurement_basis(
 
 /// Tableau: Pauli strings in symplectic form, conjugated by the gates of a Clifford circuit as it
 /// grows.
-struct Frame {
+struct CliffordFrame {
     circuit: Circuit,
-    strings: Vec<Signed>,
+    strings: Vec<FrameString>,
 }
 
 #[derive(Clone, Copy)]
-struct Signed {
+struct FrameString {
     x: usize,
     z: usize,
     negative: bool,
@@ -448,14 +448,14 @@ fn qubits(mask: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS as usize).filter(move |q| mask >> q & 1 == 1)
 }
 
-impl Frame {
-    fn new(n_qubits: usize, group: &PauliSum) -> Frame {
-        let signed = |string: &PauliString| Signed {
+impl CliffordFrame {
+    fn new(n_qubits: usize, group: &PauliSum) -> CliffordFrame {
+        let signed = |string: &PauliString| FrameString {
             x: string.x_mask(),
             z: string.z_mask(),
             negative: false,
         };
-        Frame {
+        CliffordFrame {
             circuit: Circuit::new(n_qubits),
             strings: group.terms().iter().map(|t| signed(&t.1)).collect(),
         }
@@ -496,7 +496,7 @@ impl Frame {
 
     /// Conjugates each string P by a gate: U P U^dagger. Source of the signs: S. Aaronson, D.
     /// Gottesman, Phys. Rev. A 70, 052328.
-    fn each(&mut self, change: impl Fn(&mut Signed)) {
+    fn each(&mut self, change: impl Fn(&mut FrameString)) {
         self.strings.iter_mut().for_each(change);
     }
 

@@ -13,7 +13,7 @@ use std::{
 
 use num_complex::Complex;
 
-use super::{Bits, trajectory::Live};
+use super::{Bits, trajectory::LiveBranch};
 use crate::{
     scalar::{Real, Scalar},
     state::StateVector,
@@ -24,7 +24,7 @@ const FEW: usize = 64;
 
 /// Branches with their probabilities.
 pub(super) struct Merging<S, T> {
-    by_step: BTreeMap<usize, Queue<S, T>>,
+    by_step: BTreeMap<usize, BranchQueue<S, T>>,
     n_branches: usize,
     /// The number of different bits at the steps.
     n_values: usize,
@@ -33,8 +33,8 @@ pub(super) struct Merging<S, T> {
 }
 
 /// The branches at a step.
-struct Queue<S, T> {
-    branches: Vec<(Live<S>, T)>,
+struct BranchQueue<S, T> {
+    branches: Vec<(LiveBranch<S>, T)>,
     /// Bits, mark, place in the list.
     index: BTreeSet<(Bits, u64, usize)>,
 }
@@ -60,7 +60,7 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
     }
 
     /// Takes the last branch at the first step.
-    pub(super) fn next(&mut self) -> Option<(Live<S>, T)> {
+    pub(super) fn next(&mut self) -> Option<(LiveBranch<S>, T)> {
         let mut first = self.by_step.first_entry()?;
         let queue = first.get_mut();
         let (live, p) = queue.branches.pop()?;
@@ -77,11 +77,11 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
     }
 
     /// Adds a branch, or its probability to that of one with the same future.
-    pub(super) fn add(&mut self, live: Live<S>, p: T) {
+    pub(super) fn add(&mut self, live: LiveBranch<S>, p: T) {
         let queue = self
             .by_step
             .entry(live.step)
-            .or_insert_with(|| Queue { branches: Vec::new(), index: BTreeSet::new() });
+            .or_insert_with(|| BranchQueue { branches: Vec::new(), index: BTreeSet::new() });
         let mark = mark(&live.state);
         if let Some(place) = queue.find(&live, mark) {
             let (other, sum) = &mut queue.branches[place];
@@ -97,7 +97,7 @@ impl<T: Real, S: Scalar<Real = T>> Merging<S, T> {
     }
 }
 
-impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
+impl<T: Real, S: Scalar<Real = T>> BranchQueue<S, T> {
     /// True if a branch has these bits.
     fn has(&self, bits: &Bits) -> bool {
         let first = self.index.range((bits.clone(), 0, 0)..).next();
@@ -105,7 +105,7 @@ impl<T: Real, S: Scalar<Real = T>> Queue<S, T> {
     }
 
     /// Returns the first branch of the same future.
-    fn find(&self, live: &Live<S>, mark: u64) -> Option<usize> {
+    fn find(&self, live: &LiveBranch<S>, mark: u64) -> Option<usize> {
         let tolerance = tolerance::<T>()?;
         let width = 2.0 * tolerance * live.state.amplitudes().len() as f64;
         let center = f64::from_bits(mark);

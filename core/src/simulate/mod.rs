@@ -31,10 +31,10 @@ mod trajectory;
 
 pub use bits::Bits;
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
-pub use levels::Level;
-pub(crate) use measured::Readout;
+pub use levels::Eigenstate;
+pub(crate) use measured::MeasurementPlan;
 pub use measured::{Grouping, Shots, measurement_basis};
-pub use placed::Placed;
+pub use placed::StateHandle;
 pub(crate) use program::constants;
 pub use program::{BoundCircuit, final_measurements, has_final_misreads, has_final_state};
 pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
@@ -51,7 +51,10 @@ use crate::{
     basis::{BasisError, MAX_QUBITS},
     cancel::{CancellationToken, Cancelled},
     circuit::{Circuit, CircuitError, Compact},
-    kernel::{ExecuteError, Executor, Executors, Operator, Prepared, SHARED_BELOW, Threads, Way},
+    kernel::{
+        ExecuteError, Executor, Executors, Operator, PreparedOperators, SHARED_BELOW, StateHint,
+        Threads,
+    },
     matrix::Matrix,
     observable::ObservableError,
     param::{Binding, Values},
@@ -300,9 +303,9 @@ impl Simulator {
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<StateVector<Complex<T>>, SimulateError> {
-        type Run<T> =
+        type RunFn<T> =
             fn(&Simulator, &Circuit, &[T]) -> Result<StateVector<Complex<T>>, SimulateError>;
-        compiled!(T: Run = [f32, f64] Simulator::run_any)(self, circuit, inputs)
+        compiled!(T: RunFn = [f32, f64] Simulator::run_any)(self, circuit, inputs)
     }
 
     fn run_any<T: Real>(
@@ -345,12 +348,12 @@ impl Simulator {
         circuit: &Circuit,
         points: &[Vec<T>],
     ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError> {
-        type Run<T> = fn(
+        type RunPointsFn<T> = fn(
             &Simulator,
             &Circuit,
             &[Vec<T>],
         ) -> Result<Vec<StateVector<Complex<T>>>, SimulateError>;
-        compiled!(T: Run = [f32, f64] Simulator::run_points_any)(self, circuit, points)
+        compiled!(T: RunPointsFn = [f32, f64] Simulator::run_points_any)(self, circuit, points)
     }
 
     fn run_points_any<T: Real>(
@@ -367,7 +370,7 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
-        let prepare = || executor.prepare(n_qubits, operators, Way::FromZero);
+        let prepare = || executor.prepare(n_qubits, operators, StateHint::FromZero);
         let plan = Mutex::new(prepare());
         let take = || plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -400,7 +403,7 @@ impl Simulator {
         circuit: &Circuit,
         bound: &mut BoundCircuit<Complex<T>>,
         point: &[T],
-        prepared: Option<&mut (dyn Prepared<Complex<T>> + 'static)>,
+        prepared: Option<&mut (dyn PreparedOperators<Complex<T>> + 'static)>,
         threads: &Threads,
     ) -> Result<StateVector<Complex<T>>, SimulateError> {
         threads.check()?;
@@ -452,7 +455,7 @@ impl Simulator {
         threads.check().map_err(|_| ExecuteError::cancelled("simulator"))?;
         let (n_qubits, amplitudes) = (state.n_qubits(), state.amplitudes_mut());
         self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
-            executor.run_reporting(operators, Way::FromZero, amplitudes, threads, &mut |_| {})
+            executor.run_reporting(operators, StateHint::FromZero, amplitudes, threads, &mut |_| {})
         })
     }
 
@@ -480,7 +483,7 @@ impl Simulator {
         let amplitudes = state.amplitudes_mut();
         self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
             let skips = new && executor.skips_zeros(n_qubits, operators.len());
-            let way = if skips { Way::FromZero } else { Way::Given };
+            let way = if skips { StateHint::FromZero } else { StateHint::Given };
             executor.run_reporting(operators, way, amplitudes, &self.threads, &mut report)
         })?;
         Ok(())
@@ -568,14 +571,16 @@ impl Simulator {
         shots: usize,
         seed: u64,
     ) -> Result<BTreeMap<String, u64>, SimulateError> {
-        type Run<T> = fn(
+        type RunShotsFn<T> = fn(
             &Simulator,
             &Circuit,
             &[T],
             usize,
             u64,
         ) -> Result<BTreeMap<String, u64>, SimulateError>;
-        compiled!(T: Run = [f32, f64] Simulator::run_shots_any)(self, circuit, inputs, shots, seed)
+        compiled!(T: RunShotsFn = [f32, f64] Simulator::run_shots_any)(
+            self, circuit, inputs, shots, seed,
+        )
     }
 
     fn run_shots_any<T: Real>(
@@ -637,7 +642,7 @@ impl Simulator {
     pub fn counts_of<T: Real>(
         &self,
         circuit: &Circuit,
-        state: &Placed<T>,
+        state: &StateHandle<T>,
         shots: usize,
         seed: u64,
         progress: &mut dyn FnMut(usize, usize),
@@ -655,7 +660,7 @@ impl Simulator {
     pub fn counts_in<T: Real>(
         &self,
         compact: &Compact,
-        state: &Placed<T>,
+        state: &StateHandle<T>,
         shots: usize,
         seed: u64,
         progress: &mut dyn FnMut(usize, usize),

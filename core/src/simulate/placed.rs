@@ -9,7 +9,7 @@ use num_complex::Complex;
 use super::{SimulateError, Simulator, bound_from_zero};
 use crate::{
     circuit::Circuit,
-    kernel::{Executor, Operator, Resident, Threads},
+    kernel::{DeviceStateVector, Executor, Operator, Threads},
     observable::PauliSum,
     param::Values,
     scalar::Real,
@@ -17,27 +17,27 @@ use crate::{
 };
 
 /// A state, in the host's memory or where an executor keeps it.
-pub enum Placed<T: Real> {
+pub enum StateHandle<T: Real> {
     /// In the host's memory.
     Here(StateVector<Complex<T>>),
     /// State that an executor keeps, on its device.
-    There(Box<dyn Resident<Complex<T>>>),
+    There(Box<dyn DeviceStateVector<Complex<T>>>),
 }
 
-impl<T: Real> std::fmt::Debug for Placed<T> {
+impl<T: Real> std::fmt::Debug for StateHandle<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = if matches!(self, Placed::Here(_)) { "here" } else { "elsewhere" };
+        let place = if matches!(self, StateHandle::Here(_)) { "here" } else { "elsewhere" };
         write!(f, "{} qubits, {place}", self.n_qubits())
     }
 }
 
-impl<T: Real> Placed<T> {
+impl<T: Real> StateHandle<T> {
     /// Returns the number of qubits.
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         match self {
-            Placed::Here(state) => state.n_qubits(),
-            Placed::There(state) => state.n_qubits(),
+            StateHandle::Here(state) => state.n_qubits(),
+            StateHandle::There(state) => state.n_qubits(),
         }
     }
 
@@ -51,8 +51,8 @@ impl<T: Real> Placed<T> {
         threads: &Threads,
     ) -> Result<T, SimulateError> {
         Ok(match self {
-            Placed::Here(state) => state.expectation(observable, threads)?,
-            Placed::There(state) => T::lit(state.expectation(observable)?),
+            StateHandle::Here(state) => state.expectation(observable, threads)?,
+            StateHandle::There(state) => T::lit(state.expectation(observable)?),
         })
     }
 
@@ -71,11 +71,11 @@ impl<T: Real> Placed<T> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// Samples as [`Placed::sample_counts`] does, and tells `progress` (done, all) shots every now
+    /// Samples as [`StateHandle::sample_counts`] does, and tells `progress` (done, all) shots every now
     /// and then.
     ///
     /// # Errors
-    /// Those of [`Placed::sample_counts`].
+    /// Those of [`StateHandle::sample_counts`].
     pub fn sample_counts_reporting(
         &self,
         shots: usize,
@@ -84,10 +84,10 @@ impl<T: Real> Placed<T> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<(usize, u64)>, SimulateError> {
         match self {
-            Placed::Here(state) => {
+            StateHandle::Here(state) => {
                 Ok(state.sample_counts_reporting(shots, seed, threads, progress)?)
             }
-            Placed::There(state) => {
+            StateHandle::There(state) => {
                 Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?)
             }
         }
@@ -99,8 +99,8 @@ impl<T: Real> Placed<T> {
     /// [`SimulateError`] if the system does not provide the memory, or an executor fails.
     pub fn into_state(self, threads: &Threads) -> Result<StateVector<Complex<T>>, SimulateError> {
         match self {
-            Placed::Here(state) => Ok(state),
-            Placed::There(there) => {
+            StateHandle::Here(state) => Ok(state),
+            StateHandle::There(there) => {
                 let mut state = StateVector::zero_on(there.n_qubits(), threads)?;
                 there.download(state.amplitudes_mut())?;
                 Ok(state)
@@ -119,16 +119,17 @@ impl Simulator {
         &self,
         circuit: &Circuit,
         inputs: &[T],
-    ) -> Result<Placed<T>, SimulateError> {
-        type Run<T> = fn(&Simulator, &Circuit, &[T]) -> Result<Placed<T>, SimulateError>;
-        compiled!(T: Run = [f32, f64] Simulator::run_placed_any)(self, circuit, inputs)
+    ) -> Result<StateHandle<T>, SimulateError> {
+        type RunHandleFn<T> =
+            fn(&Simulator, &Circuit, &[T]) -> Result<StateHandle<T>, SimulateError>;
+        compiled!(T: RunHandleFn = [f32, f64] Simulator::run_placed_any)(self, circuit, inputs)
     }
 
     fn run_placed_any<T: Real>(
         &self,
         circuit: &Circuit,
         inputs: &[T],
-    ) -> Result<Placed<T>, SimulateError> {
+    ) -> Result<StateHandle<T>, SimulateError> {
         let values = circuit.param_values(inputs)?;
         let bound = bound_from_zero::<Complex<T>>(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
@@ -139,7 +140,7 @@ impl Simulator {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<T>>],
-    ) -> Result<Placed<T>, SimulateError> {
+    ) -> Result<StateHandle<T>, SimulateError> {
         let mut state = self.zero(n_qubits, operators)?;
         self.evolve(operators, &mut state, &mut |_, _| {})?;
         Ok(state)
@@ -153,15 +154,15 @@ impl Simulator {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<T>>],
-    ) -> Result<Placed<T>, SimulateError> {
+    ) -> Result<StateHandle<T>, SimulateError> {
         let there = |executor: &dyn Executor<_>| {
             executor.residents().map(|residents| residents.basis(n_qubits, 0)).transpose()
         };
         if let Some(state) = self.executors.in_turn(n_qubits, operators, there)? {
-            return Ok(Placed::There(state));
+            return Ok(StateHandle::There(state));
         }
         self.check_memory::<Complex<T>>(n_qubits)?;
-        Ok(Placed::Here(StateVector::zero_on(n_qubits, &self.threads)?))
+        Ok(StateHandle::Here(StateVector::zero_on(n_qubits, &self.threads)?))
     }
 
     /// Moves a state to the place where these operators will be run.
@@ -172,12 +173,12 @@ impl Simulator {
         &self,
         state: StateVector<Complex<T>>,
         operators: &[Operator<Complex<T>>],
-    ) -> Result<Placed<T>, SimulateError> {
+    ) -> Result<StateHandle<T>, SimulateError> {
         let there = |executor: &dyn Executor<_>| {
             executor.residents().map(|residents| residents.upload(state.amplitudes())).transpose()
         };
         let there = self.executors.in_turn(state.n_qubits(), operators, there)?;
-        Ok(there.map_or(Placed::Here(state), Placed::There))
+        Ok(there.map_or(StateHandle::Here(state), StateHandle::There))
     }
 
     /// Applies operators to a state where it is; see [`Simulator::execute`].
@@ -187,12 +188,12 @@ impl Simulator {
     pub fn evolve<T: Real>(
         &self,
         operators: &[Operator<Complex<T>>],
-        state: &mut Placed<T>,
+        state: &mut StateHandle<T>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), SimulateError> {
         match state {
-            Placed::Here(state) => self.execute(operators, state, progress),
-            Placed::There(state) => {
+            StateHandle::Here(state) => self.execute(operators, state, progress),
+            StateHandle::There(state) => {
                 self.threads.check()?;
                 state.apply(operators)?;
                 progress(operators.len(), operators.len());

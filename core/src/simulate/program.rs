@@ -27,15 +27,15 @@ use crate::{
 
 /// Action, under an optional condition on classical bits.
 #[derive(Clone, Debug)]
-pub(super) struct Step<R> {
+pub(super) struct SimulationStep<R> {
     pub(super) action: Action<R>,
     pub(super) condition: Option<Arc<Condition>>,
 }
 
-impl<R> Step<R> {
+impl<R> SimulationStep<R> {
     /// Returns true if it gives a bit a value, unconditionally.
     fn is_constant(&self) -> bool {
-        matches!(self, Step { action: Action::Assign { .. }, condition: None })
+        matches!(self, SimulationStep { action: Action::Assign { .. }, condition: None })
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Action<R> {
     /// Noise.
     Channel(BoundChannel<R>),
     /// A readout error of some bits.
-    Misread(Misread<R>),
+    Misread(ReadoutError<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
     /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
@@ -72,20 +72,20 @@ pub(super) struct BoundChannel<R> {
 
 /// Readout error of some bits together, as a confusion matrix.
 #[derive(Clone, Debug)]
-pub(super) struct Misread<R> {
+pub(super) struct ReadoutError<R> {
     pub(super) bits: ReadoutBitList,
     /// Probabilities that each outcome stays, and that it becomes each of the others in ascending
     /// order.
     rows: Vec<SmallVec<[R; 2]>>,
 }
 
-impl<R: Ring> Misread<R> {
+impl<R: Ring> ReadoutError<R> {
     fn new(
         circuit: &Circuit,
         bits: &ReadoutBitList,
         probabilities: &[Angle],
         binding: &impl Binding<R>,
-    ) -> Result<Misread<R>, SimulateError> {
+    ) -> Result<ReadoutError<R>, SimulateError> {
         let others = (1usize << bits.len()) - 1;
         let row = |probabilities: &[Angle]| {
             let changes = probabilities.iter().map(|p| binding.probability(p));
@@ -104,7 +104,7 @@ impl<R: Ring> Misread<R> {
             Ok(std::iter::once(stays).chain(changes).collect())
         };
         let rows = probabilities.chunks(others).map(row).collect::<Result<_, SimulateError>>()?;
-        Ok(Misread { bits: bits.clone(), rows })
+        Ok(ReadoutError { bits: bits.clone(), rows })
     }
 
     /// Returns the probabilities that the bits stay what they are, and that they become each of the
@@ -158,10 +158,10 @@ impl<R: Ring> BoundChannel<R> {
 pub struct BoundCircuit<R> {
     pub(super) n_qubits: usize,
     pub(super) n_bits: usize,
-    pub(super) steps: Vec<Step<R>>,
+    pub(super) steps: Vec<SimulationStep<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
     /// Readout errors after the final measurements.
-    pub(super) misreads: Vec<Misread<R>>,
+    pub(super) misreads: Vec<ReadoutError<R>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
 }
@@ -177,7 +177,7 @@ impl<R: Ring> BoundCircuit<R> {
     ) -> Result<BoundCircuit<R>, SimulateError> {
         let waits = may_wait(circuit);
         let mut waits = waits.iter();
-        let mut steps: Vec<Step<R>> = Vec::new();
+        let mut steps: Vec<SimulationStep<R>> = Vec::new();
         let (mut finals, mut misreads) = (BTreeMap::new(), Vec::new());
         // The heads of the loops around.
         let mut heads: Vec<usize> = Vec::new();
@@ -190,7 +190,10 @@ impl<R: Ring> BoundCircuit<R> {
                 }
                 Part::End => {
                     if let Some(head) = heads.pop() {
-                        steps.push(Step { action: Action::Again { head }, condition: None });
+                        steps.push(SimulationStep {
+                            action: Action::Again { head },
+                            condition: None,
+                        });
                         steps[head].action = Action::While { end: steps.len() };
                     }
                     continue;
@@ -207,7 +210,7 @@ impl<R: Ring> BoundCircuit<R> {
                     Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                     Operation::Reset => Action::Reset { qubit: qubit() },
                     Operation::ReadoutError { bits, probabilities } => {
-                        let misread = Misread::new(circuit, bits, probabilities, binding)?;
+                        let misread = ReadoutError::new(circuit, bits, probabilities, binding)?;
                         if *waits {
                             misreads.push(misread);
                             continue;
@@ -225,10 +228,10 @@ impl<R: Ring> BoundCircuit<R> {
                     Operation::Gate(_) | Operation::PauliRotation(_) | Operation::Unitary(_) => {
                         let operator = bind_gate(circuit, instruction, binding)?;
                         // What bits are given without a condition does not touch gates without one.
-                        let passes = |step: &&mut Step<R>| {
+                        let passes = |step: &&mut SimulationStep<R>| {
                             !(instruction.condition.is_none() && step.is_constant())
                         };
-                        if let Some(Step { action: Action::Gates(gates), condition }) =
+                        if let Some(SimulationStep { action: Action::Gates(gates), condition }) =
                             steps.iter_mut().rev().find(passes)
                             && *condition == instruction.condition
                         {
@@ -238,7 +241,7 @@ impl<R: Ring> BoundCircuit<R> {
                         Action::Gates(vec![operator])
                     }
                 };
-                steps.push(Step { action, condition: instruction.condition.clone() });
+                steps.push(SimulationStep { action, condition: instruction.condition.clone() });
             }
         }
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
@@ -291,7 +294,7 @@ impl<R: Ring> BoundCircuit<R> {
     }
 
     fn has_misreads(&self) -> bool {
-        let misreads = |step: &Step<R>| matches!(step.action, Action::Misread(_));
+        let misreads = |step: &SimulationStep<R>| matches!(step.action, Action::Misread(_));
         !self.misreads.is_empty() || self.steps.iter().any(misreads)
     }
 
@@ -318,7 +321,9 @@ impl<R: Ring> BoundCircuit<R> {
         let mut steps = self.steps.iter().filter(|step| !step.is_constant());
         match (steps.next(), steps.next()) {
             (None, _) => Some(&[]),
-            (Some(Step { action: Action::Gates(gates), condition: None }), None) => Some(gates),
+            (Some(SimulationStep { action: Action::Gates(gates), condition: None }), None) => {
+                Some(gates)
+            }
             _ => None,
         }
     }
@@ -467,13 +472,13 @@ fn gate_matrix<R: Ring>(
 }
 
 /// Qubits with the values that they must have.
-type Controls = SmallVec<[(usize, bool); 4]>;
+type ControlValues = SmallVec<[(usize, bool); 4]>;
 
 fn targets(instruction: &Instruction) -> SmallVec<[usize; 4]> {
     instruction.targets.iter().map(|&q| q as usize).collect()
 }
 
-fn controls(instruction: &Instruction) -> Controls {
+fn controls(instruction: &Instruction) -> ControlValues {
     instruction.controls.iter().map(|c| (c.qubit as usize, c.value)).collect()
 }
 
@@ -482,7 +487,7 @@ fn controls(instruction: &Instruction) -> Controls {
 /// instructions which cannot be deferred use. In a loop all are used again.
 fn may_wait(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
-    let mut used = Used::default();
+    let mut used = UsedResources::default();
     // The bits of deferred measurements.
     let mut written = BitSet::default();
     let mut waits = vec![false; instructions.len()];
@@ -526,12 +531,12 @@ fn may_wait(circuit: &Circuit) -> Vec<bool> {
 
 /// The qubits and bits that some instructions use.
 #[derive(Default)]
-struct Used {
+struct UsedResources {
     qubits: BitSet,
     bits: BitSet,
 }
 
-impl Used {
+impl UsedResources {
     fn add(&mut self, instruction: &Instruction) {
         if instruction.operation.does_nothing() {
             return;

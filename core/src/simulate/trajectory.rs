@@ -32,11 +32,11 @@ use smallvec::SmallVec;
 use super::{
     Bits, SimulateError, Simulator,
     endless::{CERTAIN, CONDITION, CYCLE, FIRST, Snapshot, can_end},
-    liveness::Liveness,
+    liveness::BitLiveness,
     program::{Action, BoundChannel, BoundCircuit},
 };
 use crate::{
-    kernel::{Operator, SERIAL_BELOW, Shape, Threads},
+    kernel::{Operator, OperatorShape, SERIAL_BELOW, Threads},
     matrix::Matrix,
     observable::PauliSum,
     scalar::{Real, Ring, Scalar},
@@ -81,11 +81,11 @@ impl Mean {
 }
 
 /// Branch of a run: a group of shots with the same history.
-struct Branch<S> {
+struct ShotBranch<S> {
     shots: Vec<usize>,
     history: History,
     /// `None` if there was no room for it: the history says how to compute it again.
-    live: Option<Live<S>>,
+    live: Option<LiveBranch<S>>,
 }
 
 /// The outcomes of a branch so far. Those that branches have in common are stored once.
@@ -140,7 +140,7 @@ impl History {
 }
 
 /// Reason that a branch stops.
-pub(super) enum Stop<T> {
+pub(super) enum BranchStop<T> {
     End,
     /// A random outcome is due: a bit, or a term of a channel. They have these weights.
     Random(Weights<T>),
@@ -177,7 +177,7 @@ impl Simulator {
         // Small states share the threads among branches, large ones within a branch.
         let among_branches = S::PARALLEL && 1usize << circuit.n_qubits < SERIAL_BELOW;
         let inner = if among_branches { self.threads.to_serial() } else { self.threads.clone() };
-        let run = Run {
+        let run = TrajectoryRunner {
             simulator: &Simulator { threads: inner, ..self.clone() },
             circuit,
             seed,
@@ -188,9 +188,9 @@ impl Simulator {
         let mut all = Vec::new();
         all.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
         all.extend(0..shots);
-        let first = Branch { shots: all, history: History::default(), live: None };
+        let first = ShotBranch { shots: all, history: History::default(), live: None };
         let results = Mutex::new((Vec::new(), None));
-        let work = |branch: Branch<S>, later: &dyn Fn(Branch<S>)| {
+        let work = |branch: ShotBranch<S>, later: &dyn Fn(ShotBranch<S>)| {
             let failed = lock(&results).1.is_some();
             if failed {
                 return;
@@ -262,7 +262,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A branch with its state in memory.
 #[derive(Clone)]
-pub(super) struct Live<S> {
+pub(super) struct LiveBranch<S> {
     pub(super) step: usize,
     /// The rounds of loops so far.
     pub(super) rounds: u64,
@@ -275,7 +275,7 @@ pub(super) struct Live<S> {
     snapshot: Option<Box<Snapshot<S>>>,
 }
 
-pub(super) struct Run<'a, S> {
+pub(super) struct TrajectoryRunner<'a, S> {
     simulator: &'a Simulator,
     circuit: &'a BoundCircuit<S>,
     seed: u64,
@@ -284,7 +284,7 @@ pub(super) struct Run<'a, S> {
     /// True if gates are collected before they are applied.
     waits: bool,
     /// Clears the bits that are dead, if there is one.
-    liveness: Option<Liveness>,
+    liveness: Option<BitLiveness>,
 }
 
 /// Returns true if the gates of a circuit are collected before they are applied: noise cuts it into
@@ -293,33 +293,36 @@ fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
     circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
 
-impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
+impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
     /// Returns a run that draws no numbers.
-    pub(super) fn exact(simulator: &'a Simulator, circuit: &'a BoundCircuit<S>) -> Run<'a, S> {
+    pub(super) fn exact(
+        simulator: &'a Simulator,
+        circuit: &'a BoundCircuit<S>,
+    ) -> TrajectoryRunner<'a, S> {
         let (room, waits) = (AtomicUsize::new(0), waits(circuit));
         // Branches become one only where there may be no end to them.
-        let liveness = circuit.has_loops().then(|| Liveness::new(circuit));
-        Run { simulator, circuit, seed: 0, room, waits, liveness }
+        let liveness = circuit.has_loops().then(|| BitLiveness::new(circuit));
+        TrajectoryRunner { simulator, circuit, seed: 0, room, waits, liveness }
     }
 
     /// Steps over an instruction.
-    fn pass(&self, live: &mut Live<S>) {
+    fn pass(&self, live: &mut LiveBranch<S>) {
         if let Some(liveness) = &self.liveness {
             liveness.pass(live.step, &mut live.bits);
         }
         live.step += 1;
     }
 
-    pub(super) fn start(&self, bits: Bits) -> Result<Live<S>, SimulateError> {
+    pub(super) fn start(&self, bits: Bits) -> Result<LiveBranch<S>, SimulateError> {
         let state = match &self.circuit.start {
             Some(state) => (**state).clone(),
             None => StateVector::zero_on(self.circuit.n_qubits, &self.simulator.threads)?,
         };
-        Ok(Live { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
+        Ok(LiveBranch { step: 0, rounds: 0, bits, state, pending: Vec::new(), snapshot: None })
     }
 
     /// Applies the pending gates.
-    fn flush(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
+    fn flush(&self, live: &mut LiveBranch<S>) -> Result<(), SimulateError> {
         if !live.pending.is_empty() {
             self.simulator.execute(&live.pending, &mut live.state, &mut |_, _| {})?;
             live.pending.clear();
@@ -328,7 +331,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     }
 
     /// Goes on to the next random outcome or the end.
-    pub(super) fn advance(&self, live: &mut Live<S>) -> Result<Stop<T>, SimulateError> {
+    pub(super) fn advance(&self, live: &mut LiveBranch<S>) -> Result<BranchStop<T>, SimulateError> {
         self.simulator.threads.check()?;
         while let Some(step) = self.circuit.steps.get(live.step) {
             let holds = step.condition.as_ref().is_none_or(|c| c.holds(&|bit| live.bits.get(bit)));
@@ -380,17 +383,17 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             self.pass(live);
         }
         self.flush(live)?;
-        Ok(Stop::End)
+        Ok(BranchStop::End)
     }
 
     /// Refuses a loop of which it is known that it never ends, at the head of a round.
-    fn check_end(&self, live: &mut Live<S>) -> Result<(), SimulateError> {
+    fn check_end(&self, live: &mut LiveBranch<S>) -> Result<(), SimulateError> {
         if live.rounds.is_power_of_two() && !can_end(self.circuit, live.step, &live.bits) {
             return Err(SimulateError::NeverEnds { why: CONDITION });
         }
         if live.rounds >= FIRST {
             self.flush(live)?;
-            let Live { step, rounds, bits, state, snapshot, .. } = live;
+            let LiveBranch { step, rounds, bits, state, snapshot, .. } = live;
             if Snapshot::comes_again(snapshot, *step, *rounds, bits, state) {
                 return Err(SimulateError::NeverEnds { why: CYCLE });
             }
@@ -401,7 +404,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     /// Applies the outcome that is due and steps over it.
     pub(super) fn settle(
         &self,
-        live: &mut Live<S>,
+        live: &mut LiveBranch<S>,
         outcome: usize,
         weights: &[T],
     ) -> Result<(), SimulateError> {
@@ -420,7 +423,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
             Some(Action::Misread(misread)) => misread.change(&mut live.bits, outcome),
             Some(Action::Channel(channel)) => {
                 let operator = channel.operator(outcome, &weights[outcome])?;
-                if !matches!(operator.shape(), Shape::Identity) {
+                if !matches!(operator.shape(), OperatorShape::Identity) {
                     live.pending.push(operator);
                 }
                 if !self.waits {
@@ -436,11 +439,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     /// Follows a branch to its end; the other half of each split goes to `later`.
     fn follow<V>(
         &self,
-        branch: Branch<S>,
-        later: &dyn Fn(Branch<S>),
+        branch: ShotBranch<S>,
+        later: &dyn Fn(ShotBranch<S>),
         visit: &(impl Fn(&Trajectory<'_, S>) -> Result<V, SimulateError> + Sync),
     ) -> Result<(Vec<usize>, V), SimulateError> {
-        let Branch { mut shots, mut history, live } = branch;
+        let ShotBranch { mut shots, mut history, live } = branch;
         let mut live = match live {
             Some(live) => {
                 self.room.fetch_add(1, Ordering::Relaxed);
@@ -450,13 +453,13 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
         };
         loop {
             match self.advance(&mut live)? {
-                Stop::End => {
+                BranchStop::End => {
                     let draws = history.len;
                     let (state, bits, seed) = (&live.state, &live.bits, self.seed);
                     let value = visit(&Trajectory { state, bits, shots: &shots, draws, seed })?;
                     return Ok((shots, value));
                 }
-                Stop::Random(weights) => {
+                BranchStop::Random(weights) => {
                     let chances = chances(&weights)?;
                     let k = history.len;
                     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); weights.len()];
@@ -484,29 +487,29 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
     /// Returns the branch in which the due outcome is another one.
     fn split(
         &self,
-        live: &mut Live<S>,
+        live: &mut LiveBranch<S>,
         outcome: usize,
         weights: &[T],
         shots: Vec<usize>,
         history: History,
-    ) -> Result<Branch<S>, SimulateError> {
+    ) -> Result<ShotBranch<S>, SimulateError> {
         let take = |room: usize| room.checked_sub(1);
         if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
-            return Ok(Branch { shots, history, live: None });
+            return Ok(ShotBranch { shots, history, live: None });
         }
         // What both have in common is done once.
         self.flush(live)?;
         let mut other = live.clone();
         self.settle(&mut other, outcome, weights)?;
         self.flush(&mut other)?;
-        Ok(Branch { shots, history, live: Some(other) })
+        Ok(ShotBranch { shots, history, live: Some(other) })
     }
 
     /// Computes a branch again from the start, by its outcomes.
-    fn replay(&self, history: &[u32]) -> Result<Live<S>, SimulateError> {
+    fn replay(&self, history: &[u32]) -> Result<LiveBranch<S>, SimulateError> {
         let mut live = self.start(Bits::zero(self.circuit.n_bits))?;
         for &outcome in history {
-            if let Stop::Random(weights) = self.advance(&mut live)? {
+            if let BranchStop::Random(weights) = self.advance(&mut live)? {
                 self.settle(&mut live, outcome as usize, &weights)?;
             }
         }
@@ -515,13 +518,13 @@ impl<'a, T: Real, S: Scalar<Real = T>> Run<'a, S> {
 }
 
 /// Returns the stop at a random outcome, which may be certain.
-fn random<T: Real, S>(live: &mut Live<S>, weights: Weights<T>) -> Stop<T> {
+fn random<T: Real, S>(live: &mut LiveBranch<S>, weights: Weights<T>) -> BranchStop<T> {
     if let Some(snapshot) = &mut live.snapshot {
         let values = weights.iter().map(|w| w.primal().unwrap_or(f64::NAN));
         let (most, total) = values.fold((0.0f64, 0.0), |(most, total), w| (most.max(w), total + w));
         snapshot.is_certain &= most >= CERTAIN * total;
     }
-    Stop::Random(weights)
+    BranchStop::Random(weights)
 }
 
 /// Returns the probabilities of outcomes with these weights.

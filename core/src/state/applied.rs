@@ -39,7 +39,7 @@ impl<T: Real> StateVector<Complex<T>> {
     pub fn applied(&self, sum: &PauliSum, threads: &Threads) -> Result<Self, StateError> {
         Self::check_acts(self.n_qubits, sum)?;
         let mut out = Self::null(self.n_qubits, threads)?;
-        Applied::new(sum.terms(), 0).add(&T::one(), self, &mut out, threads);
+        GroupedPauliSum::new(sum.terms(), 0).add(&T::one(), self, &mut out, threads);
         Ok(out)
     }
 }
@@ -63,15 +63,15 @@ impl<R: Ring> StateVector<R> {
     pub(crate) fn add_times(&mut self, factor: &R, other: &Self, threads: &Threads) {
         let other = &other.amplitudes;
         threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
-            wide::<R, _>(AddTimes(part, &other[number * BLOCK..], factor));
+            wide::<R, _>(Axpy(part, &other[number * BLOCK..], factor));
         });
     }
 }
 
 /// Loop of `z += c w` (axpy).
-struct AddTimes<'a, R>(&'a mut [R], &'a [R], &'a R);
+struct Axpy<'a, R>(&'a mut [R], &'a [R], &'a R);
 
-impl<R: Ring> Loop for AddTimes<'_, R> {
+impl<R: Ring> Loop for Axpy<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -110,16 +110,16 @@ impl Amplitude for f64 {
 
 /// `i^q sum_k c_k P_k`, made ready to be applied: for each x, the strings whose factors are real
 /// and those whose factors are imaginary, by their z.
-pub(crate) struct Applied {
+pub(crate) struct GroupedPauliSum {
     passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]>,
 }
 
-impl Applied {
+impl GroupedPauliSum {
     /// Returns the sum times `i^quarter`.
     pub(crate) fn new<'a>(
         terms: impl IntoIterator<Item = &'a (f64, PauliString)>,
         quarter: usize,
-    ) -> Applied {
+    ) -> GroupedPauliSum {
         let mut passes: BTreeMap<usize, [Vec<(usize, f64)>; 2]> = BTreeMap::new();
         for (c, string) in terms {
             let (x, z) = (string.x_mask(), string.z_mask());
@@ -128,7 +128,7 @@ impl Applied {
             let c = if quarters < 2 { *c } else { -c };
             passes.entry(x).or_default()[quarters % 2].push((z, c));
         }
-        Applied { passes }
+        GroupedPauliSum { passes }
     }
 
     /// Returns true if all factors are real, so that real amplitudes stay real.
@@ -184,7 +184,7 @@ fn signed_sums<T: Real>(
         return;
     }
     if strings.len() <= FEW_STRINGS {
-        wide::<f64, _>(Signs(sums, strings.iter().map(signed)));
+        wide::<f64, _>(SignSums(sums, strings.iter().map(signed)));
     } else {
         sums.fill(0.0);
         strings.iter().map(signed).for_each(|(z, c)| sums[z] += c);
@@ -193,9 +193,9 @@ fn signed_sums<T: Real>(
     factors.extend(sums.iter().map(|&sum| weight.clone() * T::lit(sum)));
 }
 
-struct Signs<'a, I>(&'a mut [f64], I);
+struct SignSums<'a, I>(&'a mut [f64], I);
 
-impl<I: Iterator<Item = (usize, f64)>> Loop for Signs<'_, I> {
+impl<I: Iterator<Item = (usize, f64)>> Loop for SignSums<'_, I> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -22,7 +22,7 @@
 use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     basis::BasisError,
-    kernel::{Executor, Executors, Operator, SHARED_BELOW, Threads, Way},
+    kernel::{Executor, Executors, Operator, SHARED_BELOW, StateHint, Threads},
     scalar::Ring,
 };
 
@@ -129,7 +129,7 @@ impl<R: Ring> StateBatch<R> {
         threads: &Threads,
     ) -> Result<(), StateError> {
         let executor = executors.best::<R>(self.n_qubits, operators.len());
-        let prepared = executor.prepare(self.n_qubits, operators, Way::Given);
+        let prepared = executor.prepare(self.n_qubits, operators, StateHint::Given);
         let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
             Some(prepared) => prepared.run(amplitudes, threads),
             None => executors.in_turn(self.n_qubits, operators, |executor: &dyn Executor<R>| {

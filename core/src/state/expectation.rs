@@ -17,7 +17,7 @@ use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     kernel::{
         InstructionSet, Threads,
-        simd::{Product, expectation},
+        simd::{FlipProduct, expectation},
         tree_sum,
     },
     observable::{PauliString, PauliSum},
@@ -39,9 +39,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     /// # Errors
     /// [`StateError::Basis`] if it acts on a qubit that the state does not have.
     pub fn expectation(&self, observable: &PauliSum, threads: &Threads) -> Result<T, StateError> {
-        type Of<S> =
+        type ExpectationFn<S> =
             fn(&StateVector<S>, &PauliSum, &Threads) -> Result<<S as Scalar>::Real, StateError>;
-        compiled!(S: Of = [f32, f64, Complex<f32>, Complex<f64>] StateVector::expectation_any)(
+        compiled!(S: ExpectationFn = [f32, f64, Complex<f32>, Complex<f64>] StateVector::expectation_any)(
             self, observable, threads,
         )
     }
@@ -50,7 +50,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         Self::check_acts(self.n_qubits, observable)?;
         let terms =
             observable.terms().iter().map(|(c, string)| (*c, string.x_mask(), string.z_mask()));
-        let products = Product::of_terms(terms);
+        let products = FlipProduct::of_terms(terms);
         if let Some(value) = self.vector_expectation(&products, threads) {
             return Ok(T::lit(value));
         }
@@ -59,7 +59,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
     }
 
     /// Returns the sum by vector registers, if the numbers are of a type that they hold.
-    fn vector_expectation(&self, products: &[Product], threads: &Threads) -> Option<f64> {
+    fn vector_expectation(&self, products: &[FlipProduct], threads: &Threads) -> Option<f64> {
         let (amplitudes, set): (&dyn Any, _) = (&self.amplitudes, InstructionSet::detect());
         if let Some(a) = amplitudes.downcast_ref::<Amplitudes<Complex<f64>>>() {
             return expectation(products, a, threads, set);
@@ -71,7 +71,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 
     /// Sums one product of amplitudes with the signs of all its strings. For x = 0 it is |psi_i|^2;
     /// else i and i ^ x give complex conjugates, so half the indices do.
-    fn product(&self, product: &Product, threads: &Threads) -> T {
+    fn product(&self, product: &FlipProduct, threads: &Threads) -> T {
         let (a, x) = (&self.amplitudes, product.x);
         let weight = |i: usize| {
             let signed = |w: f64, &(z, weight): &(usize, f64)| {

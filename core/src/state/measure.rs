@@ -11,7 +11,7 @@ use super::{StateError, StateVector, memory::Amplitudes};
 use crate::{
     kernel::{
         BLOCK, InstructionSet, Threads,
-        marginal::{Part, add_squares, marginal, project},
+        marginal::{MarginalPart, add_squares, marginal, project},
         simd,
     },
     scalar::{Real, Scalar},
@@ -70,8 +70,9 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         }
         let serial = Threads::serial();
         let threads = if S::PARALLEL { threads } else { &serial };
-        let sum =
-            |part: &Part, table: &mut [T]| add_squares(&self.amplitudes, part, S::abs2, table);
+        let sum = |part: &MarginalPart, table: &mut [T]| {
+            add_squares(&self.amplitudes, part, S::abs2, table)
+        };
         marginal(self.n_qubits, asked, threads, sum)
     }
 

@@ -24,7 +24,7 @@ mod sample;
 mod variance;
 
 pub use crate::bytes::bytes_text;
-pub(crate) use applied::{Amplitude, Applied};
+pub(crate) use applied::{Amplitude, GroupedPauliSum};
 pub use batch::StateBatch;
 pub use density::DensityMatrix;
 use memory::Amplitudes;

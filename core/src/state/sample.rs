@@ -88,7 +88,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         seed: u64,
         threads: &Threads,
     ) -> Result<Vec<usize>, StateError> {
-        let ends = Ends::new(self, threads)?;
+        let ends = CdfTable::new(self, threads)?;
         let mut outcomes: Vec<AtomicUsize> = Vec::new();
         outcomes.try_reserve_exact(shots).map_err(|_| StateError::Shots { shots })?;
         outcomes.extend((0..shots).map(|_| AtomicUsize::new(0)));
@@ -129,7 +129,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         threads: &Threads,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<(usize, u64)>, StateError> {
-        let ends = Ends::new(self, threads)?;
+        let ends = CdfTable::new(self, threads)?;
         let mut counts: Vec<(usize, u64)> = Vec::new();
         for round in ends.rounds(shots) {
             threads.check()?;
@@ -155,7 +155,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         draws: &[f64],
         threads: &Threads,
     ) -> Result<Vec<usize>, StateError> {
-        let ends = Ends::new(self, threads)?;
+        let ends = CdfTable::new(self, threads)?;
         let outcomes: Vec<AtomicUsize> = draws.iter().map(|_| AtomicUsize::new(0)).collect();
         for round in ends.rounds(draws.len()) {
             threads.check()?;
@@ -241,7 +241,7 @@ struct Draw {
 }
 
 /// The cumulative distribution at the ends of blocks.
-struct Ends<'a, S> {
+struct CdfTable<'a, S> {
     amplitudes: &'a [S],
     ends: Vec<f64>,
     /// First block that reaches beyond the beginning of each of equal parts of [0, 1).
@@ -249,8 +249,8 @@ struct Ends<'a, S> {
     total: f64,
 }
 
-impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
-    fn new(state: &'a StateVector<S>, threads: &Threads) -> Result<Ends<'a, S>, StateError> {
+impl<'a, T: Real, S: Scalar<Real = T>> CdfTable<'a, S> {
+    fn new(state: &'a StateVector<S>, threads: &Threads) -> Result<CdfTable<'a, S>, StateError> {
         let mut total = 0.0;
         let mut ends = state.block_weights(threads)?;
         for end in &mut ends {
@@ -270,7 +270,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
             }
             cells.push(block as u32);
         }
-        Ok(Ends { amplitudes: &state.amplitudes, ends, cells, total })
+        Ok(CdfTable { amplitudes: &state.amplitudes, ends, cells, total })
     }
 
     /// Returns the shots, round by round.
@@ -327,7 +327,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
                 if mine.is_empty() {
                     continue;
                 }
-                let block = Block::new(
+                let block = BlockCdf::new(
                     &self.amplitudes[k * BLOCK..((k + 1) * BLOCK).min(self.amplitudes.len())],
                 );
                 for &(within, shot) in mine {
@@ -342,16 +342,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Ends<'a, S> {
 }
 
 /// The cumulative distribution within a block.
-struct Block {
+struct BlockCdf {
     /// Sums up to each amplitude of a group, from the group's start.
     sums: [[f64; GROUP]; GROUP],
     /// Sums up to the end of each group, from the block's start.
     ends: [f64; GROUP],
 }
 
-impl Block {
-    fn new<T: Real, S: Scalar<Real = T>>(amplitudes: &[S]) -> Block {
-        let mut block = Block { sums: [[0.0; GROUP]; GROUP], ends: [0.0; GROUP] };
+impl BlockCdf {
+    fn new<T: Real, S: Scalar<Real = T>>(amplitudes: &[S]) -> BlockCdf {
+        let mut block = BlockCdf { sums: [[0.0; GROUP]; GROUP], ends: [0.0; GROUP] };
         let mut end = 0.0;
         let mut groups = amplitudes.chunks(GROUP);
         for (sums, block_end) in block.sums.iter_mut().zip(&mut block.ends) {

@@ -1,7 +1,7 @@
 //! Programs for a device: words and numbers, and the launches that read them.
 
 use ketgrad_core::{
-    kernel::{Element, Inner, Operator, Shape, Way},
+    kernel::{Operator, OperatorShape, OverlapProbe, SimdFloat, StateHint},
     plan::{self, BinaryAngle, Cut, Schedule},
 };
 use ketgrad_plugin_sdk::{C64, Precision};
@@ -126,17 +126,17 @@ impl Program {
     /// products between them if there are two states. From |0…0> the first stages visit few tiles.
     /// `schedule` is one of earlier operators: it is reused if these are another binding of the
     /// same circuit with the same inner products, and replaced if not.
-    pub(crate) fn new<E: Element>(
+    pub(crate) fn new<E: SimdFloat>(
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: Option<&[Inner]>,
-        (form, way): (Form, Way),
+        inners: Option<&[OverlapProbe]>,
+        (form, way): (Form, StateHint),
         schedule: &mut Option<Schedule>,
     ) -> Program {
         let mut program = Program::default();
-        let few = operators.len() < 2 && inners.is_none_or(<[Inner]>::is_empty);
+        let few = operators.len() < 2 && inners.is_none_or(<[OverlapProbe]>::is_empty);
         let form = if inners.is_some() { form.of_pairs() } else { form };
-        let wide = |inner: &Inner| inner.x.count_ones() as usize > form.tile_qubits;
+        let wide = |inner: &OverlapProbe| inner.x.count_ones() as usize > form.tile_qubits;
         if n_qubits < TILES_FROM || few || inners.is_some_and(|inners| inners.iter().any(wide)) {
             program.one_by_one(n_qubits, operators, inners.unwrap_or_default());
             return program;
@@ -166,7 +166,7 @@ impl Program {
         })
     }
 
-    fn staged<E: Element>(
+    fn staged<E: SimdFloat>(
         &mut self,
         schedule: &Schedule,
         operators: &[Operator<Complex<E>>],
@@ -207,16 +207,16 @@ impl Program {
         }
     }
 
-    fn one_by_one<E: Element>(
+    fn one_by_one<E: SimdFloat>(
         &mut self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
     ) {
-        let mut waiting: Vec<(usize, &Inner)> = inners.iter().enumerate().collect();
+        let mut waiting: Vec<(usize, &OverlapProbe)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
-        let look = |(number, inner): (usize, &Inner)| Launch::Inner {
+        let look = |(number, inner): (usize, &OverlapProbe)| Launch::Inner {
             number,
             x: inner.x as u64,
             z: inner.z as u64,
@@ -231,7 +231,7 @@ impl Program {
     }
 
     /// Compiles one operator by itself.
-    fn plain<E: Element>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
+    fn plain<E: SimdFloat>(&mut self, n_qubits: usize, operator: &Operator<Complex<E>>) {
         if let Some(operators) = operator.without_string() {
             return operators.iter().for_each(|operator| self.plain(n_qubits, operator));
         }
@@ -240,17 +240,19 @@ impl Program {
         let groups = 1u64 << (n_qubits - fixed.count_ones() as usize);
         match operator.shape() {
             // Strings are other operators by now.
-            Shape::Identity | Shape::Parity { .. } | Shape::String { .. } => {}
-            Shape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
-            Shape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
-            Shape::Swap(a, b) => {
+            OperatorShape::Identity
+            | OperatorShape::Parity { .. }
+            | OperatorShape::String { .. } => {}
+            OperatorShape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
+            OperatorShape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
+            OperatorShape::Swap(a, b) => {
                 let one = C64::new(1.0, 0.0);
                 self.cycle(fixed, value, &[(*a, one), (*b, one)], groups);
             }
-            Shape::Cycles(cycles) => {
+            OperatorShape::Cycles(cycles) => {
                 cycles.iter().for_each(|c| self.cycle(fixed, value, c, groups))
             }
-            Shape::Dense { matrix, offsets } => {
+            OperatorShape::Dense { matrix, offsets } => {
                 let at = self.operator(fixed, value, offsets.iter().copied());
                 let matrix = self.complex(matrix.iter().copied());
                 let targets = offsets.len().trailing_zeros();
@@ -333,7 +335,7 @@ mod tests {
             };
             program.launches.iter().map(of).collect::<Vec<u32>>()
         };
-        let (given, from_zero) = (tiles(Way::Given), tiles(Way::FromZero));
+        let (given, from_zero) = (tiles(StateHint::Given), tiles(StateHint::FromZero));
         let all = 1 << (n - form.tile_qubits);
         assert!(given.iter().all(|tiles| *tiles == all), "{given:?}");
         assert_eq!((from_zero[0], from_zero.last()), (1, Some(&all)), "{from_zero:?}");

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use ketgrad_core::{
-    kernel::{Element, Inner, Operator, Way},
+    kernel::{Operator, OverlapProbe, SimdFloat, StateHint},
     matrix::Matrix,
     plan::Schedule,
 };
@@ -73,12 +73,12 @@ impl Schedules {
         inners: &[ketgrad_plugin_sdk::Inner],
         values: &mut [f64],
     ) -> Result<()> {
-        let of = |inner: &ketgrad_plugin_sdk::Inner| Inner {
+        let of = |inner: &ketgrad_plugin_sdk::Inner| OverlapProbe {
             before: usize::try_from(inner.before).unwrap_or(usize::MAX),
             x: inner.x as usize,
             z: inner.z as usize,
         };
-        let inners: Vec<Inner> = inners.iter().map(of).collect();
+        let inners: Vec<OverlapProbe> = inners.iter().map(of).collect();
         self.operate_pair(psi, lambda, &operators(gates, psi.n_qubits())?, &inners, values)
     }
 
@@ -87,7 +87,7 @@ impl Schedules {
         psi: &mut State,
         lambda: &mut State,
         operators: &[Operator<C64>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
         values: &mut [f64],
     ) -> Result<()> {
         let program = self.program(psi, operators, Some(inners));
@@ -107,7 +107,7 @@ impl Schedules {
         &self,
         state: &State,
         operators: &[Operator<C64>],
-        inners: Option<&[Inner]>,
+        inners: Option<&[OverlapProbe]>,
     ) -> Program {
         match state.precision() {
             Precision::Double => self.of(state, operators, inners),
@@ -120,14 +120,14 @@ impl Schedules {
         }
     }
 
-    fn of<E: Element>(
+    fn of<E: SimdFloat>(
         &self,
         state: &State,
         operators: &[Operator<Complex<E>>],
-        inners: Option<&[Inner]>,
+        inners: Option<&[OverlapProbe]>,
     ) -> Program {
         let form = Form::of(state);
-        let way = if inners.is_some() { Way::Given } else { way(state, form) };
+        let way = if inners.is_some() { StateHint::Given } else { way(state, form) };
         let kept = &self.kept[usize::from(inners.is_some())]
             [usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,15 +138,15 @@ impl Schedules {
 /// Returns the hint on a state that the schedule can use. From |0…0> a circuit takes more passes
 /// over fewer tiles, and a pass takes at least the time of one tile: this gains where a pass over
 /// the whole state takes many times that.
-fn way(state: &State, form: Form) -> Way {
+fn way(state: &State, form: Form) -> StateHint {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
     match state.is_new()
         && tiles
             >= WAVES * u64::from(state.driver().properties().blocks_at_once(u32::MAX, shared_bytes))
     {
-        true => Way::FromZero,
-        false => Way::Given,
+        true => StateHint::FromZero,
+        false => StateHint::Given,
     }
 }
 

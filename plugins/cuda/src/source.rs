@@ -256,7 +256,7 @@ fn sign(inner: u32, outer: u32) -> String {
 #[cfg(test)]
 mod tests {
     use ketgrad_core::{
-        kernel::{Inner, Operator, Way},
+        kernel::{Operator, OverlapProbe, StateHint},
         matrix::Matrix,
     };
     use ketgrad_plugin_sdk::{C64, Precision};
@@ -295,9 +295,11 @@ mod tests {
     fn sources(precision: Precision, angle: f64, pair: bool) -> Vec<String> {
         let n = 20;
         let form = Form::new(precision, (8, 0), 227 << 10);
-        let inners: Vec<Inner> = (0..n).map(|q| Inner { before: 3 * q, x: 1 << q, z: 1 }).collect();
+        let inners: Vec<OverlapProbe> =
+            (0..n).map(|q| OverlapProbe { before: 3 * q, x: 1 << q, z: 1 }).collect();
         let inners = pair.then_some(inners.as_slice());
-        let program = Program::new(n, &operators(n, angle), inners, (form, Way::Given), &mut None);
+        let program =
+            Program::new(n, &operators(n, angle), inners, (form, StateHint::Given), &mut None);
         program.stages().map(|stage| source(&program.words, stage, form, pair)).collect()
     }
 

@@ -7,7 +7,7 @@
 
 use ketgrad_core::plan::{
     BinaryAngle,
-    layout::{Layout, Look, Obstacles, Parity, Phase, Placed},
+    layout::{Layout, Obstacles, Parity, Placed, PlacedPhase, PlacedProbe},
 };
 
 use crate::{
@@ -128,7 +128,7 @@ fn write(
     let mut rest = layout.ops;
     if layout.signs != Parity::default() {
         let Parity { inner, outer } = layout.signs;
-        rest.push(Placed::Phase(Phase { inner, outer, angle: BinaryAngle::HALF_TURN }));
+        rest.push(Placed::Phase(PlacedPhase { inner, outer, angle: BinaryAngle::HALF_TURN }));
     }
     while !rest.is_empty() {
         if form.matrices {
@@ -330,7 +330,7 @@ impl Writer<'_> {
         }
     }
 
-    fn look(&mut self, look: &Look, span: &Span) {
+    fn look(&mut self, look: &PlacedProbe, span: &Span) {
         self.program.words.extend([
             LOOK,
             span.coordinates(look.x) as u32,
@@ -348,7 +348,7 @@ impl Writer<'_> {
     fn phases(&mut self, phases: &[Placed], span: &Span) {
         let first = self.groups.len();
         for op in phases {
-            let Placed::Phase(Phase { inner, outer, angle }) = *op else { continue };
+            let Placed::Phase(PlacedPhase { inner, outer, angle }) = *op else { continue };
             if inner == 0 && outer == 0 {
                 continue;
             }

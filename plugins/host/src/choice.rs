@@ -12,7 +12,7 @@
 use std::{fmt, sync::Arc};
 
 use ketgrad_core::{
-    kernel::{Element, Executor, Executors},
+    kernel::{Executor, Executors, SimdFloat},
     plan::Fast,
 };
 use num_complex::Complex;
@@ -123,7 +123,7 @@ impl Plugins {
     ///
     /// # Errors
     /// [`ChoiceFault`] if the one that is asked for does not exist, or declines.
-    pub fn chosen<E: Element>(
+    pub fn chosen<E: SimdFloat>(
         &self,
         choice: &Choice,
         n_qubits: usize,
@@ -202,7 +202,7 @@ pub(crate) fn built_in() -> String {
 }
 
 /// Returns the reason why a backend declines the work, if it does.
-fn refusal<E: Element>(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
+fn refusal<E: SimdFloat>(backend: &Backend, n_qubits: usize, operators: usize) -> Option<String> {
     let most = backend.raw.raw.max_qubits;
     let single = size_of::<E>() == size_of::<f32>();
     if !backend.knows::<E>() || single && !backend.is_device() {

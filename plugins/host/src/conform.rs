@@ -23,7 +23,7 @@ mod sample;
 
 use std::time::{Duration, Instant};
 
-use ketgrad_core::kernel::{Element, ExecuteError, Executor};
+use ketgrad_core::kernel::{ExecuteError, Executor, SimdFloat};
 use num_complex::Complex;
 
 use crate::{device::Device, executor::HostKernels};
@@ -152,7 +152,7 @@ pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
 
 /// Runs lists on at most that many qubits, up to the first that is wrong; the flag is true if the
 /// time sufficed for all.
-fn run_lists<E: Element>(
+fn run_lists<E: SimdFloat>(
     executor: &dyn Executor<Complex<E>>,
     max_targets: usize,
     most: usize,
@@ -204,7 +204,7 @@ fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
 /// Part of the suite: returns the largest difference on n qubits.
 type Part = fn(&Device, usize) -> Result<f64, ExecuteError>;
 
-fn of<E: Element>(device: &Device, n_qubits: usize) -> Vec<Finding> {
+fn of<E: SimdFloat>(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let (precision, rounding) = if size_of::<E>() == 8 { ("f64", 1e-12) } else { ("f32", 1e-5) };
     let mut findings = Vec::new();
     let mut run = |n_qubits: usize, bound: f64, what: &'static str, part: Part| {

@@ -1,7 +1,7 @@
 //! Backends with memory of their own.
 //!
 //! If a device has all that states need, they stay there from the first gate to the last result
-//! ([`Residents`], [`DeviceState`]). For states in the host's memory it is an executor like any
+//! ([`DeviceStates`], [`DeviceState`]). For states in the host's memory it is an executor like any
 //! other: it takes the state, runs all operators, and gives it back, two moves whatever the number
 //! of gates.
 //!
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use ketgrad_core::{
     kernel::{
-        Element, ExecuteError, Executor, Inner, Operator, Pairs, Resident, Residents, Threads, Way,
-        restart,
+        DeviceStateVector, DeviceStates, ExecuteError, Executor, Operator, OverlapProbe,
+        PairExecutor, SimdFloat, StateHint, Threads, restart,
     },
     plan::Cut,
 };
@@ -58,7 +58,7 @@ impl Device {
 
     /// Returns true if its amplitudes may be pairs of `E`.
     #[must_use]
-    pub fn knows<E: Element>(&self) -> bool {
+    pub fn knows<E: SimdFloat>(&self) -> bool {
         self.backend.knows::<E>()
     }
 
@@ -110,7 +110,7 @@ impl Device {
     }
 
     /// Makes |index> of n qubits on the device.
-    fn basis<E: Element>(
+    fn basis<E: SimdFloat>(
         &self,
         n_qubits: usize,
         index: usize,
@@ -127,7 +127,7 @@ impl Device {
     }
 
     /// Makes |0…0> on the device, of as many amplitudes as these, whose values are ignored.
-    fn zero<E: Element>(
+    fn zero<E: SimdFloat>(
         &self,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
@@ -140,7 +140,10 @@ impl Device {
     }
 
     /// Copies amplitudes to the device.
-    fn take<E: Element>(&self, amplitudes: &[Complex<E>]) -> Result<DeviceState<E>, ExecuteError> {
+    fn take<E: SimdFloat>(
+        &self,
+        amplitudes: &[Complex<E>],
+    ) -> Result<DeviceState<E>, ExecuteError> {
         let n_qubits = self.qubits(amplitudes)?;
         let mut state = DeviceState::zeros(self, n_qubits)?;
         let upload = self.raw().upload.ok_or_else(|| self.lacks("upload"))?;
@@ -152,24 +155,24 @@ impl Device {
     }
 }
 
-impl<E: Element> Residents<Complex<E>> for Device {
+impl<E: SimdFloat> DeviceStates<Complex<E>> for Device {
     fn basis(
         &self,
         n_qubits: usize,
         index: usize,
-    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    ) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
         Ok(Box::new(Device::basis::<E>(self, n_qubits, index)?))
     }
 
     fn upload(
         &self,
         amplitudes: &[Complex<E>],
-    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    ) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
         Ok(Box::new(self.take(amplitudes)?))
     }
 }
 
-impl<E: Element> Executor<Complex<E>> for Device {
+impl<E: SimdFloat> Executor<Complex<E>> for Device {
     fn name(&self) -> &str {
         self.backend.name()
     }
@@ -214,14 +217,14 @@ impl<E: Element> Executor<Complex<E>> for Device {
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
-        way: Way,
+        way: StateHint,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let mut state = match way {
-            Way::FromZero => self.zero(amplitudes, threads)?,
-            Way::Given | Way::ToZero => self.take(amplitudes)?,
+            StateHint::FromZero => self.zero(amplitudes, threads)?,
+            StateHint::Given | StateHint::ToZero => self.take(amplitudes)?,
         };
         state.apply(operators)?;
         state.download(amplitudes)?;
@@ -229,28 +232,28 @@ impl<E: Element> Executor<Complex<E>> for Device {
         Ok(())
     }
 
-    fn pairs(&self, _: usize) -> Option<&dyn Pairs<Complex<E>>> {
+    fn pairs(&self, _: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
         (self.raw().apply_pair.is_some() || self.raw().inner_paulis.is_some()).then_some(self)
     }
 
-    fn residents(&self) -> Option<&dyn Residents<Complex<E>>> {
+    fn residents(&self) -> Option<&dyn DeviceStates<Complex<E>>> {
         self.keeps_states().then_some(self)
     }
 }
 
-impl<E: Element> Pairs<Complex<E>> for Device {
+impl<E: SimdFloat> PairExecutor<Complex<E>> for Device {
     fn run(
         &self,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
-        way: Way,
+        inners: &[OverlapProbe],
+        way: StateHint,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         _: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let (mut on_psi, mut on_lambda) = (self.take(psi)?, self.take(lambda)?);
         let values = on_psi.apply_pair(&mut on_lambda, operators, inners)?;
-        if way != Way::ToZero {
+        if way != StateHint::ToZero {
             on_psi.download(psi)?;
             on_lambda.download(lambda)?;
         }

@@ -4,7 +4,7 @@
 use std::{any::Any, ffi::c_void, marker::PhantomData, ptr, sync::Arc};
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Inner, Operator, Resident},
+    kernel::{DeviceStateVector, ExecuteError, Operator, OverlapProbe, SimdFloat},
     observable::PauliSum,
 };
 use ketgrad_plugin_abi::{self as abi, Gate, PauliTerm};
@@ -43,7 +43,7 @@ impl<E> Drop for DeviceState<E> {
     }
 }
 
-impl<E: Element> DeviceState<E> {
+impl<E: SimdFloat> DeviceState<E> {
     /// Allocates a state whose amplitudes are 0.
     pub(crate) fn zeros(device: &Device, n_qubits: usize) -> Result<DeviceState<E>, ExecuteError> {
         let most = device.max_qubits();
@@ -89,7 +89,7 @@ impl<E: Element> DeviceState<E> {
     /// Downcasts a state, if it is on this device and of this size.
     fn beside<'a>(
         &self,
-        other: &'a dyn Resident<Complex<E>>,
+        other: &'a dyn DeviceStateVector<Complex<E>>,
     ) -> Result<&'a DeviceState<E>, ExecuteError> {
         let of_this = (other as &dyn Any).downcast_ref::<DeviceState<E>>();
         of_this.filter(|other| self.matches(other)).ok_or_else(|| self.stranger(other.n_qubits()))
@@ -152,7 +152,7 @@ impl<E: Element> DeviceState<E> {
         self.device.asked(|b, err| unsafe { apply(b.user, self.ptr, &list, err) })
     }
 
-    /// Runs [`Resident::apply_pair`] with the calls of interface 1.1: from one inner product to the
+    /// Runs [`DeviceStateVector::apply_pair`] with the calls of interface 1.1: from one inner product to the
     /// next.
     fn step_by_step(
         &mut self,
@@ -188,7 +188,7 @@ fn masks(coefficient: f64, string: &ketgrad_core::observable::PauliString) -> Pa
     PauliTerm { coefficient, x: string.x_mask() as u64, z: string.z_mask() as u64 }
 }
 
-impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
+impl<E: SimdFloat> DeviceStateVector<Complex<E>> for DeviceState<E> {
     fn n_qubits(&self) -> usize {
         self.n_qubits
     }
@@ -200,9 +200,9 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
 
     fn apply_pair(
         &mut self,
-        lambda: &mut dyn Resident<Complex<E>>,
+        lambda: &mut dyn DeviceStateVector<Complex<E>>,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = lambda.n_qubits();
         let of_this = (lambda as &mut dyn Any).downcast_mut::<DeviceState<E>>();
@@ -210,7 +210,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
             return Err(self.stranger(n_qubits));
         };
         let (lowered, places) = self.lower(operators)?;
-        let place = |inner: &Inner| abi::Inner {
+        let place = |inner: &OverlapProbe| abi::Inner {
             before: places[inner.before.min(operators.len())] as u64,
             x: inner.x as u64,
             z: inner.z as u64,
@@ -248,7 +248,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     fn observed_into(
         &self,
         observable: &PauliSum,
-        into: &mut dyn Resident<Complex<E>>,
+        into: &mut dyn DeviceStateVector<Complex<E>>,
     ) -> Result<(), ExecuteError> {
         let n_qubits = into.n_qubits();
         let of_this = (into as &mut dyn Any).downcast_mut::<DeviceState<E>>();
@@ -266,13 +266,16 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
     fn observed(
         &self,
         observable: &PauliSum,
-    ) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    ) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
         let mut to = DeviceState::<E>::zeros(&self.device, self.n_qubits)?;
         self.observed_into(observable, &mut to)?;
         Ok(Box::new(to))
     }
 
-    fn inner(&self, other: &dyn Resident<Complex<E>>) -> Result<Complex<f64>, ExecuteError> {
+    fn inner(
+        &self,
+        other: &dyn DeviceStateVector<Complex<E>>,
+    ) -> Result<Complex<f64>, ExecuteError> {
         let other = self.beside(other)?;
         let inner = self.device.raw().inner.ok_or_else(|| self.device.lacks("inner"))?;
         self.sync()?;
@@ -328,7 +331,7 @@ impl<E: Element> Resident<Complex<E>> for DeviceState<E> {
         self.sync()
     }
 
-    fn copy(&self) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
+    fn copy(&self) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
         let copy = self.device.raw().state_copy.ok_or_else(|| self.device.lacks("state_copy"))?;
         let mut to = DeviceState::nowhere(&self.device, self.n_qubits);
         // SAFETY: the state is of this device, the place for the copy ours.

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Executor, Operator, Shape, Threads},
+    kernel::{ExecuteError, Executor, Operator, OperatorShape, SimdFloat, Threads},
     scalar::Scalar,
 };
 use ketgrad_plugin_abi::{self as abi, Gate, GateList, Query};
@@ -133,18 +133,18 @@ impl Backend {
     }
 
     /// Returns true if its states may be of this type.
-    pub(crate) fn knows<E: Element>(&self) -> bool {
+    pub(crate) fn knows<E: SimdFloat>(&self) -> bool {
         self.raw.raw.dtypes >> dtype::<E>() & 1 == 1
     }
 
     /// Score by the backend itself; 0 is not at all.
-    pub(crate) fn score<E: Element>(&self, n_qubits: usize, operators: usize) -> u32 {
+    pub(crate) fn score<E: SimdFloat>(&self, n_qubits: usize, operators: usize) -> u32 {
         u32::try_from(self.said_score::<E>(n_qubits, operators)).unwrap_or(0)
     }
 
     /// Returns the reason why it has no score, if asking for one failed: a panic, say, where it
     /// would have declined with 0.
-    pub(crate) fn fault<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<String> {
+    pub(crate) fn fault<E: SimdFloat>(&self, n_qubits: usize, operators: usize) -> Option<String> {
         let score = self.said_score::<E>(n_qubits, operators);
         if score >= 0 {
             return None;
@@ -154,7 +154,7 @@ impl Backend {
         Some(format!("its score failed: {why} (plugin `{}`)", self.plugin))
     }
 
-    fn said_score<E: Element>(&self, n_qubits: usize, operators: usize) -> i32 {
+    fn said_score<E: SimdFloat>(&self, n_qubits: usize, operators: usize) -> i32 {
         let b = &self.raw.raw;
         let n = u32::try_from(n_qubits).unwrap_or(u32::MAX);
         if n > b.max_qubits || !self.knows::<E>() {
@@ -173,7 +173,7 @@ impl Backend {
 
     /// Cost in the unit of the built-in kernels: by its score, and a priority outweighs every
     /// score.
-    pub(crate) fn cost<E: Element>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
+    pub(crate) fn cost<E: SimdFloat>(&self, n_qubits: usize, operators: usize) -> Option<f64> {
         let score = self.score::<E>(n_qubits, operators);
         if score == 0 {
             return None;
@@ -184,7 +184,10 @@ impl Backend {
     }
 
     /// Returns the reason why it declines one of these operators, if it does.
-    pub(crate) fn refuses<E: Element>(&self, operators: &[Operator<Complex<E>>]) -> Option<String> {
+    pub(crate) fn refuses<E: SimdFloat>(
+        &self,
+        operators: &[Operator<Complex<E>>],
+    ) -> Option<String> {
         let most = self.raw.raw.max_matrix_targets as usize;
         let given = operators.iter().map(width).max().filter(|given| *given > most)?;
         Some(format!("an operator on {given} qubits; it takes at most {most}"))
@@ -196,7 +199,7 @@ impl Backend {
     }
 
     /// Lowers an operator without Pauli strings; `None` for the identity.
-    fn lower<E: Element>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
+    fn lower<E: SimdFloat>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
         lower(
             operator,
             self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1,
@@ -205,7 +208,7 @@ impl Backend {
     }
 
     /// Lowers any operator, to several in order.
-    pub(crate) fn lower_all<E: Element>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
+    pub(crate) fn lower_all<E: SimdFloat>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
         match operator.without_string() {
             Some(operators) => {
                 operators.iter().filter_map(|operator| self.lower(operator)).collect()
@@ -250,23 +253,27 @@ const ONE: C = Complex::new(1.0, 0.0);
 const ZERO: C = Complex::new(0.0, 0.0);
 
 /// Returns the kind of number of amplitudes of this type.
-pub(crate) fn dtype<E: Element>() -> u32 {
+pub(crate) fn dtype<E: SimdFloat>() -> u32 {
     if size_of::<E>() == size_of::<f64>() { abi::C64 } else { abi::C32 }
 }
 
-fn wide<E: Element>(z: &Complex<E>) -> C {
+fn wide<E: SimdFloat>(z: &Complex<E>) -> C {
     C::new(z.re.into(), z.im.into())
 }
 
 /// Returns the number of qubits of an operator's matrix.
-fn width<E: Element>(operator: &Operator<Complex<E>>) -> usize {
+fn width<E: SimdFloat>(operator: &Operator<Complex<E>>) -> usize {
     let bits = match operator.shape() {
-        Shape::Identity | Shape::Phase(_) => 0,
-        Shape::Diagonal(factors) => factors.iter().fold(0, |bits, (offset, _)| bits | offset),
-        Shape::Swap(a, b) => a | b,
-        Shape::Cycles(cycles) => cycles.iter().flatten().fold(0, |bits, (offset, _)| bits | offset),
-        Shape::Dense { offsets, .. } => offsets.last().copied().unwrap_or(0),
-        Shape::Parity { .. } | Shape::String { .. } => {
+        OperatorShape::Identity | OperatorShape::Phase(_) => 0,
+        OperatorShape::Diagonal(factors) => {
+            factors.iter().fold(0, |bits, (offset, _)| bits | offset)
+        }
+        OperatorShape::Swap(a, b) => a | b,
+        OperatorShape::Cycles(cycles) => {
+            cycles.iter().flatten().fold(0, |bits, (offset, _)| bits | offset)
+        }
+        OperatorShape::Dense { offsets, .. } => offsets.last().copied().unwrap_or(0),
+        OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
             return operator.without_string().iter().flatten().map(width).max().unwrap_or(0);
         }
     };
@@ -278,7 +285,7 @@ type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
 
 /// Lowers an operator to a matrix; `None` for the identity. One of more than `most` targets gets no
 /// matrix.
-fn lower<E: Element>(
+fn lower<E: SimdFloat>(
     operator: &Operator<Complex<E>>,
     diagonals: bool,
     most: u32,
@@ -344,19 +351,23 @@ fn lower<E: Element>(
     };
     Some(match operator.shape() {
         // Strings become other operators before.
-        Shape::Identity | Shape::Parity { .. } | Shape::String { .. } => return None,
-        Shape::Phase(f) if diagonals => diagonal(0, &[(0, *f)]),
-        Shape::Phase(f) => match fixed & fixed.wrapping_neg() {
+        OperatorShape::Identity | OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+            return None;
+        }
+        OperatorShape::Phase(f) if diagonals => diagonal(0, &[(0, *f)]),
+        OperatorShape::Phase(f) => match fixed & fixed.wrapping_neg() {
             // A phase of everything: on any qubit, whatever its value.
             0 => diagonal(1, &[(0, *f), (1, *f)]),
             bit => diagonal(bit, &[(value & bit, *f)]),
         },
-        Shape::Diagonal(factors) => {
+        OperatorShape::Diagonal(factors) => {
             diagonal(factors.iter().fold(0, |t, (offset, _)| t | offset), factors)
         }
-        Shape::Swap(a, b) => moved(&[[*a, *b].map(|offset| (offset, Complex::int(1))).to_vec()]),
-        Shape::Cycles(cycles) => moved(cycles),
-        Shape::Dense { matrix, offsets } => {
+        OperatorShape::Swap(a, b) => {
+            moved(&[[*a, *b].map(|offset| (offset, Complex::int(1))).to_vec()])
+        }
+        OperatorShape::Cycles(cycles) => moved(cycles),
+        OperatorShape::Dense { matrix, offsets } => {
             let bits = offsets.len().trailing_zeros();
             let targets = (0..bits).map(|b| offsets[1 << b].trailing_zeros()).collect();
             let controls = fixed & !offsets.last().copied().unwrap_or(0);
@@ -445,7 +456,10 @@ impl Executor<C> for HostKernels {
     ) -> Result<(), ExecuteError> {
         let mut run: Vec<Lowered> = Vec::new();
         for operator in operators {
-            if matches!(operator.shape(), Shape::Parity { .. } | Shape::String { .. }) {
+            if matches!(
+                operator.shape(),
+                OperatorShape::Parity { .. } | OperatorShape::String { .. }
+            ) {
                 self.call(&std::mem::take(&mut run), amplitudes, threads)?;
                 operator.apply(amplitudes, threads);
                 continue;

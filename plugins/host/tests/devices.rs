@@ -10,11 +10,11 @@ use ketgrad_core::{
     cancel::{CancellationToken, is_cancelled},
     circuit::Circuit,
     hybrid::{Expectation, Observable},
-    kernel::{Executors, Operator, Resident, Residents, Threads},
+    kernel::{DeviceStateVector, DeviceStates, Executors, Operator, Threads},
     matrix::Matrix,
     observable::PauliSum,
     param::Values,
-    simulate::{BoundCircuit, Placed, Simulator},
+    simulate::{BoundCircuit, Simulator, StateHandle},
     state::StateVector,
 };
 use ketgrad_plugin_host::{COMPARED, Choice, Device, Plugins, Request, Settings, conform};
@@ -220,10 +220,10 @@ fn a_device_in_rust_conforms() {
         &[0, 1, 2, 3],
         &[],
     );
-    let mut psi: Box<dyn Resident<C>> = device.basis(5, 0).unwrap();
+    let mut psi: Box<dyn DeviceStateVector<C>> = device.basis(5, 0).unwrap();
     let error = psi.apply(&[four.unwrap()]).unwrap_err().to_string();
     assert!(error.contains("on 4 qubits; it takes at most 3"), "{error}");
-    let room: Result<Box<dyn Resident<C>>, _> = device.basis(19, 0);
+    let room: Result<Box<dyn DeviceStateVector<C>>, _> = device.basis(19, 0);
     assert!(room.is_err_and(|e| e.to_string() == "plain: no room on the device (plugin `rust`)"));
 }
 
@@ -305,7 +305,7 @@ fn only_values_leave_the_device() {
     let counts = simulator.run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap();
     assert_eq!(counts, Simulator::new().run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap());
     let state = simulator.run_placed(&circuit(), &[0.7f64]).unwrap();
-    assert!(matches!(state, Placed::There(_)), "{state:?}");
+    assert!(matches!(state, StateHandle::There(_)), "{state:?}");
     // The amplitudes themselves have to move.
     let error = state.into_state(&Threads::serial()).unwrap_err();
     assert!(
@@ -477,7 +477,9 @@ fn a_backend_is_chosen_by_name() {
 fn states_of_two_devices_do_not_mix() {
     let (one, other) = (mock(&[]), mock(&[]));
     let (one, other) = (&one.devices()[0], &other.devices()[0]);
-    let state = |device: &Device, n: usize| -> Box<dyn Resident<C>> { device.basis(n, 0).unwrap() };
+    let state = |device: &Device, n: usize| -> Box<dyn DeviceStateVector<C>> {
+        device.basis(n, 0).unwrap()
+    };
     let mut psi = state(one, 2);
     for mut stranger in [state(one, 3), state(other, 2)] {
         assert!(psi.inner(&*stranger).unwrap_err().to_string().contains("beside"));
@@ -485,9 +487,9 @@ fn states_of_two_devices_do_not_mix() {
             psi.apply_pair(&mut *stranger, &[], &[]).unwrap_err().to_string().contains("beside")
         );
     }
-    let basis: Result<Box<dyn Resident<C>>, _> = one.basis(2, 4);
+    let basis: Result<Box<dyn DeviceStateVector<C>>, _> = one.basis(2, 4);
     assert!(basis.is_err_and(|e| e.to_string().contains("basis state 4 of 2 qubits")));
-    let upload = |n: usize| Residents::<C>::upload(one, &vec![C::new(1.0, 0.0); n]).map(|_| ());
+    let upload = |n: usize| DeviceStates::<C>::upload(one, &vec![C::new(1.0, 0.0); n]).map(|_| ());
     assert!(upload(3).unwrap_err().to_string().contains("3 amplitudes"));
     assert!(psi.download(&mut []).unwrap_err().to_string().contains("memory of 0 amplitudes"));
     assert!(
@@ -534,7 +536,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     assert!(distance(&given, &expected) < ROUNDING);
     let counts = |s: &Simulator| s.run_shots(&wide, &[0.7f64], 500, 3).unwrap();
     assert_eq!(counts(&auto), counts(&here));
-    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), Placed::Here(_)));
+    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), StateHandle::Here(_)));
     let gradient = |s: &Simulator| {
         let of = Expectation::new(wide.clone(), [sum.clone()]).unwrap().with_simulator(s.clone());
         (of.values(&[0.7f64]).unwrap()[0], of.value_and_gradient(&[0.7f64]).unwrap().1[0])
@@ -557,7 +559,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     ];
     assert!(refused.iter().all(|r| r.ends_with(why)), "{refused:?}");
     // What it takes stays there.
-    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), Placed::There(_)));
+    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), StateHandle::There(_)));
 }
 
 /// A gradient needs two states. Where the second has no room it runs in the host's memory; by name

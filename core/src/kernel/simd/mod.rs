@@ -1,7 +1,7 @@
 //! Registers of several real numbers, and the choice of instruction set while the program runs.
 //!
 //! A kernel is written once, as a [`Task`] over any [`Simd`] register type. [`InstructionSet`] says
-//! what the processor has; [`Element::dispatch`] runs a task with the register type of that set:
+//! what the processor has; [`SimdFloat::dispatch`] runs a task with the register type of that set:
 //!
 //! | set | `f64` | `f32` | fallback for |
 //! |---|---|---|---|
@@ -56,7 +56,7 @@ use std::fmt;
 use num_complex::Complex;
 
 pub(crate) use observe::PauliMap;
-pub(crate) use pauli::{NORM_BITS, Product, block_norms, expectation};
+pub(crate) use pauli::{FlipProduct, NORM_BITS, block_norms, expectation};
 use portable::Lanes4;
 pub(crate) use readout::{probabilities, project};
 pub(crate) use single::apply;
@@ -145,7 +145,7 @@ pub trait Task<E> {
 }
 
 /// Real numbers that registers hold: `f32` and `f64`.
-pub trait Element: Ordered<Real = Self> + Copy + Into<f64> + private::Sealed {
+pub trait SimdFloat: Ordered<Real = Self> + Copy + Into<f64> + private::Sealed {
     /// The distance from 1 to the next number.
     const EPSILON: Self;
     /// Rounds to this type.
@@ -166,7 +166,7 @@ mod private {
 
 macro_rules! element {
     ($E:ident, $Avx512:ident, $Avx2:ident, $Neon:ident) => {
-        impl Element for $E {
+        impl SimdFloat for $E {
             const EPSILON: $E = $E::EPSILON;
             #[inline(always)]
             fn round_from(x: f64) -> $E {
@@ -195,7 +195,7 @@ element!(f64, F64x8, F64x4, F64x4);
 /// A register of `LANES` numbers.
 pub trait Simd: Copy + Send + Sync + 'static {
     /// Type of a lane.
-    type Elem: Element;
+    type Elem: SimdFloat;
     /// Lane to take, for each lane.
     type Index: Copy;
     /// Lane of two registers to take, for each lane.
@@ -284,9 +284,9 @@ pub trait Simd: Copy + Send + Sync + 'static {
 }
 
 /// log2 of the lanes of a set's register, and how many row qubits fit its registers.
-pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
-    struct Shape;
-    impl<E: Element> Task<E> for Shape {
+pub(crate) fn shape<E: SimdFloat>(set: InstructionSet) -> (usize, usize) {
+    struct RegisterShape;
+    impl<E: SimdFloat> Task<E> for RegisterShape {
         type Output = (usize, usize);
         unsafe fn run<S: Simd<Elem = E>>(self) -> (usize, usize) {
             (S::LANE_BITS, S::ROW_QUBITS)
@@ -294,32 +294,32 @@ pub(crate) fn shape<E: Element>(set: InstructionSet) -> (usize, usize) {
     }
     assert!(set.is_available(), "this processor has no {set}");
     // SAFETY: the set is available.
-    unsafe { E::dispatch(set, Shape) }
+    unsafe { E::dispatch(set, RegisterShape) }
 }
 
 /// Returns the amplitudes as plain numbers: re, im, re, im, ….
-pub(crate) fn as_reals<E: Element>(amplitudes: &mut [Complex<E>]) -> *mut E {
+pub(crate) fn as_reals<E: SimdFloat>(amplitudes: &mut [Complex<E>]) -> *mut E {
     amplitudes.as_mut_ptr().cast()
 }
 
 /// A pointer that threads may share. The caller keeps their parts disjoint.
-pub(crate) struct Shared<E>(*mut E);
+pub(crate) struct SharedPtr<E>(*mut E);
 
-impl<E> Clone for Shared<E> {
+impl<E> Clone for SharedPtr<E> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<E> Copy for Shared<E> {}
+impl<E> Copy for SharedPtr<E> {}
 
 // SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
-unsafe impl<E: Send> Sync for Shared<E> {}
+unsafe impl<E: Send> Sync for SharedPtr<E> {}
 // SAFETY: a pointer to numbers that are `Send`; each use says why its parts are disjoint.
-unsafe impl<E: Send> Send for Shared<E> {}
+unsafe impl<E: Send> Send for SharedPtr<E> {}
 
-impl<E> Shared<E> {
-    pub(crate) fn new(start: *mut E) -> Shared<E> {
-        Shared(start)
+impl<E> SharedPtr<E> {
+    pub(crate) fn new(start: *mut E) -> SharedPtr<E> {
+        SharedPtr(start)
     }
     pub(crate) fn get(&self) -> *mut E {
         self.0
@@ -342,7 +342,7 @@ mod tests {
         out.into_iter().map(Into::into).collect()
     }
 
-    impl<E: Element> Task<E> for Laws<E> {
+    impl<E: SimdFloat> Task<E> for Laws<E> {
         type Output = ();
 
         unsafe fn run<S: Simd<Elem = E>>(self) {

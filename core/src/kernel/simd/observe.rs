@@ -1,7 +1,7 @@
 //! `O |psi>` and `<psi|O|psi>` for a real sum of Pauli strings, together.
 //!
 //! A string with the masks x and z takes the amplitude at `j ^ x` to j, with the sign
-//! `(-1)^{|j & z|}` and a weight that is real or imaginary (see [`Product`]). The bits of an index
+//! `(-1)^{|j & z|}` and a weight that is real or imaginary (see [`FlipProduct`]). The bits of an index
 //! fall into those of a block, of a row in it and of a lane, as in `pauli`:
 //!
 //! ```text
@@ -21,12 +21,12 @@ use num_complex::Complex;
 use num_traits::Zero;
 
 use super::{
-    Element, InstructionSet, Shared, Simd, Task, as_reals,
-    pauli::{BLOCK_BITS, Product, ROWS, across, families},
+    InstructionSet, SharedPtr, Simd, SimdFloat, Task, as_reals,
+    pauli::{BLOCK_BITS, FlipProduct, ROWS, across, families},
 };
 use crate::{
     basis::{deposit, odd, walsh_hadamard},
-    kernel::{Observed, SERIAL_BELOW, Threads},
+    kernel::{PreparedObservable, SERIAL_BELOW, Threads},
 };
 
 /// Strings that are summed in registers together.
@@ -40,7 +40,7 @@ pub(crate) struct PauliMap<E> {
     set: InstructionSet,
     n_qubits: usize,
     block_bits: usize,
-    families: Vec<Lines>,
+    families: Vec<ObservableFamily>,
     /// Factors over a block, each twice: for the real and for the imaginary part.
     tables: Vec<E>,
     /// Sum of each set of blocks.
@@ -48,35 +48,35 @@ pub(crate) struct PauliMap<E> {
 }
 
 /// The strings of a family.
-struct Lines {
+struct ObservableFamily {
     /// The blocks that it joins: the span of these vectors.
     basis: Vec<usize>,
     pivots: usize,
-    lines: Vec<Line>,
+    lines: Vec<FlipGroup>,
 }
 
 /// Strings that share x.
-struct Line {
+struct FlipGroup {
     x: usize,
     /// True if the weights are imaginary.
     imaginary: bool,
-    low: Low,
+    low: BlockSigns,
 }
 
 /// Dependence of the sign on the bits within a block.
-enum Low {
+enum BlockSigns {
     /// No dependence: (z of the block, weight) of each string.
     Constant(Vec<(usize, f64)>),
     /// Signs of the table that begins here, times the sign of z of the block.
     Table { z: usize, start: usize },
 }
 
-impl<E: Element> PauliMap<E> {
+impl<E: SimdFloat> PauliMap<E> {
     /// Prepares the sum of some products, or `None` if the states are too short for the registers
     /// or the signs need too many tables.
     pub(crate) fn new(
         n_qubits: usize,
-        products: &[Product],
+        products: &[FlipProduct],
         set: InstructionSet,
     ) -> Option<PauliMap<E>> {
         assert!(set.is_available() && products.iter().all(|p| p.x >> n_qubits == 0));
@@ -95,7 +95,7 @@ impl<E: Element> PauliMap<E> {
                     return None;
                 }
             }
-            all.push(Lines { pivots: family.pivots(), basis: family.basis, lines });
+            all.push(ObservableFamily { pivots: family.pivots(), basis: family.basis, lines });
         }
         let sums = vec![0.0; 1 << (n_qubits - block_bits)];
         Some(PauliMap { set, n_qubits, block_bits, families: all, tables, sums })
@@ -103,19 +103,19 @@ impl<E: Element> PauliMap<E> {
 }
 
 /// Splits the strings of a product by their z above the block's bits.
-fn lines_of<E: Element>(
-    product: &Product,
+fn lines_of<E: SimdFloat>(
+    product: &FlipProduct,
     block_bits: usize,
     tables: &mut Vec<E>,
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<FlipGroup>,
 ) {
-    let &Product { x, imaginary, ref strings } = product;
+    let &FlipProduct { x, imaginary, ref strings } = product;
     let inside = (1usize << block_bits) - 1;
     let (constant, mut rest): (Vec<_>, Vec<_>) =
         strings.iter().copied().partition(|s: &(usize, f64)| s.0 & inside == 0);
     if !constant.is_empty() {
         let constant = constant.into_iter().map(|(z, w)| (z >> block_bits, w)).collect();
-        lines.push(Line { x, imaginary, low: Low::Constant(constant) });
+        lines.push(FlipGroup { x, imaginary, low: BlockSigns::Constant(constant) });
     }
     while let Some(&(first, _)) = rest.first() {
         let z = first >> block_bits;
@@ -124,7 +124,7 @@ fn lines_of<E: Element>(
         let mut factors = vec![0.0; 1 << block_bits];
         same.iter().for_each(|(z, w)| factors[z & inside] += w);
         walsh_hadamard(&mut factors);
-        lines.push(Line { x, imaginary, low: Low::Table { z, start: tables.len() } });
+        lines.push(FlipGroup { x, imaginary, low: BlockSigns::Table { z, start: tables.len() } });
         tables.extend(factors.iter().flat_map(|&f| {
             // i (re + i im) = -im + i re
             [E::round_from(if imaginary { -f } else { f }), E::round_from(f)]
@@ -133,7 +133,7 @@ fn lines_of<E: Element>(
     }
 }
 
-impl<E: Element> Observed<Complex<E>> for PauliMap<E> {
+impl<E: SimdFloat> PreparedObservable<Complex<E>> for PauliMap<E> {
     fn apply(
         &mut self,
         weight: f64,
@@ -150,7 +150,7 @@ impl<E: Element> Observed<Complex<E>> for PauliMap<E> {
         if self.families.is_empty() && !add {
             out.fill(Complex::zero());
         }
-        let out = Shared::new(as_reals(out));
+        let out = SharedPtr::new(as_reals(out));
         let blocks = psi.len() >> self.block_bits;
         let (families, tables, block_bits) =
             (&self.families, self.tables.as_slice(), self.block_bits);
@@ -160,7 +160,7 @@ impl<E: Element> Observed<Complex<E>> for PauliMap<E> {
             let part = |k: usize, sum: &mut [f64]| {
                 let start = deposit(k, (blocks - 1) & !family.pivots);
                 let add = add || number > 0;
-                let task = Apply {
+                let task = ApplyFamily {
                     family,
                     tables,
                     block_bits,
@@ -200,20 +200,20 @@ fn tree_in_place(sums: &mut [f64]) -> f64 {
 }
 
 /// A family on the blocks `start ^ span`.
-struct Apply<'a, E> {
-    family: &'a Lines,
+struct ApplyFamily<'a, E> {
+    family: &'a ObservableFamily,
     tables: &'a [E],
     block_bits: usize,
     start: usize,
     psi: &'a [Complex<E>],
-    out: Shared<E>,
+    out: SharedPtr<E>,
     weight: E,
     add: bool,
 }
 
 /// A line in one block.
 #[derive(Clone, Copy)]
-struct Run<S: Simd> {
+struct BlockTerm<S: Simd> {
     /// The block that amplitudes come from, and how its rows and lanes are moved.
     from: *const S::Elem,
     flip: usize,
@@ -222,13 +222,13 @@ struct Run<S: Simd> {
     table: Option<*const S::Elem>,
 }
 
-impl<E: Element> Task<E> for Apply<'_, E> {
+impl<E: SimdFloat> Task<E> for ApplyFamily<'_, E> {
     /// The part of `<psi|O|psi>`.
     type Output = f64;
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) -> f64 {
-        let Apply { family, tables, block_bits, start, psi, out, weight, add } = self;
+        let ApplyFamily { family, tables, block_bits, start, psi, out, weight, add } = self;
         let lane_bits = S::LANE_BITS - 1;
         let lanes = (1usize << lane_bits) - 1;
         let inside = (1usize << block_bits) - 1;
@@ -244,8 +244,13 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                 let block = block.fold(start, |sum, (_, b)| sum ^ b);
                 let at = |block: usize| psi.as_ptr().add(block << block_bits).cast::<E>();
                 for (part, lines) in family.lines.chunks(TOGETHER).enumerate() {
-                    let empty =
-                        Run { from: at(block), flip: 0, moved: None, factor: zero, table: None };
+                    let empty = BlockTerm {
+                        from: at(block),
+                        flip: 0,
+                        moved: None,
+                        factor: zero,
+                        table: None,
+                    };
                     let mut runs = [empty; TOGETHER];
                     for (run, line) in runs.iter_mut().zip(lines) {
                         let imaginary = usize::from(line.imaginary);
@@ -255,7 +260,7 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                         run.moved = (lane != 0).then(|| S::index(|j| j ^ lane));
                         let signed = |z: usize, w: f64| if odd(block & z) { -w } else { w };
                         match &line.low {
-                            Low::Constant(strings) => {
+                            BlockSigns::Constant(strings) => {
                                 let sum: f64 = strings.iter().map(|s| signed(s.0, s.1)).sum();
                                 let parts = [if line.imaginary { -sum } else { sum }, sum]
                                     .map(E::round_from);
@@ -263,7 +268,7 @@ impl<E: Element> Task<E> for Apply<'_, E> {
                                     std::array::from_fn(|j| parts[j % 2]);
                                 run.factor = S::load(pair.as_ptr());
                             }
-                            Low::Table { z, start } => {
+                            BlockSigns::Table { z, start } => {
                                 run.factor = S::splat(E::round_from(signed(*z, 1.0)));
                                 run.table = Some(tables.as_ptr().add(*start));
                             }
@@ -289,7 +294,7 @@ impl<E: Element> Task<E> for Apply<'_, E> {
 /// eight.
 #[inline(always)]
 unsafe fn sum_rows<S: Simd>(
-    runs: &[Run<S>],
+    runs: &[BlockTerm<S>],
     own: *const S::Elem,
     to: *mut S::Elem,
     rows: usize,
@@ -347,7 +352,7 @@ unsafe fn sum_rows<S: Simd>(
 mod tests {
     use super::*;
 
-    fn agrees<E: Element>(tolerance: f64) {
+    fn agrees<E: SimdFloat>(tolerance: f64) {
         let part = |i: usize| E::round_from(((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0);
         let wide = |z: Complex<E>| Complex::<f64>::new(z.re.into(), z.im.into());
         for n in [6, 8, 11, 13, 16] {
@@ -365,7 +370,7 @@ mod tests {
             ];
             terms.extend((0..n).map(|q| (0.1 + q as f64, 1 << q, 0)));
             terms.extend((1..n).map(|q| (-1.0 - q as f64, 0, 3 << (q - 1))));
-            let products = Product::of_terms(terms.iter().copied());
+            let products = FlipProduct::of_terms(terms.iter().copied());
             let expected: Vec<Complex<f64>> = (0..1usize << n)
                 .map(|j| {
                     let term = |&(c, x, z): &(f64, usize, usize)| {

@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use num_complex::Complex;
 use num_traits::Zero;
 
-use super::{Element, InstructionSet, Simd, Task};
+use super::{InstructionSet, Simd, SimdFloat, Task};
 use crate::{
     basis::{deposit, odd},
     kernel::{SERIAL_BELOW, Threads, reduce::tree},
@@ -54,7 +54,7 @@ pub(super) const MOST_LANES: usize = 16;
 
 /// Strings with one x mask that need the same part of `conj(a[i ^ x]) a[i]`.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Product {
+pub(crate) struct FlipProduct {
     /// The bits that are flipped.
     pub(crate) x: usize,
     /// True if the imaginary part is needed; else it is the real one.
@@ -63,9 +63,11 @@ pub(crate) struct Product {
     pub(crate) strings: Vec<(usize, f64)>,
 }
 
-impl Product {
+impl FlipProduct {
     /// Terms `c i^|x & z| X^x Z^z`, given as (c, x, z), by what they multiply.
-    pub(crate) fn of_terms(terms: impl IntoIterator<Item = (f64, usize, usize)>) -> Vec<Product> {
+    pub(crate) fn of_terms(
+        terms: impl IntoIterator<Item = (f64, usize, usize)>,
+    ) -> Vec<FlipProduct> {
         let mut products: BTreeMap<(usize, bool), Vec<(usize, f64)>> = BTreeMap::new();
         for (c, x, z) in terms {
             // Re(i^k w) is Re w, -Im w, -Re w, Im w for k = 0, 1, 2, 3.
@@ -75,14 +77,14 @@ impl Product {
         }
         products
             .into_iter()
-            .map(|((x, imaginary), strings)| Product { x, imaginary, strings })
+            .map(|((x, imaginary), strings)| FlipProduct { x, imaginary, strings })
             .collect()
     }
 }
 
 /// Returns the sum of all products, or `None` for a state that is too short for the registers.
-pub(crate) fn expectation<E: Element>(
-    products: &[Product],
+pub(crate) fn expectation<E: SimdFloat>(
+    products: &[FlipProduct],
     amplitudes: &[Complex<E>],
     threads: &Threads,
     set: InstructionSet,
@@ -119,7 +121,7 @@ pub(crate) fn expectation<E: Element>(
 pub(super) struct Family<'a> {
     /// Basis in reduced echelon form: each vector's highest bit is in no other.
     pub(super) basis: Vec<usize>,
-    pub(super) products: Vec<&'a Product>,
+    pub(super) products: Vec<&'a FlipProduct>,
 }
 
 fn highest(x: usize) -> usize {
@@ -162,7 +164,7 @@ impl Family<'_> {
 }
 
 /// Puts each product into the first family that admits it.
-pub(super) fn families(products: &[Product], block_bits: usize) -> Vec<Family<'_>> {
+pub(super) fn families(products: &[FlipProduct], block_bits: usize) -> Vec<Family<'_>> {
     let mut families: Vec<Family<'_>> = Vec::new();
     for product in products {
         let x = product.x >> block_bits;
@@ -186,7 +188,7 @@ struct Joined<'a, E> {
     amplitudes: &'a [Complex<E>],
 }
 
-impl<E: Element> Task<E> for Joined<'_, E> {
+impl<E: SimdFloat> Task<E> for Joined<'_, E> {
     type Output = f64;
 
     #[inline(always)]
@@ -213,7 +215,7 @@ impl<E: Element> Task<E> for Joined<'_, E> {
                         }
                         let at =
                             |block: usize| amplitudes.as_ptr().add(block << block_bits).cast::<E>();
-                        let pair = Pair {
+                        let pair = BlockPair {
                             a: at(block),
                             b: at(block ^ high),
                             rows: 1 << (block_bits - lane_bits),
@@ -246,7 +248,7 @@ impl<E: Element> Task<E> for Joined<'_, E> {
 
 /// Returns the squared norm of each block of 2^[`NORM_BITS`] amplitudes, or `None` for a state of
 /// less than one.
-pub(crate) fn block_norms<E: Element>(
+pub(crate) fn block_norms<E: SimdFloat>(
     amplitudes: &[Complex<E>],
     threads: &Threads,
     set: InstructionSet,
@@ -270,7 +272,7 @@ pub(crate) fn block_norms<E: Element>(
 /// Amplitudes of whole blocks.
 struct Norms<'a, E>(&'a [Complex<E>]);
 
-impl<E: Element> Task<E> for Norms<'_, E> {
+impl<E: SimdFloat> Task<E> for Norms<'_, E> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -283,7 +285,7 @@ impl<E: Element> Task<E> for Norms<'_, E> {
             // SAFETY: this is `vectorize`; a block has `rows` registers, of which there are eight
             // at least.
             unsafe {
-                let pair = Pair::<S> { a: at, b: at, rows, flip: 0, moved: S::index(|j| j) };
+                let pair = BlockPair::<S> { a: at, b: at, rows, flip: 0, moved: S::index(|j| j) };
                 norms.push(across(pair.one(0), 0, false));
             }
         }
@@ -309,7 +311,7 @@ pub(super) unsafe fn across<S: Simd>(sum: S, z: usize, imaginary: bool) -> f64 {
 }
 
 /// Two blocks, of which row r of the one goes with row `r ^ flip` of the other, lanes moved.
-struct Pair<S: Simd> {
+struct BlockPair<S: Simd> {
     a: *const S::Elem,
     b: *const S::Elem,
     rows: usize,
@@ -317,7 +319,7 @@ struct Pair<S: Simd> {
     moved: S::Index,
 }
 
-impl<S: Simd> Pair<S> {
+impl<S: Simd> BlockPair<S> {
     /// Loads the rows `first + j` of the one block and those that belong to them of the other.
     ///
     /// # Safety
@@ -345,7 +347,7 @@ impl<S: Simd> Pair<S> {
     /// at the end.
     ///
     /// # Safety
-    /// Those of [`Pair::eight`].
+    /// Those of [`BlockPair::eight`].
     #[inline(always)]
     unsafe fn one(&self, z: usize) -> S {
         // SAFETY: the caller promises what `eight` wants.
@@ -367,7 +369,7 @@ impl<S: Simd> Pair<S> {
     /// Computes the sums for several strings.
     ///
     /// # Safety
-    /// Those of [`Pair::eight`].
+    /// Those of [`BlockPair::eight`].
     #[inline(always)]
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {
@@ -401,12 +403,12 @@ mod tests {
     const SINGLE: f64 = 1e-4;
     const DOUBLE: f64 = 1e-11;
 
-    fn amplitudes<E: Element>(n: usize) -> Vec<Complex<E>> {
+    fn amplitudes<E: SimdFloat>(n: usize) -> Vec<Complex<E>> {
         let part = |i: usize| E::round_from(((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0);
         (0..1 << n).map(|i| Complex::new(part(2 * i), part(2 * i + 1))).collect()
     }
 
-    fn plain<E: Element>(product: &Product, a: &[Complex<E>]) -> f64 {
+    fn plain<E: SimdFloat>(product: &FlipProduct, a: &[Complex<E>]) -> f64 {
         let wide = |z: Complex<E>| Complex::<f64>::new(z.re.into(), z.im.into());
         let each = |(i, &x): (usize, &Complex<E>)| {
             let w = wide(a[i ^ product.x]).conj() * wide(x);
@@ -417,7 +419,7 @@ mod tests {
         a.iter().enumerate().map(each).sum()
     }
 
-    fn every_set_agrees<E: Element>(tolerance: f64) {
+    fn every_set_agrees<E: SimdFloat>(tolerance: f64) {
         for n in [0, 3, 5, 6, 8, 11, 12] {
             let a = amplitudes::<E>(n);
             let all = (1usize << n) - 1;
@@ -436,10 +438,10 @@ mod tests {
             let mut products = Vec::new();
             for (x, z) in masks.map(|(x, z)| (x & all, z & all)) {
                 let imaginary = odd(x & z);
-                products.push(Product { x, imaginary, strings: vec![(z, 0.5)] });
+                products.push(FlipProduct { x, imaginary, strings: vec![(z, 0.5)] });
                 let mut strings = vec![(z, -1.0)];
                 strings.extend((0..20).map(|k| (z ^ ((k * 37) & all & !x), 0.1 * k as f64)));
-                products.push(Product { x, imaginary, strings });
+                products.push(FlipProduct { x, imaginary, strings });
             }
             let expected: f64 = products.iter().map(|p| plain(p, &a)).sum();
             for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
@@ -472,8 +474,8 @@ mod tests {
     #[test]
     fn every_product_is_in_a_family_that_spans_it() {
         let product =
-            |x: usize| Product { x: x << BLOCK_BITS, imaginary: false, strings: Vec::new() };
-        let products: Vec<Product> = (0..100).map(|k| product(k * 2654435761 % 1021)).collect();
+            |x: usize| FlipProduct { x: x << BLOCK_BITS, imaginary: false, strings: Vec::new() };
+        let products: Vec<FlipProduct> = (0..100).map(|k| product(k * 2654435761 % 1021)).collect();
         let families = families(&products, BLOCK_BITS);
         assert_eq!(families.iter().map(|f| f.products.len()).sum::<usize>(), 100);
         for family in families {

@@ -1,14 +1,14 @@
 //! Four numbers in an array, for processors without a register type of their own here.
 #![expect(unsafe_code, reason = "implements an unsafe interface")]
 
-use super::{Element, Simd, Task};
+use super::{Simd, SimdFloat, Task};
 
 /// Four numbers. The compiler puts them into whatever registers it has (SSE2, NEON, …).
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 pub(crate) struct Lanes4<E>([E; 4]);
 
-impl<E: Element> Lanes4<E> {
+impl<E: SimdFloat> Lanes4<E> {
     #[inline(always)]
     fn zip(self, b: Self, f: impl Fn(E, E) -> E) -> Self {
         let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (self.0, b.0);
@@ -16,7 +16,7 @@ impl<E: Element> Lanes4<E> {
     }
 }
 
-impl<E: Element> Simd for Lanes4<E> {
+impl<E: SimdFloat> Simd for Lanes4<E> {
     type Elem = E;
     type Index = [u8; 4];
     type PairIndex = [u8; 4];

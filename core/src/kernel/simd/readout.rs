@@ -3,17 +3,17 @@
 
 use num_complex::Complex;
 
-use super::{Element, InstructionSet, Simd, Task};
+use super::{InstructionSet, Simd, SimdFloat, Task};
 use crate::kernel::{
     Threads,
-    marginal::{Part, add_squares, marginal, project as project_part},
+    marginal::{MarginalPart, add_squares, marginal, project as project_part},
 };
 
 /// Amplitudes that are projected in one piece.
 const PIECE: usize = 1 << 12;
 
 /// Returns the sum of |a|^2 for each value of the asked bits.
-pub(crate) fn probabilities<E: Element>(
+pub(crate) fn probabilities<E: SimdFloat>(
     amplitudes: &[Complex<E>],
     asked: usize,
     threads: &Threads,
@@ -21,7 +21,7 @@ pub(crate) fn probabilities<E: Element>(
 ) -> Vec<f64> {
     assert!(set.is_available() && amplitudes.len().is_power_of_two());
     let n_qubits = amplitudes.len().trailing_zeros() as usize;
-    marginal(n_qubits, asked, threads, |part: &Part, table: &mut [f64]| {
+    marginal(n_qubits, asked, threads, |part: &MarginalPart, table: &mut [f64]| {
         // SAFETY: the set is available.
         unsafe { E::dispatch(set, Squares { amplitudes, part, table }) }
     })
@@ -29,11 +29,11 @@ pub(crate) fn probabilities<E: Element>(
 
 struct Squares<'a, E> {
     amplitudes: &'a [Complex<E>],
-    part: &'a Part,
+    part: &'a MarginalPart,
     table: &'a mut [f64],
 }
 
-impl<E: Element> Task<E> for Squares<'_, E> {
+impl<E: SimdFloat> Task<E> for Squares<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -47,7 +47,7 @@ impl<E: Element> Task<E> for Squares<'_, E> {
 }
 
 /// Keeps the amplitudes with this value of a bit, times a number, and clears the others.
-pub(crate) fn project<E: Element>(
+pub(crate) fn project<E: SimdFloat>(
     amplitudes: &mut [Complex<E>],
     (bit, value): (usize, bool),
     scale: E,
@@ -71,7 +71,7 @@ struct Project<'a, E> {
     scale: E,
 }
 
-impl<E: Element> Task<E> for Project<'_, E> {
+impl<E: SimdFloat> Task<E> for Project<'_, E> {
     type Output = ();
 
     #[inline(always)]

@@ -87,14 +87,14 @@ use std::ops::Range;
 use num_complex::Complex;
 
 use self::{
-    ahead::{Ahead, Reach},
+    ahead::{PrefetchDistance, Prefetcher},
     loops::{Dense, Diagonal, FULL, REAL},
     moves::Exchange,
 };
-use super::{Element, InstructionSet, Shared, Simd, Task, as_reals};
+use super::{InstructionSet, SharedPtr, Simd, SimdFloat, Task, as_reals};
 use crate::kernel::{
-    Operator, SERIAL_BELOW, Shape, Threads,
-    runs::{MAX_RUN_BITS, Runs},
+    Operator, OperatorShape, SERIAL_BELOW, Threads,
+    runs::{MAX_RUN_BITS, OperatorRuns},
 };
 
 /// Largest number of bits that a span may have here.
@@ -102,7 +102,7 @@ const MAX_SPAN: u32 = 4;
 
 /// Applies an operator in place. The caller has checked that it fits the state and that the
 /// processor has the set.
-pub(crate) fn apply<E: Element>(
+pub(crate) fn apply<E: SimdFloat>(
     operator: &Operator<Complex<E>>,
     amplitudes: &mut [Complex<E>],
     threads: &Threads,
@@ -111,24 +111,24 @@ pub(crate) fn apply<E: Element>(
     assert!(amplitudes.len().is_power_of_two() && amplitudes.len() >= 1 << operator.n_qubits);
     assert!(set.is_available(), "this processor has no {set}");
     // SAFETY: the set is available.
-    let done = unsafe { E::dispatch(set, Apply { operator, amplitudes, threads }) };
+    let done = unsafe { E::dispatch(set, ApplyOperator { operator, amplitudes, threads }) };
     if !done {
         operator.apply(amplitudes, threads);
     }
 }
 
-struct Apply<'a, E> {
+struct ApplyOperator<'a, E> {
     operator: &'a Operator<Complex<E>>,
     amplitudes: &'a mut [Complex<E>],
     threads: &'a Threads,
 }
 
 /// Registers that an operator acts on.
-struct Place<'a, E> {
-    vector: Shared<E>,
-    runs: Runs,
+struct RegisterSpan<'a, E> {
+    vector: SharedPtr<E>,
+    runs: OperatorRuns,
     /// Registers that are prefetched meanwhile, if any.
-    ahead: Option<Ahead>,
+    ahead: Option<Prefetcher>,
     operator: &'a Operator<Complex<E>>,
     /// Bits that all offsets have in common.
     common: usize,
@@ -141,7 +141,7 @@ struct Place<'a, E> {
     threads: &'a Threads,
 }
 
-impl<E: Element> Task<E> for Apply<'_, E> {
+impl<E: SimdFloat> Task<E> for ApplyOperator<'_, E> {
     type Output = bool;
 
     #[inline(always)]
@@ -162,21 +162,21 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         let high = span & !lanes;
         // The same bits, of the numbers of registers.
         let [fixed_bits, value_bits, row_bits] = [fixed, value, high].map(|bits| bits >> lane_bits);
-        let reach = Reach::of(size_of::<Complex<E>>() << n_qubits);
+        let reach = PrefetchDistance::of(size_of::<Complex<E>>() << n_qubits);
         // Long runs are cut so that the prefetch distance is not too large.
         let run_bits = reach.map_or(MAX_RUN_BITS, |reach| reach.bits - high.count_ones());
-        let runs = Runs::up_to(run_bits, registers, fixed_bits, value_bits);
+        let runs = OperatorRuns::up_to(run_bits, registers, fixed_bits, value_bits);
         let all_rows = match &operator.shape {
-            Shape::Swap(..) => high.count_ones() < 2,
-            Shape::Diagonal(_) => high == 0,
+            OperatorShape::Swap(..) => high.count_ones() < 2,
+            OperatorShape::Diagonal(_) => high == 0,
             _ => true,
         };
-        let place = Place {
+        let place = RegisterSpan {
             ahead: reach.and_then(|reach| {
-                Ahead::new(reach, &runs, registers, fixed_bits, value_bits, row_bits, all_rows)
+                Prefetcher::new(reach, &runs, registers, fixed_bits, value_bits, row_bits, all_rows)
             }),
             runs,
-            vector: Shared::new(as_reals(self.amplitudes)),
+            vector: SharedPtr::new(as_reals(self.amplitudes)),
             operator,
             common,
             high,
@@ -187,12 +187,12 @@ impl<E: Element> Task<E> for Apply<'_, E> {
         };
         let parallel = operator.touched(n_qubits) >= SERIAL_BELOW;
         match operator.shape() {
-            Shape::Swap(a, b) => {
+            OperatorShape::Swap(a, b) => {
                 let offsets = [*a, *b];
                 place.each_part::<S, _>(parallel, |part| Exchange { place: &place, part, offsets });
             }
             _ if span.count_ones() < 2 => place.pair::<S>(parallel),
-            Shape::Diagonal(_) => place.diagonal::<S>(parallel),
+            OperatorShape::Diagonal(_) => place.diagonal::<S>(parallel),
             _ => place.dense::<S>(parallel),
         }
         true
@@ -201,24 +201,24 @@ impl<E: Element> Task<E> for Apply<'_, E> {
 
 /// Returns the bits that all offsets of a shape share, and those in which some differ; `None` for
 /// the identity.
-fn extent<E>(shape: &Shape<E>) -> Option<(usize, usize)> {
+fn extent<E>(shape: &OperatorShape<E>) -> Option<(usize, usize)> {
     let mut and = usize::MAX;
     let mut or = 0;
     let mut see = |offset: usize| (and, or) = (and & offset, or | offset);
     match shape {
-        Shape::Identity => return None,
-        Shape::Phase(_) => see(0),
-        Shape::Diagonal(factors) => factors.iter().for_each(|f| see(f.0)),
-        Shape::Swap(a, b) => [*a, *b].into_iter().for_each(see),
-        Shape::Cycles(cycles) => cycles.iter().flatten().for_each(|f| see(f.0)),
+        OperatorShape::Identity => return None,
+        OperatorShape::Phase(_) => see(0),
+        OperatorShape::Diagonal(factors) => factors.iter().for_each(|f| see(f.0)),
+        OperatorShape::Swap(a, b) => [*a, *b].into_iter().for_each(see),
+        OperatorShape::Cycles(cycles) => cycles.iter().flatten().for_each(|f| see(f.0)),
         // They have loops of their own.
-        Shape::Parity { .. } | Shape::String { .. } => see(0),
-        Shape::Dense { offsets, .. } => offsets.iter().for_each(|&o| see(o)),
+        OperatorShape::Parity { .. } | OperatorShape::String { .. } => see(0),
+        OperatorShape::Dense { offsets, .. } => offsets.iter().for_each(|&o| see(o)),
     }
     Some((and & or, or & !and))
 }
 
-impl<E: Element> Place<'_, E> {
+impl<E: SimdFloat> RegisterSpan<'_, E> {
     /// Runs a task over all runs, on threads where that is worth it.
     #[inline(always)]
     fn each_part<S: Simd<Elem = E>, T: Task<E, Output = ()>>(
@@ -293,18 +293,18 @@ impl<E: Element> Place<'_, E> {
         let (one, zero) = (Complex::new(E::one(), E::zero()), Complex::new(E::zero(), E::zero()));
         let at = |there: bool, z: Complex<E>| if there { z } else { zero };
         match self.operator.shape() {
-            Shape::Identity
-            | Shape::Phase(_)
-            | Shape::Swap(..)
-            | Shape::Parity { .. }
-            | Shape::String { .. } => {
+            OperatorShape::Identity
+            | OperatorShape::Phase(_)
+            | OperatorShape::Swap(..)
+            | OperatorShape::Parity { .. }
+            | OperatorShape::String { .. } => {
                 unreachable!("phases, swaps and strings have loops of their own")
             }
-            Shape::Diagonal(factors) => {
+            OperatorShape::Diagonal(factors) => {
                 let factor = factors.iter().find(|f| f.0 == row | self.common).map_or(one, |f| f.1);
                 at(row == column, factor)
             }
-            Shape::Cycles(cycles) => {
+            OperatorShape::Cycles(cycles) => {
                 let (row, column) = (row | self.common, column | self.common);
                 for cycle in cycles {
                     if let Some(k) = cycle.iter().position(|f| f.0 == column) {
@@ -313,7 +313,7 @@ impl<E: Element> Place<'_, E> {
                 }
                 at(row == column, one)
             }
-            Shape::Dense { matrix, offsets } => {
+            OperatorShape::Dense { matrix, offsets } => {
                 let number = |offset: usize| {
                     let bits = offsets.len().trailing_zeros();
                     (0..bits).fold(0, |n, t| n | usize::from(offset & offsets[1 << t] != 0) << t)
@@ -337,8 +337,8 @@ impl<E: Element> Place<'_, E> {
     fn is_real(&self) -> bool {
         let real = |z: &Complex<E>| z.im == E::zero();
         match self.operator.shape() {
-            Shape::Dense { matrix, .. } => matrix.iter().all(real),
-            Shape::Cycles(cycles) => cycles.iter().flatten().all(|f| real(&f.1)),
+            OperatorShape::Dense { matrix, .. } => matrix.iter().all(real),
+            OperatorShape::Cycles(cycles) => cycles.iter().flatten().all(|f| real(&f.1)),
             _ => true,
         }
     }

@@ -8,20 +8,20 @@ use super::matrices::{M2, SmallComplex, multiply2};
 
 /// The Pauli string `i^|x & z| X^x Z^z`, negated or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::plan) struct Pauli {
+pub(in crate::plan) struct SignedPauli {
     pub(in crate::plan) x: usize,
     pub(in crate::plan) z: usize,
     pub(in crate::plan) negative: bool,
 }
 
 /// X, Z or Y of one qubit: bit 0 for X, bit 1 for Z; and true if it is negated.
-type Image = (usize, bool);
+type PauliImage = (usize, bool);
 
 /// A Clifford gate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Clifford {
     /// Gate on one qubit, with the images of X, Z and Y.
-    One { qubit: usize, matrix: M2, images: [Image; 3] },
+    One { qubit: usize, matrix: M2, images: [PauliImage; 3] },
     /// CX.
     Cx { control: usize, target: usize },
     /// CZ.
@@ -116,8 +116,8 @@ impl Clifford {
     }
 
     /// Returns `V P V^dagger`.
-    pub(super) fn conjugate(&self, pauli: Pauli) -> Pauli {
-        let Pauli { mut x, mut z, mut negative } = pauli;
+    pub(super) fn conjugate(&self, pauli: SignedPauli) -> SignedPauli {
+        let SignedPauli { mut x, mut z, mut negative } = pauli;
         let bit = |mask: usize, qubit: usize| mask >> qubit & 1;
         match *self {
             Clifford::One { qubit, ref images, .. } => {
@@ -141,7 +141,7 @@ impl Clifford {
                 z ^= on_a | on_b;
             }
         }
-        Pauli { x, z, negative }
+        SignedPauli { x, z, negative }
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     /// Returns a string on two qubits as a matrix.
-    fn matrix(pauli: Pauli) -> M4 {
+    fn matrix(pauli: SignedPauli) -> M4 {
         std::array::from_fn(|at| {
             let (row, column) = (at / 4, at % 4);
             let turns = (pauli.x & pauli.z).count_ones() + 2 * (pauli.z & column).count_ones();
@@ -223,7 +223,7 @@ mod tests {
             let v = gate(clifford);
             let inverse: M4 = std::array::from_fn(|at| v[4 * (at % 4) + at / 4].conj());
             for at in 0..32 {
-                let pauli = Pauli { x: at & 3, z: at >> 2 & 3, negative: at >> 4 == 1 };
+                let pauli = SignedPauli { x: at & 3, z: at >> 2 & 3, negative: at >> 4 == 1 };
                 let expected = multiply4(&multiply4(&v, &matrix(pauli)), &inverse);
                 let got = matrix(clifford.conjugate(pauli));
                 let off =

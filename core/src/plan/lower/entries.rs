@@ -19,11 +19,11 @@
 use num_complex::Complex;
 
 use super::{
-    clifford::{Clifford, Pauli},
-    kinds::{Kind, string},
+    clifford::{Clifford, SignedPauli},
+    kinds::{EntryKind, string},
 };
 use crate::{
-    kernel::{Element, Inner, Operator, Shape},
+    kernel::{Operator, OperatorShape, OverlapProbe, SimdFloat},
     plan::BinaryAngle,
 };
 
@@ -32,8 +32,8 @@ const WINDOW: usize = 128;
 
 /// Entry of a list of operators and inner products.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
+pub(super) struct LoweringEntry {
+    pub(super) kind: EntryKind,
     /// The operator of this number, as it was given; `None` where the kind says all.
     pub(super) given: Option<usize>,
     /// The qubits along which it moves amplitudes.
@@ -44,8 +44,8 @@ pub(super) struct Entry {
 
 /// The entries of a list of operators, and the phase `e^{i angle}` of gates that are gone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entries {
-    pub(super) list: Vec<Entry>,
+pub(super) struct LoweringEntries {
+    pub(super) list: Vec<LoweringEntry>,
     pub(super) angle: BinaryAngle,
     /// Sum of the distances of operators from the gates that they are recognized as.
     pub(super) deviation: f64,
@@ -55,15 +55,15 @@ pub(super) struct Entries {
     gates: Vec<usize>,
 }
 
-impl Entries {
+impl LoweringEntries {
     /// Takes operators, and inner products between them, which are in the order of the operators.
     /// No string gets wider than `widest` qubits with X or Y. Of operators for which `known` says
     /// that they are no Clifford gates an angle may make one, which is not taken for one then: the
     /// entries are those of other angles.
-    pub(super) fn take<E: Element>(
+    pub(super) fn take<E: SimdFloat>(
         &mut self,
         operators: &[Operator<Complex<E>>],
-        inners: &[Inner],
+        inners: &[OverlapProbe],
         widest: usize,
         known: &[bool],
     ) {
@@ -74,13 +74,13 @@ impl Entries {
         let mut waiting = inners.iter().enumerate().peekable();
         for (number, operator) in operators.iter().enumerate() {
             while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
-                self.list.push(Entry::inner(index, inner));
+                self.list.push(LoweringEntry::inner(index, inner));
             }
             let may_be = known.get(number).copied().unwrap_or(true);
-            let (entry, deviation) = Entry::new(number, operator, widest, may_be);
+            let (entry, deviation) = LoweringEntry::new(number, operator, widest, may_be);
             self.deviation += deviation;
-            self.clifford.push(matches!(entry.kind, Kind::Clifford(_)));
-            if let Kind::Clifford(gate) = entry.kind {
+            self.clifford.push(matches!(entry.kind, EntryKind::Clifford(_)));
+            if let EntryKind::Clifford(gate) = entry.kind {
                 if let Some(angle) = gate.phase() {
                     self.angle += BinaryAngle::from_radians(angle);
                     continue;
@@ -93,7 +93,7 @@ impl Entries {
             }
             self.list.push(entry);
         }
-        self.list.extend(waiting.map(|(index, inner)| Entry::inner(index, inner)));
+        self.list.extend(waiting.map(|(index, inner)| LoweringEntry::inner(index, inner)));
     }
 
     /// Returns the last gate that a gate at the end can be multiplied with, by its number among the
@@ -102,7 +102,7 @@ impl Entries {
         let near = |at: &usize| at + WINDOW >= self.list.len();
         let mut gates = self.gates.iter().enumerate().rev().take_while(|(_, at)| near(at));
         let (k, other, product) = gates.find_map(|(k, at)| {
-            let Kind::Clifford(other) = &self.list[*at].kind else { return None };
+            let EntryKind::Clifford(other) = &self.list[*at].kind else { return None };
             product(gate, other).map(|product| (k, other, product))
         })?;
         let between = &self.list[self.gates[k] + 1..];
@@ -114,12 +114,12 @@ impl Entries {
             - i32::from(other.turns());
         for entry in between.iter().rev().filter(|entry| entry.meets(gate)) {
             match &entry.kind {
-                Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => {
+                EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. } => {
                     let x = gate.conjugate(*pauli).x;
                     if x.count_ones() as usize > widest {
                         return None;
                     }
-                    if matches!(entry.kind, Kind::Rotation { .. }) {
+                    if matches!(entry.kind, EntryKind::Rotation { .. }) {
                         cost += i32::from(x != 0) - i32::from(pauli.x != 0);
                     }
                     passed = true;
@@ -147,12 +147,12 @@ impl Entries {
             .filter(|entry| entry.meets(gate))
             .for_each(|entry| entry.conjugate(gate));
         match product {
-            Some(product) => self.list[at] = Entry::of(Kind::Clifford(product)),
+            Some(product) => self.list[at] = LoweringEntry::of(EntryKind::Clifford(product)),
             None => {
                 let gone = self.list.remove(at);
                 if let (
                     Clifford::One { matrix: a, .. },
-                    Kind::Clifford(Clifford::One { matrix: b, .. }),
+                    EntryKind::Clifford(Clifford::One { matrix: b, .. }),
                 ) = (gate, gone.kind)
                 {
                     // The identity but for this.
@@ -182,28 +182,28 @@ fn product(a: &Clifford, b: &Clifford) -> Option<Option<Clifford>> {
     }
 }
 
-impl Entry {
+impl LoweringEntry {
     /// Classifies an operator; returns its entry and its distance from that.
-    fn new<E: Element>(
+    fn new<E: SimdFloat>(
         number: usize,
         operator: &Operator<Complex<E>>,
         widest: usize,
         clifford: bool,
-    ) -> (Entry, f64) {
+    ) -> (LoweringEntry, f64) {
         let (kind, deviation) = match string(operator, widest) {
-            Some((turn, 0)) => return (Entry::of(turn.kind()), turn.deviation),
-            _ => Kind::of(operator, clifford),
+            Some((turn, 0)) => return (LoweringEntry::of(turn.kind()), turn.deviation),
+            _ => EntryKind::of(operator, clifford),
         };
-        let mut entry = Entry::of(kind);
-        if let Kind::Other = kind {
+        let mut entry = LoweringEntry::of(kind);
+        if let EntryKind::Other = kind {
             let fixed = operator.fixed();
             (entry.moving, entry.reading) = match operator.shape() {
-                Shape::Identity => (0, 0),
-                Shape::Phase(_) | Shape::Diagonal(_) => (0, fixed),
-                Shape::Swap(..) | Shape::Cycles(_) => (fixed, 0),
-                Shape::Parity { .. } => (0, fixed),
-                Shape::String { x, .. } => (*x, fixed & !x),
-                Shape::Dense { offsets, .. } => {
+                OperatorShape::Identity => (0, 0),
+                OperatorShape::Phase(_) | OperatorShape::Diagonal(_) => (0, fixed),
+                OperatorShape::Swap(..) | OperatorShape::Cycles(_) => (fixed, 0),
+                OperatorShape::Parity { .. } => (0, fixed),
+                OperatorShape::String { x, .. } => (*x, fixed & !x),
+                OperatorShape::Dense { offsets, .. } => {
                     let targets = offsets.iter().fold(0, |mask, o| mask | o);
                     (targets, fixed & !targets)
                 }
@@ -213,20 +213,20 @@ impl Entry {
         (entry, deviation)
     }
 
-    fn inner(number: usize, inner: &Inner) -> Entry {
-        let pauli = Pauli { x: inner.x, z: inner.z, negative: false };
-        Entry::of(Kind::Inner { number, pauli })
+    fn inner(number: usize, inner: &OverlapProbe) -> LoweringEntry {
+        let pauli = SignedPauli { x: inner.x, z: inner.z, negative: false };
+        LoweringEntry::of(EntryKind::Inner { number, pauli })
     }
 
-    fn of(kind: Kind) -> Entry {
+    fn of(kind: EntryKind) -> LoweringEntry {
         let (moving, reading) = match &kind {
-            Kind::Clifford(gate) => gate.qubits(),
-            Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. } => {
+            EntryKind::Clifford(gate) => gate.qubits(),
+            EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. } => {
                 (pauli.x, pauli.z & !pauli.x)
             }
-            Kind::Other => (0, 0),
+            EntryKind::Other => (0, 0),
         };
-        Entry { kind, given: None, moving, reading }
+        LoweringEntry { kind, given: None, moving, reading }
     }
 
     /// Returns true if it has a qubit in common with a gate.
@@ -237,7 +237,7 @@ impl Entry {
 
     /// Returns true if its qubits show that it commutes with a gate.
     fn commutes(&self, gate: &Clifford) -> bool {
-        if let (Kind::Clifford(Clifford::Cx { target, .. }), Clifford::Cx { target: same, .. }) =
+        if let (EntryKind::Clifford(Clifford::Cx { target, .. }), Clifford::Cx { target: same, .. }) =
             (&self.kind, gate)
             && target == same
         {
@@ -250,18 +250,23 @@ impl Entry {
     /// Conjugates it by a gate that moves from after it to before it.
     fn conjugate(&mut self, gate: &Clifford) {
         let kind = match self.kind {
-            Kind::Rotation { pauli, angle, phase } => {
-                Kind::Rotation { pauli: gate.conjugate(pauli), angle, phase }
+            EntryKind::Rotation { pauli, angle, phase } => {
+                EntryKind::Rotation { pauli: gate.conjugate(pauli), angle, phase }
             }
-            Kind::Inner { number, pauli } => Kind::Inner { number, pauli: gate.conjugate(pauli) },
-            Kind::Clifford(_) | Kind::Other => return,
+            EntryKind::Inner { number, pauli } => {
+                EntryKind::Inner { number, pauli: gate.conjugate(pauli) }
+            }
+            EntryKind::Clifford(_) | EntryKind::Other => return,
         };
-        let (Kind::Rotation { pauli, .. } | Kind::Inner { pauli, .. }) = self.kind else { return };
-        let (Kind::Rotation { pauli: new, .. } | Kind::Inner { pauli: new, .. }) = kind else {
+        let (EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. }) = self.kind else {
+            return;
+        };
+        let (EntryKind::Rotation { pauli: new, .. } | EntryKind::Inner { pauli: new, .. }) = kind
+        else {
             return;
         };
         if new != pauli {
-            *self = Entry::of(kind);
+            *self = LoweringEntry::of(kind);
         }
     }
 }

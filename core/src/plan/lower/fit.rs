@@ -1,45 +1,49 @@
 //! Rebinding of a known structure to other numbers: an operation that an angle has made simpler
 //! than usual is written as usual.
 
-use super::{Lowered, Op};
+use super::{LoweredOps, PrimitiveOp};
 use crate::plan::BinaryAngle;
 
-impl Op {
+impl PrimitiveOp {
     /// Returns the operation of the same structure that does nothing.
-    fn idle(&self) -> Option<Op> {
+    fn idle(&self) -> Option<PrimitiveOp> {
         match *self {
-            Op::Rotation { qubit, .. } => {
-                Some(Op::Rotation { qubit, tan: 0.0, sign: false, flip: false })
+            PrimitiveOp::Rotation { qubit, .. } => {
+                Some(PrimitiveOp::Rotation { qubit, tan: 0.0, sign: false, flip: false })
             }
-            Op::Turn { x, z, .. } => Some(Op::Turn { x, z, tan: 0.0, flip: false }),
-            Op::Phase { mask, .. } => Some(Op::Phase { mask, angle: BinaryAngle::ZERO }),
+            PrimitiveOp::Turn { x, z, .. } => {
+                Some(PrimitiveOp::Turn { x, z, tan: 0.0, flip: false })
+            }
+            PrimitiveOp::Phase { mask, .. } => {
+                Some(PrimitiveOp::Phase { mask, angle: BinaryAngle::ZERO })
+            }
             _ => None,
         }
     }
 
     /// Writes it with the structure of another operation.
-    fn like(&self, other: &Op) -> Option<Op> {
+    fn like(&self, other: &PrimitiveOp) -> Option<PrimitiveOp> {
         match (self, other) {
-            (&Op::Pauli { qubit, sign, flip }, Op::Rotation { qubit: same, .. })
-                if qubit == *same =>
-            {
-                Some(Op::Rotation { qubit, tan: 0.0, sign, flip })
-            }
-            (&Op::Pauli { qubit, sign: true, flip: false }, &Op::Phase { mask, .. })
-                if mask == 1 << qubit =>
-            {
-                Some(Op::Phase { mask, angle: BinaryAngle::HALF_TURN })
+            (
+                &PrimitiveOp::Pauli { qubit, sign, flip },
+                PrimitiveOp::Rotation { qubit: same, .. },
+            ) if qubit == *same => Some(PrimitiveOp::Rotation { qubit, tan: 0.0, sign, flip }),
+            (
+                &PrimitiveOp::Pauli { qubit, sign: true, flip: false },
+                &PrimitiveOp::Phase { mask, .. },
+            ) if mask == 1 << qubit => {
+                Some(PrimitiveOp::Phase { mask, angle: BinaryAngle::HALF_TURN })
             }
             _ => self.same_structure(other).then(|| self.clone()),
         }
     }
 }
 
-impl Lowered {
+impl LoweredOps {
     /// Writes the operations with the structure of others, where a rotation or a phase that an
     /// angle has made vanish is one that does nothing. Returns false if that is impossible; the
     /// operations are invalid then.
-    pub(in crate::plan) fn fit(&mut self, known: &[Op]) -> bool {
+    pub(in crate::plan) fn fit(&mut self, known: &[PrimitiveOp]) -> bool {
         let ops = &mut self.ops;
         let mut rest = ops.len();
         if rest == known.len() && known.iter().zip(ops.iter()).all(|(a, b)| a.same_structure(b)) {
@@ -49,15 +53,18 @@ impl Lowered {
             return false;
         }
         // From the end on, so that what is read has not been written over.
-        ops.resize(known.len(), Op::Phase { mask: 0, angle: BinaryAngle::ZERO });
+        ops.resize(known.len(), PrimitiveOp::Phase { mask: 0, angle: BinaryAngle::ZERO });
         let mut left = known.len();
         while left > 0 {
             let wanted = &known[left - 1];
             // A phase and then Paulis, wanted the other way round.
-            if let [.., Op::Phase { mask, angle }, pauli @ Op::Pauli { qubit, flip, .. }] =
-                &ops[..rest]
+            if let [
+                ..,
+                PrimitiveOp::Phase { mask, angle },
+                pauli @ PrimitiveOp::Pauli { qubit, flip, .. },
+            ] = &ops[..rest]
                 && *mask == 1 << qubit
-                && let [.., rotation, Op::Phase { mask: same, .. }] = &known[..left]
+                && let [.., rotation, PrimitiveOp::Phase { mask: same, .. }] = &known[..left]
                 && mask == same
                 && let Some(pauli) = pauli.like(rotation)
             {
@@ -66,7 +73,8 @@ impl Lowered {
                 if flip {
                     self.angle += angle;
                 }
-                ops[left - 1] = Op::Phase { mask, angle: if flip { -angle } else { angle } };
+                ops[left - 1] =
+                    PrimitiveOp::Phase { mask, angle: if flip { -angle } else { angle } };
                 ops[left - 2] = pauli;
                 (left, rest) = (left - 2, rest - 2);
                 continue;

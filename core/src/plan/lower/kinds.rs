@@ -4,28 +4,28 @@
 use num_complex::Complex;
 
 use super::{
-    clifford::{Clifford, Pauli},
+    clifford::{Clifford, SignedPauli},
     matrices::{M2, SmallComplex},
 };
 use crate::{
-    kernel::{Element, Operator, Shape},
+    kernel::{Operator, OperatorShape, SimdFloat},
     scalar::Ring,
 };
 
 /// Kind of an entry, as far as commutation with other entries needs it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     Clifford(Clifford),
     /// `e^{i phase} e^{-i angle/2 P}`.
     Rotation {
-        pauli: Pauli,
+        pauli: SignedPauli,
         angle: f64,
         phase: f64,
     },
     /// The inner product of this number.
     Inner {
         number: usize,
-        pauli: Pauli,
+        pauli: SignedPauli,
     },
     /// Anything else that was given.
     Other,
@@ -34,53 +34,62 @@ pub(super) enum Kind {
 /// Largest distance of an operator from the gate that it is recognized as, in eps of its numbers.
 const TOLERANCE: f64 = 4.0;
 
-impl Kind {
+impl EntryKind {
     /// Classifies an operator (as a Clifford gate only if `clifford` allows it), and returns its
     /// distance from that gate.
-    pub(super) fn of<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> (Kind, f64) {
-        let other = (Kind::Other, 0.0);
-        Kind::found(operator, clifford).unwrap_or(other)
+    pub(super) fn of<E: SimdFloat>(
+        operator: &Operator<Complex<E>>,
+        clifford: bool,
+    ) -> (EntryKind, f64) {
+        let other = (EntryKind::Other, 0.0);
+        EntryKind::found(operator, clifford).unwrap_or(other)
     }
 
-    fn found<E: Element>(operator: &Operator<Complex<E>>, clifford: bool) -> Option<(Kind, f64)> {
+    fn found<E: SimdFloat>(
+        operator: &Operator<Complex<E>>,
+        clifford: bool,
+    ) -> Option<(EntryKind, f64)> {
         let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
         let fixed = operator.fixed();
         if let Some((qubit, matrix)) = on_one(operator) {
             if clifford && let Some((gate, off)) = Clifford::one(qubit, matrix, tolerance) {
-                return Some((Kind::Clifford(gate), off));
+                return Some((EntryKind::Clifford(gate), off));
             }
-            let diagonal = matches!(operator.shape(), Shape::Phase(_) | Shape::Diagonal(_));
+            let diagonal =
+                matches!(operator.shape(), OperatorShape::Phase(_) | OperatorShape::Diagonal(_));
             return match diagonal {
-                true => Turned::of_parity(1 << qubit, matrix[0], matrix[3], tolerance)
-                    .map(Turned::entry),
+                true => PhasedRotation::of_parity(1 << qubit, matrix[0], matrix[3], tolerance)
+                    .map(PhasedRotation::entry),
                 false => None,
             };
         }
         let (value, shape) = (operator.value(), operator.shape());
         match (shape, fixed.count_ones()) {
-            (Shape::Phase(f), 2) if clifford && value == fixed => {
+            (OperatorShape::Phase(f), 2) if clifford && value == fixed => {
                 let off = (wide(f) + 1.0).norm();
                 let a = fixed.trailing_zeros() as usize;
                 let gate = Clifford::Cz(a, (fixed & !(1 << a)).trailing_zeros() as usize);
-                (off <= tolerance).then_some((Kind::Clifford(gate), off))
+                (off <= tolerance).then_some((EntryKind::Clifford(gate), off))
             }
-            (&Shape::Swap(a, b), 2) if clifford && (a ^ b).is_power_of_two() => {
+            (&OperatorShape::Swap(a, b), 2) if clifford && (a ^ b).is_power_of_two() => {
                 let (target, control) = (a ^ b, fixed & !(a ^ b));
                 let gate = Clifford::Cx {
                     control: control.trailing_zeros() as usize,
                     target: target.trailing_zeros() as usize,
                 };
-                ((value | a) & control != 0).then_some((Kind::Clifford(gate), 0.0))
+                ((value | a) & control != 0).then_some((EntryKind::Clifford(gate), 0.0))
             }
-            (Shape::Diagonal(factors), 2) if factors.len() == 4 => {
+            (OperatorShape::Diagonal(factors), 2) if factors.len() == 4 => {
                 let at = |j: usize| factors.iter().find(|f| f.0 == j).map(|f| wide(&f.1));
                 let a = fixed & fixed.wrapping_neg();
                 let (even, odd) = (at(0)?, at(a)?);
                 let parity = at(fixed) == Some(even) && at(fixed & !a) == Some(odd);
-                Turned::of_parity(fixed, even, odd, tolerance).filter(|_| parity).map(Turned::entry)
+                PhasedRotation::of_parity(fixed, even, odd, tolerance)
+                    .filter(|_| parity)
+                    .map(PhasedRotation::entry)
             }
-            (Shape::Dense { matrix, offsets }, 2) => {
-                exchange(matrix, offsets, tolerance).map(Turned::entry)
+            (OperatorShape::Dense { matrix, offsets }, 2) => {
+                exchange(matrix, offsets, tolerance).map(PhasedRotation::entry)
             }
             _ => None,
         }
@@ -89,7 +98,7 @@ impl Kind {
 
 /// `e^{i phase} e^{-i angle/2 P}`.
 #[derive(Clone, Copy)]
-pub(super) struct Turned {
+pub(super) struct PhasedRotation {
     x: usize,
     z: usize,
     pub(super) angle: f64,
@@ -98,16 +107,16 @@ pub(super) struct Turned {
     pub(super) deviation: f64,
 }
 
-impl Turned {
-    pub(super) fn pauli(&self) -> Pauli {
-        Pauli { x: self.x, z: self.z, negative: false }
+impl PhasedRotation {
+    pub(super) fn pauli(&self) -> SignedPauli {
+        SignedPauli { x: self.x, z: self.z, negative: false }
     }
 
-    pub(super) fn kind(&self) -> Kind {
-        Kind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
+    pub(super) fn kind(&self) -> EntryKind {
+        EntryKind::Rotation { pauli: self.pauli(), angle: self.angle, phase: self.phase }
     }
 
-    fn entry(self) -> (Kind, f64) {
+    fn entry(self) -> (EntryKind, f64) {
         (self.kind(), self.deviation)
     }
 
@@ -119,7 +128,7 @@ impl Turned {
         a: SmallComplex,
         b: SmallComplex,
         tolerance: f64,
-    ) -> Option<Turned> {
+    ) -> Option<PhasedRotation> {
         // a = e^{i phase} cos, b = -i e^{i phase} sin. The larger of the two tells the phase: the
         // argument of the other one may be noise. No phase where the angle can say it.
         let sine = b * SmallComplex::new(0.0, 1.0);
@@ -135,7 +144,7 @@ impl Turned {
         // What is left out are imaginary parts, and what the norm is off.
         let norm = (sin.re.hypot(cos.re) - 1.0).abs();
         let deviation = norm + sin.im.abs().max(cos.im.abs());
-        (deviation <= tolerance).then_some(Turned { x, z, angle, phase, deviation })
+        (deviation <= tolerance).then_some(PhasedRotation { x, z, angle, phase, deviation })
     }
 
     /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
@@ -145,42 +154,45 @@ impl Turned {
         even: SmallComplex,
         odd: SmallComplex,
         tolerance: f64,
-    ) -> Option<Turned> {
+    ) -> Option<PhasedRotation> {
         // Both are of modulus 1, so that their arguments are known.
         let angle = if odd == even.conj() { 2.0 * odd.arg() } else { (odd * even.conj()).arg() };
         let phase = if odd == even.conj() { 0.0 } else { even.arg() + 0.5 * angle };
         let deviation = (even.norm() - 1.0).abs().max((odd.norm() - 1.0).abs());
-        (deviation <= tolerance).then_some(Turned { x: 0, z, angle, phase, deviation })
+        (deviation <= tolerance).then_some(PhasedRotation { x: 0, z, angle, phase, deviation })
     }
 }
 
 /// Returns an operator about a Pauli string as a rotation, and the qubits that control it; if it is
 /// one, and no wider than may be.
-pub(super) fn string<E: Element>(
+pub(super) fn string<E: SimdFloat>(
     operator: &Operator<Complex<E>>,
     widest: usize,
-) -> Option<(Turned, usize)> {
+) -> Option<(PhasedRotation, usize)> {
     let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
     match operator.shape() {
-        Shape::Parity { z, factors: [even, odd] } => {
-            let turned = Turned::of_parity(*z, wide(even), wide(odd), tolerance)?;
+        OperatorShape::Parity { z, factors: [even, odd] } => {
+            let turned = PhasedRotation::of_parity(*z, wide(even), wide(odd), tolerance)?;
             Some((turned, operator.fixed() & !z))
         }
-        &Shape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
+        &OperatorShape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
             // W = i^{-|x & z|} P
             let b = wide(go) * SmallComplex::new(0.0, -1.0).powu((x & z).count_ones());
-            Some((Turned::of_sum(x, z, wide(stay), b, tolerance)?, operator.fixed() & !(x | z)))
+            Some((
+                PhasedRotation::of_sum(x, z, wide(stay), b, tolerance)?,
+                operator.fixed() & !(x | z),
+            ))
         }
         _ => None,
     }
 }
 
 /// Returns `a + b P` with P one of XX, YY, XY, YX, as RXX and RYY are.
-fn exchange<E: Element>(
+fn exchange<E: SimdFloat>(
     matrix: &[Complex<E>],
     offsets: &[usize],
     tolerance: f64,
-) -> Option<Turned> {
+) -> Option<PhasedRotation> {
     let (&[_, low, high, both], &[a, .., _]) = (offsets, matrix) else { return None };
     let at = |row: usize, column: usize| matrix[4 * row + column];
     let b = at(3, 0);
@@ -202,11 +214,11 @@ fn exchange<E: Element>(
     }
     let (a, b) = (wide(&a), wide(&b) * SmallComplex::new(0.0, -1.0).powu(first + second));
     let z = (first as usize * low) | (second as usize * high);
-    Turned::of_sum(both, z, a, b, tolerance)
+    PhasedRotation::of_sum(both, z, a, b, tolerance)
 }
 
 /// Returns the qubit and the matrix of an operator on one qubit without controls.
-pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
+pub(super) fn on_one<E: SimdFloat>(operator: &Operator<Complex<E>>) -> Option<(usize, M2)> {
     let (fixed, value) = (operator.fixed(), operator.value());
     if !fixed.is_power_of_two() {
         return None;
@@ -214,13 +226,13 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
     let (one, zero) = (SmallComplex::new(1.0, 0.0), SmallComplex::default());
     let mut u = [one, zero, zero, one];
     match operator.shape() {
-        Shape::Identity => {}
-        Shape::Phase(factor) => u[if value == 0 { 0 } else { 3 }] = wide(factor),
-        Shape::Diagonal(factors) => {
+        OperatorShape::Identity => {}
+        OperatorShape::Phase(factor) => u[if value == 0 { 0 } else { 3 }] = wide(factor),
+        OperatorShape::Diagonal(factors) => {
             factors.iter().for_each(|(at, factor)| u[if *at == 0 { 0 } else { 3 }] = wide(factor));
         }
-        Shape::Swap(..) => u = [zero, one, one, zero],
-        Shape::Cycles(cycles) => {
+        OperatorShape::Swap(..) => u = [zero, one, one, zero],
+        OperatorShape::Cycles(cycles) => {
             // One cycle of two, or two of one.
             for cycle in cycles {
                 for (k, (from, factor)) in cycle.iter().enumerate() {
@@ -233,14 +245,16 @@ pub(super) fn on_one<E: Element>(operator: &Operator<Complex<E>>) -> Option<(usi
                 }
             }
         }
-        Shape::Dense { matrix, offsets } if offsets.len() == 2 => {
+        OperatorShape::Dense { matrix, offsets } if offsets.len() == 2 => {
             u.iter_mut().zip(matrix).for_each(|(to, from)| *to = wide(from));
         }
-        Shape::Dense { .. } | Shape::Parity { .. } | Shape::String { .. } => return None,
+        OperatorShape::Dense { .. }
+        | OperatorShape::Parity { .. }
+        | OperatorShape::String { .. } => return None,
     }
     Some((fixed.trailing_zeros() as usize, u))
 }
 
-fn wide<E: Element>(z: &Complex<E>) -> SmallComplex {
+fn wide<E: SimdFloat>(z: &Complex<E>) -> SmallComplex {
     Complex::new(z.re.into(), z.im.into())
 }

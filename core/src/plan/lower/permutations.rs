@@ -3,13 +3,15 @@
 
 use smallvec::SmallVec;
 
-use super::{Bits, Factors, Lowering, MAX_PHASE_BITS, Op, matrices::SmallComplex};
+use super::{
+    MAX_PHASE_BITS, OffsetFactors, OperatorBits, PlanLowering, PrimitiveOp, matrices::SmallComplex,
+};
 use crate::basis::deposit;
 
-impl Lowering {
+impl PlanLowering {
     /// Amplitudes that move along cycles of indices in the bits of `mask`, with factors.
-    pub(super) fn permutation(&mut self, mask: usize, cycles: &[Factors]) -> bool {
-        let bits: Bits = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
+    pub(super) fn permutation(&mut self, mask: usize, cycles: &[OffsetFactors]) -> bool {
+        let bits: OperatorBits = (0..usize::BITS as usize).filter(|q| mask >> q & 1 == 1).collect();
         if bits.len() > MAX_PHASE_BITS as usize {
             return false;
         }
@@ -21,7 +23,7 @@ impl Lowering {
             })
         };
         let origin = moved(0).0;
-        let columns: Bits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
+        let columns: OperatorBits = bits.iter().map(|q| moved(1 << q).0 ^ origin).collect();
         let affine = |x: usize| {
             let image = bits.iter().zip(&columns).filter(|(q, _)| x >> **q & 1 == 1);
             image.fold(origin, |sum, (_, column)| sum ^ column)
@@ -29,7 +31,7 @@ impl Lowering {
         if (0..1 << bits.len()).map(|x| deposit(x, mask)).any(|x| affine(x) != moved(x).0) {
             return self.transposition(mask, cycles);
         }
-        let factors: Factors = cycles.iter().flatten().copied().collect();
+        let factors: OffsetFactors = cycles.iter().flatten().copied().collect();
         if factors.iter().any(|f| f.1 != SmallComplex::new(1.0, 0.0))
             && !self.diagonal(mask, &factors)
         {
@@ -39,13 +41,13 @@ impl Lowering {
         self.linear(&bits, columns);
         bits.iter()
             .filter(|q| origin >> **q & 1 == 1)
-            .for_each(|&qubit| self.push(Op::Pauli { qubit, sign: false, flip: true }));
+            .for_each(|&qubit| self.push(PrimitiveOp::Pauli { qubit, sign: false, flip: true }));
         true
     }
 
     /// Lowers one exchange of two indices: CX brings them next to each other, H makes the X between
     /// them a Z.
-    fn transposition(&mut self, mask: usize, cycles: &[Factors]) -> bool {
+    fn transposition(&mut self, mask: usize, cycles: &[OffsetFactors]) -> bool {
         let &[(a, fa), (b, fb)] = (match cycles {
             [cycle] => cycle.as_slice(),
             _ => return false,
@@ -60,11 +62,11 @@ impl Lowering {
         let with_pivot = if a >> pivot & 1 == 1 { a } else { b };
         let half = SmallComplex::new(0.5f64.sqrt(), 0.0);
         let h = [half, half, half, -half];
-        let spread = |this: &mut Lowering| {
+        let spread = |this: &mut PlanLowering| {
             this.flush(others | 1 << pivot);
             (0..usize::BITS as usize)
                 .filter(|q| others >> q & 1 == 1)
-                .for_each(|target| this.push(Op::Cx { control: pivot, target }));
+                .for_each(|target| this.push(PrimitiveOp::Cx { control: pivot, target }));
         };
         spread(self);
         self.wait(pivot, h, true);
@@ -76,14 +78,14 @@ impl Lowering {
     }
 
     /// Lowers an invertible linear map of bits: `columns[i]` is the image of bit `bits[i]`.
-    fn linear(&mut self, bits: &[usize], mut columns: Bits) {
+    fn linear(&mut self, bits: &[usize], mut columns: OperatorBits) {
         if columns.iter().all(|c| c.is_power_of_two()) {
             // Bit i goes to place columns[i]: exchanges along each cycle.
             for i in 0..bits.len() {
                 while columns[i] != 1 << bits[i] {
                     let to = columns[i].trailing_zeros() as usize;
                     let Some(j) = bits.iter().position(|&q| q == to) else { return };
-                    self.push(Op::Swap(bits[i], to));
+                    self.push(PrimitiveOp::Swap(bits[i], to));
                     columns.swap(i, j);
                 }
             }
@@ -92,7 +94,7 @@ impl Lowering {
         // Rows are reduced to the identity by adding rows to rows; the map is these steps, last
         // first.
         let mut steps: SmallVec<[(usize, usize); 16]> = SmallVec::new();
-        let mut add = |columns: &mut Bits, from: usize, to: usize| {
+        let mut add = |columns: &mut OperatorBits, from: usize, to: usize| {
             columns.iter_mut().for_each(|c| *c ^= (*c >> from & 1) << to);
             steps.push((from, to));
         };
@@ -109,6 +111,9 @@ impl Lowering {
                 }
             }
         }
-        steps.iter().rev().for_each(|&(control, target)| self.push(Op::Cx { control, target }));
+        steps
+            .iter()
+            .rev()
+            .for_each(|&(control, target)| self.push(PrimitiveOp::Cx { control, target }));
     }
 }

@@ -1,19 +1,20 @@
 //! Rotations about Pauli strings.
 
 use super::{
-    Lowering, MAX_PHASE_BITS, NO_ANGLE, Op, clifford::Pauli, kinds::Turned, matrices::SmallComplex,
+    MAX_PHASE_BITS, NO_ANGLE, PlanLowering, PrimitiveOp, clifford::SignedPauli,
+    kinds::PhasedRotation, matrices::SmallComplex,
 };
 use crate::{
     basis::{deposit, odd},
     plan::BinaryAngle,
 };
 
-impl Lowering {
+impl PlanLowering {
     /// A rotation where others have these values: `(1 +- Z) / 2` for each control in its angle;
     /// false for too many of them.
     pub(super) fn controlled_rotation(
         &mut self,
-        turned: &Turned,
+        turned: &PhasedRotation,
         controls: usize,
         value: usize,
     ) -> bool {
@@ -29,16 +30,16 @@ impl Lowering {
         }
         for subset in (0..subsets).map(|k| deposit(k, controls)) {
             let angle = turned.angle / subsets as f64;
-            let pauli = Pauli { z: pauli.z | subset, negative: odd(subset & value), ..pauli };
+            let pauli = SignedPauli { z: pauli.z | subset, negative: odd(subset & value), ..pauli };
             self.rotation(pauli, angle);
         }
         true
     }
 
     /// Lowers `e^{-i angle/2 P}`.
-    pub(super) fn rotation(&mut self, pauli: Pauli, angle: f64) {
+    pub(super) fn rotation(&mut self, pauli: SignedPauli, angle: f64) {
         let angle = if pauli.negative { -angle } else { angle };
-        let Pauli { x, z, .. } = pauli;
+        let SignedPauli { x, z, .. } = pauli;
         let (sin, cos) = (0.5 * angle).sin_cos();
         if x == 0 {
             match z.is_power_of_two() {
@@ -98,7 +99,7 @@ impl Lowering {
         if negative {
             self.out.angle += BinaryAngle::HALF_TURN;
         }
-        self.push(Op::Turn { x, z, tan, flip });
+        self.push(PrimitiveOp::Turn { x, z, tan, flip });
         if even {
             self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);
         }

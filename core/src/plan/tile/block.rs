@@ -25,7 +25,7 @@ use num_complex::Complex;
 
 use super::{buffer::Buffer, rows::table};
 use crate::{
-    kernel::Element,
+    kernel::SimdFloat,
     plan::lower::{CanonicalFactors, distance},
 };
 
@@ -37,7 +37,7 @@ const MAX_TANGENT: f64 = 1e4;
 const FACTORED_COEFFICIENTS: usize = 6;
 
 /// A dense 4x4 block on tile bits.
-pub(super) struct Block<E> {
+pub(super) struct DenseBlock<E> {
     /// Number of the operation in the layout.
     pub(super) source: usize,
     bits: [usize; 2],
@@ -58,14 +58,14 @@ pub(super) struct Block<E> {
     pub(super) table: Vec<u32>,
 }
 
-impl<E: Element> Block<E> {
+impl<E: SimdFloat> DenseBlock<E> {
     /// Creates a block on tile bits low < high, without numbers yet.
     pub(super) fn new(
         source: usize,
         bits: [usize; 2],
         tile_bits: usize,
         lane_bits: usize,
-    ) -> Block<E> {
+    ) -> DenseBlock<E> {
         let on = |row: bool| -> Vec<usize> {
             (0..4usize)
                 .filter(|set| (0..2).all(|i| set >> i & 1 == 0 || (bits[i] >= lane_bits) == row))
@@ -76,7 +76,7 @@ impl<E: Element> Block<E> {
         let count = (row_sets.len() * row_sets.len() * lane_sets.len()) << (lane_bits + 1);
         let vectors: Vec<usize> =
             bits.iter().filter(|&&b| b >= lane_bits).map(|b| 1 << b >> lane_bits).collect();
-        Block {
+        DenseBlock {
             source,
             bits,
             row_offsets: row_sets.iter().map(|&set| spread(set) >> lane_bits).collect(),
@@ -109,7 +109,7 @@ impl<E: Element> Block<E> {
         lane_bits: usize,
     ) -> f64 {
         let eps = Into::<f64>::into(E::EPSILON);
-        let numbers = factors.and_then(|tolerance| Numbers::of(matrix, tolerance * eps));
+        let numbers = factors.and_then(|tolerance| FactorCoefficients::of(matrix, tolerance * eps));
         self.factored = numbers.is_some();
         self.deviation = 0.0;
         match numbers {
@@ -131,7 +131,7 @@ impl<E: Element> Block<E> {
     }
 
     fn fill_matrix(&mut self, matrix: &[Complex<f64>; 16], lane_bits: usize) {
-        let Block { bits, row_sets, lane_sets, coefficients, .. } = self;
+        let DenseBlock { bits, row_sets, lane_sets, coefficients, .. } = self;
         let lanes = 1usize << lane_bits;
         let per_row = lane_sets.len() * 2 * lanes;
         for (i, coefficient) in coefficients.as_mut_slice().iter_mut().enumerate() {
@@ -143,8 +143,8 @@ impl<E: Element> Block<E> {
         }
     }
 
-    fn fill_factored(&mut self, numbers: &Numbers, lane_bits: usize) {
-        let Block { bits, row_sets, coefficients, .. } = self;
+    fn fill_factored(&mut self, numbers: &FactorCoefficients, lane_bits: usize) {
+        let DenseBlock { bits, row_sets, coefficients, .. } = self;
         let lanes = 1usize << lane_bits;
         let used = coefficients
             .as_mut_slice()
@@ -160,16 +160,16 @@ impl<E: Element> Block<E> {
 }
 
 /// The coefficients of a factored block on the values of its two bits.
-struct Numbers {
+struct FactorCoefficients {
     of: [[f64; 4]; FACTORED_COEFFICIENTS],
     angle: f64,
 }
 
-impl Numbers {
+impl FactorCoefficients {
     /// Returns the coefficients of a matrix that is a factored block up to the tolerance, and the
     /// distance of their product from it.
-    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(Numbers, f64)> {
-        let numbers = Numbers::new(&CanonicalFactors::new(matrix)?)?;
+    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(FactorCoefficients, f64)> {
+        let numbers = FactorCoefficients::new(&CanonicalFactors::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);
         (off <= tolerance).then_some((numbers, off))
     }
@@ -194,7 +194,7 @@ impl Numbers {
     }
 
     /// `None` if a tangent is too large.
-    fn new(factored: &CanonicalFactors) -> Option<Numbers> {
+    fn new(factored: &CanonicalFactors) -> Option<FactorCoefficients> {
         let &CanonicalFactors { phase, angles: [x, y, z], ref before } = factored;
         // diag(e^{iu}, e^{-iu}) [cos -sin; sin cos] diag(e^{iv}, e^{-iv})
         let euler = before.map(|g| {
@@ -230,7 +230,7 @@ impl Numbers {
         let d2 = diagonal(&mut cosines, &second);
         let between = |s: usize| if same(s) { x - y } else { x + y };
         let tangents = d1.iter().chain(&d2).chain([&euler[0][1], &euler[1][1]]);
-        tangents.copied().all(|t| t.abs() <= MAX_TANGENT).then_some(Numbers {
+        tangents.copied().all(|t| t.abs() <= MAX_TANGENT).then_some(FactorCoefficients {
             of: [
                 d1,
                 r0,

@@ -3,32 +3,32 @@
 
 use std::{marker::PhantomData, slice};
 
-use crate::{kernel::Element, plan::BinaryAngle};
+use crate::{kernel::SimdFloat, plan::BinaryAngle};
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 /// A vector of numbers that is aligned to 64 bytes.
 pub(super) struct Buffer<E> {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     len: usize,
     element: PhantomData<E>,
 }
 
-impl<E: Element> Buffer<E> {
+impl<E: SimdFloat> Buffer<E> {
     pub(super) fn zeros(len: usize) -> Buffer<E> {
         // A register may be read beyond the end of a short table.
         let lines = (len * size_of::<E>()).div_ceil(64);
-        Buffer { lines: vec![Line([0; 64]); lines.max(1)], len, element: PhantomData }
+        Buffer { lines: vec![CacheLine([0; 64]); lines.max(1)], len, element: PhantomData }
     }
 
     /// Takes a buffer of this length, with arbitrary content; from memory that has been used
     /// before, if there is some.
-    pub(super) fn reused(len: usize, pool: &mut Pool<E>) -> Buffer<E> {
+    pub(super) fn reused(len: usize, pool: &mut TileBuffers<E>) -> Buffer<E> {
         match pool.buffers.pop() {
             Some(Buffer { mut lines, .. }) => {
-                lines.resize((len * size_of::<E>()).div_ceil(64).max(1), Line([0; 64]));
+                lines.resize((len * size_of::<E>()).div_ceil(64).max(1), CacheLine([0; 64]));
                 Buffer { lines, len, element: PhantomData }
             }
             None => Buffer::zeros(len),
@@ -48,7 +48,7 @@ impl<E: Element> Buffer<E> {
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [E] {
-        // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`Element` is
+        // SAFETY: the lines hold at least `len` numbers, any bytes are a float (`SimdFloat` is
         // sealed: f32 and f64), and the borrow is unique.
         unsafe { slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
     }
@@ -56,20 +56,20 @@ impl<E: Element> Buffer<E> {
 
 /// Buffers that are no longer needed. New memory comes from the system page by page, which takes
 /// longer than filling it.
-pub(in crate::plan) struct Pool<E> {
+pub(in crate::plan) struct TileBuffers<E> {
     buffers: Vec<Buffer<E>>,
     angles: Vec<BinaryAngle>,
 }
 
-impl<E> Default for Pool<E> {
-    fn default() -> Pool<E> {
-        Pool { buffers: Vec::new(), angles: Vec::new() }
+impl<E> Default for TileBuffers<E> {
+    fn default() -> TileBuffers<E> {
+        TileBuffers { buffers: Vec::new(), angles: Vec::new() }
     }
 }
 
-impl<E: Element> Pool<E> {
-    pub(in crate::plan) fn new() -> Pool<E> {
-        Pool::default()
+impl<E: SimdFloat> TileBuffers<E> {
+    pub(in crate::plan) fn new() -> TileBuffers<E> {
+        TileBuffers::default()
     }
 
     pub(super) fn put(&mut self, buffer: Buffer<E>) {

@@ -9,24 +9,24 @@
 use num_complex::Complex;
 
 use super::{
-    block::Block,
-    buffer::{Buffer, Pool},
-    frame::{Exit, Signs, exit},
-    inner::Inners,
+    block::DenseBlock,
+    buffer::{Buffer, TileBuffers},
+    frame::{FrameSigns, StageExit, exit},
+    inner::ProbeSet,
     multiplex::Multiplexed,
     phases::Phases,
     rows::{row_offsets, table},
-    transfer::TURN,
+    transfer::ENTRIES_PER_GATHER,
 };
 use crate::{
     basis::{deposit, extend, odd, reduce},
-    kernel::{Element, simd},
-    plan::layout::{Layout, Line, Look, Obstacles, Phase, Placed},
-    plan::{BinaryAngle, Options},
+    kernel::{SimdFloat, simd},
+    plan::layout::{Layout, Line, Obstacles, Placed, PlacedPhase, PlacedProbe},
+    plan::{BinaryAngle, PlanOptions},
 };
 
 /// Lane rotations in one sweep.
-const MAX_LANE_TURNS: usize = 3;
+const MAX_LANE_ROTATIONS: usize = 3;
 
 /// A stage ready to run on every tile.
 pub(in crate::plan) struct TileStage<E> {
@@ -41,7 +41,7 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) dead: usize,
     /// The index of the first amplitude of each row, within the tile.
     pub(super) row_offsets: Vec<usize>,
-    pub(super) steps: Vec<Step<E>>,
+    pub(super) steps: Vec<TileStep<E>>,
     /// Phases of whole tiles: (outer parity, angle).
     pub(super) constants: Vec<(usize, BinaryAngle)>,
     /// The order in which tiles are worked through: those that use the same variants of tables
@@ -50,8 +50,8 @@ pub(in crate::plan) struct TileStage<E> {
     /// Factor of all amplitudes.
     pub(super) scale: Complex<f64>,
     /// Place that each logical index is read from; `None` if nothing has moved.
-    pub(super) exit: Option<Exit>,
-    pub(super) signs: Signs,
+    pub(super) exit: Option<StageExit>,
+    pub(super) signs: FrameSigns,
     /// Products and sums per amplitude.
     flops: f64,
     /// Phases that are constant in a tile and belong to no table, by their numbers in the layout.
@@ -62,22 +62,22 @@ pub(in crate::plan) struct TileStage<E> {
     pub(super) layout: Layout,
 }
 
-pub(super) enum Step<E> {
-    Sweep(Sweep<E>),
+pub(super) enum TileStep<E> {
+    Sweep(RotationSweep<E>),
     Multiplexed(Multiplexed<E>),
-    Dense(Block<E>),
-    Inner(Inners),
+    Dense(DenseBlock<E>),
+    Inner(ProbeSet),
 }
 
 /// Rotations along `rows` row vectors and some lane vectors, after phases.
-pub(super) struct Sweep<E> {
+pub(super) struct RotationSweep<E> {
     pub(super) rows: usize,
     /// Rows that the sets of row vectors lead to, and the lanes that they exchange.
     pub(super) row_offsets: [usize; 8],
     pub(super) row_flips: [usize; 8],
     /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<SweepRotation>,
     /// Tangents of the lanes, for each rotation and each sign of its logical bit.
     pub(super) tangents: Buffer<E>,
     /// Rows to start from, with the signs of the rotations above `SIGN_SHIFT`.
@@ -86,7 +86,7 @@ pub(super) struct Sweep<E> {
 }
 
 /// A rotation of a sweep.
-pub(super) struct Turn {
+pub(super) struct SweepRotation {
     /// Number of the operation in the layout.
     pub(super) source: usize,
     /// The bits of its line in the tile.
@@ -98,14 +98,14 @@ pub(super) struct Turn {
 }
 
 /// An operation and its number in the layout.
-pub(super) type Item<'a> = (usize, &'a Placed);
+pub(super) type NumberedOp<'a> = (usize, &'a Placed);
 
 /// Takes operations as long as those that come next may commute with all that are there: not where
 /// amplitudes move along vectors that span a tile, for then something is in the way of any other,
 /// and no more than a window of those that move.
 fn refill<'a>(
-    rest: &mut Vec<Item<'a>>,
-    waiting: &mut impl Iterator<Item = Item<'a>>,
+    rest: &mut Vec<NumberedOp<'a>>,
+    waiting: &mut impl Iterator<Item = NumberedOp<'a>>,
     bits: usize,
     window: usize,
 ) {
@@ -139,11 +139,12 @@ fn refill<'a>(
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
 /// nothing left behind, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
-    ops: Vec<Item<'a>>,
+    ops: Vec<NumberedOp<'a>>,
     looks_change: bool,
     wanted: impl Fn(&Placed) -> bool,
-) -> (Vec<Item<'a>>, Vec<Item<'a>>) {
-    let (mut first, mut rest): (Vec<Item<'_>>, Vec<Item<'_>>) = (Vec::new(), Vec::new());
+) -> (Vec<NumberedOp<'a>>, Vec<NumberedOp<'a>>) {
+    let (mut first, mut rest): (Vec<NumberedOp<'_>>, Vec<NumberedOp<'_>>) =
+        (Vec::new(), Vec::new());
     let (mut taken, mut left) = (Obstacles::new(looks_change), Obstacles::new(looks_change));
     for item @ (_, op) in ops {
         if wanted(op) && !left.conflicts(op) && !taken.conflicts(op) {
@@ -162,12 +163,12 @@ fn split<'a>(
 /// Compiles a stage for an instruction set that the processor has. `live`: the tiles that are
 /// worked on differ in these qubits only. `found`: within them no others are 1 before the stage;
 /// those of the lanes are among them. `looks_change`: whether the order of inner products matters.
-pub(in crate::plan) fn compile<E: Element>(
+pub(in crate::plan) fn compile<E: SimdFloat>(
     layout: Layout,
     (live, found): (usize, usize),
-    options: Options,
+    options: PlanOptions,
     looks_change: bool,
-    pool: &mut Pool<E>,
+    pool: &mut TileBuffers<E>,
 ) -> TileStage<E> {
     let (lane_bits, row_qubits) = simd::shape::<E>(options.set);
     let mut stage = TileStage {
@@ -181,7 +182,7 @@ pub(in crate::plan) fn compile<E: Element>(
         order: Vec::new(),
         scale: layout.angle.cis() * layout.scale,
         exit: None,
-        signs: Signs::default(),
+        signs: FrameSigns::default(),
         flops: 2.0,
         whole: Vec::new(),
         factors: options.factor_blocks.then_some(options.tolerance),
@@ -194,10 +195,10 @@ pub(in crate::plan) fn compile<E: Element>(
     stage
 }
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Takes the frame at the end of the operations.
     pub(super) fn take_exit(&mut self, lane_bits: usize) {
-        self.signs = Signs::new(&self.layout);
+        self.signs = FrameSigns::new(&self.layout);
         match &mut self.exit {
             Some(exit) => exit.shift(&self.layout.exit),
             None => self.exit = (!self.layout.stays()).then(|| exit(&self.layout.exit, lane_bits)),
@@ -206,11 +207,11 @@ impl<E: Element> TileStage<E> {
 
     /// Returns the number of times that the steps let the pipeline gather rows.
     pub(super) fn turns(&self) -> usize {
-        let turns = |step: &Step<E>| match step {
-            Step::Sweep(sweep) => sweep.table.len().div_ceil(TURN),
-            Step::Dense(block) => block.table.len().div_ceil(TURN),
-            Step::Multiplexed(group) => group.pieces().count(),
-            Step::Inner(_) => 0,
+        let turns = |step: &TileStep<E>| match step {
+            TileStep::Sweep(sweep) => sweep.table.len().div_ceil(ENTRIES_PER_GATHER),
+            TileStep::Dense(block) => block.table.len().div_ceil(ENTRIES_PER_GATHER),
+            TileStep::Multiplexed(group) => group.pieces().count(),
+            TileStep::Inner(_) => 0,
         };
         self.steps.iter().map(turns).sum()
     }
@@ -240,9 +241,9 @@ impl<E: Element> TileStage<E> {
     }
 
     /// Releases the memory of the tables.
-    pub(in crate::plan) fn recycle(self, pool: &mut Pool<E>) {
+    pub(in crate::plan) fn recycle(self, pool: &mut TileBuffers<E>) {
         for step in self.steps {
-            if let Step::Sweep(Sweep { phases: Some(phases), .. }) = step {
+            if let TileStep::Sweep(RotationSweep { phases: Some(phases), .. }) = step {
                 phases.recycle(pool);
             }
         }
@@ -261,10 +262,10 @@ impl<E: Element> TileStage<E> {
     /// Returns the sum over all steps of their largest distance from the operations that they
     /// replace, by entries.
     pub(in crate::plan) fn deviation(&self) -> f64 {
-        let off = |step: &Step<E>| match step {
-            Step::Dense(block) => block.deviation,
-            Step::Multiplexed(group) => group.deviation(),
-            Step::Sweep(_) | Step::Inner(_) => 0.0,
+        let off = |step: &TileStep<E>| match step {
+            TileStep::Dense(block) => block.deviation,
+            TileStep::Multiplexed(group) => group.deviation(),
+            TileStep::Sweep(_) | TileStep::Inner(_) => 0.0,
         };
         self.steps.iter().map(off).sum()
     }
@@ -273,9 +274,9 @@ impl<E: Element> TileStage<E> {
         let signs: Vec<usize> = self
             .steps
             .iter()
-            .filter_map(
-                |step| if let Step::Sweep(sweep) = step { sweep.phases.as_ref() } else { None },
-            )
+            .filter_map(|step| {
+                if let TileStep::Sweep(sweep) = step { sweep.phases.as_ref() } else { None }
+            })
             .flat_map(Phases::signs)
             .collect();
         if signs.is_empty() {
@@ -293,13 +294,13 @@ impl<E: Element> TileStage<E> {
     fn steps(
         &mut self,
         (lane_bits, row_qubits): (usize, usize),
-        options: Options,
+        options: PlanOptions,
         looks_change: bool,
-        pool: &mut Pool<E>,
+        pool: &mut TileBuffers<E>,
     ) {
         let ops = std::mem::take(&mut self.layout.ops);
         let mut waiting = ops.iter().enumerate();
-        let mut rest: Vec<Item<'_>> = Vec::new();
+        let mut rest: Vec<NumberedOp<'_>> = Vec::new();
         let mut scale = 1.0;
         loop {
             refill(&mut rest, &mut waiting, self.bits, options.window);
@@ -307,14 +308,14 @@ impl<E: Element> TileStage<E> {
                 break;
             }
             let (looks, after) = split(rest, looks_change, |op| matches!(op, Placed::Inner(_)));
-            let scaled = |look: &Look| Look { weight: look.weight * scale, ..*look };
+            let scaled = |look: &PlacedProbe| PlacedProbe { weight: look.weight * scale, ..*look };
             let looks = looks.into_iter().filter_map(|(k, op)| {
                 if let Placed::Inner(l) = op { Some((k, scaled(l))) } else { None }
             });
-            let looks: Vec<(usize, Look)> = looks.collect();
+            let looks: Vec<(usize, PlacedProbe)> = looks.collect();
             if !looks.is_empty() {
                 self.flops += 4.0 * looks.len() as f64;
-                self.steps.push(Step::Inner(Inners::new(
+                self.steps.push(TileStep::Inner(ProbeSet::new(
                     looks,
                     self.bits,
                     lane_bits,
@@ -323,7 +324,7 @@ impl<E: Element> TileStage<E> {
             }
             rest = after;
             let (level, after) = split(rest, looks_change, |op| matches!(op, Placed::Phase(_)));
-            let level: Vec<(usize, Phase)> = level
+            let level: Vec<(usize, PlacedPhase)> = level
                 .into_iter()
                 .filter_map(|(k, op)| if let Placed::Phase(p) = op { Some((k, *p)) } else { None })
                 .collect();
@@ -343,13 +344,13 @@ impl<E: Element> TileStage<E> {
             while let Some(mut group) = Multiplexed::take(&mut turns, self.bits, lane_bits) {
                 self.scale *= group.fill(&ops, 1 << lane_bits);
                 self.flops += group.flops();
-                groups.push(Step::Multiplexed(group));
+                groups.push(TileStep::Multiplexed(group));
             }
             scale *= turns.iter().map(|t| t.1.shrinkage()).product::<f64>();
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
                 self.flops += 4.0 * sweep.turns.len() as f64;
-                self.steps.push(Step::Sweep(sweep));
+                self.steps.push(TileStep::Sweep(sweep));
                 turns = left;
             }
             self.steps.append(&mut groups);
@@ -357,11 +358,11 @@ impl<E: Element> TileStage<E> {
                 split(after, looks_change, |op| matches!(op, Placed::Dense { .. }));
             for (source, block) in blocks {
                 if let Placed::Dense { low, high, matrix } = block {
-                    let mut block = Block::new(source, [*low, *high], self.bits, lane_bits);
+                    let mut block = DenseBlock::new(source, [*low, *high], self.bits, lane_bits);
                     let angle = block.fill(matrix, self.factors, lane_bits);
                     self.constants.push((0, BinaryAngle::from_radians(angle)));
                     self.flops += block.flops();
-                    self.steps.push(Step::Dense(block));
+                    self.steps.push(TileStep::Dense(block));
                 }
             }
             rest = after;
@@ -372,11 +373,11 @@ impl<E: Element> TileStage<E> {
     /// Returns a sweep for as many rotations as fit.
     fn sweep<'a>(
         &self,
-        ops: Vec<Item<'a>>,
+        ops: Vec<NumberedOp<'a>>,
         phases: Option<Phases<E>>,
         lane_bits: usize,
         row_qubits: usize,
-    ) -> (Sweep<E>, Vec<Item<'a>>) {
+    ) -> (RotationSweep<E>, Vec<NumberedOp<'a>>) {
         let lanes = 1usize << lane_bits;
         let (mut on_rows, mut on_lanes, mut left) = (Vec::new(), Vec::new(), Vec::new());
         let mut basis: Vec<usize> = Vec::new();
@@ -391,7 +392,7 @@ impl<E: Element> TileStage<E> {
             let signed = |other: &(usize, Line, f64)| odd(other.1.vector & line.inner);
             if on_rows.iter().chain(&on_lanes).any(signed) {
                 left.push(item);
-            } else if row == 0 && on_lanes.len() < MAX_LANE_TURNS {
+            } else if row == 0 && on_lanes.len() < MAX_LANE_ROTATIONS {
                 on_lanes.push((source, line, tan));
             } else if row != 0 && reduced != 0 && on_rows.len() < row_qubits {
                 extend(&mut basis, reduced);
@@ -412,14 +413,14 @@ impl<E: Element> TileStage<E> {
         let vectors: Vec<usize> =
             all[..rows].iter().map(|(_, line, _)| line.vector >> lane_bits).collect();
         let signs: Vec<usize> = all.iter().map(|(_, line, _)| line.inner >> lane_bits).collect();
-        let mut sweep = Sweep {
+        let mut sweep = RotationSweep {
             rows,
             row_offsets,
             row_flips,
             crossed: row_flips.iter().any(|&f| f != 0),
             turns: all
                 .iter()
-                .map(|(source, line, _)| Turn {
+                .map(|(source, line, _)| SweepRotation {
                     source: *source,
                     inner: line.inner,
                     outer: line.outer,

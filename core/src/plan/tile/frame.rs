@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// The frame at the end of a stage.
-pub(super) struct Exit {
+pub(super) struct StageExit {
     /// The place of the first lane of each logical row.
     pub(super) rows: Vec<u32>,
     /// Vector that each logical lane adds to it.
@@ -16,7 +16,7 @@ pub(super) struct Exit {
 }
 
 /// Returns the frame of the tile's qubits when the stage is over.
-pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
+pub(super) fn exit(lines: &[Line], lane_bits: usize) -> StageExit {
     let image = |y: usize| {
         lines
             .iter()
@@ -27,12 +27,12 @@ pub(super) fn exit(lines: &[Line], lane_bits: usize) -> Exit {
         .map(|row| image(row << lane_bits) as u32)
         .collect();
     let lanes = (0..1usize << lane_bits).map(image).collect();
-    let mut exit = Exit { rows, lanes, shifts: Vec::with_capacity(lines.len()) };
+    let mut exit = StageExit { rows, lanes, shifts: Vec::with_capacity(lines.len()) };
     exit.shift(lines);
     exit
 }
 
-impl Exit {
+impl StageExit {
     /// Takes what is added, from lines that lead to the same vectors.
     pub(super) fn shift(&mut self, lines: &[Line]) {
         let moved = lines.iter().filter(|l| l.outer != 0 || l.flip);
@@ -43,19 +43,19 @@ impl Exit {
 
 /// The signs at the end of a stage.
 #[derive(Default)]
-pub(super) struct Signs {
+pub(super) struct FrameSigns {
     /// Parity of places and of tiles.
     places: Parity,
     /// Signs in terms of the output: the parity of the logical index within the tile.
     pub(super) written: usize,
 }
 
-impl Signs {
-    pub(super) fn new(layout: &Layout) -> Signs {
+impl FrameSigns {
+    pub(super) fn new(layout: &Layout) -> FrameSigns {
         let apart = layout.exit.iter().map(|line| odd(line.vector & layout.signs.inner));
         let written =
             apart.enumerate().fold(0, |mask, (i, negative)| mask | usize::from(negative) << i);
-        Signs { places: layout.signs, written }
+        FrameSigns { places: layout.signs, written }
     }
 
     /// Returns true if there are any signs.

@@ -16,17 +16,17 @@
 
 use super::{
     buffer::Buffer,
-    compile::{Step, TileStage},
-    kernels::Scratch,
+    compile::{TileStage, TileStep},
+    kernels::TileScratch,
     rows::table,
-    shared::Shared,
+    shared::VectorProbes,
 };
 use crate::basis::{extend, odd, reduce};
 use crate::kernel::{
-    Element,
+    SimdFloat,
     simd::{Simd, Task},
 };
-use crate::plan::layout::{Look, Placed};
+use crate::plan::layout::{Placed, PlacedProbe};
 
 /// Row vectors of a group.
 pub(super) const MAX_VECTORS: usize = 5;
@@ -38,33 +38,33 @@ pub(super) const MAX_STRINGS: usize = 16;
 pub(super) const MAX_LANES: usize = 16;
 
 /// Returns the weight of a string in the tile at index `outer`.
-pub(super) fn factor(look: &Look, outer: usize) -> f64 {
+pub(super) fn factor(look: &PlacedProbe, outer: usize) -> f64 {
     if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
 
 /// The inner products taken between two sweeps.
-pub(super) struct Inners {
+pub(super) struct ProbeSet {
     /// Strings without x, each with its number in the layout.
-    pub(super) diagonal: Vec<(usize, Look)>,
-    shared: Vec<Shared>,
-    pub(super) groups: Vec<Group>,
+    pub(super) diagonal: Vec<(usize, PlacedProbe)>,
+    shared: Vec<VectorProbes>,
+    pub(super) groups: Vec<ProbeGroup>,
     pub(super) rows: usize,
 }
 
 /// Strings whose vectors connect a few rows.
-pub(super) struct Group {
+pub(super) struct ProbeGroup {
     /// The rows that are connected with row 0.
     pub(super) offsets: Vec<usize>,
     /// Row of each such set.
     pub(super) starts: Vec<u32>,
-    pub(super) strings: Vec<Line>,
+    pub(super) strings: Vec<GroupedProbe>,
 }
 
 /// A string of a group.
-pub(super) struct Line {
+pub(super) struct GroupedProbe {
     /// Number of the operation in the layout.
     source: usize,
-    pub(super) look: Look,
+    pub(super) look: PlacedProbe,
     /// Offset of the number of a row within its set.
     pub(super) set: usize,
     /// The rows of a set: those of the first half have one sign, the others that of `second`.
@@ -72,20 +72,20 @@ pub(super) struct Line {
     pub(super) second_negative: bool,
 }
 
-impl Inners {
+impl ProbeSet {
     /// Creates the inner products that are taken at one place. `alone`: true if each string is
     /// wanted by itself.
     pub(super) fn new(
-        looks: Vec<(usize, Look)>,
+        looks: Vec<(usize, PlacedProbe)>,
         bits: usize,
         lane_bits: usize,
         alone: bool,
-    ) -> Inners {
+    ) -> ProbeSet {
         let rows = 1usize << (bits - lane_bits);
         let (diagonal, mut rest): (Vec<_>, Vec<_>) = looks.into_iter().partition(|(_, l)| l.x == 0);
         let mut shared = Vec::new();
         while let Some(strings) =
-            (!alone).then(|| Shared::take(&mut rest, bits, lane_bits)).flatten()
+            (!alone).then(|| VectorProbes::take(&mut rest, bits, lane_bits)).flatten()
         {
             shared.push(strings);
         }
@@ -107,17 +107,17 @@ impl Inners {
                 }
                 taken.push((source, look));
             }
-            groups.push(Group::new(taken, &vectors, rows, lane_bits));
+            groups.push(ProbeGroup::new(taken, &vectors, rows, lane_bits));
             rest = left;
         }
-        Inners { diagonal, shared, groups, rows }
+        ProbeSet { diagonal, shared, groups, rows }
     }
 
     /// Takes the signs of other operations of the same structure, and the factor of all of them.
     pub(super) fn rebind(&mut self, placed: &[Placed], factor: f64) {
         let strings = self.groups.iter_mut().flat_map(|group| &mut group.strings);
         let strings = strings.map(|line| (line.source, &mut line.look));
-        let shared = self.shared.iter_mut().flat_map(Shared::looks);
+        let shared = self.shared.iter_mut().flat_map(VectorProbes::looks);
         let diagonal = self.diagonal.iter_mut().map(|(k, look)| (*k, look));
         for (source, look) in diagonal.chain(strings).chain(shared) {
             if let Some(Placed::Inner(new)) = placed.get(source) {
@@ -133,8 +133,8 @@ impl Inners {
     #[inline(always)]
     pub(super) unsafe fn take<S: Simd>(
         &self,
-        psi: Scratch<S::Elem>,
-        lambda: Scratch<S::Elem>,
+        psi: TileScratch<S::Elem>,
+        lambda: TileScratch<S::Elem>,
         products: &mut Products<S::Elem>,
         sums: &mut [f64],
     ) {
@@ -153,8 +153,13 @@ impl Inners {
     }
 }
 
-impl Group {
-    fn new(looks: Vec<(usize, Look)>, vectors: &[usize], rows: usize, lane_bits: usize) -> Group {
+impl ProbeGroup {
+    fn new(
+        looks: Vec<(usize, PlacedProbe)>,
+        vectors: &[usize],
+        rows: usize,
+        lane_bits: usize,
+    ) -> ProbeGroup {
         let sum = |set: usize| {
             vectors
                 .iter()
@@ -162,24 +167,24 @@ impl Group {
                 .fold(0, |row, (i, v)| if set >> i & 1 == 1 { row ^ v } else { row })
         };
         let offsets: Vec<usize> = (0..1 << vectors.len()).map(sum).collect();
-        let line = |(source, look): (usize, Look)| {
+        let line = |(source, look): (usize, PlacedProbe)| {
             let set = offsets.iter().position(|&o| o == look.x >> lane_bits).unwrap_or(0);
             let negative = |s: &usize| odd(offsets[*s] & look.z >> lane_bits);
             let rows = || 0..offsets.len();
             let sorted = rows().filter(|s| !negative(s)).chain(rows().filter(negative));
             let mut order = [0; 1 << MAX_VECTORS];
             order.iter_mut().zip(sorted).for_each(|(place, s)| *place = s as u8);
-            Line { source, look, set, order, second_negative: rows().any(|s| negative(&s)) }
+            GroupedProbe { source, look, set, order, second_negative: rows().any(|s| negative(&s)) }
         };
         let strings = looks.into_iter().map(line).collect();
-        Group { starts: table(rows, vectors, &[]), strings, offsets }
+        ProbeGroup { starts: table(rows, vectors, &[]), strings, offsets }
     }
 }
 
 /// The products of two tiles.
 pub(super) struct Products<E>(pub(super) Buffer<E>);
 
-impl<E: Element> Products<E> {
+impl<E: SimdFloat> Products<E> {
     /// Room for none.
     pub(super) fn none() -> Products<E> {
         Products(Buffer::zeros(0))
@@ -193,23 +198,23 @@ impl<E: Element> Products<E> {
     }
 }
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Returns true if the stage has inner products.
     pub(super) fn looks(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Inner(_)))
+        self.steps.iter().any(|step| matches!(step, TileStep::Inner(_)))
     }
 }
 
 /// The strings without x.
 struct DiagonalRun<'a, E> {
-    inners: &'a Inners,
-    psi: Scratch<E>,
-    lambda: Scratch<E>,
+    inners: &'a ProbeSet,
+    psi: TileScratch<E>,
+    lambda: TileScratch<E>,
     products: &'a mut Products<E>,
     sums: &'a mut [f64],
 }
 
-impl<E: Element> Task<E> for DiagonalRun<'_, E> {
+impl<E: SimdFloat> Task<E> for DiagonalRun<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -275,18 +280,18 @@ pub(super) unsafe fn transform<S: Simd>(at: *mut S::Elem, rows: usize) {
 
 /// A group of strings.
 struct GroupRun<'a, E> {
-    group: &'a Group,
-    psi: Scratch<E>,
-    lambda: Scratch<E>,
+    group: &'a ProbeGroup,
+    psi: TileScratch<E>,
+    lambda: TileScratch<E>,
     sums: &'a mut [f64],
 }
 
-impl<E: Element> Task<E> for GroupRun<'_, E> {
+impl<E: SimdFloat> Task<E> for GroupRun<'_, E> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let GroupRun { group: Group { offsets, starts, strings }, psi, lambda, sums } = self;
+        let GroupRun { group: ProbeGroup { offsets, starts, strings }, psi, lambda, sums } = self;
         // SAFETY: rows and their sums with offsets are below those of the tile, there are at most
         // as many offsets and strings as there is room for, and sums within a set stay in it.
         unsafe {
@@ -340,7 +345,7 @@ impl<E: Element> Task<E> for GroupRun<'_, E> {
     }
 }
 
-impl Line {
+impl GroupedProbe {
     /// Returns the sum over a set of rows, lane by lane.
     ///
     /// # Safety

@@ -12,21 +12,21 @@ use num_complex::Complex;
 use num_traits::Zero;
 
 use super::{
-    block::Block,
-    compile::{Step, Sweep},
-    phases::{Phases, Product},
+    block::DenseBlock,
+    compile::{RotationSweep, TileStep},
+    phases::{Phases, TilePhases},
     rows::SIGN_SHIFT,
-    transfer::{AHEAD, Pipeline, StateRows, TURN},
+    transfer::{AHEAD, ENTRIES_PER_GATHER, Pipeline, StateRows},
 };
 use crate::basis::odd;
 use crate::kernel::{
-    Element,
+    SimdFloat,
     simd::{Simd, Task, unroll},
 };
 
 /// A tile in its scratch: 2^bits real parts, 2^bits imaginary parts, and the tile's index.
 #[derive(Clone, Copy)]
-pub(super) struct Scratch<E> {
+pub(super) struct TileScratch<E> {
     pub(super) re: *mut E,
     pub(super) im: *mut E,
     pub(super) outer: usize,
@@ -38,24 +38,24 @@ pub(super) struct Scratch<E> {
 /// *set*; *size*.
 #[inline(always)]
 pub(super) unsafe fn step<S: Simd>(
-    step: &Step<S::Elem>,
-    scratch: Scratch<S::Elem>,
-    product: &mut Product<S::Elem>,
+    step: &TileStep<S::Elem>,
+    scratch: TileScratch<S::Elem>,
+    product: &mut TilePhases<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
 ) {
     // SAFETY: *set* and *size* are the caller's promises.
     unsafe {
         match step {
-            Step::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, pipeline),
-            Step::Multiplexed(group) => group.run::<S>(scratch, pipeline),
-            Step::Dense(block) => match (block.row_offsets.len(), block.factored) {
+            TileStep::Sweep(sweep) => run_sweep::<S>(sweep, scratch, product, pipeline),
+            TileStep::Multiplexed(group) => group.run::<S>(scratch, pipeline),
+            TileStep::Dense(block) => match (block.row_offsets.len(), block.factored) {
                 (4, false) => S::vectorize(DenseRun::<S, 4, 1> { block, scratch, pipeline }),
                 (2, false) => S::vectorize(DenseRun::<S, 2, 2> { block, scratch, pipeline }),
                 (_, false) => S::vectorize(DenseRun::<S, 1, 4> { block, scratch, pipeline }),
                 (_, true) => factored(block, scratch, pipeline, scratch),
             },
             // One vector alone has nothing to be multiplied with.
-            Step::Inner(_) => {}
+            TileStep::Inner(_) => {}
         }
     }
 }
@@ -67,10 +67,10 @@ pub(super) unsafe fn step<S: Simd>(
 /// *set*; *size*; *owner*; the block is a factored one.
 #[inline(always)]
 pub(super) unsafe fn last_step<S: Simd>(
-    block: &Block<S::Elem>,
-    scratch: Scratch<S::Elem>,
+    block: &DenseBlock<S::Elem>,
+    scratch: TileScratch<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
-    leave: Leave<'_, S>,
+    leave: StateDestination<'_, S>,
 ) {
     // SAFETY: *set*, *size* and *owner* are the caller's promises, and that the block is a factored
     // one.
@@ -96,7 +96,7 @@ trait Destination<S: Simd> {
 }
 
 /// Back to the scratch, which is in the cache.
-impl<S: Simd> Destination<S> for Scratch<S::Elem> {
+impl<S: Simd> Destination<S> for TileScratch<S::Elem> {
     const FAR: bool = false;
 
     #[inline(always)]
@@ -114,13 +114,13 @@ impl<S: Simd> Destination<S> for Scratch<S::Elem> {
 }
 
 /// Destination in the state, without a scatter.
-pub(super) struct Leave<'a, S: Simd> {
+pub(super) struct StateDestination<'a, S: Simd> {
     pub(super) rows: StateRows<'a, S::Elem>,
     /// The real and the imaginary part of what all are multiplied by.
     pub(super) factor: [S; 2],
 }
 
-impl<S: Simd> Destination<S> for Leave<'_, S> {
+impl<S: Simd> Destination<S> for StateDestination<'_, S> {
     const FAR: bool = true;
 
     #[inline(always)]
@@ -139,8 +139,8 @@ impl<S: Simd> Destination<S> for Leave<'_, S> {
 
 #[inline(always)]
 unsafe fn factored<S: Simd, D: Destination<S>>(
-    block: &Block<S::Elem>,
-    scratch: Scratch<S::Elem>,
+    block: &DenseBlock<S::Elem>,
+    scratch: TileScratch<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
     to: D,
 ) {
@@ -164,9 +164,9 @@ const ANY: u8 = 2;
 
 #[inline(always)]
 unsafe fn run_sweep<S: Simd>(
-    sweep: &Sweep<S::Elem>,
-    scratch: Scratch<S::Elem>,
-    product: &mut Product<S::Elem>,
+    sweep: &RotationSweep<S::Elem>,
+    scratch: TileScratch<S::Elem>,
+    product: &mut TilePhases<S::Elem>,
     pipeline: &mut Pipeline<'_, S>,
 ) {
     let kind = match &sweep.phases {
@@ -231,9 +231,9 @@ unsafe fn run_sweep<S: Simd>(
 }
 
 struct SweepRun<'a, 'b, P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> {
-    sweep: &'a Sweep<P::Elem>,
-    scratch: Scratch<P::Elem>,
-    product: &'a Product<P::Elem>,
+    sweep: &'a RotationSweep<P::Elem>,
+    scratch: TileScratch<P::Elem>,
+    product: &'a TilePhases<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
 }
 
@@ -248,9 +248,9 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
         reason = "`unroll` writes out turns beyond the count, which never run"
     )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let SweepRun { sweep, scratch: Scratch { re, im, outer }, product, pipeline } = self;
+        let SweepRun { sweep, scratch: TileScratch { re, im, outer }, product, pipeline } = self;
         let count = 1 << ROWS;
-        let flipped = |(i, t): (usize, &super::compile::Turn)| {
+        let flipped = |(i, t): (usize, &super::compile::SweepRotation)| {
             usize::from(odd(t.outer & outer) ^ t.flip) << i
         };
         let signs: usize = sweep.turns.iter().enumerate().map(flipped).sum();
@@ -274,7 +274,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
             let tangent = |turn: usize, all: usize| {
                 S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES))
             };
-            for chunk in sweep.table.chunks(TURN) {
+            for chunk in sweep.table.chunks(ENTRIES_PER_GATHER) {
                 pipeline.turn();
                 for &entry in chunk {
                     let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
@@ -335,7 +335,7 @@ unsafe fn turned<S: Simd, const PHASES: u8>(
     mut y: S,
     row: usize,
     phases: &Phases<S::Elem>,
-    product: &Product<S::Elem>,
+    product: &TilePhases<S::Elem>,
 ) -> (S, S) {
     let at = row * S::LANES;
     // SAFETY: tables are as long as the tile; a product's low part is 64 numbers, the high one the
@@ -369,8 +369,8 @@ fn times<S: Simd>(x: S, y: S, c: S, s: S) -> (S, S) {
 /// A dense block. Three real products instead of the four of a complex one were slower: they load
 /// more coefficients than the additions saved.
 struct DenseRun<'a, 'b, P: Simd, const ROWS: usize, const FLIPS: usize> {
-    block: &'a Block<P::Elem>,
-    scratch: Scratch<P::Elem>,
+    block: &'a DenseBlock<P::Elem>,
+    scratch: TileScratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
 }
 
@@ -385,7 +385,7 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
         reason = "`unroll` writes out turns beyond the count, which never run"
     )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let DenseRun { block, scratch: Scratch { re, im, .. }, pipeline } = self;
+        let DenseRun { block, scratch: TileScratch { re, im, .. }, pipeline } = self;
         let coefficients = block.coefficients.as_ptr();
         // SAFETY: this is `vectorize` (*set*); *size*: rows of the table and their sums with
         // offsets are rows of the tile; there are 2 ROWS^2 FLIPS registers of coefficients.
@@ -399,7 +399,7 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
             for k in 0..FLIPS {
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
-            for chunk in block.table.chunks(TURN) {
+            for chunk in block.table.chunks(ENTRIES_PER_GATHER) {
                 pipeline.turn();
                 for starts in chunk.chunks(sets::<S>()) {
                     let firsts: [usize; MAX_SETS] = std::array::from_fn(|k| {
@@ -455,8 +455,8 @@ const fn sets<S: Simd>() -> usize {
 
 /// A factored block, see `block`, whose rows go back to the scratch or leave.
 struct FactoredRun<'a, 'b, P: Simd, D, const ROWS: usize> {
-    block: &'a Block<P::Elem>,
-    scratch: Scratch<P::Elem>,
+    block: &'a DenseBlock<P::Elem>,
+    scratch: TileScratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
     to: D,
 }
@@ -472,7 +472,7 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
         reason = "`unroll` writes out turns beyond the count, which never run"
     )]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let FactoredRun { block, scratch: Scratch { re, im, .. }, pipeline, to } = self;
+        let FactoredRun { block, scratch: TileScratch { re, im, .. }, pipeline, to } = self;
         let coefficients = block.coefficients.as_ptr();
         // How a row finds the one that differs in bit 0, in bit 1 and in both: a row and a lane
         // exchange.
@@ -499,7 +499,7 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
             let of =
                 |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
             let mut ahead = block.table.iter().skip(AHEAD / ROWS);
-            for chunk in block.table.chunks(TURN) {
+            for chunk in block.table.chunks(ENTRIES_PER_GATHER) {
                 pipeline.turn();
                 for starts in chunk.chunks(sets::<P>()) {
                     for &first in ahead.by_ref().take(if D::FAR { sets::<P>() } else { 0 }) {
@@ -565,6 +565,6 @@ fn tilted<S: Simd>(x: S, y: S, t: S) -> (S, S) {
 }
 
 /// Returns a complex number as one of the registers' element type.
-pub(super) fn narrow<E: Element>(z: Complex<f64>) -> Complex<E> {
+pub(super) fn narrow<E: SimdFloat>(z: Complex<f64>) -> Complex<E> {
     Complex::new(E::round_from(z.re), E::round_from(z.im))
 }

@@ -7,29 +7,29 @@
 //! ```text
 //! i P |p> = (-1)^{z.p + outer.o} sigma |p + x> times i, or -1 where x and z share an odd number of qubits,
 //! ```
-//! with the sign sigma of the [`Look`]. Strings without x add up to one diagonal, the
+//! with the sign sigma of the [`PlacedProbe`]. Strings without x add up to one diagonal, the
 //! Walsh-Hadamard transform of their factors; the others go by the groups of `inner`, whose rows
 //! are copied into the first cache once.
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
-    inner::{Group, Inners, MAX_LANES, MAX_STRINGS, MAX_VECTORS, Products, transform},
-    kernels::Scratch,
+    inner::{MAX_LANES, MAX_STRINGS, MAX_VECTORS, ProbeGroup, ProbeSet, Products, transform},
+    kernels::TileScratch,
 };
 use crate::basis::odd;
 use crate::kernel::{
-    Element,
+    SimdFloat,
     simd::{Simd, Task},
 };
-use crate::plan::layout::Look;
+use crate::plan::layout::PlacedProbe;
 
 /// Returns `kappa sigma` in the tile at index `outer`.
-fn factor(look: &Look, kicks: &[f64], outer: usize) -> f64 {
+fn factor(look: &PlacedProbe, kicks: &[f64], outer: usize) -> f64 {
     let kick = kicks[look.number] * look.weight.signum();
     if odd(look.outer & outer) { -kick } else { kick }
 }
 
-impl Inners {
+impl ProbeSet {
     /// Updates the tangents of some tiles; `kicks` has a factor for each inner product of the plan.
     ///
     /// # Safety
@@ -37,18 +37,18 @@ impl Inners {
     #[inline(always)]
     pub(super) unsafe fn kick<S: Simd>(
         &self,
-        pairs: &[[Scratch<S::Elem>; 2]],
+        pairs: &[[TileScratch<S::Elem>; 2]],
         kicks: &[f64],
         products: &mut Products<S::Elem>,
     ) {
         // SAFETY: *set*, *size* and that the scratches differ are the caller's promises.
         unsafe {
             if !self.diagonal.is_empty() {
-                S::vectorize(DiagonalKick { inners: self, pairs, kicks, products });
+                S::vectorize(DiagonalTangents { inners: self, pairs, kicks, products });
             }
             for group in &self.groups {
                 for &[state, tangent] in pairs {
-                    S::vectorize(GroupKick { group, state, tangent, kicks });
+                    S::vectorize(GroupTangents { group, state, tangent, kicks });
                 }
             }
         }
@@ -56,19 +56,19 @@ impl Inners {
 }
 
 /// The strings without x.
-struct DiagonalKick<'a, E> {
-    inners: &'a Inners,
-    pairs: &'a [[Scratch<E>; 2]],
+struct DiagonalTangents<'a, E> {
+    inners: &'a ProbeSet,
+    pairs: &'a [[TileScratch<E>; 2]],
     kicks: &'a [f64],
     products: &'a mut Products<E>,
 }
 
-impl<E: Element> Task<E> for DiagonalKick<'_, E> {
+impl<E: SimdFloat> Task<E> for DiagonalTangents<'_, E> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let DiagonalKick { inners, pairs, kicks, products } = self;
+        let DiagonalTangents { inners, pairs, kicks, products } = self;
         let Some([first, _]) = pairs.first() else { return };
         let factors = products.0.as_mut_ptr();
         // SAFETY: all rows are below those of the tile, which the scratches and the products hold.
@@ -98,19 +98,20 @@ impl<E: Element> Task<E> for DiagonalKick<'_, E> {
 }
 
 /// A group of strings.
-struct GroupKick<'a, E> {
-    group: &'a Group,
-    state: Scratch<E>,
-    tangent: Scratch<E>,
+struct GroupTangents<'a, E> {
+    group: &'a ProbeGroup,
+    state: TileScratch<E>,
+    tangent: TileScratch<E>,
     kicks: &'a [f64],
 }
 
-impl<E: Element> Task<E> for GroupKick<'_, E> {
+impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let GroupKick { group: Group { offsets, starts, strings }, state, tangent, kicks } = self;
+        let GroupTangents { group: ProbeGroup { offsets, starts, strings }, state, tangent, kicks } =
+            self;
         let inside = S::LANES - 1;
         // SAFETY: rows and their sums with offsets are below those of the tile, there are at most
         // as many offsets and strings as there is room for, and sums within a set stay in it.

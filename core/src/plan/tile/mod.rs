@@ -66,24 +66,24 @@ use std::{
 use num_complex::Complex;
 
 use self::{
-    block::Block,
+    block::DenseBlock,
     buffer::Buffer,
-    compile::Step,
+    compile::TileStep,
     inner::Products,
     kernels::narrow,
-    phases::Product,
-    transfer::{Picks, Pipeline},
+    phases::TilePhases,
+    transfer::{Pipeline, ScatterPattern},
 };
 use crate::{
     basis::odd,
     kernel::{
-        Element, SERIAL_BELOW, Threads,
-        simd::{Shared, Simd, Task, as_reals},
+        SERIAL_BELOW, SimdFloat, Threads,
+        simd::{SharedPtr, Simd, Task, as_reals},
     },
-    plan::{BinaryAngle, Options},
+    plan::{BinaryAngle, PlanOptions},
 };
 
-pub(in crate::plan) use buffer::Pool;
+pub(in crate::plan) use buffer::TileBuffers;
 pub(in crate::plan) use compile::{TileStage, compile};
 
 /// The imaginary parts start this many bytes off a page: if both parts started at one, the same
@@ -104,7 +104,7 @@ pub(in crate::plan) fn stream_from_bytes() -> usize {
 
 /// Returns true if tiles of a state are written past the caches: the state is as large as the
 /// options say, and no register straddles a cache line.
-fn streams<E>(amplitudes: &[Complex<E>], options: Options) -> bool {
+fn streams<E>(amplitudes: &[Complex<E>], options: PlanOptions) -> bool {
     size_of_val(amplitudes) >= options.stream_from_bytes
         && (amplitudes.as_ptr() as usize).is_multiple_of(LINE_BYTES)
 }
@@ -143,17 +143,17 @@ const SCRATCHES: usize = 2;
 pub(in crate::plan) struct Workspace<E> {
     /// The scratches of the tile that is worked on and of the next one.
     parts: Buffer<E>,
-    product: Product<E>,
+    product: TilePhases<E>,
     /// Memory of inner products; none until they are wanted.
     products: Products<E>,
     bits: usize,
 }
 
-impl<E: Element> Workspace<E> {
+impl<E: SimdFloat> Workspace<E> {
     fn new(bits: usize) -> Workspace<E> {
         Workspace {
             parts: Buffer::zeros(SCRATCHES * scratch_len::<E>(bits)),
-            product: Product::new(bits),
+            product: TilePhases::new(bits),
             products: Products::none(),
             bits,
         }
@@ -166,7 +166,7 @@ pub(in crate::plan) struct Workspaces<E> {
     bits: usize,
 }
 
-impl<E: Element> Workspaces<E> {
+impl<E: SimdFloat> Workspaces<E> {
     /// Scratch for tiles of up to 2^bits amplitudes.
     pub(in crate::plan) fn new(bits: usize) -> Workspaces<E> {
         Workspaces { idle: Mutex::new(Vec::new()), bits }
@@ -196,14 +196,14 @@ impl<E: Element> Workspaces<E> {
     }
 }
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Runs the stage on a state. The processor must have the set, and the state the size that the
     /// stage was compiled for.
     pub(in crate::plan) fn run(
         &self,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
-        options: Options,
+        options: PlanOptions,
         workspaces: &Workspaces<E>,
     ) {
         let set = options.set;
@@ -212,7 +212,7 @@ impl<E: Element> TileStage<E> {
         let tiles = self.tile_count();
         let parallel = tiles << self.bits >= 2 * SERIAL_BELOW && threads.count() > 1;
         let streams = streams(amplitudes, options);
-        let state = Shared::new(as_reals(amplitudes));
+        let state = SharedPtr::new(as_reals(amplitudes));
         let part = |tiles: Range<usize>| {
             workspaces.with(|workspace| {
                 // SAFETY: the set is available.
@@ -223,13 +223,15 @@ impl<E: Element> TileStage<E> {
     }
 }
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Returns the last step, if amplitudes can leave the tile by it, where they were and with one
     /// factor; and the steps before.
-    fn last_block(&self) -> (&[Step<E>], Option<&Block<E>>) {
+    fn last_block(&self) -> (&[TileStep<E>], Option<&DenseBlock<E>>) {
         let stays = self.exit.is_none() && !self.signs.any();
         match self.steps.split_last() {
-            Some((Step::Dense(block), before)) if stays && block.factored => (before, Some(block)),
+            Some((TileStep::Dense(block), before)) if stays && block.factored => {
+                (before, Some(block))
+            }
             _ => (&self.steps, None),
         }
     }
@@ -246,14 +248,14 @@ impl<E: Element> TileStage<E> {
 /// Some tiles of a stage.
 struct Tiles<'a, E> {
     stage: &'a TileStage<E>,
-    state: Shared<E>,
+    state: SharedPtr<E>,
     tiles: Range<usize>,
     workspace: &'a mut Workspace<E>,
     /// True if tiles are written past the caches.
     streams: bool,
 }
 
-impl<E: Element> Task<E> for Tiles<'_, E> {
+impl<E: SimdFloat> Task<E> for Tiles<'_, E> {
     type Output = ();
 
     #[inline(always)]
@@ -263,7 +265,7 @@ impl<E: Element> Task<E> for Tiles<'_, E> {
         // SAFETY: this is `vectorize` (*set*); `run` has compared the sizes (*size*); each tile is
         // one thread's, and the workspace is this thread's (*owner*).
         unsafe {
-            let picks = Picks::<S>::new(stage);
+            let picks = ScatterPattern::<S>::new(stage);
             let parts = workspace.parts.as_mut_ptr();
             let mut pipeline =
                 Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);

@@ -14,29 +14,29 @@
 
 use super::{
     buffer::Buffer,
-    compile::Item,
-    kernels::Scratch,
-    transfer::{Pipeline, TURN},
+    compile::NumberedOp,
+    kernels::TileScratch,
+    transfer::{ENTRIES_PER_GATHER, Pipeline},
     variants::Variants,
 };
 use crate::{
     basis::odd,
     kernel::{
-        Element,
+        SimdFloat,
         simd::{Simd, Task},
     },
     plan::{BinaryAngle, layout::Placed, lower::NO_ANGLE},
 };
 
 /// Largest number of rotations taken together.
-const MAX_TURNS: usize = 64;
+const MAX_ROTATIONS: usize = 64;
 
 /// Rotations along one vector.
 pub(super) struct Multiplexed<E> {
     /// The vector: the rows that it adds, and the lanes that it exchanges.
     rows: usize,
     lanes: usize,
-    turns: Vec<Turn>,
+    turns: Vec<MultiplexedRotation>,
     variants: Variants,
     /// Cosines and sines of the lanes, for each variant.
     coefficients: Buffer<E>,
@@ -47,7 +47,7 @@ pub(super) struct Multiplexed<E> {
 }
 
 /// Rotation of a multiplexed rotation.
-struct Turn {
+struct MultiplexedRotation {
     /// Number of the operation in the layout.
     source: usize,
     /// Its sign as a sum of the parities of the variants.
@@ -56,10 +56,10 @@ struct Turn {
     lanes: usize,
 }
 
-impl<E: Element> Multiplexed<E> {
+impl<E: SimdFloat> Multiplexed<E> {
     /// Takes rotations along one vector out of a list, if there are several; without numbers yet.
     pub(super) fn take(
-        ops: &mut Vec<Item<'_>>,
+        ops: &mut Vec<NumberedOp<'_>>,
         bits: usize,
         lane_bits: usize,
     ) -> Option<Multiplexed<E>> {
@@ -74,13 +74,13 @@ impl<E: Element> Multiplexed<E> {
         let mut turns = Vec::new();
         ops.retain(|(source, op)| {
             let Placed::Rotation { line, .. } = op else { return true };
-            if line.vector != shared || turns.len() == MAX_TURNS {
+            if line.vector != shared || turns.len() == MAX_ROTATIONS {
                 return true;
             }
             let Some(set) = variants.admit(line.inner >> lane_bits, line.outer) else {
                 return true;
             };
-            turns.push(Turn { source: *source, set, lanes: line.inner & inside });
+            turns.push(MultiplexedRotation { source: *source, set, lanes: line.inner & inside });
             false
         });
         variants.list(1 << (bits - lane_bits));
@@ -99,7 +99,7 @@ impl<E: Element> Multiplexed<E> {
     /// large, since these are not.
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;
-        let mut angles = [BinaryAngle::ZERO; MAX_TURNS];
+        let mut angles = [BinaryAngle::ZERO; MAX_ROTATIONS];
         for (turn, angle) in self.turns.iter().zip(&mut angles) {
             if let Some(op @ Placed::Rotation { line, tan }) = placed.get(turn.source) {
                 growth /= op.shrinkage().sqrt();
@@ -113,7 +113,7 @@ impl<E: Element> Multiplexed<E> {
             *turned = false;
             let (cosines, sines) = own.split_at_mut(lanes);
             for (lane, (cos, sin)) in cosines.iter_mut().zip(sines).enumerate() {
-                let signed = |(turn, angle): (&Turn, &BinaryAngle)| {
+                let signed = |(turn, angle): (&MultiplexedRotation, &BinaryAngle)| {
                     if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -*angle } else { *angle }
                 };
                 let angle: BinaryAngle = self.turns.iter().zip(&angles).map(signed).sum();
@@ -141,8 +141,9 @@ impl<E: Element> Multiplexed<E> {
     /// Rows of one variant, some at a time, and its number in the tile at index 0.
     #[inline(always)]
     pub(super) fn pieces(&self) -> impl Iterator<Item = (usize, &[u32])> {
-        (0..self.variants.count())
-            .flat_map(|v| self.variants.rows(v).chunks(TURN).map(move |rows| (v, rows)))
+        (0..self.variants.count()).flat_map(|v| {
+            self.variants.rows(v).chunks(ENTRIES_PER_GATHER).map(move |rows| (v, rows))
+        })
     }
 
     /// Runs on a tile.
@@ -152,38 +153,46 @@ impl<E: Element> Multiplexed<E> {
     #[inline(always)]
     pub(super) unsafe fn run<S: Simd<Elem = E>>(
         &self,
-        scratch: Scratch<E>,
+        scratch: TileScratch<E>,
         pipeline: &mut Pipeline<'_, S>,
     ) {
         // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.lanes != 0) {
-                (true, false) => {
-                    S::vectorize(Run::<S, true, false> { multiplexed: self, scratch, pipeline })
-                }
-                (true, true) => {
-                    S::vectorize(Run::<S, true, true> { multiplexed: self, scratch, pipeline })
-                }
-                (false, _) => {
-                    S::vectorize(Run::<S, false, true> { multiplexed: self, scratch, pipeline })
-                }
+                (true, false) => S::vectorize(MultiplexedRun::<S, true, false> {
+                    multiplexed: self,
+                    scratch,
+                    pipeline,
+                }),
+                (true, true) => S::vectorize(MultiplexedRun::<S, true, true> {
+                    multiplexed: self,
+                    scratch,
+                    pipeline,
+                }),
+                (false, _) => S::vectorize(MultiplexedRun::<S, false, true> {
+                    multiplexed: self,
+                    scratch,
+                    pipeline,
+                }),
             }
         }
     }
 }
 
-struct Run<'a, 'b, P: Simd, const ROWS: bool, const LANES: bool> {
+struct MultiplexedRun<'a, 'b, P: Simd, const ROWS: bool, const LANES: bool> {
     multiplexed: &'a Multiplexed<P::Elem>,
-    scratch: Scratch<P::Elem>,
+    scratch: TileScratch<P::Elem>,
     pipeline: &'a mut Pipeline<'b, P>,
 }
 
-impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem> for Run<'_, '_, P, ROWS, LANES> {
+impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem>
+    for MultiplexedRun<'_, '_, P, ROWS, LANES>
+{
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
-        let Run { multiplexed, scratch: Scratch { re, im, outer }, pipeline } = self;
+        let MultiplexedRun { multiplexed, scratch: TileScratch { re, im, outer }, pipeline } = self;
         let Multiplexed { rows, lanes, variants, coefficients, turned, .. } = multiplexed;
         let shift = variants.shift(outer);
         // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the

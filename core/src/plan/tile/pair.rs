@@ -11,29 +11,29 @@ use num_complex::Complex;
 
 use super::{
     Workspace, Workspaces,
-    compile::{Step, TileStage},
+    compile::{TileStage, TileStep},
     kernels, streams,
-    transfer::{Picks, Pipeline},
+    transfer::{Pipeline, ScatterPattern},
 };
 use crate::{
     kernel::{
-        Element, SERIAL_BELOW, Threads,
-        simd::{Shared, Simd, Task, as_reals},
+        SERIAL_BELOW, SimdFloat, Threads,
+        simd::{SharedPtr, Simd, Task, as_reals},
     },
-    plan::Options,
+    plan::PlanOptions,
 };
 
 /// Largest number of groups of tiles.
 pub(super) const GROUPS: usize = 64;
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Runs the stage on two states, as [`TileStage::run`] does on one, and adds its inner products
     /// to `sums`.
     pub(in crate::plan) fn run_pair(
         &self,
         (psi, lambda): (&mut [Complex<E>], &mut [Complex<E>]),
         threads: &Threads,
-        options: Options,
+        options: PlanOptions,
         workspaces: &Workspaces<E>,
         (sums, parts): (&mut [f64], &mut Vec<f64>),
     ) {
@@ -43,7 +43,7 @@ impl<E: Element> TileStage<E> {
         assert_eq!(psi.len(), lambda.len());
         let parallel = psi.len() >= 2 * SERIAL_BELOW && threads.count() > 1;
         let beyond = streams(psi, options) && streams(lambda, options);
-        let states = [Shared::new(as_reals(psi)), Shared::new(as_reals(lambda))];
+        let states = [SharedPtr::new(as_reals(psi)), SharedPtr::new(as_reals(lambda))];
         let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);
         // At least one number for each group, so that there is a chunk for it.
@@ -59,7 +59,14 @@ impl<E: Element> TileStage<E> {
                     unsafe {
                         E::dispatch(
                             set,
-                            Pairs { stage: self, states, tiles, workspaces, sums, streams: beyond },
+                            TilePairs {
+                                stage: self,
+                                states,
+                                tiles,
+                                workspaces,
+                                sums,
+                                streams: beyond,
+                            },
                         )
                     }
                 })
@@ -77,9 +84,9 @@ impl<E: Element> TileStage<E> {
 }
 
 /// Some tiles of a stage, of two vectors.
-struct Pairs<'a, E> {
+struct TilePairs<'a, E> {
     stage: &'a TileStage<E>,
-    states: [Shared<E>; 2],
+    states: [SharedPtr<E>; 2],
     tiles: Range<usize>,
     workspaces: [&'a mut Workspace<E>; 2],
     /// The inner products of the whole plan, to which those of these tiles are added.
@@ -88,20 +95,20 @@ struct Pairs<'a, E> {
     streams: bool,
 }
 
-impl<E: Element> Task<E> for Pairs<'_, E> {
+impl<E: SimdFloat> Task<E> for TilePairs<'_, E> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Pairs { stage, states, tiles, workspaces: [first, second], sums, streams } = self;
+        let TilePairs { stage, states, tiles, workspaces: [first, second], sums, streams } = self;
         if stage.looks() {
             second.products.make_room(stage.bits);
         }
         let parts = [first.parts.as_mut_ptr(), second.parts.as_mut_ptr()];
-        // SAFETY: this is `vectorize` (*set*); the maker of a `Pairs` sees to *size* and hands
+        // SAFETY: this is `vectorize` (*set*); the maker of a `TilePairs` sees to *size* and hands
         // these tiles to one thread (*owner*), with two workspaces of its own.
         unsafe {
-            let picks = Picks::<S>::new(stage);
+            let picks = ScatterPattern::<S>::new(stage);
             let pipeline = |k: usize| {
                 Pipeline::new(stage, &picks, states[k].get(), parts[k], tiles.clone(), streams)
             };
@@ -109,7 +116,7 @@ impl<E: Element> Task<E> for Pairs<'_, E> {
             for number in tiles.clone() {
                 let scratch = [pipelines[0].take(number), pipelines[1].take(number)];
                 for step in &stage.steps {
-                    if let Step::Inner(inners) = step {
+                    if let TileStep::Inner(inners) = step {
                         inners.take::<S>(scratch[0], scratch[1], &mut second.products, sums);
                         continue;
                     }

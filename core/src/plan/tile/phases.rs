@@ -11,16 +11,16 @@
 
 use num_complex::Complex;
 
-use super::buffer::{Buffer, Pool};
+use super::buffer::{Buffer, TileBuffers};
 use crate::{
     basis::{odd, signed_sum},
     kernel::{
-        Element, InstructionSet,
+        InstructionSet, SimdFloat,
         simd::{Simd, Task},
     },
     plan::{
         BinaryAngle,
-        layout::{Phase, Placed},
+        layout::{Placed, PlacedPhase},
     },
 };
 
@@ -35,21 +35,21 @@ pub(super) struct Phases<E> {
     /// Variants of all tables, one after another.
     pub(super) re: Buffer<E>,
     pub(super) im: Buffer<E>,
-    tables: Vec<Table>,
+    tables: Vec<PhaseTable>,
     /// (tile bit, outer parity, angle)
     singles: Vec<(usize, usize, BinaryAngle)>,
     bits: usize,
     /// Location of each phase: in a table, as a single one of this number, or constant in a tile.
-    in_tables: Vec<Numbered>,
-    in_singles: Vec<(usize, Numbered)>,
-    in_constants: Vec<Numbered>,
+    in_tables: Vec<NumberedPhase>,
+    in_singles: Vec<(usize, NumberedPhase)>,
+    in_constants: Vec<NumberedPhase>,
 }
 
 /// A phase and its number in the layout.
-type Numbered = (usize, Phase);
+type NumberedPhase = (usize, PlacedPhase);
 
 /// A table over the tile: `2^signs` variants, from number `first` on.
-struct Table {
+struct PhaseTable {
     first: usize,
     /// Bit j of a variant's number is this parity of the tile's index.
     signs: Vec<usize>,
@@ -57,7 +57,7 @@ struct Table {
 
 /// Phases of one tile at a level: the variants that fit, and the product of the single-bit phases,
 /// `low[p mod 2^6] high[p / 2^6]`.
-pub(super) struct Product<E> {
+pub(super) struct TilePhases<E> {
     /// Starts of the variants.
     pub(super) variants: Vec<usize>,
     pub(super) re: Buffer<E>,
@@ -65,10 +65,10 @@ pub(super) struct Product<E> {
     pub(super) high: Vec<Complex<E>>,
 }
 
-impl<E: Element> Product<E> {
-    pub(super) fn new(bits: usize) -> Product<E> {
+impl<E: SimdFloat> TilePhases<E> {
+    pub(super) fn new(bits: usize) -> TilePhases<E> {
         let high = vec![Complex::new(E::one(), E::zero()); 1 << bits.saturating_sub(LOW_BITS)];
-        Product {
+        TilePhases {
             variants: Vec::new(),
             re: Buffer::zeros(1 << LOW_BITS),
             im: Buffer::zeros(1 << LOW_BITS),
@@ -77,15 +77,15 @@ impl<E: Element> Product<E> {
     }
 }
 
-impl<E: Element> Phases<E> {
+impl<E: SimdFloat> Phases<E> {
     /// Makes the tables of some phases on a tile of 2^bits amplitudes. What is constant in a tile
     /// goes to `constants`, as (outer parity, angle).
     pub(super) fn new(
         bits: usize,
-        phases: &[Numbered],
+        phases: &[NumberedPhase],
         constants: &mut Vec<(usize, BinaryAngle)>,
         set: InstructionSet,
-        pool: &mut Pool<E>,
+        pool: &mut TileBuffers<E>,
     ) -> Phases<E> {
         let (mut in_tables, mut on_bits, mut in_constants) = (Vec::new(), Vec::new(), Vec::new());
         for numbered @ (_, phase) in phases.iter().copied() {
@@ -99,7 +99,7 @@ impl<E: Element> Phases<E> {
         }
         // Phases on single bits join a table where that makes no more tables, or one of few
         // variants.
-        let parities = |phases: &[Numbered]| {
+        let parities = |phases: &[NumberedPhase]| {
             let mut outers: Vec<usize> =
                 phases.iter().map(|p| p.1.outer).filter(|&o| o != 0).collect();
             outers.sort_unstable();
@@ -140,7 +140,7 @@ impl<E: Element> Phases<E> {
         placed: &[Placed],
         constants: &mut Vec<(usize, BinaryAngle)>,
         set: InstructionSet,
-        pool: &mut Pool<E>,
+        pool: &mut TileBuffers<E>,
     ) {
         let single = self.in_singles.iter_mut().map(|(_, phase)| phase);
         for (source, phase) in self.in_tables.iter_mut().chain(single).chain(&mut self.in_constants)
@@ -157,7 +157,7 @@ impl<E: Element> Phases<E> {
         &mut self,
         constants: &mut Vec<(usize, BinaryAngle)>,
         set: InstructionSet,
-        pool: &mut Pool<E>,
+        pool: &mut TileBuffers<E>,
     ) {
         constants.extend(self.in_constants.iter().map(|(_, p)| (p.outer, p.angle)));
         // [x + o odd] = [o odd] + (-1)^o [x odd]
@@ -171,7 +171,7 @@ impl<E: Element> Phases<E> {
         let size = 1 << self.bits;
         for (number, table) in self.tables.iter().enumerate() {
             let room = table.first * size..(table.first + (1 << table.signs.len())) * size;
-            let task = Fill {
+            let task = PhaseTableFill {
                 phases: &self.in_tables,
                 still: number == 0,
                 signs: &table.signs,
@@ -185,7 +185,7 @@ impl<E: Element> Phases<E> {
     }
 
     /// Releases the memory of the tables.
-    pub(super) fn recycle(self, pool: &mut Pool<E>) {
+    pub(super) fn recycle(self, pool: &mut TileBuffers<E>) {
         pool.put(self.re);
         pool.put(self.im);
     }
@@ -211,7 +211,7 @@ impl<E: Element> Phases<E> {
     }
 
     /// Prepares for the tile at index `outer`.
-    pub(super) fn prepare(&self, outer: usize, product: &mut Product<E>) {
+    pub(super) fn prepare(&self, outer: usize, product: &mut TilePhases<E>) {
         let odd = |parity: usize| (parity & outer).count_ones() as usize % 2;
         product.variants.clear();
         for table in &self.tables {
@@ -225,7 +225,7 @@ impl<E: Element> Phases<E> {
     }
 
     /// Makes the product for the tile at index `outer`.
-    fn product(&self, outer: usize, product: &mut Product<E>) {
+    fn product(&self, outer: usize, product: &mut TilePhases<E>) {
         let one = Complex::new(1.0, 0.0);
         let mut angles = [BinaryAngle::ZERO; usize::BITS as usize];
         for &(bit, mask, angle) in &self.singles {
@@ -254,15 +254,15 @@ impl<E: Element> Phases<E> {
 }
 
 /// Shares the outer parities out: the first table has also the phases that no outer bit changes.
-fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+fn tables(phases: &[NumberedPhase], outers: &[usize]) -> Vec<PhaseTable> {
+    let mut tables: Vec<PhaseTable> = Vec::new();
     let mut first = 0;
     for signs in outers.chunks(MAX_SIGNS) {
-        tables.push(Table { first, signs: signs.to_vec() });
+        tables.push(PhaseTable { first, signs: signs.to_vec() });
         first += 1 << signs.len();
     }
     if tables.is_empty() && !phases.is_empty() {
-        tables.push(Table { first, signs: Vec::new() });
+        tables.push(PhaseTable { first, signs: Vec::new() });
     }
     tables
 }
@@ -270,8 +270,8 @@ fn tables(phases: &[Numbered], outers: &[usize]) -> Vec<Table> {
 /// Fills the variants of a table with `e^{i angle}`, for angles given by the Walsh-Hadamard
 /// transform of each part: the phases that share an outer parity. Nothing here names registers: the
 /// compiler vectorizes the loops for the instruction set.
-struct Fill<'a, E> {
-    phases: &'a [Numbered],
+struct PhaseTableFill<'a, E> {
+    phases: &'a [NumberedPhase],
     /// True if the phases that no outer bit changes are in this table.
     still: bool,
     signs: &'a [usize],
@@ -281,12 +281,12 @@ struct Fill<'a, E> {
     im: &'a mut [E],
 }
 
-impl<E: Element> Task<E> for Fill<'_, E> {
+impl<E: SimdFloat> Task<E> for PhaseTableFill<'_, E> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Fill { phases, still, signs, angles, re, im } = self;
+        let PhaseTableFill { phases, still, signs, angles, re, im } = self;
         let size = re.len() >> signs.len();
         let (angles, parts) = angles.split_at_mut(size);
         let parts = &mut parts[..(usize::from(still) + signs.len()) * size];

@@ -5,22 +5,22 @@
 //! by the `source` it has kept.
 
 use super::{
-    buffer::Pool,
-    compile::{Step, Sweep, TileStage},
+    buffer::TileBuffers,
+    compile::{RotationSweep, TileStage, TileStep},
 };
 use crate::{
     basis::odd,
-    kernel::{Element, InstructionSet, simd},
-    plan::{BinaryAngle, layout::Placed, lower::Op},
+    kernel::{InstructionSet, SimdFloat, simd},
+    plan::{BinaryAngle, layout::Placed, lower::PrimitiveOp},
 };
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Puts the numbers of operations of the same structure into the stage.
     pub(in crate::plan) fn rebind<'a>(
         &mut self,
-        ops: impl Iterator<Item = &'a Op>,
+        ops: impl Iterator<Item = &'a PrimitiveOp>,
         set: InstructionSet,
-        pool: &mut Pool<E>,
+        pool: &mut TileBuffers<E>,
     ) {
         let (lane_bits, _) = simd::shape::<E>(set);
         self.layout.follow(ops);
@@ -33,15 +33,15 @@ impl<E: Element> TileStage<E> {
         let mut left = 1.0;
         for step in &mut self.steps {
             match step {
-                Step::Inner(inners) => inners.rebind(placed, left),
-                Step::Sweep(sweep) => {
+                TileStep::Inner(inners) => inners.rebind(placed, left),
+                TileStep::Sweep(sweep) => {
                     if let Some(phases) = &mut sweep.phases {
                         phases.rebind(placed, &mut self.constants, set, pool);
                     }
                     left *= sweep.rebind(placed, 1 << lane_bits);
                 }
-                Step::Multiplexed(group) => self.scale *= group.fill(placed, 1 << lane_bits),
-                Step::Dense(block) => {
+                TileStep::Multiplexed(group) => self.scale *= group.fill(placed, 1 << lane_bits),
+                TileStep::Dense(block) => {
                     if let Some(Placed::Dense { matrix, .. }) = placed.get(block.source) {
                         let angle = block.fill(matrix, factors, lane_bits);
                         self.constants.push((0, BinaryAngle::from_radians(angle)));
@@ -58,7 +58,7 @@ impl<E: Element> TileStage<E> {
     }
 }
 
-impl<E: Element> Sweep<E> {
+impl<E: SimdFloat> RotationSweep<E> {
     /// Fills the tangents of a rotation.
     pub(super) fn set_tangent(&mut self, turn: usize, tan: f64, lanes: usize) {
         let (inner, on_lanes) = (self.turns[turn].inner, turn >= self.rows);

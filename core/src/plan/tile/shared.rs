@@ -8,43 +8,43 @@
 
 use super::{
     inner::{MAX_LANES, factor},
-    kernels::Scratch,
+    kernels::TileScratch,
     variants::{MAX_VARIANTS, Variants},
 };
 use crate::{
     basis::{odd, walsh_hadamard},
     kernel::{
-        Element,
+        SimdFloat,
         simd::{Simd, Task},
     },
-    plan::layout::Look,
+    plan::layout::PlacedProbe,
 };
 
 /// Strings along one vector.
-pub(super) struct Shared {
+pub(super) struct VectorProbes {
     rows: usize,
     lanes: usize,
     /// True if the part of the products is the real one.
     real: bool,
-    strings: Vec<Signed>,
+    strings: Vec<SignedProbe>,
     variants: Variants,
 }
 
 /// A string: its number in the layout, and its sign as a sum of the parities of the variants.
-struct Signed {
+struct SignedProbe {
     source: usize,
-    look: Look,
+    look: PlacedProbe,
     set: usize,
 }
 
-impl Shared {
+impl VectorProbes {
     /// Takes strings along one vector out of a list, if there are several.
     pub(super) fn take(
-        looks: &mut Vec<(usize, Look)>,
+        looks: &mut Vec<(usize, PlacedProbe)>,
         bits: usize,
         lane_bits: usize,
-    ) -> Option<Shared> {
-        let alike = |a: &Look, b: &Look| a.x == b.x && a.real == b.real;
+    ) -> Option<VectorProbes> {
+        let alike = |a: &PlacedProbe, b: &PlacedProbe| a.x == b.x && a.real == b.real;
         let first = looks.iter().enumerate().find_map(|(k, (_, look))| {
             let again = looks[k + 1..].iter().any(|(_, other)| alike(look, other));
             (again && look.x != 0).then_some(*look)
@@ -56,16 +56,22 @@ impl Shared {
                 return true;
             }
             let set = variants.admit(look.z >> lane_bits, look.outer);
-            strings.extend(set.map(|set| Signed { source, look, set }));
+            strings.extend(set.map(|set| SignedProbe { source, look, set }));
             set.is_none()
         });
         variants.list(1 << (bits - lane_bits));
         let lanes = first.x & ((1 << lane_bits) - 1);
-        Some(Shared { rows: first.x >> lane_bits, lanes, real: first.real, strings, variants })
+        Some(VectorProbes {
+            rows: first.x >> lane_bits,
+            lanes,
+            real: first.real,
+            strings,
+            variants,
+        })
     }
 
     /// Returns each string with its number in the layout.
-    pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut Look)> {
+    pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut PlacedProbe)> {
         self.strings.iter_mut().map(|string| (string.source, &mut string.look))
     }
 
@@ -76,25 +82,37 @@ impl Shared {
     #[inline(always)]
     pub(super) unsafe fn add<S: Simd>(
         &self,
-        psi: Scratch<S::Elem>,
-        lambda: Scratch<S::Elem>,
+        psi: TileScratch<S::Elem>,
+        lambda: TileScratch<S::Elem>,
         sums: &mut [f64],
     ) {
         // SAFETY: *set* and *size* are the caller's promises.
         unsafe {
             match (self.rows != 0, self.real) {
-                (true, true) => {
-                    S::vectorize(Run::<_, true, true> { shared: self, psi, lambda, sums })
-                }
-                (true, false) => {
-                    S::vectorize(Run::<_, true, false> { shared: self, psi, lambda, sums })
-                }
-                (false, true) => {
-                    S::vectorize(Run::<_, false, true> { shared: self, psi, lambda, sums })
-                }
-                (false, false) => {
-                    S::vectorize(Run::<_, false, false> { shared: self, psi, lambda, sums })
-                }
+                (true, true) => S::vectorize(VectorProbesRun::<_, true, true> {
+                    shared: self,
+                    psi,
+                    lambda,
+                    sums,
+                }),
+                (true, false) => S::vectorize(VectorProbesRun::<_, true, false> {
+                    shared: self,
+                    psi,
+                    lambda,
+                    sums,
+                }),
+                (false, true) => S::vectorize(VectorProbesRun::<_, false, true> {
+                    shared: self,
+                    psi,
+                    lambda,
+                    sums,
+                }),
+                (false, false) => S::vectorize(VectorProbesRun::<_, false, false> {
+                    shared: self,
+                    psi,
+                    lambda,
+                    sums,
+                }),
             }
         }
     }
@@ -103,7 +121,7 @@ impl Shared {
     fn settle(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
         let count = self.variants.count();
         parts.iter_mut().for_each(|part| walsh_hadamard(&mut part[..count]));
-        for Signed { look, set, .. } in &self.strings {
+        for SignedProbe { look, set, .. } in &self.strings {
             let signed = |(lane, part): (usize, &[f64; MAX_VARIANTS])| {
                 if odd(lane & look.z) { -part[*set] } else { part[*set] }
             };
@@ -113,19 +131,26 @@ impl Shared {
     }
 }
 
-struct Run<'a, E, const ROWS: bool, const REAL: bool> {
-    shared: &'a Shared,
-    psi: Scratch<E>,
-    lambda: Scratch<E>,
+struct VectorProbesRun<'a, E, const ROWS: bool, const REAL: bool> {
+    shared: &'a VectorProbes,
+    psi: TileScratch<E>,
+    lambda: TileScratch<E>,
     sums: &'a mut [f64],
 }
 
-impl<E: Element, const ROWS: bool, const REAL: bool> Task<E> for Run<'_, E, ROWS, REAL> {
+impl<E: SimdFloat, const ROWS: bool, const REAL: bool> Task<E>
+    for VectorProbesRun<'_, E, ROWS, REAL>
+{
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Run { shared: shared @ Shared { rows, lanes, variants, .. }, psi, lambda, sums } = self;
+        let VectorProbesRun {
+            shared: shared @ VectorProbes { rows, lanes, variants, .. },
+            psi,
+            lambda,
+            sums,
+        } = self;
         let mut parts = [[0.0; MAX_VARIANTS]; MAX_LANES];
         // SAFETY: rows and their sums with the vector are below those of the tile, which the
         // scratches hold.

@@ -11,24 +11,24 @@ use smallvec::SmallVec;
 
 use super::{
     Workspace, Workspaces,
-    compile::{Step, TileStage},
-    kernels::{self, Scratch},
+    compile::{TileStage, TileStep},
+    kernels::{self, TileScratch},
     pair::GROUPS,
     streams,
-    transfer::{Picks, Pipeline},
+    transfer::{Pipeline, ScatterPattern},
 };
 use crate::{
     kernel::{
-        Element, SERIAL_BELOW, Threads,
-        simd::{Shared, Simd, Task, as_reals},
+        SERIAL_BELOW, SimdFloat, Threads,
+        simd::{SharedPtr, Simd, Task, as_reals},
     },
-    plan::Options,
+    plan::PlanOptions,
 };
 
 /// Psi, its tangent, lambda, its tangent.
 const MOST_STATES: usize = 4;
 
-impl<E: Element> TileStage<E> {
+impl<E: SimdFloat> TileStage<E> {
     /// Runs the stage on `[psi, psi']` or `[psi, psi', lambda, lambda']`. To `sums` it adds the
     /// inner products of lambda and psi and then, as many, how they change; with two states there
     /// are none.
@@ -37,7 +37,7 @@ impl<E: Element> TileStage<E> {
         states: &mut [&mut [Complex<E>]],
         kicks: &[f64],
         threads: &Threads,
-        options: Options,
+        options: PlanOptions,
         workspaces: &Workspaces<E>,
         sums: &mut [f64],
     ) {
@@ -48,8 +48,8 @@ impl<E: Element> TileStage<E> {
         assert!(states.iter().all(|state| state.len() == size));
         let parallel = size >= 2 * SERIAL_BELOW && threads.count() > 1;
         let beyond = states.iter().all(|state| streams(state, options));
-        let states: Vec<Shared<E>> =
-            states.iter_mut().map(|state| Shared::new(as_reals(state))).collect();
+        let states: Vec<SharedPtr<E>> =
+            states.iter_mut().map(|state| SharedPtr::new(as_reals(state))).collect();
         let tiles = self.tile_count();
         let groups = tiles.min(GROUPS);
         let group = |number: usize| {
@@ -78,7 +78,7 @@ impl<E: Element> TileStage<E> {
 /// Some tiles of a stage, of some states.
 struct Tangents<'a, E> {
     stage: &'a TileStage<E>,
-    states: &'a [Shared<E>],
+    states: &'a [SharedPtr<E>],
     tiles: Range<usize>,
     workspaces: &'a mut [Workspace<E>],
     kicks: &'a [f64],
@@ -86,7 +86,7 @@ struct Tangents<'a, E> {
     streams: bool,
 }
 
-impl<E: Element> Task<E> for Tangents<'_, E> {
+impl<E: SimdFloat> Task<E> for Tangents<'_, E> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -102,18 +102,18 @@ impl<E: Element> Task<E> for Tangents<'_, E> {
         // SAFETY: this is `vectorize` (*set*); the maker of a `Tangents` sees to *size* and hands
         // these tiles to one thread (*owner*), with a workspace of its own for each state.
         unsafe {
-            let picks = Picks::<S>::new(stage);
-            let pipeline = |(state, parts): (&Shared<E>, *mut E)| {
+            let picks = ScatterPattern::<S>::new(stage);
+            let pipeline = |(state, parts): (&SharedPtr<E>, *mut E)| {
                 Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams)
             };
             let mut pipelines: SmallVec<[Pipeline<'_, S>; MOST_STATES]> =
                 states.iter().zip(parts).map(pipeline).collect();
             for number in tiles.clone() {
-                let scratch: SmallVec<[Scratch<E>; MOST_STATES]> =
+                let scratch: SmallVec<[TileScratch<E>; MOST_STATES]> =
                     pipelines.iter_mut().map(|pipeline| pipeline.take(number)).collect();
                 let (pairs, _) = scratch.as_chunks::<2>();
                 for step in &stage.steps {
-                    let Step::Inner(inners) = step else {
+                    let TileStep::Inner(inners) = step else {
                         for (pipeline, scratch) in pipelines.iter_mut().zip(&scratch) {
                             kernels::step::<S>(step, *scratch, product, pipeline);
                         }

@@ -14,15 +14,15 @@ use num_traits::Zero;
 
 use super::{
     SCRATCHES, SKEW_BYTES,
-    block::Block,
+    block::DenseBlock,
     compile::TileStage,
-    frame::Exit,
-    kernels::{self, Leave, Scratch},
+    frame::StageExit,
+    kernels::{self, StateDestination, TileScratch},
     scratch_len,
 };
 use crate::basis::odd;
 use crate::kernel::{
-    Element,
+    SimdFloat,
     simd::{Simd, Task},
 };
 
@@ -41,7 +41,7 @@ pub(super) struct StateRows<'a, E> {
     streams: bool,
 }
 
-impl<E: Element> StateRows<'_, E> {
+impl<E: SimdFloat> StateRows<'_, E> {
     /// # Safety
     /// *row*.
     #[inline(always)]
@@ -92,11 +92,11 @@ struct Gather<'a, E, const ALL: bool> {
     stage: &'a TileStage<E>,
     /// The first amplitude of the tile.
     from: *const E,
-    scratch: Scratch<E>,
+    scratch: TileScratch<E>,
     rows: Range<usize>,
 }
 
-impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
+impl<E: SimdFloat, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
     type Output = ();
 
     #[inline(always)]
@@ -131,7 +131,7 @@ impl<E: Element, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
 /// slower.)
 pub(super) struct Pipeline<'a, S: Simd> {
     stage: &'a TileStage<S::Elem>,
-    picks: &'a Picks<S>,
+    picks: &'a ScatterPattern<S>,
     state: *mut S::Elem,
     parts: *mut S::Elem,
     /// The numbers of the tiles.
@@ -139,14 +139,14 @@ pub(super) struct Pipeline<'a, S: Simd> {
     /// True if tiles are written past the caches.
     streams: bool,
     /// The tile that is being gathered, by its first amplitude.
-    next: Option<(*const S::Elem, Scratch<S::Elem>)>,
+    next: Option<(*const S::Elem, TileScratch<S::Elem>)>,
     /// Number of its rows that have been gathered.
     row: usize,
     rows_per_turn: usize,
 }
 
 /// Number of entries of its table after which a step lets the pipeline gather some rows.
-pub(super) const TURN: usize = 16;
+pub(super) const ENTRIES_PER_GATHER: usize = 16;
 
 impl<'a, S: Simd> Pipeline<'a, S> {
     /// Gathers the first of some tiles. `parts` are those of a workspace.
@@ -156,7 +156,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     #[inline(always)]
     pub(super) unsafe fn new(
         stage: &'a TileStage<S::Elem>,
-        picks: &'a Picks<S>,
+        picks: &'a ScatterPattern<S>,
         state: *mut S::Elem,
         parts: *mut S::Elem,
         tiles: Range<usize>,
@@ -175,11 +175,11 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     }
 
     /// Returns the scratch of a tile, by its number.
-    fn scratch(&self, number: usize) -> Scratch<S::Elem> {
+    fn scratch(&self, number: usize) -> TileScratch<S::Elem> {
         let re =
             self.parts.wrapping_add(number % SCRATCHES * scratch_len::<S::Elem>(self.stage.bits));
         let im = re.wrapping_add((1 << self.stage.bits) + SKEW_BYTES / size_of::<S::Elem>());
-        Scratch { re, im, outer: self.stage.tile_at(number) }
+        TileScratch { re, im, outer: self.stage.tile_at(number) }
     }
 
     /// Begins to gather a tile.
@@ -193,7 +193,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
 
     /// Returns the tile of this number, which is the one after that of the last call.
     #[inline(always)]
-    pub(super) fn take(&mut self, number: usize) -> Scratch<S::Elem> {
+    pub(super) fn take(&mut self, number: usize) -> TileScratch<S::Elem> {
         self.fetch(number + 1);
         self.scratch(number)
     }
@@ -212,7 +212,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// # Safety
     /// Requirements of [`Pipeline::new`].
     #[inline(always)]
-    pub(super) unsafe fn give(&mut self, scratch: Scratch<S::Elem>) {
+    pub(super) unsafe fn give(&mut self, scratch: TileScratch<S::Elem>) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
         // used.
         unsafe {
@@ -226,13 +226,17 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// # Safety
     /// Requirements of [`Pipeline::new`]; the block is a factored one.
     #[inline(always)]
-    pub(super) unsafe fn give_by(&mut self, block: &Block<S::Elem>, scratch: Scratch<S::Elem>) {
+    pub(super) unsafe fn give_by(
+        &mut self,
+        block: &DenseBlock<S::Elem>,
+        scratch: TileScratch<S::Elem>,
+    ) {
         let (rows, factor) = (self.rows(scratch.outer), self.stage.factor_at(scratch.outer));
         // SAFETY: *set*, *size* and *owner* were promised to `new`; that the block is a factored
         // one is the caller's promise.
         unsafe {
             let factor = [S::splat(factor.re), S::splat(factor.im)];
-            kernels::last_step(block, scratch, self, Leave { rows, factor });
+            kernels::last_step(block, scratch, self, StateDestination { rows, factor });
             self.proceed(usize::MAX);
         }
     }
@@ -273,9 +277,9 @@ impl<'a, S: Simd> Pipeline<'a, S> {
 /// Writes a scratch back, times a factor.
 struct Scatter<'a, S: Simd> {
     stage: &'a TileStage<S::Elem>,
-    picks: &'a Picks<S>,
+    picks: &'a ScatterPattern<S>,
     to: StateRows<'a, S::Elem>,
-    scratch: Scratch<S::Elem>,
+    scratch: TileScratch<S::Elem>,
     /// Vector that is added to all places.
     shift: usize,
     factors: [[S; 2]; 2],
@@ -291,12 +295,12 @@ impl<'a, S: Simd> Scatter<'a, S> {
     #[inline(always)]
     unsafe fn new(
         stage: &'a TileStage<S::Elem>,
-        picks: &'a Picks<S>,
+        picks: &'a ScatterPattern<S>,
         to: StateRows<'a, S::Elem>,
-        scratch: Scratch<S::Elem>,
+        scratch: TileScratch<S::Elem>,
     ) -> Scatter<'a, S> {
         let shifted = |s: &&(usize, bool, usize)| odd(s.0 & scratch.outer) ^ s.1;
-        let sum = |exit: &Exit| exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2);
+        let sum = |exit: &StageExit| exit.shifts.iter().filter(shifted).fold(0, |sum, s| sum ^ s.2);
         let shift = stage.exit.as_ref().map_or(0, sum);
         let factor = stage.factor_at(scratch.outer);
         // SAFETY: *set* is the caller's promise.
@@ -315,12 +319,12 @@ impl<'a, S: Simd> Scatter<'a, S> {
         // SAFETY: *set*, *size* and *owner* are the caller's promises.
         unsafe {
             match self.picks.row_count {
-                0 => S::vectorize(Write::<S, 0> { scatter: self }),
-                1 => S::vectorize(Write::<S, 1> { scatter: self }),
-                2 => S::vectorize(Write::<S, 2> { scatter: self }),
-                4 => S::vectorize(Write::<S, 4> { scatter: self }),
-                8 => S::vectorize(Write::<S, 8> { scatter: self }),
-                _ => S::vectorize(Write::<S, 16> { scatter: self }),
+                0 => S::vectorize(ScatterRows::<S, 0> { scatter: self }),
+                1 => S::vectorize(ScatterRows::<S, 1> { scatter: self }),
+                2 => S::vectorize(ScatterRows::<S, 2> { scatter: self }),
+                4 => S::vectorize(ScatterRows::<S, 4> { scatter: self }),
+                8 => S::vectorize(ScatterRows::<S, 8> { scatter: self }),
+                _ => S::vectorize(ScatterRows::<S, 16> { scatter: self }),
             }
         }
     }
@@ -330,7 +334,7 @@ impl<'a, S: Simd> Scatter<'a, S> {
 const MAX_LANES: usize = 16;
 
 /// Pattern by which lanes of output registers are picked, the same for all tiles.
-pub(super) struct Picks<S: Simd> {
+pub(super) struct ScatterPattern<S: Simd> {
     /// Rows, relative to that of the first lane, that the lanes come from: a linear space, in an
     /// order where number j is the sum of those of the bits of j. Empty if nothing has moved.
     rows: [usize; MAX_LANES],
@@ -341,11 +345,11 @@ pub(super) struct Picks<S: Simd> {
     blends: [S::Mask; 3],
 }
 
-impl<S: Simd> Picks<S> {
+impl<S: Simd> ScatterPattern<S> {
     /// # Safety
     /// *set*.
     #[inline(always)]
-    pub(super) unsafe fn new(stage: &TileStage<S::Elem>) -> Picks<S> {
+    pub(super) unsafe fn new(stage: &TileStage<S::Elem>) -> ScatterPattern<S> {
         let inside = S::LANES - 1;
         let (mut rows, mut row_count) = ([0; MAX_LANES], 0);
         let mut lanes: &[usize] = &[];
@@ -375,15 +379,15 @@ impl<S: Simd> Picks<S> {
             let blend = |level: usize| S::mask(|j| number(j) >> (level + 1) & 1 == 1);
             (pairs, [blend(0), blend(1), blend(2)])
         };
-        Picks { rows, row_count, pairs, blends }
+        ScatterPattern { rows, row_count, pairs, blends }
     }
 }
 
-struct Write<'a, S: Simd, const FROM: usize> {
+struct ScatterRows<'a, S: Simd, const FROM: usize> {
     scatter: &'a Scatter<'a, S>,
 }
 
-impl<P: Simd, const FROM: usize> Task<P::Elem> for Write<'_, P, FROM> {
+impl<P: Simd, const FROM: usize> Task<P::Elem> for ScatterRows<'_, P, FROM> {
     type Output = ();
 
     #[inline(always)]

@@ -17,7 +17,7 @@ const MAX_PARITIES: usize = 4;
 pub(super) const MAX_VARIANTS: usize = 1 << MAX_PARITIES;
 
 /// A parity of a row's number, and one of a tile's index.
-type Parity = (usize, usize);
+type RowTileParity = (usize, usize);
 
 /// The rows of a tile that stand for all, if a vector of rows may be added to them, by their
 /// variants.
@@ -25,7 +25,7 @@ type Parity = (usize, usize);
 pub(super) struct Variants {
     /// Vector of rows that may be added.
     vector: usize,
-    parities: SmallVec<[Parity; MAX_PARITIES]>,
+    parities: SmallVec<[RowTileParity; MAX_PARITIES]>,
     rows: Vec<u32>,
     /// Ends of the rows of each variant.
     ends: Vec<usize>,
@@ -87,7 +87,7 @@ impl Variants {
     }
 
     #[inline(always)]
-    fn value(&self, index: usize, part: fn(&Parity) -> usize) -> usize {
+    fn value(&self, index: usize, part: fn(&RowTileParity) -> usize) -> usize {
         self.parities
             .iter()
             .enumerate()

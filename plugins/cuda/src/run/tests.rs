@@ -115,14 +115,14 @@ impl Random {
         }
     }
     /// Pauli strings on up to two qubits, before operators in ascending order and after all.
-    fn inners(&mut self, n: usize, count: usize) -> Vec<Inner> {
-        let mut inners: Vec<Inner> = (0..count)
+    fn inners(&mut self, n: usize, count: usize) -> Vec<OverlapProbe> {
+        let mut inners: Vec<OverlapProbe> = (0..count)
             .map(|_| {
                 let two = self.qubits(n, 2).iter().fold(0usize, |m, q| m | 1 << q);
                 let kinds =
                     [(two, 0), (0, two), (two, two), (two & two.wrapping_neg(), two), (0, 0)];
                 let (x, z) = kinds[self.below(5)];
-                Inner { before: self.below(62), x, z }
+                OverlapProbe { before: self.below(62), x, z }
             })
             .collect();
         inners.sort_by_key(|i| i.before);
@@ -272,7 +272,7 @@ fn circuits_from_zero_do_what_the_generic_kernels_do() {
                     assert_eq!(state.is_new(), !again);
                     // Large enough for the device that is none; a real one goes over all of so
                     // small a state.
-                    let expected_way = if again { Way::Given } else { Way::FromZero };
+                    let expected_way = if again { StateHint::Given } else { StateHint::FromZero };
                     assert!(!device.is_emulated() || way(&state, Form::of(&state)) == expected_way);
                     schedules.operate(&mut state, &operators).unwrap();
                     Generic.run(&operators, &mut expected, &Threads::new(2).unwrap()).unwrap();
@@ -361,7 +361,7 @@ fn two_states_and_their_inner_products_are_those_of_the_processor() {
                 let mut inners = random.inners(n, 40);
                 if n == 14 {
                     // One that no tile has room for.
-                    inners.insert(0, Inner { before: 0, x: (1 << n) - 1, z: 3 });
+                    inners.insert(0, OverlapProbe { before: 0, x: (1 << n) - 1, z: 3 });
                 }
                 let (mut psi, mut lambda) = (random.state(n), random.state(n));
                 let [mut on_psi, mut on_lambda] =
@@ -384,11 +384,11 @@ fn two_states_and_their_inner_products_are_those_of_the_processor() {
 
 fn one_by_one(
     operators: &[Operator<C64>],
-    inners: &[Inner],
+    inners: &[OverlapProbe],
     psi: &mut [C64],
     lambda: &mut [C64],
 ) -> Vec<f64> {
-    let look = |inner: &Inner, psi: &[C64], lambda: &[C64]| {
+    let look = |inner: &OverlapProbe, psi: &[C64], lambda: &[C64]| {
         let i = C64::new(0.0, 1.0).powu((inner.x & inner.z).count_ones());
         let term = |(j, p): (usize, &C64)| {
             let sign = if (j & inner.z).count_ones() % 2 == 1 { -1.0 } else { 1.0 };

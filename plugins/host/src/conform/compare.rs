@@ -1,7 +1,10 @@
 //! Comparison of a device with the kernels of this program.
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Executor, Inner, Operator, Resident, Residents, Threads, Way},
+    kernel::{
+        DeviceStateVector, DeviceStates, ExecuteError, Executor, Operator, OverlapProbe, SimdFloat,
+        StateHint, Threads,
+    },
     matrix::Matrix,
     observable::{Pauli, PauliString, PauliSum},
     plan::Fast,
@@ -24,7 +27,7 @@ pub(super) fn ours(error: impl std::fmt::Display) -> ExecuteError {
     ExecuteError::new("the suite", error.to_string())
 }
 
-pub(super) fn number<E: Element>(re: f64, im: f64) -> Complex<E> {
+pub(super) fn number<E: SimdFloat>(re: f64, im: f64) -> Complex<E> {
     Complex::new(E::round_from(re), E::round_from(im))
 }
 
@@ -115,7 +118,7 @@ pub(super) fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
 
 /// Returns operators of every shape on low and high qubits, without controls and under some of both
 /// values.
-pub(super) fn operators<E: Element>(
+pub(super) fn operators<E: SimdFloat>(
     device: &Device,
     n: usize,
     seed: u64,
@@ -124,7 +127,7 @@ pub(super) fn operators<E: Element>(
 }
 
 /// Compares operators on at most that many targets.
-fn operators_on<E: Element>(
+fn operators_on<E: SimdFloat>(
     most: usize,
     n: usize,
     seed: u64,
@@ -149,25 +152,27 @@ fn operators_on<E: Element>(
     Ok(all)
 }
 
-pub(super) fn random<E: Element>(n: usize, seed: u64) -> Result<State<E>, ExecuteError> {
+pub(super) fn random<E: SimdFloat>(n: usize, seed: u64) -> Result<State<E>, ExecuteError> {
     State::<E>::random(n, seed, &Threads::serial()).map_err(ours)
 }
 
-pub(super) fn upload<E: Element>(
+pub(super) fn upload<E: SimdFloat>(
     device: &Device,
     state: &State<E>,
-) -> Result<Box<dyn Resident<Complex<E>>>, ExecuteError> {
-    Residents::upload(device, state.amplitudes())
+) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
+    DeviceStates::upload(device, state.amplitudes())
 }
 
-fn download<E: Element>(from: &dyn Resident<Complex<E>>) -> Result<Vec<Complex<E>>, ExecuteError> {
+fn download<E: SimdFloat>(
+    from: &dyn DeviceStateVector<Complex<E>>,
+) -> Result<Vec<Complex<E>>, ExecuteError> {
     let mut amplitudes = vec![number::<E>(f64::NAN, 0.0); 1 << from.n_qubits()];
     from.download(&mut amplitudes)?;
     Ok(amplitudes)
 }
 
 /// Returns the largest difference of two amplitudes; NaN if one is NaN.
-pub(super) fn distance<E: Element>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
+pub(super) fn distance<E: SimdFloat>(a: &[Complex<E>], b: &[Complex<E>]) -> f64 {
     let one = |(a, b): (&Complex<E>, &Complex<E>)| {
         let part = |x: E, y: E| Into::<f64>::into(x) - Into::<f64>::into(y);
         part(a.re, b.re).hypot(part(a.im, b.im))
@@ -180,12 +185,12 @@ pub(super) fn largest(all: impl Iterator<Item = f64>) -> f64 {
     all.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most })
 }
 
-pub(super) fn moves<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn moves<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 1)?;
     Ok(distance(&download(&*upload(device, &state)?)?, state.amplitudes()))
 }
 
-pub(super) fn each_operator<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn each_operator<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let start = random::<E>(n, 2)?;
     let mut error = 0.0;
     for operator in operators::<E>(device, n, 3)? {
@@ -198,7 +203,7 @@ pub(super) fn each_operator<E: Element>(device: &Device, n: usize) -> Result<f64
     Ok(error)
 }
 
-pub(super) fn in_a_row<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn in_a_row<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let start = random::<E>(n, 4)?;
     let operators = operators::<E>(device, n, 5)?;
     let mut here = start.amplitudes().to_vec();
@@ -241,17 +246,17 @@ fn row(kernels: &HostKernels, n: usize, threads: &Threads) -> Result<f64, Execut
     Ok(distance(&there, &here))
 }
 
-pub(super) fn basis<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn basis<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let mut error = 0.0;
     for index in [0, 1, (1 << (n - 1)) | 2, (1 << n) - 1] {
         let expected = State::<E>::basis(n, index).map_err(ours)?;
-        let there: Box<dyn Resident<Complex<E>>> = device.basis(n, index)?;
+        let there: Box<dyn DeviceStateVector<Complex<E>>> = device.basis(n, index)?;
         error = largest([error, distance(&download(&*there)?, expected.amplitudes())].into_iter());
     }
     Ok(error)
 }
 
-pub(super) fn copies<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn copies<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let start = random::<E>(n, 6)?;
     let mut there = upload(device, &start)?;
     let copy = there.copy()?;
@@ -286,7 +291,7 @@ fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
     ])
 }
 
-pub(super) fn expectations<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn expectations<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 8)?;
     let there = upload(device, &state)?;
     let difference = |sum: &PauliSum| {
@@ -298,7 +303,7 @@ pub(super) fn expectations<E: Element>(device: &Device, n: usize) -> Result<f64,
     Ok(largest(all.into_iter()))
 }
 
-pub(super) fn observed<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn observed<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 10)?;
     let there = upload(device, &state)?;
     let mut error = 0.0;
@@ -318,7 +323,7 @@ pub(super) fn observed<E: Element>(device: &Device, n: usize) -> Result<f64, Exe
     Ok(largest([error, distance(&download(&*there)?, state.amplitudes())].into_iter()))
 }
 
-pub(super) fn inners<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn inners<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let (a, b) = (random::<E>(n, 12)?, random::<E>(n, 13)?);
     let here = a.inner(&b, &Threads::serial()).map_err(ours)?;
     let (on_a, on_b) = (upload(device, &a)?, upload(device, &b)?);
@@ -329,7 +334,7 @@ pub(super) fn inners<E: Element>(device: &Device, n: usize) -> Result<f64, Execu
     Ok(largest([off(there, here), off(norm, own)].into_iter()))
 }
 
-pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn pairs<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let (psi, lambda) = (random::<E>(n, 14)?, random::<E>(n, 15)?);
     let operators = operators::<E>(device, n, 16)?;
     let mut dice = Dice(17);
@@ -337,8 +342,8 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let mut places: Vec<usize> = (0..60).map(|_| dice.below(operators.len() + 2)).collect();
     places.extend([0, 0, operators.len()]);
     places.sort_unstable();
-    let inner = |before| Inner { before, x: dice.below(1 << n), z: dice.below(1 << n) };
-    let inners: Vec<Inner> = places.into_iter().map(inner).collect();
+    let inner = |before| OverlapProbe { before, x: dice.below(1 << n), z: dice.below(1 << n) };
+    let inners: Vec<OverlapProbe> = places.into_iter().map(inner).collect();
 
     let fast = Fast::new();
     let pairs =
@@ -347,7 +352,7 @@ pub(super) fn pairs<E: Element>(device: &Device, n: usize) -> Result<f64, Execut
     let here = pairs.run(
         &operators,
         &inners,
-        Way::Given,
+        StateHint::Given,
         &mut here_psi,
         &mut here_lambda,
         &Threads::serial(),

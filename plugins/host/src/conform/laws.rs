@@ -5,9 +5,9 @@ use std::{f64::consts::TAU, sync::Arc};
 use ketgrad_core::{
     circuit::{Circuit, CircuitError},
     hybrid::{Expectation, HybridError},
-    kernel::{Element, ExecuteError, Executors, Threads},
+    kernel::{ExecuteError, Executors, SimdFloat, Threads},
     observable::{Pauli, PauliString, PauliSum},
-    simulate::{Placed, SimulateError, Simulator},
+    simulate::{SimulateError, Simulator, StateHandle},
 };
 use num_complex::Complex;
 
@@ -17,13 +17,13 @@ use crate::device::Device;
 const SHOTS: usize = 200;
 
 /// Returns a simulator that uses the device alone.
-fn simulator<E: Element>(device: &Device) -> Simulator {
+fn simulator<E: SimdFloat>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
     executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
     Simulator::new().with_executors(executors).with_memory_limit(0)
 }
 
-fn run<E: Element>(device: &Device, circuit: &Circuit) -> Result<Placed<E>, ExecuteError> {
+fn run<E: SimdFloat>(device: &Device, circuit: &Circuit) -> Result<StateHandle<E>, ExecuteError> {
     simulator::<E>(device).run_placed(circuit, &[]).map_err(from_simulator)
 }
 
@@ -55,7 +55,7 @@ fn angle(q: usize) -> f64 {
 }
 
 /// `(|0…0> + |1…1>)/sqrt 2`: `Z_i Z_j` and `X…X` are 1, `Z_i` is 0, and only two outcomes occur.
-pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn ghz<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
         c.h(0)?;
@@ -87,7 +87,7 @@ pub(super) fn ghz<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
 
 /// `RY(t_q)` and a phase on each qubit: `<Z_q> = cos t_q`, and of `sum_q Z_q / n` the derivative by
 /// `t_q` is `-sin(t_q) / n`.
-pub(super) fn product<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn product<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
         for q in 0..n {
@@ -121,7 +121,7 @@ pub(super) fn product<E: Element>(device: &Device, n: usize) -> Result<f64, Exec
 }
 
 /// Gates of every kind, and then their inverses: every shot gives all zeros, every qubit is in |0>.
-pub(super) fn inverse<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn inverse<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let build = || -> Result<Circuit, CircuitError> {
         let mut c = Circuit::new(n);
         for q in 0..n {

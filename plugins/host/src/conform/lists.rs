@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Executor, Operator, Shape, Threads},
+    kernel::{ExecuteError, Executor, Operator, OperatorShape, SimdFloat, Threads},
     matrix::Matrix,
 };
 use num_complex::Complex;
@@ -63,7 +63,7 @@ pub(super) const LONG: [List; 10] = [
 
 impl List {
     /// Returns the operators on at most that many targets.
-    fn operators<E: Element>(
+    fn operators<E: SimdFloat>(
         &self,
         most: usize,
     ) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
@@ -108,7 +108,7 @@ impl List {
     }
 
     /// Returns the largest difference, and its place in words if it is above the bound.
-    pub(super) fn run<E: Element>(
+    pub(super) fn run<E: SimdFloat>(
         &self,
         executor: &dyn Executor<Complex<E>>,
         most: usize,
@@ -130,7 +130,7 @@ impl List {
 }
 
 /// Finds the operator, or else the shortest list, that goes wrong, and describes it.
-fn found<E: Element>(
+fn found<E: SimdFloat>(
     executor: &dyn Executor<Complex<E>>,
     operators: &[Operator<Complex<E>>],
     start: &[Complex<E>],
@@ -169,7 +169,7 @@ fn found<E: Element>(
 }
 
 /// Describes the amplitude with the largest difference.
-fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
+fn difference<E: SimdFloat>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
     let off = |k: &usize| distance(&there[*k..=*k], &here[*k..=*k]);
     let order = |a: &usize, b: &usize| off(a).total_cmp(&off(b));
     let Some(k) = (0..here.len().min(there.len())).max_by(order) else {
@@ -180,23 +180,25 @@ fn difference<E: Element>(there: &[Complex<E>], here: &[Complex<E>]) -> String {
 }
 
 /// Describes an operator and the bits that it acts on.
-fn in_words<E: Element>(operator: &Operator<Complex<E>>) -> String {
+fn in_words<E: SimdFloat>(operator: &Operator<Complex<E>>) -> String {
     let (fixed, value) = operator.controls();
     let bits = |mask: usize| (0..usize::BITS as usize).filter(move |b| mask >> b & 1 == 1);
     let list = |mask: usize| bits(mask).map(|b| b.to_string()).collect::<Vec<_>>().join(", ");
     let (what, targets) = match operator.shape() {
-        Shape::Identity => ("an identity", 0),
-        Shape::Phase(_) => ("a phase", 0),
-        Shape::Diagonal(factors) => {
+        OperatorShape::Identity => ("an identity", 0),
+        OperatorShape::Phase(_) => ("a phase", 0),
+        OperatorShape::Diagonal(factors) => {
             ("a diagonal operator", factors.iter().fold(0, |t, (o, _)| t | o))
         }
-        Shape::Swap(a, b) => ("an exchange", a | b),
-        Shape::Cycles(cycles) => {
+        OperatorShape::Swap(a, b) => ("an exchange", a | b),
+        OperatorShape::Cycles(cycles) => {
             ("a permutation", cycles.iter().flatten().fold(0, |t, (o, _)| t | o))
         }
-        Shape::Parity { z, .. } => ("a parity", *z),
-        Shape::String { x, z, .. } => ("a Pauli string", x | z),
-        Shape::Dense { offsets, .. } => ("a dense operator", offsets.last().copied().unwrap_or(0)),
+        OperatorShape::Parity { z, .. } => ("a parity", *z),
+        OperatorShape::String { x, z, .. } => ("a Pauli string", x | z),
+        OperatorShape::Dense { offsets, .. } => {
+            ("a dense operator", offsets.last().copied().unwrap_or(0))
+        }
     };
     let controls = fixed & !targets;
     let on = if targets == 0 { String::new() } else { format!(" on qubits [{}]", list(targets)) };

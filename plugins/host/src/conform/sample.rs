@@ -1,8 +1,8 @@
 //! Samples of a device for known uniform numbers.
 
 use ketgrad_core::{
-    kernel::{Element, ExecuteError, Resident, Residents, Threads},
-    simulate::Placed,
+    kernel::{DeviceStateVector, DeviceStates, ExecuteError, SimdFloat, Threads},
+    simulate::StateHandle,
     state::StateVector,
 };
 use num_complex::Complex;
@@ -21,7 +21,7 @@ fn uniforms(count: usize) -> Vec<f64> {
 
 /// Largest distance of a uniform number from the share of its outcome; and for the same seed the
 /// counts of the core, but for shots that fall between two outcomes.
-pub(super) fn samples<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn samples<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let state = random::<E>(n, 21)?;
     let there = upload(device, &state)?;
     let weights = state.amplitudes().iter().map(|a| {
@@ -44,7 +44,7 @@ pub(super) fn samples<E: Element>(device: &Device, n: usize) -> Result<f64, Exec
 
     let (shots, serial) = (20_000, Threads::serial());
     let here = state.sample_counts(shots, 22, &serial).map_err(ours)?;
-    let there = Placed::There(there).sample_counts(shots, 22, &serial).map_err(ours)?;
+    let there = StateHandle::There(there).sample_counts(shots, 22, &serial).map_err(ours)?;
     let here: std::collections::BTreeMap<usize, u64> = here.into_iter().collect();
     let common: u64 = there.iter().map(|(i, c)| (*c).min(here.get(i).copied().unwrap_or(0))).sum();
     // In single precision one number in a thousand may fall to a neighbour.
@@ -53,7 +53,7 @@ pub(super) fn samples<E: Element>(device: &Device, n: usize) -> Result<f64, Exec
 }
 
 /// Outcomes that cannot occur never do, at either end of a state and between.
-pub(super) fn few<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
+pub(super) fn few<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let half = E::round_from(std::f64::consts::FRAC_1_SQRT_2);
     let mut wrong = 0;
     for pair in [[1, 3], [0, (1 << n) - 1], [(1 << (n - 1)) - 1, 1 << (n - 1)]] {
@@ -65,7 +65,7 @@ pub(super) fn few<E: Element>(device: &Device, n: usize) -> Result<f64, ExecuteE
         let expected = uniforms.iter().map(|u| pair[usize::from(*u >= 0.5)]);
         wrong += given.iter().zip(expected).filter(|(a, b)| *a != b).count();
     }
-    let there: Box<dyn Resident<Complex<E>>> = device.basis(n, 5)?;
+    let there: Box<dyn DeviceStateVector<Complex<E>>> = device.basis(n, 5)?;
     wrong += there.sample(&uniforms(50))?.into_iter().filter(|i| *i != 5).count();
     Ok(wrong as f64)
 }

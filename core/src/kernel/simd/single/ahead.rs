@@ -15,7 +15,7 @@
 
 use std::ops::Range;
 
-use crate::kernel::{runs::Runs, simd::Simd};
+use crate::kernel::{runs::OperatorRuns, simd::Simd};
 
 /// States of fewer bytes are near enough.
 const FROM_BYTES: usize = 4 << 20;
@@ -28,7 +28,7 @@ const FAR: usize = 1 << 10;
 
 /// Distance of the prefetch, and the cache that it fills.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
+pub(super) struct PrefetchDistance {
     /// log2 of the registers: 8 KiB in the first cache, 16 KiB in the second.
     pub(super) bits: u32,
     /// True if it fills the first cache. From the memory, lines come up to a third slower there
@@ -38,23 +38,25 @@ pub(super) struct Reach {
     apart: usize,
 }
 
-impl Reach {
+impl PrefetchDistance {
     /// Returns the distance for a state of this number of bytes; `None` if it needs no prefetch.
-    pub(super) fn of(bytes: usize) -> Option<Reach> {
+    pub(super) fn of(bytes: usize) -> Option<PrefetchDistance> {
         match bytes {
             ..FROM_BYTES => None,
-            FROM_BYTES..SOON_BELOW_BYTES => Some(Reach { bits: 7, first: true, apart: 8 }),
-            _ => Some(Reach { bits: 8, first: false, apart: 1 }),
+            FROM_BYTES..SOON_BELOW_BYTES => {
+                Some(PrefetchDistance { bits: 7, first: true, apart: 8 })
+            }
+            _ => Some(PrefetchDistance { bits: 8, first: false, apart: 1 }),
         }
     }
 }
 
 /// Prefetch of the registers that come soon, while a run is worked on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ahead {
-    reach: Reach,
+pub(super) struct Prefetcher {
+    reach: PrefetchDistance,
     /// Runs that are prefetched, one for each run of the loop.
-    soon: Runs,
+    soon: OperatorRuns,
     /// Number of runs between a run and the one that is prefetched with it.
     skip: usize,
     /// log2 of the registers in a row that are prefetched with each of a run; `None` for one in
@@ -62,19 +64,19 @@ pub(super) struct Ahead {
     in_order: Option<u32>,
 }
 
-impl Ahead {
+impl Prefetcher {
     /// Plans the prefetch of the runs of an operator on `n` bits of registers, whose rows differ in
     /// the bits `rows`; `all` says that it takes all of them. `None` if the processor does better
     /// alone.
     pub(super) fn new(
-        reach: Reach,
-        runs: &Runs,
+        reach: PrefetchDistance,
+        runs: &OperatorRuns,
         n: usize,
         fixed: usize,
         value: usize,
         rows: usize,
         all: bool,
-    ) -> Option<Ahead> {
+    ) -> Option<Prefetcher> {
         if reach.first && rows >= FAR {
             return None;
         }
@@ -83,12 +85,12 @@ impl Ahead {
         let near = rows == 0 || 1 << rows.trailing_zeros() < reach.apart;
         if !all || near || rows >= FAR || left & (asked - 1) != 0 {
             let skip = ((1 << reach.bits >> more) / length).max(1);
-            return Some(Ahead { reach, soon: *runs, skip, in_order: None });
+            return Some(Prefetcher { reach, soon: *runs, skip, in_order: None });
         }
         // The furthest row lies `rows` ahead of the first.
         let skip = (rows + (1 << reach.bits)).div_ceil(asked);
-        let soon = Runs::up_to(asked.trailing_zeros(), n, left, value & left);
-        Some(Ahead { reach, soon, skip, in_order: Some(more) })
+        let soon = OperatorRuns::up_to(asked.trailing_zeros(), n, left, value & left);
+        Some(Prefetcher { reach, soon, skip, in_order: Some(more) })
     }
 
     /// Returns the registers to prefetch with each run of a part. Beyond the end these are
@@ -144,10 +146,12 @@ mod tests {
         for rows in [0, 0b1, 0b1000, 0b100_0000, 0b1000_1000, 0b10_1010_0000, 1 << 9, 1 << 12] {
             for controls in [0usize, 0b10, 0b10_0000, 0b1_0000_0000, 0b1_0001_0000] {
                 let fixed = rows | controls & !rows;
-                let (value, reach) =
-                    (controls & !rows & 0b1_0010_0000, Reach::of(SOON_BELOW_BYTES).unwrap());
-                let runs = Runs::up_to(reach.bits - rows.count_ones(), n, fixed, value);
-                let ahead = Ahead::new(reach, &runs, n, fixed, value, rows, true).unwrap();
+                let (value, reach) = (
+                    controls & !rows & 0b1_0010_0000,
+                    PrefetchDistance::of(SOON_BELOW_BYTES).unwrap(),
+                );
+                let runs = OperatorRuns::up_to(reach.bits - rows.count_ones(), n, fixed, value);
+                let ahead = Prefetcher::new(reach, &runs, n, fixed, value, rows, true).unwrap();
                 let distances: Vec<usize> =
                     (0..1 << rows.count_ones()).map(|e| deposit(e, rows)).collect();
                 let (mut asked, mut needed) = (Vec::new(), Vec::new());

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use num_complex::Complex;
 
-use super::Place;
+use super::RegisterSpan;
 use crate::{
     basis::deposit,
-    kernel::simd::{Element, Simd, Task},
+    kernel::simd::{Simd, SimdFloat, Task},
 };
 
 /// All products.
@@ -17,11 +17,11 @@ pub(super) const FULL: u8 = 0;
 pub(super) const REAL: u8 = 1;
 
 pub(super) struct Dense<'a, E, const ROWS: usize, const FLIPS: usize, const KIND: u8> {
-    pub(super) place: &'a Place<'a, E>,
+    pub(super) place: &'a RegisterSpan<'a, E>,
     pub(super) part: Range<usize>,
 }
 
-impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
+impl<E: SimdFloat, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
     for Dense<'_, E, ROWS, FLIPS, KIND>
 {
     type Output = ();
@@ -105,11 +105,11 @@ impl<E: Element, const ROWS: usize, const FLIPS: usize, const KIND: u8> Task<E>
 
 /// Loop of a diagonal: each of up to `ROWS` rows times its coefficients.
 pub(super) struct Diagonal<'a, E, const ROWS: usize> {
-    pub(super) place: &'a Place<'a, E>,
+    pub(super) place: &'a RegisterSpan<'a, E>,
     pub(super) part: Range<usize>,
 }
 
-impl<E: Element, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
+impl<E: SimdFloat, const ROWS: usize> Task<E> for Diagonal<'_, E, ROWS> {
     type Output = ();
 
     #[inline(always)]

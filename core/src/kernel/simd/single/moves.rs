@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::Place;
-use crate::kernel::simd::{Element, Simd, Task};
+use super::RegisterSpan;
+use crate::kernel::simd::{Simd, SimdFloat, Task};
 
 /// Exchanges the amplitudes at two offsets: whole rows, lanes of two rows, or lanes of one.
 pub(super) struct Exchange<'a, E> {
-    pub(super) place: &'a Place<'a, E>,
+    pub(super) place: &'a RegisterSpan<'a, E>,
     pub(super) part: Range<usize>,
     pub(super) offsets: [usize; 2],
 }
 
-impl<E: Element> Task<E> for Exchange<'_, E> {
+impl<E: SimdFloat> Task<E> for Exchange<'_, E> {
     type Output = ();
 
     #[inline(always)]

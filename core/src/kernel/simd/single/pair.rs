@@ -20,11 +20,11 @@ use std::ops::Range;
 
 use num_complex::Complex;
 
-use super::Place;
+use super::RegisterSpan;
 use crate::{
     kernel::{
-        Shape,
-        simd::{Element, Simd, Task},
+        OperatorShape,
+        simd::{Simd, SimdFloat, Task},
     },
     scalar::Ring,
 };
@@ -43,9 +43,9 @@ const DIAGONAL: u8 = 4;
 const SCALE: u8 = 5;
 
 /// A 2x2 matrix, row by row.
-type Matrix<E> = [Complex<E>; 4];
+type SimdMatrix2<E> = [Complex<E>; 4];
 
-fn kind<E: Element>(matrix: &Matrix<E>) -> u8 {
+fn kind<E: SimdFloat>(matrix: &SimdMatrix2<E>) -> u8 {
     let [a, b, c, d] = matrix;
     let zero = E::zero();
     let real = a.im == zero && d.im == zero;
@@ -59,7 +59,7 @@ fn kind<E: Element>(matrix: &Matrix<E>) -> u8 {
     if real && b.re == zero && c.re == zero { CROSS } else { FULL }
 }
 
-impl<E: Element> Place<'_, E> {
+impl<E: SimdFloat> RegisterSpan<'_, E> {
     /// Runs a 2x2 operator, whose span is one bit at most. A span of none is a phase.
     #[inline(always)]
     pub(super) fn pair<S: Simd<Elem = E>>(&self, parallel: bool) {
@@ -74,27 +74,27 @@ impl<E: Element> Place<'_, E> {
             };
         }
         match (self.high != 0, kind(&matrix)) {
-            (true, HADAMARD) if self.control == 0 => go!(Rows, HADAMARD),
-            (true, REAL | HADAMARD) => go!(Rows, REAL),
-            (true, CROSS) => go!(Rows, CROSS),
-            (true, DIAGONAL) => go!(Rows, DIAGONAL),
-            (true, SCALE) => go!(Rows, SCALE),
-            (true, _) => go!(Rows, FULL),
-            (false, REAL | HADAMARD) => go!(Lanes, REAL),
-            (false, CROSS) => go!(Lanes, CROSS),
-            (false, DIAGONAL) => go!(Lanes, DIAGONAL),
-            (false, SCALE) => go!(Lanes, SCALE),
-            (false, _) => go!(Lanes, FULL),
+            (true, HADAMARD) if self.control == 0 => go!(RowMatrix, HADAMARD),
+            (true, REAL | HADAMARD) => go!(RowMatrix, REAL),
+            (true, CROSS) => go!(RowMatrix, CROSS),
+            (true, DIAGONAL) => go!(RowMatrix, DIAGONAL),
+            (true, SCALE) => go!(RowMatrix, SCALE),
+            (true, _) => go!(RowMatrix, FULL),
+            (false, REAL | HADAMARD) => go!(LaneMatrix, REAL),
+            (false, CROSS) => go!(LaneMatrix, CROSS),
+            (false, DIAGONAL) => go!(LaneMatrix, DIAGONAL),
+            (false, SCALE) => go!(LaneMatrix, SCALE),
+            (false, _) => go!(LaneMatrix, FULL),
         }
     }
 
-    fn matrix(&self) -> Matrix<E> {
+    fn matrix(&self) -> SimdMatrix2<E> {
         let zero = Complex::new(E::zero(), E::zero());
         match self.operator.shape() {
-            Shape::Dense { matrix, .. } if matrix.len() == 4 => {
+            OperatorShape::Dense { matrix, .. } if matrix.len() == 4 => {
                 [matrix[0], matrix[1], matrix[2], matrix[3]]
             }
-            Shape::Phase(factor) => [*factor, zero, zero, *factor],
+            OperatorShape::Phase(factor) => [*factor, zero, zero, *factor],
             _ => {
                 let bit = self.high | self.low;
                 [self.entry(0, 0), self.entry(0, bit), self.entry(bit, 0), self.entry(bit, bit)]
@@ -102,7 +102,7 @@ impl<E: Element> Place<'_, E> {
         }
     }
 
-    /// Returns the factors of a register, as [`Place::coefficients`] has them: `off` for the lanes
+    /// Returns the factors of a register, as [`RegisterSpan::coefficients`] has them: `off` for the lanes
     /// whose target bit is 0 and `on` for the others, `outside` for those that a control leaves
     /// alone.
     ///
@@ -142,13 +142,13 @@ fn times<S: Simd>(x: S, (re, im): (S, S)) -> S {
 }
 
 /// A matrix on two rows.
-struct Rows<'a, E, const KIND: u8> {
-    place: &'a Place<'a, E>,
+struct RowMatrix<'a, E, const KIND: u8> {
+    place: &'a RegisterSpan<'a, E>,
     part: Range<usize>,
-    matrix: Matrix<E>,
+    matrix: SimdMatrix2<E>,
 }
 
-impl<E: Element, const KIND: u8> Task<E> for Rows<'_, E, KIND> {
+impl<E: SimdFloat, const KIND: u8> Task<E> for RowMatrix<'_, E, KIND> {
     type Output = ();
 
     #[inline(always)]
@@ -188,13 +188,13 @@ impl<E: Element, const KIND: u8> Task<E> for Rows<'_, E, KIND> {
 }
 
 /// A matrix on lanes, or a phase.
-struct Lanes<'a, E, const KIND: u8> {
-    place: &'a Place<'a, E>,
+struct LaneMatrix<'a, E, const KIND: u8> {
+    place: &'a RegisterSpan<'a, E>,
     part: Range<usize>,
-    matrix: Matrix<E>,
+    matrix: SimdMatrix2<E>,
 }
 
-impl<E: Element, const KIND: u8> Task<E> for Lanes<'_, E, KIND> {
+impl<E: SimdFloat, const KIND: u8> Task<E> for LaneMatrix<'_, E, KIND> {
     type Output = ();
 
     #[inline(always)]

@@ -12,13 +12,13 @@ use std::ops::Range;
 
 use num_complex::Complex;
 
-use super::Apply;
+use super::ApplyOperator;
 use crate::{
     basis::odd,
     kernel::{
-        SERIAL_BELOW, Shape,
-        runs::{MAX_RUN_BITS, Runs},
-        simd::{Element, Shared, Simd, Task, as_reals},
+        OperatorShape, SERIAL_BELOW,
+        runs::{MAX_RUN_BITS, OperatorRuns},
+        simd::{SharedPtr, Simd, SimdFloat, Task, as_reals},
     },
 };
 
@@ -26,8 +26,8 @@ use crate::{
 type Coefficient<E> = [[E; 16]; 2];
 
 struct Strings<'a, E> {
-    vector: Shared<E>,
-    runs: &'a Runs,
+    vector: SharedPtr<E>,
+    runs: &'a OperatorRuns,
     part: Range<usize>,
     /// The register that is joined with register 0.
     rows: usize,
@@ -43,8 +43,8 @@ struct Strings<'a, E> {
 
 /// Applies an operator about the string with these masks; false for states shorter than a register.
 #[inline(always)]
-pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -> bool {
-    let Apply { operator, amplitudes, threads } = work;
+pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, (x, z): (usize, usize)) -> bool {
+    let ApplyOperator { operator, amplitudes, threads } = work;
     let n_qubits = amplitudes.len().trailing_zeros() as usize;
     let lane_bits = S::LANE_BITS - 1;
     if n_qubits < lane_bits {
@@ -56,7 +56,12 @@ pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -
     let rows = x >> lane_bits;
     let top = if rows == 0 { 0 } else { 1 << rows.ilog2() };
     let fixed = controls >> lane_bits | top;
-    let runs = &Runs::up_to(MAX_RUN_BITS, n_qubits - lane_bits, fixed, operator.value >> lane_bits);
+    let runs = &OperatorRuns::up_to(
+        MAX_RUN_BITS,
+        n_qubits - lane_bits,
+        fixed,
+        operator.value >> lane_bits,
+    );
     let by_sign = |outside: Complex<S::Elem>, of: &dyn Fn(usize, bool) -> Complex<S::Elem>| {
         [false, true].map(|negative| {
             coefficient::<S>(
@@ -67,12 +72,12 @@ pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -
     let [zero, one] =
         [0.0, 1.0].map(|x| Complex::new(S::Elem::round_from(x), S::Elem::round_from(0.0)));
     let (stay, go) = match operator.shape() {
-        Shape::Parity { factors, .. } => {
+        OperatorShape::Parity { factors, .. } => {
             let factor =
                 |lane, negative: bool| factors[usize::from(negative ^ odd(lane & z & lanes))];
             (by_sign(one, &factor), None)
         }
-        &Shape::String { stay, go, .. } => {
+        &OperatorShape::String { stay, go, .. } => {
             let from = |lane: usize, negative: bool| {
                 if negative ^ odd((lane ^ x) & z & lanes) { -go } else { go }
             };
@@ -81,7 +86,7 @@ pub(super) fn apply<S: Simd>(work: Apply<'_, S::Elem>, (x, z): (usize, usize)) -
         _ => return false,
     };
     let parallel = operator.touched(n_qubits) >= SERIAL_BELOW;
-    let vector = Shared::new(as_reals(amplitudes));
+    let vector = SharedPtr::new(as_reals(amplitudes));
     let run = |part| {
         let (flip, signs) = (x & lanes, z >> lane_bits);
         // SAFETY: this runs within `vectorize` of the same type, so the processor has the
@@ -106,7 +111,7 @@ fn coefficient<S: Simd>(of: impl Fn(usize) -> Complex<S::Elem>) -> Coefficient<S
     parts
 }
 
-impl<E: Element> Task<E> for Strings<'_, E> {
+impl<E: SimdFloat> Task<E> for Strings<'_, E> {
     type Output = ();
 
     #[inline(always)]
