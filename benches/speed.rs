@@ -197,7 +197,7 @@ fn run<E: SimdFloat>(
         return;
     }
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let mut options = PlanOptions::new(set, n).with_way(way);
+    let mut options = PlanOptions::new(set, n).with_state_hint(way);
     if let Some(tile) = tile {
         options.tile_qubits = tile;
     }
@@ -315,7 +315,7 @@ fn main() {
         let excitations = if has("f32") { excitations::<f32> } else { excitations::<f64> };
         return excitations(n, threads, has("gates"));
     }
-    let way = if has("given") { StateHint::Given } else { StateHint::FromZero };
+    let way = if has("given") { StateHint::Arbitrary } else { StateHint::StartsAtZero };
     if has("f32") {
         run::<f32>(what, n, threads, set, tile, way);
     } else {

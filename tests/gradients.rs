@@ -639,7 +639,8 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
     for set in InstructionSet::ALL.into_iter().filter(|s| s.is_available()) {
         for tile_qubits in [0, 5, 6, n - 4, 13] {
             let take = |back: bool, way: StateHint, states: &States, threads: usize| {
-                let options = PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
+                let options =
+                    PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_state_hint(way);
                 let (operators, along) = match back {
                     false => (operators, (inners.as_slice(), kicks.as_slice())),
                     true => (inverses.as_slice(), (turned.as_slice(), turned_kicks.as_slice())),
@@ -654,33 +655,34 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
             let near = |a: &States, b: &States| {
                 a.iter().flatten().zip(b.iter().flatten()).all(|(x, y)| (x - y).norm() < 1e-10)
             };
-            let there = take(false, StateHint::Given, &begin.to_vec(), 1).1;
+            let there = take(false, StateHint::Arbitrary, &begin.to_vec(), 1).1;
             assert!(
-                near(&there, &take(false, StateHint::FromZero, &garbage, 1).1),
+                near(&there, &take(false, StateHint::StartsAtZero, &garbage, 1).1),
                 "{set}, tiles of {tile_qubits}"
             );
             assert_eq!(
-                take(false, StateHint::FromZero, &garbage, 2),
-                take(false, StateHint::FromZero, &garbage, 1)
+                take(false, StateHint::StartsAtZero, &garbage, 2),
+                take(false, StateHint::StartsAtZero, &garbage, 1)
             );
 
             let all: States = there.iter().chain(&lambdas).cloned().collect();
-            let (expected, back) = take(true, StateHint::Given, &all, 1);
+            let (expected, back) = take(true, StateHint::Arbitrary, &all, 1);
             assert!(
                 near(&back[..2].to_vec(), &begin.to_vec()),
                 "the way back leads to |0…0> and 0"
             );
-            let found = take(true, StateHint::ToZero, &all, 1).0;
+            let found = take(true, StateHint::EndsAtZero, &all, 1).0;
             let tolerance = 1e-12 * f64::from(1 << n);
             let (expected, one) = (expected.as_flattened(), found.as_flattened());
             assert!(
                 close(expected, one, tolerance),
                 "{set}, tiles of {tile_qubits}: {expected:?} {one:?}"
             );
-            assert_eq!(take(true, StateHint::ToZero, &all, 2).0, found);
+            assert_eq!(take(true, StateHint::EndsAtZero, &all, 2).0, found);
 
             let pair = |way| {
-                let options = PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_way(way);
+                let options =
+                    PlanOptions::new(set, n).with_tile_qubits(tile_qubits).with_state_hint(way);
                 let [mut psi, mut lambda] = [all[0].clone(), all[2].clone()];
                 Plan::run_pair(
                     &inverses,
@@ -691,7 +693,7 @@ fn ways_from_and_to_zero_are_right(operators: &[Operator<Complex<f64>>], n: usiz
                 )
             };
             assert!(
-                close(&pair(StateHint::Given), &pair(StateHint::ToZero), tolerance),
+                close(&pair(StateHint::Arbitrary), &pair(StateHint::EndsAtZero), tolerance),
                 "{set}, tiles of {tile_qubits}"
             );
         }

@@ -417,7 +417,7 @@ fn all_strings_against_the_reference<R: Parts>(
         let numbers = |rotation: &PauliRotation| rotation.numbers(binding).unwrap();
         let made = Operator::string(x, z, numbers(&first), controls).unwrap();
         let mut renewed = Operator::string(x, z, numbers(&second), controls).unwrap();
-        renewed.renew_string(x, z, numbers(&first), controls).unwrap();
+        renewed.update_string_parameters(x, z, numbers(&first), controls).unwrap();
         for operator in [made, renewed] {
             let mut state = start.clone();
             operator.apply(&mut state, &Threads::serial());
@@ -452,8 +452,10 @@ fn strings_have_an_inverse_and_come_as_gates() {
         let mut back = there.clone();
         into.apply(&mut back, &Threads::serial());
         assert_close(&back, &start, ROUNDING, "there and back");
-        let about_string =
-            matches!(operator.shape(), OperatorShape::Parity { .. } | OperatorShape::String { .. });
+        let about_string = matches!(
+            operator.shape(),
+            OperatorShape::Parity { .. } | OperatorShape::PauliString { .. }
+        );
         let gates = operator.without_string();
         assert_eq!(gates.is_some(), about_string);
         let mut state = start;

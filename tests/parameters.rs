@@ -374,7 +374,7 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     let tiles = Expectation::new(circuit, [observable]).unwrap();
     let fast = Executors::fast();
     let executor = fast.best::<Complex<f64>>(9, 36);
-    assert!(executor.pairs(9).is_some(), "nine qubits fill a tile");
+    assert!(executor.pair_executor(9).is_some(), "nine qubits fill a tile");
     let generic = Simulator::new().with_executors(Executors::new());
     let generic = tiles.clone().with_simulator(generic);
     let (_, expected) = generic.gradient_by(Method::Forward, &at).unwrap();

@@ -65,11 +65,11 @@ fn plans_are_right<E: SimdFloat>(drawn: &PoolCircuit, tiles: &[usize]) {
     let allowed = tolerance::<E>(drawn.gates.len());
     for set in sets() {
         for &tile_qubits in tiles {
-            for way in [StateHint::Given, StateHint::FromZero] {
+            for way in [StateHint::Arbitrary, StateHint::StartsAtZero] {
                 let options = PlanOptions::new(set, n)
                     .with_tile_qubits(tile_qubits)
                     .with_low_qubits(tile_qubits % 3 + 2)
-                    .with_way(way);
+                    .with_state_hint(way);
                 for options in corners(options) {
                     let mut state = StateVector::<Complex<E>>::zero(n).unwrap().into_amplitudes();
                     Plan::new(n, &operators, options).run(&mut state, &Threads::serial());

@@ -161,8 +161,10 @@ fn plans_agree_on<E: SimdFloat>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
     let operators = operators::<E>(c);
     let mut from_zero = zero(n);
     Generic.run(&operators, &mut from_zero, &Threads::serial()).unwrap();
-    let expected =
-        [(StateHint::Given, run(&Generic, &operators, n, 1)), (StateHint::FromZero, from_zero)];
+    let expected = [
+        (StateHint::Arbitrary, run(&Generic, &operators, n, 1)),
+        (StateHint::StartsAtZero, from_zero),
+    ];
     let sizes =
         || sizes.iter().flat_map(|size| expected.iter().map(move |expected| (*size, expected)));
     for fast in sets() {
@@ -172,7 +174,7 @@ fn plans_agree_on<E: SimdFloat>(c: &Circuit, tolerance: f64, sizes: &[usize]) {
             let options = PlanOptions::new(set, n)
                 .with_tile_qubits(tile_qubits)
                 .with_low_qubits(low_qubits)
-                .with_way(*from);
+                .with_state_hint(*from);
             let plan = Plan::new(n, &operators, options);
             let planned = |threads| {
                 let mut state = start(n, 7);
@@ -327,9 +329,12 @@ fn excitations_on_few_qubits() {
     let operators = bound.operators().unwrap();
     assert!(operators.len() > 4096);
     let fast = Fast::new();
-    assert!(Executor::<Complex<f64>>::prepare(&fast, 11, operators, StateHint::Given).is_some());
     assert!(
-        Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], StateHint::Given).is_none()
+        Executor::<Complex<f64>>::prepare(&fast, 11, operators, StateHint::Arbitrary).is_some()
+    );
+    assert!(
+        Executor::<Complex<f64>>::prepare(&fast, 11, &operators[..600], StateHint::Arbitrary)
+            .is_none()
     );
     let off = distance(&run(&Generic, operators, 11, 1), &run(&fast, operators, 11, 1));
     assert!(off < TOLERANCE_F64, "off by {off:e}");
@@ -345,7 +350,7 @@ fn many_strings_are_planned() {
         let at: Vec<f64> = c.inputs().map(|_| rng.signed()).collect();
         let bound = BoundCircuit::<Complex<f64>>::new(&c, &Values(&at)).unwrap();
         let operators = bound.operators().unwrap();
-        let plan = Executor::<Complex<f64>>::prepare(&fast, n, operators, StateHint::Given);
+        let plan = Executor::<Complex<f64>>::prepare(&fast, n, operators, StateHint::Arbitrary);
         assert_eq!(plan.is_some(), planned, "{n} qubits");
         let off = distance(&run(&Generic, operators, n, 1), &run(&fast, operators, n, 1));
         assert!(off < TOLERANCE_F64, "{n} qubits: off by {off:e}");
@@ -616,7 +621,7 @@ fn plans_of_a_state_beyond_the_caches() {
 fn plans_from_zero_move_fewer_bytes() {
     const N: usize = 20;
     let bytes = |c: &Circuit, way| {
-        let options = PlanOptions::new(InstructionSet::detect(), N).with_way(way);
+        let options = PlanOptions::new(InstructionSet::detect(), N).with_state_hint(way);
         let plan = Plan::new(N, &operators::<f64>(c), options);
         let last = plan.to_string().lines().last().unwrap().to_owned();
         assert!(last.contains(&format!("{:.3e} bytes", plan.floor(1.0))), "{last}");
@@ -634,10 +639,10 @@ fn plans_from_zero_move_fewer_bytes() {
         few.ry(q / 2, 0.3 + q as f64).unwrap().cx(q / 2, (q / 2 + 3) % (N / 2)).unwrap();
     }
     let pass = 4.0 * 8.0 * f64::from(1 << N);
-    assert!(bytes(&qft, StateHint::FromZero) < 1.5 * pass);
-    assert!(bytes(&qft, StateHint::Given) >= 2.0 * pass);
-    assert!(bytes(&layers, StateHint::FromZero) < bytes(&layers, StateHint::Given));
-    assert!(bytes(&few, StateHint::FromZero) < 0.1 * pass);
+    assert!(bytes(&qft, StateHint::StartsAtZero) < 1.5 * pass);
+    assert!(bytes(&qft, StateHint::Arbitrary) >= 2.0 * pass);
+    assert!(bytes(&layers, StateHint::StartsAtZero) < bytes(&layers, StateHint::Arbitrary));
+    assert!(bytes(&few, StateHint::StartsAtZero) < 0.1 * pass);
 }
 
 /// A state in memory that was used before has the bits of a new one, planned or not.

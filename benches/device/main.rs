@@ -282,7 +282,7 @@ impl<E: SimdFloat> Bench<'_, E> {
 
 fn run<E: SimdFloat>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(&str) -> bool) {
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
-    let Some(residents) = Executor::<Complex<E>>::residents(device) else { return };
+    let Some(residents) = Executor::<Complex<E>>::device_states(device) else { return };
     let head = format!("\"n\": {n}, \"precision\": \"{precision}\"");
     let named: Vec<&str> = ALL.into_iter().filter(|name| wants(name)).collect();
     let names = if named.is_empty() || named.len() == ALL.len() { ALL.to_vec() } else { named };

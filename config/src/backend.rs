@@ -51,7 +51,7 @@ impl Common {
 
     /// Reports the executors that would have run it but could not, and the reasons.
     pub(crate) fn note_passed_over(&self, executors: &Executors, terminal: &Terminal) {
-        for ExecuteError { executor, reason, .. } in executors.passed_over() {
+        for ExecuteError { executor, reason, .. } in executors.fallbacks() {
             terminal.note(&format!("note: another backend stands in for `{executor}`: {reason}"));
         }
     }
@@ -84,5 +84,5 @@ fn gates(circuit: &Circuit) -> usize {
 /// Returns true if the states of a circuit stay on a device, so that none is in the host's memory.
 pub(crate) fn stays_there<T: Number>(executors: &Executors, circuit: &Circuit) -> bool {
     let executor = executors.best::<Complex<T>>(circuit.n_qubits(), gates(circuit));
-    executor.residents().is_some() && final_measurements(circuit).is_ok()
+    executor.device_states().is_some() && final_measurements(circuit).is_ok()
 }

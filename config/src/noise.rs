@@ -55,7 +55,7 @@ use std::path::Path;
 use ketgrad_core::{
     circuit::{After, Circuit, InstructionKind, NoiseModel, NoiseRule, Operation},
     param::Angle,
-    simulate::has_final_misreads,
+    simulate::has_final_readout_errors,
 };
 use source::{Source, read_source};
 use toml::de::{DeTable, DeValue};
@@ -151,7 +151,7 @@ pub fn add(
 
 /// Says what readings at the end have to do with values: with those of states nothing.
 pub fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
-    if !has_final_misreads(circuit) {
+    if !has_final_readout_errors(circuit) {
         return;
     }
     terminal.note(match over_shots {

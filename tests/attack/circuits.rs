@@ -135,11 +135,11 @@ fn planned<E: ketgrad_core::kernel::SimdFloat + ketgrad_core::scalar::Real>(
     let Some(operators) = bound.operators() else { return Vec::new() };
     let tile_qubits = 3 + rng.below(n.max(3) - 2);
     let set = InstructionSet::detect();
-    let way = if rng.below(2) == 0 { StateHint::FromZero } else { StateHint::Given };
+    let way = if rng.below(2) == 0 { StateHint::StartsAtZero } else { StateHint::Arbitrary };
     let options = PlanOptions::new(set, n)
         .with_tile_qubits(tile_qubits)
         .with_low_qubits(2 + rng.below(3))
-        .with_way(way);
+        .with_state_hint(way);
     let Ok(zero) = StateVector::<Complex<E>>::zero(n) else { return Vec::new() };
     let mut state = zero.into_amplitudes();
     Plan::new(n, operators, options).run(&mut state, &Threads::serial());

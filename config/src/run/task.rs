@@ -148,7 +148,7 @@ impl Task<'_> {
             });
             return Ok((point?, in_use()));
         };
-        let from = if state.is_some() { StateHint::Given } else { StateHint::FromZero };
+        let from = if state.is_some() { StateHint::Arbitrary } else { StateHint::StartsAtZero };
         // Shots that may be read wrongly are run by themselves.
         let shots = match bound.is_static() || self.args.shots.is_none() {
             true => None,
@@ -160,7 +160,7 @@ impl Task<'_> {
             }),
         };
         let placed = match state {
-            Some(state) => simulator.place(state, operators),
+            Some(state) => simulator.upload(state, operators),
             None => simulator.zero(circuit.n_qubits(), operators),
         };
         let mut state = placed.map_err(Failure::input)?;
@@ -200,7 +200,7 @@ impl Task<'_> {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
             progress.report((before + done) as u64, all as u64);
         };
-        let (Some(plan), StateHandle::Here(state)) = (plan, &mut *state) else {
+        let (Some(plan), StateHandle::Host(state)) = (plan, &mut *state) else {
             return simulator.evolve(operators, state, &mut report);
         };
         plan.run(state.amplitudes_mut(), &simulator.threads)?;

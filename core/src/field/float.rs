@@ -58,7 +58,7 @@ impl FloatField {
         })
     }
 
-    fn of(&self, value: f64) -> FloatResidue {
+    fn reduce(&self, value: f64) -> FloatResidue {
         FloatResidue {
             value: reduced(value, self.p, self.inverse),
             p: self.p,
@@ -90,7 +90,7 @@ impl FloatResidue {
 
     /// Moves the integer into the field of another.
     fn lift(self, other: &FloatResidue) -> FloatResidue {
-        FloatField { p: other.p, inverse: other.inverse }.of(self.value)
+        FloatField { p: other.p, inverse: other.inverse }.reduce(self.value)
     }
 }
 
@@ -185,20 +185,20 @@ impl Modular for FloatResidue {
     }
     fn element(field: &FloatField, x: u64) -> FloatResidue {
         // The remainder is below 2^49.
-        field.of((x % field.p as u64) as f64)
+        field.reduce((x % field.p as u64) as f64)
     }
 }
 
 impl Vectors for FloatResidue {
     type Bare = f64;
     fn lifted(field: &FloatField, x: FloatResidue) -> FloatResidue {
-        if x.p == 0.0 { field.of(x.value) } else { x }
+        if x.p == 0.0 { field.reduce(x.value) } else { x }
     }
     fn bare(field: &FloatField, x: FloatResidue) -> f64 {
         FloatResidue::lifted(field, x).value
     }
     fn residue(field: &FloatField, x: &f64) -> FloatResidue {
-        field.of(*x)
+        field.reduce(*x)
     }
 }
 

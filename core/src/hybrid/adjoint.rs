@@ -44,7 +44,7 @@ use crate::{
     matrix::Matrix,
     param::{Q, Values},
     scalar::{Real, Scalar},
-    simulate::{SimulateError, Simulator, bind_instruction, is_straight},
+    simulate::{SimulateError, Simulator, bind_instruction, is_static},
     state::StateVector,
 };
 
@@ -55,7 +55,7 @@ const MAX_BITS: usize = 8;
 pub(super) struct BackwardPass<T> {
     /// The inverses of the gates, the last first.
     pub(super) operators: Vec<Operator<Complex<T>>>,
-    pub(super) inners: Vec<OverlapProbe>,
+    pub(super) probes: Vec<OverlapProbe>,
     /// Slot and factor of each inner product.
     pub(super) terms: Vec<(usize, T)>,
 }
@@ -90,7 +90,7 @@ impl<'a, T: Real> Bound<'a, T> {
     /// # Errors
     /// [`HybridError`] for one without a final state vector.
     pub(super) fn new(circuit: &'a Circuit, values: &'a [T]) -> Result<Bound<'a, T>, HybridError> {
-        if !is_straight(circuit) {
+        if !is_static(circuit) {
             return Err(HybridError::Dynamic);
         }
         if circuit.has_channels() {
@@ -164,26 +164,26 @@ impl<'a, T: Real> Bound<'a, T> {
     ) -> Result<Option<Vec<T>>, SimulateError> {
         let n_qubits = psi.n_qubits();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, self.gates.len());
-        if executor.pairs(n_qubits).is_none() {
+        if executor.pair_executor(n_qubits).is_none() {
             return Ok(None);
         }
-        let Some(back) = self.way_back(slots)? else { return Ok(None) };
+        let Some(back) = self.backward_pass(slots)? else { return Ok(None) };
         let (psi, lambda) = (psi.amplitudes_mut(), lambda.amplitudes_mut());
-        let run = |executor: &dyn Executor<_>| match executor.pairs(n_qubits) {
+        let run = |executor: &dyn Executor<_>| match executor.pair_executor(n_qubits) {
             Some(pairs) => {
                 let products =
-                    pairs.run(&back.operators, &back.inners, way, psi, lambda, &simulator.threads);
+                    pairs.run(&back.operators, &back.probes, way, psi, lambda, &simulator.threads);
                 products.map(Some)
             }
             None => Ok(None),
         };
-        let products = simulator.executors.in_turn(n_qubits, &back.operators, run)?;
+        let products = simulator.executors.with_fallback(n_qubits, &back.operators, run)?;
         Ok(products.map(|products| back.by_angle(slots, &products)))
     }
 
     /// Returns the backward pass as a list of operators and inner products; `None` if a generator
     /// is a sum of too many Pauli strings.
-    pub(super) fn way_back(
+    pub(super) fn backward_pass(
         &self,
         slots: &[ParameterUse],
     ) -> Result<Option<BackwardPass<T>>, SimulateError> {
@@ -225,7 +225,7 @@ impl<'a, T: Real> Bound<'a, T> {
                 let at = match at {
                     Some(at) => at,
                     None => {
-                        let slope = GateDerivative::of(
+                        let slope = GateDerivative::new(
                             self.circuit,
                             instruction,
                             slots[rest].angle,
@@ -240,7 +240,7 @@ impl<'a, T: Real> Bound<'a, T> {
             }
             operators.extend(self.gates[k].as_ref().map(Operator::dagger));
         }
-        Ok(Some(BackwardPass { operators, inners, terms }))
+        Ok(Some(BackwardPass { operators, probes: inners, terms }))
     }
 
     /// Returns the operators of the circuit, each with the number of its instruction.
@@ -279,7 +279,7 @@ impl<'a, T: Real> Bound<'a, T> {
         threads: &Threads,
     ) -> Result<T, SimulateError> {
         let instruction = &self.circuit.instructions()[slot.instruction];
-        let slope = GateDerivative::of(self.circuit, instruction, slot.angle, self.values)?;
+        let slope = GateDerivative::new(self.circuit, instruction, slot.angle, self.values)?;
         Ok(slope
             .map_or_else(T::zero, |slope| slope.between(instruction, lambda, psi, threads).re()))
     }

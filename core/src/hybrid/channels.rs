@@ -32,7 +32,7 @@ use crate::{
 /// which some have negative weights: of `w A (x) conj(A)` it is
 /// `w' A (x) conj(A) + w (A' (x) conj(A) + A (x) conj(A'))`, and the sum in parentheses is what
 /// `A + A'` gives less what A and A' give alone.
-pub(super) fn slope<T: Real>(
+pub(super) fn superoperator_derivative<T: Real>(
     channel: &Channel,
     k: usize,
     values: &[T],
@@ -44,17 +44,19 @@ pub(super) fn slope<T: Real>(
     let moved = channel
         .map_params(|a| if number.next() == Some(k) { a + Angle::theta(x) } else { a.clone() });
     let mut slopes = Terms::new();
-    let binding = PerturbedBinding { values: BoundaryBinding::of(channel, values, nearer), x };
+    let binding = PerturbedBinding { values: BoundaryBinding::new(channel, values, nearer), x };
     for (weight, matrix) in moved.terms(&binding)? {
-        let [w, w_dot] = [0, 1].map(|degree| weight.at(Q::from(degree)));
-        let [a, a_dot] = [0, 1].map(|degree| matrix.map(|entry| entry.at(Q::from(degree))));
+        let [w, w_dot] = [0, 1].map(|degree| weight.coefficient(Q::from(degree)));
+        let [a, a_dot] =
+            [0, 1].map(|degree| matrix.map(|entry| entry.coefficient(Q::from(degree))));
         if a_dot.entries().iter().any(|z| !z.is_exact_zero()) {
             let both = Matrix::from_fn(a.n_qubits(), |i, j| a[(i, j)].clone() + &a_dot[(i, j)]);
             slopes.extend([(w.clone(), both), (-w.clone(), a.clone()), (-w, a_dot)]);
         }
         slopes.push((w_dot, a));
     }
-    let kept = moved.kept(&binding)?.into_iter().map(|(i, stays)| (i, stays.at(Q::from(1))));
+    let kept =
+        moved.kept(&binding)?.into_iter().map(|(i, stays)| (i, stays.coefficient(Q::from(1))));
     Ok(superoperator_matrix(&slopes, &kept.collect::<Vec<_>>()))
 }
 
@@ -69,7 +71,7 @@ pub(super) struct BoundaryBinding<'a, T> {
 
 impl<'a, T: Real> BoundaryBinding<'a, T> {
     /// Creates the binding for a channel; a strength without parameters keeps its value.
-    pub(super) fn of(channel: &Channel, values: &'a [T], nearer: bool) -> BoundaryBinding<'a, T> {
+    pub(super) fn new(channel: &Channel, values: &'a [T], nearer: bool) -> BoundaryBinding<'a, T> {
         let ids = channel
             .params()
             .iter()
@@ -94,7 +96,7 @@ impl<T: Real> Binding<Complex<T>> for BoundaryBinding<'_, T> {
             return self.values.root(x);
         }
         self.met.set(true);
-        self.values.root(Complex::from_real(T::lit(self.part * unit::<T>() / 2.0)))
+        self.values.root(Complex::from_real(T::lit(self.part * epsilon::<T>() / 2.0)))
     }
     fn probability(&self, p: &Angle) -> Result<Complex<T>, BindError> {
         self.values.probability(p)
@@ -114,7 +116,7 @@ impl<T: Real> Binding<Complex<T>> for BoundaryBinding<'_, T> {
 }
 
 /// Returns the distance of the numbers above 1.
-fn unit<T: Real>() -> f64 {
+fn epsilon<T: Real>() -> f64 {
     let is_single = (T::one() + T::lit(1e-12) - T::one()).is_exact_zero();
     if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
@@ -122,7 +124,7 @@ fn unit<T: Real>() -> f64 {
 /// Derivatives at the edge from those beside it and nearer to it: those that are finite, of
 /// observables of some size, are the same to the root of the rounding unit.
 pub(super) fn derivatives_at_edge<T: Real>(beside: Vec<T>, nearer: &[T], size: f64) -> Vec<T> {
-    let most = 64.0 * unit::<T>().sqrt() * size;
+    let most = 64.0 * epsilon::<T>().sqrt() * size;
     let pairs = beside.into_iter().zip(nearer);
     let derivative = |(beside, nearer): (T, &T)| {
         let change = nearer.clone() - &beside;
@@ -147,8 +149,8 @@ impl<T: Real> Binding<TrigSeries<Complex<T>>> for PerturbedBinding<'_, T> {
         Ok(all)
     }
     fn root(&self, square: TrigSeries<Complex<T>>) -> Result<TrigSeries<Complex<T>>, BindError> {
-        let root = self.values.root(square.at(Q::from(0)))?.re;
-        let slope = square.at(Q::from(1)).re / (root.clone() * T::int(2));
+        let root = self.values.root(square.coefficient(Q::from(0)))?.re;
+        let slope = square.coefficient(Q::from(1)).re / (root.clone() * T::int(2));
         let mut all = TrigSeries::constant(Complex::from_real(root));
         all.push(Q::from(1), Complex::from_real(slope));
         Ok(all)

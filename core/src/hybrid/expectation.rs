@@ -9,15 +9,15 @@ use super::{
     HybridError, Observable,
     adjoint::Bound,
     resident::ValuesAndSlopes,
-    slots::{Chain, ParameterUse, by_parameter, slots},
-    tangent::{moved, unit},
+    slots::{Chain, ParameterUse, by_parameter, parameter_uses},
+    tangent::{along_tangent, unit_vector},
 };
 use crate::{
     check::{Report, Settings},
     circuit::Circuit,
     kernel::{Executors, PreparedObservable, StateHint, clear},
     scalar::Real,
-    simulate::{Simulator, is_straight},
+    simulate::{Simulator, is_static},
     state::{StateError, StateVector},
 };
 
@@ -78,7 +78,7 @@ pub struct Expectation {
     /// The state to start in, if it is another one than |0…0>.
     pub(super) initial: Option<Arc<StateVector<Complex<f64>>>>,
     pub(super) simulator: Simulator,
-    pub(super) slots: Vec<ParameterUse>,
+    pub(super) parameter_uses: Vec<ParameterUse>,
     pub(super) chain: Chain,
     pub(super) n_inputs: usize,
 }
@@ -141,11 +141,20 @@ impl Expectation {
         circuit: Circuit,
         observables: Vec<Observable>,
     ) -> Result<Expectation, HybridError> {
-        let (slots, chain) = (slots(&circuit), Chain::new(&circuit)?);
+        let (slots, chain) = (parameter_uses(&circuit), Chain::new(&circuit)?);
         let n_inputs = circuit.inputs().count();
         let simulator = Simulator::new();
         let (circuit, given, initial) = (Arc::new(circuit), None, None);
-        Ok(Expectation { circuit, given, observables, initial, simulator, slots, chain, n_inputs })
+        Ok(Expectation {
+            circuit,
+            given,
+            observables,
+            initial,
+            simulator,
+            parameter_uses: slots,
+            chain,
+            n_inputs,
+        })
     }
 
     /// Returns one of the observables alone.
@@ -165,7 +174,7 @@ impl Expectation {
             given: self.given.clone(),
             initial: self.initial.clone(),
             simulator: self.simulator.clone(),
-            slots: self.slots.clone(),
+            parameter_uses: self.parameter_uses.clone(),
             chain: self.chain.clone(),
             n_inputs: self.n_inputs,
         }
@@ -212,12 +221,12 @@ impl Expectation {
     }
 
     fn values_any<T: Real>(&self, inputs: &[T]) -> Result<Vec<T>, HybridError> {
-        if self.circuit.has_channels() || !is_straight(&self.circuit) {
+        if self.circuit.has_channels() || !is_static(&self.circuit) {
             return self.noisy_values(inputs);
         }
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
-        if let Some(values) = self.values_there(&bound)? {
+        if let Some(values) = self.values_on_device(&bound)? {
             return Ok(values);
         }
         let mut state = self.start()?;
@@ -268,18 +277,19 @@ impl Expectation {
         expect("cotangents", cotangents.len(), self.observables.len())?;
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
-        let (results, by_angle) = match self.vjp_there(&bound, cotangents)? {
+        let (results, by_angle) = match self.vjp_on_device(&bound, cotangents)? {
             Some(there) => there,
-            None => self.vjp_here(&bound, cotangents)?,
+            None => self.vjp_on_host(&bound, cotangents)?,
         };
-        let gradient =
-            self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        let gradient = self
+            .chain
+            .pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &by_angle))?;
         Ok((results, gradient))
     }
 
     /// Returns the values, and the derivative of their weighted sum by the angle of each slot, in
     /// the host's memory.
-    fn vjp_here<T: Real>(
+    fn vjp_on_host<T: Real>(
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
@@ -287,8 +297,13 @@ impl Expectation {
         let mut psi = self.start()?;
         bound.run(&self.simulator, &mut psi)?;
         let (results, mut lambda) = self.observe_and_cotangent(&psi, weights)?;
-        let by_angle =
-            bound.back(&self.simulator, &self.slots, self.way_back(), &mut psi, &mut lambda)?;
+        let by_angle = bound.back(
+            &self.simulator,
+            &self.parameter_uses,
+            self.backward_hint(),
+            &mut psi,
+            &mut lambda,
+        )?;
         Ok((results, by_angle))
     }
 
@@ -303,8 +318,11 @@ impl Expectation {
         tangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("tangents", tangents.len(), self.n_inputs)?;
-        let (values, mut dots): (Vec<T>, Vec<T>) =
-            self.values(&moved(inputs, tangents))?.into_iter().map(|y| (y.re, y.eps)).unzip();
+        let (values, mut dots): (Vec<T>, Vec<T>) = self
+            .values(&along_tangent(inputs, tangents))?
+            .into_iter()
+            .map(|y| (y.re, y.eps))
+            .unzip();
         let singular = self.chain.singular(inputs)?;
         if singular.iter().zip(tangents).any(|(singular, dot)| *singular && !dot.is_exact_zero()) {
             dots.fill(T::lit(f64::NAN));
@@ -325,7 +343,8 @@ impl Expectation {
             Method::Adjoint => self.value_and_gradient(inputs),
             Method::Forward => {
                 let value = self.value(inputs)?;
-                let along = |k: usize| Ok(total(self.jvp(inputs, &unit(inputs.len(), k))?.1));
+                let along =
+                    |k: usize| Ok(total(self.jvp(inputs, &unit_vector(inputs.len(), k))?.1));
                 Ok((value, (0..inputs.len()).map(along).collect::<Result<_, HybridError>>()?))
             }
             Method::Shift => self.shift_gradient(inputs),
@@ -365,10 +384,12 @@ impl Expectation {
     #[must_use]
     pub fn methods(&self) -> Vec<Method> {
         let instructions = self.circuit.instructions();
-        let channels =
-            self.slots.iter().any(|slot| !instructions[slot.instruction].operation.is_gate());
+        let channels = self
+            .parameter_uses
+            .iter()
+            .any(|slot| !instructions[slot.instruction].operation.is_gate());
         let serves = |method: &Method| match method {
-            Method::Adjoint => is_straight(&self.circuit),
+            Method::Adjoint => is_static(&self.circuit),
             Method::Shift => !channels && !self.has_loops(),
             _ => true,
         };
@@ -406,8 +427,8 @@ impl Expectation {
 
     /// Returns the hint for the backward pass: |0…0> after it, unless the circuit starts from
     /// another state.
-    pub(super) fn way_back(&self) -> StateHint {
-        if self.initial.is_some() { StateHint::Given } else { StateHint::ToZero }
+    pub(super) fn backward_hint(&self) -> StateHint {
+        if self.initial.is_some() { StateHint::Arbitrary } else { StateHint::EndsAtZero }
     }
 
     pub(super) fn observe<T: Real>(
@@ -437,7 +458,9 @@ impl Expectation {
         n_qubits: usize,
     ) -> Vec<Option<BoxedObservable<T>>> {
         let executor = self.simulator.executors.best::<Complex<T>>(n_qubits, 1);
-        let prepare = |o: &Observable| executor.pairs(n_qubits)?.observe(n_qubits, &o.masks()?);
+        let prepare = |o: &Observable| {
+            executor.pair_executor(n_qubits)?.prepare_observable(n_qubits, &o.masks()?)
+        };
         self.observables.iter().map(prepare).collect()
     }
 

@@ -45,7 +45,7 @@ pub(super) fn harmonics<R: Ring>(
         matrix.entries().iter().flat_map(|entry| entry.0.iter().map(|t| t.0)).collect();
     frequencies.sort_unstable();
     frequencies.dedup();
-    Ok(frequencies.into_iter().map(|q| (q, matrix.map(|entry| entry.at(q)))).collect())
+    Ok(frequencies.into_iter().map(|q| (q, matrix.map(|entry| entry.coefficient(q)))).collect())
 }
 
 /// Binds angles in which x may occur.
@@ -105,7 +105,7 @@ impl<R: Ring> TrigSeries<R> {
         if c.is_exact_zero() { TrigSeries(Vec::new()) } else { TrigSeries(vec![(Q::zero(), c)]) }
     }
     /// Returns the coefficient of a frequency.
-    pub(super) fn at(&self, q: Q) -> R {
+    pub(super) fn coefficient(&self, q: Q) -> R {
         self.0.iter().find(|t| t.0 == q).map_or_else(R::zero, |t| t.1.clone())
     }
     pub(super) fn push(&mut self, q: Q, c: R) {

@@ -46,7 +46,7 @@ use num_dual::{DualNum, HyperDual};
 
 use super::{
     Expectation, HybridError,
-    tangent::{moved, padded},
+    tangent::{along_tangent, padded},
 };
 use crate::{
     array::Array,
@@ -144,11 +144,13 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
                 ("_back", [x, _, w]) => tuple(vec![of.vjp(x, &of.weights(w))?.1]),
                 ("_dot", [x, v]) => Datum::reals(of.jvp(x, &padded(v, x.len()))?.1),
                 ("_back_dot", [x, _, w, v, _, w_dot]) => {
-                    let moved = of.vjp(&moved(x, v), &moved(&of.weights(w), w_dot))?;
+                    let moved =
+                        of.vjp(&along_tangent(x, v), &along_tangent(&of.weights(w), w_dot))?;
                     tuple(vec![moved.1.into_iter().map(|g| g.eps).collect()])
                 }
                 ("_back_back", [x, _, w, _, v]) => {
-                    let (y, g) = of.vjp(&moved(x, v), &moved(&of.weights(w), &[]))?;
+                    let (y, g) =
+                        of.vjp(&along_tangent(x, v), &along_tangent(&of.weights(w), &[]))?;
                     let (x_bar, w_bar) =
                         (g.into_iter().map(|g| g.eps), y.into_iter().map(|y| y.eps));
                     tuple(vec![x_bar.collect(), Vec::new(), w_bar.collect()])
@@ -163,7 +165,8 @@ impl<T: Real + DualNum, S: Scalar<Real = T>> Host<S> for Circuits {
                     Datum::reals(y.into_iter().map(|y| y.eps1eps2))
                 }
                 ("_dot_back", [x, v, _, w]) => {
-                    let (_, g) = of.vjp(&moved(x, v), &moved(&of.weights(w), &[]))?;
+                    let (_, g) =
+                        of.vjp(&along_tangent(x, v), &along_tangent(&of.weights(w), &[]))?;
                     let (v_bar, x_bar) = g.into_iter().map(|g| (g.re, g.eps)).unzip();
                     tuple(vec![x_bar, v_bar])
                 }

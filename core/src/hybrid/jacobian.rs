@@ -6,7 +6,9 @@
 use num_complex::Complex;
 use num_dual::DualNum;
 
-use super::{Expectation, HybridError, Method, adjoint::Bound, slots::by_parameter, tangent::unit};
+use super::{
+    Expectation, HybridError, Method, adjoint::Bound, slots::by_parameter, tangent::unit_vector,
+};
 use crate::{scalar::Real, simulate::Simulator};
 
 /// The value of each observable, and its derivative by each input.
@@ -41,7 +43,7 @@ impl Expectation {
             }
             Method::Adjoint => self.adjoint_jacobian(inputs),
             Method::Forward => {
-                let along = |k: usize| Ok(self.jvp(inputs, &unit(inputs.len(), k))?.1);
+                let along = |k: usize| Ok(self.jvp(inputs, &unit_vector(inputs.len(), k))?.1);
                 let columns =
                     (0..inputs.len()).map(along).collect::<Result<Vec<_>, HybridError>>()?;
                 Ok((self.values(inputs)?, self.rows(&columns)))
@@ -79,7 +81,7 @@ impl Expectation {
         }
         let values = self.circuit.param_values(inputs)?;
         let bound = Bound::new(&self.circuit, &values)?;
-        if self.there::<T>(bound.count()).is_some() {
+        if self.device_observables::<T>(bound.count()).is_some() {
             return self.one_by_one(|one| one.value_and_gradient(inputs));
         }
         let Simulator { threads, .. } = &self.simulator;
@@ -91,9 +93,14 @@ impl Expectation {
             let mut lambda = crate::state::StateVector::null(psi.n_qubits(), threads)?;
             observable.add(&T::int(2), &psi, &mut lambda, threads);
             let mut psi = psi.clone();
-            let by_angle =
-                bound.back(&self.simulator, &self.slots, self.way_back(), &mut psi, &mut lambda)?;
-            self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))
+            let by_angle = bound.back(
+                &self.simulator,
+                &self.parameter_uses,
+                self.backward_hint(),
+                &mut psi,
+                &mut lambda,
+            )?;
+            self.chain.pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &by_angle))
         };
         let rows = self.observables.iter().map(row).collect::<Result<_, _>>()?;
         Ok((results, rows))
@@ -101,11 +108,11 @@ impl Expectation {
 
     fn shift_jacobian<T: Real>(&self, inputs: &[T]) -> Result<Jacobian<T>, HybridError> {
         // For each angle the derivative of each observable.
-        let mut by_angle: Vec<Vec<T>> = Vec::with_capacity(self.slots.len());
-        for slot in &self.slots {
+        let mut by_angle: Vec<Vec<T>> = Vec::with_capacity(self.parameter_uses.len());
+        for slot in &self.parameter_uses {
             let mut slopes = vec![T::zero(); self.observables.len()];
-            for (circuit, coefficient) in self.moved(*slot)? {
-                let values = self.of(circuit).values(inputs)?;
+            for (circuit, coefficient) in self.shifted_circuits(*slot)? {
+                let values = self.with_circuit(circuit).values(inputs)?;
                 slopes
                     .iter_mut()
                     .zip(values)
@@ -113,8 +120,9 @@ impl Expectation {
             }
             by_angle.push(slopes);
         }
-        let pull =
-            |row: Vec<T>| self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &row));
+        let pull = |row: Vec<T>| {
+            self.chain.pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &row))
+        };
         let rows = self.rows(&by_angle).into_iter().map(pull).collect::<Result<_, _>>()?;
         Ok((self.values(inputs)?, rows))
     }

@@ -54,18 +54,18 @@ impl Expectation {
         let (mut gradient, mut variances) =
             (vec![0.0; inputs.len()], vec![Some(0.0); inputs.len()]);
         let mut parts = 1..;
-        for (k, slot) in self.slots.iter().enumerate() {
+        for (k, slot) in self.parameter_uses.iter().enumerate() {
             let (mut slope, mut variance) = (0.0, Some(0.0));
-            for (circuit, coefficient) in self.moved(*slot)? {
+            for (circuit, coefficient) in self.shifted_circuits(*slot)? {
                 let part = shots.part(parts.next().unwrap_or_default());
                 let mean = self.measure_circuit(&circuit, inputs, &readout, part)?;
                 slope += coefficient * mean.value;
                 variance = variance.zip(mean.stderr).map(|(v, e)| v + (coefficient * e).powi(2));
             }
-            let mut one = vec![0.0; self.slots.len()];
+            let mut one = vec![0.0; self.parameter_uses.len()];
             one[k] = 1.0;
             let by_input =
-                self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &one))?;
+                self.chain.pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &one))?;
             for ((g, v), by) in gradient.iter_mut().zip(&mut variances).zip(by_input) {
                 *g += by * slope;
                 *v = v.zip(variance).map(|(v, of_slope)| v + by * by * of_slope);

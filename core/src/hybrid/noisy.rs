@@ -25,7 +25,7 @@ use num_complex::Complex;
 
 use super::{
     Expectation, HybridError, Observable,
-    channels::{BoundaryBinding, derivatives_at_edge, slope},
+    channels::{BoundaryBinding, derivatives_at_edge, superoperator_derivative},
     expectation::expect,
     slope::{GateDerivative, through},
     slots::by_parameter,
@@ -36,7 +36,7 @@ use crate::{
     param::Values,
     scalar::{Real, Scalar},
     simulate::{
-        BoundCircuit, SimulateError, bind_instruction, is_straight, on_both_sides, superoperator,
+        BoundCircuit, SimulateError, bind_instruction, is_static, on_both_sides, superoperator,
     },
     state::{DensityMatrix, StateVector, bytes_needed},
 };
@@ -77,7 +77,7 @@ impl Expectation {
         cotangents: &[T],
     ) -> Result<(Vec<T>, Vec<T>), HybridError> {
         expect("cotangents", cotangents.len(), self.observables.len())?;
-        if !is_straight(&self.circuit) {
+        if !is_static(&self.circuit) {
             return Err(HybridError::Dynamic);
         }
         let values = self.circuit.param_values(inputs)?;
@@ -91,7 +91,7 @@ impl Expectation {
                 by_angle: Vec::new(),
             };
             let (results, by_angle) = sweep.there_and_back(cotangents)?;
-            Ok((met, results, by_parameter(&self.circuit, &self.slots, &by_angle)))
+            Ok((met, results, by_parameter(&self.circuit, &self.parameter_uses, &by_angle)))
         };
         let (met, mut results, mut by_parameter) = beside(false)?;
         if met {
@@ -120,7 +120,7 @@ fn layers<T: Real>(
     for (number, instruction) in circuit.instructions().iter().enumerate() {
         let (operators, channels) = match &instruction.operation {
             Operation::Channel(channel) => {
-                let binding = BoundaryBinding::of(channel, values, nearer);
+                let binding = BoundaryBinding::new(channel, values, nearer);
                 let terms = channel.terms(&binding).map_err(|e| circuit.bind_error(e))?;
                 let kept = channel.kept(&binding).map_err(|e| circuit.bind_error(e))?;
                 met |= binding.met();
@@ -192,10 +192,10 @@ impl<T: Real> DensityAdjoint<'_, T> {
         let results =
             energy.observables.iter().map(|o| mean(o, &rho)).collect::<Result<Vec<T>, _>>()?;
         let mut lambda = self.cotangent(weights)?;
-        self.by_angle = vec![T::zero(); energy.slots.len()];
+        self.by_angle = vec![T::zero(); energy.parameter_uses.len()];
         // Before the first angle nothing is asked for.
         let asked =
-            |layer: &Layer<T>| layer.instructions.iter().any(|&i| !self.slots_of(i).is_empty());
+            |layer: &Layer<T>| layer.instructions.iter().any(|&i| !self.uses_of(i).is_empty());
         let first = self.layers.iter().position(asked).unwrap_or(self.layers.len());
         for k in (first..self.layers.len()).rev() {
             if !self.layers[k].channels {
@@ -258,8 +258,8 @@ impl<T: Real> DensityAdjoint<'_, T> {
     }
 
     /// Returns the slots of an instruction, by their number.
-    fn slots_of(&self, instruction: usize) -> std::ops::Range<usize> {
-        let slots = &self.energy.slots;
+    fn uses_of(&self, instruction: usize) -> std::ops::Range<usize> {
+        let slots = &self.energy.parameter_uses;
         let first = slots.partition_point(|slot| slot.instruction < instruction);
         first..slots.partition_point(|slot| slot.instruction <= instruction)
     }
@@ -278,7 +278,7 @@ impl<T: Real> DensityAdjoint<'_, T> {
         for (&number, operators) in layer.instructions.iter().zip(&layer.operators).rev() {
             let instruction = &circuit.instructions()[number];
             let mask = instruction.qubits().fold(0usize, |mask, q| mask | 1 << q);
-            let slots = self.slots_of(number);
+            let slots = self.uses_of(number);
             if !slots.is_empty() && used & mask != 0 {
                 self.execute(&waiting, rho.vector_mut())?;
                 self.execute(&waiting, lambda)?;
@@ -286,8 +286,8 @@ impl<T: Real> DensityAdjoint<'_, T> {
                 used = 0;
             }
             for slot in slots {
-                let angle = self.energy.slots[slot].angle;
-                let Some(slope) = GateDerivative::of(circuit, instruction, angle, self.values)?
+                let angle = self.energy.parameter_uses[slot].angle;
+                let Some(slope) = GateDerivative::new(circuit, instruction, angle, self.values)?
                 else {
                     continue;
                 };
@@ -313,18 +313,18 @@ impl<T: Real> DensityAdjoint<'_, T> {
         let layer = &self.layers[layer];
         // The state before each channel that has a slot.
         let mut states: Vec<ComplexDensity<T>> = Vec::new();
-        let last = layer.instructions.iter().rposition(|&i| !self.slots_of(i).is_empty());
+        let last = layer.instructions.iter().rposition(|&i| !self.uses_of(i).is_empty());
         if let Some(last) = last {
             let mut state = before.clone();
             for (k, operators) in layer.operators.iter().enumerate().take(last + 1) {
-                if !self.slots_of(layer.instructions[k]).is_empty() {
+                if !self.uses_of(layer.instructions[k]).is_empty() {
                     states.push(state.clone());
                 }
                 self.execute(operators, state.vector_mut())?;
             }
         }
         for (&number, operators) in layer.instructions.iter().zip(&layer.operators).rev() {
-            let slots = self.slots_of(number);
+            let slots = self.uses_of(number);
             if !slots.is_empty()
                 && let Some(state) = states.pop()
             {
@@ -352,7 +352,12 @@ impl<T: Real> DensityAdjoint<'_, T> {
         let columns = instruction.targets.iter().map(|q| q + circuit.n_qubits() as u32);
         let targets: Vec<u32> = instruction.targets.iter().copied().chain(columns).collect();
         for slot in slots {
-            let slope = slope(channel, self.energy.slots[slot].angle, self.values, self.nearer);
+            let slope = superoperator_derivative(
+                channel,
+                self.energy.parameter_uses[slot].angle,
+                self.values,
+                self.nearer,
+            );
             let matrix = slope.map_err(|e| circuit.bind_error(e))?;
             let threads = &self.energy.simulator.threads;
             self.by_angle[slot] =

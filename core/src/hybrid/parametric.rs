@@ -146,7 +146,7 @@ impl ParametricExpectation {
             return self.parts.jacobian_by(method, values);
         }
         let (point, inputs) = self.split(values)?;
-        let (means, rows) = self.at(&point)?.jacobian_by(method, inputs)?;
+        let (means, rows) = self.expectation_at(&point)?.jacobian_by(method, inputs)?;
         let slopes = match method {
             Method::Difference => self.differences(&point, inputs)?,
             _ => self.own_slopes(&point, inputs)?,
@@ -295,7 +295,7 @@ impl ParametricExpectation {
     }
 
     /// Returns the observables where their parameters have these values.
-    fn at(&self, point: &[f64]) -> Result<Expectation, HybridError> {
+    fn expectation_at(&self, point: &[f64]) -> Result<Expectation, HybridError> {
         let rows = (0..self.monomials.len()).map(|k| self.weights(k, point, &[]));
         self.parts.combined(&rows.collect::<Vec<_>>())
     }

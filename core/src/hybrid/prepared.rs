@@ -93,28 +93,30 @@ impl<T: Real> PreparedParts<T> {
         let n_qubits = circuit.n_qubits();
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
-        if executor.residents().is_some() || circuit.has_channels() || energy.initial.is_some() {
+        if executor.device_states().is_some() || circuit.has_channels() || energy.initial.is_some()
+        {
             return Ok(None);
         }
-        let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };
+        let Some(pairs) = executor.pair_executor(n_qubits) else { return Ok(None) };
         simulator.check_memory::<[Complex<T>; 2]>(n_qubits)?;
         // Angles at which no gate is simpler than usual.
         let inputs: Vec<T> = (0..energy.n_inputs).map(|k| T::lit(0.4 + 0.01 * k as f64)).collect();
         let values = circuit.param_values(&inputs)?;
         let bound = Bound::new(circuit, &values)?;
-        let Some(BackwardPass { operators: inverses, inners, terms }) =
-            bound.way_back(&energy.slots)?
+        let Some(BackwardPass { operators: inverses, probes: inners, terms }) =
+            bound.backward_pass(&energy.parameter_uses)?
         else {
             return Ok(None);
         };
         let (numbers, operators): (Vec<usize>, Vec<_>) =
             bound.numbered().map(|(k, o)| (k, o.clone())).unzip();
-        let depends = |k: &usize| energy.slots.iter().any(|slot| slot.instruction == *k);
+        let depends = |k: &usize| energy.parameter_uses.iter().any(|slot| slot.instruction == *k);
         let moving = numbers.iter().copied().enumerate().filter(|(_, k)| depends(k)).collect();
-        let fixed = energy.slots.iter().all(|slot| is_fixed(&instructions[slot.instruction]));
-        let forward = pairs.prepare_run(n_qubits, &operators, StateHint::FromZero);
+        let fixed =
+            energy.parameter_uses.iter().all(|slot| is_fixed(&instructions[slot.instruction]));
+        let forward = pairs.prepare_run(n_qubits, &operators, StateHint::StartsAtZero);
         let (Some(forward), Some(back)) =
-            (forward, pairs.prepare(n_qubits, &inverses, &inners, StateHint::ToZero))
+            (forward, pairs.prepare(n_qubits, &inverses, &inners, StateHint::EndsAtZero))
         else {
             return Ok(None);
         };
@@ -125,7 +127,7 @@ impl<T: Real> PreparedParts<T> {
             observed: energy.prepare_observables(n_qubits),
             lambda: psi.clone(),
             psi,
-            by_angle: vec![T::zero(); energy.slots.len()],
+            by_angle: vec![T::zero(); energy.parameter_uses.len()],
             weights: vec![T::one(); energy.observables.len()],
             results: vec![T::zero(); energy.observables.len()],
             values,
@@ -159,15 +161,19 @@ impl<T: Real> PreparedParts<T> {
         }
         self.forward.bind(&self.operators);
         if !self.fixed
-            && let Some(BackwardPass { inners, terms, .. }) =
-                Bound::new(circuit, &self.values)?.way_back(&energy.slots)?
+            && let Some(BackwardPass { probes: inners, terms, .. }) =
+                Bound::new(circuit, &self.values)?.backward_pass(&energy.parameter_uses)?
         {
             self.terms = terms;
             let executor = energy.simulator.executors.best::<Complex<T>>(circuit.n_qubits(), count);
             if inners != self.inners
-                && let Some(pairs) = executor.pairs(circuit.n_qubits())
-                && let Some(back) =
-                    pairs.prepare(circuit.n_qubits(), &self.inverses, &inners, StateHint::ToZero)
+                && let Some(pairs) = executor.pair_executor(circuit.n_qubits())
+                && let Some(back) = pairs.prepare(
+                    circuit.n_qubits(),
+                    &self.inverses,
+                    &inners,
+                    StateHint::EndsAtZero,
+                )
             {
                 self.back = back;
                 self.inners = inners;
@@ -227,9 +233,9 @@ impl<T: Real> PreparedGradient<T> {
         let value = ready.run(energy, inputs)?;
         if energy.chain.is_trivial() {
             gradient.fill(T::zero());
-            add_by_parameter(&energy.circuit, &energy.slots, &ready.by_angle, gradient);
+            add_by_parameter(&energy.circuit, &energy.parameter_uses, &ready.by_angle, gradient);
         } else {
-            let bars = by_parameter(&energy.circuit, &energy.slots, &ready.by_angle);
+            let bars = by_parameter(&energy.circuit, &energy.parameter_uses, &ready.by_angle);
             gradient.clone_from_slice(&energy.chain.pull(inputs, bars)?);
         }
         Ok(value)

@@ -24,7 +24,7 @@ use super::{
     adjoint::{BackwardPass, Bound},
     slope::is_fixed,
     slots::by_parameter,
-    tangent::moved,
+    tangent::along_tangent,
 };
 use crate::{
     kernel::{ExecuteError, OverlapProbe, StateHint},
@@ -51,16 +51,17 @@ impl Expectation {
         let instructions = circuit.instructions();
         let executor = simulator.executors.best::<Complex<T>>(n_qubits, instructions.len());
         let fixed = |k: usize| is_fixed(&instructions[k]);
-        let Some(pairs) = executor.pairs(n_qubits) else { return Ok(None) };
-        if executor.residents().is_some() || !self.slots.iter().all(|slot| fixed(slot.instruction))
+        let Some(pairs) = executor.pair_executor(n_qubits) else { return Ok(None) };
+        if executor.device_states().is_some()
+            || !self.parameter_uses.iter().all(|slot| fixed(slot.instruction))
         {
             return Ok(None);
         }
-        let moving = circuit.param_values(&moved(inputs, v))?;
+        let moving = circuit.param_values(&along_tangent(inputs, v))?;
         let values: Vec<T> = moving.iter().map(|x| x.re.clone()).collect();
         let bound = Bound::new(circuit, &values)?;
-        let Some(back) = bound.way_back(&self.slots)? else { return Ok(None) };
-        let Some(kicks) = self.kicks(&back, &moving) else { return Ok(None) };
+        let Some(back) = bound.backward_pass(&self.parameter_uses)? else { return Ok(None) };
+        let Some(kicks) = self.tangent_coefficients(&back, &moving) else { return Ok(None) };
 
         simulator.check_memory::<[Complex<T>; 4]>(n_qubits)?;
         let empty = || StateVector::null(n_qubits, &simulator.threads);
@@ -70,7 +71,7 @@ impl Expectation {
         // The same places, counted from the other end.
         let count = operators.len();
         let turned =
-            back.inners.iter().rev().map(|i| OverlapProbe { before: count - i.before, ..*i });
+            back.probes.iter().rev().map(|i| OverlapProbe { before: count - i.before, ..*i });
         let inners: Vec<OverlapProbe> = turned.collect();
         let turned: Vec<f64> = kicks.iter().rev().map(|kick| -kick).collect();
         let failed = |e: ExecuteError| HybridError::from(SimulateError::from(e));
@@ -78,7 +79,7 @@ impl Expectation {
         let ran = pairs.run_tangents(
             &operators,
             (&inners, &turned),
-            StateHint::FromZero,
+            StateHint::StartsAtZero,
             both,
             &simulator.threads,
         );
@@ -97,8 +98,8 @@ impl Expectation {
         let all = &mut [psi, psi_dot, lambda.amplitudes_mut(), lambda_dot.amplitudes_mut()];
         let ran = pairs.run_tangents(
             &back.operators,
-            (&back.inners, &kicks),
-            StateHint::ToZero,
+            (&back.probes, &kicks),
+            StateHint::EndsAtZero,
             all,
             &simulator.threads,
         );
@@ -106,31 +107,35 @@ impl Expectation {
         let [values, changes] =
             [0, 1].map(|k| found.iter().map(|pair| pair[k]).collect::<Vec<f64>>());
         let by = |products: &[f64]| {
-            by_parameter(circuit, &self.slots, &back.by_angle(&self.slots, products))
+            by_parameter(
+                circuit,
+                &self.parameter_uses,
+                &back.by_angle(&self.parameter_uses, products),
+            )
         };
         let duals =
             by(&values).into_iter().zip(by(&changes)).map(|(g, h)| Dual::new(g, h)).collect();
-        let result = self.chain.pull(&moved(inputs, v), duals)?;
+        let result = self.chain.pull(&along_tangent(inputs, v), duals)?;
         Ok(Some(result.into_iter().map(|g| (g.re, g.eps)).unzip()))
     }
 
     /// Computes for each inner product of the backward pass the speed of its angle times its
     /// factor; `None` if one is no number.
-    fn kicks<T: Real + DualNum>(
+    fn tangent_coefficients<T: Real + DualNum>(
         &self,
         back: &BackwardPass<T>,
         moving: &[Dual<T>],
     ) -> Option<Vec<f64>> {
         let instructions = self.circuit.instructions();
         let speed = |k: usize| {
-            let slot = self.slots[k];
+            let slot = self.parameter_uses[k];
             let angle = instructions[slot.instruction].operation.params().get(slot.angle);
             let terms = angle.map_or(&[][..], crate::param::Angle::terms);
             terms
                 .iter()
                 .fold(T::zero(), |sum, (id, q)| sum + T::from_ratio(*q) * &moving[id.index()].eps)
         };
-        let speeds: Vec<T> = (0..self.slots.len()).map(speed).collect();
+        let speeds: Vec<T> = (0..self.parameter_uses.len()).map(speed).collect();
         back.terms.iter().map(|(slot, factor)| (speeds[*slot].clone() * factor).primal()).collect()
     }
 }

@@ -27,36 +27,36 @@ impl From<ExecuteError> for HybridError {
 
 impl Expectation {
     /// Returns the value of each observable; `None` if this is not for a device.
-    pub(super) fn values_there<T: Real>(
+    pub(super) fn values_on_device<T: Real>(
         &self,
         bound: &Bound<'_, T>,
     ) -> Result<Option<Vec<T>>, HybridError> {
-        let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
+        let Some(sums) = self.device_observables::<T>(bound.count()) else { return Ok(None) };
         self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
-            let Some(residents) = executor.residents() else { return Ok(None) };
+            let Some(residents) = executor.device_states() else { return Ok(None) };
             let mut psi = residents.basis(n_qubits, 0)?;
             psi.apply(&operators)?;
             Ok(Some(observe(&psi, &sums)?))
         };
-        Ok(self.simulator.executors.in_turn(n_qubits, &operators, work)?)
+        Ok(self.simulator.executors.with_fallback(n_qubits, &operators, work)?)
     }
 
     /// Returns the values, and the derivative of their weighted sum by the angle of each slot;
     /// `None` if this is not for a device.
-    pub(super) fn vjp_there<T: Real>(
+    pub(super) fn vjp_on_device<T: Real>(
         &self,
         bound: &Bound<'_, T>,
         weights: &[T],
     ) -> Result<Option<ValuesAndSlopes<T>>, HybridError> {
-        let Some(sums) = self.there::<T>(bound.count()) else { return Ok(None) };
+        let Some(sums) = self.device_observables::<T>(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
-        let Some(way) = bound.way_back(&self.slots)? else { return Ok(None) };
+        let Some(way) = bound.backward_pass(&self.parameter_uses)? else { return Ok(None) };
         self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
-            let Some(residents) = executor.residents() else { return Ok(None) };
+            let Some(residents) = executor.device_states() else { return Ok(None) };
             // Both are allocated before any work, so that a lack of room for the second wastes
             // none.
             let (mut psi, mut lambda) =
@@ -64,19 +64,19 @@ impl Expectation {
             psi.apply(&operators)?;
             let values = observe(&psi, &sums)?;
             psi.observed_into(&cotangent, &mut *lambda)?;
-            let products = psi.apply_pair(&mut *lambda, &way.operators, &way.inners)?;
+            let products = psi.apply_pair(&mut *lambda, &way.operators, &way.probes)?;
             Ok(Some((values, products)))
         };
-        let done = self.simulator.executors.in_turn(n_qubits, &operators, work)?;
-        Ok(done.map(|(values, products)| (values, way.by_angle(&self.slots, &products))))
+        let done = self.simulator.executors.with_fallback(n_qubits, &operators, work)?;
+        Ok(done.map(|(values, products)| (values, way.by_angle(&self.parameter_uses, &products))))
     }
 
     /// Returns the observables as Pauli sums, if the best executor for this number of operators
     /// keeps states on a device, which begin as |0…0>.
-    pub(super) fn there<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
+    pub(super) fn device_observables<T: Real>(&self, operators: usize) -> Option<Vec<PauliSum>> {
         let executor =
             self.simulator.executors.best::<Complex<T>>(self.circuit.n_qubits(), operators);
-        executor.residents().filter(|_| self.initial.is_none())?;
+        executor.device_states().filter(|_| self.initial.is_none())?;
         self.observables.iter().map(super::Observable::pauli_sum).collect()
     }
 }

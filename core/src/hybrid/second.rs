@@ -7,8 +7,8 @@ use super::{
     Expectation, HybridError, Method,
     adjoint::Bound,
     expectation::expect,
-    slots::{Chain, by_parameter, slots},
-    tangent::{moved, unit},
+    slots::{Chain, by_parameter, parameter_uses},
+    tangent::{along_tangent, unit_vector},
 };
 use crate::{
     kernel::StateHint,
@@ -44,7 +44,7 @@ impl Expectation {
         let (gradient, mut product): (Vec<T>, Vec<T>) = match self.hvp_by_tiles(inputs, v)? {
             Some(both) => both,
             None => {
-                let (_, gradient) = self.value_and_gradient(&moved(inputs, v))?;
+                let (_, gradient) = self.value_and_gradient(&along_tangent(inputs, v))?;
                 gradient.into_iter().map(|g| (g.re, g.eps)).unzip()
             }
         };
@@ -63,7 +63,7 @@ impl Expectation {
     /// # Errors
     /// Those of [`Expectation::values`].
     pub fn hessian<T: Real + DualNum>(&self, inputs: &[T]) -> Result<Vec<Vec<T>>, HybridError> {
-        (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit(inputs.len(), k))?.1)).collect()
+        (0..inputs.len()).map(|k| Ok(self.hvp(inputs, &unit_vector(inputs.len(), k))?.1)).collect()
     }
 
     /// Returns the Hessian by a method of choice: `Forward` takes hyper-duals for each pair of
@@ -81,7 +81,7 @@ impl Expectation {
             Method::Adjoint => return self.hessian(inputs),
             Method::Forward => {
                 let mixed = |i: usize, j: usize| {
-                    let (e, f) = (unit::<T>(n, i), unit::<T>(n, j));
+                    let (e, f) = (unit_vector::<T>(n, i), unit_vector::<T>(n, j));
                     let moved: Vec<HyperDual<T>> = (0..n)
                         .map(|k| {
                             HyperDual::new(inputs[k].clone(), e[k].clone(), f[k].clone(), T::zero())
@@ -95,7 +95,7 @@ impl Expectation {
             // input.
             Method::Shift => (0..n)
                 .map(|k| {
-                    let moved = moved(inputs, &unit(n, k));
+                    let moved = along_tangent(inputs, &unit_vector(n, k));
                     Ok(self.shift_gradient(&moved)?.1.into_iter().map(|g| g.eps).collect())
                 })
                 .collect(),
@@ -148,7 +148,7 @@ impl Expectation {
         let values = self.circuit.param_values(inputs)?;
         let psi = self.state(&values)?;
         let tangent = |k: usize| -> Result<StateVector<Complex<T>>, HybridError> {
-            let moved = moved(inputs, &unit(inputs.len(), k));
+            let moved = along_tangent(inputs, &unit_vector(inputs.len(), k));
             let state = self.state(&self.circuit.param_values(&moved)?)?;
             let amplitudes =
                 state.into_amplitudes().into_iter().map(|z| Complex::new(z.re.eps, z.im.eps));
@@ -175,17 +175,18 @@ impl Expectation {
         expect("qubits of the initial state", start.n_qubits(), n_qubits)?;
         expect("qubits of the cotangent", lambda.n_qubits(), n_qubits)?;
         let own = match &self.given {
-            Some(given) => Some((slots(given), Chain::new(given)?)),
+            Some(given) => Some((parameter_uses(given), Chain::new(given)?)),
             None => None,
         };
-        let (slots, chain) =
-            own.as_ref().map_or((&self.slots, &self.chain), |(slots, chain)| (slots, chain));
+        let (slots, chain) = own
+            .as_ref()
+            .map_or((&self.parameter_uses, &self.chain), |(slots, chain)| (slots, chain));
         let values = circuit.param_values(inputs)?;
         let bound = Bound::new(circuit, &values)?;
         let (mut psi, mut lambda) = (start, lambda);
         bound.run(&self.simulator, &mut psi)?;
         let by_angle =
-            bound.back(&self.simulator, slots, StateHint::Given, &mut psi, &mut lambda)?;
+            bound.back(&self.simulator, slots, StateHint::Arbitrary, &mut psi, &mut lambda)?;
         let gradient = chain.pull(inputs, by_parameter(circuit, slots, &by_angle))?;
         Ok((gradient, lambda))
     }
@@ -204,20 +205,22 @@ impl Expectation {
         let dim = u32::try_from(self.circuit.n_qubits()).ok().and_then(|n| 1usize.checked_shl(n));
         let small = dim.is_some_and(|dim| dim < crate::kernel::SERIAL_BELOW);
         if !small || !T::PARALLEL {
-            return self.gradients_in_turn(points);
+            return self.gradients_sequential(points);
         }
         let mut alone = self.clone();
         alone.simulator.threads = self.simulator.threads.to_serial();
         let threads = &self.simulator.threads;
         let size = points.len().div_ceil(threads.count()).max(1);
         let parts: Vec<&[Vec<T>]> = points.chunks(size).collect();
-        let all: Result<Vec<_>, HybridError> =
-            threads.map(parts.len(), |k| alone.gradients_in_turn(parts[k])).into_iter().collect();
+        let all: Result<Vec<_>, HybridError> = threads
+            .map(parts.len(), |k| alone.gradients_sequential(parts[k]))
+            .into_iter()
+            .collect();
         Ok(all?.concat())
     }
 
     /// Computes [`Expectation::gradients`], one after the other; more than one are prepared for.
-    fn gradients_in_turn<T: Real>(
+    fn gradients_sequential<T: Real>(
         &self,
         points: &[Vec<T>],
     ) -> Result<Vec<(T, Vec<T>)>, HybridError> {

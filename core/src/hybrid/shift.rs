@@ -44,18 +44,19 @@ impl Expectation {
     /// Returns the value and the gradient by shifts of the angles.
     pub(super) fn shift_gradient<T: Real>(&self, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let value = |circuit: &Circuit| -> Result<T, HybridError> {
-            Ok(total(self.of(circuit.clone()).values(inputs)?))
+            Ok(total(self.with_circuit(circuit.clone()).values(inputs)?))
         };
-        let mut by_angle = Vec::with_capacity(self.slots.len());
-        for slot in &self.slots {
+        let mut by_angle = Vec::with_capacity(self.parameter_uses.len());
+        for slot in &self.parameter_uses {
             let mut derivative = T::zero();
-            for (circuit, coefficient) in self.moved(*slot)? {
+            for (circuit, coefficient) in self.shifted_circuits(*slot)? {
                 derivative += value(&circuit)? * T::lit(coefficient);
             }
             by_angle.push(derivative);
         }
-        let gradient =
-            self.chain.pull(inputs, by_parameter(&self.circuit, &self.slots, &by_angle))?;
+        let gradient = self
+            .chain
+            .pull(inputs, by_parameter(&self.circuit, &self.parameter_uses, &by_angle))?;
         Ok((value(&self.circuit)?, gradient))
     }
 
@@ -64,7 +65,10 @@ impl Expectation {
     ///
     /// # Errors
     /// [`HybridError::Dynamic`] where gates may act again, [`HybridError::Shift`] for a channel.
-    pub(super) fn moved(&self, slot: ParameterUse) -> Result<Vec<(Circuit, f64)>, HybridError> {
+    pub(super) fn shifted_circuits(
+        &self,
+        slot: ParameterUse,
+    ) -> Result<Vec<(Circuit, f64)>, HybridError> {
         if self.has_loops() {
             return Err(HybridError::Dynamic);
         }
@@ -73,7 +77,7 @@ impl Expectation {
     }
 
     /// Replaces the circuit by another with the same parameters; the observables stay.
-    pub(super) fn of(&self, circuit: Circuit) -> Expectation {
+    pub(super) fn with_circuit(&self, circuit: Circuit) -> Expectation {
         Expectation { circuit: circuit.into(), ..self.clone() }
     }
 

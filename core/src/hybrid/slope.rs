@@ -20,7 +20,7 @@ pub(super) enum GateDerivative<T> {
     /// A matrix on the targets.
     Matrix(Matrix<Complex<T>>),
     /// `-i/2 P`, the string with these masks.
-    String(usize, usize),
+    PauliString(usize, usize),
 }
 
 impl<T: Real> GateDerivative<T> {
@@ -29,7 +29,7 @@ impl<T: Real> GateDerivative<T> {
     ///
     /// # Errors
     /// [`CircuitError`] if an angle has no number.
-    pub(super) fn of(
+    pub(super) fn new(
         circuit: &Circuit,
         instruction: &Instruction,
         angle: usize,
@@ -41,7 +41,7 @@ impl<T: Real> GateDerivative<T> {
             }
             Operation::PauliRotation(rotation) => {
                 let (x, z) = rotation.masks(&instruction.targets);
-                Some(GateDerivative::String(x, z))
+                Some(GateDerivative::PauliString(x, z))
             }
             _ => None,
         })
@@ -61,7 +61,7 @@ impl<T: Real> GateDerivative<T> {
             GateDerivative::Matrix(matrix) => {
                 through(matrix, targets, controls, lambda, psi, threads)
             }
-            &GateDerivative::String(x, z) => {
+            &GateDerivative::PauliString(x, z) => {
                 let (fixed, value) = held(controls);
                 let (a, b) = (lambda.amplitudes(), psi.amplitudes());
                 let block = |range: std::ops::Range<usize>| {

@@ -31,7 +31,7 @@ pub(super) struct ParameterUse {
 }
 
 /// Lists all slots, in the order of the circuit.
-pub(super) fn slots(circuit: &Circuit) -> Vec<ParameterUse> {
+pub(super) fn parameter_uses(circuit: &Circuit) -> Vec<ParameterUse> {
     let of = |(k, instruction): (usize, &Instruction)| {
         let angles = instruction.operation.params();
         let depends = |a: &&(usize, &Angle)| !a.1.is_constant();

@@ -10,14 +10,14 @@ use super::{
     Expectation, HybridError, Observable,
     jacobian::Jacobian,
     slots::Chain,
-    tangent::{moved, unit},
+    tangent::{along_tangent, unit_vector},
 };
 use crate::{
     exact::{Budget, ClosedForm, Formula},
     observable::PauliSum,
     param::ParamId,
     scalar::Real,
-    simulate::is_straight,
+    simulate::is_static,
 };
 
 impl Expectation {
@@ -61,7 +61,7 @@ impl Expectation {
         if self.initial.is_some() {
             return Err(HybridError::Initial);
         }
-        if !is_straight(&self.circuit) {
+        if !is_static(&self.circuit) {
             return Err(HybridError::Dynamic);
         }
         Ok(ClosedForm::within(&self.circuit, &self.simulator, Budget::default())?)
@@ -71,7 +71,7 @@ impl Expectation {
         &self,
         inputs: &[T],
     ) -> Result<(T, Vec<T>), HybridError> {
-        FormulaGradient::new(self, self.closed_form()?)?.at(&self.chain, inputs)
+        FormulaGradient::new(self, self.closed_form()?)?.evaluate(&self.chain, inputs)
     }
 
     /// Returns the values and the gradient of each observable.
@@ -80,8 +80,9 @@ impl Expectation {
         inputs: &[T],
     ) -> Result<Jacobian<T>, HybridError> {
         let forms = self.closed_forms()?.into_iter();
-        let rows: Result<Vec<_>, _> =
-            forms.map(|form| FormulaGradient::new(self, form)?.at(&self.chain, inputs)).collect();
+        let rows: Result<Vec<_>, _> = forms
+            .map(|form| FormulaGradient::new(self, form)?.evaluate(&self.chain, inputs))
+            .collect();
         Ok(rows?.into_iter().unzip())
     }
 
@@ -92,8 +93,8 @@ impl Expectation {
     ) -> Result<Vec<Vec<T>>, HybridError> {
         let slopes = FormulaGradient::new(self, self.closed_form()?)?;
         let row = |k: usize| -> Result<Vec<T>, HybridError> {
-            let moved = moved(inputs, &unit(inputs.len(), k));
-            Ok(slopes.at(&self.chain, &moved)?.1.into_iter().map(|slope| slope.eps).collect())
+            let moved = along_tangent(inputs, &unit_vector(inputs.len(), k));
+            Ok(slopes.evaluate(&self.chain, &moved)?.1.into_iter().map(|slope| slope.eps).collect())
         };
         (0..inputs.len()).map(row).collect()
     }
@@ -121,7 +122,7 @@ impl FormulaGradient {
     }
 
     /// Returns the value and the derivatives by the inputs.
-    fn at<T: Real>(&self, chain: &Chain, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
+    fn evaluate<T: Real>(&self, chain: &Chain, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let values = self.value.symbols().values(inputs)?;
         let slopes = self.by_parameter.iter().map(|slope| slope.at(&values).re).collect();
         Ok((self.value.at(&values).re, chain.pull(inputs, slopes)?))

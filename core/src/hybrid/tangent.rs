@@ -8,7 +8,7 @@ use num_dual::{Dual, DualNum};
 use crate::scalar::Real;
 
 /// Returns the direction of number k of n.
-pub(super) fn unit<T: Real>(n: usize, k: usize) -> Vec<T> {
+pub(super) fn unit_vector<T: Real>(n: usize, k: usize) -> Vec<T> {
     (0..n).map(|j| if j == k { T::one() } else { T::zero() }).collect()
 }
 
@@ -20,6 +20,6 @@ pub(super) fn padded<T: Real>(d: &[T], n: usize) -> Vec<T> {
 }
 
 /// Returns `x + d eps`.
-pub(super) fn moved<T: Real + DualNum>(x: &[T], d: &[T]) -> Vec<Dual<T>> {
+pub(super) fn along_tangent<T: Real + DualNum>(x: &[T], d: &[T]) -> Vec<Dual<T>> {
     x.iter().zip(padded(d, x.len())).map(|(x, d)| Dual::new(x.clone(), d)).collect()
 }

@@ -157,7 +157,9 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
                 }
             }
             OperatorShape::Parity { z, factors } => self.parity(part, *z, factors),
-            OperatorShape::String { x, z, stay, go } => self.string(part, (*x, *z), stay, go),
+            OperatorShape::PauliString { x, z, diagonal, off_diagonal } => {
+                self.string(part, (*x, *z), diagonal, off_diagonal)
+            }
             OperatorShape::Dense { matrix, offsets } => {
                 match (offsets.as_slice(), matrix.as_slice()) {
                     // s [[1, 1], [1, -1]], Hadamard's: half the products.

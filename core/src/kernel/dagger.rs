@@ -3,7 +3,7 @@
 //! ```text
 //! phases        ->  their conjugates
 //! a cycle       ->  the cycle backwards: o1 -f1-> o2 becomes o2 -conj f1-> o1
-//! a string      ->  the string with conjugate numbers, and -go if it is its own inverse but for a sign
+//! a string      ->  the string with conjugate numbers, and -off_diagonal if it is its own inverse but for a sign
 //! a dense block ->  its conjugate transpose
 //! ```
 
@@ -27,9 +27,10 @@ impl<R: Conj> Operator<R> {
             OperatorShape::Parity { z, factors } => {
                 OperatorShape::Parity { z: *z, factors: factors.each_ref().map(R::conj) }
             }
-            &OperatorShape::String { x, z, ref stay, ref go } => {
-                let go = if odd(x & z) { -go.conj() } else { go.conj() };
-                OperatorShape::String { x, z, stay: stay.conj(), go }
+            &OperatorShape::PauliString { x, z, ref diagonal, ref off_diagonal } => {
+                let off_diagonal =
+                    if odd(x & z) { -off_diagonal.conj() } else { off_diagonal.conj() };
+                OperatorShape::PauliString { x, z, diagonal: diagonal.conj(), off_diagonal }
             }
             OperatorShape::Dense { matrix, offsets } => {
                 let dim = offsets.len();

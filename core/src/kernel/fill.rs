@@ -12,7 +12,7 @@ pub(crate) fn clear<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
 }
 
 /// |0…0>, over what was there: how an executor that has no better way begins [`Way::FromZero`](super::Way::FromZero).
-pub fn restart<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
+pub fn reset_to_zero<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
     clear(amplitudes, threads);
     if let Some(first) = amplitudes.first_mut() {
         *first = R::one();

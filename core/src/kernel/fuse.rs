@@ -35,7 +35,7 @@ impl<R: Ring> Operator<R> {
                     matrix[row(offsets[k / 2])][row(offsets[k % 2])] = entry.clone();
                 }
             }
-            OperatorShape::Parity { .. } | OperatorShape::String { .. } => return None,
+            OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => return None,
         }
         Some((self.fixed, matrix))
     }

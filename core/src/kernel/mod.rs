@@ -41,7 +41,7 @@ mod tiles;
 
 pub use acts::ActsOn;
 pub(crate) use fill::clear;
-pub use fill::restart;
+pub use fill::reset_to_zero;
 pub(crate) use fuse::fused;
 pub use reduce::{BLOCK, tree_sum};
 pub use registry::{
@@ -97,17 +97,17 @@ pub enum OperatorShape<R> {
         /// The factors.
         factors: [R; 2],
     },
-    /// `stay + go W` with `W|j> = (-1)^{|j & z|} |j ^ x>` on the offsets j: see
+    /// `diagonal + off_diagonal W` with `W|j> = (-1)^{|j & z|} |j ^ x>` on the offsets j: see
     /// [`Operator::string`].
-    String {
+    PauliString {
         /// The bits that are flipped, one at least.
         x: usize,
         /// The bits that give signs.
         z: usize,
         /// Factor of the amplitude that stays in place.
-        stay: R,
+        diagonal: R,
         /// Factor of the amplitude that goes to the other offset.
-        go: R,
+        off_diagonal: R,
     },
     /// A dense 2^k x 2^k matrix over the 2^k offsets.
     Dense {
@@ -211,7 +211,7 @@ impl<R: Ring> Operator<R> {
                 OperatorShape::Diagonal(factors) => factors.len(),
                 OperatorShape::Swap(..) => 2,
                 OperatorShape::Cycles(cycles) => cycles.iter().map(Vec::len).sum(),
-                OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+                OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => {
                     1 << self.shape.string().map_or(0, |(x, z)| (x | z).count_ones())
                 }
                 OperatorShape::Dense { offsets, .. } => offsets.len(),
@@ -228,7 +228,7 @@ impl<R: Ring> Operator<R> {
             OperatorShape::Swap(x, y) => (*x, *y) = (*x << b, *y << b),
             OperatorShape::Cycles(cycles) => cycles.iter_mut().flatten().for_each(|f| f.0 <<= b),
             OperatorShape::Parity { z, .. } => *z <<= b,
-            OperatorShape::String { x, z, .. } => (*x, *z) = (*x << b, *z << b),
+            OperatorShape::PauliString { x, z, .. } => (*x, *z) = (*x << b, *z << b),
             OperatorShape::Dense { offsets, .. } => {
                 offsets.iter_mut().for_each(|offset| *offset <<= b)
             }
@@ -268,8 +268,13 @@ impl<R: Ring> Operator<R> {
             OperatorShape::Parity { z, factors } => {
                 OperatorShape::Parity { z: *z, factors: factors.each_ref().map(&f) }
             }
-            OperatorShape::String { x, z, stay, go } => {
-                OperatorShape::String { x: *x, z: *z, stay: f(stay), go: f(go) }
+            OperatorShape::PauliString { x, z, diagonal, off_diagonal } => {
+                OperatorShape::PauliString {
+                    x: *x,
+                    z: *z,
+                    diagonal: f(diagonal),
+                    off_diagonal: f(off_diagonal),
+                }
             }
             OperatorShape::Dense { matrix, offsets } => OperatorShape::Dense {
                 matrix: matrix.iter().map(&f).collect(),

@@ -6,7 +6,7 @@
 //!
 //! An executor may decline some operators, or fail to allocate a state when it should begin. Then
 //! the work falls back to the next one, and the value remembers these failures
-//! ([`Executors::passed_over`]). One that was requested by name is never passed over.
+//! ([`Executors::fallbacks`]). One that was requested by name is never passed over.
 
 use std::{
     any::{Any, TypeId},
@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{DeviceStates, Operator, Threads, restart};
+use super::{DeviceStates, Operator, Threads, reset_to_zero};
 use crate::{cancel::Cancelled, scalar::Ring};
 
 /// Amplitude updates between two reports of progress.
@@ -65,13 +65,13 @@ impl ExecuteError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateHint {
     /// No hint: the amplitudes before are arbitrary, and those after are wanted.
-    Given,
+    Arbitrary,
     /// The state before is |0…0>, whatever the amplitudes are; its tangent is 0.
-    FromZero,
+    StartsAtZero,
     /// The state after is |0…0>, its tangent 0, up to rounding: a circuit is undone. The amplitudes
     /// are no longer wanted then, nor those of another state that goes through the same operators
     /// for the sake of inner products.
-    ToZero,
+    EndsAtZero,
 }
 
 /// Runs operators on the amplitudes of a state, in place and in order.
@@ -133,13 +133,13 @@ pub trait Executor<R: Ring>: Send + Sync {
 
     /// Returns its executor for two states of n qubits that go through the same operators, if it
     /// has one that is better than one state after the other.
-    fn pairs(&self, n_qubits: usize) -> Option<&dyn PairExecutor<R>> {
+    fn pair_executor(&self, n_qubits: usize) -> Option<&dyn PairExecutor<R>> {
         let _ = n_qubits;
         None
     }
 
     /// Returns its store of device states, if it computes elsewhere than in the host's memory.
-    fn residents(&self) -> Option<&dyn DeviceStates<R>> {
+    fn device_states(&self) -> Option<&dyn DeviceStates<R>> {
         None
     }
 
@@ -156,8 +156,8 @@ pub trait Executor<R: Ring>: Send + Sync {
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        if way == StateHint::FromZero {
-            restart(amplitudes, threads);
+        if way == StateHint::StartsAtZero {
+            reset_to_zero(amplitudes, threads);
         }
         let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
         let mut done = 0;
@@ -235,7 +235,7 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
 
     /// Prepares the sum of the strings `c i^|x & z| X^x Z^z`, given as (c, x, z); `None` if it has
     /// no better way than one after the other.
-    fn observe(
+    fn prepare_observable(
         &self,
         n_qubits: usize,
         terms: &[(f64, usize, usize)],
@@ -324,7 +324,7 @@ impl<R: Ring> Executor<R> for Generic {
 #[derive(Clone, Default)]
 pub struct Executors {
     by_ring: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    passed_over: Arc<Mutex<Vec<ExecuteError>>>,
+    fallbacks: Arc<Mutex<Vec<ExecuteError>>>,
 }
 
 type ExecutorList<R> = Vec<Arc<dyn Executor<R>>>;
@@ -351,11 +351,11 @@ impl Executors {
     /// executor. Of equal costs the first registered wins. No operators cost as much as one.
     #[must_use]
     pub fn best<R: Ring>(&self, n_qubits: usize, operators: usize) -> &dyn Executor<R> {
-        self.best_beside(n_qubits, operators, &[])
+        self.best_except(n_qubits, operators, &[])
     }
 
     /// [`Executors::best`] without some, by their names.
-    fn best_beside<R: Ring>(
+    fn best_except<R: Ring>(
         &self,
         n_qubits: usize,
         operators: usize,
@@ -385,7 +385,7 @@ impl Executors {
     ///
     /// # Errors
     /// The error of the last of them.
-    pub fn in_turn<R: Ring, T>(
+    pub fn with_fallback<R: Ring, T>(
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
@@ -393,7 +393,7 @@ impl Executors {
     ) -> Result<T, ExecuteError> {
         let mut without = Vec::new();
         loop {
-            let executor = self.best_beside::<R>(n_qubits, operators.len(), &without);
+            let executor = self.best_except::<R>(n_qubits, operators.len(), &without);
             let error = match executor.declines(operators) {
                 Some(reason) => ExecuteError::new(executor.name(), reason).untouched(),
                 None => match work(executor) {
@@ -406,7 +406,7 @@ impl Executors {
                 return Err(error);
             }
             without.push(name);
-            self.pass_over(error);
+            self.record_fallback(error);
         }
     }
 
@@ -416,8 +416,8 @@ impl Executors {
         self.best::<R>(n_qubits, operators.len()).planning_error(n_qubits, operators)
     }
 
-    fn pass_over(&self, error: ExecuteError) {
-        let mut passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+    fn record_fallback(&self, error: ExecuteError) {
+        let mut passed_over = self.fallbacks.lock().unwrap_or_else(PoisonError::into_inner);
         if !passed_over.contains(&error) {
             passed_over.push(error);
         }
@@ -426,16 +426,16 @@ impl Executors {
     /// Returns the executors that were better but declined or had no room, and why: each reason
     /// once, in the order in which they came up.
     #[must_use]
-    pub fn passed_over(&self) -> Vec<ExecuteError> {
-        self.passed_over.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn fallbacks(&self) -> Vec<ExecuteError> {
+        self.fallbacks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the name of the executor that runs such work: the cheapest that has neither declined
     /// nor failed.
     #[must_use]
     pub fn in_use<R: Ring>(&self, n_qubits: usize, operators: usize) -> String {
-        let without: Vec<String> = self.passed_over().into_iter().map(|e| e.executor).collect();
-        self.best_beside::<R>(n_qubits, operators, &without).name().to_owned()
+        let without: Vec<String> = self.fallbacks().into_iter().map(|e| e.executor).collect();
+        self.best_except::<R>(n_qubits, operators, &without).name().to_owned()
     }
 }
 

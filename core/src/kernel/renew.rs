@@ -17,7 +17,7 @@ impl<R: Ring> Operator<R> {
     ///
     /// # Panics
     /// Those of [`Operator::new`].
-    pub fn renew(
+    pub fn update_parameters(
         &mut self,
         matrix: &Matrix<R>,
         targets: &[usize],

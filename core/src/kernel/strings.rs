@@ -73,18 +73,18 @@ impl<R: Ring> Operator<R> {
         let [a, b] = numbers;
         let shape = match x {
             0 => OperatorShape::Parity { z, factors: [a, b] },
-            _ => OperatorShape::String { x, z, stay: a, go: b },
+            _ => OperatorShape::PauliString { x, z, diagonal: a, off_diagonal: b },
         };
         Ok(Operator { shape, fixed, value, n_qubits })
     }
 
     /// Other numbers about the same string under the same controls, as [`Operator::string`].
-    /// Nothing is allocated where it was about a string, or on one qubit as [`Operator::renew`]
+    /// Nothing is allocated where it was about a string, or on one qubit as [`Operator::update_parameters`]
     /// says.
     ///
     /// # Errors
     /// Those of [`Operator::string`].
-    pub fn renew_string(
+    pub fn update_string_parameters(
         &mut self,
         x: usize,
         z: usize,
@@ -94,14 +94,20 @@ impl<R: Ring> Operator<R> {
         let on = x | z;
         if on == 0 {
             let [a, _] = numbers;
-            return self.renew(&Matrix::from_array([[a]]), &[], controls);
+            return self.update_parameters(&Matrix::from_array([[a]]), &[], controls);
         }
         if on.is_power_of_two() {
-            return self.renew(&on_one(x, z, numbers), &[on.trailing_zeros() as usize], controls);
+            return self.update_parameters(
+                &on_one(x, z, numbers),
+                &[on.trailing_zeros() as usize],
+                controls,
+            );
         }
         match &mut self.shape {
             OperatorShape::Parity { factors, .. } => *factors = numbers,
-            OperatorShape::String { stay, go, .. } => [*stay, *go] = numbers,
+            OperatorShape::PauliString { diagonal, off_diagonal, .. } => {
+                [*diagonal, *off_diagonal] = numbers
+            }
             _ => *self = Operator::string(x, z, numbers, controls)?,
         }
         Ok(())
@@ -144,10 +150,10 @@ impl<E: SimdFloat> Operator<Complex<E>> {
         out.extend(chain().map(cx));
         let (even, odd) = match &self.shape {
             OperatorShape::Parity { factors: [even, odd], .. } => (*even, *odd),
-            OperatorShape::String { stay, go, .. } => {
+            OperatorShape::PauliString { diagonal, off_diagonal, .. } => {
                 // W is i^{-|x & z|} times the string.
-                let go = *go * number(0.0, -1.0).powu((x & z).count_ones());
-                (*stay + go, *stay - go)
+                let off_diagonal = *off_diagonal * number(0.0, -1.0).powu((x & z).count_ones());
+                (*diagonal + off_diagonal, *diagonal - off_diagonal)
             }
             _ => return None,
         };
@@ -172,7 +178,7 @@ impl<R> OperatorShape<R> {
     pub(in crate::kernel) fn string(&self) -> Option<(usize, usize)> {
         match *self {
             OperatorShape::Parity { z, .. } => Some((0, z)),
-            OperatorShape::String { x, z, .. } => Some((x, z)),
+            OperatorShape::PauliString { x, z, .. } => Some((x, z)),
             _ => None,
         }
     }
@@ -234,8 +240,15 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
     }
 
     #[inline(always)]
-    pub(super) fn string(&self, part: Range<usize>, (x, z): (usize, usize), stay: &R, go: &R) {
-        let (stay, go) = (&stay.clone(), &[go.clone(), -go.clone()]);
+    pub(super) fn string(
+        &self,
+        part: Range<usize>,
+        (x, z): (usize, usize),
+        diagonal: &R,
+        off_diagonal: &R,
+    ) {
+        let (diagonal, off_diagonal) =
+            (&diagonal.clone(), &[off_diagonal.clone(), -off_diagonal.clone()]);
         let length = self.runs.run_length();
         let top = 1 << x.ilog2();
         let turned = usize::from(odd(x & z));
@@ -246,7 +259,14 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
                 // SAFETY: the other run differs in the highest bit of x, which is 0 in every base
                 // that a thread is given.
                 let (low, high) = unsafe { (self.slice::<0>(base, 0), self.slice::<0>(other, 0)) };
-                join(stay, go, (low, high), x & (length - 1), z, (sign(base), turned));
+                join(
+                    diagonal,
+                    off_diagonal,
+                    (low, high),
+                    x & (length - 1),
+                    z,
+                    (sign(base), turned),
+                );
                 continue;
             }
             // SAFETY: the only slice of the run.
@@ -254,7 +274,7 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
             for (k, piece) in run.chunks_exact_mut(2 * top).enumerate() {
                 let (low, high) = piece.split_at_mut(top);
                 let sign = sign(base | (2 * k * top));
-                join(stay, go, (low, high), x & (top - 1), z, (sign, turned));
+                join(diagonal, off_diagonal, (low, high), x & (top - 1), z, (sign, turned));
             }
         }
     }
@@ -264,8 +284,8 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
 /// another if `turned`, that of its partner.
 #[inline(always)]
 fn join<R: ActsOn<A>, A>(
-    stay: &R,
-    go: &[R; 2],
+    diagonal: &R,
+    off_diagonal: &[R; 2],
     (low, high): (&mut [A], &mut [A]),
     flip: usize,
     z: usize,
@@ -273,20 +293,20 @@ fn join<R: ActsOn<A>, A>(
 ) {
     let within = z & (low.len() - 1);
     if flip == 0 && within == 0 {
-        let (up, down) = (&go[sign], &go[sign ^ turned]);
+        let (up, down) = (&off_diagonal[sign], &off_diagonal[sign ^ turned]);
         for (a, b) in low.iter_mut().zip(high) {
-            let new = R::act2(stay, a, down, b);
-            *b = R::act2(up, a, stay, b);
+            let new = R::act2(diagonal, a, down, b);
+            *b = R::act2(up, a, diagonal, b);
             *a = new;
         }
         return;
     }
     for (i, a) in low.iter_mut().enumerate() {
         let sign = sign ^ usize::from(odd(i & within));
-        let (up, down) = (&go[sign], &go[sign ^ turned]);
+        let (up, down) = (&off_diagonal[sign], &off_diagonal[sign ^ turned]);
         let b = &mut high[i ^ flip];
-        let new = R::act2(stay, a, down, b);
-        *b = R::act2(up, a, stay, b);
+        let new = R::act2(diagonal, a, down, b);
+        *b = R::act2(up, a, diagonal, b);
         *a = new;
     }
 }

@@ -88,7 +88,7 @@ impl<R: Ring> Operator<R> {
                 };
                 cycles.iter().fold(0, |m, cycle| m | of_cycle(cycle))
             }
-            OperatorShape::String { x, .. } => *x,
+            OperatorShape::PauliString { x, .. } => *x,
             OperatorShape::Dense { offsets, .. } => offsets.iter().fold(0, |m, o| m | o),
         }
     }
@@ -238,11 +238,19 @@ impl<'a, R: Ring> OperatorStage<'a, R> {
                 (value & controls == base & controls)
                     .then_some(OperatorShape::Parity { z: within(*z), factors })?
             }
-            OperatorShape::String { x, z, stay, go } => {
+            OperatorShape::PauliString { x, z, diagonal, off_diagonal } => {
                 let controls = outside & !z;
-                let go = if odd(base & outside & z) { -go.clone() } else { go.clone() };
-                let shape =
-                    OperatorShape::String { x: within(*x), z: within(*z), stay: stay.clone(), go };
+                let off_diagonal = if odd(base & outside & z) {
+                    -off_diagonal.clone()
+                } else {
+                    off_diagonal.clone()
+                };
+                let shape = OperatorShape::PauliString {
+                    x: within(*x),
+                    z: within(*z),
+                    diagonal: diagonal.clone(),
+                    off_diagonal,
+                };
                 (value & controls == base & controls).then_some(shape)?
             }
             OperatorShape::Dense { matrix, offsets } => here(0).then(|| OperatorShape::Dense {

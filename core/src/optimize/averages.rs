@@ -11,7 +11,7 @@
 //!
 //! three standard deviations above the mean of chi-squared with n degrees of freedom.
 
-use super::vector::moved;
+use super::vector::step_along;
 
 /// The iterations of a window.
 pub(super) const WINDOW: usize = 25;
@@ -74,7 +74,7 @@ impl Averages {
         gradient: &[f64],
     ) -> Option<(Vec<f64>, f64)> {
         self.count += 1;
-        self.points = moved(&self.points, 1.0, x);
+        self.points = step_along(&self.points, 1.0, x);
         self.values += value;
         self.variance += stderr * stderr;
         for ((sum, squares), g) in self.gradients.iter_mut().zip(&mut self.squares).zip(gradient) {

@@ -14,7 +14,7 @@
 
 use nalgebra::{DMatrix, SymmetricEigen};
 
-use super::vector::{dot, largest, moved, norm};
+use super::vector::{dot, largest, norm, step_along};
 use crate::state::draw;
 
 /// Largest number of products.
@@ -57,7 +57,7 @@ pub(super) fn without<'a>(
     x: Vec<f64>,
     basis: impl Iterator<Item = &'a Vec<f64>> + Clone,
 ) -> Vec<f64> {
-    let once = |x: Vec<f64>| basis.clone().fold(x, |x, q| moved(&x, -dot(&x, q), q));
+    let once = |x: Vec<f64>| basis.clone().fold(x, |x, q| step_along(&x, -dot(&x, q), q));
     once(once(x))
 }
 
@@ -106,7 +106,7 @@ pub(super) fn curvature<E>(
             let vector = |k: usize| {
                 let column = eigen.eigenvectors.column(k);
                 let sum = basis.iter().zip(column.iter());
-                sum.fold(vec![0.0; n], |sum, (q, s)| moved(&sum, *s, q))
+                sum.fold(vec![0.0; n], |sum, (q, s)| step_along(&sum, *s, q))
             };
             let pairs = order.iter().map(|k| (eigen.eigenvalues[*k], vector(*k))).collect();
             return Ok(Some(Curvature { pairs, certain }));

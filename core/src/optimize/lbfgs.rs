@@ -10,7 +10,7 @@ use super::{
     Memory, Objective, OptimizeError, State,
     error::InvalidSetting,
     line::search,
-    vector::{dot, minus, moved, negated, norm},
+    vector::{dot, minus, negated, norm, step_along},
 };
 
 /// A quasi-Newton method that keeps a few vectors.
@@ -86,7 +86,7 @@ fn product(pairs: &[(Vec<f64>, Vec<f64>)], g: &[f64]) -> Vec<f64> {
     let mut along = Vec::with_capacity(pairs.len());
     for (s, y) in pairs.iter().rev() {
         let a = dot(s, &q) / dot(s, y);
-        q = moved(&q, -a, y);
+        q = step_along(&q, -a, y);
         along.push(a);
     }
     if let Some((s, y)) = pairs.last() {
@@ -95,7 +95,7 @@ fn product(pairs: &[(Vec<f64>, Vec<f64>)], g: &[f64]) -> Vec<f64> {
     }
     for ((s, y), a) in pairs.iter().zip(along.iter().rev()) {
         let b = dot(y, &q) / dot(s, y);
-        q = moved(&q, a - b, s);
+        q = step_along(&q, a - b, s);
     }
     q
 }

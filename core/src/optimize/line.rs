@@ -18,7 +18,7 @@
 
 use super::{
     Objective, OptimizeError, State,
-    vector::{dot, moved},
+    vector::{dot, step_along},
 };
 
 /// Part of the decrease that the slope promises which is required (the first Wolfe condition).
@@ -56,7 +56,7 @@ pub(super) fn search<F: Objective>(
     let mut t = first;
     let mut outside = None;
     for _ in 0..MOST {
-        let x = moved(&state.x, t, d);
+        let x = step_along(&state.x, t, d);
         if x == state.x {
             break;
         }

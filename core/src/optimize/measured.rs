@@ -35,7 +35,7 @@ pub struct Measured<'a> {
 
 impl Measured<'_> {
     /// Returns the shots at a point: by a hash of its bits (FNV-1a).
-    fn at(&self, x: &[f64]) -> Shots {
+    fn shots_at(&self, x: &[f64]) -> Shots {
         let bytes = x.iter().flat_map(|x| x.to_bits().to_le_bytes());
         let step =
             |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -47,18 +47,18 @@ impl Objective for Measured<'_> {
     type Error = HybridError;
 
     fn value(&self, x: &[f64]) -> Result<f64, HybridError> {
-        Ok(self.energy.measure(x, self.at(x))?.value)
+        Ok(self.energy.measure(x, self.shots_at(x))?.value)
     }
     fn is_measured(&self) -> bool {
         true
     }
     fn sample(&self, x: &[f64], k: u64) -> Result<Mean, HybridError> {
         // Part 0 would be other shots than those of the value.
-        let shots = self.at(x);
+        let shots = self.shots_at(x);
         self.energy.measure(x, if k == 0 { shots } else { shots.part(AGAIN.wrapping_add(k)) })
     }
     fn value_and_gradient(&self, x: &[f64]) -> Result<(f64, Vec<f64>), HybridError> {
-        let (value, gradient) = self.energy.measure_gradient(x, self.at(x))?;
+        let (value, gradient) = self.energy.measure_gradient(x, self.shots_at(x))?;
         Ok((value.value, gradient.into_iter().map(|mean| mean.value).collect()))
     }
 }

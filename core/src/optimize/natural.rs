@@ -9,7 +9,7 @@
 use super::{
     Objective, OptimizeError, State,
     error::{InvalidSetting, expect, positive},
-    vector::{largest, moved},
+    vector::{largest, step_along},
 };
 
 /// Gradient descent in the metric of the states.
@@ -60,7 +60,7 @@ impl NaturalGradient {
                 None => damping = (10.0 * damping).max(scale * f64::EPSILON),
             }
         };
-        let x = moved(&state.x, -self.step, &direction);
+        let x = step_along(&state.x, -self.step, &direction);
         let (value, gradient) = state.gradient_at(f, &x)?;
         state.go(x, value, gradient);
         Ok(())

@@ -10,7 +10,7 @@ use super::{
     Objective, OptimizeError, State,
     error::{InvalidSetting, expect, finite},
     line::search,
-    vector::{dot, moved, negated, norm},
+    vector::{dot, negated, norm, step_along},
 };
 
 /// Longest step that curvature may suggest, in units of the size of the point or of 1: at an
@@ -84,19 +84,19 @@ impl NewtonCg {
             let curvature = finite(dot(&d, &product), "the curvature")?;
             let before = dot(&residual, &residual);
             let t = before / curvature;
-            let further = moved(&direction, t, &d);
+            let further = step_along(&direction, t, &d);
             // What is not above the rounding of the product is no curvature.
             let is_rounding = curvature <= f64::EPSILON * norm(&d) * norm(&product);
             if is_rounding || norm(&further) > FAR * norm(&state.x).max(1.0) {
                 return Ok(if number == 0 { (d, false) } else { (direction, true) });
             }
             direction = further;
-            residual = moved(&residual, t, &product);
+            residual = step_along(&residual, t, &product);
             if norm(&residual) <= enough {
                 break;
             }
             let kept = dot(&residual, &residual) / before;
-            d = moved(&negated(&residual), kept, &d);
+            d = step_along(&negated(&residual), kept, &d);
         }
         Ok((direction, true))
     }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::vector::{largest, moved};
+use super::vector::{largest, step_along};
 use crate::{
     hybrid::{Expectation, HybridError, Method},
     simulate::Mean,
@@ -83,8 +83,8 @@ pub(super) fn difference_of_gradients<F: Objective + ?Sized>(
     }
     let step = f.noise().max(f64::EPSILON).cbrt().max(LEAST_STEP * largest(x));
     let step = step / largest(v).max(f64::MIN_POSITIVE);
-    let (_, up) = f.value_and_gradient(&moved(x, step, v))?;
-    let (_, down) = f.value_and_gradient(&moved(x, -step, v))?;
+    let (_, up) = f.value_and_gradient(&step_along(x, step, v))?;
+    let (_, down) = f.value_and_gradient(&step_along(x, -step, v))?;
     Ok(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * step)).collect())
 }
 

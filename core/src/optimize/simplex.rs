@@ -11,7 +11,7 @@
 use super::{
     Memory, Objective, OptimizeError, State,
     error::{InvalidSetting, positive},
-    vector::{largest, minus, moved},
+    vector::{largest, minus, step_along},
 };
 
 /// The simplex method by values alone.
@@ -63,7 +63,7 @@ impl NelderMead {
             let value = state.value_at(f, &x)?;
             corners.push((x, value));
         }
-        settle(state, corners);
+        finish_iteration(state, corners);
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl NelderMead {
         };
         let n = corners.len() - 1;
         if n == 0 {
-            settle(state, corners);
+            finish_iteration(state, corners);
             return Ok(());
         }
         // From two inputs on; one is treated as two.
@@ -88,11 +88,11 @@ impl NelderMead {
         let (best, second, worst) = (corners[0].1, corners[n - 1].1, corners[n].clone());
         let mut middle = vec![0.0; n];
         for (x, _) in &corners[..n] {
-            middle = moved(&middle, (n as f64).recip(), x);
+            middle = step_along(&middle, (n as f64).recip(), x);
         }
         let away = minus(&middle, &worst.0);
         let mut at = |t: f64| -> Result<Corner, OptimizeError<F::Error>> {
-            let x = moved(&middle, t, &away);
+            let x = step_along(&middle, t, &away);
             match state.value_at(f, &x) {
                 // Beyond where the function has a value: worse than any corner.
                 Err(OptimizeError::NotFinite { value, .. }) if value != f64::NEG_INFINITY => {
@@ -118,18 +118,18 @@ impl NelderMead {
             None => {
                 let centre = corners[0].0.clone();
                 for (x, value) in &mut corners[1..] {
-                    *x = moved(&centre, shrink, &minus(x, &centre));
+                    *x = step_along(&centre, shrink, &minus(x, &centre));
                     *value = state.value_at(f, x)?;
                 }
             }
         }
-        settle(state, corners);
+        finish_iteration(state, corners);
         Ok(())
     }
 }
 
 /// Sorts the corners and moves to the best.
-fn settle(state: &mut State, mut corners: Vec<Corner>) {
+fn finish_iteration(state: &mut State, mut corners: Vec<Corner>) {
     corners.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (x, value) = corners[0].clone();
     let values = corners[corners.len() - 1].1 - value;

@@ -25,7 +25,7 @@
 use super::{
     Memory, Objective, OptimizeError, State,
     error::{InvalidSetting, positive},
-    vector::moved,
+    vector::step_along,
 };
 use crate::state::{derived_seed, draw};
 
@@ -124,8 +124,8 @@ impl Spsa {
         let (mut slopes, mut bends) = (0.0, 0.0);
         for number in 0..DIRECTIONS {
             let direction = directions(derived_seed(self.seed, CALIBRATION), number, x.len());
-            let up = state.sample_at(f, &moved(x, width, &direction), 0)?;
-            let down = state.sample_at(f, &moved(x, -width, &direction), 0)?;
+            let up = state.sample_at(f, &step_along(x, width, &direction), 0)?;
+            let down = state.sample_at(f, &step_along(x, -width, &direction), 0)?;
             slopes += ((up.value - down.value) / (2.0 * width)).powi(2);
             let errors = [up, down].map(|mean| mean.stderr.unwrap_or(0.0).powi(2));
             let bend = ((up.value - 2.0 * here.value + down.value) / (width * width)).powi(2);
@@ -147,11 +147,11 @@ impl Spsa {
     ) -> Result<(), OptimizeError<F::Error>> {
         let (step, width) = self.calibrate(f, state, &x)?;
         state.memory = Memory::Sizes(step, width);
-        self.look(f, state, x, t)
+        self.estimate_gradient(f, state, x, t)
     }
 
     /// Evaluates the function at x, and its gradient along the direction of iteration `t`.
-    pub(super) fn look<F: Objective>(
+    pub(super) fn estimate_gradient<F: Objective>(
         &self,
         f: &F,
         state: &mut State,
@@ -162,8 +162,8 @@ impl Spsa {
         let direction = directions(self.seed, t as u64, x.len());
         let width = width / (t as f64 + 1.0).powf(0.101);
         let here = state.sample_at(f, &x, 0)?;
-        let up = state.value_at(f, &moved(&x, width, &direction))?;
-        let down = state.value_at(f, &moved(&x, -width, &direction))?;
+        let up = state.value_at(f, &step_along(&x, width, &direction))?;
+        let down = state.value_at(f, &step_along(&x, -width, &direction))?;
         let slope = (up - down) / (2.0 * width);
         state.go(x, here.value, direction.iter().map(|d| slope * d).collect());
         state.stderr = here.stderr;
@@ -186,8 +186,8 @@ impl Spsa {
         let t = state.iterations;
         let (step, _) = self.sizes(state);
         let step = step * ((self.stability + 1.0) / (self.stability + 1.0 + t as f64)).powf(0.602);
-        let x = moved(&state.x, -step, &state.gradient);
-        self.look(f, state, x, t + 1)
+        let x = step_along(&state.x, -step, &state.gradient);
+        self.estimate_gradient(f, state, x, t + 1)
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
     Lbfgs, Memory, Objective, OptimizeError, State, Stopping,
     curvature::{Curvature, curvature, random_unit, scaled, without},
     objective::difference_of_gradients,
-    vector::{dot, largest, minus, moved, negated, norm},
+    vector::{dot, largest, minus, negated, norm, step_along},
 };
 
 /// Kind of a critical point.
@@ -81,7 +81,7 @@ impl<F: Objective> PointProbe<'_, F> {
     }
 
     /// Returns the value and the gradient at x, where there are any.
-    fn at(&mut self, x: &[f64]) -> Option<ValueGradient> {
+    fn value_and_gradient_at(&mut self, x: &[f64]) -> Option<ValueGradient> {
         self.state.evaluations += 1;
         let (value, gradient) = self.f.value_and_gradient(x).ok()?;
         (value.is_finite() && gradient.len() == x.len() && gradient.iter().all(|g| g.is_finite()))
@@ -95,7 +95,7 @@ impl<F: Objective> PointProbe<'_, F> {
         let mut t = 1.0;
         for _ in 0..20 {
             for t in [t, -t] {
-                let x = moved(&self.state.x, t, &v);
+                let x = step_along(&self.state.x, t, &v);
                 self.state.evaluations += 1;
                 let value = self.f.value(&x).unwrap_or(f64::NAN);
                 let enough = value <= self.state.value + 0.1 * t * t * curvature;
@@ -125,8 +125,8 @@ impl<F: Objective> PointProbe<'_, F> {
                 continue;
             }
             for t in FAR.into_iter().flat_map(|t| [t, -t]) {
-                let x = moved(&self.state.x, t, &scaled(&v, length.recip()));
-                let Some((value, gradient)) = self.at(&x) else {
+                let x = step_along(&self.state.x, t, &scaled(&v, length.recip()));
+                let Some((value, gradient)) = self.value_and_gradient_at(&x) else {
                     rises = false;
                     continue;
                 };
@@ -175,7 +175,7 @@ pub(super) fn shape<F: Objective>(
     }
     let x = state.x.clone();
     let mut around = PointProbe { f, state, slope: 0.0, least: 0.0 };
-    let Some((value, gradient)) = around.at(&x) else {
+    let Some((value, gradient)) = around.value_and_gradient_at(&x) else {
         return Ok(CriticalPoint::NoDerivatives);
     };
     let size = norm(&gradient);

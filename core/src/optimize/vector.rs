@@ -14,7 +14,7 @@ pub(super) fn largest(a: &[f64]) -> f64 {
 }
 
 /// Returns `x + t d`.
-pub(super) fn moved(x: &[f64], t: f64, d: &[f64]) -> Vec<f64> {
+pub(super) fn step_along(x: &[f64], t: f64, d: &[f64]) -> Vec<f64> {
     x.iter().zip(d).map(|(x, d)| x + t * d).collect()
 }
 

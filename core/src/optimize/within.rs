@@ -9,7 +9,7 @@
 //! keeps, `sqrt(1 - x)`, is `|cos u|` with finite slopes; where it is best at x = 1, a line search
 //! ends at its kink and says that it stalled.
 
-use super::{Objective, objective::difference_of_gradients, vector::moved};
+use super::{Objective, objective::difference_of_gradients, vector::step_along};
 use crate::simulate::Mean;
 
 /// The interval of each input; `None` is any number.
@@ -42,7 +42,7 @@ impl Intervals {
     /// Returns the inputs for the numbers u.
     #[must_use]
     pub fn inputs(&self, u: &[f64]) -> Vec<f64> {
-        let input = |(k, u): (usize, &f64)| match self.of(k) {
+        let input = |(k, u): (usize, &f64)| match self.interval(k) {
             Some([a, b]) => (a + (b - a) * u.sin().powi(2)).clamp(a.min(b), b.max(a)),
             None => *u,
         };
@@ -55,7 +55,7 @@ impl Intervals {
     /// # Errors
     /// [`Outside`].
     pub fn start(&self, x: &[f64]) -> Result<Vec<f64>, Outside> {
-        let number = |(input, &value): (usize, &f64)| match self.of(input) {
+        let number = |(input, &value): (usize, &f64)| match self.interval(input) {
             Some([a, b]) if !(a..=b).contains(&value) => {
                 Err(Outside { input, value, interval: [a, b] })
             }
@@ -67,13 +67,13 @@ impl Intervals {
         x.iter().enumerate().map(number).collect()
     }
 
-    fn of(&self, input: usize) -> Option<[f64; 2]> {
+    fn interval(&self, input: usize) -> Option<[f64; 2]> {
         self.0.get(input).copied().flatten()
     }
 
     /// Returns `dx/du` and the second derivative.
     fn slopes(&self, u: &[f64]) -> Vec<[f64; 2]> {
-        let slope = |(k, u): (usize, &f64)| match self.of(k) {
+        let slope = |(k, u): (usize, &f64)| match self.interval(k) {
             Some([a, b]) => [(b - a) * (2.0 * u).sin(), 2.0 * (b - a) * (2.0 * u).cos()],
             None => [1.0, 0.0],
         };
@@ -137,7 +137,7 @@ impl<F: Objective> Objective for Within<F> {
         let (value, gradient) = self.objective.value_and_gradient(&self.intervals.inputs(u))?;
         let mut all = Vec::with_capacity(gradient.len());
         for (k, (g, [slope, _])) in gradient.iter().zip(self.intervals.slopes(u)).enumerate() {
-            let at_end = !g.is_finite() && self.intervals.of(k).is_some();
+            let at_end = !g.is_finite() && self.intervals.interval(k).is_some();
             all.push(if at_end { self.difference(u, k)? } else { g * slope });
         }
         Ok((value, all))
@@ -163,7 +163,7 @@ impl<F: Objective> Objective for Within<F> {
         let (_, gradient) = self.objective.value_and_gradient(&x)?;
         let bend: Vec<f64> =
             gradient.iter().zip(&slopes).zip(v).map(|((g, [_, bend]), v)| g * bend * v).collect();
-        let product = moved(&product, 1.0, &bend);
+        let product = step_along(&product, 1.0, &bend);
         // At the end of an interval second derivatives by x may be infinite.
         if product.iter().all(|p| p.is_finite()) {
             Ok(product)

@@ -8,7 +8,7 @@ use super::{PairPlan, Plan, PlanOptions, lower::collapses};
 use crate::kernel::{
     ExecuteError, Executor, Executors, InstructionSet, Operator, OperatorShape, OverlapProbe,
     PairExecutor, PreparedObservable, PreparedOperators, PreparedPair, SimdFloat, StateHint,
-    Threads, restart, simd,
+    Threads, reset_to_zero, simd,
 };
 
 /// States of fewer qubits run gate by gate: they are in the second cache, and a plan takes longer
@@ -73,7 +73,7 @@ impl Fast {
             && operators.len() >= STRINGS_OPERATORS
             && 2 * operators
                 .iter()
-                .filter(|o| matches!(o.shape(), OperatorShape::String { .. }))
+                .filter(|o| matches!(o.shape(), OperatorShape::PauliString { .. }))
                 .count()
                 >= operators.len();
         self.plans(n_qubits, operators.len()) || strings || many && collapses(operators)
@@ -91,7 +91,11 @@ impl Fast {
         operators: &[Operator<Complex<E>>],
         way: StateHint,
     ) -> Plan<E> {
-        Plan::new(n_qubits, operators, PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) })
+        Plan::new(
+            n_qubits,
+            operators,
+            PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) },
+        )
     }
 
     /// Returns the instructions in use.
@@ -130,7 +134,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
-        self.run_reporting(operators, StateHint::Given, amplitudes, threads, &mut |_| {})
+        self.run_reporting(operators, StateHint::Arbitrary, amplitudes, threads, &mut |_| {})
     }
 
     fn prepare(
@@ -143,7 +147,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
         plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, way)) as _)
     }
 
-    fn pairs(&self, n_qubits: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
+    fn pair_executor(&self, n_qubits: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
         Plan::<E>::takes_pairs(n_qubits, self.set).then_some(self)
     }
 
@@ -157,7 +161,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans_these(n_qubits, operators) {
-            let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
+            let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
                 told = operators.len() * done / all;
@@ -169,8 +173,8 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
             }
             return Ok(());
         }
-        if way == StateHint::FromZero {
-            restart(amplitudes, threads);
+        if way == StateHint::StartsAtZero {
+            reset_to_zero(amplitudes, threads);
         }
         for (number, operator) in operators.iter().enumerate() {
             finished(threads)?;
@@ -182,7 +186,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
 
     fn planning_error(&self, n_qubits: usize, operators: &[Operator<Complex<E>>]) -> f64 {
         match self.plans_these(n_qubits, operators) {
-            true => self.plan::<E>(n_qubits, operators, StateHint::Given).deviation(),
+            true => self.plan::<E>(n_qubits, operators, StateHint::Arbitrary).deviation(),
             false => 0.0,
         }
     }
@@ -203,7 +207,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
-        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_pair(operators, inners, options, (psi, lambda), threads);
         finished(threads).map(|()| products)
     }
@@ -217,7 +221,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
-        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_tangents(operators, along, options, states, threads);
         finished(threads).map(|()| Some(products))
     }
@@ -238,11 +242,11 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         inners: &[OverlapProbe],
         way: StateHint,
     ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
-        let options = PlanOptions { way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
         Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
     }
 
-    fn observe(
+    fn prepare_observable(
         &self,
         n_qubits: usize,
         terms: &[(f64, usize, usize)],

@@ -102,7 +102,7 @@ pub enum Placed {
         matrix: Box<[Complex<f64>; 16]>,
     },
     /// Inner product, which changes nothing.
-    Inner(PlacedProbe),
+    Probe(PlacedProbe),
 }
 
 impl Placed {
@@ -113,7 +113,7 @@ impl Placed {
         match self {
             Placed::Rotation { line, .. } => Some((line.vector, line.inner)),
             Placed::Phase(phase) => Some((0, phase.inner)),
-            Placed::Inner(look) => Some((look.x, look.z)),
+            Placed::Probe(look) => Some((look.x, look.z)),
             Placed::Dense { .. } => None,
         }
     }
@@ -125,7 +125,7 @@ impl Placed {
             Placed::Dense { low, high, .. } => 1 << low | 1 << high,
             Placed::Rotation { line, .. } => line.vector | line.inner,
             Placed::Phase(phase) => phase.inner,
-            Placed::Inner(look) => look.x | look.z,
+            Placed::Probe(look) => look.x | look.z,
         }
     }
 
@@ -143,11 +143,11 @@ impl Placed {
 #[derive(Clone, Debug)]
 pub struct Obstacles {
     /// True if the order of inner products matters.
-    looks_change: bool,
+    ordered_probes: bool,
     /// Phases and rotations, as vectors of twice the bits of a place: see [`Placed::string`].
     strings: SmallVec<[u64; 16]>,
     /// Inner products, likewise.
-    looks: SmallVec<[u64; 16]>,
+    probes: SmallVec<[u64; 16]>,
     /// The bits that dense blocks touch, and the bits that the others do.
     dense: usize,
     sparse: usize,
@@ -158,9 +158,9 @@ impl Obstacles {
     #[must_use]
     pub fn new(looks_change: bool) -> Self {
         Obstacles {
-            looks_change,
+            ordered_probes: looks_change,
             strings: SmallVec::new(),
-            looks: SmallVec::new(),
+            probes: SmallVec::new(),
             dense: 0,
             sparse: 0,
         }
@@ -174,7 +174,7 @@ impl Obstacles {
         };
         self.sparse |= op.touched();
         let basis =
-            if matches!(op, Placed::Inner(_)) { &mut self.looks } else { &mut self.strings };
+            if matches!(op, Placed::Probe(_)) { &mut self.probes } else { &mut self.strings };
         // Without the highest bits of those before it, so that taking these out one after the other
         // takes them all out.
         let reduced = reduce(basis, (x as u64) << u32::BITS | z as u64);
@@ -193,10 +193,10 @@ impl Obstacles {
         let turned = (z as u64) << u32::BITS | x as u64;
         let anticommutes =
             |basis: &[u64]| basis.iter().any(|string| (string & turned).count_ones() % 2 == 1);
-        let with_looks = self.looks_change || !matches!(op, Placed::Inner(_));
+        let with_looks = self.ordered_probes || !matches!(op, Placed::Probe(_));
         self.dense & touched != 0
             || anticommutes(&self.strings)
-            || with_looks && anticommutes(&self.looks)
+            || with_looks && anticommutes(&self.probes)
     }
 }
 
@@ -256,7 +256,7 @@ impl Layout {
         (self.angle, self.scale, self.signs) = (BinaryAngle::ZERO, 1.0, Parity::default());
         let mut placed = 0;
         for op in ops {
-            self.place(op, placed);
+            self.apply_op(op, placed);
             placed += usize::from(!matches!(
                 op,
                 PrimitiveOp::Pauli { .. } | PrimitiveOp::Cx { .. } | PrimitiveOp::Swap(..)
@@ -268,7 +268,7 @@ impl Layout {
     }
 
     /// Follows the frame through an operation. What it places becomes operation number `at`.
-    fn place(&mut self, op: &PrimitiveOp, at: usize) {
+    fn apply_op(&mut self, op: &PrimitiveOp, at: usize) {
         let (lines, signs) = (self.lines.as_mut_slice(), self.signs);
         let new = match *op {
             PrimitiveOp::Rotation { qubit, tan, sign, flip } => {
@@ -281,7 +281,7 @@ impl Layout {
                 let tan = if odd(self.signs.inner & line.vector) { -tan } else { tan };
                 Placed::Rotation { line, tan }
             }
-            PrimitiveOp::Turn { x, z, tan, flip } => {
+            PrimitiveOp::PauliRotation { x, z, tan, flip } => {
                 self.scale /= (1.0 + tan * tan).sqrt();
                 let line = Line { vector: sum(lines, x).vector, ..sum(lines, z) };
                 if flip {
@@ -325,12 +325,12 @@ impl Layout {
                 }
                 Placed::Dense { low, high, matrix: Box::new(matrix) }
             }
-            PrimitiveOp::Inner { number, pauli } => {
-                let mut look = look(lines, number, pauli);
+            PrimitiveOp::Probe { number, pauli } => {
+                let mut look = place_probe(lines, number, pauli);
                 if odd(look.x & signs.inner) {
                     look.weight = -look.weight;
                 }
-                Placed::Inner(look)
+                Placed::Probe(look)
             }
             PrimitiveOp::Pauli { qubit, sign, flip } => {
                 if sign {
@@ -397,7 +397,11 @@ fn sum(lines: &[Line], mask: usize) -> Line {
 }
 
 /// Returns a Pauli string in terms of places.
-fn look(lines: &[Line], number: usize, SignedPauli { x, z, negative }: SignedPauli) -> PlacedProbe {
+fn place_probe(
+    lines: &[Line],
+    number: usize,
+    SignedPauli { x, z, negative }: SignedPauli,
+) -> PlacedProbe {
     let quarters = (x & z).count_ones();
     let line = sum(lines, z);
     PlacedProbe {

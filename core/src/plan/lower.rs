@@ -76,7 +76,7 @@ pub(in crate::plan) enum PrimitiveOp {
     /// `[1 -tan; tan 1]` between the indices apart by x, the first being the one where z is even,
     /// times `1/sqrt(1 + tan^2)`, then `X^x Z^z` if `flip`; |tan| <= 1. An odd number of qubits is
     /// in both.
-    Turn { x: usize, z: usize, tan: f64, flip: bool },
+    PauliRotation { x: usize, z: usize, tan: f64, flip: bool },
     /// `e^{i angle}` where the bits in `mask` have odd parity.
     Phase { mask: usize, angle: BinaryAngle },
     /// Z if `sign`, then X if `flip`.
@@ -88,7 +88,7 @@ pub(in crate::plan) enum PrimitiveOp {
     /// A 4x4 matrix; bit 0 of a row is qubit `a`, bit 1 qubit `b`.
     Dense { a: usize, b: usize, matrix: M4 },
     /// Inner product of this number in the list, with a Pauli string; it changes nothing.
-    Inner { number: usize, pauli: SignedPauli },
+    Probe { number: usize, pauli: SignedPauli },
     /// The operator of this number in the list that was lowered, as it is, on these qubits.
     Plain { operator: usize, qubits: usize },
 }
@@ -103,8 +103,8 @@ impl PrimitiveOp {
             PrimitiveOp::Phase { .. } | PrimitiveOp::Pauli { .. } => 0,
             PrimitiveOp::Cx { target, .. } => 1 << target,
             PrimitiveOp::Swap(a, b) | PrimitiveOp::Dense { a, b, .. } => 1 << a | 1 << b,
-            PrimitiveOp::Turn { x, .. } => x,
-            PrimitiveOp::Inner { pauli, .. } => pauli.x,
+            PrimitiveOp::PauliRotation { x, .. } => x,
+            PrimitiveOp::Probe { pauli, .. } => pauli.x,
             PrimitiveOp::Plain { qubits, .. } => qubits,
         }
     }
@@ -116,9 +116,10 @@ impl PrimitiveOp {
             (PrimitiveOp::Rotation { qubit: a, .. }, PrimitiveOp::Rotation { qubit: b, .. }) => {
                 a == b
             }
-            (PrimitiveOp::Turn { x: a, z: b, .. }, PrimitiveOp::Turn { x: c, z: d, .. }) => {
-                (a, b) == (c, d)
-            }
+            (
+                PrimitiveOp::PauliRotation { x: a, z: b, .. },
+                PrimitiveOp::PauliRotation { x: c, z: d, .. },
+            ) => (a, b) == (c, d),
             (PrimitiveOp::Phase { mask: a, .. }, PrimitiveOp::Phase { mask: b, .. }) => a == b,
             (PrimitiveOp::Dense { a, b, .. }, PrimitiveOp::Dense { a: c, b: d, .. }) => {
                 (a, b) == (c, d)
@@ -137,8 +138,8 @@ impl PrimitiveOp {
             PrimitiveOp::Phase { mask, .. } => mask,
             PrimitiveOp::Cx { control, .. } => 1 << control,
             PrimitiveOp::Pauli { qubit, flip: false, .. } => 1 << qubit,
-            PrimitiveOp::Turn { x, z, .. } => z & !x,
-            PrimitiveOp::Inner { pauli, .. } => pauli.z,
+            PrimitiveOp::PauliRotation { x, z, .. } => z & !x,
+            PrimitiveOp::Probe { pauli, .. } => pauli.z,
             _ => 0,
         }
     }
@@ -152,7 +153,7 @@ pub(in crate::plan) struct LoweredOps {
     /// Sum over all blocks of the distance of each from the product of its gates.
     pub(in crate::plan) deviation: f64,
     /// Empty but while something is lowered; its memory is kept.
-    waiting: Vec<PendingSingleQubit>,
+    pending: Vec<PendingSingleQubit>,
     /// True for each operation that is a dense block with such blocks next on both qubits.
     followed: Vec<bool>,
     entries: LoweringEntries,
@@ -183,9 +184,9 @@ pub(in crate::plan) fn lower<E: SimdFloat>(
 ) -> LoweredOps {
     let eps = Into::<f64>::into(E::EPSILON);
     let (mut waiting, mut entries) =
-        (std::mem::take(&mut spare.waiting), std::mem::take(&mut spare.entries));
+        (std::mem::take(&mut spare.pending), std::mem::take(&mut spare.entries));
     waiting.resize(n_qubits, PendingSingleQubit::default());
-    entries.take(
+    entries.collect_from(
         operators,
         inners,
         form.widest,
@@ -193,7 +194,7 @@ pub(in crate::plan) fn lower<E: SimdFloat>(
     );
     spare.ops.clear();
     (spare.angle, spare.deviation) = (entries.angle, entries.deviation);
-    let mut lowering = PlanLowering { out: spare, waiting, eps, form };
+    let mut lowering = PlanLowering { out: spare, pending: waiting, eps, form };
     for entry in &entries.list {
         lowering.entry(entry, operators);
     }
@@ -201,9 +202,9 @@ pub(in crate::plan) fn lower<E: SimdFloat>(
     if form.factor_blocks {
         lowering.factor_blocks();
     }
-    let PlanLowering { mut out, mut waiting, .. } = lowering;
+    let PlanLowering { mut out, pending: mut waiting, .. } = lowering;
     waiting.clear();
-    (out.waiting, out.entries) = (waiting, entries);
+    (out.pending, out.entries) = (waiting, entries);
     out
 }
 
@@ -215,7 +216,7 @@ pub(in crate::plan) fn collapses<E: SimdFloat>(operators: &[Operator<Complex<E>>
         return false;
     };
     let mut entries = LoweringEntries::default();
-    entries.take(some, &[], usize::BITS as usize, &[]);
+    entries.collect_from(some, &[], usize::BITS as usize, &[]);
     4 * entries.list.len() <= SAMPLE
 }
 
@@ -234,20 +235,20 @@ struct PendingSingleQubit {
 
 impl PendingSingleQubit {
     /// Multiplies a gate onto the product.
-    fn put(&mut self, u: M2) {
+    fn multiply(&mut self, u: M2) {
         self.gates = if self.matrix.is_some() { self.gates + 1 } else { 1 };
         self.matrix = Some(self.matrix.map_or(u, |v| multiply2(&u, &v)));
     }
 
     /// Takes the product out, with the number of its gates.
-    fn take(&mut self) -> Option<(M2, usize)> {
+    fn take_product(&mut self) -> Option<(M2, usize)> {
         self.matrix.take().map(|u| (u, self.gates))
     }
 }
 
 struct PlanLowering {
     out: LoweredOps,
-    waiting: Vec<PendingSingleQubit>,
+    pending: Vec<PendingSingleQubit>,
     /// The precision of the numbers.
     eps: f64,
     form: LoweringOptions,
@@ -282,14 +283,14 @@ impl PlanLowering {
             (None, EntryKind::Clifford(gate)) => {
                 // Those on two qubits are as they were given, or gone.
                 if let Clifford::One { qubit, matrix, .. } = gate {
-                    self.wait(qubit, matrix, gate.moves());
+                    self.hold_back(qubit, matrix, gate.moves());
                 }
             }
             (None, EntryKind::Rotation { pauli, angle, phase }) => {
                 self.out.angle += BinaryAngle::from_radians(phase);
                 self.rotation(pauli, angle);
             }
-            (None, EntryKind::Inner { number, pauli }) => self.inner(number, pauli),
+            (None, EntryKind::Probe { number, pauli }) => self.probe(number, pauli),
             (None, EntryKind::Other) => {}
         }
     }
@@ -304,7 +305,7 @@ impl PlanLowering {
         if let Some((qubit, u)) = on_one(operator) {
             let unitary = is_unitary(&u, 2, self.unitary());
             if unitary {
-                self.wait(
+                self.hold_back(
                     qubit,
                     u,
                     !matches!(
@@ -335,7 +336,7 @@ impl PlanLowering {
                 let cycles: SmallVec<[OffsetFactors; 2]> = cycles.iter().map(cycle).collect();
                 self.permutation(fixed, &cycles)
             }
-            OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+            OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => {
                 match string(operator, self.form.widest) {
                     Some((turned, controls)) => self.controlled_rotation(&turned, controls, value),
                     None => false,
@@ -367,18 +368,18 @@ impl PlanLowering {
 
     /// Lowers an inner product. It is taken of the state as it is, so the gates that are held back
     /// go first.
-    fn inner(&mut self, number: usize, pauli: SignedPauli) {
+    fn probe(&mut self, number: usize, pauli: SignedPauli) {
         self.flush_seen(pauli.x, pauli.z);
-        self.push(PrimitiveOp::Inner { number, pauli });
+        self.push(PrimitiveOp::Probe { number, pauli });
     }
 
     /// Puts out what waits on the qubits of a string; but Z does not see diagonals.
     fn flush_seen(&mut self, x: usize, z: usize) {
         let unseen = |q: &usize| {
-            x >> q & 1 == 0 && self.waiting[*q].matrix.is_some() && !self.waiting[*q].moving
+            x >> q & 1 == 0 && self.pending[*q].matrix.is_some() && !self.pending[*q].moving
         };
-        let stay = (0..self.waiting.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
-        self.flush((x | z) & !stay);
+        let diagonal = (0..self.pending.len()).filter(unseen).fold(0, |mask, q| mask | 1 << q);
+        self.flush((x | z) & !diagonal);
     }
 
     /// A gate on one qubit where others have these values.
@@ -392,12 +393,12 @@ impl PlanLowering {
         if !self.agrees(&product, &u, 1) {
             return false;
         }
-        self.wait(qubit, dagger(&v), true);
+        self.hold_back(qubit, dagger(&v), true);
         let done = self.diagonal(
             controls | 1 << qubit,
             &[(value, values[0]), (value | 1 << qubit, values[1])],
         );
-        self.wait(qubit, v, true);
+        self.hold_back(qubit, v, true);
         done
     }
 
@@ -451,11 +452,11 @@ impl PlanLowering {
         let mut new: M4 = [SmallComplex::default(); 16];
         new.copy_from_slice(matrix);
         for (bit, qubit) in [(0, a), (1, b)] {
-            if let Some((u, _)) = self.waiting[qubit].take() {
+            if let Some((u, _)) = self.pending[qubit].take_product() {
                 new = multiply4(&new, &widen(&u, bit));
             }
         }
-        if let (Some(i), Some(j)) = (self.waiting[a].dense, self.waiting[b].dense)
+        if let (Some(i), Some(j)) = (self.pending[a].dense, self.pending[b].dense)
             && i == j
             && let PrimitiveOp::Dense { a: first, matrix, .. } = &mut self.out.ops[i]
         {
@@ -465,7 +466,7 @@ impl PlanLowering {
         }
         self.push(PrimitiveOp::Dense { a, b, matrix: new });
         let at = Some(self.out.ops.len() - 1);
-        (self.waiting[a].dense, self.waiting[b].dense) = (at, at);
+        (self.pending[a].dense, self.pending[b].dense) = (at, at);
     }
 
     /// Passes the one-qubit gates at the end of dense blocks on to the blocks that follow: see
@@ -486,7 +487,7 @@ impl PlanLowering {
         for (op, followed) in ops.iter_mut().zip(followed.iter().rev()) {
             let &mut PrimitiveOp::Dense { a, b, ref mut matrix } = op else { continue };
             for (bit, qubit) in [(0, a), (1, b)] {
-                if let Some((u, _)) = self.waiting[qubit].take() {
+                if let Some((u, _)) = self.pending[qubit].take_product() {
                     *matrix = multiply4(matrix, &widen(&u, bit));
                 }
             }
@@ -496,25 +497,25 @@ impl PlanLowering {
                 if off <= tolerance {
                     *deviation += off;
                     *matrix = factored;
-                    self.waiting[a].put(after[0]);
-                    self.waiting[b].put(after[1]);
+                    self.pending[a].multiply(after[0]);
+                    self.pending[b].multiply(after[1]);
                 }
             }
         }
     }
 
     /// Multiplies a 1-qubit gate, one of a kind that is diagonal or not, onto those that wait.
-    fn wait(&mut self, qubit: usize, u: M2, moves: bool) {
-        let waiting = &mut self.waiting[qubit];
+    fn hold_back(&mut self, qubit: usize, u: M2, moves: bool) {
+        let waiting = &mut self.pending[qubit];
         waiting.moving = moves || waiting.matrix.is_some() && waiting.moving;
-        waiting.put(u);
+        waiting.multiply(u);
     }
 
     /// Puts out the 1-qubit gates that wait on some qubits.
     fn flush(&mut self, qubits: usize) {
-        for qubit in 0..self.waiting.len() {
+        for qubit in 0..self.pending.len() {
             if qubits >> qubit & 1 == 1
-                && let Some((u, gates)) = self.waiting[qubit].take()
+                && let Some((u, gates)) = self.pending[qubit].take_product()
             {
                 self.put_out(qubit, &u, gates);
             }
@@ -523,7 +524,7 @@ impl PlanLowering {
 
     /// Emits the product of this number of gates on one qubit.
     fn put_out(&mut self, qubit: usize, u: &M2, gates: usize) {
-        if let Some(i) = self.waiting[qubit].dense
+        if let Some(i) = self.pending[qubit].dense
             && let PrimitiveOp::Dense { a, matrix, .. } = &mut self.out.ops[i]
         {
             *matrix = multiply4(&widen(u, usize::from(*a != qubit)), matrix);
@@ -531,7 +532,7 @@ impl PlanLowering {
         }
         let zyz = Zyz::new(u);
         if !self.agrees(&zyz.product(), u, gates) {
-            if self.waiting.len() > 1 {
+            if self.pending.len() > 1 {
                 // As it is, in a block with any other qubit.
                 self.dense(qubit, usize::from(qubit == 0), &widen(u, 0));
                 return;
@@ -577,7 +578,7 @@ impl PlanLowering {
 
     fn push(&mut self, op: PrimitiveOp) {
         let qubits = op.moving() | op.reading();
-        for (qubit, waiting) in self.waiting.iter_mut().enumerate() {
+        for (qubit, waiting) in self.pending.iter_mut().enumerate() {
             if qubits >> qubit & 1 == 1 {
                 waiting.dense = None;
             }

@@ -48,7 +48,8 @@ use num_traits::Zero;
 
 use self::tile::{TileBuffers, TileStage, Workspaces};
 use crate::kernel::{
-    BLOCK, InstructionSet, Operator, OverlapProbe, SimdFloat, StateHint, Threads, restart, simd,
+    BLOCK, InstructionSet, Operator, OverlapProbe, SimdFloat, StateHint, Threads, reset_to_zero,
+    simd,
 };
 
 /// Number of qubits from which on states are far beyond any cache, so that fewer passes are worth
@@ -71,7 +72,7 @@ pub struct PlanOptions {
     /// Hint about the state. From |0…0> the first passes visit only the few tiles that are not
     /// zero, and likewise the last ones where only inner products are wanted and psi ends as |0…0>;
     /// where this is not so, the state is treated as arbitrary.
-    pub way: StateHint,
+    pub state_hint: StateHint,
     /// Number of bytes from which on states are written past the caches: each line would be read
     /// again before it is written, and would push out another.
     pub stream_from_bytes: usize,
@@ -106,10 +107,10 @@ impl PlanOptions {
         PlanOptions { low_qubits, ..self }
     }
 
-    /// Sets [`way`](PlanOptions::way).
+    /// Sets [`way`](PlanOptions::state_hint).
     #[must_use]
-    pub fn with_way(self, way: StateHint) -> PlanOptions {
-        PlanOptions { way, ..self }
+    pub fn with_state_hint(self, way: StateHint) -> PlanOptions {
+        PlanOptions { state_hint: way, ..self }
     }
 
     /// Sets [`stream_from_bytes`](PlanOptions::stream_from_bytes).
@@ -158,7 +159,7 @@ impl PlanOptions {
             set,
             tile_qubits,
             low_qubits: 4,
-            way: StateHint::Given,
+            state_hint: StateHint::Arbitrary,
             stream_from_bytes: tile::stream_from_bytes(),
             factor_blocks: n_qubits >= FACTORED_FROM,
             tolerance: Cut::TOLERANCE,
@@ -168,8 +169,12 @@ impl PlanOptions {
     }
 
     /// Replaces one hint by the one of an arbitrary state.
-    fn without(self, way: StateHint) -> PlanOptions {
-        if self.way == way { PlanOptions { way: StateHint::Given, ..self } } else { self }
+    fn without_hint(self, way: StateHint) -> PlanOptions {
+        if self.state_hint == way {
+            PlanOptions { state_hint: StateHint::Arbitrary, ..self }
+        } else {
+            self
+        }
     }
 }
 
@@ -184,13 +189,13 @@ pub struct Plan<E> {
     workspaces: Workspaces<E>,
     /// True if inner products change the states that they are taken of, so that their order
     /// matters.
-    looks_change: bool,
+    ordered_probes: bool,
 }
 
 #[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
 enum PlanPass<E> {
     Tile(TileStage<E>),
-    Plain { operator: usize, live: usize },
+    Plain { operator: usize, active_qubits: usize },
 }
 
 impl<E: SimdFloat> Plan<E> {
@@ -204,7 +209,8 @@ impl<E: SimdFloat> Plan<E> {
         operators: &[Operator<Complex<E>>],
         options: PlanOptions,
     ) -> Plan<E> {
-        let mut plan = Plan::staged(n_qubits, operators, &[], options.without(StateHint::ToZero));
+        let mut plan =
+            Plan::staged(n_qubits, operators, &[], options.without_hint(StateHint::EndsAtZero));
         plan.compile(operators);
         plan
     }
@@ -225,7 +231,8 @@ impl<E: SimdFloat> Plan<E> {
     ) {
         assert!(amplitudes.len().is_power_of_two(), "{} amplitudes", amplitudes.len());
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
-        let plan = Plan::staged(n_qubits, operators, &[], options.without(StateHint::ToZero));
+        let plan =
+            Plan::staged(n_qubits, operators, &[], options.without_hint(StateHint::EndsAtZero));
         let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let stages = plan.schedule.stages();
         plan.begin(amplitudes, threads);
@@ -240,7 +247,7 @@ impl<E: SimdFloat> Plan<E> {
             }
             progress(number + 1, stages.len());
         }
-        plan.settle(plan.schedule.live(), amplitudes, threads);
+        plan.clear_collapsed(plan.schedule.active_qubits(), amplitudes, threads);
     }
 
     /// Returns a plan without numbers.
@@ -256,7 +263,7 @@ impl<E: SimdFloat> Plan<E> {
             tile_qubits: options.tile_qubits.max(lane_bits + schedule::widest(inners)),
             low_qubits: options.low_qubits.max(lane_bits),
             factor_blocks: options.factor_blocks,
-            way: options.way,
+            state_hint: options.state_hint,
             tolerance: options.tolerance,
             lookahead: options.lookahead,
         };
@@ -273,7 +280,7 @@ impl<E: SimdFloat> Plan<E> {
             passes,
             operators: Vec::new(),
             workspaces,
-            looks_change: false,
+            ordered_probes: false,
         }
     }
 
@@ -314,7 +321,7 @@ impl<E: SimdFloat> Plan<E> {
                 (passes.get_mut(number), stage)
             {
                 pass.rebind(self.schedule.ops(ops), self.options.set, &mut pool);
-                pass.turn(std::mem::take(&mut angle));
+                pass.multiply_phase(std::mem::take(&mut angle));
             }
         }
         (self.passes, self.pool) = (passes, pool);
@@ -333,18 +340,21 @@ impl<E: SimdFloat> Plan<E> {
         pool: &mut TileBuffers<E>,
     ) -> PlanPass<E> {
         match stage {
-            Stage::Plain { operator, live } => PlanPass::Plain { operator: *operator, live: *live },
-            Stage::Tile { qubits, live, ops } => {
+            Stage::Plain { operator, active_qubits: live } => {
+                PlanPass::Plain { operator: *operator, active_qubits: *live }
+            }
+            Stage::Tile { qubits, active_qubits: live, ops } => {
                 // In a backward pass a tile has more active qubits before the pass than after it.
-                let found = if self.options.way == StateHint::ToZero { *qubits } else { *live };
+                let found =
+                    if self.options.state_hint == StateHint::EndsAtZero { *qubits } else { *live };
                 let mut stage = tile::compile(
                     self.schedule.layout(*qubits, ops),
                     (*live, found),
                     self.options,
-                    self.looks_change,
+                    self.ordered_probes,
                     pool,
                 );
-                stage.turn(std::mem::take(angle));
+                stage.multiply_phase(std::mem::take(angle));
                 PlanPass::Tile(stage)
             }
         }
@@ -359,8 +369,8 @@ impl<E: SimdFloat> Plan<E> {
     ) {
         match pass {
             PlanPass::Tile(stage) => stage.run(amplitudes, threads, self.options, &self.workspaces),
-            PlanPass::Plain { operator, live } => {
-                self.settle(*live, amplitudes, threads);
+            PlanPass::Plain { operator, active_qubits: live } => {
+                self.clear_collapsed(*live, amplitudes, threads);
                 simd::apply(&operators[*operator], amplitudes, threads, self.options.set);
             }
         }
@@ -368,18 +378,22 @@ impl<E: SimdFloat> Plan<E> {
 
     /// Writes the amplitudes that the first pass reads, if the plan is to run on |0…0>.
     fn begin(&self, amplitudes: &mut [Complex<E>], threads: &Threads) {
-        if self.options.way == StateHint::FromZero {
-            let live = self.schedule.stages().first().map_or(self.schedule.live(), Stage::live);
+        if self.options.state_hint == StateHint::StartsAtZero {
+            let live = self
+                .schedule
+                .stages()
+                .first()
+                .map_or(self.schedule.active_qubits(), Stage::active_qubits);
             // These are the lowest qubits of a tile, or all.
-            restart(&mut amplitudes[..=live], threads);
+            reset_to_zero(&mut amplitudes[..=live], threads);
         }
     }
 
     /// Writes the amplitudes that no pass has written, those whose index has a bit outside of a
     /// set, if the plan is to run on |0…0>.
-    fn settle(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
+    fn clear_collapsed(&self, live: usize, amplitudes: &mut [Complex<E>], threads: &Threads) {
         let dead = (amplitudes.len() - 1) & !live;
-        if self.options.way != StateHint::FromZero || dead == 0 {
+        if self.options.state_hint != StateHint::StartsAtZero || dead == 0 {
             return;
         }
         let run = 1 << dead.trailing_zeros();
@@ -393,7 +407,7 @@ impl<E: SimdFloat> Plan<E> {
         });
     }
 
-    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`PlanOptions::way`]). Once
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`PlanOptions::state_hint`]). Once
     /// it has run, running it again on one thread allocates nothing. If `threads` are
     /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
     ///
@@ -424,7 +438,7 @@ impl<E: SimdFloat> Plan<E> {
             self.run_pass(pass, &self.operators, amplitudes, threads);
             progress(number + 1);
         }
-        self.settle(self.schedule.live(), amplitudes, threads);
+        self.clear_collapsed(self.schedule.active_qubits(), amplitudes, threads);
     }
 
     /// Bound on the distance between the states that the plan and the operators make of one of norm
@@ -446,7 +460,7 @@ impl<E: SimdFloat> Plan<E> {
     /// Amplitudes of the tiles that a pass goes over.
     fn amplitudes(&self, stage: &Stage) -> f64 {
         let qubits = match stage {
-            Stage::Tile { qubits, live, .. } => (qubits | live).count_ones(),
+            Stage::Tile { qubits, active_qubits: live, .. } => (qubits | live).count_ones(),
             Stage::Plain { .. } => self.schedule.n_qubits() as u32,
         };
         f64::from(qubits).exp2()

@@ -38,7 +38,12 @@ impl<E: SimdFloat> Plan<E> {
             Plan::<E>::takes_pairs(n_qubits, options.set),
             "{n_qubits} qubits do not fill a register"
         );
-        let plan = Plan::staged(n_qubits, operators, inners, options.without(StateHint::FromZero));
+        let plan = Plan::staged(
+            n_qubits,
+            operators,
+            inners,
+            options.without_hint(StateHint::StartsAtZero),
+        );
         let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let (mut sums, mut parts) = (vec![0.0; inners.len()], Vec::new());
         for stage in plan.schedule.stages() {
@@ -66,7 +71,7 @@ impl<E: SimdFloat> Plan<E> {
 #[derive(Debug)]
 pub struct PairPlan<E> {
     plan: Plan<E>,
-    inners: Vec<OverlapProbe>,
+    probes: Vec<OverlapProbe>,
     sums: Vec<f64>,
     /// The sums of each group of tiles.
     parts: Vec<f64>,
@@ -89,10 +94,14 @@ impl<E: SimdFloat> PairPlan<E> {
             Plan::<E>::takes_pairs(n_qubits, options.set),
             "{n_qubits} qubits do not fill a register"
         );
-        let mut plan =
-            Plan::staged(n_qubits, operators, inners, options.without(StateHint::FromZero));
+        let mut plan = Plan::staged(
+            n_qubits,
+            operators,
+            inners,
+            options.without_hint(StateHint::StartsAtZero),
+        );
         plan.compile(operators);
-        PairPlan { plan, inners: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
+        PairPlan { plan, probes: inners.to_vec(), sums: vec![0.0; inners.len()], parts: Vec::new() }
     }
 
     /// Puts other numbers in, as [`Plan::bind`]. The inner products stay.
@@ -100,11 +109,11 @@ impl<E: SimdFloat> PairPlan<E> {
     /// # Panics
     /// Those of [`PairPlan::new`].
     pub fn bind(&mut self, operators: &[Operator<Complex<E>>]) {
-        if !self.plan.takes(operators, &self.inners) {
+        if !self.plan.takes(operators, &self.probes) {
             *self = PairPlan::new(
                 self.plan.schedule.n_qubits(),
                 operators,
-                &self.inners,
+                &self.probes,
                 self.plan.options,
             );
         }

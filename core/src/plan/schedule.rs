@@ -28,7 +28,7 @@ pub struct Cut {
     /// stage makes use of that.
     pub factor_blocks: bool,
     /// Hint about the state: |0…0> before or after the operators.
-    pub way: StateHint,
+    pub state_hint: StateHint,
     /// Largest difference between an entry of the factors of a block and the product of its gates:
     /// this number of eps of the numbers for each of the gates. Where it would differ by more, the
     /// product is kept as it is; below zero it always is.
@@ -45,7 +45,7 @@ impl Cut {
     /// The usual number of operations that wait.
     pub const LOOKAHEAD: usize = 4096;
 
-    fn form(self, n_qubits: usize, inners: &[OverlapProbe]) -> lower::LoweringOptions {
+    fn lowering_options(self, n_qubits: usize, inners: &[OverlapProbe]) -> lower::LoweringOptions {
         let widest = self.widest(n_qubits, widest(inners));
         lower::LoweringOptions {
             factor_blocks: self.factor_blocks,
@@ -81,7 +81,7 @@ pub struct Schedule {
     spare: LoweredOps,
     stages: Vec<Stage>,
     /// The qubits that may be 1 at the end.
-    live: usize,
+    active_qubits: usize,
 }
 
 impl Schedule {
@@ -108,26 +108,43 @@ impl Schedule {
         let widest = widest(inners);
         let size = cut.tile_qubits.max(widest).min(n_qubits);
         let low = cut.low_qubits.min(size.saturating_sub(widest));
-        let form = cut.form(n_qubits, inners);
+        let form = cut.lowering_options(n_qubits, inners);
         let lowered = lower::lower(n_qubits, operators, inners, form, None, LoweredOps::default());
-        let (mut stages, live) =
-            stages::stages(n_qubits, &lowered.ops, (size, low), cut.way, cut.lookahead.max(1));
+        let (mut stages, live) = stages::stages(
+            n_qubits,
+            &lowered.ops,
+            (size, low),
+            cut.state_hint,
+            cut.lookahead.max(1),
+        );
         if !stages.iter().any(|s| matches!(s, Stage::Tile { .. }))
             && lowered.angle != BinaryAngle::ZERO
         {
             // Nothing but a phase: a stage that does only that.
-            stages.push(Stage::Tile { qubits: (1 << size) - 1, live, ops: Vec::new() });
+            stages.push(Stage::Tile {
+                qubits: (1 << size) - 1,
+                active_qubits: live,
+                ops: Vec::new(),
+            });
         }
-        Schedule { n_qubits, cut, lowered, spare: LoweredOps::default(), stages, live }
+        Schedule {
+            n_qubits,
+            cut,
+            lowered,
+            spare: LoweredOps::default(),
+            stages,
+            active_qubits: live,
+        }
     }
 
     /// Every operator by itself, for states that are smaller than what a tile is made of.
     #[must_use]
     pub fn plain(n_qubits: usize, operators: usize, cut: Cut) -> Schedule {
         let live = (1 << n_qubits) - 1;
-        let stages = (0..operators).map(|operator| Stage::Plain { operator, live }).collect();
+        let stages =
+            (0..operators).map(|operator| Stage::Plain { operator, active_qubits: live }).collect();
         let (lowered, spare) = (LoweredOps::default(), LoweredOps::default());
-        Schedule { n_qubits, cut, lowered, spare, stages, live }
+        Schedule { n_qubits, cut, lowered, spare, stages, active_qubits: live }
     }
 
     /// Puts the numbers of other operators in, with the same inner products. False, and nothing is
@@ -147,7 +164,7 @@ impl Schedule {
             self.n_qubits,
             operators,
             inners,
-            self.cut.form(self.n_qubits, inners),
+            self.cut.lowering_options(self.n_qubits, inners),
             Some(&self.lowered),
             std::mem::take(&mut self.spare),
         );
@@ -180,8 +197,8 @@ impl Schedule {
     /// Returns the qubits that may be 1 at the end: if the state began as |0…0>, the amplitudes of
     /// all other indices are zero.
     #[must_use]
-    pub fn live(&self) -> usize {
-        self.live
+    pub fn active_qubits(&self) -> usize {
+        self.active_qubits
     }
 
     /// Returns the phase `e^{i angle}` of the whole, which no stage has.

@@ -44,7 +44,7 @@ pub enum Stage {
         /// The set Q.
         qubits: usize,
         /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
-        live: usize,
+        active_qubits: usize,
         /// The numbers of the operations in the list, in order.
         ops: Vec<usize>,
     },
@@ -53,7 +53,7 @@ pub enum Stage {
         /// Its number in the list that was lowered.
         operator: usize,
         /// Qubits that may be 1 before it, or after it where the state ends as |0…0>.
-        live: usize,
+        active_qubits: usize,
     },
 }
 
@@ -61,9 +61,11 @@ impl Stage {
     /// Returns the qubits that may be 1 before it, or after it where the state ends as |0…0>: the
     /// amplitudes of all other indices are zero there, and its tiles differ in these qubits only.
     #[must_use]
-    pub fn live(&self) -> usize {
+    pub fn active_qubits(&self) -> usize {
         match self {
-            Stage::Tile { live, .. } | Stage::Plain { live, .. } => *live,
+            Stage::Tile { active_qubits: live, .. } | Stage::Plain { active_qubits: live, .. } => {
+                *live
+            }
         }
     }
 }
@@ -83,9 +85,11 @@ const MAX_ROTATIONS: usize = 100;
 /// Returns the work that one operation saves later passes, in products per amplitude.
 fn weight(op: &PrimitiveOp) -> f64 {
     match op {
-        PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. } | PrimitiveOp::Swap(..) => 1.0,
+        PrimitiveOp::Rotation { .. }
+        | PrimitiveOp::PauliRotation { .. }
+        | PrimitiveOp::Swap(..) => 1.0,
         PrimitiveOp::Phase { .. } | PrimitiveOp::Pauli { .. } => 0.01,
-        PrimitiveOp::Cx { .. } | PrimitiveOp::Inner { .. } => 0.3,
+        PrimitiveOp::Cx { .. } | PrimitiveOp::Probe { .. } => 0.3,
         PrimitiveOp::Dense { .. } => 4.0,
         PrimitiveOp::Plain { .. } => 0.0,
     }
@@ -143,8 +147,9 @@ impl StageScan {
             PrimitiveOp::Cx { .. } => self.backwards && item.qubits() & self.mixed != 0,
             _ => false,
         };
-        let too_large = matches!(op, PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. })
-            && self.rotations >= MAX_ROTATIONS;
+        let too_large =
+            matches!(op, PrimitiveOp::Rotation { .. } | PrimitiveOp::PauliRotation { .. })
+                && self.rotations >= MAX_ROTATIONS;
         moving & (self.moving | self.reading) == 0
             && reading & self.moving == 0
             && !on_mixed
@@ -152,7 +157,7 @@ impl StageScan {
             && !matches!(op, PrimitiveOp::Plain { .. })
     }
 
-    fn take(&mut self, item: &ScheduledOp<'_>) {
+    fn include(&mut self, item: &ScheduledOp<'_>) {
         match *item.op {
             PrimitiveOp::Cx { .. } if !self.backwards => self.mixed |= item.qubits(),
             PrimitiveOp::Dense { .. } if self.backwards => self.mixed |= item.moving,
@@ -160,12 +165,12 @@ impl StageScan {
                 let differ = (self.mixed >> a ^ self.mixed >> b) & 1;
                 self.mixed ^= differ << a | differ << b;
             }
-            PrimitiveOp::Rotation { .. } | PrimitiveOp::Turn { .. } => self.rotations += 1,
+            PrimitiveOp::Rotation { .. } | PrimitiveOp::PauliRotation { .. } => self.rotations += 1,
             _ => {}
         }
     }
 
-    fn leave(&mut self, item: &ScheduledOp<'_>) {
+    fn postpone(&mut self, item: &ScheduledOp<'_>) {
         self.moving |= item.moving;
         self.reading |= item.reading;
         self.waiting += 1;
@@ -233,7 +238,7 @@ impl<'a> RemainingOps<'a> {
     }
 
     /// Takes out what can run on some qubits, in order.
-    fn take(&mut self, qubits: usize) -> Vec<usize> {
+    fn extract_stage(&mut self, qubits: usize) -> Vec<usize> {
         let mut walk = StageScan::new(self);
         let all_qubits = self.qubits();
         let (mut taken, mut passed) = (Vec::new(), Vec::new());
@@ -242,10 +247,10 @@ impl<'a> RemainingOps<'a> {
             let item = &self.all[number];
             seen += 1;
             if item.moving & !qubits == 0 && walk.free(item) {
-                walk.take(item);
+                walk.include(item);
                 taken.push(number);
             } else {
-                walk.leave(item);
+                walk.postpone(item);
                 passed.push(number);
                 if walk.is_over(all_qubits) {
                     break;
@@ -277,7 +282,7 @@ struct StageCandidates {
     /// Number of the lowest qubits, which are in every stage.
     low: usize,
     /// The qubits that may be 1.
-    live: usize,
+    active_qubits: usize,
     /// Number of qubits that may be 1 afterwards.
     limit: usize,
 }
@@ -289,7 +294,7 @@ impl StageCandidates {
 
     fn holds(self, qubits: usize) -> bool {
         let count = |set: usize| set.count_ones() as usize;
-        count(qubits) <= self.size && count(qubits | self.live) <= self.limit
+        count(qubits) <= self.size && count(qubits | self.active_qubits) <= self.limit
     }
 }
 
@@ -307,9 +312,9 @@ fn grow(
         if walk.free(item) && room.holds(wanted) {
             qubits = wanted;
             work += weight(item.op);
-            walk.take(item);
+            walk.include(item);
         } else {
-            walk.leave(item);
+            walk.postpone(item);
             if walk.is_over(all_qubits) {
                 break;
             }
@@ -327,21 +332,22 @@ pub(super) fn stages(
     way: StateHint,
     lookahead: usize,
 ) -> (Vec<Stage>, usize) {
-    let backwards = way == StateHint::ToZero;
+    let backwards = way == StateHint::EndsAtZero;
     let mut left = RemainingOps::new(all, backwards, lookahead);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
-    let mut room = StageCandidates { n_qubits, size, low, live: low, limit: n_qubits };
+    let mut room = StageCandidates { n_qubits, size, low, active_qubits: low, limit: n_qubits };
     let everything = room.everything();
-    if way == StateHint::Given || size == n_qubits {
-        room.live = everything;
+    if way == StateHint::Arbitrary || size == n_qubits {
+        room.active_qubits = everything;
     }
     let mut stages = Vec::new();
     while let Some(first) = left.first() {
-        let (qubits, live) = (choose(&left, room), room.live);
-        let mut taken = left.take(qubits);
+        let (qubits, live) = (choose(&left, room), room.active_qubits);
+        let mut taken = left.extract_stage(qubits);
         if !taken.is_empty() {
-            room.live |= taken.iter().fold(0, |moved, &number| moved | left.all[number].moving);
+            room.active_qubits |=
+                taken.iter().fold(0, |moved, &number| moved | left.all[number].moving);
             if backwards {
                 taken.reverse();
             } else if left.first().is_some() && left.plain == 0 {
@@ -349,11 +355,11 @@ pub(super) fn stages(
                 let late = defer(all, &mut taken, qubits);
                 left.passed.splice(0..0, late);
             }
-            stages.push(Stage::Tile { qubits, live, ops: taken });
+            stages.push(Stage::Tile { qubits, active_qubits: live, ops: taken });
         } else if let PrimitiveOp::Plain { operator, .. } = all[first] {
             // Nothing can run before it, so it is the first; walked from the end, the last.
-            stages.push(Stage::Plain { operator, live });
-            room.live = everything;
+            stages.push(Stage::Plain { operator, active_qubits: live });
+            room.active_qubits = everything;
             left.take_plain();
         } else {
             unreachable!("the first operation fits any tile of {size} qubits");
@@ -363,7 +369,7 @@ pub(super) fn stages(
         stages.reverse();
         defer_all(all, &mut stages);
     }
-    (stages, room.live)
+    (stages, room.active_qubits)
 }
 
 /// Takes the phases at the end of a stage out of it, for the next one, where they join the phases
@@ -410,12 +416,13 @@ fn choose(left: &RemainingOps<'_>, room: StageCandidates) -> usize {
         return room.everything();
     }
     let limits = SPARED.into_iter().map(|spared| room.n_qubits.saturating_sub(spared));
-    let limits = limits.filter(|&limit| limit >= room.size && room.live != room.everything());
+    let limits =
+        limits.filter(|&limit| limit >= room.size && room.active_qubits != room.everything());
     let mut sparing = limits.map(|limit| choose_in(left, StageCandidates { limit, ..room }));
     let found = sparing.find(|(work, _)| *work >= WORTH);
     let (_, mut qubits) = found.unwrap_or_else(|| choose_in(left, room));
     // It has room for more, first of all for qubits that make the pass no longer.
-    let live = (0..room.n_qubits).filter(|q| room.live >> q & 1 == 1);
+    let live = (0..room.n_qubits).filter(|q| room.active_qubits >> q & 1 == 1);
     for q in live.chain(0..room.n_qubits) {
         if (qubits.count_ones() as usize) < room.size {
             qubits |= 1 << q;

@@ -40,14 +40,14 @@ impl<E: SimdFloat> Plan<E> {
         );
         assert_eq!(inners.len(), kicks.len(), "a factor for each inner product");
         let options =
-            if states.len() == 2 { options } else { options.without(StateHint::FromZero) };
+            if states.len() == 2 { options } else { options.without_hint(StateHint::StartsAtZero) };
         let mut plan = Plan::staged(n_qubits, operators, inners, options);
-        plan.looks_change = true;
+        plan.ordered_probes = true;
         let (mut pool, mut angle) = (TileBuffers::new(), plan.schedule.angle());
         let mut sums = vec![0.0; 2 * inners.len()];
         for (number, state) in states.iter_mut().enumerate() {
             plan.begin(state, threads);
-            if options.way == StateHint::FromZero && number == 1 {
+            if options.state_hint == StateHint::StartsAtZero && number == 1 {
                 state[0] = Complex::zero();
             }
         }
@@ -67,15 +67,17 @@ impl<E: SimdFloat> Plan<E> {
                     );
                     stage.recycle(&mut pool);
                 }
-                PlanPass::Plain { operator, live } => {
+                PlanPass::Plain { operator, active_qubits: live } => {
                     for state in &mut *states {
-                        plan.settle(live, state, threads);
+                        plan.clear_collapsed(live, state, threads);
                         simd::apply(&operators[operator], state, threads, options.set);
                     }
                 }
             }
         }
-        states.iter_mut().for_each(|state| plan.settle(plan.schedule.live(), state, threads));
+        states
+            .iter_mut()
+            .for_each(|state| plan.clear_collapsed(plan.schedule.active_qubits(), state, threads));
         let (values, changes) = sums.split_at(inners.len());
         values.iter().zip(changes).map(|(value, change)| [*value, *change]).collect()
     }

@@ -139,7 +139,7 @@ struct Evolution<'a, S> {
 /// The branches at a step, each with other bits.
 struct DensityQueue<S> {
     branches: Vec<DensityBranch<S>>,
-    places: HashMap<Bits, usize>,
+    index: HashMap<Bits, usize>,
 }
 
 impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
@@ -177,7 +177,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             if first.get().branches.is_empty() {
                 first.remove();
             } else if let Some(branch) = &branch {
-                first.get_mut().places.remove(&branch.bits);
+                first.get_mut().index.remove(&branch.bits);
             }
             if let Some(branch) = branch {
                 self.n_waiting -= 1;
@@ -204,7 +204,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     step = *end;
                     continue;
                 }
-                Action::Again { head } => {
+                Action::BackEdge { head } => {
                     step = *head;
                     continue;
                 }
@@ -228,11 +228,11 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     pending.push(superoperator(&channel.terms, &channel.kept, &channel.qubits, n)?);
                 }
                 Action::Reset { qubit } => {
-                    let to_zero = |from| (S::one(), unit(0, from));
+                    let to_zero = |from| (S::one(), matrix_unit(0, from));
                     pending.push(superoperator(&[to_zero(0), to_zero(1)], &[], &[*qubit], n)?);
                 }
                 Action::Assign { bit, value } => branch.bits.set(*bit, *value),
-                Action::Misread(misread) => {
+                Action::ReadoutError(misread) => {
                     self.execute(&mut pending, &mut branch)?;
                     let weights = misread.weights(&branch.bits).iter().enumerate();
                     let last =
@@ -241,7 +241,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     for (k, share) in weights.filter(|(_, share)| !share.is_exact_zero()) {
                         let read = if Some(k) == last { branch.take() } else { branch.clone() };
                         let Some(mut read) = read else { continue };
-                        misread.change(&mut read.bits, k);
+                        misread.apply(&mut read.bits, k);
                         read.rho.scale(share);
                         self.liveness.pass(step, &mut read.bits);
                         self.wait(step + 1, read)?;
@@ -307,7 +307,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
             let last = !value || never(&p[0]);
             let taken = if last { branch.take() } else { branch.clone() };
             let Some(mut taken) = taken else { continue };
-            let keep = unit::<S>(usize::from(value), usize::from(value));
+            let keep = matrix_unit::<S>(usize::from(value), usize::from(value));
             for q in [qubit, qubit + self.n_qubits] {
                 taken
                     .rho
@@ -326,8 +326,8 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         let queue = self
             .waiting
             .entry(step)
-            .or_insert_with(|| DensityQueue { branches: Vec::new(), places: HashMap::new() });
-        if let Some(&place) = queue.places.get(&branch.bits) {
+            .or_insert_with(|| DensityQueue { branches: Vec::new(), index: HashMap::new() });
+        if let Some(&place) = queue.index.get(&branch.bits) {
             let other = &mut queue.branches[place];
             other.rounds = other.rounds.max(branch.rounds);
             other.rho += branch.rho;
@@ -336,7 +336,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
         self.n_waiting += 1;
         self.bits += branch.bits.heap_bytes();
         let largest = branch.bits.heap_bytes();
-        queue.places.insert(branch.bits.clone(), queue.branches.len());
+        queue.index.insert(branch.bits.clone(), queue.branches.len());
         queue.branches.push(branch);
         // The one that will be split next takes another one. Bits are stored twice.
         let branches = self.n_waiting + self.ends.len() + 1;
@@ -399,6 +399,6 @@ pub(crate) fn superoperator_matrix<R: Conj>(
 }
 
 /// Returns `|row><column|` on one qubit.
-fn unit<R: Conj>(row: usize, column: usize) -> Matrix<R> {
+fn matrix_unit<R: Conj>(row: usize, column: usize) -> Matrix<R> {
     Matrix::from_fn(1, |i, j| if (i, j) == (row, column) { R::one() } else { R::zero() })
 }

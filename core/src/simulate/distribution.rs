@@ -90,11 +90,11 @@ impl Simulator {
                     let last = outcomes.pop();
                     for (outcome, p) in outcomes {
                         let mut next = live.clone();
-                        run.settle(&mut next, outcome, &weights)?;
+                        run.apply_outcome(&mut next, outcome, &weights)?;
                         waiting.add(next, p);
                     }
                     if let Some((outcome, p)) = last {
-                        run.settle(&mut live, outcome, &weights)?;
+                        run.apply_outcome(&mut live, outcome, &weights)?;
                         waiting.add(live, p);
                     }
                 }
@@ -122,7 +122,7 @@ impl Simulator {
                     let p = w.re() * &p;
                     if !p.is_exact_zero() {
                         let mut read = bits.clone();
-                        misread.change(&mut read, weight);
+                        misread.apply(&mut read, weight);
                         *after.entry(read).or_insert_with(T::zero) += p;
                     }
                 }

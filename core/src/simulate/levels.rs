@@ -227,7 +227,7 @@ impl Lanczos<'_> {
             let mut weights = lowest.iter();
             self.run(&state, found, &mut |v, _, _| {
                 let Some(&y) = weights.next() else { return false };
-                sum.add_times(&S::lit(y), v, self.threads);
+                sum.axpy(&S::lit(y), v, self.threads);
                 weights.len() > 0
             })?;
             self.avoid(found, &mut sum);
@@ -237,7 +237,7 @@ impl Lanczos<'_> {
             let mut product = StateVector::<S>::null(self.n_qubits, self.threads)?;
             self.add_product(&state, &mut product);
             let energy = self.inner(&state, &product).re();
-            product.add_times(&S::lit(-energy), &state, self.threads);
+            product.axpy(&S::lit(-energy), &state, self.threads);
             residual = product.norm2(self.threads).sqrt();
             if residual <= TOLERANCE * self.scale {
                 return Ok(RitzPair { energy, vector: state, residual });
@@ -262,7 +262,7 @@ impl Lanczos<'_> {
             old.scale(&S::lit(-b), self.threads);
             self.add_product(&new, &mut old);
             let a = self.inner(&new, &old).re();
-            old.add_times(&S::lit(-a), &new, self.threads);
+            old.axpy(&S::lit(-a), &new, self.threads);
             self.avoid(found, &mut old);
             b = self.normalize(&mut old);
             if !each(&new, a, b) {
@@ -302,7 +302,7 @@ impl Lanczos<'_> {
     fn avoid<S: LanczosScalar>(&self, found: &[RitzPair<S>], vector: &mut StateVector<S>) {
         for level in found {
             let along = self.inner(&level.vector, vector);
-            vector.add_times(&-along, &level.vector, self.threads);
+            vector.axpy(&-along, &level.vector, self.threads);
         }
     }
 

@@ -68,7 +68,7 @@ impl BitLiveness {
         let mut frames = vec![LivenessDelta::default()];
         for (at, step) in steps.iter().enumerate().rev() {
             match step.action {
-                Action::Again { head } => {
+                Action::BackEdge { head } => {
                     let at_head = uses.get(&head).into_iter().flatten().copied();
                     let dying: Vec<u32> = at_head.filter(|&bit| live.insert(bit)).collect();
                     if let Some(around) = frames.last_mut() {
@@ -119,7 +119,7 @@ fn uses_of_loops<R>(steps: &[SimulationStep<R>]) -> HashMap<usize, Vec<u32>> {
     let mut around: Vec<HashSet<u32>> = vec![HashSet::new()];
     for (at, step) in steps.iter().enumerate().rev() {
         match step.action {
-            Action::Again { .. } => around.push(HashSet::new()),
+            Action::BackEdge { .. } => around.push(HashSet::new()),
             Action::While { .. } => {
                 let mut body = around.pop().unwrap_or_default();
                 body.extend(read(step));
@@ -146,7 +146,7 @@ fn read<R>(step: &SimulationStep<R>) -> SmallVec<[u32; 2]> {
     if let Some(condition) = &step.condition {
         condition.for_each_bit(&mut |bit| bits.push(bit));
     }
-    if let Action::Misread(misread) = &step.action {
+    if let Action::ReadoutError(misread) = &step.action {
         bits.extend_from_slice(&misread.bits);
     }
     bits
@@ -155,7 +155,7 @@ fn read<R>(step: &SimulationStep<R>) -> SmallVec<[u32; 2]> {
 pub(super) fn written<R>(step: &SimulationStep<R>) -> &[u32] {
     match &step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } => std::slice::from_ref(bit),
-        Action::Misread(misread) => &misread.bits,
+        Action::ReadoutError(misread) => &misread.bits,
         _ => &[],
     }
 }
@@ -227,7 +227,7 @@ mod tests {
 
     fn close(steps: &mut Vec<SimulationStep<f64>>, heads: &mut Vec<usize>) {
         let Some(head) = heads.pop() else { return };
-        steps.push(SimulationStep { action: Action::Again { head }, condition: None });
+        steps.push(SimulationStep { action: Action::BackEdge { head }, condition: None });
         steps[head].action = Action::While { end: steps.len() };
     }
 
@@ -241,7 +241,7 @@ mod tests {
             for (at, step) in circuit.steps.iter().enumerate().rev() {
                 let mut now: HashSet<u32> = match step.action {
                     Action::While { end } => live[at + 1].union(&live[end]).copied().collect(),
-                    Action::Again { head } => live[head].clone(),
+                    Action::BackEdge { head } => live[head].clone(),
                     _ => live[at + 1].clone(),
                 };
                 if let (Action::Measure { bit, .. } | Action::Assign { bit, .. }, None) =
@@ -281,7 +281,7 @@ mod tests {
                         liveness.leave(at, &mut bits);
                         at = end;
                     }
-                    Action::Again { head } => at = head,
+                    Action::BackEdge { head } => at = head,
                     _ => {
                         for &bit in written(step) {
                             bits.set(bit, true);

@@ -49,7 +49,7 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    fn of(self, observable: &PauliSum) -> Vec<PauliSum> {
+    fn group_terms(self, observable: &PauliSum) -> Vec<PauliSum> {
         match self {
             Grouping::QubitWise => observable.qubit_wise_groups(),
             Grouping::Commuting => observable.commuting_groups(),
@@ -168,7 +168,7 @@ impl Simulator {
                 }
             };
             let counts = errors.read(counts, measured.qubits(), derived_seed(seed, READINGS));
-            let mean = Mean::of(
+            let mean = Mean::from_weighted(
                 counts.iter().map(|(outcome, times)| (*times as f64, measured.value(*outcome))),
             );
             sum.value += mean.value;
@@ -240,7 +240,7 @@ impl ConfusionMatrix {
             (weight, sum)
         });
         let weight = up_to.find(|(_, sum)| drawn < *sum).map_or(0, |(weight, _)| weight);
-        let read = ReadoutError::<f64>::read_as(own, weight);
+        let read = ReadoutError::<f64>::outcome_read(own, weight);
         let spread = self
             .qubits
             .iter()
@@ -328,7 +328,7 @@ impl MeasurementPlan {
         let collected = observable.collected()?;
         let (constant, rest): (Vec<_>, Vec<_>) =
             collected.terms().iter().cloned().partition(|(_, string)| string.factors().is_empty());
-        let groups = grouping.of(&PauliSum::new(rest)?);
+        let groups = grouping.group_terms(&PauliSum::new(rest)?);
         Ok(MeasurementPlan {
             constant: constant.iter().map(|t| t.0).sum(),
             groups: groups

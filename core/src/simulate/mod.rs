@@ -36,8 +36,8 @@ pub(crate) use measured::MeasurementPlan;
 pub use measured::{Grouping, Shots, measurement_basis};
 pub use placed::StateHandle;
 pub(crate) use program::constants;
-pub use program::{BoundCircuit, final_measurements, has_final_misreads, has_final_state};
-pub(crate) use program::{bind_instruction, is_straight, rebind_instruction};
+pub use program::{BoundCircuit, final_measurements, has_final_readout_errors, has_final_state};
+pub(crate) use program::{bind_instruction, is_static, rebind_instruction};
 pub use trajectory::{Mean, Trajectory};
 
 use std::{
@@ -370,7 +370,7 @@ impl Simulator {
         let bound = BoundCircuit::<Complex<T>>::new(circuit, &Values(&values))?;
         let operators = bound.operators().ok_or(SimulateError::Dynamic)?;
         let executor = self.executors.best::<Complex<T>>(n_qubits, operators.len());
-        let prepare = || executor.prepare(n_qubits, operators, StateHint::FromZero);
+        let prepare = || executor.prepare(n_qubits, operators, StateHint::StartsAtZero);
         let plan = Mutex::new(prepare());
         let take = || plan.lock().unwrap_or_else(PoisonError::into_inner).take();
         let plans = plan.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -454,8 +454,14 @@ impl Simulator {
     ) -> Result<(), ExecuteError> {
         threads.check().map_err(|_| ExecuteError::cancelled("simulator"))?;
         let (n_qubits, amplitudes) = (state.n_qubits(), state.amplitudes_mut());
-        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
-            executor.run_reporting(operators, StateHint::FromZero, amplitudes, threads, &mut |_| {})
+        self.executors.with_fallback(n_qubits, operators, |executor: &dyn Executor<R>| {
+            executor.run_reporting(
+                operators,
+                StateHint::StartsAtZero,
+                amplitudes,
+                threads,
+                &mut |_| {},
+            )
         })
     }
 
@@ -481,9 +487,9 @@ impl Simulator {
         }
         let mut report = |done| progress(done, operators.len());
         let amplitudes = state.amplitudes_mut();
-        self.executors.in_turn(n_qubits, operators, |executor: &dyn Executor<R>| {
+        self.executors.with_fallback(n_qubits, operators, |executor: &dyn Executor<R>| {
             let skips = new && executor.skips_zeros(n_qubits, operators.len());
-            let way = if skips { StateHint::FromZero } else { StateHint::Given };
+            let way = if skips { StateHint::StartsAtZero } else { StateHint::Arbitrary };
             executor.run_reporting(operators, way, amplitudes, &self.threads, &mut report)
         })?;
         Ok(())

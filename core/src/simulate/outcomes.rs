@@ -138,7 +138,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
                 sum += p.re().primal().ok_or(StateError::Symbolic)?;
                 if drawn < sum {
                     let before = bits.clone();
-                    misread.change(bits, weight);
+                    misread.apply(bits, weight);
                     flipped.extend(
                         misread.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)),
                     );

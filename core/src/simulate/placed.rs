@@ -19,14 +19,14 @@ use crate::{
 /// A state, in the host's memory or where an executor keeps it.
 pub enum StateHandle<T: Real> {
     /// In the host's memory.
-    Here(StateVector<Complex<T>>),
+    Host(StateVector<Complex<T>>),
     /// State that an executor keeps, on its device.
-    There(Box<dyn DeviceStateVector<Complex<T>>>),
+    Device(Box<dyn DeviceStateVector<Complex<T>>>),
 }
 
 impl<T: Real> std::fmt::Debug for StateHandle<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let place = if matches!(self, StateHandle::Here(_)) { "here" } else { "elsewhere" };
+        let place = if matches!(self, StateHandle::Host(_)) { "here" } else { "elsewhere" };
         write!(f, "{} qubits, {place}", self.n_qubits())
     }
 }
@@ -36,8 +36,8 @@ impl<T: Real> StateHandle<T> {
     #[must_use]
     pub fn n_qubits(&self) -> usize {
         match self {
-            StateHandle::Here(state) => state.n_qubits(),
-            StateHandle::There(state) => state.n_qubits(),
+            StateHandle::Host(state) => state.n_qubits(),
+            StateHandle::Device(state) => state.n_qubits(),
         }
     }
 
@@ -51,8 +51,8 @@ impl<T: Real> StateHandle<T> {
         threads: &Threads,
     ) -> Result<T, SimulateError> {
         Ok(match self {
-            StateHandle::Here(state) => state.expectation(observable, threads)?,
-            StateHandle::There(state) => T::lit(state.expectation(observable)?),
+            StateHandle::Host(state) => state.expectation(observable, threads)?,
+            StateHandle::Device(state) => T::lit(state.expectation(observable)?),
         })
     }
 
@@ -84,10 +84,10 @@ impl<T: Real> StateHandle<T> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<(usize, u64)>, SimulateError> {
         match self {
-            StateHandle::Here(state) => {
+            StateHandle::Host(state) => {
                 Ok(state.sample_counts_reporting(shots, seed, threads, progress)?)
             }
-            StateHandle::There(state) => {
+            StateHandle::Device(state) => {
                 Ok(counts_by(shots, seed, threads, progress, |u| state.sample(u))?)
             }
         }
@@ -99,8 +99,8 @@ impl<T: Real> StateHandle<T> {
     /// [`SimulateError`] if the system does not provide the memory, or an executor fails.
     pub fn into_state(self, threads: &Threads) -> Result<StateVector<Complex<T>>, SimulateError> {
         match self {
-            StateHandle::Here(state) => Ok(state),
-            StateHandle::There(there) => {
+            StateHandle::Host(state) => Ok(state),
+            StateHandle::Device(there) => {
                 let mut state = StateVector::zero_on(there.n_qubits(), threads)?;
                 there.download(state.amplitudes_mut())?;
                 Ok(state)
@@ -156,29 +156,32 @@ impl Simulator {
         operators: &[Operator<Complex<T>>],
     ) -> Result<StateHandle<T>, SimulateError> {
         let there = |executor: &dyn Executor<_>| {
-            executor.residents().map(|residents| residents.basis(n_qubits, 0)).transpose()
+            executor.device_states().map(|residents| residents.basis(n_qubits, 0)).transpose()
         };
-        if let Some(state) = self.executors.in_turn(n_qubits, operators, there)? {
-            return Ok(StateHandle::There(state));
+        if let Some(state) = self.executors.with_fallback(n_qubits, operators, there)? {
+            return Ok(StateHandle::Device(state));
         }
         self.check_memory::<Complex<T>>(n_qubits)?;
-        Ok(StateHandle::Here(StateVector::zero_on(n_qubits, &self.threads)?))
+        Ok(StateHandle::Host(StateVector::zero_on(n_qubits, &self.threads)?))
     }
 
     /// Moves a state to the place where these operators will be run.
     ///
     /// # Errors
     /// [`SimulateError`] if an executor has no room for it.
-    pub fn place<T: Real>(
+    pub fn upload<T: Real>(
         &self,
         state: StateVector<Complex<T>>,
         operators: &[Operator<Complex<T>>],
     ) -> Result<StateHandle<T>, SimulateError> {
         let there = |executor: &dyn Executor<_>| {
-            executor.residents().map(|residents| residents.upload(state.amplitudes())).transpose()
+            executor
+                .device_states()
+                .map(|residents| residents.upload(state.amplitudes()))
+                .transpose()
         };
-        let there = self.executors.in_turn(state.n_qubits(), operators, there)?;
-        Ok(there.map_or(StateHandle::Here(state), StateHandle::There))
+        let there = self.executors.with_fallback(state.n_qubits(), operators, there)?;
+        Ok(there.map_or(StateHandle::Host(state), StateHandle::Device))
     }
 
     /// Applies operators to a state where it is; see [`Simulator::execute`].
@@ -192,8 +195,8 @@ impl Simulator {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), SimulateError> {
         match state {
-            StateHandle::Here(state) => self.execute(operators, state, progress),
-            StateHandle::There(state) => {
+            StateHandle::Host(state) => self.execute(operators, state, progress),
+            StateHandle::Device(state) => {
                 self.threads.check()?;
                 state.apply(operators)?;
                 progress(operators.len(), operators.len());

@@ -50,13 +50,13 @@ pub(super) enum Action<R> {
     /// Noise.
     Channel(BoundChannel<R>),
     /// A readout error of some bits.
-    Misread(ReadoutError<R>),
+    ReadoutError(ReadoutError<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
     /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
     While { end: usize },
     /// Back edge to the head of a loop.
-    Again { head: usize },
+    BackEdge { head: usize },
 }
 
 /// A channel with its numbers.
@@ -123,7 +123,7 @@ impl<R: Ring> ReadoutError<R> {
     }
 
     /// Returns the outcome that is read in place of an outcome, for the weight of this number.
-    pub(super) fn read_as(outcome: usize, weight: usize) -> usize {
+    pub(super) fn outcome_read(outcome: usize, weight: usize) -> usize {
         match weight {
             0 => outcome,
             // The others without it.
@@ -133,8 +133,8 @@ impl<R: Ring> ReadoutError<R> {
     }
 
     /// Replaces the bits by the values that are read, for the weight of this number.
-    pub(super) fn change(&self, bits: &mut Bits, weight: usize) {
-        let read = Self::read_as(self.outcome(bits), weight);
+    pub(super) fn apply(&self, bits: &mut Bits, weight: usize) {
+        let read = Self::outcome_read(self.outcome(bits), weight);
         self.bits.iter().enumerate().for_each(|(k, &bit)| bits.set(bit, read >> k & 1 == 1));
     }
 }
@@ -175,7 +175,7 @@ impl<R: Ring> BoundCircuit<R> {
         circuit: &Circuit,
         binding: &impl Binding<R>,
     ) -> Result<BoundCircuit<R>, SimulateError> {
-        let waits = may_wait(circuit);
+        let waits = can_defer(circuit);
         let mut waits = waits.iter();
         let mut steps: Vec<SimulationStep<R>> = Vec::new();
         let (mut finals, mut misreads) = (BTreeMap::new(), Vec::new());
@@ -191,7 +191,7 @@ impl<R: Ring> BoundCircuit<R> {
                 Part::End => {
                     if let Some(head) = heads.pop() {
                         steps.push(SimulationStep {
-                            action: Action::Again { head },
+                            action: Action::BackEdge { head },
                             condition: None,
                         });
                         steps[head].action = Action::While { end: steps.len() };
@@ -215,7 +215,7 @@ impl<R: Ring> BoundCircuit<R> {
                             misreads.push(misread);
                             continue;
                         }
-                        Action::Misread(misread)
+                        Action::ReadoutError(misread)
                     }
                     Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
                     Operation::While { .. } => Action::While { end: 0 },
@@ -258,7 +258,7 @@ impl<R: Ring> BoundCircuit<R> {
         circuit: &Circuit,
         binding: &impl Binding<R>,
     ) -> Result<(), SimulateError> {
-        if self.has_channels() || self.has_misreads() {
+        if self.has_channels() || self.has_readout_errors() {
             let start = self.start.take();
             *self = BoundCircuit { start, ..BoundCircuit::new(circuit, binding)? };
             return Ok(());
@@ -293,8 +293,8 @@ impl<R: Ring> BoundCircuit<R> {
         self.steps.iter().any(|step| matches!(step.action, Action::Channel(_)))
     }
 
-    fn has_misreads(&self) -> bool {
-        let misreads = |step: &SimulationStep<R>| matches!(step.action, Action::Misread(_));
+    fn has_readout_errors(&self) -> bool {
+        let misreads = |step: &SimulationStep<R>| matches!(step.action, Action::ReadoutError(_));
         !self.misreads.is_empty() || self.steps.iter().any(misreads)
     }
 
@@ -336,7 +336,7 @@ impl<R: Ring> BoundCircuit<R> {
 /// [`SimulateError::Dynamic`] if something is random or conditional before that.
 pub fn final_measurements(circuit: &Circuit) -> Result<BTreeMap<u32, u32>, SimulateError> {
     let mut finals = BTreeMap::new();
-    for (instruction, waits) in circuit.instructions().iter().zip(may_wait(circuit)) {
+    for (instruction, waits) in circuit.instructions().iter().zip(can_defer(circuit)) {
         match (&instruction.operation, instruction.targets.first()) {
             (Operation::Measure { bit }, Some(&qubit)) if waits => {
                 finals.insert(*bit, qubit);
@@ -365,13 +365,13 @@ pub(crate) fn constants(circuit: &Circuit) -> BTreeMap<u32, bool> {
 /// wrongly.
 #[must_use]
 pub fn has_final_state(circuit: &Circuit) -> bool {
-    !circuit.has_channels() && is_straight(circuit)
+    !circuit.has_channels() && is_static(circuit)
 }
 
 /// True if a final measurement may be read wrongly, which no state shows.
 #[must_use]
-pub fn has_final_misreads(circuit: &Circuit) -> bool {
-    let mut all = circuit.instructions().iter().zip(may_wait(circuit));
+pub fn has_final_readout_errors(circuit: &Circuit) -> bool {
+    let mut all = circuit.instructions().iter().zip(can_defer(circuit));
     all.any(|(instruction, waits)| {
         waits && matches!(instruction.operation, Operation::ReadoutError { .. })
     })
@@ -379,8 +379,8 @@ pub fn has_final_misreads(circuit: &Circuit) -> bool {
 
 /// Returns true if only gates, channels and constants for bits, none of them under a condition,
 /// come before the final measurements.
-pub(crate) fn is_straight(circuit: &Circuit) -> bool {
-    circuit.instructions().iter().zip(may_wait(circuit)).all(|(instruction, waits)| {
+pub(crate) fn is_static(circuit: &Circuit) -> bool {
+    circuit.instructions().iter().zip(can_defer(circuit)).all(|(instruction, waits)| {
         match &instruction.operation {
             Operation::Measure { .. } | Operation::ReadoutError { .. } => waits,
             operation if operation.does_nothing() => true,
@@ -418,9 +418,9 @@ pub(crate) fn rebind_instruction<R: Ring>(
     let controls = controls(instruction);
     if let Operation::PauliRotation(rotation) = &instruction.operation {
         let ((x, z), numbers) = string(circuit, instruction, rotation, binding)?;
-        return Ok(operator.renew_string(x, z, numbers, &controls)?);
+        return Ok(operator.update_string_parameters(x, z, numbers, &controls)?);
     }
-    Ok(operator.renew(
+    Ok(operator.update_parameters(
         &gate_matrix(circuit, instruction, binding)?,
         &targets(instruction),
         &controls,
@@ -485,7 +485,7 @@ fn controls(instruction: &Instruction) -> ControlValues {
 /// Returns for each instruction true if it is a measurement, or a readout error, that can be
 /// deferred until the end: one pass from the back, which collects the qubits and bits that the
 /// instructions which cannot be deferred use. In a loop all are used again.
-fn may_wait(circuit: &Circuit) -> Vec<bool> {
+fn can_defer(circuit: &Circuit) -> Vec<bool> {
     let instructions = circuit.instructions();
     let mut used = UsedResources::default();
     // The bits of deferred measurements.

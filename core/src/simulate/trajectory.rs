@@ -72,7 +72,7 @@ pub struct Mean {
 
 impl Mean {
     /// Computes the mean of values by their multiplicities: (multiplicity, value).
-    pub(super) fn of(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
+    pub(super) fn from_weighted(values: impl Iterator<Item = (f64, f64)> + Clone) -> Mean {
         let n: f64 = values.clone().map(|(times, _)| times).sum();
         let value = values.clone().map(|(times, value)| times * value).sum::<f64>() / n;
         let spread: f64 = values.map(|(times, x)| times * (x - value).powi(2)).sum();
@@ -182,7 +182,7 @@ impl Simulator {
             circuit,
             seed,
             room: AtomicUsize::new(self.waiting_states::<S>(circuit.n_qubits, circuit.n_bits)),
-            waits: waits(circuit),
+            defers_gates: can_defer_gates(circuit),
             liveness: None,
         };
         let mut all = Vec::new();
@@ -237,7 +237,7 @@ impl Simulator {
         })?;
         let mean = |k: usize| {
             let weighted = histories.iter().map(|(shots, values)| (shots.len() as f64, values[k]));
-            Mean::of(weighted)
+            Mean::from_weighted(weighted)
         };
         Ok((0..observables.len()).map(mean).collect())
     }
@@ -282,14 +282,14 @@ pub(super) struct TrajectoryRunner<'a, S> {
     /// Number of further states that may wait.
     room: AtomicUsize,
     /// True if gates are collected before they are applied.
-    waits: bool,
+    defers_gates: bool,
     /// Clears the bits that are dead, if there is one.
     liveness: Option<BitLiveness>,
 }
 
 /// Returns true if the gates of a circuit are collected before they are applied: noise cuts it into
 /// short pieces, which are planned together.
-fn waits<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
+fn can_defer_gates<S: Ring>(circuit: &BoundCircuit<S>) -> bool {
     circuit.has_channels() && 1usize << circuit.n_qubits >= PLANNED_FROM
 }
 
@@ -299,10 +299,10 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
         simulator: &'a Simulator,
         circuit: &'a BoundCircuit<S>,
     ) -> TrajectoryRunner<'a, S> {
-        let (room, waits) = (AtomicUsize::new(0), waits(circuit));
+        let (room, waits) = (AtomicUsize::new(0), can_defer_gates(circuit));
         // Branches become one only where there may be no end to them.
         let liveness = circuit.has_loops().then(|| BitLiveness::new(circuit));
-        TrajectoryRunner { simulator, circuit, seed: 0, room, waits, liveness }
+        TrajectoryRunner { simulator, circuit, seed: 0, room, defers_gates: waits, liveness }
     }
 
     /// Steps over an instruction.
@@ -343,7 +343,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     live.step = *end;
                     continue;
                 }
-                Action::Again { head } => {
+                Action::BackEdge { head } => {
                     live.step = *head;
                     continue;
                 }
@@ -357,7 +357,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     self.simulator.threads.check()?;
                     self.check_end(live)?;
                 }
-                Action::Gates(gates) if self.waits => live.pending.extend_from_slice(gates),
+                Action::Gates(gates) if self.defers_gates => live.pending.extend_from_slice(gates),
                 Action::Gates(gates) => {
                     self.simulator.execute(gates, &mut live.state, &mut |_, _| {})?;
                 }
@@ -367,7 +367,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
                     return Ok(random(live, p.into()));
                 }
-                Action::Misread(misread) => {
+                Action::ReadoutError(misread) => {
                     let weights = misread.weights(&live.bits).iter().map(Scalar::re).collect();
                     return Ok(random(live, weights));
                 }
@@ -402,7 +402,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
     }
 
     /// Applies the outcome that is due and steps over it.
-    pub(super) fn settle(
+    pub(super) fn apply_outcome(
         &self,
         live: &mut LiveBranch<S>,
         outcome: usize,
@@ -420,13 +420,13 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     live.state.flip(*qubit, threads)?;
                 }
             }
-            Some(Action::Misread(misread)) => misread.change(&mut live.bits, outcome),
+            Some(Action::ReadoutError(misread)) => misread.apply(&mut live.bits, outcome),
             Some(Action::Channel(channel)) => {
                 let operator = channel.operator(outcome, &weights[outcome])?;
                 if !matches!(operator.shape(), OperatorShape::Identity) {
                     live.pending.push(operator);
                 }
-                if !self.waits {
+                if !self.defers_gates {
                     self.flush(live)?;
                 }
             }
@@ -460,7 +460,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     return Ok((shots, value));
                 }
                 BranchStop::Random(weights) => {
-                    let chances = chances(&weights)?;
+                    let chances = probabilities(&weights)?;
                     let k = history.len;
                     let mut groups: Vec<Vec<usize>> = vec![Vec::new(); weights.len()];
                     for shot in shots {
@@ -477,7 +477,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                         later(self.split(&mut live, other, &weights, group, history)?);
                     }
                     shots = first;
-                    self.settle(&mut live, outcome, &weights)?;
+                    self.apply_outcome(&mut live, outcome, &weights)?;
                     history.push(outcome as u32);
                 }
             }
@@ -500,7 +500,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
         // What both have in common is done once.
         self.flush(live)?;
         let mut other = live.clone();
-        self.settle(&mut other, outcome, weights)?;
+        self.apply_outcome(&mut other, outcome, weights)?;
         self.flush(&mut other)?;
         Ok(ShotBranch { shots, history, live: Some(other) })
     }
@@ -510,7 +510,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
         let mut live = self.start(Bits::zero(self.circuit.n_bits))?;
         for &outcome in history {
             if let BranchStop::Random(weights) = self.advance(&mut live)? {
-                self.settle(&mut live, outcome as usize, &weights)?;
+                self.apply_outcome(&mut live, outcome as usize, &weights)?;
             }
         }
         Ok(live)
@@ -528,7 +528,7 @@ fn random<T: Real, S>(live: &mut LiveBranch<S>, weights: Weights<T>) -> BranchSt
 }
 
 /// Returns the probabilities of outcomes with these weights.
-fn chances<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> {
+fn probabilities<T: Real>(weights: &[T]) -> Result<SmallVec<[f64; 4]>, SimulateError> {
     let value = |w: &T| w.primal().ok_or(StateError::Symbolic);
     let mut chances: SmallVec<[f64; 4]> = weights.iter().map(value).collect::<Result<_, _>>()?;
     let total: f64 = chances.iter().sum();

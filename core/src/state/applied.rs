@@ -60,7 +60,7 @@ impl<R: Ring> StateVector<R> {
     }
 
     /// Adds a multiple: `self += factor * other` (axpy).
-    pub(crate) fn add_times(&mut self, factor: &R, other: &Self, threads: &Threads) {
+    pub(crate) fn axpy(&mut self, factor: &R, other: &Self, threads: &Threads) {
         let other = &other.amplitudes;
         threads.chunks(&mut self.amplitudes, BLOCK, |number, part| {
             wide::<R, _>(Axpy(part, &other[number * BLOCK..], factor));

@@ -129,12 +129,14 @@ impl<R: Ring> StateBatch<R> {
         threads: &Threads,
     ) -> Result<(), StateError> {
         let executor = executors.best::<R>(self.n_qubits, operators.len());
-        let prepared = executor.prepare(self.n_qubits, operators, StateHint::Given);
+        let prepared = executor.prepare(self.n_qubits, operators, StateHint::Arbitrary);
         let run = |amplitudes: &mut [R], threads: &Threads| match &prepared {
             Some(prepared) => prepared.run(amplitudes, threads),
-            None => executors.in_turn(self.n_qubits, operators, |executor: &dyn Executor<R>| {
-                executor.run(operators, amplitudes, threads)
-            }),
+            None => {
+                executors.with_fallback(self.n_qubits, operators, |executor: &dyn Executor<R>| {
+                    executor.run(operators, amplitudes, threads)
+                })
+            }
         };
         if !R::PARALLEL || 1usize << self.n_qubits >= SHARED_BELOW {
             return Ok(self.blocks.iter_mut().try_for_each(|(_, a)| run(a, threads))?);

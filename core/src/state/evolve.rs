@@ -74,7 +74,7 @@ impl<T: Real> StateVector<Complex<T>> {
             }
             let turns = if k == 1 { 1.0 } else { 2.0 };
             step.add(&T::lit(turns / width), &old, &mut new, threads);
-            self.add_times(&factor, &new, threads);
+            self.axpy(&factor, &new, threads);
             std::mem::swap(&mut old, &mut new);
         }
         Ok(())

@@ -95,9 +95,13 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         for round in ends.rounds(shots) {
             threads.check()?;
             let part = &outcomes[round.clone()];
-            ends.place(&ends.drawn(seed, round, threads), threads, |(): &mut (), shot, outcome| {
-                part[shot].store(outcome, Ordering::Relaxed);
-            });
+            ends.visit_draws(
+                &ends.drawn(seed, round, threads),
+                threads,
+                |(): &mut (), shot, outcome| {
+                    part[shot].store(outcome, Ordering::Relaxed);
+                },
+            );
         }
         Ok(outcomes.into_iter().map(AtomicUsize::into_inner).collect())
     }
@@ -134,7 +138,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
         for round in ends.rounds(shots) {
             threads.check()?;
             let done = round.end;
-            let parts = ends.place(
+            let parts = ends.visit_draws(
                 &ends.drawn(seed, round, threads),
                 threads,
                 |tally: &mut Tally, _, outcome| {
@@ -161,7 +165,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
             threads.check()?;
             let part = &outcomes[round.clone()];
             let drawn: Vec<Draw> = draws[round].iter().map(|&u| ends.find(u)).collect();
-            ends.place(&drawn, threads, |(): &mut (), shot, outcome| {
+            ends.visit_draws(&drawn, threads, |(): &mut (), shot, outcome| {
                 part[shot].store(outcome, Ordering::Relaxed)
             });
         }
@@ -299,7 +303,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> CdfTable<'a, S> {
 
     /// Calls `visit` with what it gathers, the number of the draw, and the outcome; draws come
     /// block by block. Returns the results, in the order of blocks.
-    fn place<V: Default + Send>(
+    fn visit_draws<V: Default + Send>(
         &self,
         draws: &[Draw],
         threads: &Threads,

@@ -52,7 +52,7 @@ impl<T: Real> StateVector<Complex<T>> {
     fn deviation(&self, observable: &PauliSum, threads: &Threads) -> Result<Self, StateError> {
         let mean = self.expectation(observable, threads)?;
         let mut deviation = self.applied(observable, threads)?;
-        deviation.add_times(&Complex::from_real(-mean), self, threads);
+        deviation.axpy(&Complex::from_real(-mean), self, threads);
         Ok(deviation)
     }
 }
@@ -87,7 +87,7 @@ impl<T: Real> DensityMatrix<Complex<T>> {
         let (mean_a, mean_b) = (self.expectation(a)?, self.expectation(b)?);
         // The rows are the first n qubits.
         let mut entries = self.vector().applied(a, threads)?;
-        entries.add_times(&Complex::from_real(-mean_a), self.vector(), threads);
+        entries.axpy(&Complex::from_real(-mean_a), self.vector(), threads);
         let deviation = DensityMatrix::from_entries(self.n_qubits(), entries);
         Ok(deviation.expectation(b)? - mean_b * deviation.trace())
     }

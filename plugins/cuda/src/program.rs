@@ -144,7 +144,14 @@ impl Program {
         // A matrix is one operation of the tensor cores.
         let (tile_qubits, low_qubits) = (form.tile_qubits, form.low_qubits);
         let (tolerance, lookahead) = (Cut::TOLERANCE, Cut::LOOKAHEAD);
-        let cut = Cut { tile_qubits, low_qubits, factor_blocks: false, way, tolerance, lookahead };
+        let cut = Cut {
+            tile_qubits,
+            low_qubits,
+            factor_blocks: false,
+            state_hint: way,
+            tolerance,
+            lookahead,
+        };
         let between = inners.unwrap_or_default();
         let same = |s: &mut Schedule| {
             s.n_qubits() == n_qubits && s.cut() == cut && s.bind(operators, between)
@@ -177,8 +184,8 @@ impl Program {
         for stage in schedule.stages() {
             match stage {
                 plan::Stage::Plain { operator, .. } => self.plain(n_qubits, &operators[*operator]),
-                plan::Stage::Tile { qubits, live, ops } => {
-                    self.tiled(schedule, (*qubits, *live), ops, form, &mut angle);
+                plan::Stage::Tile { qubits, active_qubits, ops } => {
+                    self.tiled(schedule, (*qubits, *active_qubits), ops, form, &mut angle);
                 }
             }
         }
@@ -188,21 +195,21 @@ impl Program {
     fn tiled(
         &mut self,
         schedule: &Schedule,
-        (qubits, live): (usize, usize),
+        (qubits, active_qubits): (usize, usize),
         ops: &[usize],
         form: Form,
         angle: &mut BinaryAngle,
     ) {
         let layout = schedule.layout(qubits, ops);
-        match stage::compile(self, layout, live, form, *angle) {
+        match stage::compile(self, layout, active_qubits, form, *angle) {
             Some(stage) => {
                 *angle = BinaryAngle::ZERO;
                 self.launches.push(Launch::Stage(stage));
             }
             None => {
                 let (first, second) = ops.split_at(ops.len() / 2);
-                self.tiled(schedule, (qubits, live), first, form, angle);
-                self.tiled(schedule, (qubits, live), second, form, angle);
+                self.tiled(schedule, (qubits, active_qubits), first, form, angle);
+                self.tiled(schedule, (qubits, active_qubits), second, form, angle);
             }
         }
     }
@@ -242,7 +249,7 @@ impl Program {
             // Strings are other operators by now.
             OperatorShape::Identity
             | OperatorShape::Parity { .. }
-            | OperatorShape::String { .. } => {}
+            | OperatorShape::PauliString { .. } => {}
             OperatorShape::Phase(factor) => self.diagonal(fixed, value, &[(0, *factor)], groups),
             OperatorShape::Diagonal(factors) => self.diagonal(fixed, value, factors, groups),
             OperatorShape::Swap(a, b) => {
@@ -335,7 +342,7 @@ mod tests {
             };
             program.launches.iter().map(of).collect::<Vec<u32>>()
         };
-        let (given, from_zero) = (tiles(StateHint::Given), tiles(StateHint::FromZero));
+        let (given, from_zero) = (tiles(StateHint::Arbitrary), tiles(StateHint::StartsAtZero));
         let all = 1 << (n - form.tile_qubits);
         assert!(given.iter().all(|tiles| *tiles == all), "{given:?}");
         assert_eq!((from_zero[0], from_zero.last()), (1, Some(&all)), "{from_zero:?}");

@@ -127,7 +127,7 @@ impl Schedules {
         inners: Option<&[OverlapProbe]>,
     ) -> Program {
         let form = Form::of(state);
-        let way = if inners.is_some() { StateHint::Given } else { way(state, form) };
+        let way = if inners.is_some() { StateHint::Arbitrary } else { way(state, form) };
         let kept = &self.kept[usize::from(inners.is_some())]
             [usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,8 +145,8 @@ fn way(state: &State, form: Form) -> StateHint {
         && tiles
             >= WAVES * u64::from(state.driver().properties().blocks_at_once(u32::MAX, shared_bytes))
     {
-        true => StateHint::FromZero,
-        false => StateHint::Given,
+        true => StateHint::StartsAtZero,
+        false => StateHint::Arbitrary,
     }
 }
 

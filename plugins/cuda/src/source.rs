@@ -299,7 +299,7 @@ mod tests {
             (0..n).map(|q| OverlapProbe { before: 3 * q, x: 1 << q, z: 1 }).collect();
         let inners = pair.then_some(inners.as_slice());
         let program =
-            Program::new(n, &operators(n, angle), inners, (form, StateHint::Given), &mut None);
+            Program::new(n, &operators(n, angle), inners, (form, StateHint::Arbitrary), &mut None);
         program.stages().map(|stage| source(&program.words, stage, form, pair)).collect()
     }
 

@@ -275,7 +275,7 @@ impl Writer<'_> {
             Placed::Phase(_) => true,
             Placed::Dense { .. } if self.form.matrices => false,
             Placed::Rotation { line, .. } => span.admit(line.vector, most),
-            Placed::Inner(look) => span.admit(look.x, most),
+            Placed::Probe(look) => span.admit(look.x, most),
             Placed::Dense { low, high, .. } => {
                 let mut both = span.clone();
                 let fits = both.admit(1 << low, most) && both.admit(1 << high, most);
@@ -326,7 +326,7 @@ impl Writer<'_> {
                 };
                 self.program.words.extend([DENSE, (a.min(b) + 4 * a.max(b)) as u32, number]);
             }
-            Placed::Inner(look) => self.look(look, span),
+            Placed::Probe(look) => self.look(look, span),
         }
     }
 

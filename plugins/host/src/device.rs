@@ -14,7 +14,7 @@ use std::sync::Arc;
 use ketgrad_core::{
     kernel::{
         DeviceStateVector, DeviceStates, ExecuteError, Executor, Operator, OverlapProbe,
-        PairExecutor, SimdFloat, StateHint, Threads, restart,
+        PairExecutor, SimdFloat, StateHint, Threads, reset_to_zero,
     },
     plan::Cut,
 };
@@ -135,7 +135,7 @@ impl Device {
         if self.raw().state_basis.is_some() {
             return self.basis(self.qubits(amplitudes)?, 0);
         }
-        restart(amplitudes, threads);
+        reset_to_zero(amplitudes, threads);
         self.take(amplitudes)
     }
 
@@ -223,8 +223,8 @@ impl<E: SimdFloat> Executor<Complex<E>> for Device {
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let mut state = match way {
-            StateHint::FromZero => self.zero(amplitudes, threads)?,
-            StateHint::Given | StateHint::ToZero => self.take(amplitudes)?,
+            StateHint::StartsAtZero => self.zero(amplitudes, threads)?,
+            StateHint::Arbitrary | StateHint::EndsAtZero => self.take(amplitudes)?,
         };
         state.apply(operators)?;
         state.download(amplitudes)?;
@@ -232,11 +232,11 @@ impl<E: SimdFloat> Executor<Complex<E>> for Device {
         Ok(())
     }
 
-    fn pairs(&self, _: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
+    fn pair_executor(&self, _: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
         (self.raw().apply_pair.is_some() || self.raw().inner_paulis.is_some()).then_some(self)
     }
 
-    fn residents(&self) -> Option<&dyn DeviceStates<Complex<E>>> {
+    fn device_states(&self) -> Option<&dyn DeviceStates<Complex<E>>> {
         self.keeps_states().then_some(self)
     }
 }
@@ -253,7 +253,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Device {
     ) -> Result<Vec<f64>, ExecuteError> {
         let (mut on_psi, mut on_lambda) = (self.take(psi)?, self.take(lambda)?);
         let values = on_psi.apply_pair(&mut on_lambda, operators, inners)?;
-        if way != StateHint::ToZero {
+        if way != StateHint::EndsAtZero {
             on_psi.download(psi)?;
             on_lambda.download(lambda)?;
         }

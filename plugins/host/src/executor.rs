@@ -273,7 +273,7 @@ fn width<E: SimdFloat>(operator: &Operator<Complex<E>>) -> usize {
             cycles.iter().flatten().fold(0, |bits, (offset, _)| bits | offset)
         }
         OperatorShape::Dense { offsets, .. } => offsets.last().copied().unwrap_or(0),
-        OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+        OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => {
             return operator.without_string().iter().flatten().map(width).max().unwrap_or(0);
         }
     };
@@ -351,7 +351,9 @@ fn lower<E: SimdFloat>(
     };
     Some(match operator.shape() {
         // Strings become other operators before.
-        OperatorShape::Identity | OperatorShape::Parity { .. } | OperatorShape::String { .. } => {
+        OperatorShape::Identity
+        | OperatorShape::Parity { .. }
+        | OperatorShape::PauliString { .. } => {
             return None;
         }
         OperatorShape::Phase(f) if diagonals => diagonal(0, &[(0, *f)]),
@@ -458,7 +460,7 @@ impl Executor<C> for HostKernels {
         for operator in operators {
             if matches!(
                 operator.shape(),
-                OperatorShape::Parity { .. } | OperatorShape::String { .. }
+                OperatorShape::Parity { .. } | OperatorShape::PauliString { .. }
             ) {
                 self.call(&std::mem::take(&mut run), amplitudes, threads)?;
                 operator.apply(amplitudes, threads);

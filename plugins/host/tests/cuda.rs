@@ -163,7 +163,7 @@ fn samples_follow_the_cumulative_distribution() {
     let n = 13;
     let expected: StateVector<C> = simulator(Executors::fast()).run(&circuit(n), &[0.7]).unwrap();
     let device = executors.best::<C>(n, 50);
-    let there = device.residents().unwrap().upload(expected.amplitudes()).unwrap();
+    let there = device.device_states().unwrap().upload(expected.amplitudes()).unwrap();
     let uniforms: Vec<f64> = (0..500).map(|k| f64::from(k) / 500.0).collect();
     let mut cumulative = vec![0.0];
     for a in expected.amplitudes() {
@@ -181,7 +181,7 @@ fn samples_follow_the_cumulative_distribution() {
 fn a_state_that_does_not_fit_is_refused_with_the_bytes() {
     let executors = emulated().executors();
     let device = executors.best::<C>(20, 50);
-    let Err(e) = device.residents().unwrap().basis(27, 0) else { panic!("2 GiB of 1 GiB") };
+    let Err(e) = device.device_states().unwrap().basis(27, 0) else { panic!("2 GiB of 1 GiB") };
     let said = e.to_string();
     assert!(
         said.contains("2147483648 bytes of memory needed, 1073741824 of 1073741824 free"),

@@ -305,7 +305,7 @@ fn only_values_leave_the_device() {
     let counts = simulator.run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap();
     assert_eq!(counts, Simulator::new().run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap());
     let state = simulator.run_placed(&circuit(), &[0.7f64]).unwrap();
-    assert!(matches!(state, StateHandle::There(_)), "{state:?}");
+    assert!(matches!(state, StateHandle::Device(_)), "{state:?}");
     // The amplitudes themselves have to move.
     let error = state.into_state(&Threads::serial()).unwrap_err();
     assert!(
@@ -425,7 +425,7 @@ fn an_older_device_takes_states_that_move() {
     let wrong: Vec<_> = conform(device, 8).into_iter().filter(|f| !f.holds()).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     let executors = plugins.chosen::<f64>(&Choice::from("mock"), 6, 30).unwrap();
-    assert!(executors.best::<C>(6, 30).residents().is_none());
+    assert!(executors.best::<C>(6, 30).device_states().is_none());
     let simulator = Simulator::new().with_executors(executors);
     let here = Expectation::new(circuit(), ["Z0 Z1 + 0.5*X2 - Y3 Z4".parse::<PauliSum>().unwrap()])
         .unwrap();
@@ -536,14 +536,14 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     assert!(distance(&given, &expected) < ROUNDING);
     let counts = |s: &Simulator| s.run_shots(&wide, &[0.7f64], 500, 3).unwrap();
     assert_eq!(counts(&auto), counts(&here));
-    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), StateHandle::Here(_)));
+    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), StateHandle::Host(_)));
     let gradient = |s: &Simulator| {
         let of = Expectation::new(wide.clone(), [sum.clone()]).unwrap().with_simulator(s.clone());
         (of.values(&[0.7f64]).unwrap()[0], of.value_and_gradient(&[0.7f64]).unwrap().1[0])
     };
     let (a, b) = (gradient(&auto), gradient(&here));
     assert!((a.0 - b.0).abs() < ROUNDING && (a.1 - b.1).abs() < 10.0 * ROUNDING, "{a:?} {b:?}");
-    let passed_over = auto.executors.passed_over();
+    let passed_over = auto.executors.fallbacks();
     assert_eq!((passed_over.len(), passed_over[0].to_string()), (1, format!("plain: {why}")));
     assert_eq!(auto.executors.in_use::<C>(6, 30), "fast");
 
@@ -559,7 +559,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     ];
     assert!(refused.iter().all(|r| r.ends_with(why)), "{refused:?}");
     // What it takes stays there.
-    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), StateHandle::There(_)));
+    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), StateHandle::Device(_)));
 }
 
 /// A gradient needs two states. Where the second has no room it runs in the host's memory; by name
@@ -578,11 +578,11 @@ fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
         let auto = by("auto");
         // One state is enough for values.
         assert!((auto.values(&[0.7f64]).unwrap()[0] - expected.0[0]).abs() < ROUNDING);
-        assert!(auto.executors().passed_over().is_empty());
+        assert!(auto.executors().fallbacks().is_empty());
         let given = auto.vjp(&[0.7f64], &[1.0]).unwrap();
         assert!((given.0[0] - expected.0[0]).abs() < ROUNDING, "{given:?}");
         assert!((given.1[0] - expected.1[0]).abs() < 10.0 * ROUNDING, "{given:?} {expected:?}");
-        let notes = auto.executors().passed_over();
+        let notes = auto.executors().fallbacks();
         assert_eq!(notes.len(), usize::from(passed), "{notes:?}");
         let refused = by("mock").vjp(&[0.7f64], &[1.0]);
         assert_eq!(refused.is_err(), passed);

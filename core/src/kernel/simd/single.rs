@@ -162,7 +162,7 @@ impl<E: SimdFloat> Task<E> for ApplyOperator<'_, E> {
         let high = span & !lanes;
         // The same bits, of the numbers of registers.
         let [fixed_bits, value_bits, row_bits] = [fixed, value, high].map(|bits| bits >> lane_bits);
-        let reach = PrefetchDistance::of(size_of::<Complex<E>>() << n_qubits);
+        let reach = PrefetchDistance::for_bytes(size_of::<Complex<E>>() << n_qubits);
         // Long runs are cut so that the prefetch distance is not too large.
         let run_bits = reach.map_or(MAX_RUN_BITS, |reach| reach.bits - high.count_ones());
         let runs = OperatorRuns::up_to(run_bits, registers, fixed_bits, value_bits);
@@ -212,7 +212,7 @@ fn extent<E>(shape: &OperatorShape<E>) -> Option<(usize, usize)> {
         OperatorShape::Swap(a, b) => [*a, *b].into_iter().for_each(see),
         OperatorShape::Cycles(cycles) => cycles.iter().flatten().for_each(|f| see(f.0)),
         // They have loops of their own.
-        OperatorShape::Parity { .. } | OperatorShape::String { .. } => see(0),
+        OperatorShape::Parity { .. } | OperatorShape::PauliString { .. } => see(0),
         OperatorShape::Dense { offsets, .. } => offsets.iter().for_each(|&o| see(o)),
     }
     Some((and & or, or & !and))
@@ -297,7 +297,7 @@ impl<E: SimdFloat> RegisterSpan<'_, E> {
             | OperatorShape::Phase(_)
             | OperatorShape::Swap(..)
             | OperatorShape::Parity { .. }
-            | OperatorShape::String { .. } => {
+            | OperatorShape::PauliString { .. } => {
                 unreachable!("phases, swaps and strings have loops of their own")
             }
             OperatorShape::Diagonal(factors) => {

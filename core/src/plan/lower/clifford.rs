@@ -86,7 +86,7 @@ impl Clifford {
 
     /// Returns true if it acts on one qubit and does not map each of X, Z and Y to itself up to a
     /// sign: amplitudes move along the qubit, and a change of the frame is not enough.
-    pub(super) fn turns(&self) -> bool {
+    pub(super) fn permutes_paulis(&self) -> bool {
         matches!(self, Clifford::One { images, .. } if images[1].0 != 2)
     }
 

@@ -60,7 +60,7 @@ impl LoweringEntries {
     /// No string gets wider than `widest` qubits with X or Y. Of operators for which `known` says
     /// that they are no Clifford gates an angle may make one, which is not taken for one then: the
     /// entries are those of other angles.
-    pub(super) fn take<E: SimdFloat>(
+    pub(super) fn collect_from<E: SimdFloat>(
         &mut self,
         operators: &[Operator<Complex<E>>],
         inners: &[OverlapProbe],
@@ -74,7 +74,7 @@ impl LoweringEntries {
         let mut waiting = inners.iter().enumerate().peekable();
         for (number, operator) in operators.iter().enumerate() {
             while let Some((index, inner)) = waiting.next_if(|(_, inner)| inner.before <= number) {
-                self.list.push(LoweringEntry::inner(index, inner));
+                self.list.push(LoweringEntry::probe(index, inner));
             }
             let may_be = known.get(number).copied().unwrap_or(true);
             let (entry, deviation) = LoweringEntry::new(number, operator, widest, may_be);
@@ -93,7 +93,7 @@ impl LoweringEntries {
             }
             self.list.push(entry);
         }
-        self.list.extend(waiting.map(|(index, inner)| LoweringEntry::inner(index, inner)));
+        self.list.extend(waiting.map(|(index, inner)| LoweringEntry::probe(index, inner)));
     }
 
     /// Returns the last gate that a gate at the end can be multiplied with, by its number among the
@@ -109,12 +109,12 @@ impl LoweringEntries {
         let mut passed = false;
         // Rotations along which amplitudes move that would be there afterwards, less those that are
         // there now.
-        let mut cost = i32::from(product.is_some_and(|p| p.turns()))
-            - i32::from(gate.turns())
-            - i32::from(other.turns());
+        let mut cost = i32::from(product.is_some_and(|p| p.permutes_paulis()))
+            - i32::from(gate.permutes_paulis())
+            - i32::from(other.permutes_paulis());
         for entry in between.iter().rev().filter(|entry| entry.meets(gate)) {
             match &entry.kind {
-                EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. } => {
+                EntryKind::Rotation { pauli, .. } | EntryKind::Probe { pauli, .. } => {
                     let x = gate.conjugate(*pauli).x;
                     if x.count_ones() as usize > widest {
                         return None;
@@ -132,7 +132,7 @@ impl LoweringEntries {
             None => true,
             Some(p) => {
                 p.distance() < gate.distance().max(other.distance())
-                    || gate.turns() && other.turns()
+                    || gate.permutes_paulis() && other.permutes_paulis()
             }
         };
         (cost < 0 || cost == 0 && simpler || !passed).then_some((k, product))
@@ -147,7 +147,7 @@ impl LoweringEntries {
             .filter(|entry| entry.meets(gate))
             .for_each(|entry| entry.conjugate(gate));
         match product {
-            Some(product) => self.list[at] = LoweringEntry::of(EntryKind::Clifford(product)),
+            Some(product) => self.list[at] = LoweringEntry::from_kind(EntryKind::Clifford(product)),
             None => {
                 let gone = self.list.remove(at);
                 if let (
@@ -191,10 +191,10 @@ impl LoweringEntry {
         clifford: bool,
     ) -> (LoweringEntry, f64) {
         let (kind, deviation) = match string(operator, widest) {
-            Some((turn, 0)) => return (LoweringEntry::of(turn.kind()), turn.deviation),
-            _ => EntryKind::of(operator, clifford),
+            Some((turn, 0)) => return (LoweringEntry::from_kind(turn.kind()), turn.deviation),
+            _ => EntryKind::classify(operator, clifford),
         };
-        let mut entry = LoweringEntry::of(kind);
+        let mut entry = LoweringEntry::from_kind(kind);
         if let EntryKind::Other = kind {
             let fixed = operator.fixed();
             (entry.moving, entry.reading) = match operator.shape() {
@@ -202,7 +202,7 @@ impl LoweringEntry {
                 OperatorShape::Phase(_) | OperatorShape::Diagonal(_) => (0, fixed),
                 OperatorShape::Swap(..) | OperatorShape::Cycles(_) => (fixed, 0),
                 OperatorShape::Parity { .. } => (0, fixed),
-                OperatorShape::String { x, .. } => (*x, fixed & !x),
+                OperatorShape::PauliString { x, .. } => (*x, fixed & !x),
                 OperatorShape::Dense { offsets, .. } => {
                     let targets = offsets.iter().fold(0, |mask, o| mask | o);
                     (targets, fixed & !targets)
@@ -213,15 +213,15 @@ impl LoweringEntry {
         (entry, deviation)
     }
 
-    fn inner(number: usize, inner: &OverlapProbe) -> LoweringEntry {
+    fn probe(number: usize, inner: &OverlapProbe) -> LoweringEntry {
         let pauli = SignedPauli { x: inner.x, z: inner.z, negative: false };
-        LoweringEntry::of(EntryKind::Inner { number, pauli })
+        LoweringEntry::from_kind(EntryKind::Probe { number, pauli })
     }
 
-    fn of(kind: EntryKind) -> LoweringEntry {
+    fn from_kind(kind: EntryKind) -> LoweringEntry {
         let (moving, reading) = match &kind {
             EntryKind::Clifford(gate) => gate.qubits(),
-            EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. } => {
+            EntryKind::Rotation { pauli, .. } | EntryKind::Probe { pauli, .. } => {
                 (pauli.x, pauli.z & !pauli.x)
             }
             EntryKind::Other => (0, 0),
@@ -253,20 +253,20 @@ impl LoweringEntry {
             EntryKind::Rotation { pauli, angle, phase } => {
                 EntryKind::Rotation { pauli: gate.conjugate(pauli), angle, phase }
             }
-            EntryKind::Inner { number, pauli } => {
-                EntryKind::Inner { number, pauli: gate.conjugate(pauli) }
+            EntryKind::Probe { number, pauli } => {
+                EntryKind::Probe { number, pauli: gate.conjugate(pauli) }
             }
             EntryKind::Clifford(_) | EntryKind::Other => return,
         };
-        let (EntryKind::Rotation { pauli, .. } | EntryKind::Inner { pauli, .. }) = self.kind else {
+        let (EntryKind::Rotation { pauli, .. } | EntryKind::Probe { pauli, .. }) = self.kind else {
             return;
         };
-        let (EntryKind::Rotation { pauli: new, .. } | EntryKind::Inner { pauli: new, .. }) = kind
+        let (EntryKind::Rotation { pauli: new, .. } | EntryKind::Probe { pauli: new, .. }) = kind
         else {
             return;
         };
         if new != pauli {
-            *self = LoweringEntry::of(kind);
+            *self = LoweringEntry::from_kind(kind);
         }
     }
 }

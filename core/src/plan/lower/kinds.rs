@@ -23,7 +23,7 @@ pub(super) enum EntryKind {
         phase: f64,
     },
     /// The inner product of this number.
-    Inner {
+    Probe {
         number: usize,
         pauli: SignedPauli,
     },
@@ -37,15 +37,15 @@ const TOLERANCE: f64 = 4.0;
 impl EntryKind {
     /// Classifies an operator (as a Clifford gate only if `clifford` allows it), and returns its
     /// distance from that gate.
-    pub(super) fn of<E: SimdFloat>(
+    pub(super) fn classify<E: SimdFloat>(
         operator: &Operator<Complex<E>>,
         clifford: bool,
     ) -> (EntryKind, f64) {
         let other = (EntryKind::Other, 0.0);
-        EntryKind::found(operator, clifford).unwrap_or(other)
+        EntryKind::recognize(operator, clifford).unwrap_or(other)
     }
 
-    fn found<E: SimdFloat>(
+    fn recognize<E: SimdFloat>(
         operator: &Operator<Complex<E>>,
         clifford: bool,
     ) -> Option<(EntryKind, f64)> {
@@ -58,7 +58,7 @@ impl EntryKind {
             let diagonal =
                 matches!(operator.shape(), OperatorShape::Phase(_) | OperatorShape::Diagonal(_));
             return match diagonal {
-                true => PhasedRotation::of_parity(1 << qubit, matrix[0], matrix[3], tolerance)
+                true => PhasedRotation::from_parity(1 << qubit, matrix[0], matrix[3], tolerance)
                     .map(PhasedRotation::entry),
                 false => None,
             };
@@ -84,7 +84,7 @@ impl EntryKind {
                 let a = fixed & fixed.wrapping_neg();
                 let (even, odd) = (at(0)?, at(a)?);
                 let parity = at(fixed) == Some(even) && at(fixed & !a) == Some(odd);
-                PhasedRotation::of_parity(fixed, even, odd, tolerance)
+                PhasedRotation::from_parity(fixed, even, odd, tolerance)
                     .filter(|_| parity)
                     .map(PhasedRotation::entry)
             }
@@ -122,7 +122,7 @@ impl PhasedRotation {
 
     /// Returns `a + b P` for the string P with the masks x and z, if it is a rotation up to the
     /// tolerance.
-    fn of_sum(
+    fn from_sum(
         x: usize,
         z: usize,
         a: SmallComplex,
@@ -149,7 +149,7 @@ impl PhasedRotation {
 
     /// Returns the factors of even and odd parity of the bits in z, if they are a rotation up to
     /// the tolerance.
-    fn of_parity(
+    fn from_parity(
         z: usize,
         even: SmallComplex,
         odd: SmallComplex,
@@ -172,14 +172,16 @@ pub(super) fn string<E: SimdFloat>(
     let tolerance = TOLERANCE * Into::<f64>::into(E::EPSILON);
     match operator.shape() {
         OperatorShape::Parity { z, factors: [even, odd] } => {
-            let turned = PhasedRotation::of_parity(*z, wide(even), wide(odd), tolerance)?;
+            let turned = PhasedRotation::from_parity(*z, wide(even), wide(odd), tolerance)?;
             Some((turned, operator.fixed() & !z))
         }
-        &OperatorShape::String { x, z, ref stay, ref go } if x.count_ones() as usize <= widest => {
+        &OperatorShape::PauliString { x, z, ref diagonal, ref off_diagonal }
+            if x.count_ones() as usize <= widest =>
+        {
             // W = i^{-|x & z|} P
-            let b = wide(go) * SmallComplex::new(0.0, -1.0).powu((x & z).count_ones());
+            let b = wide(off_diagonal) * SmallComplex::new(0.0, -1.0).powu((x & z).count_ones());
             Some((
-                PhasedRotation::of_sum(x, z, wide(stay), b, tolerance)?,
+                PhasedRotation::from_sum(x, z, wide(diagonal), b, tolerance)?,
                 operator.fixed() & !(x | z),
             ))
         }
@@ -214,7 +216,7 @@ fn exchange<E: SimdFloat>(
     }
     let (a, b) = (wide(&a), wide(&b) * SmallComplex::new(0.0, -1.0).powu(first + second));
     let z = (first as usize * low) | (second as usize * high);
-    PhasedRotation::of_sum(both, z, a, b, tolerance)
+    PhasedRotation::from_sum(both, z, a, b, tolerance)
 }
 
 /// Returns the qubit and the matrix of an operator on one qubit without controls.
@@ -250,7 +252,7 @@ pub(super) fn on_one<E: SimdFloat>(operator: &Operator<Complex<E>>) -> Option<(u
         }
         OperatorShape::Dense { .. }
         | OperatorShape::Parity { .. }
-        | OperatorShape::String { .. } => return None,
+        | OperatorShape::PauliString { .. } => return None,
     }
     Some((fixed.trailing_zeros() as usize, u))
 }

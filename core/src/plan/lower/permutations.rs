@@ -69,10 +69,10 @@ impl PlanLowering {
                 .for_each(|target| this.push(PrimitiveOp::Cx { control: pivot, target }));
         };
         spread(self);
-        self.wait(pivot, h, true);
+        self.hold_back(pivot, h, true);
         // The CX have flipped the other bits of the index that has the pivot set.
         let done = self.diagonal(mask, &[(with_pivot ^ others, SmallComplex::new(-1.0, 0.0))]);
-        self.wait(pivot, h, true);
+        self.hold_back(pivot, h, true);
         spread(self);
         done
     }

@@ -50,7 +50,7 @@ impl PlanLowering {
                         SmallComplex::default(),
                         SmallComplex::cis(0.5 * angle),
                     ];
-                    self.wait(z.trailing_zeros() as usize, phases, false);
+                    self.hold_back(z.trailing_zeros() as usize, phases, false);
                 }
                 false => {
                     self.flush(z);
@@ -67,7 +67,7 @@ impl PlanLowering {
             } else {
                 [cos, -sin, sin, cos].map(SmallComplex::from)
             };
-            self.wait(x.trailing_zeros() as usize, u, true);
+            self.hold_back(x.trailing_zeros() as usize, u, true);
             return;
         }
         // S on a qubit makes X of it Y and Y of it -X; S^dagger takes that back.
@@ -82,7 +82,7 @@ impl PlanLowering {
             ]
         };
         if even {
-            self.wait(pivot.trailing_zeros() as usize, quarter(1.0), false);
+            self.hold_back(pivot.trailing_zeros() as usize, quarter(1.0), false);
         }
         let (sin, z) = match even {
             true => (if z & pivot == 0 { sin } else { -sin }, z ^ pivot),
@@ -99,9 +99,9 @@ impl PlanLowering {
         if negative {
             self.out.angle += BinaryAngle::HALF_TURN;
         }
-        self.push(PrimitiveOp::Turn { x, z, tan, flip });
+        self.push(PrimitiveOp::PauliRotation { x, z, tan, flip });
         if even {
-            self.wait(pivot.trailing_zeros() as usize, quarter(-1.0), false);
+            self.hold_back(pivot.trailing_zeros() as usize, quarter(-1.0), false);
         }
     }
 }

@@ -109,7 +109,8 @@ impl<E: SimdFloat> DenseBlock<E> {
         lane_bits: usize,
     ) -> f64 {
         let eps = Into::<f64>::into(E::EPSILON);
-        let numbers = factors.and_then(|tolerance| FactorCoefficients::of(matrix, tolerance * eps));
+        let numbers =
+            factors.and_then(|tolerance| FactorCoefficients::from_matrix(matrix, tolerance * eps));
         self.factored = numbers.is_some();
         self.deviation = 0.0;
         match numbers {
@@ -153,22 +154,26 @@ impl<E: SimdFloat> DenseBlock<E> {
         for (i, coefficient) in used.enumerate() {
             let (kind, row, lane) =
                 (i / lanes / row_sets.len(), i / lanes % row_sets.len(), i % lanes);
-            *coefficient =
-                E::round_from(numbers.of[kind][row_sets[row] | Self::own(*bits, lane, lane_bits)]);
+            *coefficient = E::round_from(
+                numbers.coefficients[kind][row_sets[row] | Self::own(*bits, lane, lane_bits)],
+            );
         }
     }
 }
 
 /// The coefficients of a factored block on the values of its two bits.
 struct FactorCoefficients {
-    of: [[f64; 4]; FACTORED_COEFFICIENTS],
+    coefficients: [[f64; 4]; FACTORED_COEFFICIENTS],
     angle: f64,
 }
 
 impl FactorCoefficients {
     /// Returns the coefficients of a matrix that is a factored block up to the tolerance, and the
     /// distance of their product from it.
-    fn of(matrix: &[Complex<f64>; 16], tolerance: f64) -> Option<(FactorCoefficients, f64)> {
+    fn from_matrix(
+        matrix: &[Complex<f64>; 16],
+        tolerance: f64,
+    ) -> Option<(FactorCoefficients, f64)> {
         let numbers = FactorCoefficients::new(&CanonicalFactors::new(matrix)?)?;
         let off = distance(&numbers.product(), matrix);
         (off <= tolerance).then_some((numbers, off))
@@ -176,18 +181,20 @@ impl FactorCoefficients {
 
     /// Returns the matrix that they make, row by row.
     fn product(&self) -> [Complex<f64>; 16] {
-        let [d1, r0, r1, d2, stay, go] = &self.of;
+        let [d1, r0, r1, d2, diagonal, off_diagonal] = &self.coefficients;
         let mut columns: [[Complex<f64>; 4]; 4] =
             std::array::from_fn(|j| std::array::from_fn(|s| f64::from(u8::from(s == j)).into()));
         for v in &mut columns {
-            let diagonal = |v: [Complex<f64>; 4], t: &[f64; 4]| -> [Complex<f64>; 4] {
+            let scaled = |v: [Complex<f64>; 4], t: &[f64; 4]| -> [Complex<f64>; 4] {
                 std::array::from_fn(|s| v[s] * Complex::new(1.0, t[s]))
             };
             let rotation = |v: [Complex<f64>; 4], t: &[f64; 4], bit: usize| -> [Complex<f64>; 4] {
                 std::array::from_fn(|s| v[s] + v[s ^ 1 << bit] * t[s])
             };
-            let w = diagonal(rotation(rotation(diagonal(*v, d1), r0, 0), r1, 1), d2);
-            *v = std::array::from_fn(|s| w[s] * stay[s] + w[s ^ 3] * Complex::new(0.0, go[s]));
+            let w = scaled(rotation(rotation(scaled(*v, d1), r0, 0), r1, 1), d2);
+            *v = std::array::from_fn(|s| {
+                w[s] * diagonal[s] + w[s ^ 3] * Complex::new(0.0, off_diagonal[s])
+            });
         }
         let factor = Complex::cis(self.angle);
         std::array::from_fn(|at| factor * columns[at % 4][at / 4])
@@ -231,7 +238,7 @@ impl FactorCoefficients {
         let between = |s: usize| if same(s) { x - y } else { x + y };
         let tangents = d1.iter().chain(&d2).chain([&euler[0][1], &euler[1][1]]);
         tangents.copied().all(|t| t.abs() <= MAX_TANGENT).then_some(FactorCoefficients {
-            of: [
+            coefficients: [
                 d1,
                 r0,
                 r1,

@@ -72,7 +72,7 @@ impl<E: SimdFloat> TileBuffers<E> {
         TileBuffers::default()
     }
 
-    pub(super) fn put(&mut self, buffer: Buffer<E>) {
+    pub(super) fn release(&mut self, buffer: Buffer<E>) {
         self.buffers.push(buffer);
     }
 

@@ -38,7 +38,7 @@ pub(in crate::plan) struct TileStage<E> {
     /// of the tile, it is zero.
     tiles: usize,
     /// Index bits within the tile where amplitudes are zero before the stage.
-    pub(super) dead: usize,
+    pub(super) collapsed: usize,
     /// The index of the first amplitude of each row, within the tile.
     pub(super) row_offsets: Vec<usize>,
     pub(super) steps: Vec<TileStep<E>>,
@@ -66,7 +66,7 @@ pub(super) enum TileStep<E> {
     Sweep(RotationSweep<E>),
     Multiplexed(Multiplexed<E>),
     Dense(DenseBlock<E>),
-    Inner(ProbeSet),
+    Probes(ProbeSet),
 }
 
 /// Rotations along `rows` row vectors and some lane vectors, after phases.
@@ -77,7 +77,7 @@ pub(super) struct RotationSweep<E> {
     pub(super) row_flips: [usize; 8],
     /// True if a row vector also exchanges lanes.
     pub(super) crossed: bool,
-    pub(super) turns: Vec<SweepRotation>,
+    pub(super) rotations: Vec<SweepRotation>,
     /// Tangents of the lanes, for each rotation and each sign of its logical bit.
     pub(super) tangents: Buffer<E>,
     /// Rows to start from, with the signs of the rotations above `SIGN_SHIFT`.
@@ -115,7 +115,7 @@ fn refill<'a>(
         let vectors = match op {
             Placed::Rotation { line, .. } => [line.vector, 0],
             Placed::Dense { low, high, .. } => [1 << low, 1 << high],
-            Placed::Phase(_) | Placed::Inner(_) => return false,
+            Placed::Phase(_) | Placed::Probe(_) => return false,
         };
         moving += 1;
         for vector in vectors {
@@ -175,7 +175,7 @@ pub(in crate::plan) fn compile<E: SimdFloat>(
         bits: layout.inside.len(),
         outside: layout.outside,
         tiles: layout.outside & live,
-        dead: layout.inside.iter().map(|q| 1 << q).sum::<usize>() & !found,
+        collapsed: layout.inside.iter().map(|q| 1 << q).sum::<usize>() & !found,
         row_offsets: row_offsets(&layout.inside, lane_bits),
         steps: Vec::new(),
         constants: Vec::new(),
@@ -206,12 +206,12 @@ impl<E: SimdFloat> TileStage<E> {
     }
 
     /// Returns the number of times that the steps let the pipeline gather rows.
-    pub(super) fn turns(&self) -> usize {
+    pub(super) fn gather_steps(&self) -> usize {
         let turns = |step: &TileStep<E>| match step {
             TileStep::Sweep(sweep) => sweep.table.len().div_ceil(ENTRIES_PER_GATHER),
             TileStep::Dense(block) => block.table.len().div_ceil(ENTRIES_PER_GATHER),
             TileStep::Multiplexed(group) => group.pieces().count(),
-            TileStep::Inner(_) => 0,
+            TileStep::Probes(_) => 0,
         };
         self.steps.iter().map(turns).sum()
     }
@@ -255,7 +255,7 @@ impl<E: SimdFloat> TileStage<E> {
     }
 
     /// Multiplies the stage by `e^{i angle}`.
-    pub(in crate::plan) fn turn(&mut self, angle: BinaryAngle) {
+    pub(in crate::plan) fn multiply_phase(&mut self, angle: BinaryAngle) {
         self.scale *= angle.cis();
     }
 
@@ -265,7 +265,7 @@ impl<E: SimdFloat> TileStage<E> {
         let off = |step: &TileStep<E>| match step {
             TileStep::Dense(block) => block.deviation,
             TileStep::Multiplexed(group) => group.deviation(),
-            TileStep::Sweep(_) | TileStep::Inner(_) => 0.0,
+            TileStep::Sweep(_) | TileStep::Probes(_) => 0.0,
         };
         self.steps.iter().map(off).sum()
     }
@@ -307,15 +307,15 @@ impl<E: SimdFloat> TileStage<E> {
             if rest.is_empty() {
                 break;
             }
-            let (looks, after) = split(rest, looks_change, |op| matches!(op, Placed::Inner(_)));
+            let (looks, after) = split(rest, looks_change, |op| matches!(op, Placed::Probe(_)));
             let scaled = |look: &PlacedProbe| PlacedProbe { weight: look.weight * scale, ..*look };
             let looks = looks.into_iter().filter_map(|(k, op)| {
-                if let Placed::Inner(l) = op { Some((k, scaled(l))) } else { None }
+                if let Placed::Probe(l) = op { Some((k, scaled(l))) } else { None }
             });
             let looks: Vec<(usize, PlacedProbe)> = looks.collect();
             if !looks.is_empty() {
                 self.flops += 4.0 * looks.len() as f64;
-                self.steps.push(TileStep::Inner(ProbeSet::new(
+                self.steps.push(TileStep::Probes(ProbeSet::new(
                     looks,
                     self.bits,
                     lane_bits,
@@ -341,7 +341,7 @@ impl<E: SimdFloat> TileStage<E> {
             let (mut turns, after) =
                 split(after, looks_change, |op| matches!(op, Placed::Rotation { .. }));
             let mut groups = Vec::new();
-            while let Some(mut group) = Multiplexed::take(&mut turns, self.bits, lane_bits) {
+            while let Some(mut group) = Multiplexed::extract(&mut turns, self.bits, lane_bits) {
                 self.scale *= group.fill(&ops, 1 << lane_bits);
                 self.flops += group.flops();
                 groups.push(TileStep::Multiplexed(group));
@@ -349,7 +349,7 @@ impl<E: SimdFloat> TileStage<E> {
             scale *= turns.iter().map(|t| t.1.shrinkage()).product::<f64>();
             while !turns.is_empty() || phases.is_some() {
                 let (sweep, left) = self.sweep(turns, phases.take(), lane_bits, row_qubits);
-                self.flops += 4.0 * sweep.turns.len() as f64;
+                self.flops += 4.0 * sweep.rotations.len() as f64;
                 self.steps.push(TileStep::Sweep(sweep));
                 turns = left;
             }
@@ -418,7 +418,7 @@ impl<E: SimdFloat> TileStage<E> {
             row_offsets,
             row_flips,
             crossed: row_flips.iter().any(|&f| f != 0),
-            turns: all
+            rotations: all
                 .iter()
                 .map(|(source, line, _)| SweepRotation {
                     source: *source,

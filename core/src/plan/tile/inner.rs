@@ -38,7 +38,7 @@ pub(super) const MAX_STRINGS: usize = 16;
 pub(super) const MAX_LANES: usize = 16;
 
 /// Returns the weight of a string in the tile at index `outer`.
-pub(super) fn factor(look: &PlacedProbe, outer: usize) -> f64 {
+pub(super) fn probe_factor(look: &PlacedProbe, outer: usize) -> f64 {
     if odd(look.outer & outer) { -look.weight } else { look.weight }
 }
 
@@ -64,7 +64,7 @@ pub(super) struct ProbeGroup {
 pub(super) struct GroupedProbe {
     /// Number of the operation in the layout.
     source: usize,
-    pub(super) look: PlacedProbe,
+    pub(super) probe: PlacedProbe,
     /// Offset of the number of a row within its set.
     pub(super) set: usize,
     /// The rows of a set: those of the first half have one sign, the others that of `second`.
@@ -85,7 +85,7 @@ impl ProbeSet {
         let (diagonal, mut rest): (Vec<_>, Vec<_>) = looks.into_iter().partition(|(_, l)| l.x == 0);
         let mut shared = Vec::new();
         while let Some(strings) =
-            (!alone).then(|| VectorProbes::take(&mut rest, bits, lane_bits)).flatten()
+            (!alone).then(|| VectorProbes::extract(&mut rest, bits, lane_bits)).flatten()
         {
             shared.push(strings);
         }
@@ -116,11 +116,11 @@ impl ProbeSet {
     /// Takes the signs of other operations of the same structure, and the factor of all of them.
     pub(super) fn rebind(&mut self, placed: &[Placed], factor: f64) {
         let strings = self.groups.iter_mut().flat_map(|group| &mut group.strings);
-        let strings = strings.map(|line| (line.source, &mut line.look));
-        let shared = self.shared.iter_mut().flat_map(VectorProbes::looks);
+        let strings = strings.map(|line| (line.source, &mut line.probe));
+        let shared = self.shared.iter_mut().flat_map(VectorProbes::probes_mut);
         let diagonal = self.diagonal.iter_mut().map(|(k, look)| (*k, look));
         for (source, look) in diagonal.chain(strings).chain(shared) {
-            if let Some(Placed::Inner(new)) = placed.get(source) {
+            if let Some(Placed::Probe(new)) = placed.get(source) {
                 look.weight = new.weight * factor;
             }
         }
@@ -131,7 +131,7 @@ impl ProbeSet {
     /// # Safety
     /// *set*; *size*, `products` having room for a tile.
     #[inline(always)]
-    pub(super) unsafe fn take<S: Simd>(
+    pub(super) unsafe fn accumulate<S: Simd>(
         &self,
         psi: TileScratch<S::Elem>,
         lambda: TileScratch<S::Elem>,
@@ -147,7 +147,7 @@ impl ProbeSet {
                 S::vectorize(GroupRun { group, psi, lambda, sums });
             }
             if !self.diagonal.is_empty() {
-                S::vectorize(DiagonalRun { inners: self, psi, lambda, products, sums });
+                S::vectorize(DiagonalRun { probes: self, psi, lambda, products, sums });
             }
         }
     }
@@ -174,7 +174,13 @@ impl ProbeGroup {
             let sorted = rows().filter(|s| !negative(s)).chain(rows().filter(negative));
             let mut order = [0; 1 << MAX_VECTORS];
             order.iter_mut().zip(sorted).for_each(|(place, s)| *place = s as u8);
-            GroupedProbe { source, look, set, order, second_negative: rows().any(|s| negative(&s)) }
+            GroupedProbe {
+                source,
+                probe: look,
+                set,
+                order,
+                second_negative: rows().any(|s| negative(&s)),
+            }
         };
         let strings = looks.into_iter().map(line).collect();
         ProbeGroup { starts: table(rows, vectors, &[]), strings, offsets }
@@ -201,13 +207,13 @@ impl<E: SimdFloat> Products<E> {
 impl<E: SimdFloat> TileStage<E> {
     /// Returns true if the stage has inner products.
     pub(super) fn looks(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, TileStep::Inner(_)))
+        self.steps.iter().any(|step| matches!(step, TileStep::Probes(_)))
     }
 }
 
 /// The strings without x.
 struct DiagonalRun<'a, E> {
-    inners: &'a ProbeSet,
+    probes: &'a ProbeSet,
     psi: TileScratch<E>,
     lambda: TileScratch<E>,
     products: &'a mut Products<E>,
@@ -219,7 +225,7 @@ impl<E: SimdFloat> Task<E> for DiagonalRun<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let DiagonalRun { inners, psi, lambda, products, sums } = self;
+        let DiagonalRun { probes: inners, psi, lambda, products, sums } = self;
         let out = products.0.as_mut_ptr();
         // SAFETY: all rows are below those of the tile, which the scratches and the products hold.
         unsafe {
@@ -237,7 +243,7 @@ impl<E: SimdFloat> Task<E> for DiagonalRun<'_, E> {
                     let x: f64 = (*out.add(row * S::LANES + lane)).into();
                     sum += if odd(lane & look.z) { -x } else { x };
                 }
-                *sums.get_unchecked_mut(look.number) += factor(look, psi.outer) * sum;
+                *sums.get_unchecked_mut(look.number) += probe_factor(look, psi.outer) * sum;
             }
         }
     }
@@ -303,7 +309,7 @@ impl<E: SimdFloat> Task<E> for GroupRun<'_, E> {
             let mut totals = [zero; MAX_STRINGS];
             let mut lanes = [S::index(|j| j); MAX_STRINGS];
             for (index, line) in lanes.iter_mut().zip(strings) {
-                *index = S::index(|j| j ^ (line.look.x & (S::LANES - 1)));
+                *index = S::index(|j| j ^ (line.probe.x & (S::LANES - 1)));
             }
             for &start in starts {
                 let start = start as usize;
@@ -318,15 +324,15 @@ impl<E: SimdFloat> Task<E> for GroupRun<'_, E> {
                 }
                 for (k, line) in strings.iter().enumerate() {
                     let index = *lanes.get_unchecked(k);
-                    let crossed = line.look.x & (S::LANES - 1) != 0;
+                    let crossed = line.probe.x & (S::LANES - 1) != 0;
                     let rows = rows.get_unchecked(..offsets.len());
-                    let sum = match (line.look.real, crossed) {
+                    let sum = match (line.probe.real, crossed) {
                         (true, false) => line.sum::<S, true, false>(rows, index, zero),
                         (true, true) => line.sum::<S, true, true>(rows, index, zero),
                         (false, false) => line.sum::<S, false, false>(rows, index, zero),
                         (false, true) => line.sum::<S, false, true>(rows, index, zero),
                     };
-                    let sign = if odd(line.look.z >> S::LANE_BITS & start) { minus } else { one };
+                    let sign = if odd(line.probe.z >> S::LANE_BITS & start) { minus } else { one };
                     let total = totals.get_unchecked_mut(k);
                     *total = sign.mul_add(sum, *total);
                 }
@@ -336,10 +342,11 @@ impl<E: SimdFloat> Task<E> for GroupRun<'_, E> {
                 total.store(parts.as_mut_ptr());
                 let signed = |(lane, x): (usize, &E)| -> f64 {
                     let x: f64 = (*x).into();
-                    if odd(lane & line.look.z) { -x } else { x }
+                    if odd(lane & line.probe.z) { -x } else { x }
                 };
                 let sum: f64 = parts[..S::LANES].iter().enumerate().map(signed).sum();
-                *sums.get_unchecked_mut(line.look.number) += factor(&line.look, psi.outer) * sum;
+                *sums.get_unchecked_mut(line.probe.number) +=
+                    probe_factor(&line.probe, psi.outer) * sum;
             }
         }
     }

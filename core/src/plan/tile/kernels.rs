@@ -55,7 +55,7 @@ pub(super) unsafe fn step<S: Simd>(
                 (_, true) => factored(block, scratch, pipeline, scratch),
             },
             // One vector alone has nothing to be multiplied with.
-            TileStep::Inner(_) => {}
+            TileStep::Probes(_) => {}
         }
     }
 }
@@ -86,13 +86,13 @@ trait Destination<S: Simd> {
     ///
     /// # Safety
     /// *row*.
-    unsafe fn ask(&self, row: usize);
+    unsafe fn prefetch_row(&self, row: usize);
 
     /// Writes a row.
     ///
     /// # Safety
     /// *set*; *row*; *owner* where the rows are those of the state.
-    unsafe fn put(&self, row: usize, x: S, y: S);
+    unsafe fn store_row(&self, row: usize, x: S, y: S);
 }
 
 /// Back to the scratch, which is in the cache.
@@ -100,10 +100,10 @@ impl<S: Simd> Destination<S> for TileScratch<S::Elem> {
     const FAR: bool = false;
 
     #[inline(always)]
-    unsafe fn ask(&self, _: usize) {}
+    unsafe fn prefetch_row(&self, _: usize) {}
 
     #[inline(always)]
-    unsafe fn put(&self, row: usize, x: S, y: S) {
+    unsafe fn store_row(&self, row: usize, x: S, y: S) {
         // SAFETY: *set* and *row* are the caller's promises; the scratch has a register for each
         // row.
         unsafe {
@@ -124,13 +124,13 @@ impl<S: Simd> Destination<S> for StateDestination<'_, S> {
     const FAR: bool = true;
 
     #[inline(always)]
-    unsafe fn ask(&self, row: usize) {
+    unsafe fn prefetch_row(&self, row: usize) {
         // SAFETY: *row* is the caller's promise.
-        unsafe { self.rows.ask::<S>(row) }
+        unsafe { self.rows.prefetch_row::<S>(row) }
     }
 
     #[inline(always)]
-    unsafe fn put(&self, row: usize, x: S, y: S) {
+    unsafe fn store_row(&self, row: usize, x: S, y: S) {
         let [c, s] = self.factor;
         // SAFETY: *set*, *row* and *owner* are the caller's promises.
         unsafe { self.rows.write(row, times(x, y, c, s)) }
@@ -177,7 +177,7 @@ unsafe fn run_sweep<S: Simd>(
         }
     };
     let product = &*product;
-    macro_rules! go {
+    macro_rules! off_diagonal {
         ($rows:literal) => {
             match (kind, sweep.crossed) {
                 (NONE, false) => S::vectorize(SweepRun::<S, $rows, NONE, false> {
@@ -222,10 +222,10 @@ unsafe fn run_sweep<S: Simd>(
     // SAFETY: *set* and *size* are the caller's promises.
     unsafe {
         match sweep.rows {
-            0 => go!(0),
-            1 => go!(1),
-            2 => go!(2),
-            _ => go!(3),
+            0 => off_diagonal!(0),
+            1 => off_diagonal!(1),
+            2 => off_diagonal!(2),
+            _ => off_diagonal!(3),
         }
     }
 }
@@ -253,7 +253,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
         let flipped = |(i, t): (usize, &super::compile::SweepRotation)| {
             usize::from(odd(t.outer & outer) ^ t.flip) << i
         };
-        let signs: usize = sweep.turns.iter().enumerate().map(flipped).sum();
+        let signs: usize = sweep.rotations.iter().enumerate().map(flipped).sum();
         let tangents = sweep.tangents.as_ptr();
         // SAFETY: rows and their sums with row vectors are below 2^bits / LANES, which is what the
         // scratch and the tables hold; the tangents hold two registers for each turn.
@@ -265,7 +265,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                 crossing[set] = S::index(|j| j ^ sweep.row_flips[set]);
                 offsets[set] = sweep.row_offsets[set];
             }
-            let lane_turns = &sweep.turns[ROWS.min(sweep.turns.len())..];
+            let lane_turns = &sweep.rotations[ROWS.min(sweep.rotations.len())..];
             let mut exchanges = [S::index(|j| j); 4];
             for (exchange, turn) in exchanges.iter_mut().zip(lane_turns) {
                 *exchange = S::index(|j| j ^ turn.lanes);
@@ -275,7 +275,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                 S::load(tangents.add((2 * turn + (all >> turn & 1)) * S::LANES))
             };
             for chunk in sweep.table.chunks(ENTRIES_PER_GATHER) {
-                pipeline.turn();
+                pipeline.gather_some();
                 for &entry in chunk {
                     let first = (entry & ((1 << SIGN_SHIFT) - 1)) as usize;
                     let all = (entry >> SIGN_SHIFT) as usize ^ signs;
@@ -286,7 +286,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
                         if PHASES != NONE
                             && let Some(phases) = &sweep.phases
                         {
-                            (x[set], y[set]) = turned::<S, PHASES>(x[set], y[set], row, phases, product);
+                            (x[set], y[set]) = apply_phases::<S, PHASES>(x[set], y[set], row, phases, product);
                         }
                         if CROSSED && set > 0 {
                             (x[set], y[set]) = (x[set].permute(crossing[set]), y[set].permute(crossing[set]));
@@ -330,7 +330,7 @@ impl<P: Simd, const ROWS: usize, const PHASES: u8, const CROSSED: bool> Task<P::
 /// # Safety
 /// *set*; *row*.
 #[inline(always)]
-unsafe fn turned<S: Simd, const PHASES: u8>(
+unsafe fn apply_phases<S: Simd, const PHASES: u8>(
     mut x: S,
     mut y: S,
     row: usize,
@@ -400,7 +400,7 @@ impl<P: Simd, const ROWS: usize, const FLIPS: usize> Task<P::Elem>
                 flips[k] = S::index(|j| j ^ block.lane_flips[k]);
             }
             for chunk in block.table.chunks(ENTRIES_PER_GATHER) {
-                pipeline.turn();
+                pipeline.gather_some();
                 for starts in chunk.chunks(sets::<S>()) {
                     let firsts: [usize; MAX_SETS] = std::array::from_fn(|k| {
                         starts[k.min(starts.len() - 1)] as usize * S::LANES
@@ -500,11 +500,11 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
                 |kind: usize, e: usize| P::load(coefficients.add((kind * ROWS + e) * P::LANES));
             let mut ahead = block.table.iter().skip(AHEAD / ROWS);
             for chunk in block.table.chunks(ENTRIES_PER_GATHER) {
-                pipeline.turn();
+                pipeline.gather_some();
                 for starts in chunk.chunks(sets::<P>()) {
                     for &first in ahead.by_ref().take(if D::FAR { sets::<P>() } else { 0 }) {
                         unroll!(e in 0..ROWS, at most 4 => {
-                            to.ask(first as usize | block.row_offsets[e]);
+                            to.prefetch_row(first as usize | block.row_offsets[e]);
                         });
                     }
                     let firsts: [usize; MAX_SETS] = std::array::from_fn(|k| {
@@ -549,7 +549,7 @@ impl<P: Simd, D: Destination<P>, const ROWS: usize> Task<P::Elem>
                                 if both.1 == 0 { (c, d) } else { (c.permute(both_flip), d.permute(both_flip)) };
                             let at = firsts[k] | offsets[e];
                             let (x, y) = (d.neg_mul_add(far, x[e][k].mul(near)), c.mul_add(far, y[e][k].mul(near)));
-                            to.put(at / P::LANES, x, y);
+                            to.store_row(at / P::LANES, x, y);
                         });
                     });
                 }

@@ -24,7 +24,7 @@ use crate::kernel::{
 use crate::plan::layout::PlacedProbe;
 
 /// Returns `kappa sigma` in the tile at index `outer`.
-fn factor(look: &PlacedProbe, kicks: &[f64], outer: usize) -> f64 {
+fn tangent_factor(look: &PlacedProbe, kicks: &[f64], outer: usize) -> f64 {
     let kick = kicks[look.number] * look.weight.signum();
     if odd(look.outer & outer) { -kick } else { kick }
 }
@@ -35,7 +35,7 @@ impl ProbeSet {
     /// # Safety
     /// *set*; *size*, `products` having room for a tile; no two scratches are the same.
     #[inline(always)]
-    pub(super) unsafe fn kick<S: Simd>(
+    pub(super) unsafe fn update_tangents<S: Simd>(
         &self,
         pairs: &[[TileScratch<S::Elem>; 2]],
         kicks: &[f64],
@@ -44,11 +44,16 @@ impl ProbeSet {
         // SAFETY: *set*, *size* and that the scratches differ are the caller's promises.
         unsafe {
             if !self.diagonal.is_empty() {
-                S::vectorize(DiagonalTangents { inners: self, pairs, kicks, products });
+                S::vectorize(DiagonalTangents {
+                    probes: self,
+                    pairs,
+                    coefficients: kicks,
+                    products,
+                });
             }
             for group in &self.groups {
                 for &[state, tangent] in pairs {
-                    S::vectorize(GroupTangents { group, state, tangent, kicks });
+                    S::vectorize(GroupTangents { group, state, tangent, coefficients: kicks });
                 }
             }
         }
@@ -57,9 +62,9 @@ impl ProbeSet {
 
 /// The strings without x.
 struct DiagonalTangents<'a, E> {
-    inners: &'a ProbeSet,
+    probes: &'a ProbeSet,
     pairs: &'a [[TileScratch<E>; 2]],
-    kicks: &'a [f64],
+    coefficients: &'a [f64],
     products: &'a mut Products<E>,
 }
 
@@ -68,7 +73,7 @@ impl<E: SimdFloat> Task<E> for DiagonalTangents<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let DiagonalTangents { inners, pairs, kicks, products } = self;
+        let DiagonalTangents { probes: inners, pairs, coefficients: kicks, products } = self;
         let Some([first, _]) = pairs.first() else { return };
         let factors = products.0.as_mut_ptr();
         // SAFETY: all rows are below those of the tile, which the scratches and the products hold.
@@ -77,7 +82,7 @@ impl<E: SimdFloat> Task<E> for DiagonalTangents<'_, E> {
             (0..inners.rows).for_each(|row| zero.store(factors.add(row * S::LANES)));
             for (_, look) in &inners.diagonal {
                 let at = factors.add((look.z >> S::LANE_BITS) * S::LANES);
-                let kick = factor(look, kicks, first.outer);
+                let kick = tangent_factor(look, kicks, first.outer);
                 for lane in 0..S::LANES {
                     *at.add(lane) += E::round_from(if odd(lane & look.z) { -kick } else { kick });
                 }
@@ -102,7 +107,7 @@ struct GroupTangents<'a, E> {
     group: &'a ProbeGroup,
     state: TileScratch<E>,
     tangent: TileScratch<E>,
-    kicks: &'a [f64],
+    coefficients: &'a [f64],
 }
 
 impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
@@ -110,8 +115,12 @@ impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let GroupTangents { group: ProbeGroup { offsets, starts, strings }, state, tangent, kicks } =
-            self;
+        let GroupTangents {
+            group: ProbeGroup { offsets, starts, strings },
+            state,
+            tangent,
+            coefficients: kicks,
+        } = self;
         let inside = S::LANES - 1;
         // SAFETY: rows and their sums with offsets are below those of the tile, there are at most
         // as many offsets and strings as there is room for, and sums within a set stay in it.
@@ -123,11 +132,15 @@ impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
             // Of each string the factors of the lanes that it leads to.
             let mut factors = [zero; MAX_STRINGS];
             for ((index, own), line) in lanes.iter_mut().zip(&mut factors).zip(strings) {
-                let x = line.look.x & inside;
+                let x = line.probe.x & inside;
                 *index = S::index(|j| j ^ x);
-                let kick = factor(&line.look, kicks, state.outer);
+                let kick = tangent_factor(&line.probe, kicks, state.outer);
                 let parts: [E; MAX_LANES] = std::array::from_fn(|lane| {
-                    E::round_from(if odd((lane ^ x) & line.look.z & inside) { -kick } else { kick })
+                    E::round_from(if odd((lane ^ x) & line.probe.z & inside) {
+                        -kick
+                    } else {
+                        kick
+                    })
                 });
                 *own = S::load(parts.as_ptr());
             }
@@ -140,10 +153,10 @@ impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
                 }
                 for (k, line) in strings.iter().enumerate() {
                     let index = *lanes.get_unchecked(k);
-                    let crossed = line.look.x & inside != 0;
+                    let crossed = line.probe.x & inside != 0;
                     let own = *factors.get_unchecked(k);
                     let own =
-                        if odd(line.look.z >> S::LANE_BITS & start) { zero.sub(own) } else { own };
+                        if odd(line.probe.z >> S::LANE_BITS & start) { zero.sub(own) } else { own };
                     let signed = [own, if line.second_negative { zero.sub(own) } else { own }];
                     for at in 0..offsets.len() {
                         let from = usize::from(*line.order.get_unchecked(at));
@@ -154,7 +167,7 @@ impl<E: SimdFloat> Task<E> for GroupTangents<'_, E> {
                         let own =
                             *signed.get_unchecked(usize::from(2 * at >= offsets.len().max(2)));
                         let [u, v] = sums.get_unchecked_mut(from ^ line.set);
-                        if line.look.real {
+                        if line.probe.real {
                             (*u, *v) = (own.neg_mul_add(x, *u), own.neg_mul_add(y, *v));
                         } else {
                             (*u, *v) = (own.neg_mul_add(y, *u), own.mul_add(x, *v));

@@ -271,13 +271,13 @@ impl<E: SimdFloat> Task<E> for Tiles<'_, E> {
                 Pipeline::new(stage, &picks, state.get(), parts, tiles.clone(), streams);
             let (steps, last) = stage.last_block();
             for number in tiles {
-                let scratch = pipeline.take(number);
+                let scratch = pipeline.next_scratch(number);
                 for step in steps {
                     kernels::step::<S>(step, scratch, &mut workspace.product, &mut pipeline);
                 }
                 match last {
-                    Some(block) => pipeline.give_by(block, scratch),
-                    None => pipeline.give(scratch),
+                    Some(block) => pipeline.finish_tile_with(block, scratch),
+                    None => pipeline.finish_tile(scratch),
                 }
             }
             S::fence();

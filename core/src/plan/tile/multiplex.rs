@@ -36,12 +36,12 @@ pub(super) struct Multiplexed<E> {
     /// The vector: the rows that it adds, and the lanes that it exchanges.
     rows: usize,
     lanes: usize,
-    turns: Vec<MultiplexedRotation>,
+    rotations: Vec<MultiplexedRotation>,
     variants: Variants,
     /// Cosines and sines of the lanes, for each variant.
     coefficients: Buffer<E>,
     /// True for each variant that is rotated at all.
-    turned: Vec<bool>,
+    is_rotated: Vec<bool>,
     /// The largest angle that was left out.
     left_out: f64,
 }
@@ -58,7 +58,7 @@ struct MultiplexedRotation {
 
 impl<E: SimdFloat> Multiplexed<E> {
     /// Takes rotations along one vector out of a list, if there are several; without numbers yet.
-    pub(super) fn take(
+    pub(super) fn extract(
         ops: &mut Vec<NumberedOp<'_>>,
         bits: usize,
         lane_bits: usize,
@@ -87,9 +87,9 @@ impl<E: SimdFloat> Multiplexed<E> {
         Some(Multiplexed {
             rows: shared >> lane_bits,
             lanes: shared & inside,
-            turns,
+            rotations: turns,
             coefficients: Buffer::zeros((2 * variants.count()) << lane_bits),
-            turned: vec![false; variants.count()],
+            is_rotated: vec![false; variants.count()],
             left_out: 0.0,
             variants,
         })
@@ -100,7 +100,7 @@ impl<E: SimdFloat> Multiplexed<E> {
     pub(super) fn fill(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut growth = 1.0;
         let mut angles = [BinaryAngle::ZERO; MAX_ROTATIONS];
-        for (turn, angle) in self.turns.iter().zip(&mut angles) {
+        for (turn, angle) in self.rotations.iter().zip(&mut angles) {
             if let Some(op @ Placed::Rotation { line, tan }) = placed.get(turn.source) {
                 growth /= op.shrinkage().sqrt();
                 let own = BinaryAngle::from_radians(tan.atan());
@@ -109,14 +109,14 @@ impl<E: SimdFloat> Multiplexed<E> {
         }
         self.left_out = 0.0;
         let coefficients = self.coefficients.as_mut_slice().chunks_exact_mut(2 * lanes);
-        for ((variant, own), turned) in coefficients.enumerate().zip(&mut self.turned) {
+        for ((variant, own), turned) in coefficients.enumerate().zip(&mut self.is_rotated) {
             *turned = false;
             let (cosines, sines) = own.split_at_mut(lanes);
             for (lane, (cos, sin)) in cosines.iter_mut().zip(sines).enumerate() {
                 let signed = |(turn, angle): (&MultiplexedRotation, &BinaryAngle)| {
                     if odd(turn.set & variant) ^ odd(turn.lanes & lane) { -*angle } else { *angle }
                 };
-                let angle: BinaryAngle = self.turns.iter().zip(&angles).map(signed).sum();
+                let angle: BinaryAngle = self.rotations.iter().zip(&angles).map(signed).sum();
                 let none = angle.abs() <= NO_ANGLE;
                 let (s, c) = if none { (0.0, 1.0) } else { angle.sin_cos() };
                 self.left_out = self.left_out.max(if none { angle.abs() } else { 0.0 });
@@ -135,7 +135,8 @@ impl<E: SimdFloat> Multiplexed<E> {
     /// Returns the products and sums for each amplitude of those that are turned, on the mean over
     /// all.
     pub(super) fn flops(&self) -> f64 {
-        8.0 * self.turned.iter().filter(|turned| **turned).count() as f64 / self.turned.len() as f64
+        8.0 * self.is_rotated.iter().filter(|turned| **turned).count() as f64
+            / self.is_rotated.len() as f64
     }
 
     /// Rows of one variant, some at a time, and its number in the tile at index 0.
@@ -193,14 +194,15 @@ impl<P: Simd, const ROWS: bool, const LANES: bool> Task<P::Elem>
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = P::Elem>>(self) {
         let MultiplexedRun { multiplexed, scratch: TileScratch { re, im, outer }, pipeline } = self;
-        let Multiplexed { rows, lanes, variants, coefficients, turned, .. } = multiplexed;
+        let Multiplexed { rows, lanes, variants, coefficients, is_rotated: turned, .. } =
+            multiplexed;
         let shift = variants.shift(outer);
         // SAFETY: rows and their sums with the vector are below 2^bits / LANES, which is what the
         // scratch holds; there are two registers of coefficients for each variant.
         unsafe {
             let exchange = S::index(|j| j ^ lanes);
             for (variant, piece) in multiplexed.pieces() {
-                pipeline.turn();
+                pipeline.gather_some();
                 let here = variant ^ shift;
                 if !turned[here] {
                     continue;

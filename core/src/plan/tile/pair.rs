@@ -114,10 +114,11 @@ impl<E: SimdFloat> Task<E> for TilePairs<'_, E> {
             };
             let mut pipelines = [pipeline(0), pipeline(1)];
             for number in tiles.clone() {
-                let scratch = [pipelines[0].take(number), pipelines[1].take(number)];
+                let scratch =
+                    [pipelines[0].next_scratch(number), pipelines[1].next_scratch(number)];
                 for step in &stage.steps {
-                    if let TileStep::Inner(inners) = step {
-                        inners.take::<S>(scratch[0], scratch[1], &mut second.products, sums);
+                    if let TileStep::Probes(inners) = step {
+                        inners.accumulate::<S>(scratch[0], scratch[1], &mut second.products, sums);
                         continue;
                     }
                     for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
@@ -125,7 +126,7 @@ impl<E: SimdFloat> Task<E> for TilePairs<'_, E> {
                     }
                 }
                 for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
-                    pipeline.give(scratch);
+                    pipeline.finish_tile(scratch);
                 }
             }
             S::fence();

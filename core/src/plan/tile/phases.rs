@@ -186,8 +186,8 @@ impl<E: SimdFloat> Phases<E> {
 
     /// Releases the memory of the tables.
     pub(super) fn recycle(self, pool: &mut TileBuffers<E>) {
-        pool.put(self.re);
-        pool.put(self.im);
+        pool.release(self.re);
+        pool.release(self.im);
     }
 
     /// Returns the number of tables.

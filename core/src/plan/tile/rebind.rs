@@ -33,7 +33,7 @@ impl<E: SimdFloat> TileStage<E> {
         let mut left = 1.0;
         for step in &mut self.steps {
             match step {
-                TileStep::Inner(inners) => inners.rebind(placed, left),
+                TileStep::Probes(inners) => inners.rebind(placed, left),
                 TileStep::Sweep(sweep) => {
                     if let Some(phases) = &mut sweep.phases {
                         phases.rebind(placed, &mut self.constants, set, pool);
@@ -61,7 +61,7 @@ impl<E: SimdFloat> TileStage<E> {
 impl<E: SimdFloat> RotationSweep<E> {
     /// Fills the tangents of a rotation.
     pub(super) fn set_tangent(&mut self, turn: usize, tan: f64, lanes: usize) {
-        let (inner, on_lanes) = (self.turns[turn].inner, turn >= self.rows);
+        let (inner, on_lanes) = (self.rotations[turn].inner, turn >= self.rows);
         let own = &mut self.tangents.as_mut_slice()[turn * 2 * lanes..][..2 * lanes];
         for (i, tangent) in own.iter_mut().enumerate() {
             let (sign, lane) = (i / lanes % 2 == 1, i % lanes);
@@ -74,9 +74,11 @@ impl<E: SimdFloat> RotationSweep<E> {
     /// factor.
     fn rebind(&mut self, placed: &[Placed], lanes: usize) -> f64 {
         let mut left = 1.0;
-        for turn in 0..self.turns.len() {
-            if let Some(op @ Placed::Rotation { line, tan }) = placed.get(self.turns[turn].source) {
-                self.turns[turn].flip = line.flip;
+        for turn in 0..self.rotations.len() {
+            if let Some(op @ Placed::Rotation { line, tan }) =
+                placed.get(self.rotations[turn].source)
+            {
+                self.rotations[turn].flip = line.flip;
                 self.set_tangent(turn, *tan, lanes);
                 left *= op.shrinkage();
             }

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
-    inner::{MAX_LANES, factor},
+    inner::{MAX_LANES, probe_factor},
     kernels::TileScratch,
     variants::{MAX_VARIANTS, Variants},
 };
@@ -33,13 +33,13 @@ pub(super) struct VectorProbes {
 /// A string: its number in the layout, and its sign as a sum of the parities of the variants.
 struct SignedProbe {
     source: usize,
-    look: PlacedProbe,
+    probe: PlacedProbe,
     set: usize,
 }
 
 impl VectorProbes {
     /// Takes strings along one vector out of a list, if there are several.
-    pub(super) fn take(
+    pub(super) fn extract(
         looks: &mut Vec<(usize, PlacedProbe)>,
         bits: usize,
         lane_bits: usize,
@@ -56,7 +56,7 @@ impl VectorProbes {
                 return true;
             }
             let set = variants.admit(look.z >> lane_bits, look.outer);
-            strings.extend(set.map(|set| SignedProbe { source, look, set }));
+            strings.extend(set.map(|set| SignedProbe { source, probe: look, set }));
             set.is_none()
         });
         variants.list(1 << (bits - lane_bits));
@@ -71,8 +71,8 @@ impl VectorProbes {
     }
 
     /// Returns each string with its number in the layout.
-    pub(super) fn looks(&mut self) -> impl Iterator<Item = (usize, &mut PlacedProbe)> {
-        self.strings.iter_mut().map(|string| (string.source, &mut string.look))
+    pub(super) fn probes_mut(&mut self) -> impl Iterator<Item = (usize, &mut PlacedProbe)> {
+        self.strings.iter_mut().map(|string| (string.source, &mut string.probe))
     }
 
     /// Adds the inner products of two tiles to `sums`.
@@ -118,15 +118,15 @@ impl VectorProbes {
     }
 
     /// Computes the sums of the strings, from those of the variants for each lane.
-    fn settle(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
+    fn add_sums(&self, outer: usize, parts: &mut [[f64; MAX_VARIANTS]], sums: &mut [f64]) {
         let count = self.variants.count();
         parts.iter_mut().for_each(|part| walsh_hadamard(&mut part[..count]));
-        for SignedProbe { look, set, .. } in &self.strings {
+        for SignedProbe { probe: look, set, .. } in &self.strings {
             let signed = |(lane, part): (usize, &[f64; MAX_VARIANTS])| {
                 if odd(lane & look.z) { -part[*set] } else { part[*set] }
             };
             sums[look.number] +=
-                factor(look, outer) * parts.iter().enumerate().map(signed).sum::<f64>();
+                probe_factor(look, outer) * parts.iter().enumerate().map(signed).sum::<f64>();
         }
     }
 }
@@ -189,7 +189,7 @@ impl<E: SimdFloat, const ROWS: bool, const REAL: bool> Task<E>
                 }
             }
         }
-        shared.settle(psi.outer, &mut parts[..S::LANES], sums);
+        shared.add_sums(psi.outer, &mut parts[..S::LANES], sums);
     }
 }
 

@@ -110,24 +110,24 @@ impl<E: SimdFloat> Task<E> for Tangents<'_, E> {
                 states.iter().zip(parts).map(pipeline).collect();
             for number in tiles.clone() {
                 let scratch: SmallVec<[TileScratch<E>; MOST_STATES]> =
-                    pipelines.iter_mut().map(|pipeline| pipeline.take(number)).collect();
+                    pipelines.iter_mut().map(|pipeline| pipeline.next_scratch(number)).collect();
                 let (pairs, _) = scratch.as_chunks::<2>();
                 for step in &stage.steps {
-                    let TileStep::Inner(inners) = step else {
+                    let TileStep::Probes(inners) = step else {
                         for (pipeline, scratch) in pipelines.iter_mut().zip(&scratch) {
                             kernels::step::<S>(step, *scratch, product, pipeline);
                         }
                         continue;
                     };
                     if let [[psi, psi_dot], [lambda, lambda_dot]] = *pairs {
-                        inners.take::<S>(psi, lambda, products, values);
-                        inners.take::<S>(psi_dot, lambda, products, changes);
-                        inners.take::<S>(psi, lambda_dot, products, changes);
+                        inners.accumulate::<S>(psi, lambda, products, values);
+                        inners.accumulate::<S>(psi_dot, lambda, products, changes);
+                        inners.accumulate::<S>(psi, lambda_dot, products, changes);
                     }
-                    inners.kick::<S>(pairs, kicks, products);
+                    inners.update_tangents::<S>(pairs, kicks, products);
                 }
                 for (pipeline, scratch) in pipelines.iter_mut().zip(scratch) {
-                    pipeline.give(scratch);
+                    pipeline.finish_tile(scratch);
                 }
             }
             S::fence();

@@ -45,7 +45,7 @@ impl<E: SimdFloat> StateRows<'_, E> {
     /// # Safety
     /// *row*.
     #[inline(always)]
-    unsafe fn at(&self, row: usize) -> *mut E {
+    unsafe fn row_pointer(&self, row: usize) -> *mut E {
         debug_assert!(row < self.offsets.len());
         // SAFETY: *row* is the caller's promise: there is an offset for each.
         self.to.wrapping_add(2 * unsafe { *self.offsets.get_unchecked(row) })
@@ -56,10 +56,10 @@ impl<E: SimdFloat> StateRows<'_, E> {
     /// # Safety
     /// *row*.
     #[inline(always)]
-    pub(super) unsafe fn ask<S: Simd<Elem = E>>(&self, row: usize) {
+    pub(super) unsafe fn prefetch_row<S: Simd<Elem = E>>(&self, row: usize) {
         if !self.streams {
             // SAFETY: *row* is the caller's promise.
-            let at = unsafe { self.at(row) };
+            let at = unsafe { self.row_pointer(row) };
             S::prefetch(at);
             S::prefetch(at.wrapping_add(S::LANES));
         }
@@ -74,7 +74,7 @@ impl<E: SimdFloat> StateRows<'_, E> {
         let (first, second) = x.interleave(y);
         // SAFETY: *set*, *row* and *owner* are the caller's promises.
         unsafe {
-            let at = self.at(row);
+            let at = self.row_pointer(row);
             if self.streams {
                 first.stream(at);
                 second.stream(at.add(S::LANES));
@@ -101,7 +101,7 @@ impl<E: SimdFloat, const ALL: bool> Task<E> for Gather<'_, E, ALL> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let (offsets, dead) = (self.stage.row_offsets.as_slice(), self.stage.dead);
+        let (offsets, dead) = (self.stage.row_offsets.as_slice(), self.stage.collapsed);
         for row in self.rows {
             if ALL {
                 // The number of rows is a power of 2; the last ones prefetch the first ones again.
@@ -142,7 +142,7 @@ pub(super) struct Pipeline<'a, S: Simd> {
     next: Option<(*const S::Elem, TileScratch<S::Elem>)>,
     /// Number of its rows that have been gathered.
     row: usize,
-    rows_per_turn: usize,
+    rows_per_step: usize,
 }
 
 /// Number of entries of its table after which a step lets the pipeline gather some rows.
@@ -162,14 +162,23 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         tiles: Range<usize>,
         streams: bool,
     ) -> Pipeline<'a, S> {
-        let rows_per_turn = stage.row_offsets.len().div_ceil(stage.turns().max(1));
+        let rows_per_turn = stage.row_offsets.len().div_ceil(stage.gather_steps().max(1));
         let row = stage.row_offsets.len();
-        let mut pipeline =
-            Pipeline { stage, picks, state, parts, tiles, streams, next: None, row, rows_per_turn };
+        let mut pipeline = Pipeline {
+            stage,
+            picks,
+            state,
+            parts,
+            tiles,
+            streams,
+            next: None,
+            row,
+            rows_per_step: rows_per_turn,
+        };
         // SAFETY: *set*, *size* and *owner* are the caller's promises.
         unsafe {
             pipeline.fetch(pipeline.tiles.start);
-            pipeline.proceed(usize::MAX);
+            pipeline.gather_rows(usize::MAX);
         }
         pipeline
     }
@@ -193,7 +202,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
 
     /// Returns the tile of this number, which is the one after that of the last call.
     #[inline(always)]
-    pub(super) fn take(&mut self, number: usize) -> TileScratch<S::Elem> {
+    pub(super) fn next_scratch(&mut self, number: usize) -> TileScratch<S::Elem> {
         self.fetch(number + 1);
         self.scratch(number)
     }
@@ -212,11 +221,11 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// # Safety
     /// Requirements of [`Pipeline::new`].
     #[inline(always)]
-    pub(super) unsafe fn give(&mut self, scratch: TileScratch<S::Elem>) {
+    pub(super) unsafe fn finish_tile(&mut self, scratch: TileScratch<S::Elem>) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
         // used.
         unsafe {
-            self.proceed(usize::MAX);
+            self.gather_rows(usize::MAX);
             Scatter::new(self.stage, self.picks, self.rows(scratch.outer), scratch).write();
         }
     }
@@ -226,7 +235,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// # Safety
     /// Requirements of [`Pipeline::new`]; the block is a factored one.
     #[inline(always)]
-    pub(super) unsafe fn give_by(
+    pub(super) unsafe fn finish_tile_with(
         &mut self,
         block: &DenseBlock<S::Elem>,
         scratch: TileScratch<S::Elem>,
@@ -237,7 +246,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
         unsafe {
             let factor = [S::splat(factor.re), S::splat(factor.im)];
             kernels::last_step(block, scratch, self, StateDestination { rows, factor });
-            self.proceed(usize::MAX);
+            self.gather_rows(usize::MAX);
         }
     }
 
@@ -246,16 +255,16 @@ impl<'a, S: Simd> Pipeline<'a, S> {
     /// # Safety
     /// Requirements of [`Pipeline::new`].
     #[inline(always)]
-    pub(super) unsafe fn turn(&mut self) {
+    pub(super) unsafe fn gather_some(&mut self) {
         // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline is
         // used.
-        unsafe { self.proceed(self.rows_per_turn) }
+        unsafe { self.gather_rows(self.rows_per_step) }
     }
 
     /// # Safety
     /// Requirements of [`Pipeline::new`].
     #[inline(always)]
-    unsafe fn proceed(&mut self, rows: usize) {
+    unsafe fn gather_rows(&mut self, rows: usize) {
         let Some((from, scratch)) = self.next else { return };
         let stage = self.stage;
         let rows = self.row..stage.row_offsets.len().min(self.row.saturating_add(rows));
@@ -264,7 +273,7 @@ impl<'a, S: Simd> Pipeline<'a, S> {
             // SAFETY: *set*, *size* and *owner* were promised to `new`, for as long as the pipeline
             // is used.
             unsafe {
-                if stage.dead == 0 {
+                if stage.collapsed == 0 {
                     S::vectorize(Gather::<_, true> { stage, from, scratch, rows });
                 } else {
                     S::vectorize(Gather::<_, false> { stage, from, scratch, rows });
@@ -439,7 +448,7 @@ impl<P: Simd, const FROM: usize> Task<P::Elem> for ScatterRows<'_, P, FROM> {
                     (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)))
                 };
                 // The number of rows is a power of 2; the last ones prefetch the first ones again.
-                to.ask::<P>((row + AHEAD) & (count - 1));
+                to.prefetch_row::<P>((row + AHEAD) & (count - 1));
                 to.write(row, (x, y));
             }
         }

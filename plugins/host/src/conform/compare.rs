@@ -346,13 +346,13 @@ pub(super) fn pairs<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, Exec
     let inners: Vec<OverlapProbe> = places.into_iter().map(inner).collect();
 
     let fast = Fast::new();
-    let pairs =
-        Executor::<Complex<E>>::pairs(&fast, n).ok_or_else(|| ours("no kernels for two states"))?;
+    let pairs = Executor::<Complex<E>>::pair_executor(&fast, n)
+        .ok_or_else(|| ours("no kernels for two states"))?;
     let (mut here_psi, mut here_lambda) = (psi.amplitudes().to_vec(), lambda.amplitudes().to_vec());
     let here = pairs.run(
         &operators,
         &inners,
-        StateHint::Given,
+        StateHint::Arbitrary,
         &mut here_psi,
         &mut here_lambda,
         &Threads::serial(),

@@ -195,7 +195,7 @@ fn in_words<E: SimdFloat>(operator: &Operator<Complex<E>>) -> String {
             ("a permutation", cycles.iter().flatten().fold(0, |t, (o, _)| t | o))
         }
         OperatorShape::Parity { z, .. } => ("a parity", *z),
-        OperatorShape::String { x, z, .. } => ("a Pauli string", x | z),
+        OperatorShape::PauliString { x, z, .. } => ("a Pauli string", x | z),
         OperatorShape::Dense { offsets, .. } => {
             ("a dense operator", offsets.last().copied().unwrap_or(0))
         }

@@ -44,7 +44,7 @@ pub(super) fn samples<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, Ex
 
     let (shots, serial) = (20_000, Threads::serial());
     let here = state.sample_counts(shots, 22, &serial).map_err(ours)?;
-    let there = StateHandle::There(there).sample_counts(shots, 22, &serial).map_err(ours)?;
+    let there = StateHandle::Device(there).sample_counts(shots, 22, &serial).map_err(ours)?;
     let here: std::collections::BTreeMap<usize, u64> = here.into_iter().collect();
     let common: u64 = there.iter().map(|(i, c)| (*c).min(here.get(i).copied().unwrap_or(0))).sum();
     // In single precision one number in a thousand may fall to a neighbour.

@@ -40,7 +40,7 @@ pub(super) struct PrefetchDistance {
 
 impl PrefetchDistance {
     /// Returns the distance for a state of this number of bytes; `None` if it needs no prefetch.
-    pub(super) fn of(bytes: usize) -> Option<PrefetchDistance> {
+    pub(super) fn for_bytes(bytes: usize) -> Option<PrefetchDistance> {
         match bytes {
             ..FROM_BYTES => None,
             FROM_BYTES..SOON_BELOW_BYTES => {
@@ -148,7 +148,7 @@ mod tests {
                 let fixed = rows | controls & !rows;
                 let (value, reach) = (
                     controls & !rows & 0b1_0010_0000,
-                    PrefetchDistance::of(SOON_BELOW_BYTES).unwrap(),
+                    PrefetchDistance::for_bytes(SOON_BELOW_BYTES).unwrap(),
                 );
                 let runs = OperatorRuns::up_to(reach.bits - rows.count_ones(), n, fixed, value);
                 let ahead = Prefetcher::new(reach, &runs, n, fixed, value, rows, true).unwrap();

@@ -2,11 +2,11 @@
 //! joins it with.
 //!
 //! ```text
-//! y[r] = stay x[r] + go (lanes_xor(x[r ^ rows])),    rows and the lanes' exclusive-or being the parts of x
+//! y[r] = diagonal x[r] + off_diagonal (lanes_xor(x[r ^ rows])),    rows and the lanes' exclusive-or being the parts of x
 //! ```
 //! The sign of a lane is in the coefficient, of which there is one for each sign of a register;
 //! outside of controls among the lanes it is that of the identity. An operator that is diagonal has
-//! no `go`.
+//! no `off_diagonal`.
 
 use std::ops::Range;
 
@@ -36,9 +36,9 @@ struct Strings<'a, E> {
     /// The bits of registers that give signs.
     signs: usize,
     /// Coefficients of the register itself, by its sign.
-    stay: [Coefficient<E>; 2],
+    diagonal: [Coefficient<E>; 2],
     /// Coefficients of the joined register, by the sign of that register; `None` for a diagonal.
-    go: Option<[Coefficient<E>; 2]>,
+    off_diagonal: Option<[Coefficient<E>; 2]>,
 }
 
 /// Applies an operator about the string with these masks; false for states shorter than a register.
@@ -71,17 +71,17 @@ pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, (x, z): (usize, u
     };
     let [zero, one] =
         [0.0, 1.0].map(|x| Complex::new(S::Elem::round_from(x), S::Elem::round_from(0.0)));
-    let (stay, go) = match operator.shape() {
+    let (diagonal, off_diagonal) = match operator.shape() {
         OperatorShape::Parity { factors, .. } => {
             let factor =
                 |lane, negative: bool| factors[usize::from(negative ^ odd(lane & z & lanes))];
             (by_sign(one, &factor), None)
         }
-        &OperatorShape::String { stay, go, .. } => {
+        &OperatorShape::PauliString { diagonal, off_diagonal, .. } => {
             let from = |lane: usize, negative: bool| {
-                if negative ^ odd((lane ^ x) & z & lanes) { -go } else { go }
+                if negative ^ odd((lane ^ x) & z & lanes) { -off_diagonal } else { off_diagonal }
             };
-            (by_sign(one, &|_, _| stay), Some(by_sign(zero, &from)))
+            (by_sign(one, &|_, _| diagonal), Some(by_sign(zero, &from)))
         }
         _ => return false,
     };
@@ -91,7 +91,9 @@ pub(super) fn apply<S: Simd>(work: ApplyOperator<'_, S::Elem>, (x, z): (usize, u
         let (flip, signs) = (x & lanes, z >> lane_bits);
         // SAFETY: this runs within `vectorize` of the same type, so the processor has the
         // instructions.
-        unsafe { S::vectorize(Strings { vector, runs, part, rows, flip, signs, stay, go }) };
+        unsafe {
+            S::vectorize(Strings { vector, runs, part, rows, flip, signs, diagonal, off_diagonal })
+        };
     };
     if parallel && threads.count() > 1 {
         threads.split(runs.len(), run);
@@ -116,7 +118,7 @@ impl<E: SimdFloat> Task<E> for Strings<'_, E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd<Elem = E>>(self) {
-        let Strings { vector, runs, part, rows, flip, signs, stay, go } = self;
+        let Strings { vector, runs, part, rows, flip, signs, diagonal, off_diagonal } = self;
         let (vector, length) = (vector.get(), runs.run_length());
         // SAFETY: this is `vectorize`; tables are as long as the longest register, and lanes are
         // those of amplitudes.
@@ -124,9 +126,9 @@ impl<E: SimdFloat> Task<E> for Strings<'_, E> {
             let registers = |c: [Coefficient<E>; 2]| {
                 c.map(|[re, im]| [S::load(re.as_ptr()), S::load(im.as_ptr())])
             };
-            ((registers(stay), go.map(registers)), S::index(|lane| lane ^ (2 * flip)))
+            ((registers(diagonal), off_diagonal.map(registers)), S::index(|lane| lane ^ (2 * flip)))
         };
-        let (stay, go) = registers;
+        let (diagonal, off_diagonal) = registers;
         let sign = |register: usize| usize::from(odd(register & signs));
         let turned = sign(rows);
         for start in runs.starts(part) {
@@ -138,18 +140,19 @@ impl<E: SimdFloat> Task<E> for Strings<'_, E> {
                 unsafe {
                     let at = vector.add(register * S::LANES);
                     let x = S::load(at);
-                    let Some(go) = go else {
-                        product(x, stay[here]).store(at);
+                    let Some(off_diagonal) = off_diagonal else {
+                        product(x, diagonal[here]).store(at);
                         continue;
                     };
                     if rows == 0 {
-                        sum(x, stay[here], x.permute(index), go[here]).store(at);
+                        sum(x, diagonal[here], x.permute(index), off_diagonal[here]).store(at);
                         continue;
                     }
                     let there = vector.add((register ^ rows) * S::LANES);
                     let y = S::load(there);
-                    sum(x, stay[here], y.permute(index), go[here ^ turned]).store(at);
-                    sum(y, stay[here ^ turned], x.permute(index), go[here]).store(there);
+                    sum(x, diagonal[here], y.permute(index), off_diagonal[here ^ turned]).store(at);
+                    sum(y, diagonal[here ^ turned], x.permute(index), off_diagonal[here])
+                        .store(there);
                 }
             }
         }
@@ -162,6 +165,6 @@ fn product<S: Simd>(x: S, [re, im]: [S; 2]) -> S {
 }
 
 #[inline(always)]
-fn sum<S: Simd>(x: S, stay: [S; 2], y: S, [re, im]: [S; 2]) -> S {
-    y.swap_pairs().mul_add(im, y.mul_add(re, product(x, stay)))
+fn sum<S: Simd>(x: S, diagonal: [S; 2], y: S, [re, im]: [S; 2]) -> S {
+    y.swap_pairs().mul_add(im, y.mul_add(re, product(x, diagonal)))
 }
