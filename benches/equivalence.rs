@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError},
-    equivalent::{Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, Verdict, equivalent},
     kernel::{Executors, Threads},
     param::PI,
     simulate::Simulator,
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut checks, mut simulations) = (Vec::new(), Vec::new());
         for _ in 0..REPEATS << 16usize.saturating_sub(n).min(6) {
             let start = Instant::now();
-            let report = equivalent(&a, &b, &Settings::default(), &simulator)?;
+            let report = equivalent(&a, &b, &EquivalenceSettings::default(), &simulator)?;
             checks.push(start.elapsed().as_secs_f64());
             if report.verdict != Verdict::Equal || !report.exact {
                 return Err(format!("{report:?}").into());

@@ -8,7 +8,7 @@
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError},
-    equivalent::{Report, Settings, equivalent},
+    equivalent::{EquivalenceReport, EquivalenceSettings, equivalent},
     param::PI,
     simulate::Simulator,
 };
@@ -77,9 +77,13 @@ const IDENTITIES: &[(&str, usize, Side, Side)] = &[
     ),
 ];
 
-fn compare(n: usize, left: Side, right: Side) -> Result<Report, Box<dyn std::error::Error>> {
+fn compare(
+    n: usize,
+    left: Side,
+    right: Side,
+) -> Result<EquivalenceReport, Box<dyn std::error::Error>> {
     let (left, right) = (Circuit::build(n, left)?, Circuit::build(n, right)?);
-    Ok(equivalent(&left, &right, &Settings::default(), &Simulator::new())?)
+    Ok(equivalent(&left, &right, &EquivalenceSettings::default(), &Simulator::new())?)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -15,7 +15,7 @@ use ketgrad_core::{
     ansatz,
     cancel::{CancellationToken, is_cancelled},
     circuit::Circuit,
-    equivalent::{Settings, equivalent},
+    equivalent::{EquivalenceSettings, equivalent},
     exec::{Datum, Derivatives},
     hybrid::{Circuits, Expectation},
     kernel::{Executors, Threads},
@@ -197,7 +197,7 @@ fn comparisons_are_cancelled_anywhere() {
     b.z(1).unwrap();
     for (name, simulator) in simulators() {
         for exact_ring in [false, true] {
-            let settings = Settings::default().with_exact_ring(exact_ring);
+            let settings = EquivalenceSettings::default().with_exact_ring(exact_ring);
             let compare =
                 |t| Ok(equivalent(&a, &b, &settings, &simulator.clone().with_cancellation(t))?);
             assert!(cancelled_anywhere(name, compare) > 0);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ketgrad_core::{
     circuit::Circuit,
-    exact::{ClosedForm, ExactError, Fault, Form},
+    exact::{ClosedForm, ExactError, ExactNumberError, Form},
     gate::GateKind,
     param::{Angle, Q},
     simulate::Simulator,
@@ -139,7 +139,10 @@ fn expectation_values_that_take_too_long_say_so_at_once() {
     let state = ClosedForm::of(&ring(4, 16)).unwrap();
     let start = Instant::now();
     let error = state.expectation(&"Z0 Z1".parse().unwrap()).unwrap_err();
-    assert!(matches!(error, ExactError::Number { fault: Fault::Pairs, angles: 16, .. }), "{error}");
+    assert!(
+        matches!(error, ExactError::Number { fault: ExactNumberError::Pairs, angles: 16, .. }),
+        "{error}"
+    );
     assert!(start.elapsed() < SOON / 20, "{:?}", start.elapsed());
 }
 
@@ -158,7 +161,7 @@ fn coefficients_grow_up_to_their_bound() {
         let Ok(formula) = formula else {
             let error = formula.unwrap_err();
             assert!(
-                matches!(error, ExactError::Number { fault: Fault::Coefficient, .. }),
+                matches!(error, ExactError::Number { fault: ExactNumberError::Coefficient, .. }),
                 "{error}"
             );
             assert!(checked > 5, "{gates}");

@@ -3,7 +3,10 @@
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError, Instruction, Operation},
-    equivalent::{BOUND, EquivalentError, Means, On, Report, Settings, Verdict, equivalent},
+    equivalent::{
+        BOUND, EquivalenceReport, EquivalenceSettings, EquivalentError, Means, On, Verdict,
+        equivalent,
+    },
     gate::{Gate, GateKind},
     param::{Angle, ElementaryFunction, PI, ParamExpr, ParamId, Q},
     simulate::Simulator,
@@ -24,12 +27,12 @@ fn build(n: usize, side: Side) -> Circuit {
     circuit
 }
 
-fn compare(a: &Circuit, b: &Circuit) -> Report {
-    equivalent(a, b, &Settings::default(), &Simulator::new()).unwrap()
+fn compare(a: &Circuit, b: &Circuit) -> EquivalenceReport {
+    equivalent(a, b, &EquivalenceSettings::default(), &Simulator::new()).unwrap()
 }
 
 #[track_caller]
-fn assert_exact(report: &Report, verdict: Verdict) {
+fn assert_exact(report: &EquivalenceReport, verdict: Verdict) {
     assert_eq!((report.verdict, report.exact), (verdict, true), "{report:?}");
     match report.method {
         Means::ExactRing => assert_eq!(report.error_bound, 0.0),
@@ -186,7 +189,7 @@ fn fourier_transform_of_20_qubits() {
 
 #[test]
 fn small_circuits_are_compared_in_the_exact_ring() {
-    let field = Settings::default().with_exact_ring(false);
+    let field = EquivalenceSettings::default().with_exact_ring(false);
     let [left, right] = [
         build(2, |c, [a, ..]| c.rzz(0, 1, a)),
         build(2, |c, [a, ..]| c.cx(0, 1)?.rz(1, a)?.cx(0, 1)),
@@ -226,7 +229,7 @@ fn phases_of_long_circuits_and_of_states() {
         (report.method, report.phase.unwrap().text),
         (Means::FiniteField, "-1/2*a".to_owned())
     );
-    let on_state = Settings::default().with_on(On::State);
+    let on_state = EquivalenceSettings::default().with_on(On::State);
     let [left, right] = [build(9, |c, [a, ..]| c.rz(0, a)?.h(8)), build(9, |c, _| c.h(8))];
     let report = equivalent(&left, &right, &on_state, &Simulator::new()).unwrap();
     assert_eq!(
@@ -237,9 +240,10 @@ fn phases_of_long_circuits_and_of_states() {
 
 #[test]
 fn single_precision_only_coarsens_numbers() {
-    let single = Settings::default().with_single(true);
-    let check =
-        |a: &Circuit, b: &Circuit, s: &Settings| equivalent(a, b, s, &Simulator::new()).unwrap();
+    let single = EquivalenceSettings::default().with_single(true);
+    let check = |a: &Circuit, b: &Circuit, s: &EquivalenceSettings| {
+        equivalent(a, b, s, &Simulator::new()).unwrap()
+    };
     let rounded = |more: f64| {
         let mut circuit = build(2, |c, _| c.h(0)?.cx(0, 1));
         circuit.rx(0, std::f64::consts::FRAC_PI_3 + more).unwrap();
@@ -436,7 +440,8 @@ fn numbers_say_nothing_beyond_their_rounding() {
         circuit.rz(0, x).unwrap();
         circuit
     };
-    let single = |tolerance| Settings::default().with_single(true).with_tolerance(tolerance);
+    let single =
+        |tolerance| EquivalenceSettings::default().with_single(true).with_tolerance(tolerance);
     let (one, other) = (long(3.123_456_789_012_345_6), long(3.123_456_701_012_345_6));
     let fine = equivalent(&one, &other, &single(1e-9), &Simulator::new()).unwrap();
     assert!(fine.verdict == Verdict::Unknown && fine.error_bound > 1e-9, "{fine:?}");
@@ -479,7 +484,7 @@ fn decimals_of_twelve_digits_stay_exact() {
 
 #[test]
 fn ancillas_and_states() {
-    let on = |on| Settings::default().with_on(on);
+    let on = |on| EquivalenceSettings::default().with_on(on);
     let left = build(3, |c, [a, ..]| c.ry(0, a));
     let right = build(3, |c, [a, ..]| c.ry(0, a)?.cx(2, 0)?.cx(1, 0));
     let verdict =
@@ -493,11 +498,11 @@ fn ancillas_and_states() {
 
 #[test]
 fn what_cannot_be_compared() {
-    let fails = |a: &Circuit, b: &Circuit, s: Settings| {
+    let fails = |a: &Circuit, b: &Circuit, s: EquivalenceSettings| {
         equivalent(a, b, &s, &Simulator::new()).unwrap_err()
     };
     let one = Circuit::new(1);
-    let d = Settings::default();
+    let d = EquivalenceSettings::default();
     let e = fails(&one, &Circuit::new(2), d);
     assert_eq!(
         e.to_string(),
@@ -531,7 +536,7 @@ proptest! {
             1 => drop(other.gphase(open_angle(&mut rng)).unwrap()),
             _ => drop(other.append(&random_circuit(2, 1, &mut rng), &[0, 1]).unwrap()),
         }
-        let by_field = Settings::default().with_exact_ring(false);
+        let by_field = EquivalenceSettings::default().with_exact_ring(false);
         let (ring, field) = (compare(&one, &other), equivalent(&one, &other, &by_field, &Simulator::new()).unwrap());
         prop_assert_eq!((ring.verdict, &ring.phase), (field.verdict, &field.phase));
         prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
@@ -558,7 +563,7 @@ proptest! {
             }
             other.push(instruction).unwrap();
         }
-        let settings = Settings::default().with_tolerance(tolerance);
+        let settings = EquivalenceSettings::default().with_tolerance(tolerance);
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
         prop_assert!(tolerance < 1e-9 || report.verdict == Verdict::Equal, "{:?}", report);
@@ -588,7 +593,7 @@ proptest! {
             circuit
         };
         let first = (whole as f64 * part).trunc();
-        let settings = Settings::default().with_tolerance(tolerance).with_single(single);
+        let settings = EquivalenceSettings::default().with_tolerance(tolerance).with_single(single);
         let (one, other) = (rz(&[whole as f64]), rz(&[first, whole as f64 - first]));
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         prop_assert!(report.verdict != Verdict::Different, "{:?}", report);
@@ -653,7 +658,8 @@ fn a_phase_is_claimed_only_beyond_the_bound() {
         let mut rng = Rng::new(k as u64);
         let phase = 10f64.powf(-14.0 + 13.0 * rng.unit());
         let tolerance = 10f64.powf(-12.0 + 9.0 * rng.unit());
-        let settings = Settings::default().with_tolerance(tolerance).with_single(k % 2 == 1);
+        let settings =
+            EquivalenceSettings::default().with_tolerance(tolerance).with_single(k % 2 == 1);
         let mut one = Circuit::new(3);
         rounded_rotation(&mut one);
         for q in (0..3).cycle().take(gates) {
@@ -744,13 +750,14 @@ fn random_pairs_get_no_wrong_verdict() {
         let one = join(&[&first, &second]);
         let other = rewritten(&join(&[&first, &change, &second]), &mut rng);
         for exact_ring in [true, false] {
-            let settings = Settings::default().with_exact_ring(exact_ring).with_seed(seed);
+            let settings =
+                EquivalenceSettings::default().with_exact_ring(exact_ring).with_seed(seed);
             let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
             assert_eq!((report.verdict, report.exact), (expected[how], true), "{seed}: {report:?}");
             assert!(report.phase.is_some() == (how == 1), "{seed}: {report:?}");
         }
         // On a state the circuits may be equal though they are not, but equal ones are.
-        let settings = Settings::default().with_on(On::State).with_seed(seed);
+        let settings = EquivalenceSettings::default().with_on(On::State).with_seed(seed);
         let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
         assert!(
             report.exact && expected.iter().position(|v| *v == report.verdict) <= Some(how),
@@ -762,8 +769,10 @@ fn random_pairs_get_no_wrong_verdict() {
         rounded_rotation(&mut other);
         for single in [false, true] {
             let tolerance = if single { 1e-3 } else { 1e-9 };
-            let settings =
-                Settings::default().with_tolerance(tolerance).with_single(single).with_seed(seed);
+            let settings = EquivalenceSettings::default()
+                .with_tolerance(tolerance)
+                .with_single(single)
+                .with_seed(seed);
             let report = equivalent(&one, &other, &settings, &Simulator::new()).unwrap();
             assert!(report.method == Means::Numeric && !report.exact);
             let (found, bound) = (report.verdict, report.error_bound);
@@ -825,7 +834,7 @@ fn routed_ghz_with_a_fresh_qubit() {
     assert!(report.notes.iter().any(|n| n.contains("start in |0>")), "{:?}", report.notes);
     assert_exact(&compare(&ghz, &read(routed.clone(), &[0, 1, 2, 3])), Verdict::Different);
     // Without readout they are not circuits on equally many qubits.
-    let settings = Settings::default().with_ignore_measurements(true);
+    let settings = EquivalenceSettings::default().with_ignore_measurements(true);
     let error =
         equivalent(&ghz, &read(routed, &[0, 1, 4, 3]), &settings, &Simulator::new()).unwrap_err();
     assert!(matches!(error, EquivalentError::Qubits { left: 4, right: 5 }), "{error}");
@@ -863,7 +872,7 @@ fn what_readout_does_not_see_makes_no_difference() {
         );
     }
     // From |0…0>, the sign of an angle makes no difference.
-    let settings = Settings::default().with_on(On::State);
+    let settings = EquivalenceSettings::default().with_on(On::State);
     let minus = other(|c, [a, ..]| c.ry(0, -a)?.cx(0, 1));
     let report = equivalent(&one, &minus, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Equal);
@@ -922,7 +931,7 @@ fn readout_into_a_register_of_two_billion_bits() {
 #[test]
 fn correlations_alone_are_a_difference() {
     let bell = read(build(2, |c, _| c.h(0)?.cx(0, 1)), &[0, 1]);
-    let settings = Settings::default().with_on(On::State);
+    let settings = EquivalenceSettings::default().with_on(On::State);
     let coins = read(build(2, |c, _| c.h(0)?.h(1)), &[0, 1]);
     let report = equivalent(&bell, &coins, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Different);
@@ -936,7 +945,7 @@ fn one_readout_alone_is_a_note() {
     let report = compare(&gates, &read(gates.clone(), &[1, 0]));
     assert_exact(&report, Verdict::Equal);
     assert_eq!(report.notes, ["only the second circuit measures: the gates alone are compared"]);
-    let settings = Settings::default().with_ignore_measurements(true);
+    let settings = EquivalenceSettings::default().with_ignore_measurements(true);
     let swapped = (read(gates.clone(), &[0, 1]), read(gates, &[1, 0]));
     let report = equivalent(&swapped.0, &swapped.1, &settings, &Simulator::new()).unwrap();
     assert_exact(&report, Verdict::Equal);
@@ -1036,8 +1045,10 @@ fn readout_of_random_circuits() {
         }
         let expected = if apart > 1e-7 { Verdict::Different } else { Verdict::Equal };
         let single = seed % 6 == 3;
-        let settings =
-            Settings::default().with_on(on).with_single(single).with_exact_ring(seed % 2 == 0);
+        let settings = EquivalenceSettings::default()
+            .with_on(on)
+            .with_single(single)
+            .with_exact_ring(seed % 2 == 0);
         let report =
             equivalent(&read(a, &from), &read(b, &other), &settings, &Simulator::new()).unwrap();
         let same = report.verdict == expected

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ketgrad_core::{
     circuit::Circuit,
-    exact::{Budget, ClosedForm, Exact, ExactError, Fault, Form, Symbols},
+    exact::{Budget, ClosedForm, Exact, ExactError, ExactNumberError, Form, Symbols},
     gate::GateKind,
     hybrid::{Expectation, Method},
     normal::Equality,
@@ -565,10 +565,10 @@ fn coefficients_beyond_128_bits_are_faults_that_stay() {
     for _ in 0..7 {
         x = &x * &x;
     }
-    assert_eq!(x.fault(), Some(Fault::Coefficient));
+    assert_eq!(x.fault(), Some(ExactNumberError::Coefficient));
     assert!(!x.is_exact_zero());
-    assert_eq!((&x - &x).fault(), Some(Fault::Coefficient));
-    assert_eq!((Exact::from(1) + &x).conj().fault(), Some(Fault::Coefficient));
+    assert_eq!((&x - &x).fault(), Some(ExactNumberError::Coefficient));
+    assert_eq!((Exact::from(1) + &x).conj().fault(), Some(ExactNumberError::Coefficient));
 }
 
 #[test]

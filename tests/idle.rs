@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ketgrad_core::{
     circuit::{Circuit, CircuitError, Condition, Relation},
-    equivalent::{On, Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, On, Verdict, equivalent},
     exact::ClosedForm,
     hybrid::{Expectation, Method, Observable},
     observable::{Pauli, PauliString, PauliSum},
@@ -272,7 +272,7 @@ fn equivalence_is_decided_on_the_qubits_that_either_circuit_uses() {
             wide.append(c, &places).unwrap();
             wide
         };
-        let settings = Settings::default();
+        let settings = EquivalenceSettings::default();
         let compare = |a: &Circuit, b: &Circuit, settings| {
             equivalent(a, b, &settings, &simulator).unwrap().verdict
         };
@@ -295,7 +295,7 @@ fn equivalence_is_decided_on_the_qubits_that_either_circuit_uses() {
     let [mut a, mut b] = [Circuit::new(90), Circuit::new(90)];
     a.h(3).unwrap().cx(89, 3).unwrap();
     b.h(3).unwrap();
-    let with = |ancillas| Settings::default().with_on(On::Unitary { ancillas });
+    let with = |ancillas| EquivalenceSettings::default().with_on(On::Unitary { ancillas });
     assert_eq!(equivalent(&a, &b, &with(1), &simulator).unwrap().verdict, Verdict::Equal);
     assert_eq!(equivalent(&a, &b, &with(0), &simulator).unwrap().verdict, Verdict::Different);
 }

@@ -28,14 +28,14 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-struct Compared {
+struct CheckOutcome {
     report: Report,
     order: u8,
     seconds: f64,
     json: bool,
 }
 
-impl Answer for Compared {
+impl Answer for CheckOutcome {
     fn status(&self) -> Status {
         if self.report.agree { Status::Done } else { Status::Refused }
     }
@@ -126,7 +126,7 @@ pub fn check(
         terminal.note(&format!("note: {what}; null stands for it"));
     }
     let order = if let Check::Program(args) = args { args.order } else { 1 };
-    Ok(Box::new(Compared {
+    Ok(Box::new(CheckOutcome {
         report,
         order,
         seconds: start.elapsed().as_secs_f64(),

@@ -7,7 +7,10 @@ use std::{
 
 use ketgrad_core::{
     circuit::Circuit,
-    equivalent::{Report, Settings, Verdict, Witness, compared_qubits, equivalent as compare},
+    equivalent::{
+        EquivalenceReport, EquivalenceSettings, Verdict, Witness, compared_qubits,
+        equivalent as compare,
+    },
     simulate::Simulator,
     state::bytes_needed,
 };
@@ -25,13 +28,13 @@ use crate::{
     terminal::{Answer, Terminal},
 };
 
-struct Compared {
-    report: Report,
+struct EquivalenceOutcome {
+    report: EquivalenceReport,
     seconds: f64,
     json: bool,
 }
 
-impl Answer for Compared {
+impl Answer for EquivalenceOutcome {
     fn status(&self) -> Status {
         match self.report.verdict {
             Verdict::Equal | Verdict::EqualUpToPhase => Status::Done,
@@ -54,7 +57,7 @@ impl Answer for Compared {
     }
 }
 
-impl Compared {
+impl EquivalenceOutcome {
     fn object(&self) -> Value {
         let r = &self.report;
         // A phase with parameters in it is a formula.
@@ -166,7 +169,7 @@ pub fn equivalent(
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let (first, second) = read_both(args, common, terminal)?;
-    let settings = Settings::default()
+    let settings = EquivalenceSettings::default()
         .with_on(args.on)
         .with_tolerance(args.tolerance)
         .with_snap(args.snap)
@@ -182,5 +185,9 @@ pub fn equivalent(
 
     let start = Instant::now();
     let report = compare(&first, &second, &settings, &simulator).map_err(Failure::input)?;
-    Ok(Box::new(Compared { report, seconds: start.elapsed().as_secs_f64(), json: common.json }))
+    Ok(Box::new(EquivalenceOutcome {
+        report,
+        seconds: start.elapsed().as_secs_f64(),
+        json: common.json,
+    }))
 }

@@ -25,7 +25,7 @@ use serde::{
 use crate::{
     args::ValueArgs,
     files::read_text,
-    params::Named,
+    params::NamedAngles,
     report::{Failure, Remark, Status},
 };
 
@@ -40,7 +40,7 @@ pub(crate) fn error_bar(text: &str) -> Option<Range<usize>> {
 
 /// Value that is given for one name.
 #[derive(Clone, Debug)]
-struct Entry {
+struct GivenValue {
     /// Text of the value, without its error bar.
     text: String,
     /// A number of a file.
@@ -51,14 +51,14 @@ struct Entry {
     from: String,
 }
 
-impl Entry {
+impl GivenValue {
     /// Parses a text such as `0.3` or `0.3+-0.01`.
-    fn new(text: &str, from: String) -> Entry {
+    fn new(text: &str, from: String) -> GivenValue {
         let (value, error) = match error_bar(text) {
             Some(mark) => (&text[..mark.start], Some(text[mark.end..].to_owned())),
             None => (text, None),
         };
-        Entry { text: value.to_owned(), number: None, error, from }
+        GivenValue { text: value.to_owned(), number: None, error, from }
     }
 
     /// Returns the file that gives it.
@@ -91,7 +91,7 @@ impl Entry {
 pub struct Given {
     /// Option that gives single values.
     option: &'static str,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, GivenValue>,
     /// NumPy files with the values of the parameters that have no other, or of all.
     pub(crate) tables: Vec<PathBuf>,
     /// The names that files give.
@@ -109,7 +109,7 @@ impl Given {
     /// [`Failure`] for words and files that cannot be read, and a name given twice.
     pub fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
         let set = assignments(&values.set, option)?;
-        let (mut entries, mut tables) = (BTreeMap::<String, Entry>::new(), Vec::new());
+        let (mut entries, mut tables) = (BTreeMap::<String, GivenValue>::new(), Vec::new());
         for path in &values.params {
             if is_npy(path) {
                 tables.push(path.clone());
@@ -131,7 +131,7 @@ impl Given {
 
     /// Returns the source of the value of a name that a file gives: `--set` may win over it.
     pub(crate) fn in_file(&self, name: &str) -> Option<&str> {
-        self.in_files.contains(name).then(|| self.entries.get(name).map(Entry::file)).flatten()
+        self.in_files.contains(name).then(|| self.entries.get(name).map(GivenValue::file)).flatten()
     }
 
     /// Returns true if a name has a value of its own.
@@ -174,7 +174,7 @@ impl Given {
     pub(crate) fn take(&mut self, names: Vec<String>) -> Result<(), Failure> {
         for name in &names {
             let entry = self.entries.remove(name);
-            if let Some(Entry { error: Some(_), from, .. }) = entry {
+            if let Some(GivenValue { error: Some(_), from, .. }) = entry {
                 let message = format_args!(
                     "{from}: `{name}` decides what the circuit is: it has no error bar"
                 );
@@ -214,7 +214,7 @@ impl Given {
     ///
     /// # Errors
     /// [`Failure`] for a value that is no finite number.
-    pub(crate) fn parameters(&self) -> Result<Named, Failure> {
+    pub(crate) fn parameters(&self) -> Result<NamedAngles, Failure> {
         self.entries.iter().map(|(name, entry)| Ok((name.clone(), entry.value()?))).collect()
     }
 
@@ -248,7 +248,7 @@ impl Given {
 }
 
 /// Reads `name=value` words.
-fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, Failure> {
+fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, GivenValue>, Failure> {
     let mut values = BTreeMap::new();
     for word in set {
         let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.trim().is_empty())
@@ -256,7 +256,7 @@ fn assignments(set: &[String], option: &str) -> Result<BTreeMap<String, Entry>, 
             return Err(Failure::usage(format_args!("{option} needs NAME=VALUE, not `{word}`")));
         };
         let name: String = name.split_whitespace().collect();
-        let entry = Entry::new(value, format!("{option} {name}"));
+        let entry = GivenValue::new(value, format!("{option} {name}"));
         if values.insert(name.clone(), entry).is_some() {
             return Err(Failure::input(format_args!("{option} gives `{name}` twice")));
         }
@@ -281,7 +281,7 @@ pub(crate) fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"))
 }
 
-fn from_json(path: &Path) -> Result<BTreeMap<String, Entry>, Failure> {
+fn from_json(path: &Path) -> Result<BTreeMap<String, GivenValue>, Failure> {
     let (name, entries) = object(path)?;
     let mut values = BTreeMap::new();
     for (key, tree) in entries {
@@ -377,12 +377,12 @@ fn flatten(
     file: &str,
     key: String,
     tree: Tree,
-    values: &mut BTreeMap<String, Entry>,
+    values: &mut BTreeMap<String, GivenValue>,
 ) -> Result<(), Failure> {
     let from = format!("{file}: {key}");
     let entry = match tree {
-        Tree::Number(x, text) => Entry { text, number: Some(x), error: None, from },
-        Tree::Text(text) => Entry::new(&text, from),
+        Tree::Number(x, text) => GivenValue { text, number: Some(x), error: None, from },
+        Tree::Text(text) => GivenValue::new(&text, from),
         Tree::List(items) => {
             let mut items = items.into_iter().enumerate();
             return items

@@ -57,7 +57,7 @@ use ketgrad_core::{
     param::Angle,
     simulate::has_final_readout_errors,
 };
-use source::{Source, read_source};
+use source::{ChannelSource, read_source};
 use toml::de::{DeTable, DeValue};
 
 use crate::{
@@ -373,7 +373,9 @@ fn read_rule(
     let (gate_qubits, qubits) = (read_gate_qubits(rule)?, read_qubits(rule)?);
     let source = read_source(rule)?;
     rule.finish()?;
-    if matches!(source, Source::Delay(..)) && after != After::These(vec![InstructionKind::Delay]) {
+    if matches!(source, ChannelSource::Delay(..))
+        && after != After::These(vec![InstructionKind::Delay])
+    {
         return Err(
             rule.wrong("relaxation", "the time of a delay is one after = [\"delay\"] alone")
         );

@@ -23,13 +23,13 @@ use crate::{
 };
 
 /// The values of some parameters by name.
-pub(crate) type Named = BTreeMap<String, Angle>;
+pub(crate) type NamedAngles = BTreeMap<String, Angle>;
 
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]
 pub struct Points {
     /// Values that hold for every run, and win over the table.
-    fixed: Named,
+    fixed: NamedAngles,
     /// A run for each row.
     table: Option<Table>,
     /// The column of each input that the table gives.
@@ -295,7 +295,7 @@ fn in_observable(text: &str, error: &ObservableError) -> Failure {
 const LISTED: usize = 12;
 
 /// Checks that the names are known.
-fn check_names(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure> {
+fn check_names(all: &[&str], fixed: &NamedAngles, given: &Given) -> Result<(), Failure> {
     let inputs: BTreeSet<&str> = all.iter().copied().collect();
     if let Some(name) = fixed.keys().find(|name| !inputs.contains(name.as_str())) {
         let failure = Failure::input(format_args!("the circuit has no parameter `{name}`"));
@@ -315,7 +315,7 @@ fn check_names(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure
 }
 
 /// Checks that every parameter has a value.
-fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Failure> {
+fn check_complete(all: &[&str], fixed: &NamedAngles, given: &Given) -> Result<(), Failure> {
     let unset: Vec<&str> = all.iter().copied().filter(|name| !fixed.contains_key(*name)).collect();
     let Some(first) = unset.first() else { return Ok(()) };
     let plural = if unset.len() == 1 { "parameter" } else { "parameters" };
@@ -327,7 +327,7 @@ fn check_complete(all: &[&str], fixed: &Named, given: &Given) -> Result<(), Fail
 /// otherwise, in order of declaration, or all of them, over which `--set` wins.
 fn from_tables(
     all: &[&str],
-    fixed: &Named,
+    fixed: &NamedAngles,
     given: &Given,
 ) -> Result<(Table, Vec<String>), Failure> {
     let tables: Vec<(String, Table)> =

@@ -4,7 +4,7 @@
 use ketgrad_core::{
     channel::Channel,
     circuit::{Circuit, CircuitError, Condition, DelayLength, NoiseModel, NoiseRule},
-    equivalent::{Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, Verdict, equivalent},
     hybrid::Expectation,
     observable::PauliSum,
     print::{to_qasm2, to_qasm3},
@@ -138,7 +138,7 @@ fn without_noise_nothing_happens() {
         })
         .unwrap()
     });
-    let report = equivalent(&a, &b, &Settings::default(), &Simulator::new()).unwrap();
+    let report = equivalent(&a, &b, &EquivalenceSettings::default(), &Simulator::new()).unwrap();
     assert_eq!(report.verdict, Verdict::Equal);
     // Delays alone use no qubit, and are no part of an inverse or a control but themselves.
     let waiting = Circuit::build(40, |c| c.h(3)?.delay(.., DelayLength::Seconds(1.0))).unwrap();

@@ -27,7 +27,7 @@ use std::{fmt::Display, fs, path::Path};
 
 use ketgrad_core::{
     circuit::{Circuit, Operation},
-    equivalent::{On, Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, On, Verdict, equivalent},
     exec::{Datum, Derivatives},
     hybrid::{Expectation, Method},
     ir::Kind,
@@ -174,7 +174,7 @@ fn claimed(path: &Path, circuit: &Circuit, claim: &str, inputs: &[f64]) -> Check
             let other = path.with_file_name(rest);
             let other = fs::read_to_string(&other).map_err(|e| failed(&e))?;
             let other = read(&other, &[]).map_err(|e| failed(&e))?;
-            let settings = Settings::default().with_on(On::State);
+            let settings = EquivalenceSettings::default().with_on(On::State);
             let report =
                 equivalent(circuit, &other, &settings, &simulator).map_err(|e| failed(&e))?;
             let fine = match verb {

@@ -3,7 +3,7 @@
 
 use ketgrad_core::{
     circuit::Circuit,
-    equivalent::{On, Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, On, Verdict, equivalent},
     print,
     qasm::{self, parse},
     simulate::Simulator,
@@ -81,8 +81,10 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     } else {
         On::Unitary { ancillas: 0 }
     };
-    let settings =
-        Settings::default().with_on(on).with_exact_ring(rng.below(2) == 0).with_seed(choice);
+    let settings = EquivalenceSettings::default()
+        .with_on(on)
+        .with_exact_ring(rng.below(2) == 0)
+        .with_seed(choice);
     let [one, two] = &both;
     let given = [one.circuit(), two.circuit()];
     let input = || format!("{one}// and {gate}, on {on:?}\n{two}");
@@ -168,7 +170,12 @@ fn printed(drawn: &PoolCircuit, circuit: &Circuit, pool: Pool) -> Checked {
         if off > fine {
             return Err(failed("means the same", format!("off by {off:e}:\n{text}")));
         }
-        let report = equivalent(circuit, &parsed.circuit, &Settings::default(), &Simulator::new());
+        let report = equivalent(
+            circuit,
+            &parsed.circuit,
+            &EquivalenceSettings::default(),
+            &Simulator::new(),
+        );
         let report = report.map_err(|e| failed("is compared", e.to_string()))?;
         let exact = language == "OpenQASM 3" && report.verdict == Verdict::EqualUpToPhase;
         if report.verdict == Verdict::Different || exact && report.exact {

@@ -20,7 +20,7 @@ use std::{
 };
 
 use ketgrad_core::{
-    equivalent::{On, Settings, Verdict, equivalent},
+    equivalent::{EquivalenceSettings, On, Verdict, equivalent},
     kernel::SimdFloat,
     scalar::Real,
     simulate::Simulator,
@@ -202,8 +202,10 @@ fn pair(seed: u64) -> Result<Vec<Row>, String> {
     if long {
         many_phases(&mut one, &mut other, &mut rng);
     }
-    let settings =
-        Settings::default().with_on(On::State).with_exact_ring(rng.below(2) == 0).with_seed(seed);
+    let settings = EquivalenceSettings::default()
+        .with_on(On::State)
+        .with_exact_ring(rng.below(2) == 0)
+        .with_seed(seed);
     let report = equivalent(&one.circuit(), &other.circuit(), &settings, &Simulator::new());
     let report = report.map_err(|e| format!("seed {seed}: {e}"))?;
     // Whether a change shows at all is the reference's to say.

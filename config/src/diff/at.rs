@@ -26,7 +26,7 @@ use crate::{
     report::Failure,
 };
 
-type Value<T> = Datum<Complex<T>>;
+type PointValue<T> = Datum<Complex<T>>;
 
 /// Largest number of axes of an array.
 const MAX_AXES: usize = 32;
@@ -48,7 +48,7 @@ pub struct Point {
 pub(crate) fn arguments<T: Number>(
     params: &[Param],
     point: &Point,
-) -> Result<Vec<Value<T>>, Failure> {
+) -> Result<Vec<PointValue<T>>, Failure> {
     let mut values = given(params, &point.at)?;
     match &point.file {
         Some(path) if is_npy(path) => table(params, path, &mut values)?,
@@ -85,7 +85,7 @@ pub(crate) fn arguments<T: Number>(
 fn table<T: Number>(
     params: &[Param],
     path: &Path,
-    values: &mut [Option<Value<T>>],
+    values: &mut [Option<PointValue<T>>],
 ) -> Result<(), Failure> {
     let file = path.display().to_string();
     let open: Vec<usize> = (0..params.len()).filter(|k| values[*k].is_none()).collect();
@@ -120,8 +120,11 @@ fn table<T: Number>(
 }
 
 /// Returns the values given by name.
-fn given<T: Number>(params: &[Param], given: &[String]) -> Result<Vec<Option<Value<T>>>, Failure> {
-    let mut values: Vec<Option<Value<T>>> = params.iter().map(|_| None).collect();
+fn given<T: Number>(
+    params: &[Param],
+    given: &[String],
+) -> Result<Vec<Option<PointValue<T>>>, Failure> {
+    let mut values: Vec<Option<PointValue<T>>> = params.iter().map(|_| None).collect();
     for text in given {
         for part in split(text, 0..text.len()) {
             if text[part.clone()].trim().is_empty() {
@@ -174,7 +177,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value<T: Number>(&self, range: Range<usize>, kind: &Kind) -> Result<Value<T>, Failure> {
+    fn value<T: Number>(&self, range: Range<usize>, kind: &Kind) -> Result<PointValue<T>, Failure> {
         Ok(match kind {
             Kind::Real => Datum::Real(self.real(range, kind)?),
             Kind::Int => Datum::Int(self.int(range)?),
@@ -225,7 +228,7 @@ impl Reader<'_> {
         range: Range<usize>,
         kind: &Kind,
         element: Element,
-    ) -> Result<Value<T>, Failure> {
+    ) -> Result<PointValue<T>, Failure> {
         let path = self.text[range.clone()].trim();
         let path = path.strip_prefix('@').unwrap_or(path);
         let file = open_file(Path::new(path)).map_err(|e| cannot("read", path, &e))?;

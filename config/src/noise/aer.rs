@@ -36,7 +36,7 @@ const ROUNDING: f64 = 1e-14;
 /// The most Kraus operators of an error, before those of one direction are added up.
 const MOST_OPERATORS: usize = 1 << 16;
 
-type Operator = Matrix<Complex<f64>>;
+type KrausOperator = Matrix<Complex<f64>>;
 
 /// Returns true if a file is such a model: TOML does not begin like one.
 pub(super) fn is_one(file: &File) -> bool {
@@ -55,9 +55,9 @@ pub(super) fn read(file: &File, circuit: &Circuit) -> Result<NoiseModel, Failure
 }
 
 /// Error message and the location of the error.
-type Fault = (String, String);
+type AerFault = (String, String);
 
-fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
+fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, AerFault> {
     let errors = list(tree, "errors", "")?;
     let mut noise = NoiseModel::new();
     // Errors for all qubits are not for those that have their own.
@@ -126,19 +126,19 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, Fault> {
     Ok(noise)
 }
 
-fn list<'v>(value: &'v Value, key: &str, path: &str) -> Result<&'v [Value], Fault> {
+fn list<'v>(value: &'v Value, key: &str, path: &str) -> Result<&'v [Value], AerFault> {
     let found = value.get(key).and_then(Value::as_array).map(Vec::as_slice);
     let place = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     found.ok_or_else(|| (place, "expected a list".to_owned()))
 }
 
-fn names<'v>(error: &'v Value, path: &str) -> Result<Vec<&'v str>, Fault> {
+fn names<'v>(error: &'v Value, path: &str) -> Result<Vec<&'v str>, AerFault> {
     let names =
         list(error, "operations", path)?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     names.ok_or_else(|| (format!("{path}.operations"), "expected names of instructions".to_owned()))
 }
 
-fn gate_qubits(error: &Value, path: &str) -> Result<Option<Vec<Vec<usize>>>, Fault> {
+fn gate_qubits(error: &Value, path: &str) -> Result<Option<Vec<Vec<usize>>>, AerFault> {
     if error.get("gate_qubits").is_none_or(Value::is_null) {
         return Ok(None);
     }
@@ -150,7 +150,7 @@ fn gate_qubits(error: &Value, path: &str) -> Result<Option<Vec<Vec<usize>>>, Fau
 }
 
 /// Returns a list of qubits.
-fn qubits(value: &Value, path: &str) -> Result<Vec<usize>, Fault> {
+fn qubits(value: &Value, path: &str) -> Result<Vec<usize>, AerFault> {
     let number = |q: &Value| q.as_u64().and_then(|q| u32::try_from(q).ok()).map(|q| q as usize);
     let numbers =
         value.as_array().and_then(|list| list.iter().map(number).collect::<Option<Vec<_>>>());
@@ -165,14 +165,14 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 /// Returns the rows of a readout matrix.
-fn readout(error: &Value, path: &str) -> Result<Vec<Vec<f64>>, Fault> {
+fn readout(error: &Value, path: &str) -> Result<Vec<Vec<f64>>, AerFault> {
     let rows: Option<Vec<Vec<f64>>> =
         list(error, "probabilities", path)?.iter().map(numbers).collect();
     rows.ok_or_else(|| (format!("{path}.probabilities"), "expected rows of numbers".to_owned()))
 }
 
 /// Returns the channel of a mixture.
-fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<Channel, Fault> {
+fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<Channel, AerFault> {
     let sequences = list(error, "instructions", path)?;
     let probabilities =
         error.get("probabilities").and_then(numbers).filter(|p| p.len() == sequences.len());
@@ -183,7 +183,7 @@ fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<C
             "expected a probability for each of `instructions`".to_owned(),
         )
     })?;
-    let mut steps: Vec<Vec<(Vec<Operator>, Vec<usize>)>> = Vec::new();
+    let mut steps: Vec<Vec<(Vec<KrausOperator>, Vec<usize>)>> = Vec::new();
     for (k, sequence) in sequences.iter().enumerate() {
         let path = format!("{path}.instructions[{k}]");
         let sequence =
@@ -204,7 +204,8 @@ fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<C
         let root = Complex::new(p.sqrt(), 0.0);
         let mut products = vec![Matrix::identity(k).map(|x: &Complex<f64>| x * root)];
         for (alternatives, qubits) in steps {
-            let wide: Vec<Operator> = alternatives.iter().map(|a| embedded(a, qubits, k)).collect();
+            let wide: Vec<KrausOperator> =
+                alternatives.iter().map(|a| embedded(a, qubits, k)).collect();
             if products.len() * wide.len() + operators.len() > MOST_OPERATORS {
                 return Err((
                     path.to_owned(),
@@ -220,7 +221,7 @@ fn channel(error: &Value, places: Option<&[Vec<usize>]>, path: &str) -> Result<C
 }
 
 /// Returns the Kraus operators of an instruction, and its qubits.
-fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), Fault> {
+fn step(instruction: &Value, path: &str) -> Result<(Vec<KrausOperator>, Vec<usize>), AerFault> {
     let name = instruction.get("name").and_then(Value::as_str).unwrap_or_default();
     let fault = |why: &str| (path.to_owned(), why.to_owned());
     let of = qubits(instruction.get("qubits").unwrap_or(&Value::Null), path)?;
@@ -255,7 +256,7 @@ fn step(instruction: &Value, path: &str) -> Result<(Vec<Operator>, Vec<usize>), 
 }
 
 /// Returns the matrix of a gate without parameters.
-fn gate(name: &str) -> Option<Operator> {
+fn gate(name: &str) -> Option<KrausOperator> {
     let name = if name == "i" { "id" } else { name };
     let named =
         GateKind::ALL.iter().find(|kind| kind.name() == name && kind.param_names().is_empty());
@@ -266,14 +267,14 @@ fn gate(name: &str) -> Option<Operator> {
 }
 
 /// `|0><from|`.
-fn transition(from: usize) -> Operator {
+fn transition(from: usize) -> KrausOperator {
     Matrix::from_fn(1, |row, column| {
         let is_there = (row, column) == (0, from);
         Complex::new(if is_there { 1.0 } else { 0.0 }, 0.0)
     })
 }
 
-fn matrix(value: &Value) -> Option<Operator> {
+fn matrix(value: &Value) -> Option<KrausOperator> {
     let entry = |z: &Value| match z.as_f64() {
         Some(re) => Some(Complex::new(re, 0.0)),
         None => numbers(z).filter(|z| z.len() == 2).map(|z| Complex::new(z[0], z[1])),
@@ -283,7 +284,7 @@ fn matrix(value: &Value) -> Option<Operator> {
 }
 
 /// Returns an operator on some of k qubits.
-fn embedded(operator: &Operator, qubits: &[usize], k: usize) -> Operator {
+fn embedded(operator: &KrausOperator, qubits: &[usize], k: usize) -> KrausOperator {
     let all: usize = qubits.iter().map(|q| 1 << q).sum();
     let own = |index: usize| -> usize {
         qubits.iter().enumerate().map(|(bit, q)| (index >> q & 1) << bit).sum()
@@ -295,8 +296,8 @@ fn embedded(operator: &Operator, qubits: &[usize], k: usize) -> Operator {
 }
 
 /// Adds an operator, to one of the same direction if there is one.
-fn add(operators: &mut Vec<Operator>, new: Operator) {
-    let norm2 = |a: &Operator| a.entries().iter().map(Complex::norm_sqr).sum::<f64>();
+fn add(operators: &mut Vec<KrausOperator>, new: KrausOperator) {
+    let norm2 = |a: &KrausOperator| a.entries().iter().map(Complex::norm_sqr).sum::<f64>();
     let size = norm2(&new);
     if size == 0.0 {
         return;

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Source of the channels of a rule.
-pub(super) enum Source {
+pub(super) enum ChannelSource {
     Named(ChannelKind, Vec<Each<Strength>>),
     Operators(Channel),
     /// A time, T1 and T2.
@@ -26,30 +26,30 @@ pub(super) enum Source {
     Delay([Each<f64>; 2], Option<f64>),
 }
 
-impl Source {
+impl ChannelSource {
     pub(super) fn key(&self) -> &'static str {
         match self {
-            Source::Named(..) => "parameters",
-            Source::Operators(_) => "kraus",
-            Source::Relaxation(_) | Source::Delay(..) => "relaxation",
+            ChannelSource::Named(..) => "parameters",
+            ChannelSource::Operators(_) => "kraus",
+            ChannelSource::Relaxation(_) | ChannelSource::Delay(..) => "relaxation",
         }
     }
 
     pub(super) fn n_qubits(&self) -> usize {
         match self {
-            Source::Named(kind, _) => kind.n_qubits(),
-            Source::Operators(channel) => channel.n_qubits(),
-            Source::Relaxation(_) | Source::Delay(..) => 1,
+            ChannelSource::Named(kind, _) => kind.n_qubits(),
+            ChannelSource::Operators(channel) => channel.n_qubits(),
+            ChannelSource::Relaxation(_) | ChannelSource::Delay(..) => 1,
         }
     }
 
     /// Returns the number of values of each parameter, if it is a list.
     pub(super) fn lengths(&self) -> Vec<Option<usize>> {
         match self {
-            Source::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
-            Source::Operators(_) => Vec::new(),
-            Source::Relaxation(times) => times.iter().map(Each::len).collect(),
-            Source::Delay(times, _) => times.iter().map(Each::len).collect(),
+            ChannelSource::Named(_, parameters) => parameters.iter().map(Each::len).collect(),
+            ChannelSource::Operators(_) => Vec::new(),
+            ChannelSource::Relaxation(times) => times.iter().map(Each::len).collect(),
+            ChannelSource::Delay(times, _) => times.iter().map(Each::len).collect(),
         }
     }
 
@@ -62,7 +62,7 @@ impl Source {
         model: &mut NoiseModel,
     ) -> Result<Vec<NoiseRule>, Failure> {
         let channels = match self {
-            Source::Named(kind, parameters) => {
+            ChannelSource::Named(kind, parameters) => {
                 let angles = parameters.iter().filter_map(|p| p.at(k)).map(|p| p.angle(model));
                 let channel = Channel::new(*kind, angles.collect::<Vec<_>>())
                     .map_err(|e| rule.wrong("parameters", e))?;
@@ -74,13 +74,13 @@ impl Source {
                     _ => vec![channel],
                 }
             }
-            Source::Operators(channel) => vec![channel.clone()],
-            Source::Relaxation(times) => {
+            ChannelSource::Operators(channel) => vec![channel.clone()],
+            ChannelSource::Relaxation(times) => {
                 let [time, t1, t2] =
                     [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
                 Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec()
             }
-            Source::Delay(times, dt) => {
+            ChannelSource::Delay(times, dt) => {
                 let [t1, t2] = [0, 1].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
                 let during = NoiseRule::delay_relaxation(t1, t2, *dt);
                 return Ok(vec![during.map_err(|e| rule.wrong("relaxation", e))?]);
@@ -90,7 +90,7 @@ impl Source {
     }
 }
 
-pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure> {
+pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<ChannelSource, Failure> {
     let name = rule.string("channel")?;
     let parameters = rule.values("parameters", |value| Each::read(value, Strength::read))?;
     let kraus = rule.values("kraus", operator)?;
@@ -111,13 +111,15 @@ pub(super) fn read_source(rule: &mut Section<'_, '_>) -> Result<Source, Failure>
             let names: Vec<&str> = ChannelKind::ALL.iter().map(|kind| kind.name()).collect();
             let kind = ChannelKind::find(&name)
                 .ok_or_else(|| rule.unknown_name("channel", &name, &names))?;
-            Ok(Source::Named(kind, parameters.unwrap_or_default()))
+            Ok(ChannelSource::Named(kind, parameters.unwrap_or_default()))
         }
         (None, Some(operators), [None, None, None]) if parameters.is_none() => {
-            Ok(Source::Operators(Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?))
+            Ok(ChannelSource::Operators(
+                Channel::kraus(operators).map_err(|e| rule.wrong("kraus", e))?,
+            ))
         }
         (None, None, [Some(time), Some(t1), Some(t2)]) if parameters.is_none() => {
-            Ok(Source::Relaxation([time, t1, t2]))
+            Ok(ChannelSource::Relaxation([time, t1, t2]))
         }
         _ => Err(rule.incomplete(ONE_SOURCE)),
     }
@@ -128,7 +130,7 @@ const ONE_SOURCE: &str =
     "one of `channel` with its `parameters`, `kraus`, and `relaxation` with time, t1 and t2";
 
 /// Relaxation for as long as a delay is.
-fn read_delay(times: &mut Section<'_, '_>) -> Result<Source, Failure> {
+fn read_delay(times: &mut Section<'_, '_>) -> Result<ChannelSource, Failure> {
     let unit = times.string("unit")?;
     let mut of = |key| times.read(key, |value| Each::read(value, duration));
     let (t1, t2) = (of("t1")?, of("t2")?);
@@ -143,7 +145,7 @@ fn read_delay(times: &mut Section<'_, '_>) -> Result<Source, Failure> {
     let per_second = units.iter().zip([1.0, 1e3, 1e6, 1e9]).find(|(name, _)| **name == unit);
     let (_, per_second) = per_second.ok_or_else(|| times.unknown_name("unit", &unit, &units))?;
     let in_seconds = |times: Each<f64>| times.map(|time| time / per_second);
-    Ok(Source::Delay([in_seconds(t1), in_seconds(t2)], dt.map(|dt| dt / per_second)))
+    Ok(ChannelSource::Delay([in_seconds(t1), in_seconds(t2)], dt.map(|dt| dt / per_second)))
 }
 
 /// Returns a time, which may be infinite.

@@ -28,7 +28,7 @@ const VERSION: u32 = 2;
 #[serde(deny_unknown_fields)]
 struct Checkpoint {
     version: u32,
-    job: Marks,
+    job: JobFingerprints,
     #[serde(with = "StateFields")]
     state: State,
 }
@@ -42,7 +42,7 @@ struct Version {
 /// Fingerprints that must be equal for a run to be resumed.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Marks {
+pub(super) struct JobFingerprints {
     ansatz: String,
     hamiltonian: String,
     optimizer: String,
@@ -156,10 +156,10 @@ several!(averages: Option<Averages> by "AveragesFields", |one| one.as_ref().map(
 several!(shape: Option<CriticalPoint> by "ShapeFields", |one| one.as_ref().map(Lent), |one| one.map(|own| own.0));
 several!(windows: Vec<Window> by "WindowFields", |all| all.iter().map(Lent).collect(), |all| all.into_iter().map(|own| own.0).collect());
 
-impl Marks {
-    pub(super) fn of(job: &Job, precision: Precision) -> Marks {
+impl JobFingerprints {
+    pub(super) fn of(job: &Job, precision: Precision) -> JobFingerprints {
         let bits: Vec<u64> = job.start.iter().map(|x| x.to_bits()).collect();
-        Marks {
+        JobFingerprints {
             ansatz: mark(&format!("{:?}", job.circuit)),
             hamiltonian: mark(&match job.shots {
                 None => format!("{:?}", job.hamiltonian),
@@ -172,7 +172,7 @@ impl Marks {
     }
 
     /// Returns the name of the part that has changed.
-    fn difference(&self, other: &Marks) -> Option<&'static str> {
+    fn difference(&self, other: &JobFingerprints) -> Option<&'static str> {
         let pairs = [
             (&self.ansatz, &other.ansatz, "ansatz"),
             (&self.hamiltonian, &other.hamiltonian, "Hamiltonian or how it is measured"),
@@ -204,7 +204,7 @@ fn beside(path: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`Failure`] with what the system says; the old checkpoint is then as it was.
-pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Failure> {
+pub(super) fn save(path: &Path, marks: &JobFingerprints, state: &State) -> Result<(), Failure> {
     let checkpoint = Checkpoint { version: VERSION, job: marks.clone(), state: state.clone() };
     let write = || {
         let beside = beside(path).ok_or(io::ErrorKind::InvalidInput)?;
@@ -229,7 +229,11 @@ pub(super) fn save(path: &Path, marks: &Marks, state: &State) -> Result<(), Fail
 ///
 /// # Errors
 /// [`Failure`] for a file that is no checkpoint, or that of another job.
-pub(super) fn load(path: &Path, marks: &Marks, n_inputs: usize) -> Result<Option<State>, Failure> {
+pub(super) fn load(
+    path: &Path,
+    marks: &JobFingerprints,
+    n_inputs: usize,
+) -> Result<Option<State>, Failure> {
     if let Some(half) = beside(path) {
         // Most often there is none, and whatever keeps it will keep the next one from being
         // written, with its error.

@@ -99,14 +99,14 @@ impl Electrons {
 }
 
 /// Source of the Hamiltonian, its file read.
-pub(super) struct Source<'a, 'i> {
+pub(super) struct HamiltonianSource<'a, 'i> {
     section: Section<'a, 'i>,
     /// The name and the text.
     file: Option<(String, String)>,
     electrons: Option<Electrons>,
 }
 
-impl<'a, 'i> Source<'a, 'i> {
+impl<'a, 'i> HamiltonianSource<'a, 'i> {
     /// Reads the file, so that the ansatz can be that of a molecule.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl<'a, 'i> Source<'a, 'i> {
         inputs: &mut Inputs<'_>,
     ) -> Result<Self, Failure> {
         let Some(path) = section.string("file")? else {
-            return Ok(Source { section, file: None, electrons: None });
+            return Ok(HamiltonianSource { section, file: None, electrons: None });
         };
         let caused = |e| section.caused("file", e);
         let (name, text) = read_text(&inputs.path(path)).map_err(caused)?;
@@ -126,7 +126,7 @@ impl<'a, 'i> Source<'a, 'i> {
         } else {
             None
         };
-        Ok(Source { section, file: Some((name, text)), electrons })
+        Ok(HamiltonianSource { section, file: Some((name, text)), electrons })
     }
 
     /// Returns the electrons, if it is a molecule.
@@ -139,7 +139,7 @@ impl<'a, 'i> Source<'a, 'i> {
     /// # Errors
     /// [`Failure`] that underlines what is wrong, in whichever file it is.
     pub(super) fn sum(self, inputs: &mut Inputs<'_>, n_qubits: usize) -> Result<PauliSum, Failure> {
-        let Source { mut section, file, electrons } = self;
+        let HamiltonianSource { mut section, file, electrons } = self;
         let (terms, name) = (section.string("terms")?, section.string("name")?);
         let one_or = |number: Option<f64>| number.unwrap_or(1.0);
         let made = match (file, terms, name.as_deref()) {

@@ -77,7 +77,7 @@ use ketgrad_core::{
     simulate::{Grouping, Shots},
 };
 
-use super::hamiltonian::{Electrons, Source, read_graph};
+use super::hamiltonian::{Electrons, HamiltonianSource, read_graph};
 use crate::{
     args::ValueArgs,
     files::read_text,
@@ -143,7 +143,7 @@ impl Job {
 
         let folder = args.file.parent().unwrap_or(Path::new(""));
         let inputs = &mut Inputs { folder, files: vec![args.file.clone()] };
-        let hamiltonian = Source::read(hamiltonian, inputs)?;
+        let hamiltonian = HamiltonianSource::read(hamiltonian, inputs)?;
         let electrons = hamiltonian.electrons().cloned();
         let unwritten = if shots.is_some() { Unwritten::All } else { Unwritten::None };
         let circuit = read_noisy_ansatz(

@@ -38,7 +38,7 @@ use crate::{
     report::Failure,
     terminal::{Answer, Terminal},
 };
-use checkpoint::Marks;
+use checkpoint::JobFingerprints;
 use job::Job;
 
 /// The most terms of a Hamiltonian times amplitudes for which the lowest eigenvalue is shown beside
@@ -86,7 +86,7 @@ fn run<T: Number + DualNum>(
         needs::<T>(&job, energy.circuit()).check("the job", common.memory_limit)?;
     }
     check_writable(&job.curve)?;
-    let marks = Marks::of(&job, common.precision);
+    let marks = JobFingerprints::of(&job, common.precision);
     let executors = energy.executors().clone();
     let taken_up = if args.resume {
         checkpoint::load(&job.checkpoint, &marks, job.start.len())?
@@ -165,7 +165,7 @@ fn iterate(
     energy: &impl Objective<Error = HybridError>,
     job: &Job,
     taken_up: Option<State>,
-    marks: &Marks,
+    marks: &JobFingerprints,
     terminal: &Terminal,
 ) -> Result<(State, StopReason, Found), Failure> {
     let mut progress = Progress::new(terminal, "iterations");

@@ -37,7 +37,7 @@ pub(super) struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Comparisons {
     pub(super) verdicts: Vec<Told>,
-    pub(super) backends: Vec<Compared>,
+    pub(super) backends: Vec<PluginComparison>,
     /// Side effects that calls left.
     pub(super) noticed: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Told {
 
 /// Result of comparing a device, or gate kernels in the host's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Compared {
+pub(super) struct PluginComparison {
     pub(super) name: String,
     pub(super) plugin: String,
     pub(super) is_device: bool,
@@ -98,8 +98,8 @@ impl From<Verdict> for Told {
     }
 }
 
-impl From<BackendVerdict> for Compared {
-    fn from(verdict: BackendVerdict) -> Compared {
+impl From<BackendVerdict> for PluginComparison {
+    fn from(verdict: BackendVerdict) -> PluginComparison {
         let BackendVerdict { name, plugin, is_device, comparisons, disagreement, note, .. } =
             verdict;
         let agrees = note.is_none().then_some(disagreement.is_none());
@@ -108,7 +108,7 @@ impl From<BackendVerdict> for Compared {
             (None, Some(note)) => format!("not compared: {note}"),
             (None, None) => format!("agrees in {comparisons} comparisons"),
         };
-        Compared { name, plugin, is_device, agrees, comparisons, said }
+        PluginComparison { name, plugin, is_device, agrees, comparisons, said }
     }
 }
 
@@ -158,7 +158,7 @@ impl Found {
         for Told { rule, reason, .. } in &compared.verdicts {
             text += &format!("{rule:width$}  {reason}\n");
         }
-        for Compared { name, said, .. } in &compared.backends {
+        for PluginComparison { name, said, .. } in &compared.backends {
             text += &format!("{name}  {said}\n");
         }
         compared.noticed.iter().for_each(|note| text += &format!("{note}\n"));
@@ -172,7 +172,7 @@ impl Found {
         object["noticed"] = json!(compared.noticed);
         for (key, on_device) in [("devices", true), ("kernels", false)] {
             let some = compared.backends.iter().filter(|backend| backend.is_device == on_device);
-            object[key] = some.map(Compared::json).collect();
+            object[key] = some.map(PluginComparison::json).collect();
         }
         object
     }
@@ -212,9 +212,9 @@ impl Row {
     }
 }
 
-impl Compared {
+impl PluginComparison {
     fn json(&self) -> Value {
-        let Compared { name, plugin, is_device, agrees, comparisons, said } = self;
+        let PluginComparison { name, plugin, is_device, agrees, comparisons, said } = self;
         // A device that declines is one that no run would be given.
         let agrees = if *is_device { json!(agrees.unwrap_or(true)) } else { json!(agrees) };
         json!({"name": name, "plugin": plugin, "agrees": agrees, "comparisons": comparisons, "reason": said})

@@ -1,7 +1,7 @@
 //! `plugins verify --sandboxed`: each plugin in a process of its own, with limits.
 //!
 //! The process that was started loads nothing. For each plugin of the config, in the order of
-//! loading, it starts itself again with a [`Task`]: that process sets its limits, loads the plugin
+//! loading, it starts itself again with a [`SandboxTask`]: that process sets its limits, loads the plugin
 //! after those that were right so far, compares what it brings, and writes what it found as the
 //! last line of its standard output. A process that ends without that line, or not in time, is one
 //! more finding about its plugin. A last process does the same for the rules that are programs
@@ -53,7 +53,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Work of a process in the sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Task {
+struct SandboxTask {
     /// Prefix of the line with its answer. A plugin's own output does not have it.
     mark: String,
     /// Plugins that are not loaded.
@@ -86,7 +86,7 @@ pub(super) fn verify(limit: Duration, at: &[String], common: &Common) -> Result<
     }
     let table = &common.plugins;
     let cores = thread::available_parallelism().map_or(1, usize::from) as u64;
-    let mut task = Task {
+    let mut task = SandboxTask {
         mark: format!("ketgrad-found-{:x}:", std::process::id()),
         without: vec![],
         of: None,
@@ -129,7 +129,7 @@ fn died(entry: &PluginEntry, reason: String) -> Found {
 
 /// Runs a task in another process, and returns its findings, or the reason for which there are
 /// none.
-fn run(task: &Task, limit: Duration) -> Result<Result<Found, String>, Failure> {
+fn run(task: &SandboxTask, limit: Duration) -> Result<Result<Found, String>, Failure> {
     let failed = |e: io::Error| {
         Failure::input(format_args!("no process can be started for the sandbox: {e}"))
     };
@@ -228,7 +228,7 @@ pub(super) fn inside(
     common: &Common,
 ) -> Result<Box<dyn Answer>, Failure> {
     let unread = |e| Failure::usage(format_args!("--task is for this program itself: {e}"));
-    let task: Task = serde_json::from_str(task).map_err(unread)?;
+    let task: SandboxTask = serde_json::from_str(task).map_err(unread)?;
     limits(&task)
         .map_err(|e| Failure::input(format_args!("the sandbox cannot set its limits: {e}")))?;
     let part = task.of.clone().map_or(Part::Rules, Part::Plugin);
@@ -244,7 +244,7 @@ pub(super) fn inside(
 
 /// Returns the part of the config that is loaded: the plugins up to the one of the task, or all
 /// with the rules that are programs.
-fn some(table: &PluginsTable, task: &Task) -> PluginsTable {
+fn some(table: &PluginsTable, task: &SandboxTask) -> PluginsTable {
     let mut some = table.clone();
     let order = table.order();
     let of = |name: &str| order.iter().position(|entry| entry.request.name == name);
@@ -275,7 +275,7 @@ impl Answer for Line {
 
 /// Limits that nothing in this process can lift again.
 #[cfg(unix)]
-fn limits(task: &Task) -> io::Result<()> {
+fn limits(task: &SandboxTask) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let all = [

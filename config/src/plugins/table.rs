@@ -84,15 +84,15 @@ pub struct RuleEntry {
 }
 
 /// A fault: the message, where, and the names that might have been meant.
-struct Fault {
+struct TableFault {
     message: String,
     span: Range<usize>,
     known: &'static [&'static str],
     given: String,
 }
 
-type Read<T> = Result<T, Fault>;
-type Value<'i> = Spanned<DeValue<'i>>;
+type TableResult<T> = Result<T, TableFault>;
+type TomlValue<'i> = Spanned<DeValue<'i>>;
 
 const PLUGINS: &[&str] =
     &["search", "require_sha256", "check", "verify", "cache", "on_duplicate", "load_timeout"];
@@ -121,7 +121,7 @@ pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTab
     Ok(table)
 }
 
-fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> Read<()> {
+fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> TableResult<()> {
     let mut search = Vec::new();
     if let Some(value) = document.get("plugins") {
         each(value, "plugins", PLUGINS, |key, value| {
@@ -168,7 +168,7 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
             let message = format!(
                 "there is a plugin `{name}` already; `name = \"…\"` gives this one another name"
             );
-            return Err(Fault { message, span: entry.span, known: &[], given: String::new() });
+            return Err(TableFault { message, span: entry.span, known: &[], given: String::new() });
         }
         table.plugins.push(entry);
     }
@@ -178,7 +178,7 @@ fn read_all(table: &mut PluginsTable, folder: &Path, document: &DeTable<'_>) -> 
     Ok(())
 }
 
-fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEntry> {
+fn plugin(value: &TomlValue<'_>, folder: &Path, search: &[PathBuf]) -> TableResult<PluginEntry> {
     let (mut request, mut enabled, mut path, mut span) =
         (Request::default(), true, None, value.span());
     if let Some(at) = value.get_ref().as_table().and_then(|t| t.get("path")) {
@@ -210,7 +210,7 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
             Some(named) => format!("the path `{named}` names no file; expected {expected}"),
             None => format!("a [[plugin]] needs `path`, {expected}"),
         };
-        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+        return Err(TableFault { message, span: value.span(), known: &[], given: String::new() });
     };
     if request.name.is_empty() {
         request.name =
@@ -226,7 +226,7 @@ fn plugin(value: &Value<'_>, folder: &Path, search: &[PathBuf]) -> Read<PluginEn
     Ok(PluginEntry { request, enabled, span })
 }
 
-fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
+fn rule(value: &TomlValue<'_>, folder: &Path) -> TableResult<RuleEntry> {
     let (mut program, mut file, mut verify) = (None, None, true);
     each(value, "rule", RULE, |key, value| {
         match key {
@@ -238,39 +238,44 @@ fn rule(value: &Value<'_>, folder: &Path) -> Read<RuleEntry> {
     })?;
     if program.is_some() == file.is_some() {
         let message = "a [[rule]] needs either `program` or `file`".to_owned();
-        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+        return Err(TableFault { message, span: value.span(), known: &[], given: String::new() });
     }
     Ok(RuleEntry { program: program.unwrap_or_default(), file, verify, span: value.span() })
 }
 
 /// Returns the entries of `[[key]]`.
-fn list<'a, 'i>(document: &'a DeTable<'i>, key: &'static str) -> Read<&'a [Value<'i>]> {
+fn list<'a, 'i>(document: &'a DeTable<'i>, key: &'static str) -> TableResult<&'a [TomlValue<'i>]> {
     let Some(value) = document.get(key) else { return Ok(&[]) };
     let entries = value.get_ref().as_array().filter(|a| a.iter().all(|e| e.get_ref().is_table()));
     entries.map(|e| &**e).ok_or_else(|| {
         let message = format!("`{key}`: expected tables, each begun by [[{key}]]");
-        Fault { message, span: value.span(), known: &[], given: String::new() }
+        TableFault { message, span: value.span(), known: &[], given: String::new() }
     })
 }
 
 /// Hands every key of a table to `set`, which knows those of `keys`.
 fn each(
-    value: &Value<'_>,
+    value: &TomlValue<'_>,
     table: &str,
     keys: &'static [&'static str],
     mut set: impl FnMut(&str, &DeValue<'_>) -> Result<(), String>,
-) -> Read<()> {
+) -> TableResult<()> {
     let Some(entries) = value.get_ref().as_table() else {
         let message = format!("`{table}`: expected a table");
-        return Err(Fault { message, span: value.span(), known: &[], given: String::new() });
+        return Err(TableFault { message, span: value.span(), known: &[], given: String::new() });
     };
     for (key, value) in in_order(entries) {
         let name = key.get_ref().as_ref();
         if !keys.contains(&name) {
             let message = format!("unknown key `{table}.{name}`");
-            return Err(Fault { message, span: key.span(), known: keys, given: name.to_owned() });
+            return Err(TableFault {
+                message,
+                span: key.span(),
+                known: keys,
+                given: name.to_owned(),
+            });
         }
-        set(name, value.get_ref()).map_err(|why| Fault {
+        set(name, value.get_ref()).map_err(|why| TableFault {
             message: format!("`{table}.{name}`: {why}"),
             span: value.span(),
             known: &[],

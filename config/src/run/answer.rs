@@ -24,7 +24,7 @@ pub(crate) struct Expectation<T> {
 }
 
 /// The results of one run.
-pub(crate) struct Point<T> {
+pub(crate) struct RunResult<T> {
     pub(crate) counts: Option<BTreeMap<String, u64>>,
     pub(crate) expectations: Vec<Expectation<T>>,
     /// The state, if it is asked for in any form.
@@ -41,12 +41,20 @@ pub(crate) struct Point<T> {
     pub(crate) error_covariances: Option<Value>,
 }
 
-impl<T> Point<T> {
+impl<T> RunResult<T> {
     /// Returns a point without any result.
-    pub(crate) fn new() -> Point<T> {
+    pub(crate) fn new() -> RunResult<T> {
         let (variances, covariances, expectations) = (Vec::new(), Vec::new(), Vec::new());
         let (counts, state, diagonal, error_covariances) = (None, None, None, None);
-        Point { counts, expectations, state, diagonal, variances, covariances, error_covariances }
+        RunResult {
+            counts,
+            expectations,
+            state,
+            diagonal,
+            variances,
+            covariances,
+            error_covariances,
+        }
     }
 }
 
@@ -56,7 +64,7 @@ pub(crate) struct Results<T> {
     pub(crate) precision: &'static str,
     pub(crate) backend: String,
     pub(crate) observables: Vec<String>,
-    pub(crate) points: Vec<Point<T>>,
+    pub(crate) points: Vec<RunResult<T>>,
     /// True if results are lists over the runs.
     pub(crate) sweep: bool,
     pub(crate) shots: Option<u64>,
@@ -144,7 +152,7 @@ impl<T: Number> Results<T> {
         &'a self,
         map: &mut M,
         key: &str,
-        value: impl Fn(&'a Point<T>) -> V,
+        value: impl Fn(&'a RunResult<T>) -> V,
     ) -> Result<(), M::Error> {
         match self.points.as_slice() {
             [point] if !self.sweep => map.serialize_entry(key, &value(point)),
@@ -164,7 +172,7 @@ impl<V: Serialize, I: Iterator<Item = V> + Clone> Serialize for Stream<I> {
 
 /// An observable and a value.
 #[derive(Serialize)]
-struct Entry<'a, T> {
+struct ObservableEntry<'a, T> {
     observable: &'a str,
     value: T,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,7 +194,7 @@ impl<T: Number> Serialize for Results<T> {
         if !self.observables.is_empty() {
             self.entry(&mut map, "expectations", |p| {
                 let pairs = self.observables.iter().zip(&p.expectations);
-                Stream(pairs.map(|(observable, e)| Entry {
+                Stream(pairs.map(|(observable, e)| ObservableEntry {
                     observable,
                     value: e.value,
                     stderr: e.stderr,
@@ -199,7 +207,7 @@ impl<T: Number> Serialize for Results<T> {
         if self.variance {
             self.entry(&mut map, "variances", |p| {
                 let pairs = self.observables.iter().zip(&p.variances);
-                Stream(pairs.map(|(observable, value)| Entry {
+                Stream(pairs.map(|(observable, value)| ObservableEntry {
                     observable,
                     value: *value,
                     stderr: None,
@@ -220,7 +228,7 @@ impl<T: Number> Serialize for Results<T> {
     }
 }
 
-impl<T: Number> Point<T> {
+impl<T: Number> RunResult<T> {
     /// Returns all amplitudes that are asked for.
     fn all(&self) -> std::slice::Iter<'_, Complex<T>> {
         self.state.as_ref().map_or(&[][..], StateVector::amplitudes).iter()

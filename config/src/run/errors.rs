@@ -6,7 +6,7 @@ use ketgrad_core::{
 };
 use num_dual::DualNum;
 
-use super::answer::Point;
+use super::answer::RunResult;
 use crate::{
     diff::Numbers,
     given::Given,
@@ -47,7 +47,7 @@ pub(super) fn sources(
 /// # Errors
 /// [`Failure`] if the derivatives cannot be computed.
 pub(super) fn add<T: Number + DualNum>(
-    computed: &mut [Point<T>],
+    computed: &mut [RunResult<T>],
     sources: &Sources,
     energy: &ParametricExpectation,
     points: &Points,

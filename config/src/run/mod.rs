@@ -41,7 +41,7 @@ use crate::{
 };
 use answer::Results;
 use marginal::Marginal;
-use task::Task;
+use task::SweepTask;
 
 /// Number of qubits up to which circuits with noise are run on density matrices, unless told
 /// otherwise: 16 MiB.
@@ -224,7 +224,7 @@ fn simulate<T: Number + DualNum>(
         .with_memory_limit(memory_limit)
         .with_max_rounds(max_rounds);
     let progress = Mutex::new(Progress::new(terminal, "gates"));
-    let mut task = Task {
+    let mut task = SweepTask {
         args,
         common,
         whole,
@@ -254,7 +254,7 @@ fn simulate<T: Number + DualNum>(
         errors::add(&mut computed, sources, &energy, &points)?;
     }
     let seconds = start.elapsed().as_secs_f64();
-    let Task { simulator, progress, .. } = task;
+    let SweepTask { simulator, progress, .. } = task;
     drop(progress);
     common.note_passed_over(&simulator.executors, terminal);
     if over_shots && args.keeps_state() {

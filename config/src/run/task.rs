@@ -21,7 +21,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 
 use super::{
-    answer::{Expectation, Point},
+    answer::{Expectation, RunResult},
     marginal::Marginal,
 };
 use crate::{
@@ -37,7 +37,7 @@ use crate::{
 const MOST_OUTCOMES: usize = 1 << 20;
 
 /// All that the runs of a sweep share.
-pub(super) struct Task<'a> {
+pub(super) struct SweepTask<'a> {
     pub(super) args: &'a Run,
     pub(super) common: &'a Common,
     /// The circuit.
@@ -61,17 +61,17 @@ type Measured<T> = (Circuit, BoundCircuit<Complex<T>>);
 /// The plan that the runs of a sweep share, once there is one.
 type Plan<T> = Option<Box<dyn PreparedOperators<Complex<T>>>>;
 
-impl Task<'_> {
+impl SweepTask<'_> {
     /// Computes all runs, each from |0…0> or a given state; with the name of the backend. Small
     /// states share the threads among runs.
     pub(super) fn points<T: Number>(
         &self,
         points: &Points,
         start: Option<StateVector<Complex<T>>>,
-    ) -> Result<(Vec<Point<T>>, String), Failure> {
+    ) -> Result<(Vec<RunResult<T>>, String), Failure> {
         let rows = points.len();
         let (Simulator { threads, .. }, mut start) = (&self.simulator, start);
-        let runs: Vec<(Point<T>, String)> =
+        let runs: Vec<(RunResult<T>, String)> =
             if rows > 1 && 1usize << self.compact.circuit().n_qubits() < SERIAL_BELOW {
                 let one = self.simulator.clone().with_threads(self.simulator.threads.to_serial());
                 let run = |row| self.point(&one, points, row, start.clone(), &mut None);
@@ -111,7 +111,7 @@ impl Task<'_> {
         row: usize,
         state: Option<StateVector<Complex<T>>>,
         plan: &mut Plan<T>,
-    ) -> Result<(Point<T>, String), Failure> {
+    ) -> Result<(RunResult<T>, String), Failure> {
         let circuit = points.circuit(self.compact.circuit(), row)?;
         let observables = &*self.observables(points, row)?;
         let values = circuit.param_values::<T>(&[]).map_err(Failure::input)?;
@@ -216,7 +216,7 @@ impl Task<'_> {
         state: StateHandle<T>,
         (keep, observables): (bool, &[Named]),
         alone: bool,
-    ) -> Result<Point<T>, SimulateError> {
+    ) -> Result<RunResult<T>, SimulateError> {
         let expectation = |o: &Named| {
             let value = state.expectation(&o.sum, &simulator.threads)?;
             Ok(Expectation { value, stderr: None })
@@ -252,7 +252,7 @@ impl Task<'_> {
             }
             None => None,
         };
-        let mut point = Point { counts, expectations, ..Point::new() };
+        let mut point = RunResult { counts, expectations, ..RunResult::new() };
         let marginal = self.marginal.filter(|_| self.args.probabilities);
         let scatters = self.args.variance || self.args.covariance;
         if !(keep || scatters || marginal.is_some()) {
@@ -300,11 +300,11 @@ impl Task<'_> {
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
         observables: &[Named],
-    ) -> Result<Point<T>, SimulateError> {
+    ) -> Result<RunResult<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
         }
-        let mut point = Point::new();
+        let mut point = RunResult::new();
         if let Some(shots) = self.args.shots {
             let all = self.measured(circuit, start)?;
             let (circuit, bound) = all.as_ref().map_or((circuit, &bound), |(c, b)| (c, b));
@@ -371,14 +371,14 @@ impl Task<'_> {
         mut bound: BoundCircuit<Complex<T>>,
         start: Option<StateVector<Complex<T>>>,
         (keep, observables): (bool, &[Named]),
-    ) -> Result<Point<T>, SimulateError> {
+    ) -> Result<RunResult<T>, SimulateError> {
         if let Some(state) = &start {
             bound = bound.starting_from(state.clone())?;
         }
         let bound = &bound;
         let seed = self.common.seed;
         let shots = usize::try_from(self.args.shots.unwrap_or(DEFAULT_SHOTS)).unwrap_or(usize::MAX);
-        let mut point = Point::new();
+        let mut point = RunResult::new();
         if self.args.shots.is_some() {
             let all = self.measured(circuit, start.clone())?;
             let (circuit, bound) = all.as_ref().map_or((circuit, bound), |(c, b)| (c, b));
@@ -479,7 +479,7 @@ mod tests {
             plugins: Default::default(),
         };
         let constant = Some(vec![observables::read("Z1", 2).unwrap()]);
-        let task = Task {
+        let task = SweepTask {
             args: &args,
             common: &common,
             whole: &circuit,

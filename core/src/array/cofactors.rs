@@ -32,7 +32,7 @@ use super::{
     Array, ArrayError,
     decompose::size,
     product,
-    solve::{Factors, pivot},
+    solve::{LuFactors, pivot},
 };
 
 /// Computes the derivatives of the determinant by the elements: its cofactors, `det A A^-T` where
@@ -43,9 +43,9 @@ use super::{
 pub fn cofactors<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
     let op = "cofactors";
     let n = size(op, a)?;
-    let factors = Factors::new(op, n, a)?;
+    let factors = LuFactors::new(op, n, a)?;
     let Some(determinant) = factors.determinant() else {
-        let split = Split::new(op, n, a, n)?;
+        let split = RankRevealingLu::new(op, n, a, n)?;
         out.start(&[n, n]).extend(split.cofactors());
         return Ok(());
     };
@@ -89,13 +89,13 @@ pub fn cofactors_along<S: Scalar>(
         return Err(ArrayError::shape(op, expected, &[&a.shape(), &e.shape()]));
     }
     let n = size(op, a)?;
-    let split = Split::new(op, n, a, n.saturating_sub(2))?;
+    let split = RankRevealingLu::new(op, n, a, n.saturating_sub(2))?;
     out.start(&[n, n]).extend(split.cofactors_along(e));
     Ok(())
 }
 
 /// `P A Q = L [[U, W], [0, T]]`.
-pub(super) struct Split<S> {
+pub(super) struct RankRevealingLu<S> {
     n: usize,
     /// L below the diagonal (its own is 1), U on and above it; W and T.
     lu: Vec<S>,
@@ -108,17 +108,23 @@ pub(super) struct Split<S> {
     rank: usize,
 }
 
-impl<S: Scalar> Split<S> {
+impl<S: Scalar> RankRevealingLu<S> {
     /// Ends where `T` is zero in value, and after `most` pivots.
     pub(super) fn new(
         op: &'static str,
         n: usize,
         a: &[S],
         most: usize,
-    ) -> Result<Split<S>, ArrayError> {
+    ) -> Result<RankRevealingLu<S>, ArrayError> {
         let all: Vec<usize> = (0..n).collect();
-        let mut s =
-            Split { n, lu: a.to_vec(), rows: all.clone(), columns: all, odd: false, rank: 0 };
+        let mut s = RankRevealingLu {
+            n,
+            lu: a.to_vec(),
+            rows: all.clone(),
+            columns: all,
+            odd: false,
+            rank: 0,
+        };
         while s.rank < most {
             let c = s.rank;
             let rest = (c * n..n * n).filter(|k| k % n >= c).map(|k| (k, &s.lu[k]));

@@ -13,7 +13,7 @@
 
 use crate::scalar::{Real, Scalar};
 
-use super::{Array, ArrayError, decompose::size, jacobi::fine_unit, matmul, solve::Factors};
+use super::{Array, ArrayError, decompose::size, jacobi::fine_unit, matmul, solve::LuFactors};
 
 /// Degrees, and the norms up to which approximation and derivative are right to within 2^-53.
 const DEGREES: [(i64, f64); 5] = [(3, 1.08e-2), (5, 0.2), (7, 0.783), (9, 1.78), (13, 4.74)];
@@ -70,18 +70,18 @@ pub fn expm_along<T: Real, S: Scalar<Real = T>>(
 }
 
 /// A matrix, and its derivative where one is asked for.
-struct Along<S> {
+struct MatrixWithTangent<S> {
     of: Array<S>,
     along: Option<Array<S>>,
 }
 
-impl<S: Scalar> Along<S> {
+impl<S: Scalar> MatrixWithTangent<S> {
     /// Returns a function of both, linear in them.
-    fn map(&self, f: impl Fn(&Array<S>) -> Array<S>) -> Along<S> {
-        Along { of: f(&self.of), along: self.along.as_ref().map(f) }
+    fn map(&self, f: impl Fn(&Array<S>) -> Array<S>) -> MatrixWithTangent<S> {
+        MatrixWithTangent { of: f(&self.of), along: self.along.as_ref().map(f) }
     }
 
-    fn times(&self, other: &Along<S>) -> Result<Along<S>, ArrayError> {
+    fn times(&self, other: &MatrixWithTangent<S>) -> Result<MatrixWithTangent<S>, ArrayError> {
         let product = |x: &Array<S>, y: &Array<S>| {
             let mut out = Array::default();
             matmul(x, y, false, false, &mut out).map(|()| out)
@@ -92,24 +92,29 @@ impl<S: Scalar> Along<S> {
             }
             _ => None,
         };
-        Ok(Along { of: product(&self.of, &other.of)?, along })
+        Ok(MatrixWithTangent { of: product(&self.of, &other.of)?, along })
     }
 
     /// Computes `self + factor other`
-    fn plus(self, other: &Along<S>, factor: &S) -> Along<S> {
+    fn plus(self, other: &MatrixWithTangent<S>, factor: &S) -> MatrixWithTangent<S> {
         let along = self.along.zip(other.along.as_ref()).map(|(x, y)| plus(x, y, factor));
-        Along { of: plus(self.of, &other.of, factor), along }
+        MatrixWithTangent { of: plus(self.of, &other.of, factor), along }
     }
 
     /// Adds a number to the diagonal.
-    fn with_diagonal(mut self, n: usize, c: &S) -> Along<S> {
+    fn with_diagonal(mut self, n: usize, c: &S) -> MatrixWithTangent<S> {
         (0..n).for_each(|k| self.of[k * (n + 1)] += c.clone());
         self
     }
 
     /// Computes `self^-1 other`
-    fn under(&self, op: &'static str, other: &Along<S>, n: usize) -> Result<Along<S>, ArrayError> {
-        let factors = Factors::new(op, n, &self.of)?.regular(op)?;
+    fn under(
+        &self,
+        op: &'static str,
+        other: &MatrixWithTangent<S>,
+        n: usize,
+    ) -> Result<MatrixWithTangent<S>, ArrayError> {
+        let factors = LuFactors::new(op, n, &self.of)?.regular(op)?;
         let solve = |b: &[S]| {
             let mut x = Vec::with_capacity(n * n);
             factors.solve(b, n, &mut x)?;
@@ -124,7 +129,7 @@ impl<S: Scalar> Along<S> {
             }
             _ => None,
         };
-        Ok(Along { of, along })
+        Ok(MatrixWithTangent { of, along })
     }
 }
 
@@ -138,7 +143,7 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
     op: &'static str,
     a: &Array<S>,
     e: Option<&Array<S>>,
-) -> Result<Along<S>, ArrayError> {
+) -> Result<MatrixWithTangent<S>, ArrayError> {
     let n = a.shape()[0];
     let norm = norm(op, n, a)?;
     let (degree, most) = match fine_unit::<T>() {
@@ -150,7 +155,7 @@ fn exponential<T: Real, S: Scalar<Real = T>>(
     };
     let squarings = (norm / most).log2().ceil().clamp(0.0, SQUARINGS) as i32;
     let scale = S::lit(0.5f64.powi(squarings));
-    let x = Along { of: a.clone(), along: e.cloned() }.map(|x| x.map(|x| x * &scale));
+    let x = MatrixWithTangent { of: a.clone(), along: e.cloned() }.map(|x| x.map(|x| x * &scale));
     let (odd, even) = halves(&x, n, degree)?;
     let top = even.map(Array::clone).plus(&odd, &S::one());
     let mut y = even.plus(&odd, &-S::one()).under(op, &top, n)?;
@@ -181,10 +186,10 @@ fn fine_degree(unit: f64) -> i64 {
 
 /// Returns the odd and the even terms of `N`.
 fn halves<S: Scalar>(
-    x: &Along<S>,
+    x: &MatrixWithTangent<S>,
     n: usize,
     degree: i64,
-) -> Result<(Along<S>, Along<S>), ArrayError> {
+) -> Result<(MatrixWithTangent<S>, MatrixWithTangent<S>), ArrayError> {
     let mut coefficients = vec![S::one()];
     for k in 0..degree {
         let next =
@@ -199,13 +204,13 @@ fn halves<S: Scalar>(
         powers.push(powers[powers.len() - 1].times(&powers[0])?);
     }
     let count = powers.len();
-    let sum = |parity: usize| -> Result<Along<S>, ArrayError> {
+    let sum = |parity: usize| -> Result<MatrixWithTangent<S>, ArrayError> {
         let c = |k: usize| coefficients.get(2 * k + parity);
         // The terms of some powers of X^2 on, without the one before them.
         let terms = |from: usize| {
             let all =
                 powers.iter().enumerate().filter_map(|(k, power)| Some((power, c(from + k + 1)?)));
-            all.fold(None, |sum: Option<Along<S>>, (power, c)| {
+            all.fold(None, |sum: Option<MatrixWithTangent<S>>, (power, c)| {
                 Some(match sum {
                     Some(sum) => sum.plus(power, c),
                     None => power.map(|x| x.map(|x| x * c)),

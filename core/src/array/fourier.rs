@@ -12,18 +12,18 @@ use super::{Array, ArrayError};
 
 /// Transforms, with what is prepared for the lengths seen so far.
 #[derive(Default)]
-pub struct Transforms {
+pub struct FftPlans {
     floats: Option<FftPlanner<f64>>,
     work: Vec<Complex<f64>>,
 }
 
-impl fmt::Debug for Transforms {
+impl fmt::Debug for FftPlans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Transforms")
     }
 }
 
-impl Transforms {
+impl FftPlans {
     /// Computes [`fft`] with a plan that is prepared once for each length.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ pub fn fft<T: Real, S: Scalar<Real = T>>(
     back: bool,
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
-    Transforms::default().fft(a, back, out)
+    FftPlans::default().fft(a, back, out)
 }
 
 fn by_decimation<T: Real, S: Scalar<Real = T>>(

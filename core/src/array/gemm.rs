@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 /// A factor of a product: a row-major matrix, or the transpose of one.
 #[derive(Clone, Copy)]
-pub(super) struct Factor<'a, S> {
+pub(super) struct GemmOperand<'a, S> {
     /// The elements as they lie in memory.
     pub items: &'a [S],
     /// The rows and columns of the factor itself.
@@ -19,7 +19,7 @@ pub(super) struct Factor<'a, S> {
     pub transposed: bool,
 }
 
-impl<S> Factor<'_, S> {
+impl<S> GemmOperand<'_, S> {
     /// Returns the strides from one row to the next, and from one column to the next.
     fn steps(&self) -> (isize, isize) {
         let (down, right) = if self.transposed { (1, self.rows) } else { (self.columns, 1) };
@@ -32,12 +32,12 @@ pub(super) trait Blocked: Sized {
     /// True if the numbers are their own conjugates.
     const REAL: bool;
     /// Computes `c = a b`, row-major. Nothing is conjugated.
-    fn multiply(a: Factor<'_, Self>, b: Factor<'_, Self>, c: &mut [Self]);
+    fn multiply(a: GemmOperand<'_, Self>, b: GemmOperand<'_, Self>, c: &mut [Self]);
 }
 
 /// Returns the sizes `m`, `k` and `n` of a product whose factors and result hold as many elements
 /// as they must.
-fn checked<S>(a: Factor<'_, S>, b: Factor<'_, S>, c: &[S]) -> (usize, usize, usize) {
+fn checked<S>(a: GemmOperand<'_, S>, b: GemmOperand<'_, S>, c: &[S]) -> (usize, usize, usize) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     assert_eq!(b.rows, k, "the factors fit");
     assert_eq!(
@@ -51,7 +51,7 @@ fn checked<S>(a: Factor<'_, S>, b: Factor<'_, S>, c: &[S]) -> (usize, usize, usi
 impl Blocked for f64 {
     const REAL: bool = true;
 
-    fn multiply(a: Factor<'_, f64>, b: Factor<'_, f64>, c: &mut [f64]) {
+    fn multiply(a: GemmOperand<'_, f64>, b: GemmOperand<'_, f64>, c: &mut [f64]) {
         let (m, k, n) = checked(a, b, c);
         let ((a_down, a_right), (b_down, b_right)) = (a.steps(), b.steps());
         let (a, b, down) = (a.items.as_ptr(), b.items.as_ptr(), n.cast_signed());
@@ -70,7 +70,11 @@ impl Blocked for f64 {
 impl Blocked for Complex<f64> {
     const REAL: bool = false;
 
-    fn multiply(a: Factor<'_, Complex<f64>>, b: Factor<'_, Complex<f64>>, c: &mut [Complex<f64>]) {
+    fn multiply(
+        a: GemmOperand<'_, Complex<f64>>,
+        b: GemmOperand<'_, Complex<f64>>,
+        c: &mut [Complex<f64>],
+    ) {
         use matrixmultiply::CGemmOption::Standard;
         let (m, k, n) = checked(a, b, c);
         let ((a_down, a_right), (b_down, b_right)) = (a.steps(), b.steps());
@@ -107,10 +111,10 @@ mod tests {
     }
 
     fn by_hand<S: Copy + std::ops::Mul<Output = S> + std::iter::Sum>(
-        a: Factor<'_, S>,
-        b: Factor<'_, S>,
+        a: GemmOperand<'_, S>,
+        b: GemmOperand<'_, S>,
     ) -> Vec<S> {
-        let at = |x: &Factor<'_, S>, i: usize, j: usize| {
+        let at = |x: &GemmOperand<'_, S>, i: usize, j: usize| {
             x.items[if x.transposed { j * x.rows + i } else { i * x.columns + j }]
         };
         let n = b.columns;
@@ -128,16 +132,16 @@ mod tests {
             for n in lengths {
                 for (t, u) in [(false, false), (false, true), (true, false), (true, true)] {
                     let (a, b) = (whole(m * k, 1), whole(k * n, 2));
-                    let a = Factor { items: &a, rows: m, columns: k, transposed: t };
-                    let b = Factor { items: &b, rows: k, columns: n, transposed: u };
+                    let a = GemmOperand { items: &a, rows: m, columns: k, transposed: t };
+                    let b = GemmOperand { items: &b, rows: k, columns: n, transposed: u };
                     let mut c = vec![f64::NAN; m * n + 64];
                     f64::multiply(a, b, &mut c[..m * n]);
                     assert_eq!(c[..m * n], by_hand(a, b), "{m} {k} {n}");
                     assert!(c[m * n..].iter().all(|x| x.is_nan()), "{m} {k} {n}");
 
                     let (a, b) = (complex(m * k, 1), complex(k * n, 2));
-                    let a = Factor { items: &a, rows: m, columns: k, transposed: t };
-                    let b = Factor { items: &b, rows: k, columns: n, transposed: u };
+                    let a = GemmOperand { items: &a, rows: m, columns: k, transposed: t };
+                    let b = GemmOperand { items: &b, rows: k, columns: n, transposed: u };
                     let mut c = vec![Complex::new(f64::NAN, 0.0); m * n + 64];
                     Complex::multiply(a, b, &mut c[..m * n]);
                     assert_eq!(c[..m * n], by_hand(a, b), "{m} {k} {n}");

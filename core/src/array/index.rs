@@ -8,7 +8,7 @@ use std::any::Any;
 use num_traits::Zero;
 
 use super::{
-    Array, ArrayError, Moved, Repeated, Shape, Strided, axis_split, checked_axis,
+    Array, ArrayError, Repeated, RunCopy, Shape, Strided, axis_split, checked_axis,
     flip::{COLUMNS, flip},
     shape::{MAX_ELEMENTS, checked_count, row_major},
 };
@@ -122,7 +122,7 @@ pub fn slice<T: Clone + Zero>(
     len: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let (shape, moved) = Moved::slice(&a.shape(), axis, start, len)?;
+    let (shape, moved) = RunCopy::slice(&a.shape(), axis, start, len)?;
     moved.copy(a, 0, out.overwrite(&shape, &T::zero()));
     Ok(())
 }
@@ -138,7 +138,7 @@ pub fn embed<T: Clone + Zero>(
     start: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let moved = Moved::embed("embed", &part.shape(), shape, axis, start)?;
+    let moved = RunCopy::embed("embed", &part.shape(), shape, axis, start)?;
     moved.copy(part, 0, out.overwrite(shape, &T::zero()));
     Ok(())
 }
@@ -153,7 +153,7 @@ pub fn paste<T: Clone>(
     axis: i64,
     start: i64,
 ) -> Result<(), ArrayError> {
-    let moved = Moved::embed("paste", &part.shape(), &whole.shape(), axis, start)?;
+    let moved = RunCopy::embed("paste", &part.shape(), &whole.shape(), axis, start)?;
     moved.put(part, whole);
     Ok(())
 }

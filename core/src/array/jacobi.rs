@@ -18,7 +18,7 @@ use std::cmp::Ordering;
 
 use crate::scalar::{Real, Scalar};
 
-use super::{eigen::NEAR_GREATEST, singular::Factors};
+use super::{eigen::NEAR_GREATEST, singular::SvdFactors};
 
 /// Sweeps after which it counts as not converging.
 const SWEEPS: usize = 60;
@@ -156,11 +156,11 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
     (m, n): (usize, usize),
     all: usize,
     unit: f64,
-) -> Option<Factors<T, S>> {
+) -> Option<SvdFactors<T, S>> {
     if m < n {
         let adjoint: Vec<S> = (0..m * n).map(|k| a[k % m * n + k / m].conj()).collect();
-        let Factors { values, left, right } = svd(&adjoint, (n, m), all, unit)?;
-        return Some(Factors { values, left: right, right: left });
+        let SvdFactors { values, left, right } = svd(&adjoint, (n, m), all, unit)?;
+        return Some(SvdFactors { values, left: right, right: left });
     }
     let mut g: Vec<S> = (0..m * n).map(|k| a[k % m * n + k / m].clone()).collect();
     let mut v: Vec<S> =
@@ -213,7 +213,7 @@ pub(super) fn svd<T: Real, S: Scalar<Real = T>>(
         let next = beside(&left, m);
         left.extend(next);
     }
-    Some(Factors { values, left, right })
+    Some(SvdFactors { values, left, right })
 }
 
 /// Returns a unit vector that is orthogonal to some of length m that lie one after the other, fewer

@@ -19,7 +19,7 @@ use crate::scalar::{Real, Scalar};
 use super::{
     Array, ArrayError, matmul,
     orthogonal::Reflected,
-    singular::{Factors, of_values},
+    singular::{SvdFactors, of_values},
     solve::solve,
     triangular::substitute,
     value::is_carrying,
@@ -65,7 +65,7 @@ fn pseudoinverse<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
 ) -> Result<Array<S>, ArrayError> {
-    let Some((Factors { values, left, right }, unit)) = of_values::<T, S>(a, (m, n)) else {
+    let Some((SvdFactors { values, left, right }, unit)) = of_values::<T, S>(a, (m, n)) else {
         return Err(ArrayError::Diverges { op });
     };
     let size = |s: &T| s.primal().unwrap_or(f64::NAN);

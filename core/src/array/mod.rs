@@ -58,7 +58,7 @@ pub(crate) use eigen::spectral_order;
 pub use eigen::{eigh, eigh_along, spectral};
 pub use error::ArrayError;
 pub use exponential::{expm, expm_along};
-pub use fourier::{Transforms, fft};
+pub use fourier::{FftPlans, fft};
 pub(crate) use index::{append, cut_off, reshaped};
 pub use index::{
     concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute,
@@ -75,7 +75,7 @@ pub use reduce::{
     arg_extreme, argsort, cumulative_sum, norm, product, product_pairs, products_of_others, shift,
     shift_keep, softmax, step, sum_keep, sum_like,
 };
-pub(crate) use shape::{Lines, MAX_ELEMENTS, Moved, Repeated, Window, checked_count};
+pub(crate) use shape::{ChunkSource, ConstantRuns, MAX_ELEMENTS, Repeated, RunCopy, checked_count};
 pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
 pub use singular::{svd, svd_along};
 pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};

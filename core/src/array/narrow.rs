@@ -5,7 +5,7 @@
 //! columns of the second factor is packed. Each number of a result is a sum along `k`, 64 terms at
 //! a time, by fused multiply-add (processors without that use another algorithm).
 
-use crate::scalar::{Loop, fused, wide};
+use crate::scalar::{WideLoop, fused, wide};
 
 use super::product::Sides;
 
@@ -36,17 +36,17 @@ impl Narrow<'_> {
     /// Multiplies.
     pub(super) fn run(self) {
         if self.size.2 <= 8 {
-            wide::<f64, _>(Columns::<8>(self));
+            wide::<f64, _>(ColumnBlock::<8>(self));
         } else {
-            wide::<f64, _>(Columns::<16>(self));
+            wide::<f64, _>(ColumnBlock::<16>(self));
         }
     }
 }
 
 /// A product that takes `W` columns at a time.
-struct Columns<'a, const W: usize>(Narrow<'a>);
+struct ColumnBlock<'a, const W: usize>(Narrow<'a>);
 
-impl<const W: usize> Loop for Columns<'_, W> {
+impl<const W: usize> WideLoop for ColumnBlock<'_, W> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -6,7 +6,7 @@
 
 use std::{array::from_fn, cmp::Ordering};
 
-use crate::scalar::{Loop, Real, Ring, Scalar, wide};
+use crate::scalar::{Real, Ring, Scalar, WideLoop, wide};
 
 use super::{Array, ArrayError};
 
@@ -191,7 +191,7 @@ struct Reflect<'a, S> {
     x: &'a mut [S],
 }
 
-impl<S: Scalar> Loop for Reflect<'_, S> {
+impl<S: Scalar> WideLoop for Reflect<'_, S> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

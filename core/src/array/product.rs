@@ -8,7 +8,7 @@ use crate::scalar::{Conj, Ring};
 
 use super::{
     Array, ArrayError, Shape, Strided, broadcast,
-    gemm::{Blocked, Factor},
+    gemm::{Blocked, GemmOperand},
     narrow::{Narrow, is_narrow},
     sum,
     sum::COLUMNS,
@@ -163,8 +163,8 @@ fn blocked<T: Blocked + Conj>(
     let b = b_conj.as_deref().unwrap_or(b.items());
     for (c, (i, j)) in out.chunks_exact_mut(m * n).zip(pairs) {
         let (a, b) = (&a[i * m * k..(i + 1) * m * k], &b[j * k * n..(j + 1) * k * n]);
-        let a = Factor { items: a, rows: m, columns: k, transposed: sides == Sides::First };
-        let b = Factor { items: b, rows: k, columns: n, transposed: sides == Sides::Second };
+        let a = GemmOperand { items: a, rows: m, columns: k, transposed: sides == Sides::First };
+        let b = GemmOperand { items: b, rows: k, columns: n, transposed: sides == Sides::Second };
         T::multiply(a, b, c);
     }
     true

@@ -4,7 +4,7 @@
 
 use std::{cmp::Ordering, ops::Range};
 
-use crate::scalar::{Loop, Piece, Real, Ring, Scalar, wide};
+use crate::scalar::{Piece, Real, Ring, Scalar, WideLoop, wide};
 
 use super::{
     AT_ONCE, Array, ArrayError, Repeated, Shape, Strided, add_runs, axis_split, broadcast,
@@ -84,8 +84,8 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
 #[must_use]
 pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     let mut total = T::zero();
-    let mut few = Few::new();
-    for stretch in a.chunks(STRETCH) {
+    let mut few = ChunkBuffer::new();
+    for stretch in a.chunks(CHUNK) {
         let some = &mut few.0[..stretch.len()];
         some.iter_mut().zip(stretch).for_each(|(y, x)| *y = x.abs2());
         total += sum(some);
@@ -215,14 +215,14 @@ pub fn argsort<T: Real>(a: &Array<T>, out: &mut Array<i64>) -> Result<(), ArrayE
 }
 
 /// Number of numbers in a chunk.
-const STRETCH: usize = 128;
+const CHUNK: usize = 128;
 
 /// A few numbers on their way.
-struct Few<T>([T; STRETCH]);
+struct ChunkBuffer<T>([T; CHUNK]);
 
-impl<T: Real> Few<T> {
-    fn new() -> Few<T> {
-        Few(std::array::from_fn(|_| T::zero()))
+impl<T: Real> ChunkBuffer<T> {
+    fn new() -> ChunkBuffer<T> {
+        ChunkBuffer(std::array::from_fn(|_| T::zero()))
     }
 }
 
@@ -233,7 +233,7 @@ struct Zip<'a, S, F> {
     f: F,
 }
 
-impl<S: Ring, F: Fn(&mut S, &S)> Loop for Zip<'_, S, F> {
+impl<S: Ring, F: Fn(&mut S, &S)> WideLoop for Zip<'_, S, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -256,11 +256,11 @@ pub fn shift<T: Real>(a: &[T]) -> Result<T, ArrayError> {
 
 fn greatest<T: Real>(op: &'static str, a: &[T]) -> Result<T, ArrayError> {
     let undecided = |source| ArrayError::Undecided { op, source };
-    let (first, rest) = a.split_at(STRETCH.min(a.len()));
-    let mut few = Few::new();
+    let (first, rest) = a.split_at(CHUNK.min(a.len()));
+    let mut few = ChunkBuffer::new();
     let columns = &mut few.0[..first.len()];
     columns.clone_from_slice(first);
-    for some in rest.chunks(STRETCH) {
+    for some in rest.chunks(CHUNK) {
         T::raise(columns, some).map_err(undecided)?;
     }
     let Some((greatest, others)) = columns.split_first_mut() else { return Ok(T::zero()) };
@@ -277,8 +277,8 @@ fn side_by_side<E>(
     mut f: impl FnMut(&dyn Fn(usize) -> Range<usize>, usize) -> Result<(), E>,
 ) -> Result<(), E> {
     for block in 0..outer {
-        for first in (0..inner).step_by(STRETCH) {
-            let n = STRETCH.min(inner - first);
+        for first in (0..inner).step_by(CHUNK) {
+            let n = CHUNK.min(inner - first);
             let start = block * along * inner + first;
             f(&|k| start + k * inner..start + k * inner + n, n)?;
         }
@@ -323,7 +323,7 @@ pub fn shift_keep<T: Real>(a: &Array<T>, axis: i64, out: &mut Array<T>) -> Resul
         }
         return Ok(());
     }
-    let mut few = Few::new();
+    let mut few = ChunkBuffer::new();
     side_by_side((outer, along, inner), |rows, n| {
         let few = &mut few.0[..n];
         few.fill(T::zero());
@@ -352,7 +352,7 @@ pub fn softmax<T: Real>(a: &mut Array<T>, axis: i64) -> Result<(), ArrayError> {
         }
         return Ok(());
     }
-    let [mut greatest, mut sums] = [Few::new(), Few::new()];
+    let [mut greatest, mut sums] = [ChunkBuffer::new(), ChunkBuffer::new()];
     side_by_side((outer, along, inner), |rows, n| {
         let (greatest, sums) = (&mut greatest.0[..n], &mut sums.0[..n]);
         shifts(OP, a, rows, along, greatest)?;

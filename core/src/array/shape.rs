@@ -208,7 +208,7 @@ fn joined(shape: &[usize], strides: &[usize]) -> (Shape, Shape) {
 /// `period` elements of the array again and again. Axes that lie together in both are one.
 #[derive(Clone, Debug)]
 pub(crate) struct Repeated {
-    runs: Runs,
+    runs: RunStarts,
     pub(crate) period: usize,
     length: usize,
     /// The start of the run at hand, and how much of it is done.
@@ -220,7 +220,7 @@ pub(crate) struct Repeated {
 
 /// Runs of `length` elements, `count` of them, each of which is one number repeated: the first of
 /// these is at `at`, the next `step` further.
-pub(crate) struct Lines {
+pub(crate) struct ConstantRuns {
     pub(crate) length: usize,
     pub(crate) count: usize,
     pub(crate) at: usize,
@@ -229,7 +229,7 @@ pub(crate) struct Lines {
 
 /// Start of each run.
 #[derive(Clone, Debug)]
-pub(crate) struct Runs {
+pub(crate) struct RunStarts {
     /// Along all axes but the last one with runs.
     starts: Strided,
     /// Along that one: the next start, how many are left, how many there are, and how far apart.
@@ -239,7 +239,7 @@ pub(crate) struct Runs {
     step: usize,
 }
 
-impl Iterator for Runs {
+impl Iterator for RunStarts {
     type Item = usize;
     #[inline]
     fn next(&mut self) -> Option<usize> {
@@ -260,7 +260,7 @@ impl Iterator for Runs {
 /// The result is runs of `run` elements. Each has `body` elements of the array, from its place
 /// `lead` on, and zeros before and after; those of the k-th run start at `from + k step`.
 #[derive(Clone, Debug)]
-pub(crate) struct Moved {
+pub(crate) struct RunCopy {
     run: usize,
     lead: usize,
     body: usize,
@@ -268,7 +268,7 @@ pub(crate) struct Moved {
     step: usize,
 }
 
-impl Moved {
+impl RunCopy {
     /// Selects `len` elements along an axis of an array, from `start` on, and their shape.
     ///
     /// # Errors
@@ -278,14 +278,14 @@ impl Moved {
         axis: i64,
         start: i64,
         len: i64,
-    ) -> Result<(Shape, Moved), ArrayError> {
+    ) -> Result<(Shape, RunCopy), ArrayError> {
         let axis = checked_axis("slice", axis, shape)?;
         let (_, along, inner) = axis_split(shape, axis);
         let (start, len) = checked_range("slice", start, len, along, shape)?;
         let mut part = Shape::from_slice(shape);
         part[axis] = len;
         let run = len * inner;
-        Ok((part, Moved { run, lead: 0, body: run, from: start * inner, step: along * inner }))
+        Ok((part, RunCopy { run, lead: 0, body: run, from: start * inner, step: along * inner }))
     }
 
     /// Returns an array of shape `part` at its place among zeros, in the shape `whole`.
@@ -298,7 +298,7 @@ impl Moved {
         whole: &[usize],
         axis: i64,
         start: i64,
-    ) -> Result<Moved, ArrayError> {
+    ) -> Result<RunCopy, ArrayError> {
         let axis = checked_axis(op, axis, whole)?;
         let (_, along, inner) = axis_split(whole, axis);
         let mut expected = Shape::from_slice(whole);
@@ -310,7 +310,7 @@ impl Moved {
         let len = i64::try_from(expected[axis]).unwrap_or(i64::MAX);
         let (start, len) = checked_range(op, start, len, along, whole)?;
         let body = len * inner;
-        Ok(Moved { run: along * inner, lead: start * inner, body, from: 0, step: body })
+        Ok(RunCopy { run: along * inner, lead: start * inner, body, from: 0, step: body })
     }
 
     /// Returns the elements from the place `start` on. What is not there as it is, is copied to the
@@ -322,14 +322,14 @@ impl Moved {
         start: usize,
         len: usize,
         buffer: &mut Vec<T>,
-    ) -> Window {
+    ) -> ChunkSource {
         let (k, at) = self.place(start);
         if at >= self.lead && at + len <= self.lead + self.body {
-            return Window::Array(self.from + k * self.step + at - self.lead);
+            return ChunkSource::Array(self.from + k * self.step + at - self.lead);
         }
         buffer.resize(len, T::zero());
         self.copy(a, start, buffer);
-        Window::Buffer(0)
+        ChunkSource::Buffer(0)
     }
 
     /// Returns the run of an element, and the offset of the element within the run.
@@ -402,7 +402,7 @@ fn checked_range(
 
 /// Source of a chunk, with its offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Window {
+pub(crate) enum ChunkSource {
     /// Offset in the array itself.
     Array(usize),
     /// Offset in the buffer.
@@ -422,7 +422,7 @@ impl Repeated {
         let (step, count) = if outer == 0 { (0, 1) } else { (strides[outer - 1], to[outer - 1]) };
         let more = outer.saturating_sub(1);
         let starts = Strided::new(&to[..more], &strides[..more]);
-        let mut runs = Runs { starts, next: 0, left: 0, count, step };
+        let mut runs = RunStarts { starts, next: 0, left: 0, count, step };
         let at = runs.next().unwrap_or(0);
         Repeated { runs, period, length, at, done: 0, kept: None }
     }
@@ -440,26 +440,31 @@ impl Repeated {
 
     /// Returns the next `len` elements, never more than the first time. What is not there as it is,
     /// is copied to the buffer, which no other code changes.
-    pub(crate) fn next<T: Clone>(&mut self, a: &[T], len: usize, buffer: &mut Vec<T>) -> Window {
+    pub(crate) fn next<T: Clone>(
+        &mut self,
+        a: &[T],
+        len: usize,
+        buffer: &mut Vec<T>,
+    ) -> ChunkSource {
         self.advance();
-        let Some(first) = a.first() else { return Window::Array(0) };
+        let Some(first) = a.first() else { return ChunkSource::Array(0) };
         let phase = if self.done < self.period { self.done } else { self.done % self.period };
         if self.length - self.done < len {
             self.kept = None;
             buffer.resize(len, first.clone());
             self.copy(a, buffer);
-            return Window::Buffer(0);
+            return ChunkSource::Buffer(0);
         }
         self.done += len;
         if phase + len <= self.period {
-            return Window::Array(self.at + phase);
+            return ChunkSource::Array(self.at + phase);
         }
         if self.kept != Some(self.at) {
             self.kept = Some(self.at);
             buffer.resize(self.period + len - 1, first.clone());
             repeat(&a[self.at..self.at + self.period], 0, buffer);
         }
-        Window::Buffer(phase)
+        ChunkSource::Buffer(phase)
     }
 
     /// Goes to the next run at the end of one.
@@ -487,7 +492,7 @@ impl Repeated {
 
     /// Goes on by whole runs of one number each that are at hand, of at most `most` elements
     /// together.
-    pub(crate) fn lines(&mut self, most: usize) -> Option<Lines> {
+    pub(crate) fn lines(&mut self, most: usize) -> Option<ConstantRuns> {
         if self.period != 1 || self.length > most {
             return None;
         }
@@ -496,7 +501,7 @@ impl Repeated {
             return None;
         }
         let count = (most / self.length).min(1 + self.runs.left);
-        let lines = Lines { length: self.length, count, at: self.at, step: self.runs.step };
+        let lines = ConstantRuns { length: self.length, count, at: self.at, step: self.runs.step };
         self.runs.left -= count - 1;
         self.runs.next += (count - 1) * lines.step;
         (self.at, self.done) = (lines.at + (count - 1) * lines.step, self.length);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::scalar::{Real, Scalar, Undecided};
 
-use super::{Array, ArrayError, cofactors::Split, decompose::size, matmul};
+use super::{Array, ArrayError, cofactors::RankRevealingLu, decompose::size, matmul};
 
 /// Columns that are eliminated, and rows that are solved, before the others change by a product of
 /// matrices.
@@ -17,7 +17,7 @@ const BLOCK: usize = 48;
 const FEW: usize = 8;
 
 /// A square matrix, factored: `P A = L U`.
-pub(super) struct Factors<S> {
+pub(super) struct LuFactors<S> {
     n: usize,
     /// L below the diagonal (its own is 1), U on and above it.
     lu: Vec<S>,
@@ -29,11 +29,11 @@ pub(super) struct Factors<S> {
     stopped: Option<usize>,
 }
 
-impl<S: Scalar> Factors<S> {
+impl<S: Scalar> LuFactors<S> {
     /// O(n^3), most of it in products of matrices.
-    pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<Factors<S>, ArrayError> {
+    pub(super) fn new(op: &'static str, n: usize, a: &[S]) -> Result<LuFactors<S>, ArrayError> {
         let mut f =
-            Factors { n, lu: a.to_vec(), rows: (0..n).collect(), odd: false, stopped: None };
+            LuFactors { n, lu: a.to_vec(), rows: (0..n).collect(), odd: false, stopped: None };
         for from in (0..n).step_by(BLOCK) {
             let to = n.min(from + BLOCK);
             f.eliminate(op, from, to)?;
@@ -113,7 +113,7 @@ impl<S: Scalar> Factors<S> {
     }
 
     /// Itself, unless the matrix is singular.
-    pub(super) fn regular(self, op: &'static str) -> Result<Factors<S>, ArrayError> {
+    pub(super) fn regular(self, op: &'static str) -> Result<LuFactors<S>, ArrayError> {
         match self.stopped {
             Some(column) => Err(ArrayError::Singular { op, column, size: self.n }),
             None => Ok(self),
@@ -234,7 +234,7 @@ pub fn solve<S: Scalar>(
         return Err(ArrayError::shape(op, expected, &[&a.shape(), &shape]));
     }
     let factors =
-        if adjoint_of { Factors::new(op, n, &adjoint(n, a)) } else { Factors::new(op, n, a) };
+        if adjoint_of { LuFactors::new(op, n, &adjoint(n, a)) } else { LuFactors::new(op, n, a) };
     let factors = factors?.regular(op)?;
     let m = shape.get(1).copied().unwrap_or(1);
     factors.solve(b, m, out.start(&shape))
@@ -246,7 +246,7 @@ pub fn solve<S: Scalar>(
 /// It is no square matrix, or singular.
 pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayError> {
     let n = size("inv", a)?;
-    let factors = Factors::new("inv", n, a)?.regular("inv")?;
+    let factors = LuFactors::new("inv", n, a)?.regular("inv")?;
     let unit: Vec<S> =
         (0..n * n).map(|k| if k % n == k / n { S::one() } else { S::zero() }).collect();
     factors.solve(&unit, n, out.start(&[n, n]))
@@ -258,11 +258,11 @@ pub fn inverse<S: Scalar>(a: &Array<S>, out: &mut Array<S>) -> Result<(), ArrayE
 /// It is no square matrix.
 pub fn determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, ArrayError> {
     let n = size("det", a)?;
-    match Factors::new("det", n, a)?.determinant() {
+    match LuFactors::new("det", n, a)?.determinant() {
         Some(determinant) => Ok(determinant),
         None if a.iter().all(|x| is_plain(&x.re()) && is_plain(&x.im())) => Ok(S::zero()),
         // Derivatives and uncertainty of the elements are propagated.
-        None => Ok(Split::new("det", n, a, n)?.determinant()),
+        None => Ok(RankRevealingLu::new("det", n, a, n)?.determinant()),
     }
 }
 
@@ -286,7 +286,7 @@ fn near_one<T: Real, S: Scalar<Real = T>>(x: &S) -> (S, Option<T>) {
 /// It is no square matrix.
 pub fn sign_of_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<S, ArrayError> {
     let n = size("signdet", a)?;
-    let f = Factors::new("signdet", n, a)?;
+    let f = LuFactors::new("signdet", n, a)?;
     if f.stopped.is_some() {
         return Ok(S::zero());
     }
@@ -303,7 +303,7 @@ pub fn sign_of_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result
 /// It is no square matrix.
 pub fn log_abs_determinant<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Result<T, ArrayError> {
     let n = size("logabsdet", a)?;
-    let f = Factors::new("logabsdet", n, a)?;
+    let f = LuFactors::new("logabsdet", n, a)?;
     if f.stopped.is_some() {
         return Ok(T::lit(f64::NEG_INFINITY));
     }

@@ -1,8 +1,8 @@
 //! Sums of numbers and of products, and sums of what is repeated: in which order they are taken.
 
-use crate::scalar::{Loop, Ring, wide};
+use crate::scalar::{Ring, WideLoop, wide};
 
-use super::{Array, ArrayError, Lines, Repeated};
+use super::{Array, ArrayError, ConstantRuns, Repeated};
 
 /// Number of elements that are summed before the sum is added to the others.
 const BLOCK: usize = 512;
@@ -20,16 +20,16 @@ pub fn sum<S: Ring>(items: &[S]) -> S {
 
 /// Adds numbers to the sum of the whole blocks before them.
 pub(crate) fn sum_on<S: Ring>(before: S, items: &[S]) -> S {
-    wide::<S, _>(Sum(before, items))
+    wide::<S, _>(SumLoop(before, items))
 }
 
-struct Sum<'a, S>(S, &'a [S]);
+struct SumLoop<'a, S>(S, &'a [S]);
 
-impl<S: Ring> Loop for Sum<'_, S> {
+impl<S: Ring> WideLoop for SumLoop<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {
-        let Sum(mut total, items) = self;
+        let SumLoop(mut total, items) = self;
         for block in items.chunks(BLOCK) {
             total += block_sum(block);
         }
@@ -102,14 +102,16 @@ struct AddRuns<'a, S> {
 const BESIDE: usize = 256;
 const LINES: usize = 8;
 
-impl<S: Ring> Loop for AddRuns<'_, S> {
+impl<S: Ring> WideLoop for AddRuns<'_, S> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
         let AddRuns { runs, mut items, sums } = self;
         let period = runs.period;
         while !items.is_empty() {
-            while let Some(Lines { length, count, at, step }) = runs.lines(items.len().min(BLOCK)) {
+            while let Some(ConstantRuns { length, count, at, step }) =
+                runs.lines(items.len().min(BLOCK))
+            {
                 let (lines, behind) = items.split_at(count * length);
                 for (k, line) in lines.chunks_exact(length).enumerate() {
                     sums[at + k * step] += block_sum(line);
@@ -124,7 +126,7 @@ impl<S: Ring> Loop for AddRuns<'_, S> {
             items = behind;
             let sums = &mut sums[at..at + period];
             if let [sum] = sums {
-                *sum += Sum(S::zero(), part).run();
+                *sum += SumLoop(S::zero(), part).run();
                 continue;
             }
             let (head, lines) = part.split_at(((period - phase) % period).min(n));
@@ -155,12 +157,12 @@ pub fn dot<S: Ring>(a: &Array<S>, b: &Array<S>) -> Result<S, ArrayError> {
 
 /// Returns the dot product of slices of equal length.
 pub(crate) fn dot_of<S: Ring>(a: &[S], b: &[S]) -> S {
-    wide::<S, _>(Dot(a, b))
+    wide::<S, _>(DotLoop(a, b))
 }
 
-struct Dot<'a, S>(&'a [S], &'a [S]);
+struct DotLoop<'a, S>(&'a [S], &'a [S]);
 
-impl<S: Ring> Loop for Dot<'_, S> {
+impl<S: Ring> WideLoop for DotLoop<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {

@@ -8,7 +8,7 @@
 use nalgebra::DMatrix;
 use num_complex::Complex;
 
-use super::Pair;
+use super::CircuitPair;
 use crate::{
     circuit::Operation,
     gate::{Gate, GateKind},
@@ -20,7 +20,7 @@ const STEP: f64 = 0.01;
 
 /// Returns the slopes of the phase by each parameter; `None` if the pair is not unitary as it
 /// stands.
-pub(super) fn slopes(pair: &Pair) -> Option<Vec<f64>> {
+pub(super) fn slopes(pair: &CircuitPair) -> Option<Vec<f64>> {
     let mut slopes = vec![0.0; pair.circuits[0].params().len()];
     let mut known: Vec<(GateKind, Vec<f64>)> = Vec::new();
     for (circuit, sign) in pair.circuits.iter().zip([1.0, -1.0]) {

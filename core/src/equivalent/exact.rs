@@ -3,7 +3,7 @@
 
 use rand_chacha::rand_core::Rng;
 
-use super::{BOUND, EquivalentError, Means, Pair, Settings, numeric::Start};
+use super::{BOUND, CircuitPair, EquivalenceSettings, EquivalentError, Means, numeric::Start};
 use crate::{
     circuit::{Circuit, CircuitError, Operation},
     exact::{Exact, Symbols},
@@ -60,7 +60,7 @@ impl Trial for Residue {
 
 /// Requirements of the point, fixed from both circuits.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct PointPlan {
     /// The order of the root of unity.
     pub(super) order: u64,
     /// `m_k` for each parameter.
@@ -73,7 +73,7 @@ pub(super) struct Plan {
 }
 
 /// Relation of the first vector to the second.
-pub(super) enum Factor {
+pub(super) enum VectorRatio {
     /// The vectors are equal.
     One,
     /// The first is a multiple of the second, at a point.
@@ -96,15 +96,15 @@ pub(super) enum Factor {
 
 /// Result of the trials.
 pub(super) struct Outcome {
-    pub(super) factor: Factor,
+    pub(super) factor: VectorRatio,
     pub(super) method: Means,
     /// The probability that this is wrong.
     pub(super) error_bound: f64,
 }
 
-impl Plan {
+impl PointPlan {
     /// Looks at all angles of both circuits; an error says why no field will do.
-    pub(super) fn new(pair: &Pair) -> Result<Plan, String> {
+    pub(super) fn new(pair: &CircuitPair) -> Result<PointPlan, String> {
         let n_params = pair.circuits[0].params().len();
         let (mut turns, mut denominators) = (Some(2), vec![Some(1); n_params]);
         let mut slopes = vec![0.0; n_params];
@@ -145,16 +145,16 @@ impl Plan {
             })?);
         }
         // Differences of two products of amplitudes decide whether vectors are proportional.
-        Ok(Plan { order, steps, slopes, bits: 2.0 * bits + 1.0 })
+        Ok(PointPlan { order, steps, slopes, bits: 2.0 * bits + 1.0 })
     }
 
     /// Runs trials until the bound is small enough: in the faster field where two of them will do.
     /// An inner error says why the field has no number for a gate.
     pub(super) fn decide(
         &self,
-        pair: &Pair,
+        pair: &CircuitPair,
         start: Start,
-        settings: &Settings,
+        settings: &EquivalenceSettings,
         simulator: &Simulator,
     ) -> Result<Result<Outcome, String>, EquivalentError> {
         if self.error_bound::<FloatResidue>(start) <= BOUND.sqrt() {
@@ -165,13 +165,13 @@ impl Plan {
 
     fn try_in<R: Trial>(
         &self,
-        pair: &Pair,
+        pair: &CircuitPair,
         start: Start,
-        settings: &Settings,
+        settings: &EquivalenceSettings,
         simulator: &Simulator,
     ) -> Result<Result<Outcome, String>, EquivalentError> {
         let mut outcome =
-            Outcome { error_bound: 1.0, ..Outcome::certain(Factor::One, Means::FiniteField) };
+            Outcome { error_bound: 1.0, ..Outcome::certain(VectorRatio::One, Means::FiniteField) };
         for trial in 0..TRIALS {
             let seed = stream(settings.seed, trial).next_u64();
             let Some(field) = R::random(self.order, seed) else {
@@ -190,9 +190,11 @@ impl Plan {
                 other => other?,
             };
             match factor {
-                Factor::None => return Ok(Ok(Outcome::certain(Factor::None, Means::FiniteField))),
-                Factor::Phase { .. } | Factor::Exact { .. } => outcome.factor = factor,
-                Factor::One => {}
+                VectorRatio::None => {
+                    return Ok(Ok(Outcome::certain(VectorRatio::None, Means::FiniteField)));
+                }
+                VectorRatio::Phase { .. } | VectorRatio::Exact { .. } => outcome.factor = factor,
+                VectorRatio::One => {}
             }
             outcome.error_bound *= self.error_bound::<R>(start);
             if outcome.error_bound <= BOUND {
@@ -231,12 +233,12 @@ fn common(denominator: Option<i64>, q: Q) -> Option<i64> {
 }
 
 fn compare<R: Trial>(
-    pair: &Pair,
+    pair: &CircuitPair,
     point: Point<R>,
     start: Start,
     vector: &[R::Bare],
     simulator: &Simulator,
-) -> Result<Factor, EquivalentError> {
+) -> Result<VectorRatio, EquivalentError> {
     let field = *point.field();
     let [x, y] = [0, 1].map(|which| run(&pair.circuits[which], &point, vector, TILE, simulator));
     let [(x, p), (y, q)] = [x?, y?];
@@ -247,19 +249,21 @@ fn compare<R: Trial>(
         |factor: &R| x.iter().zip(y).all(|(x, y)| residue(x) == residue(&factor.act(y)));
     let ratio = q * p.inverse(&field);
     if proportional(&ratio) {
-        return Ok(Factor::One);
+        return Ok(VectorRatio::One);
     }
     if !start.is_up_to_phase() {
-        return Ok(Factor::None);
+        return Ok(VectorRatio::None);
     }
     let mut pairs = x.iter().zip(y).map(|(x, y)| (residue(x), residue(y)));
-    let Some((x0, y0)) = pairs.find(|(_, y)| !y.is_exact_zero()) else { return Ok(Factor::None) };
+    let Some((x0, y0)) = pairs.find(|(_, y)| !y.is_exact_zero()) else {
+        return Ok(VectorRatio::None);
+    };
     let factor = x0 * y0.inverse(&field);
     if x0.is_exact_zero() || !proportional(&factor) {
-        return Ok(Factor::None);
+        return Ok(VectorRatio::None);
     }
     let factor = factor * p * q.inverse(&field);
-    Ok(Factor::Phase {
+    Ok(VectorRatio::Phase {
         is: Box::new(move |angle| point.cis(angle).is_ok_and(|image| image == factor)),
     })
 }
@@ -311,18 +315,18 @@ fn product_and_inverses<R: Trial>(field: &R::Field, of: &[R]) -> (R, Vec<R>) {
 }
 
 impl Outcome {
-    pub(super) fn certain(factor: Factor, method: Means) -> Outcome {
+    pub(super) fn certain(factor: VectorRatio, method: Means) -> Outcome {
         Outcome { factor, method, error_bound: 0.0 }
     }
 
     /// Returns true if an angle is the phase, as far as the last trial can tell.
     pub(super) fn is_phase(&self, angle: &Angle) -> bool {
         match &self.factor {
-            Factor::Phase { is } => is(angle),
-            Factor::Exact { x, y, symbols } => {
+            VectorRatio::Phase { is } => is(angle),
+            VectorRatio::Exact { x, y, symbols } => {
                 symbols.cis(angle).is_ok_and(|phase| symbols.reduced(phase * &**y) == **x)
             }
-            Factor::One | Factor::None => false,
+            VectorRatio::One | VectorRatio::None => false,
         }
     }
 }

@@ -85,10 +85,10 @@ use crate::{
     field::Residue,
     simulate::{SimulateError, Simulator, final_measurements},
 };
-use exact::{Outcome, Plan};
+use exact::{Outcome, PointPlan};
 use numeric::Numeric;
-use pair::Pair;
-use readout::Readout;
+use pair::CircuitPair;
+use readout::ReadoutBits;
 
 /// The error up to which a verdict is called exact.
 pub const BOUND: f64 = 1e-9;
@@ -109,7 +109,7 @@ pub enum On {
 /// Settings of a comparison of circuits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct EquivalenceSettings {
     /// Objects that are compared.
     pub on: On,
     /// The distance up to which a numeric verdict is equal.
@@ -132,9 +132,9 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for EquivalenceSettings {
+    fn default() -> EquivalenceSettings {
+        EquivalenceSettings {
             on: On::Unitary { ancillas: 0 },
             tolerance: 1e-9,
             snap: false,
@@ -146,47 +146,47 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Sets [`on`](Settings::on).
+impl EquivalenceSettings {
+    /// Sets [`on`](EquivalenceSettings::on).
     #[must_use]
-    pub fn with_on(self, on: On) -> Settings {
-        Settings { on, ..self }
+    pub fn with_on(self, on: On) -> EquivalenceSettings {
+        EquivalenceSettings { on, ..self }
     }
 
-    /// Sets [`tolerance`](Settings::tolerance).
+    /// Sets [`tolerance`](EquivalenceSettings::tolerance).
     #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Settings {
-        Settings { tolerance, ..self }
+    pub fn with_tolerance(self, tolerance: f64) -> EquivalenceSettings {
+        EquivalenceSettings { tolerance, ..self }
     }
 
-    /// Sets [`snap`](Settings::snap).
+    /// Sets [`snap`](EquivalenceSettings::snap).
     #[must_use]
-    pub fn with_snap(self, snap: bool) -> Settings {
-        Settings { snap, ..self }
+    pub fn with_snap(self, snap: bool) -> EquivalenceSettings {
+        EquivalenceSettings { snap, ..self }
     }
 
-    /// Sets [`exact_ring`](Settings::exact_ring).
+    /// Sets [`exact_ring`](EquivalenceSettings::exact_ring).
     #[must_use]
-    pub fn with_exact_ring(self, exact_ring: bool) -> Settings {
-        Settings { exact_ring, ..self }
+    pub fn with_exact_ring(self, exact_ring: bool) -> EquivalenceSettings {
+        EquivalenceSettings { exact_ring, ..self }
     }
 
-    /// Sets [`ignore_measurements`](Settings::ignore_measurements).
+    /// Sets [`ignore_measurements`](EquivalenceSettings::ignore_measurements).
     #[must_use]
-    pub fn with_ignore_measurements(self, ignore_measurements: bool) -> Settings {
-        Settings { ignore_measurements, ..self }
+    pub fn with_ignore_measurements(self, ignore_measurements: bool) -> EquivalenceSettings {
+        EquivalenceSettings { ignore_measurements, ..self }
     }
 
-    /// Sets [`single`](Settings::single).
+    /// Sets [`single`](EquivalenceSettings::single).
     #[must_use]
-    pub fn with_single(self, single: bool) -> Settings {
-        Settings { single, ..self }
+    pub fn with_single(self, single: bool) -> EquivalenceSettings {
+        EquivalenceSettings { single, ..self }
     }
 
-    /// Sets [`seed`](Settings::seed).
+    /// Sets [`seed`](EquivalenceSettings::seed).
     #[must_use]
-    pub fn with_seed(self, seed: u64) -> Settings {
-        Settings { seed, ..self }
+    pub fn with_seed(self, seed: u64) -> EquivalenceSettings {
+        EquivalenceSettings { seed, ..self }
     }
 }
 
@@ -242,7 +242,7 @@ impl Means {
 
 /// A global phase: the first circuit is `e^{i phase}` times the second.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
+pub struct CircuitPhase {
     /// The angle, exact unless the verdict is numeric: `pi/4 - 1/2*theta`.
     pub text: String,
     /// Value in radians in (-pi, pi] if no parameter occurs in it; to the digits that the error
@@ -255,7 +255,7 @@ pub struct Phase {
 pub struct Witness {
     /// The parameters there, by name.
     pub params: Vec<(String, f64)>,
-    /// The distance there: see [`Report::max_difference`].
+    /// The distance there: see [`EquivalenceReport::max_difference`].
     pub distance: f64,
     /// Error of the distance by rounding, at most.
     pub error: f64,
@@ -264,7 +264,7 @@ pub struct Witness {
 /// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct EquivalenceReport {
     /// The verdict.
     pub verdict: Verdict,
     /// Method by which it was reached.
@@ -275,7 +275,7 @@ pub struct Report {
     /// moved the distance by.
     pub error_bound: f64,
     /// The phase of [`Verdict::EqualUpToPhase`], if it was found.
-    pub phase: Option<Phase>,
+    pub phase: Option<CircuitPhase>,
     /// Point at which they differ.
     pub witness: Option<Witness>,
     /// True if the distributions of classical bits decided: the gates before them are not equal.
@@ -336,7 +336,7 @@ pub enum EquivalentError {
 }
 
 /// Compares two circuits. Where both write classical bits at their ends, what is compared is how
-/// these depend on the inputs ([readout](Settings::ignore_measurements)). Time: less than that of
+/// these depend on the inputs ([readout](EquivalenceSettings::ignore_measurements)). Time: less than that of
 /// simulating both once on the generic kernels, three times that where readout decides, some more
 /// where they are not equal; memory: three states.
 ///
@@ -345,13 +345,14 @@ pub enum EquivalentError {
 pub fn equivalent(
     a: &Circuit,
     b: &Circuit,
-    settings: &Settings,
+    settings: &EquivalenceSettings,
     simulator: &Simulator,
-) -> Result<Report, EquivalentError> {
-    let Compared { gates: [a, b], settings, readout, notes } = Compared::new(a, b, settings)?;
+) -> Result<EquivalenceReport, EquivalentError> {
+    let ComparedCircuits { gates: [a, b], settings, readout, notes } =
+        ComparedCircuits::new(a, b, settings)?;
     let mut report = match readout {
         Some(readout) => readout.compare(&a, &b, &settings, simulator)?,
-        None => compare(&a, &b, &settings, Ends::Vectors, simulator)?,
+        None => compare(&a, &b, &settings, ComparedEntries::Vectors, simulator)?,
     };
     report.notes.extend(notes);
     Ok(report)
@@ -361,16 +362,16 @@ pub fn equivalent(
 fn compare(
     a: &Circuit,
     b: &Circuit,
-    settings: &Settings,
-    ends: Ends,
+    settings: &EquivalenceSettings,
+    ends: ComparedEntries,
     simulator: &Simulator,
-) -> Result<Report, EquivalentError> {
-    let pair = Pair::new(a, b, settings)?;
+) -> Result<EquivalenceReport, EquivalentError> {
+    let pair = CircuitPair::new(a, b, settings)?;
     // Three vectors, of residues or of complex numbers.
     simulator.check_memory::<[Residue; 3]>(pair.n_qubits).map_err(SimulateError::from)?;
     let start = numeric::Start::new(pair.n_qubits, settings, ends);
     let mut numeric = Numeric::new(&pair, start, settings, simulator);
-    let plan = match pair.obstacle().map_or_else(|| Plan::new(&pair), Err) {
+    let plan = match pair.obstacle().map_or_else(|| PointPlan::new(&pair), Err) {
         Ok(plan) => plan,
         Err(reason) => return numeric.decide(reason),
     };
@@ -387,14 +388,14 @@ fn compare(
 
 /// Returns the number of qubits that circuits are compared on: those that either uses.
 #[must_use]
-pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &Settings) -> usize {
-    Compared::new(a, b, settings)
+pub fn compared_qubits(a: &Circuit, b: &Circuit, settings: &EquivalenceSettings) -> usize {
+    ComparedCircuits::new(a, b, settings)
         .map_or(a.n_qubits().max(b.n_qubits()), |compared| compared.gates[0].n_qubits())
 }
 
 /// Entries of the images of vectors that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ends {
+enum ComparedEntries {
     /// All, up to a phase.
     Vectors,
     /// The entries where all ancillas are 0, without any phase.
@@ -402,17 +403,21 @@ enum Ends {
 }
 
 /// Two circuits on the qubits that either uses, without what comes after their gates.
-struct Compared {
+struct ComparedCircuits {
     gates: [Circuit; 2],
     /// Settings with the ancillas among the qubits that are used.
-    settings: Settings,
+    settings: EquivalenceSettings,
     /// Sources of the classical bits, if they are compared.
-    readout: Option<Readout>,
+    readout: Option<ReadoutBits>,
     notes: Vec<String>,
 }
 
-impl Compared {
-    fn new(a: &Circuit, b: &Circuit, settings: &Settings) -> Result<Compared, EquivalentError> {
+impl ComparedCircuits {
+    fn new(
+        a: &Circuit,
+        b: &Circuit,
+        settings: &EquivalenceSettings,
+    ) -> Result<ComparedCircuits, EquivalentError> {
         if !(0.0..=2.0).contains(&settings.tolerance) {
             return Err(EquivalentError::Tolerance { given: settings.tolerance });
         }
@@ -422,7 +427,7 @@ impl Compared {
         let mut notes = Vec::new();
         let readout = match settings.ignore_measurements {
             true => None,
-            false => Readout::new(first, second, &mut notes)?,
+            false => ReadoutBits::new(first, second, &mut notes)?,
         };
         let (left, right) = (a.n_qubits(), b.n_qubits());
         // A qubit that only one of them has is not its input: it is read, or thrown away.
@@ -454,7 +459,7 @@ impl Compared {
         }
         let gates = circuits.map(Circuit::gates_alone);
         let mut used: Vec<usize> = gates.iter().flat_map(Circuit::used_qubits).collect();
-        used.extend(readout.iter().flat_map(Readout::qubits));
+        used.extend(readout.iter().flat_map(ReadoutBits::qubits));
         used.sort_unstable();
         used.dedup();
         let [a, b] = gates.map(|circuit| circuit.on(used.clone()));
@@ -466,18 +471,23 @@ impl Compared {
             On::State => On::State,
         };
         let readout = readout.map(|readout| readout.placed(&a));
-        let settings = Settings { on, ..*settings };
-        Ok(Compared { gates: [a.into_circuit(), b.into_circuit()], settings, readout, notes })
+        let settings = EquivalenceSettings { on, ..*settings };
+        Ok(ComparedCircuits {
+            gates: [a.into_circuit(), b.into_circuit()],
+            settings,
+            readout,
+            notes,
+        })
     }
 }
 
 /// Returns the report of what the fields said.
 fn conclude(
     outcome: &Outcome,
-    plan: &Plan,
-    pair: &Pair,
+    plan: &PointPlan,
+    pair: &CircuitPair,
     numeric: &mut Numeric<'_>,
-) -> Result<Report, EquivalentError> {
+) -> Result<EquivalenceReport, EquivalentError> {
     let mut report = pair.report(outcome.method, outcome.error_bound);
     report.exact = outcome.error_bound <= BOUND;
     if !report.exact {
@@ -485,8 +495,8 @@ fn conclude(
             Some(format!("the error bound is {:.1e}, more than {BOUND:e}", outcome.error_bound));
     }
     match &outcome.factor {
-        exact::Factor::One => report.verdict = Verdict::Equal,
-        exact::Factor::Phase { .. } | exact::Factor::Exact { .. } => {
+        exact::VectorRatio::One => report.verdict = Verdict::Equal,
+        exact::VectorRatio::Phase { .. } | exact::VectorRatio::Exact { .. } => {
             report.verdict = Verdict::EqualUpToPhase;
             report.phase = numeric.phase(plan, outcome)?;
             report.max_difference = Some(numeric.max_difference());
@@ -494,11 +504,11 @@ fn conclude(
                 report.reason.get_or_insert("the phase was not recognised".to_owned());
             }
         }
-        exact::Factor::None if pair.has_computed() => {
+        exact::VectorRatio::None if pair.has_computed() => {
             let reason = "computed parameters were taken for free ones, where the circuits differ";
             return numeric.confirm(reason.to_owned());
         }
-        exact::Factor::None => {
+        exact::VectorRatio::None => {
             report.verdict = Verdict::Different;
             report.witness = numeric.witness()?;
             report.max_difference = Some(numeric.max_difference());

@@ -5,9 +5,10 @@ use num_complex::Complex;
 use num_traits::ToPrimitive;
 
 use super::{
-    Ends, EquivalentError, Means, On, Pair, Phase, Report, Settings, Verdict, Witness,
+    CircuitPair, CircuitPhase, ComparedEntries, EquivalenceReport, EquivalenceSettings,
+    EquivalentError, Means, On, Verdict, Witness,
     determinant::slopes,
-    exact::{Outcome, Plan},
+    exact::{Outcome, PointPlan},
     pair::RADIAN,
     rounding,
 };
@@ -36,11 +37,15 @@ pub(super) struct Start {
     n_qubits: usize,
     /// Qubits that are not in |0>.
     free: usize,
-    ends: Ends,
+    ends: ComparedEntries,
 }
 
 impl Start {
-    pub(super) fn new(n_qubits: usize, settings: &Settings, ends: Ends) -> Start {
+    pub(super) fn new(
+        n_qubits: usize,
+        settings: &EquivalenceSettings,
+        ends: ComparedEntries,
+    ) -> Start {
         let free = match settings.on {
             On::Unitary { ancillas } => n_qubits.saturating_sub(ancillas),
             On::State => 0,
@@ -51,14 +56,14 @@ impl Start {
     /// Returns the part of an image that is compared.
     pub(super) fn compared<T>(self, image: &[T]) -> &[T] {
         match self.ends {
-            Ends::Vectors => image,
-            Ends::Returned => image.get(..1 << self.free).unwrap_or(image),
+            ComparedEntries::Vectors => image,
+            ComparedEntries::Returned => image.get(..1 << self.free).unwrap_or(image),
         }
     }
 
     /// Returns true if a phase makes no difference.
     pub(super) fn is_up_to_phase(self) -> bool {
-        self.ends == Ends::Vectors
+        self.ends == ComparedEntries::Vectors
     }
 
     /// Returns a random product vector over a field: `(1, r_0) x (1, r_1) x …`. The images of these
@@ -106,14 +111,14 @@ impl Start {
 }
 
 /// Point at which circuits are run: the values of the inputs, and those of all parameters.
-struct Place {
+struct ParameterPoint {
     inputs: Vec<f64>,
     values: Vec<f64>,
 }
 
 /// Comparison of two runs at one point.
 #[derive(Clone, Copy, Debug)]
-struct Apart {
+struct DistanceEstimate {
     /// The norm of the difference, with the best phase.
     distance: f64,
     /// The norm of the difference without any phase.
@@ -126,7 +131,7 @@ struct Apart {
     bound: f64,
 }
 
-impl Apart {
+impl DistanceEstimate {
     /// Error of the phase, at most.
     fn phase_error(&self) -> f64 {
         if self.bound < self.overlap {
@@ -139,9 +144,9 @@ impl Apart {
 
 /// Runs of a pair in numbers.
 pub(super) struct Numeric<'a> {
-    pair: &'a Pair,
+    pair: &'a CircuitPair,
     start: Start,
-    settings: &'a Settings,
+    settings: &'a EquivalenceSettings,
     simulator: &'a Simulator,
     seen: f64,
     /// The largest bound of rounding at the points seen.
@@ -150,9 +155,9 @@ pub(super) struct Numeric<'a> {
 
 impl<'a> Numeric<'a> {
     pub(super) fn new(
-        pair: &'a Pair,
+        pair: &'a CircuitPair,
         start: Start,
-        settings: &'a Settings,
+        settings: &'a EquivalenceSettings,
         simulator: &'a Simulator,
     ) -> Numeric<'a> {
         Numeric { pair, start, settings, simulator, seen: 0.0, bound: 0.0 }
@@ -188,13 +193,13 @@ impl<'a> Numeric<'a> {
     }
 
     /// Returns the points where circuits are run: all that is needed, or as many as are found.
-    fn places(&self) -> Result<Vec<Place>, EquivalentError> {
+    fn places(&self) -> Result<Vec<ParameterPoint>, EquivalentError> {
         let enough = if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 };
         let mut places = Vec::new();
         for k in 0..DRAWS {
             let inputs = self.inputs(k);
             if let Some(values) = self.values(&inputs)? {
-                places.push(Place { inputs, values });
+                places.push(ParameterPoint { inputs, values });
             }
             if places.len() == enough {
                 break;
@@ -204,17 +209,17 @@ impl<'a> Numeric<'a> {
     }
 
     /// Runs both circuits at all points.
-    fn look(&mut self) -> Result<Vec<(Place, Apart)>, EquivalentError> {
+    fn look(&mut self) -> Result<Vec<(ParameterPoint, DistanceEstimate)>, EquivalentError> {
         let places = self.places()?;
-        let run = |place: Place| self.apart(&place).map(|apart| (place, apart));
+        let run = |place: ParameterPoint| self.apart(&place).map(|apart| (place, apart));
         places.into_iter().map(run).collect()
     }
 
-    fn apart(&mut self, place: &Place) -> Result<Apart, EquivalentError> {
+    fn apart(&mut self, place: &ParameterPoint) -> Result<DistanceEstimate, EquivalentError> {
         let apart = self.apart_in(&place.values, self.settings.single)?;
         let bound = apart.bound + self.pair.doubt(&place.inputs);
         self.bound = self.bound.max(bound);
-        Ok(Apart { bound, ..apart })
+        Ok(DistanceEstimate { bound, ..apart })
     }
 
     /// Returns the image of the random state under a circuit, computed on numbers of type T, and
@@ -241,7 +246,11 @@ impl<'a> Numeric<'a> {
         Ok((start, planned))
     }
 
-    fn apart_in(&mut self, values: &[f64], single: bool) -> Result<Apart, EquivalentError> {
+    fn apart_in(
+        &mut self,
+        values: &[f64],
+        single: bool,
+    ) -> Result<DistanceEstimate, EquivalentError> {
         let run = |which| {
             if single { self.image::<f32>(which, values) } else { self.image::<f64>(which, values) }
         };
@@ -256,7 +265,7 @@ impl<'a> Numeric<'a> {
         };
         let (distance, plain) = (norm(best), norm(Complex::new(1.0, 0.0)));
         let bound = self.pair.rounding([planned, planned_too]);
-        let apart = Apart { distance, plain, phase: best.arg(), overlap: size, bound };
+        let apart = DistanceEstimate { distance, plain, phase: best.arg(), overlap: size, bound };
         self.seen = self.seen.max(apart.distance);
         Ok(apart)
     }
@@ -267,8 +276,8 @@ impl<'a> Numeric<'a> {
         Ok(self.farthest(&seen))
     }
 
-    fn farthest(&self, seen: &[(Place, Apart)]) -> Option<Witness> {
-        let beyond = |apart: &Apart| apart.distance - apart.bound;
+    fn farthest(&self, seen: &[(ParameterPoint, DistanceEstimate)]) -> Option<Witness> {
+        let beyond = |apart: &DistanceEstimate| apart.distance - apart.bound;
         let (place, apart) = seen.iter().max_by(|a, b| beyond(&a.1).total_cmp(&beyond(&b.1)))?;
         let names = self.pair.circuits[0].inputs().map(str::to_owned);
         let params = names.zip(place.inputs.iter().copied()).collect();
@@ -276,12 +285,12 @@ impl<'a> Numeric<'a> {
     }
 
     /// Returns true if numbers show a difference beyond the tolerance, whatever the rounding.
-    fn shows(&self, seen: &[(Place, Apart)]) -> bool {
+    fn shows(&self, seen: &[(ParameterPoint, DistanceEstimate)]) -> bool {
         seen.iter().any(|(_, apart)| apart.distance > self.settings.tolerance + apart.bound)
     }
 
     /// *Different* if numbers show it, else unknown.
-    pub(super) fn confirm(&mut self, reason: String) -> Result<Report, EquivalentError> {
+    pub(super) fn confirm(&mut self, reason: String) -> Result<EquivalenceReport, EquivalentError> {
         let seen = self.look()?;
         let mut report = self.pair.report(Means::Numeric, self.bound);
         if seen.is_empty() {
@@ -319,7 +328,7 @@ impl<'a> Numeric<'a> {
 
     /// Returns the numeric verdict: *equal* and *different* only where rounding cannot have made
     /// them so.
-    pub(super) fn decide(&mut self, reason: String) -> Result<Report, EquivalentError> {
+    pub(super) fn decide(&mut self, reason: String) -> Result<EquivalenceReport, EquivalentError> {
         let seen = self.look()?;
         let mut report = self.pair.report(Means::Numeric, self.bound);
         let Some(first) = seen.first().map(|(_, apart)| apart.phase) else {
@@ -327,7 +336,7 @@ impl<'a> Numeric<'a> {
             return Ok(report);
         };
         let tolerance = self.settings.tolerance;
-        let within = |of: fn(&Apart) -> f64| {
+        let within = |of: fn(&DistanceEstimate) -> f64| {
             seen.iter().all(|(_, apart)| of(apart) + apart.bound <= tolerance)
         };
         report.max_difference = Some(self.seen);
@@ -355,10 +364,12 @@ impl<'a> Numeric<'a> {
     /// confirmed there.
     pub(super) fn phase(
         &mut self,
-        plan: &Plan,
+        plan: &PointPlan,
         outcome: &Outcome,
-    ) -> Result<Option<Phase>, EquivalentError> {
-        let Some(Place { values, .. }) = self.places()?.into_iter().next() else { return Ok(None) };
+    ) -> Result<Option<CircuitPhase>, EquivalentError> {
+        let Some(ParameterPoint { values, .. }) = self.places()?.into_iter().next() else {
+            return Ok(None);
+        };
         let base = self.apart_in(&values, false)?.phase;
         let constant = nearest_turn(base, plan.order);
         if let Some(angle) = constant.filter(|a| outcome.is_phase(a)) {
@@ -384,23 +395,27 @@ impl<'a> Numeric<'a> {
     }
 
     /// Returns a phase with names, radians as such.
-    fn named(&self, angle: &Angle) -> Phase {
+    fn named(&self, angle: &Angle) -> CircuitPhase {
         let radians = |id| if id == RADIAN { Angle::rad(1.0) } else { Angle::theta(id) };
         let angle = angle.substitute(radians);
         let value = angle.constant().map(|x| Complex::cis(x).arg());
-        Phase { text: self.pair.circuits[0].angle_text(&angle), value }
+        CircuitPhase { text: self.pair.circuits[0].angle_text(&angle), value }
     }
 }
 
 /// Returns the phase, if it is the same at all points to the tolerance, with the digits that
 /// rounding leaves.
-fn common_phase(first: f64, seen: &[(Place, Apart)], tolerance: f64) -> Option<Phase> {
+fn common_phase(
+    first: f64,
+    seen: &[(ParameterPoint, DistanceEstimate)],
+    tolerance: f64,
+) -> Option<CircuitPhase> {
     let spread = seen.iter().map(|(_, apart)| Complex::cis(apart.phase - first).arg().abs());
     let spread = spread.fold(0.0, f64::max);
     let error =
         seen.iter().map(|(_, apart)| apart.phase_error()).fold(spread, |e, x| e.max(spread + x));
     let text = rounding::decimals(first, error);
-    (spread <= tolerance).then(|| Phase { value: text.parse().ok(), text })
+    (spread <= tolerance).then(|| CircuitPhase { value: text.parse().ok(), text })
 }
 
 /// Returns the nearest number of single precision.
@@ -410,7 +425,7 @@ fn to_single(x: f64) -> f64 {
 
 /// Returns the angle with these slopes, rounded to the steps of the plan, that is `base` where the
 /// parameters have the values.
-fn affine(plan: &Plan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angle> {
+fn affine(plan: &PointPlan, slopes: &[f64], values: &[f64], base: f64) -> Option<Angle> {
     let (mut angle, mut rest) = (Angle::zero(), base);
     for (k, (slope, step)) in slopes.iter().zip(&plan.steps).enumerate() {
         let q = Q::new((slope * *step as f64).round().to_i64()?, *step);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-use super::{EquivalentError, Means, Report, Settings, Verdict, rounding};
+use super::{EquivalenceReport, EquivalenceSettings, EquivalentError, Means, Verdict, rounding};
 use crate::{
     circuit::{Circuit, Instruction, Operation, ParamDef, param_id},
     gate::Gate,
-    normal::{Basis, Combination, NormalError, Place},
+    normal::{BasisMembership, NormalError, RationalBasis, RationalCombination},
     param::{
         Angle, BindError, Decimal, ParamExpr, ParamId, Q, Rounded, SHORT_DECIMAL, Step, UNIT, widen,
     },
@@ -31,14 +31,14 @@ pub(super) const RADIAN: ParamId = ParamId::new(0);
 
 /// Two circuits that can be compared.
 #[derive(Debug)]
-pub(super) struct Pair {
+pub(super) struct CircuitPair {
     pub(super) n_qubits: usize,
     /// Circuits over the same parameters, without measurements.
     pub(super) circuits: [Circuit; 2],
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
     /// Errors that the gates of each circuit add to its image in numbers, in units, but for that of
-    /// their angles, which is in [`Pair::doubt`].
+    /// their angles, which is in [`CircuitPair::doubt`].
     gates: [f64; 2],
     /// An angle that is rounded, or a number in one.
     rounded: Option<Angle>,
@@ -47,25 +47,25 @@ pub(super) struct Pair {
     values: Vec<Expr>,
     /// The normal forms of one radian, pi, inputs and computed parameters, and the angles that they
     /// are.
-    basis: Basis,
+    basis: RationalBasis,
     known: Vec<Angle>,
     /// Sums of them whose factors are too large for the arithmetic to come, and the parameters that
     /// stand for them.
-    free: Vec<(Combination, Angle)>,
+    free: Vec<(RationalCombination, Angle)>,
 }
 
-impl Pair {
+impl CircuitPair {
     /// Circuits of gates on equally many qubits.
     pub(super) fn new(
         a: &Circuit,
         b: &Circuit,
-        settings: &Settings,
-    ) -> Result<Pair, EquivalentError> {
+        settings: &EquivalenceSettings,
+    ) -> Result<CircuitPair, EquivalentError> {
         let n_qubits = a.n_qubits();
         let mut table = Circuit::new(n_qubits);
         let one = ParamExpr::from(Angle::rad(1.0));
         table.push_param(ParamDef { name: "1".to_owned(), definition: Some(one) });
-        let mut pair = Pair {
+        let mut pair = CircuitPair {
             n_qubits,
             circuits: [Circuit::new(0), Circuit::new(0)],
             unit: if settings.single { UNIT * SINGLE } else { UNIT },
@@ -73,7 +73,7 @@ impl Pair {
             rounded: None,
             notes: BTreeSet::new(),
             values: Vec::new(),
-            basis: Basis::default(),
+            basis: RationalBasis::default(),
             known: Vec::new(),
             free: Vec::new(),
         };
@@ -105,7 +105,7 @@ impl Pair {
         &mut self,
         circuit: &Circuit,
         table: &mut Circuit,
-        settings: &Settings,
+        settings: &EquivalenceSettings,
     ) -> Result<Vec<Instruction>, EquivalentError> {
         let mut angles: Vec<Angle> = Vec::with_capacity(circuit.params().len());
         for param in circuit.params() {
@@ -140,13 +140,14 @@ impl Pair {
 
     /// Adds an angle to those of which computed parameters may be sums of multiples.
     fn learn(&mut self, value: &Expr, angle: Angle) {
-        if let Ok(Ok(Place::New)) = value.normal().map(|normal| self.basis.place(&normal)) {
+        if let Ok(Ok(BasisMembership::New)) = value.normal().map(|normal| self.basis.place(&normal))
+        {
             self.known.push(angle);
         }
     }
 
     /// Returns the sum of multiples of angles, if the factors are small.
-    fn sum(&self, parts: &Combination) -> Option<Angle> {
+    fn sum(&self, parts: &RationalCombination) -> Option<Angle> {
         let small = |n: &BigInt| n.to_i64().filter(|n| n.abs() <= LARGEST_FACTOR);
         let mut sum = Angle::zero();
         for (&k, q) in parts {
@@ -184,7 +185,7 @@ impl Pair {
             other => other.ok().and_then(Result::ok).filter(|_| !vague),
         };
         let place = normal.and_then(|normal| self.basis.place(&normal).ok());
-        if let Some(Place::Sum(parts)) = &place {
+        if let Some(BasisMembership::Sum(parts)) = &place {
             let free = || {
                 self.free.iter().find(|(known, _)| known == parts).map(|(_, angle)| angle.clone())
             };
@@ -194,8 +195,8 @@ impl Pair {
         }
         let angle = table.expression(expr);
         match place {
-            Some(Place::New) => self.known.push(angle.clone()),
-            Some(Place::Sum(parts)) => self.free.push((parts, angle.clone())),
+            Some(BasisMembership::New) => self.known.push(angle.clone()),
+            Some(BasisMembership::Sum(parts)) => self.free.push((parts, angle.clone())),
             None => {}
         }
         Ok(angle)
@@ -205,7 +206,7 @@ impl Pair {
         &mut self,
         gate: &Gate,
         angles: &[Angle],
-        settings: &Settings,
+        settings: &EquivalenceSettings,
         circuit: &Circuit,
         table: &mut Circuit,
     ) -> Result<Gate, EquivalentError> {
@@ -404,8 +405,8 @@ impl Pair {
     }
 
     /// Returns a report that says nothing yet.
-    pub(super) fn report(&self, method: Means, error_bound: f64) -> Report {
-        Report {
+    pub(super) fn report(&self, method: Means, error_bound: f64) -> EquivalenceReport {
+        EquivalenceReport {
             verdict: Verdict::Unknown,
             method,
             exact: false,

@@ -16,7 +16,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use num_complex::Complex;
 
-use super::{Ends, EquivalentError, On, Report, Settings, Verdict, compare, numeric::Start};
+use super::{
+    ComparedEntries, EquivalenceReport, EquivalenceSettings, EquivalentError, On, Verdict, compare,
+    numeric::Start,
+};
 use crate::{
     circuit::{Circuit, CircuitError, Compact},
     gate::{Gate, GateKind},
@@ -34,7 +37,7 @@ const TOLD_ALONE: f64 = 1e-6;
 
 /// Source of a classical bit at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Source {
+enum BitSource {
     /// Outcome of a measurement of this qubit.
     Qubit(usize),
     /// 1.
@@ -45,36 +48,36 @@ enum Source {
 
 /// A bit of both circuits.
 #[derive(Clone, Debug)]
-struct Bit {
+struct ComparedBit {
     /// Name of the bit in the first circuit, or in the only one that has it.
     name: String,
-    sources: [Source; 2],
+    sources: [BitSource; 2],
 }
 
 /// The classical bits of two circuits, those that are 0 in both left out.
 #[derive(Clone, Debug)]
-pub(super) struct Readout {
-    bits: Vec<Bit>,
+pub(super) struct ReadoutBits {
+    bits: Vec<ComparedBit>,
     /// The qubits by their numbers in the circuits as they were given, to speak of them.
     qubits: Vec<usize>,
 }
 
 /// A bit that shows.
-struct Shown<'a> {
+struct VisibleBit<'a> {
     register: &'a str,
     /// Index in the register; `place` is the index among all bits that show.
     index: usize,
     place: usize,
-    source: Source,
+    source: BitSource,
 }
 
-impl Readout {
+impl ReadoutBits {
     /// Returns `None` unless both circuits write bits; a note says what that leaves out.
     pub(super) fn new(
         a: &Circuit,
         b: &Circuit,
         notes: &mut Vec<String>,
-    ) -> Result<Option<Readout>, EquivalentError> {
+    ) -> Result<Option<ReadoutBits>, EquivalentError> {
         match (a.has_results(), b.has_results()) {
             (true, true) => {}
             (false, false) => return Ok(None),
@@ -94,7 +97,7 @@ impl Readout {
                     .to_owned(),
             );
         }
-        let mut bits: Vec<Bit> = Vec::new();
+        let mut bits: Vec<ComparedBit> = Vec::new();
         let mut places = HashMap::new();
         for (which, bit) in
             first.iter().map(|bit| (0, bit)).chain(second.iter().map(|bit| (1, bit)))
@@ -102,26 +105,26 @@ impl Readout {
             let key = if by_name { (bit.register, bit.index) } else { ("", bit.place) };
             let at = *places.entry(key).or_insert_with(|| {
                 let name = format!("{}[{}]", bit.register, bit.index);
-                bits.push(Bit { name, sources: [Source::Zero; 2] });
+                bits.push(ComparedBit { name, sources: [BitSource::Zero; 2] });
                 bits.len() - 1
             });
             bits[at].sources[which] = bit.source;
         }
-        Ok(Some(Readout { bits, qubits: Vec::new() }))
+        Ok(Some(ReadoutBits { bits, qubits: Vec::new() }))
     }
 
     /// Returns the qubits that are read, in either circuit.
     pub(super) fn qubits(&self) -> impl Iterator<Item = usize> {
         self.bits.iter().flat_map(|bit| bit.sources).filter_map(|source| match source {
-            Source::Qubit(qubit) => Some(qubit),
-            Source::One | Source::Zero => None,
+            BitSource::Qubit(qubit) => Some(qubit),
+            BitSource::One | BitSource::Zero => None,
         })
     }
 
     /// Restricts the readout to circuits on some of the qubits.
-    pub(super) fn placed(mut self, on: &Compact) -> Readout {
+    pub(super) fn placed(mut self, on: &Compact) -> ReadoutBits {
         for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
-            if let Source::Qubit(qubit) = source {
+            if let BitSource::Qubit(qubit) = source {
                 *qubit = on.position_of(*qubit).unwrap_or(*qubit);
             }
         }
@@ -134,14 +137,14 @@ impl Readout {
         &self,
         a: &Circuit,
         b: &Circuit,
-        settings: &Settings,
+        settings: &EquivalenceSettings,
         simulator: &Simulator,
-    ) -> Result<Report, EquivalentError> {
+    ) -> Result<EquivalenceReport, EquivalentError> {
         // Equal gates are the usual case, and say more.
         let mut notes = None;
         if let Some(outputs) = self.outputs(a.n_qubits()) {
             let moved = with_outputs(b, &outputs).map_err(SimulateError::from)?;
-            let mut report = compare(a, &moved, settings, Ends::Vectors, simulator)?;
+            let mut report = compare(a, &moved, settings, ComparedEntries::Vectors, simulator)?;
             if matches!(report.verdict, Verdict::Equal | Verdict::EqualUpToPhase) {
                 report.notes.extend(self.note_of_moved());
                 return Ok(report);
@@ -153,7 +156,7 @@ impl Readout {
             [(0, a), (1, b)].map(|(which, c)| self.characteristic(which, c, &names));
         let (first, second) =
             (first.map_err(SimulateError::from)?, second.map_err(SimulateError::from)?);
-        let mut report = compare(&first, &second, settings, Ends::Returned, simulator)?;
+        let mut report = compare(&first, &second, settings, ComparedEntries::Returned, simulator)?;
         report.by_readout = true;
         // Without those about angles of inverse gates, which no circuit has.
         report.notes = notes.unwrap_or(report.notes);
@@ -178,7 +181,7 @@ impl Readout {
         let mut taken = vec![false; n_qubits];
         for bit in &self.bits {
             match bit.sources {
-                [Source::Qubit(first), Source::Qubit(second)] => {
+                [BitSource::Qubit(first), BitSource::Qubit(second)] => {
                     let to = to.get_mut(second)?;
                     let taken = taken.get_mut(first)?;
                     match *to {
@@ -204,7 +207,7 @@ impl Readout {
     fn note_of_moved(&self) -> Option<String> {
         let number = |qubit: usize| self.qubits.get(qubit).copied().unwrap_or(qubit);
         let moved = self.bits.iter().filter_map(|bit| match bit.sources {
-            [Source::Qubit(first), Source::Qubit(second)] if first != second => {
+            [BitSource::Qubit(first), BitSource::Qubit(second)] if first != second => {
                 Some(format!("{} from qubit {} and {}", bit.name, number(first), number(second)))
             }
             _ => None,
@@ -238,9 +241,9 @@ impl Readout {
         for (bit, name) in self.bits.iter().zip(names) {
             let phi = circuit.param(name);
             match bit.sources[which] {
-                Source::Qubit(qubit) => drop(circuit.p(qubit, phi)?),
-                Source::One => drop(circuit.gphase(phi)?),
-                Source::Zero => {}
+                BitSource::Qubit(qubit) => drop(circuit.p(qubit, phi)?),
+                BitSource::One => drop(circuit.gphase(phi)?),
+                BitSource::Zero => {}
             }
         }
         let back = gates.dagger()?;
@@ -254,13 +257,13 @@ impl Readout {
     fn tell_difference(
         &self,
         circuits: [&Circuit; 2],
-        settings: &Settings,
+        settings: &EquivalenceSettings,
         simulator: &Simulator,
-        report: &mut Report,
+        report: &mut EquivalenceReport,
     ) -> Result<(), EquivalentError> {
         let Some(witness) = &mut report.witness else { return Ok(()) };
         // Bits that are read alike have one value.
-        let mut bits: Vec<&Bit> = Vec::new();
+        let mut bits: Vec<&ComparedBit> = Vec::new();
         let mut seen = HashSet::new();
         bits.extend(self.bits.iter().filter(|bit| seen.insert(bit.sources)));
         // Two states while one is made, and both distributions, of twice as many real numbers as
@@ -279,7 +282,11 @@ impl Readout {
             }
         };
         for (on, from) in starts {
-            let start = Start::new(n_qubits, &Settings { on, ..*settings }, Ends::Vectors);
+            let start = Start::new(
+                n_qubits,
+                &EquivalenceSettings { on, ..*settings },
+                ComparedEntries::Vectors,
+            );
             let run = |which: usize| -> Result<StateVector<Complex<f64>>, EquivalentError> {
                 let circuit = circuits[which];
                 let value = |name: &str| {
@@ -312,13 +319,17 @@ impl Readout {
 }
 
 /// Returns the probability of each value of some bits, the first of them least significant.
-fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) -> Vec<f64> {
+fn distribution(
+    bits: &[&ComparedBit],
+    which: usize,
+    state: &StateVector<Complex<f64>>,
+) -> Vec<f64> {
     let mut probabilities = vec![0.0; 1 << bits.len()];
     for (index, amplitude) in state.amplitudes().iter().enumerate() {
-        let value = |source: Source| match source {
-            Source::Qubit(qubit) => index >> qubit & 1,
-            Source::One => 1,
-            Source::Zero => 0,
+        let value = |source: BitSource| match source {
+            BitSource::Qubit(qubit) => index >> qubit & 1,
+            BitSource::One => 1,
+            BitSource::Zero => 0,
         };
         let bits = bits.iter().enumerate();
         let outcome = bits.fold(0, |outcome, (k, bit)| outcome | value(bit.sources[which]) << k);
@@ -329,7 +340,7 @@ fn distribution(bits: &[&Bit], which: usize, state: &StateVector<Complex<f64>>) 
 
 /// Returns the bit with the most different probabilities, or where all bits alone are alike, the
 /// value of all.
-fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
+fn most_different(bits: &[&ComparedBit], p: &[f64], q: &[f64]) -> String {
     let one = |of: &[f64], k: usize| -> f64 {
         of.iter().enumerate().filter(|(outcome, _)| outcome >> k & 1 == 1).map(|(_, p)| p).sum()
     };
@@ -356,23 +367,26 @@ fn most_different(bits: &[&Bit], p: &[f64], q: &[f64]) -> String {
 
 /// Returns the bits of a circuit that show and may be 1, in order of declaration. O(what is
 /// written), whatever is declared.
-fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>, EquivalentError> {
+fn shown<'a>(
+    circuit: &'a Circuit,
+    which: &'static str,
+) -> Result<Vec<VisibleBit<'a>>, EquivalentError> {
     let finals = final_measurements(circuit).map_err(|_| EquivalentError::Dynamic { which })?;
-    let mut sources: BTreeMap<usize, Source> = constants(circuit)
+    let mut sources: BTreeMap<usize, BitSource> = constants(circuit)
         .into_iter()
         .filter(|one| one.1)
-        .map(|one| (one.0 as usize, Source::One))
+        .map(|one| (one.0 as usize, BitSource::One))
         .collect();
     // A measurement comes after all constants.
     sources.extend(
-        finals.into_iter().map(|(bit, qubit)| (bit as usize, Source::Qubit(qubit as usize))),
+        finals.into_iter().map(|(bit, qubit)| (bit as usize, BitSource::Qubit(qubit as usize))),
     );
     let (mut first, mut place) = (0, 0);
     let mut all = Vec::new();
     for register in circuit.registers() {
         if !register.hidden {
             let bits = sources.range(first..first + register.size);
-            all.extend(bits.map(|(&bit, &source)| Shown {
+            all.extend(bits.map(|(&bit, &source)| VisibleBit {
                 register: &register.name,
                 index: bit - first,
                 place: place + bit - first,
@@ -386,7 +400,7 @@ fn shown<'a>(circuit: &'a Circuit, which: &'static str) -> Result<Vec<Shown<'a>>
 }
 
 /// Returns true if all registers that some bits are of have namesakes in a circuit.
-fn has_names(circuit: &Circuit, bits: &[Shown<'_>]) -> bool {
+fn has_names(circuit: &Circuit, bits: &[VisibleBit<'_>]) -> bool {
     let is_there = |name: &str| circuit.registers().iter().any(|r| !r.hidden && r.name == name);
     bits.chunk_by(|a, b| a.register == b.register).all(|bits| is_there(bits[0].register))
 }

@@ -1,7 +1,7 @@
 //! Simulation of both circuits in the exact ring, column by column: a proof without an error, where
 //! they are small.
 
-use super::{EquivalentError, Pair, exact::Factor, numeric::Start};
+use super::{CircuitPair, EquivalentError, exact::VectorRatio, numeric::Start};
 use crate::{
     exact::{Exact, Symbols},
     kernel::Operator,
@@ -17,10 +17,10 @@ const TERMS: usize = 1 << 8;
 
 /// Decides how the circuits are related; `None` if they are too large, or outside the ring.
 pub(super) fn decide(
-    pair: &Pair,
+    pair: &CircuitPair,
     start: Start,
     simulator: &Simulator,
-) -> Result<Option<Factor>, EquivalentError> {
+) -> Result<Option<VectorRatio>, EquivalentError> {
     let (columns, amplitudes) = start.size();
     let gates = pair.instructions().count().max(1);
     if columns.saturating_mul(amplitudes).saturating_mul(gates) > WORK {
@@ -42,10 +42,10 @@ pub(super) fn decide(
         y.extend(start.compared(&other?).iter().map(|entry| symbols.reduced(entry.clone())));
     }
     if x == y {
-        return Ok(Some(Factor::One));
+        return Ok(Some(VectorRatio::One));
     }
     if !start.is_up_to_phase() {
-        return Ok(Some(Factor::None));
+        return Ok(Some(VectorRatio::None));
     }
     let lead = x.iter().zip(&y).find(|(_, y)| !y.is_exact_zero());
     let Some((x0, y0)) = lead.map(|(x, y)| (x.clone(), y.clone())) else { return Ok(None) };
@@ -55,13 +55,13 @@ pub(super) fn decide(
             return Ok(None);
         }
         if left != right {
-            return Ok(Some(Factor::None));
+            return Ok(Some(VectorRatio::None));
         }
     }
     if x0.is_exact_zero() {
-        return Ok(Some(Factor::None));
+        return Ok(Some(VectorRatio::None));
     }
-    Ok(Some(Factor::Exact { x: Box::new(x0), y: Box::new(y0), symbols: Box::new(symbols) }))
+    Ok(Some(VectorRatio::Exact { x: Box::new(x0), y: Box::new(y0), symbols: Box::new(symbols) }))
 }
 
 /// Returns the image of a basis state; `None` if that has too many terms.

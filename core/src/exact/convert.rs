@@ -4,12 +4,12 @@ use num_complex::Complex;
 use num_traits::{CheckedMul, One, ToPrimitive, Zero};
 
 use super::{
-    ExactError, Fault, Formula,
+    ExactError, ExactNumberError, Formula,
     gauss::Gauss,
-    nested::{Letter, Nested, Product},
-    run::Factor,
+    nested::{Letter, Nested, NestedProduct},
+    run::FormulaRatio,
     short::{Functions, short, sum},
-    sums::{Function, Root},
+    sums::{BasisFunction, Root},
 };
 use crate::{
     param::Q,
@@ -41,10 +41,10 @@ impl Formula {
         let values = self.symbols().values(&inputs)?;
         let outside = || ExactError::Number {
             what: "the expression".to_owned(),
-            fault: Fault::Coefficient,
+            fault: ExactNumberError::Coefficient,
             angles: self.symbols().fields().len(),
         };
-        let tree = Writer { formula: self, values: &values };
+        let tree = FormulaToExpr { formula: self, values: &values };
         let trees = short(self.number(), self.symbols(), Functions::Waves);
         let trees =
             trees.or_else(|| Some(vec![sum(self.number(), self.symbols(), Functions::Waves)?]));
@@ -57,27 +57,27 @@ impl Formula {
 }
 
 /// Returns a fraction of 64-bit integers.
-fn fraction(q: Factor) -> Option<Expr> {
+fn fraction(q: FormulaRatio) -> Option<Expr> {
     Some(Expr::from_ratio(Q::new(q.numer().to_i64()?, q.denom().to_i64()?)))
 }
 
 /// Returns a Gaussian integer times a fraction.
-fn gauss(c: Gauss, q: Factor) -> Option<Complex<Expr>> {
-    let part = |part: i128| fraction(q.checked_mul(&Factor::from_integer(part))?);
+fn gauss(c: Gauss, q: FormulaRatio) -> Option<Complex<Expr>> {
+    let part = |part: i128| fraction(q.checked_mul(&FormulaRatio::from_integer(part))?);
     Some(Complex::new(part(c.re)?, part(c.im)?))
 }
 
-struct Writer<'a> {
+struct FormulaToExpr<'a> {
     formula: &'a Formula,
     values: &'a [Expr],
 }
 
-impl Writer<'_> {
+impl FormulaToExpr<'_> {
     fn nested(&self, nested: &Nested) -> Option<Complex<Expr>> {
         // 1 / sqrt(2)^h is a power of 2, times sqrt 2 if h is odd.
         let twos = (nested.roots + nested.roots.rem_euclid(2)) / 2;
         let power =
-            Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
+            FormulaRatio::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
         let q = if twos >= 0 { power.recip() } else { power };
         let mut out = self.product(&nested.product)? * gauss(nested.coefficient, q)?;
         if nested.roots.rem_euclid(2) == 1 {
@@ -87,19 +87,19 @@ impl Writer<'_> {
         Some(out)
     }
 
-    fn product(&self, product: &Product) -> Option<Complex<Expr>> {
+    fn product(&self, product: &NestedProduct) -> Option<Complex<Expr>> {
         let mut real = Expr::one();
         for letter in &product.letters {
             real *= match letter {
-                Letter::Root(Root::One) | Letter::Function(Function::One) => continue,
+                Letter::Root(Root::One) | Letter::Function(BasisFunction::One) => continue,
                 Letter::Root(Root::Sqrt2) => Expr::int(2).sqrt(),
                 Letter::Root(Root::Sqrt3) => Expr::int(3).sqrt(),
                 Letter::Root(Root::Cos(a)) => (fraction(*a)? * Expr::pi()).cos(),
                 Letter::Root(Root::Sin(a)) => (fraction(*a)? * Expr::pi()).sin(),
-                Letter::Function(Function::Cos(e)) => self.angle(e)?.cos(),
-                Letter::Function(Function::Sin(e)) => self.angle(e)?.sin(),
+                Letter::Function(BasisFunction::Cos(e)) => self.angle(e)?.cos(),
+                Letter::Function(BasisFunction::Sin(e)) => self.angle(e)?.sin(),
                 // Sines and cosines have no exponentials.
-                Letter::Function(Function::Exp(..)) => return None,
+                Letter::Function(BasisFunction::Exp(..)) => return None,
             };
         }
         let mut out = Complex::new(real, Expr::zero());
@@ -110,7 +110,7 @@ impl Writer<'_> {
         for sum in &product.sums {
             let mut total = Complex::new(Expr::zero(), Expr::zero());
             for (c, item) in sum {
-                total += self.product(item)? * gauss(*c, Factor::from_integer(1))?;
+                total += self.product(item)? * gauss(*c, FormulaRatio::from_integer(1))?;
             }
             out = total * out;
         }

@@ -6,7 +6,7 @@
 //! `e^{i(…)}`, are gathered in one factor. The product is exactly the number that was given; what
 //! does not separate stays a sum.
 
-use super::{Exact, Symbols, symbols::Field, terms::I};
+use super::{Exact, Symbols, symbols::ExponentField, terms::I};
 use crate::scalar::Ring;
 
 /// Numbers of more terms are left as they are.
@@ -62,7 +62,11 @@ fn slices(number: &Exact, symbols: &Symbols, k: usize) -> Vec<(i64, Exact)> {
 }
 
 /// `(sum_e z^e r_e, R)`, if the slices are multiples of each other.
-fn separate(slices: &[(i64, Exact)], symbols: &Symbols, field: &Field) -> Option<(Exact, Exact)> {
+fn separate(
+    slices: &[(i64, Exact)],
+    symbols: &Symbols,
+    field: &ExponentField,
+) -> Option<(Exact, Exact)> {
     let (lowest, first) = slices.first()?;
     // The coefficient by which slices are compared has to be a unit: 1 / sqrt(2)^h times a root of
     // unity.

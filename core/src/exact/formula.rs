@@ -11,7 +11,7 @@ use std::{fmt, sync::Arc};
 use num_complex::Complex;
 use num_traits::{CheckedDiv, CheckedMul};
 
-use super::{Exact, ExactError, Fault, Form, Symbols, print, run::Factor};
+use super::{Exact, ExactError, ExactNumberError, Form, Symbols, print, run::FormulaRatio};
 use crate::{
     param::{ParamId, sin_cos_of_sum},
     scalar::{Conj, Real, Ring},
@@ -24,7 +24,7 @@ const LARGEST: u128 = 1 << 120;
 /// An amplitude, a probability or an expectation value in closed form. See the module's page.
 #[derive(Clone, Debug)]
 pub struct Formula {
-    factor: Factor,
+    factor: FormulaRatio,
     number: Exact,
     symbols: Arc<Symbols>,
 }
@@ -36,20 +36,20 @@ impl Formula {
         symbols: &Arc<Symbols>,
         what: &str,
     ) -> Result<Formula, ExactError> {
-        let factor = Factor::from_integer(1);
+        let factor = FormulaRatio::from_integer(1);
         Formula { factor, number, symbols: Arc::clone(symbols) }.checked(what)
     }
 
     fn checked(mut self, what: &str) -> Result<Formula, ExactError> {
         self.number = self.symbols.reduced(self.number);
         let too_large = self.number.terms().iter().any(|(_, c)| c.unsigned_abs() > LARGEST);
-        match self.number.fault().or(too_large.then_some(Fault::Coefficient)) {
+        match self.number.fault().or(too_large.then_some(ExactNumberError::Coefficient)) {
             None => Ok(self),
             Some(fault) => Err(self.failed(what, fault)),
         }
     }
 
-    pub(super) fn failed(&self, what: &str, fault: Fault) -> ExactError {
+    pub(super) fn failed(&self, what: &str, fault: ExactNumberError) -> ExactError {
         ExactError::Number { what: what.to_owned(), fault, angles: self.symbols.fields().len() }
     }
 
@@ -59,7 +59,7 @@ impl Formula {
     }
 
     /// Returns the fraction.
-    pub(super) fn factor(&self) -> Factor {
+    pub(super) fn factor(&self) -> FormulaRatio {
         self.factor
     }
 
@@ -122,7 +122,7 @@ impl Formula {
     pub(crate) fn at<T: Real>(&self, values: &[T]) -> Complex<T> {
         let fields = self.symbols.fields();
         let one = T::one();
-        let value = |field: &super::symbols::Field| match field.variable {
+        let value = |field: &super::symbols::ExponentField| match field.variable {
             Some(id) => values.get(id.index()).unwrap_or(&one),
             None => &one,
         };
@@ -192,9 +192,11 @@ impl Formula {
             return Formula::new(Exact::from(0), &self.symbols, WHAT);
         };
         let exponent = |key| self.symbols.split(key).1.nth(which).unwrap_or(0);
-        let unit = Factor::from_integer(fields[which].unit.into());
-        let factor =
-            self.factor.checked_div(&unit).ok_or_else(|| self.failed(WHAT, Fault::Coefficient))?;
+        let unit = FormulaRatio::from_integer(fields[which].unit.into());
+        let factor = self
+            .factor
+            .checked_div(&unit)
+            .ok_or_else(|| self.failed(WHAT, ExactNumberError::Coefficient))?;
         Formula {
             factor,
             number: self.number.weighted(exponent),
@@ -224,22 +226,25 @@ impl Formula {
             return Ok(other.clone());
         }
         // self = factor (a + b p / q), where p / q is the quotient of the factors.
-        let failed = || self.failed(WHAT, Fault::Coefficient);
+        let failed = || self.failed(WHAT, ExactNumberError::Coefficient);
         let quotient = other.factor.checked_div(&self.factor).ok_or_else(failed)?;
         let (p, q) = (Exact::constant(*quotient.numer(), 0), Exact::constant(*quotient.denom(), 0));
-        let factor =
-            self.factor.checked_div(&Factor::from_integer(*quotient.denom())).ok_or_else(failed)?;
+        let factor = self
+            .factor
+            .checked_div(&FormulaRatio::from_integer(*quotient.denom()))
+            .ok_or_else(failed)?;
         let number = &self.number * &q + &other.number * &p;
         Formula { factor, number, symbols: Arc::clone(&self.symbols) }.checked(WHAT)
     }
 
     /// Returns the formula times a fraction.
-    pub(super) fn scaled(&self, by: Factor) -> Result<Formula, ExactError> {
+    pub(super) fn scaled(&self, by: FormulaRatio) -> Result<Formula, ExactError> {
         if *by.numer() == 0 {
             return Formula::new(Exact::from(0), &self.symbols, "zero");
         }
         let factor = self.factor.checked_mul(&by);
-        let factor = factor.ok_or_else(|| self.failed("a multiple", Fault::Coefficient))?;
+        let factor =
+            factor.ok_or_else(|| self.failed("a multiple", ExactNumberError::Coefficient))?;
         Ok(Formula { factor, ..self.clone() })
     }
 
@@ -275,7 +280,7 @@ impl Symbols {
 /// Equal for all angles; formulas of different runs are never equal.
 impl PartialEq for Formula {
     fn eq(&self, other: &Formula) -> bool {
-        let negative = other.scaled(Factor::from_integer(-1));
+        let negative = other.scaled(FormulaRatio::from_integer(-1));
         negative.and_then(|n| self.plus(&n)).is_ok_and(|difference| difference.is_zero())
     }
 }

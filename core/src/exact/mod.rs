@@ -70,7 +70,7 @@ pub use formula::Formula;
 pub use names::RESERVED;
 pub(crate) use names::{latex_letter, latex_name_beside};
 use number::MAX_PAIRS;
-pub use number::{Exact, Fault, MAX_TERMS};
+pub use number::{Exact, ExactNumberError, MAX_TERMS};
 pub use print::Form;
 pub use run::{Budget, ClosedForm};
 pub use symbols::Symbols;
@@ -132,7 +132,7 @@ pub enum ExactError {
         /// Quantity that was computed.
         what: String,
         /// Error of the arithmetic.
-        fault: Fault,
+        fault: ExactNumberError,
         /// Parameters that occur.
         angles: usize,
     },

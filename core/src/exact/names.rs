@@ -4,19 +4,21 @@ use std::fmt::Write;
 
 use num_traits::CheckedMul;
 
-use super::run::Factor;
+use super::run::FormulaRatio;
 
 /// The words that formulas use for something else than a parameter.
 pub const RESERVED: [&str; 6] = ["i", "pi", "cos", "sin", "exp", "sqrt"];
 
 /// A fraction as text.
-pub(super) struct Fraction;
+pub(super) struct FractionText;
 
-impl Fraction {
+impl FractionText {
     /// Numerator and denominator of `factor content 2^twos`.
-    pub(super) fn of(factor: Factor, content: Factor, twos: i32) -> (String, String) {
+    pub(super) fn of(factor: FormulaRatio, content: FormulaRatio, twos: i32) -> (String, String) {
         let power = 1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0);
-        let two = |p: i128| if twos < 0 { Factor::new(1, p) } else { Factor::from_integer(p) };
+        let two = |p: i128| {
+            if twos < 0 { FormulaRatio::new(1, p) } else { FormulaRatio::from_integer(p) }
+        };
         let exact = power.map(two).and_then(|p| factor.checked_mul(&content)?.checked_mul(&p));
         if let Some(exact) = exact {
             return (exact.numer().to_string(), exact.denom().to_string());

@@ -24,10 +24,10 @@ use std::collections::HashMap;
 use super::{
     Exact, Symbols,
     gauss::Gauss,
-    run::Factor,
-    sums::{Function, Root, waves as collected},
+    run::FormulaRatio,
+    sums::{BasisFunction, Root, waves as collected},
     terms::I,
-    waves::{Axis, Basis, Wave, Waves},
+    waves::{Axis, TrigBasis, TrigPolynomial, TrigTerm},
 };
 
 /// A factor that is no sum.
@@ -35,12 +35,12 @@ use super::{
 pub(super) enum Letter {
     Root(Root),
     /// A sine or a cosine.
-    Function(Function),
+    Function(BasisFunction),
 }
 
 /// Product of factors.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Product {
+pub(super) struct NestedProduct {
     /// Exponents of a phase, none if there is none.
     pub(super) phase: Vec<i64>,
     pub(super) letters: Vec<Letter>,
@@ -48,13 +48,13 @@ pub(super) struct Product {
 }
 
 /// A product with its coefficient.
-pub(super) type Summand = (Gauss, Product);
+pub(super) type Summand = (Gauss, NestedProduct);
 
 /// A number as a tree.
 #[derive(Clone, Debug)]
 pub(super) struct Nested {
     pub(super) coefficient: Gauss,
-    pub(super) product: Product,
+    pub(super) product: NestedProduct,
     /// All of it is divided by sqrt(2)^roots.
     pub(super) roots: i32,
     /// No sum of sines and cosines of sums of angles has fewer than half as many summands.
@@ -68,9 +68,9 @@ const COLLECTED: usize = 64;
 impl Nested {
     /// Returns `None` if something on the way is beyond 128 bits.
     pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Nested> {
-        let waves = Waves::of(number, symbols)?;
+        let waves = TrigPolynomial::of(number, symbols)?;
         let (coefficient, mut product) =
-            Tree { symbols, known: HashMap::new() }.nest(&waves.axes, waves.terms)?;
+            NestedBuilder { symbols, known: HashMap::new() }.nest(&waves.axes, waves.terms)?;
         product.times_phase(&waves.phase);
         Some(Nested { coefficient, product, roots: waves.roots, n_monomials: waves.n_monomials })
     }
@@ -83,15 +83,15 @@ impl Nested {
     }
 }
 
-impl Product {
+impl NestedProduct {
     /// Returns the approximate length of its text: functions and the names in them.
     pub(super) fn weight(&self) -> usize {
         let names = |exponents: &[i64]| exponents.iter().filter(|e| **e != 0).count();
         let letters = self.letters.iter().map(|letter| match letter {
-            Letter::Root(_) | Letter::Function(Function::One) => 1,
-            Letter::Function(Function::Cos(e) | Function::Sin(e) | Function::Exp(e, _)) => {
-                1 + names(e)
-            }
+            Letter::Root(_) | Letter::Function(BasisFunction::One) => 1,
+            Letter::Function(
+                BasisFunction::Cos(e) | BasisFunction::Sin(e) | BasisFunction::Exp(e, _),
+            ) => 1 + names(e),
         });
         let phase = match names(&self.phase) {
             0 => 0,
@@ -101,23 +101,23 @@ impl Product {
     }
 
     /// Computes `c 2^twos` times a product without sines and cosines.
-    fn exponential(self) -> Option<(Gauss, i32, Product)> {
+    fn exponential(self) -> Option<(Gauss, i32, NestedProduct)> {
         let (mut coefficient, mut twos) = (Gauss::ONE, 0i32);
-        let mut product = Product { phase: self.phase, ..Product::default() };
+        let mut product = NestedProduct { phase: self.phase, ..NestedProduct::default() };
         let phase = |exponents: &[i64], sign: i64| {
             let phase = exponents.iter().map(|e| sign * e).collect();
-            Product { phase, ..Product::default() }
+            NestedProduct { phase, ..NestedProduct::default() }
         };
         for letter in self.letters {
             match letter {
                 // cos = (1/z + z) / 2, sin = i (1/z - z) / 2.
-                Letter::Function(Function::Cos(e)) => {
+                Letter::Function(BasisFunction::Cos(e)) => {
                     twos -= 1;
                     product
                         .sums
                         .push(vec![(Gauss::ONE, phase(&e, -1)), (Gauss::ONE, phase(&e, 1))]);
                 }
-                Letter::Function(Function::Sin(e)) => {
+                Letter::Function(BasisFunction::Sin(e)) => {
                     twos -= 1;
                     coefficient = coefficient.times_i()?;
                     let minus = Gauss::ZERO.minus(Gauss::ONE)?;
@@ -149,7 +149,7 @@ impl Product {
         Some((coefficient, twos, product))
     }
 
-    fn times(&mut self, other: Product) {
+    fn times(&mut self, other: NestedProduct) {
         self.times_phase(&other.phase);
         self.letters.extend(other.letters);
         self.sums.extend(other.sums);
@@ -166,18 +166,22 @@ impl Product {
         }
     }
 
-    fn times_basis(&mut self, basis: Basis, n_fields: usize) {
+    fn times_basis(&mut self, basis: TrigBasis, n_fields: usize) {
         let one = |index: usize, e: i64| {
             let mut exponents = vec![0; n_fields];
             exponents[index] = e;
             exponents
         };
         match basis {
-            Basis::One | Basis::Root(Root::One) => {}
-            Basis::Root(root) => self.letters.push(Letter::Root(root)),
-            Basis::Cos(k, e) => self.letters.push(Letter::Function(Function::Cos(one(k, e)))),
-            Basis::Sin(k, e) => self.letters.push(Letter::Function(Function::Sin(one(k, e)))),
-            Basis::Phase(k, e) => self.times_phase(&one(k, e)),
+            TrigBasis::One | TrigBasis::Root(Root::One) => {}
+            TrigBasis::Root(root) => self.letters.push(Letter::Root(root)),
+            TrigBasis::Cos(k, e) => {
+                self.letters.push(Letter::Function(BasisFunction::Cos(one(k, e))))
+            }
+            TrigBasis::Sin(k, e) => {
+                self.letters.push(Letter::Function(BasisFunction::Sin(one(k, e))))
+            }
+            TrigBasis::Phase(k, e) => self.times_phase(&one(k, e)),
         }
     }
 }
@@ -188,25 +192,25 @@ pub(super) fn weight(sum: &[Summand]) -> usize {
 }
 
 /// Rows that are multiples of one row.
-struct Class {
+struct ProportionalRows {
     /// Monomials before the cut and the factors of the row.
-    before: Vec<Wave>,
+    before: Vec<TrigTerm>,
     /// The row: monomials after the cut.
-    after: Vec<Wave>,
+    after: Vec<TrigTerm>,
 }
 
-struct Tree<'a> {
+struct NestedBuilder<'a> {
     symbols: &'a Symbols,
     /// Small sums that have been written; layers of a circuit bring the same ones again and again.
-    known: HashMap<Vec<Wave>, Summand>,
+    known: HashMap<Vec<TrigTerm>, Summand>,
 }
 
 /// Number of terms up to which sums are remembered.
 const REMEMBERED: usize = 64;
 
-impl Tree<'_> {
+impl NestedBuilder<'_> {
     /// Returns a sum over some axes, 0 in all other digits; there is at least one term.
-    fn nest(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
+    fn nest(&mut self, axes: &[Axis], mut terms: Vec<TrigTerm>) -> Option<Summand> {
         let coefficient = primitive(&mut terms)?;
         if terms.len() > REMEMBERED {
             let (c, product) = self.factors(axes, terms)?;
@@ -222,8 +226,8 @@ impl Tree<'_> {
 
     /// Factors a sum into sums over single axes, where they separate, and one over the remaining
     /// axes.
-    fn factors(&mut self, axes: &[Axis], mut terms: Vec<Wave>) -> Option<Summand> {
-        let (mut coefficient, mut product) = (Gauss::ONE, Product::default());
+    fn factors(&mut self, axes: &[Axis], mut terms: Vec<TrigTerm>) -> Option<Summand> {
+        let (mut coefficient, mut product) = (Gauss::ONE, NestedProduct::default());
         let first = terms.first()?.0;
         let differs = terms.iter().fold(0, |bits, t| bits | (t.0 ^ first));
         let (moving, fixed): (Vec<Axis>, Vec<Axis>) =
@@ -258,13 +262,13 @@ impl Tree<'_> {
     }
 
     /// Several terms over axes of which none separates.
-    fn sum(&mut self, axes: &[Axis], terms: Vec<Wave>) -> Option<Summand> {
+    fn sum(&mut self, axes: &[Axis], terms: Vec<TrigTerm>) -> Option<Summand> {
         let short = self.collected(axes, &terms);
         let mut items = Vec::new();
         match axes {
             [axis] => {
                 for (key, c) in terms {
-                    let mut product = Product::default();
+                    let mut product = NestedProduct::default();
                     product.times_basis(axis.basis(key), self.symbols.fields().len());
                     items.push((c, product));
                 }
@@ -289,12 +293,12 @@ impl Tree<'_> {
             let (c, product) = items.pop()?;
             return Some((content.times(c)?, product));
         }
-        Some((content, Product { sums: vec![items], ..Product::default() }))
+        Some((content, NestedProduct { sums: vec![items], ..NestedProduct::default() }))
     }
 
     /// Returns the sum in sines and cosines of sums of angles with whole coefficients, if there are
     /// few.
-    fn collected(&self, axes: &[Axis], terms: &[Wave]) -> Option<Vec<Summand>> {
+    fn collected(&self, axes: &[Axis], terms: &[TrigTerm]) -> Option<Vec<Summand>> {
         let few = axes.len() > 1 && axes.len() < 7 && terms.len() << axes.len() <= COLLECTED;
         if !few || !axes.iter().all(Axis::is_wave) {
             return None;
@@ -306,8 +310,8 @@ impl Tree<'_> {
             for axis in axes {
                 // cos = (z + 1/z) / 2, sin = (z - 1/z) / 2i.
                 let (index, e, sign) = match axis.basis(*key) {
-                    Basis::Cos(index, e) => (index, e, 1),
-                    Basis::Sin(index, e) => (index, e, -1),
+                    TrigBasis::Cos(index, e) => (index, e, 1),
+                    TrigBasis::Sin(index, e) => (index, e, -1),
                     _ => continue,
                 };
                 let [up, down] = [e, -e].map(|e| Exact::monomial(fields[index].key(e)));
@@ -325,7 +329,7 @@ impl Tree<'_> {
         let sum = collected(&number, self.symbols);
         let twos = sum.roots.checked_neg().filter(|h| h % 2 == 0)? / 2;
         let power =
-            Factor::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
+            FormulaRatio::from_integer(1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0)?);
         let mut items = Vec::new();
         for item in sum.items {
             let c = if twos < 0 { item.coefficient / power } else { item.coefficient * power };
@@ -335,17 +339,17 @@ impl Tree<'_> {
             let c = c.to_integer();
             let c = if item.imaginary { Gauss { re: 0, im: c } } else { Gauss { re: c, im: 0 } };
             let letters = match item.function {
-                Function::One => Vec::new(),
+                BasisFunction::One => Vec::new(),
                 function => vec![Letter::Function(function)],
             };
-            items.push((c, Product { letters, ..Product::default() }));
+            items.push((c, NestedProduct { letters, ..NestedProduct::default() }));
         }
         Some(items)
     }
 }
 
 /// Divides by what the terms have in common.
-fn primitive(terms: &mut [Wave]) -> Option<Gauss> {
+fn primitive(terms: &mut [TrigTerm]) -> Option<Gauss> {
     let content = Gauss::content(terms.iter().map(|t| t.1))?;
     if content != Gauss::ONE {
         for term in terms {
@@ -357,7 +361,7 @@ fn primitive(terms: &mut [Wave]) -> Option<Gauss> {
 
 /// `(sum_d r_d [d], R)` for terms `sum_d [d] r_d R` over the digits d of an axis; R has nothing in
 /// common.
-fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
+fn separate(axis: &Axis, terms: &[TrigTerm]) -> Option<(Vec<TrigTerm>, Vec<TrigTerm>)> {
     let mask = axis.mask();
     let mut sizes: Vec<(u128, usize)> = Vec::new();
     for (key, _) in terms {
@@ -371,13 +375,13 @@ fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
         return None;
     }
     let slice = |digit: u128| terms.iter().filter(move |t| t.0 & mask == digit);
-    let mut rest: Vec<Wave> = slice(sizes[0].0).map(|t| (t.0 & !mask, t.1)).collect();
+    let mut rest: Vec<TrigTerm> = slice(sizes[0].0).map(|t| (t.0 & !mask, t.1)).collect();
     primitive(&mut rest)?;
     sizes.sort_unstable();
     let mut factors = Vec::new();
     for (digit, _) in sizes {
         let ratio = slice(digit).next()?.1.over(rest.first()?.1)?;
-        let same = |(term, base): (&Wave, &Wave)| {
+        let same = |(term, base): (&TrigTerm, &TrigTerm)| {
             term.0 & !mask == base.0 && base.1.times(ratio) == Some(term.1)
         };
         if !slice(digit).zip(&rest).all(same) {
@@ -389,7 +393,7 @@ fn separate(axis: &Axis, terms: &[Wave]) -> Option<(Vec<Wave>, Vec<Wave>)> {
 }
 
 /// Returns the best cut of two or more axes: its classes in the order of their first rows.
-fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
+fn cut(axes: &[Axis], terms: &[TrigTerm]) -> Option<Vec<ProportionalRows>> {
     let middle = |at: usize| (2 * at).abs_diff(axes.len());
     let cost = |at: usize| Some((size(axes[at - 1].below(), terms)?, middle(at), at));
     let costs: Option<Vec<_>> = (1..axes.len()).map(cost).collect();
@@ -398,13 +402,13 @@ fn cut(axes: &[Axis], terms: &[Wave]) -> Option<Vec<Class>> {
 }
 
 /// Returns the rows for a cut above these bits.
-fn rows(below: u128, terms: &[Wave]) -> impl Iterator<Item = &[Wave]> {
+fn rows(below: u128, terms: &[TrigTerm]) -> impl Iterator<Item = &[TrigTerm]> {
     terms.chunk_by(move |a, b| a.0 & !below == b.0 & !below)
 }
 
 /// Returns the rows of a cut and the terms of all classes' rows; rows count as multiples if their
 /// digests say so.
-fn size(below: u128, terms: &[Wave]) -> Option<usize> {
+fn size(below: u128, terms: &[TrigTerm]) -> Option<usize> {
     let mut known: HashMap<u64, ()> = HashMap::new();
     let mut size = 0;
     for row in rows(below, terms) {
@@ -416,12 +420,12 @@ fn size(below: u128, terms: &[Wave]) -> Option<usize> {
     Some(size)
 }
 
-fn content(row: &[Wave]) -> Option<Gauss> {
+fn content(row: &[TrigTerm]) -> Option<Gauss> {
     Gauss::content(row.iter().map(|t| t.1))
 }
 
 /// Returns a number that rows which are multiples of each other have in common.
-fn digest(below: u128, row: &[Wave], content: Gauss) -> Option<u64> {
+fn digest(below: u128, row: &[TrigTerm], content: Gauss) -> Option<u64> {
     let mut digest = 0u64;
     let mut mix = |x: u64| digest = (digest.rotate_left(5) ^ x).wrapping_mul(0x517c_c1b7_2722_0a95);
     for (key, c) in row {
@@ -432,14 +436,14 @@ fn digest(below: u128, row: &[Wave], content: Gauss) -> Option<u64> {
     Some(digest)
 }
 
-fn classes(below: u128, terms: &[Wave]) -> Option<Vec<Class>> {
+fn classes(below: u128, terms: &[TrigTerm]) -> Option<Vec<ProportionalRows>> {
     let mut known: HashMap<u64, Vec<usize>> = HashMap::new();
-    let mut classes: Vec<Class> = Vec::new();
+    let mut classes: Vec<ProportionalRows> = Vec::new();
     for row in rows(below, terms) {
         let content = content(row)?;
         let high = row.first()?.0 & !below;
         let same = known.entry(digest(below, row, content)?).or_default();
-        let multiple = |class: &Class| {
+        let multiple = |class: &ProportionalRows| {
             let pairs = || row.iter().zip(&class.after);
             row.len() == class.after.len()
                 && pairs().all(|(a, b)| a.0 & below == b.0 && b.1.times(content) == Some(a.1))
@@ -449,7 +453,7 @@ fn classes(below: u128, terms: &[Wave]) -> Option<Vec<Class>> {
             None => {
                 same.push(classes.len());
                 let after = row.iter().map(|(key, c)| Some((key & below, c.over(content)?)));
-                classes.push(Class {
+                classes.push(ProportionalRows {
                     before: vec![(high, content)],
                     after: after.collect::<Option<_>>()?,
                 });

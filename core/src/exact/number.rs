@@ -23,7 +23,7 @@
 //! factor i, up to signs: sqrt 2 divides x if and only if 2 divides
 //! `sqrt(2) x = e^{-i pi/4} (1 + i) x`.)
 
-use super::terms::{self, EIGHTH, I, Term};
+use super::terms::{self, EIGHTH, ExactTerm, I};
 use crate::scalar::{Conj, Ring};
 
 /// The most terms of one number: 128 MiB.
@@ -34,7 +34,7 @@ pub(super) const MAX_PAIRS: usize = 1 << 26;
 /// Why a number could not be computed. It stays with everything computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ExactNumberError {
     /// More terms than one number may have.
     #[error("a number of more than {MAX_TERMS} terms")]
     Terms,
@@ -48,16 +48,16 @@ pub enum Fault {
 
 /// An exact number, see the module. It has at most [`MAX_TERMS`] terms of 32 bytes; beyond that,
 /// where a product would take minutes, and where a coefficient outgrows 128 bits, it holds a
-/// [`Fault`] and no terms.
+/// [`ExactNumberError`] and no terms.
 ///
 /// Cost of a sum: the terms of both; of a product of m and n terms, m <= n: `m^2 n` for m up to 8,
 /// else `m n log(m n)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
-    terms: Vec<Term>,
+    terms: Vec<ExactTerm>,
     /// h: the number is divided by sqrt(2)^h.
     roots: i32,
-    fault: Option<Fault>,
+    fault: Option<ExactNumberError>,
 }
 
 impl Exact {
@@ -81,7 +81,7 @@ impl Exact {
 
     /// Why it could not be computed, if so.
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<ExactNumberError> {
         self.fault
     }
 
@@ -96,14 +96,14 @@ impl Exact {
     }
 
     /// Returns the sum of terms in any order, each key once, over sqrt(2)^roots.
-    pub(super) fn of_terms(mut sum: Vec<Term>, roots: i32) -> Exact {
+    pub(super) fn of_terms(mut sum: Vec<ExactTerm>, roots: i32) -> Exact {
         sum.iter_mut().for_each(|t| *t = terms::normal(t.0, t.1));
         sum.sort_unstable_by_key(|t| t.0);
         Exact::canonical(sum, roots)
     }
 
     /// Returns the terms: keys and coefficients.
-    pub(super) fn terms(&self) -> &[Term] {
+    pub(super) fn terms(&self) -> &[ExactTerm] {
         &self.terms
     }
 
@@ -115,30 +115,30 @@ impl Exact {
     /// Computes `i` times the sum of the terms, each with a whole factor that depends on its key: a
     /// derivative.
     pub(super) fn weighted(&self, weight: impl Fn(u128) -> i64) -> Exact {
-        let weigh = |&(key, c): &Term| match weight(key) {
+        let weigh = |&(key, c): &ExactTerm| match weight(key) {
             0 => Some(None),
             w => terms::mul(c, i128::from(w)).map(|c| Some((key, c))),
         };
-        let weighted: Option<Vec<Option<Term>>> = self.terms.iter().map(weigh).collect();
-        let Some(weighted) = weighted else { return self.faulty(Fault::Coefficient) };
-        let weighted: Vec<Term> = weighted.into_iter().flatten().collect();
+        let weighted: Option<Vec<Option<ExactTerm>>> = self.terms.iter().map(weigh).collect();
+        let Some(weighted) = weighted else { return self.faulty(ExactNumberError::Coefficient) };
+        let weighted: Vec<ExactTerm> = weighted.into_iter().flatten().collect();
         match terms::times(&weighted, I, 1) {
             Some(terms) => Exact { fault: self.fault, ..Exact::canonical(terms, self.roots) },
-            None => self.faulty(Fault::Coefficient),
+            None => self.faulty(ExactNumberError::Coefficient),
         }
     }
 
     /// Returns a number without terms that carries the fault.
-    pub(super) fn beyond(&self, fault: Fault) -> Exact {
+    pub(super) fn beyond(&self, fault: ExactNumberError) -> Exact {
         self.faulty(fault)
     }
 
-    fn faulty(&self, fault: Fault) -> Exact {
+    fn faulty(&self, fault: ExactNumberError) -> Exact {
         Exact { terms: Vec::new(), roots: 0, fault: self.fault.or(Some(fault)) }
     }
 
     /// Takes out every factor sqrt 2.
-    fn canonical(mut sum: Vec<Term>, mut roots: i32) -> Exact {
+    fn canonical(mut sum: Vec<ExactTerm>, mut roots: i32) -> Exact {
         loop {
             let bits = sum.iter().fold(0, |bits, t| bits | t.1);
             if bits == 0 {
@@ -157,7 +157,11 @@ impl Exact {
             match times_sqrt2(&sum) {
                 Some(double) => sum = double.into_iter().map(|(key, c)| (key, c / 2)).collect(),
                 None => {
-                    return Exact { terms: Vec::new(), roots: 0, fault: Some(Fault::Coefficient) };
+                    return Exact {
+                        terms: Vec::new(),
+                        roots: 0,
+                        fault: Some(ExactNumberError::Coefficient),
+                    };
                 }
             }
             roots -= 1;
@@ -184,8 +188,8 @@ impl Exact {
             )
         });
         match sum {
-            None => self.faulty(Fault::Coefficient),
-            Some(sum) if sum.len() > MAX_TERMS => self.faulty(Fault::Terms),
+            None => self.faulty(ExactNumberError::Coefficient),
+            Some(sum) if sum.len() > MAX_TERMS => self.faulty(ExactNumberError::Terms),
             // With different powers one is divisible by sqrt 2 and the other is not, so their sum
             // is not.
             Some(sum) if self.roots != other.roots => Exact { terms: sum, roots, fault: None },
@@ -217,10 +221,10 @@ impl Exact {
             // A root of unity with an odd factor divides no further.
             &[(key, c)] => match terms::times(&l.terms, key, c) {
                 Some(terms) => Exact { terms, roots, fault: None },
-                None => self.faulty(Fault::Coefficient),
+                None => self.faulty(ExactNumberError::Coefficient),
             },
             _ if s.terms.len().saturating_mul(l.terms.len()) > MAX_PAIRS => {
-                self.faulty(Fault::Pairs)
+                self.faulty(ExactNumberError::Pairs)
             }
             short => match terms::product(short, &l.terms, MAX_TERMS) {
                 Err(fault) => self.faulty(fault),
@@ -232,7 +236,7 @@ impl Exact {
 
 /// Returns the terms of the number over sqrt(2)^roots: `Some(None)` if they are its own, `None` if
 /// they do not fit.
-fn over(x: &Exact, roots: i32) -> Option<Option<Vec<Term>>> {
+fn over(x: &Exact, roots: i32) -> Option<Option<Vec<ExactTerm>>> {
     let more = u32::try_from(roots.checked_sub(x.roots)?).ok()?;
     if more == 0 {
         return Some(None);
@@ -246,14 +250,14 @@ fn over(x: &Exact, roots: i32) -> Option<Option<Vec<Term>>> {
 }
 
 /// Multiplies by `sqrt 2 = e^{i pi/4} + e^{-i pi/4}`.
-fn times_sqrt2(sum: &[Term]) -> Option<Vec<Term>> {
+fn times_sqrt2(sum: &[ExactTerm]) -> Option<Vec<ExactTerm>> {
     terms::merged(&terms::times(sum, EIGHTH, 1)?, &terms::times(sum, EIGHTH.wrapping_neg(), 1)?, 1)
 }
 
 /// Returns true if sqrt 2 divides a sum with an odd coefficient.
-fn is_divisible(sum: &[Term]) -> bool {
+fn is_divisible(sum: &[ExactTerm]) -> bool {
     let (low, high) = sum.split_at(sum.partition_point(|t| t.0 & I == 0));
-    let odd = |t: &&Term| t.1 & 1 == 1;
+    let odd = |t: &&ExactTerm| t.1 & 1 == 1;
     low.iter().filter(odd).map(|t| t.0).eq(high.iter().filter(odd).map(|t| t.0 & !I))
 }
 

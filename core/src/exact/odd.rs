@@ -24,12 +24,12 @@ use num_integer::Integer;
 
 use super::{
     Exact,
-    terms::{self, Term},
+    terms::{self, ExactTerm},
 };
 
 /// Coefficients by the power of zeta and the key of the root of unity of order `2^m`, none of them
 /// zero.
-type Entries = BTreeMap<(u64, u128), i128>;
+type RootCoefficients = BTreeMap<(u64, u128), i128>;
 
 /// The roots, and where their exponents lie in keys.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl OddRoots {
             return number;
         }
         let terms = self.groups(&number).and_then(|groups| {
-            let mut terms: Vec<Term> = Vec::with_capacity(number.n_terms());
+            let mut terms: Vec<ExactTerm> = Vec::with_capacity(number.n_terms());
             for (exponents, entries) in groups {
                 for ((power, root), c) in self.canonical(entries, &self.primes)? {
                     terms.push((root.wrapping_add(self.key(power)).wrapping_add(exponents), c));
@@ -140,13 +140,13 @@ impl OddRoots {
         });
         match terms {
             Some(terms) => Exact::of_terms(terms, number.roots()),
-            None => number.beyond(super::Fault::Coefficient),
+            None => number.beyond(super::ExactNumberError::Coefficient),
         }
     }
 
     /// Returns the terms by their exponents of variables, as a key.
-    fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, Entries>> {
-        let mut groups: BTreeMap<u128, Entries> = BTreeMap::new();
+    fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, RootCoefficients>> {
+        let mut groups: BTreeMap<u128, RootCoefficients> = BTreeMap::new();
         for &(key, c) in number.terms() {
             let (power, rest) = self.take(key);
             // Two's complement of all lower fields together.
@@ -162,18 +162,18 @@ impl OddRoots {
 
     /// Entries in their one form with respect to some primes; `None` if a coefficient is beyond 128
     /// bits.
-    fn canonical(&self, entries: Entries, primes: &[Prime]) -> Option<Entries> {
+    fn canonical(&self, entries: RootCoefficients, primes: &[Prime]) -> Option<RootCoefficients> {
         let Some((prime, others)) = primes.split_last() else { return Some(entries) };
         // By what of the exponent is below the digit, and by the digit; the digit is 0 in what is
         // kept.
-        let mut vectors: BTreeMap<u64, BTreeMap<u64, Entries>> = BTreeMap::new();
+        let mut vectors: BTreeMap<u64, BTreeMap<u64, RootCoefficients>> = BTreeMap::new();
         for ((power, root), c) in entries {
             let (digit, below) = prime.digit(power);
             let first = self.up(power, *prime, prime.p - digit);
             let vector = vectors.entry(below).or_default();
             add(vector.entry(digit).or_default(), (first, root), c)?;
         }
-        let mut out = Entries::new();
+        let mut out = RootCoefficients::new();
         for mut vector in vectors.into_values() {
             for coefficient in vector.values_mut() {
                 *coefficient = self.canonical(std::mem::take(coefficient), others)?;
@@ -213,10 +213,10 @@ fn inverse(of: u64, modulus: u64) -> u64 {
 
 /// Returns the coefficient that occurs most often among p, the first of these if there are several;
 /// `None` if that is zero, as are those that are left out.
-fn most_frequent(vector: &BTreeMap<u64, Entries>, p: u64) -> Option<&Entries> {
+fn most_frequent(vector: &BTreeMap<u64, RootCoefficients>, p: u64) -> Option<&RootCoefficients> {
     let zeros = p - vector.len() as u64;
     let first_zero = (0..p).find(|digit| !vector.contains_key(digit));
-    let mut counts: BTreeMap<&Entries, (u64, u64)> = BTreeMap::new();
+    let mut counts: BTreeMap<&RootCoefficients, (u64, u64)> = BTreeMap::new();
     for (digit, coefficient) in vector {
         counts.entry(coefficient).or_insert((0, *digit)).0 += 1;
     }
@@ -228,7 +228,7 @@ fn most_frequent(vector: &BTreeMap<u64, Entries>, p: u64) -> Option<&Entries> {
 }
 
 /// Adds to an entry; `None` if that is beyond 128 bits.
-fn add(entries: &mut Entries, place: (u64, u128), c: i128) -> Option<()> {
+fn add(entries: &mut RootCoefficients, place: (u64, u128), c: i128) -> Option<()> {
     let sum = terms::add(entries.get(&place).copied().unwrap_or(0), c)?;
     if sum == 0 {
         entries.remove(&place);

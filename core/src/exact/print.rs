@@ -6,12 +6,12 @@ use num_traits::CheckedMul;
 use super::{
     Formula,
     gauss::Gauss,
-    names::{Fraction, RESERVED, latex_name_beside},
-    nested::{Letter, Nested, Product, Summand},
-    run::Factor,
+    names::{FractionText, RESERVED, latex_name_beside},
+    nested::{Letter, Nested, NestedProduct, Summand},
+    run::FormulaRatio,
     short::{Functions, short, sum},
-    sums::{Function, Root},
-    symbols::Field,
+    sums::{BasisFunction, Root},
+    symbols::ExponentField,
 };
 use crate::{circuit::Circuit, param::ParamId};
 
@@ -31,7 +31,7 @@ pub enum Form {
 /// Returns the text of a formula: short, or as one sum.
 pub(super) fn text(formula: &Formula, form: Form, expanded: bool) -> String {
     let (symbols, number) = (formula.symbols(), formula.number());
-    let writer = Writer { form, circuit: symbols.circuit(), fields: symbols.fields() };
+    let writer = FormulaWriter { form, circuit: symbols.circuit(), fields: symbols.fields() };
     let basis = if form == Form::Exp { Functions::Exponentials } else { Functions::Waves };
     let short = || writer.product(&short(number, symbols, basis)?, formula.factor());
     // The common factors of several sums together may not fit in 128 bits; those of one do.
@@ -40,17 +40,18 @@ pub(super) fn text(formula: &Formula, form: Form, expanded: bool) -> String {
 }
 
 /// Writes trees under the names of a circuit.
-struct Writer<'a> {
+struct FormulaWriter<'a> {
     form: Form,
     circuit: &'a Circuit,
-    fields: &'a [Field],
+    fields: &'a [ExponentField],
 }
 
-impl Writer<'_> {
+impl FormulaWriter<'_> {
     /// Computes `factor` times the trees, what is common to all of each before them; `None` if that
     /// is beyond 128 bits.
-    fn product(&self, trees: &[Nested], factor: Factor) -> Option<String> {
-        let (mut twos, mut odd, mut turns, mut common) = (0i32, 0i32, 0u8, Factor::from_integer(1));
+    fn product(&self, trees: &[Nested], factor: FormulaRatio) -> Option<String> {
+        let (mut twos, mut odd, mut turns, mut common) =
+            (0i32, 0i32, 0u8, FormulaRatio::from_integer(1));
         let mut words = Vec::new();
         for Nested { coefficient, product, roots, .. } in trees {
             if coefficient.is_zero() {
@@ -60,7 +61,7 @@ impl Writer<'_> {
             twos += -(roots + roots.rem_euclid(2)) / 2;
             odd += roots.rem_euclid(2);
             let (size, turned, rest) = parts(*coefficient);
-            common = common.checked_mul(&Factor::from_integer(size))?;
+            common = common.checked_mul(&FormulaRatio::from_integer(size))?;
             turns += u8::from(turned);
             words.extend(rest.map(|rest| self.gauss(rest)));
             let roots = product
@@ -75,8 +76,8 @@ impl Writer<'_> {
         if turns >= 2 {
             common = -common;
         }
-        let (p, q) = Fraction::of(factor, common, twos + odd / 2);
-        if let [Nested { product: Product { phase, letters, sums }, .. }] = trees
+        let (p, q) = FractionText::of(factor, common, twos + odd / 2);
+        if let [Nested { product: NestedProduct { phase, letters, sums }, .. }] = trees
             && let ([], [], [sum]) = (phase.as_slice(), letters.as_slice(), sums.as_slice())
             && words.len() == 1
             && (p == "1" && q == "1" && odd % 2 == 0 && turns % 2 == 0)
@@ -157,8 +158,8 @@ impl Writer<'_> {
     }
 
     /// Returns the factors of a product; of its letters some.
-    fn words(&self, product: &Product, letters: impl Fn(&Letter) -> bool) -> Vec<String> {
-        let zero = Factor::from_integer(0);
+    fn words(&self, product: &NestedProduct, letters: impl Fn(&Letter) -> bool) -> Vec<String> {
+        let zero = FormulaRatio::from_integer(0);
         let mut words = Vec::new();
         if !product.phase.is_empty() {
             let first = product.phase.iter().find(|e| **e != 0).copied();
@@ -178,10 +179,14 @@ impl Writer<'_> {
         for letter in product.letters.iter().filter(|letter| letters(letter)) {
             words.push(match letter {
                 Letter::Root(root) => self.root(*root),
-                Letter::Function(Function::One) => continue,
-                Letter::Function(Function::Cos(e)) => self.call("cos", &self.argument(e, zero, "")),
-                Letter::Function(Function::Sin(e)) => self.call("sin", &self.argument(e, zero, "")),
-                Letter::Function(Function::Exp(e, a)) => {
+                Letter::Function(BasisFunction::One) => continue,
+                Letter::Function(BasisFunction::Cos(e)) => {
+                    self.call("cos", &self.argument(e, zero, ""))
+                }
+                Letter::Function(BasisFunction::Sin(e)) => {
+                    self.call("sin", &self.argument(e, zero, ""))
+                }
+                Letter::Function(BasisFunction::Exp(e, a)) => {
                     self.call("exp", &self.argument(e, *a, "i*"))
                 }
             });
@@ -219,16 +224,16 @@ impl Writer<'_> {
     }
 
     /// Computes `unit` times the angle: names times fractions, and a multiple of pi.
-    fn argument(&self, exponents: &[i64], turns: Factor, unit: &str) -> String {
+    fn argument(&self, exponents: &[i64], turns: FormulaRatio, unit: &str) -> String {
         let pi = if self.latex() { "\\pi" } else { "pi" };
-        let zero = Factor::from_integer(0);
-        let mut parts: Vec<(Factor, String)> = Vec::new();
+        let zero = FormulaRatio::from_integer(0);
+        let mut parts: Vec<(FormulaRatio, String)> = Vec::new();
         for (field, e) in self.fields.iter().zip(exponents).filter(|(_, e)| **e != 0) {
             let name = match field.variable {
                 Some(id) => self.name(id),
                 None => String::new(),
             };
-            parts.push((Factor::new((*e).into(), field.unit.into()), name));
+            parts.push((FormulaRatio::new((*e).into(), field.unit.into()), name));
         }
         if turns != zero {
             parts.push((turns, pi.to_owned()));
@@ -268,7 +273,7 @@ impl Writer<'_> {
     }
 
     /// Returns a positive fraction times a name; without a name, the fraction.
-    fn multiple(&self, q: Factor, name: &str) -> String {
+    fn multiple(&self, q: FormulaRatio, name: &str) -> String {
         let (n, d) = (*q.numer(), *q.denom());
         let upper = match (n, name) {
             (n, "") => n.to_string(),

@@ -12,7 +12,7 @@ use std::{
 use num_complex::Complex;
 use num_integer::gcd;
 
-use super::{Exact, ExactError, Symbols, symbols::Field};
+use super::{Exact, ExactError, Symbols, symbols::ExponentField};
 use crate::{
     gate::{Gate, GateKind},
     param::{Angle, BindError, Binding, ParamId},
@@ -26,14 +26,14 @@ const WIDTH: u32 = 24;
 /// Range of the exponents of one angle of a gate: the entries of its matrix are sums of
 /// `e^{i e angle}`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct ExponentReach {
     /// The largest |e| in the matrix and on the way to it, in steps of `1 / STEPS`.
     most: i64,
     /// Every e is a multiple of this, in the same steps; 0 if the angle does not occur.
     step: i64,
 }
 
-impl Reach {
+impl ExponentReach {
     /// Returns the largest |e| and what every e is a multiple of, as fractions over the same
     /// denominator.
     pub(super) fn of(self) -> (i64, i64, i64) {
@@ -43,11 +43,11 @@ impl Reach {
 
 /// The reaches of the gates of a circuit, each gate looked at once.
 #[derive(Default)]
-pub(super) struct Reaches(BTreeMap<GateKind, Vec<Reach>>);
+pub(super) struct Reaches(BTreeMap<GateKind, Vec<ExponentReach>>);
 
 impl Reaches {
     /// Returns one for each angle of the gate.
-    pub(super) fn get(&mut self, kind: GateKind) -> Result<&[Reach], ExactError> {
+    pub(super) fn get(&mut self, kind: GateKind) -> Result<&[ExponentReach], ExactError> {
         Ok(match self.0.entry(kind) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => place.insert(look(kind)?),
@@ -57,7 +57,7 @@ impl Reaches {
 
 /// Fresh symbols.
 fn probe(ids: impl Iterator<Item = ParamId>) -> Symbols {
-    let field = |id: ParamId| Field {
+    let field = |id: ParamId| ExponentField {
         variable: Some(id),
         unit: STEPS,
         shift: WIDTH * id.number(),
@@ -66,7 +66,7 @@ fn probe(ids: impl Iterator<Item = ParamId>) -> Symbols {
     Symbols::of_fields(ids.map(field).collect())
 }
 
-fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
+fn look(kind: GateKind) -> Result<Vec<ExponentReach>, ExactError> {
     let n = kind.param_names().len();
     // Four angles fit; the table has no gate with more.
     let ids = || (0..n as u32).map(ParamId::new);
@@ -76,7 +76,7 @@ fn look(kind: GateKind) -> Result<Vec<Reach>, ExactError> {
     let gate = Gate::new(kind, ids().map(Angle::theta))
         .map_err(|e| ExactError::Gate { gate: kind.name(), reason: e.to_string() })?;
     let matrix = gate.matrix(&watch).map_err(failed)?;
-    let mut reaches = vec![Reach::default(); n];
+    let mut reaches = vec![ExponentReach::default(); n];
     let asked = watch.asked.into_inner();
     for (key, _) in matrix.entries().iter().chain(&asked).flat_map(Exact::terms) {
         for (reach, e) in reaches.iter_mut().zip(probe.split(*key).1) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use num_rational::Ratio;
 
-use super::{Exact, ExactError, Fault, Formula, MAX_PAIRS, Symbols, terms::I};
+use super::{Exact, ExactError, ExactNumberError, Formula, MAX_PAIRS, Symbols, terms::I};
 use crate::{
     basis::{BasisError, bitstring},
     circuit::{Circuit, Operation},
@@ -144,7 +144,7 @@ impl ClosedForm {
         let pairs = observable.terms().iter().map(|(_, string)| self.pairs(string));
         let mut total = Formula::new(Exact::from(0), &self.symbols, "zero")?;
         if pairs.fold(0, usize::saturating_add) > MAX_PAIRS {
-            return Err(total.failed(WHAT, Fault::Pairs));
+            return Err(total.failed(WHAT, ExactNumberError::Pairs));
         }
         for (coefficient, string) in observable.terms() {
             let exact = Decimal::new(*coefficient).and_then(|d| d.fraction());
@@ -232,4 +232,4 @@ fn gate_text(circuit: &Circuit, k: usize) -> String {
 }
 
 /// Exact fractions of formulas.
-pub(super) type Factor = Ratio<i128>;
+pub(super) type FormulaRatio = Ratio<i128>;

@@ -9,8 +9,8 @@ use super::{
     Exact, Symbols,
     factor::factors,
     gauss::Gauss,
-    nested::{Letter, Nested, Product},
-    sums::{Function, Root, Sum, content, exponentials, waves},
+    nested::{Letter, Nested, NestedProduct},
+    sums::{BasisFunction, BasisSum, Root, content, exponentials, waves},
 };
 
 /// Functions that sums are made of.
@@ -58,11 +58,11 @@ fn shorter(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Ne
 
 /// Returns one sum.
 pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Nested> {
-    let Sum { mut items, mut roots } = match functions {
+    let BasisSum { mut items, mut roots } = match functions {
         Functions::Exponentials => exponentials(number, symbols),
         Functions::Waves => waves(number, symbols),
     };
-    let mut product = Product::default();
+    let mut product = NestedProduct::default();
     let n_monomials = items.len();
     if items.is_empty() {
         return Some(Nested { coefficient: Gauss::ZERO, product, roots: 0, n_monomials });
@@ -86,10 +86,10 @@ pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Op
         if item.root != Root::One {
             letters.push(Letter::Root(item.root));
         }
-        if item.function != Function::One {
+        if item.function != BasisFunction::One {
             letters.push(Letter::Function(item.function));
         }
-        summands.push((c, Product { letters, ..Product::default() }));
+        summands.push((c, NestedProduct { letters, ..NestedProduct::default() }));
     }
     let mut coefficient = Gauss { re: *content.numer(), im: 0 };
     if turned {

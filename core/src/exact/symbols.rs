@@ -41,11 +41,11 @@ const MAX_ODD: i128 = 1 << 20;
 const MAX_HALVINGS: i32 = 20;
 
 /// Exact fractions on the way to whole exponents.
-type Wide = Ratio<i128>;
+type ExponentRatio = Ratio<i128>;
 
 /// Position of the exponents of one variable within a key.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct ExponentField {
     /// The parameter; `None` is one radian.
     pub(super) variable: Option<ParamId>,
     /// An exponent counts `1 / unit` of the variable.
@@ -71,7 +71,7 @@ pub(super) struct Field {
 pub struct Symbols {
     circuit: Arc<Circuit>,
     /// Sorted by variable, one radian last.
-    fields: Vec<Field>,
+    fields: Vec<ExponentField>,
     /// Roots of unity are above this bit: they are multiples of `e^{i pi / 2^(127 - roots)}`.
     roots: u32,
     /// Roots of odd order.
@@ -91,10 +91,10 @@ impl Symbols {
     /// Collects the symbols of the gates of several circuits over the same parameters, so that
     /// their numbers can be compared. There is at least one.
     pub(crate) fn of_circuits(circuits: &[&Circuit]) -> Result<Symbols, ExactError> {
-        let mut plan = Plan::default();
+        let mut plan = SymbolsPlan::default();
         let mut reaches = Reaches::default();
         let circuit = circuits[0];
-        for pass in [Plan::units as Note, Plan::lengths] {
+        for pass in [SymbolsPlan::units as Note, SymbolsPlan::lengths] {
             for instruction in circuits.iter().flat_map(|c| c.instructions()) {
                 let kind = match &instruction.operation {
                     Operation::Gate(gate) => gate.kind(),
@@ -114,7 +114,7 @@ impl Symbols {
     }
 
     /// Creates symbols from fields that are known to fit.
-    pub(super) fn of_fields(fields: Vec<Field>) -> Symbols {
+    pub(super) fn of_fields(fields: Vec<ExponentField>) -> Symbols {
         Symbols { circuit: Arc::new(Circuit::new(0)), fields, roots: 127 - MAX_FINE, odd: None }
     }
 
@@ -144,7 +144,7 @@ impl Symbols {
         }
     }
 
-    pub(super) fn fields(&self) -> &[Field] {
+    pub(super) fn fields(&self) -> &[ExponentField] {
         &self.fields
     }
 
@@ -172,7 +172,7 @@ impl Symbols {
 
     /// Returns a key as the angle, in turns of pi below 2, of its root of unity, and the exponents
     /// of the variables.
-    pub(super) fn split(&self, key: u128) -> (Wide, impl Iterator<Item = i64> + '_) {
+    pub(super) fn split(&self, key: u128) -> (ExponentRatio, impl Iterator<Item = i64> + '_) {
         let mut exponents = vec![0; self.fields.len()];
         let root = self.exponents(key, &mut exponents);
         (self.turns(root), exponents.into_iter())
@@ -189,14 +189,14 @@ impl Symbols {
     }
 
     /// Returns the angle of a root of unity, in turns of pi.
-    pub(super) fn turns(&self, root: u128) -> Wide {
+    pub(super) fn turns(&self, root: u128) -> ExponentRatio {
         let (root, odd) = self.odd.as_ref().map_or((root, None), |odd| {
             let (power, rest) = odd.split(root);
-            (rest, Some(Wide::new(2 * i128::from(power), i128::from(odd.order()))))
+            (rest, Some(ExponentRatio::new(2 * i128::from(power), i128::from(odd.order()))))
         });
-        let turns = Wide::new((root >> self.roots) as i128, 1 << (127 - self.roots));
+        let turns = ExponentRatio::new((root >> self.roots) as i128, 1 << (127 - self.roots));
         let Some(odd) = odd else { return turns };
-        let (turns, whole) = (turns + odd, Wide::from_integer(2));
+        let (turns, whole) = (turns + odd, ExponentRatio::from_integer(2));
         turns - (turns / whole).floor() * whole
     }
 
@@ -224,7 +224,7 @@ impl Symbols {
         }
         for (variable, q) in parts.variables {
             let field = self.fields.iter().find(|f| f.variable == variable)?;
-            let e = q.checked_mul(&Wide::from_integer(field.unit.into()))?;
+            let e = q.checked_mul(&ExponentRatio::from_integer(field.unit.into()))?;
             let e = i64::try_from(*e.numer()).ok().filter(|_| e.is_integer())?;
             if field.width < 63 && e.unsigned_abs() >> (field.width.saturating_sub(1)) != 0 {
                 return None;
@@ -240,7 +240,7 @@ impl Symbols {
     }
 }
 
-impl Field {
+impl ExponentField {
     /// Returns the exponent in a key whose lower fields are 0.
     fn value(&self, key: u128) -> i64 {
         let up = 128 - self.width;
@@ -276,12 +276,12 @@ impl Binding<Exact> for Symbols {
 }
 
 /// An angle as exact fractions.
-struct Parts {
+struct AngleParts {
     pi: Q,
-    variables: Vec<(Option<ParamId>, Wide)>,
+    variables: Vec<(Option<ParamId>, ExponentRatio)>,
 }
 
-fn parts(angle: &Angle) -> Option<Parts> {
+fn parts(angle: &Angle) -> Option<AngleParts> {
     if angle.rounding_bound() > 0.0 {
         return None;
     }
@@ -290,12 +290,12 @@ fn parts(angle: &Angle) -> Option<Parts> {
         let short = Decimal::new(angle.radian_part()).filter(|d| d.is_short())?;
         variables.push((None, short.fraction()?));
     }
-    Some(Parts { pi: angle.pi_part(), variables })
+    Some(AngleParts { pi: angle.pi_part(), variables })
 }
 
 /// Splits `a = u / 2^k + 2 w / M` with an odd M, as `u / 2^k` and `w / M`, where w is as small as
 /// it can be.
-fn separated(a: Q) -> Option<(Wide, Wide)> {
+fn separated(a: Q) -> Option<(ExponentRatio, ExponentRatio)> {
     let (n, d) = (i128::from(*a.numer()), i128::from(*a.denom()));
     let fine = d.trailing_zeros();
     let m = d >> fine;
@@ -307,18 +307,18 @@ fn separated(a: Q) -> Option<(Wide, Wide)> {
     }
     let w = if 2 * w > m { w - m } else { w };
     let u = n.checked_sub(w.checked_mul(2)?.checked_mul(1 << fine)?)? / m;
-    Some((Wide::new(u, 1 << fine), Wide::new(w, m)))
+    Some((ExponentRatio::new(u, 1 << fine), ExponentRatio::new(w, m)))
 }
 
 /// Returns the key of `e^{i pi a}` with roots from this bit on, for a with a power of two below.
-fn root_key(a: Wide, roots: u32) -> Option<u128> {
+fn root_key(a: ExponentRatio, roots: u32) -> Option<u128> {
     let fine = a.denom().trailing_zeros();
     (fine <= 127 - roots).then(|| (*a.numer() as u128) << (127 - fine))
 }
 
 /// Requirements of a circuit, found in two passes: first the units, then how far the exponents go.
 #[derive(Default)]
-struct Plan {
+struct SymbolsPlan {
     /// Variable, unit, and the largest exponent in units.
     variables: Vec<(Option<ParamId>, i128, i128)>,
     /// The finest angle is pi / 2^fine.
@@ -330,11 +330,11 @@ struct Plan {
 }
 
 /// One pass over an angle; `None` if it is outside the ring.
-type Note = fn(&mut Plan, &Parts, (i64, i64, i64)) -> Option<()>;
+type Note = fn(&mut SymbolsPlan, &AngleParts, (i64, i64, i64)) -> Option<()>;
 
-impl Plan {
-    fn units(&mut self, parts: &Parts, (_, step, steps): (i64, i64, i64)) -> Option<()> {
-        let step = Wide::new(step.into(), steps.into());
+impl SymbolsPlan {
+    fn units(&mut self, parts: &AngleParts, (_, step, steps): (i64, i64, i64)) -> Option<()> {
+        let step = ExponentRatio::new(step.into(), steps.into());
         let pi = widen(parts.pi).checked_mul(&step)?;
         let fine = pi.denom().trailing_zeros();
         self.fine = self.fine.max(fine);
@@ -354,16 +354,17 @@ impl Plan {
         fits.then_some(())
     }
 
-    fn lengths(&mut self, parts: &Parts, (most, step, steps): (i64, i64, i64)) -> Option<()> {
+    fn lengths(&mut self, parts: &AngleParts, (most, step, steps): (i64, i64, i64)) -> Option<()> {
         if !(i128::from(*parts.pi.denom()) >> parts.pi.denom().trailing_zeros()).eq(&1) {
             // A power up to half the order for each step at most.
             let count = i128::from(most.checked_div(step).unwrap_or(0));
             self.power = self.power.checked_add(count.checked_mul(self.odd)?)?;
         }
-        let most = Wide::new(most.into(), steps.into());
+        let most = ExponentRatio::new(most.into(), steps.into());
         for (variable, q) in &parts.variables {
             let known = self.variables.iter_mut().find(|v| v.0 == *variable)?;
-            let length = q.checked_mul(&most)?.checked_mul(&Wide::from_integer(known.1))?;
+            let length =
+                q.checked_mul(&most)?.checked_mul(&ExponentRatio::from_integer(known.1))?;
             known.2 = known.2.checked_add(length.ceil().to_integer().abs())?;
         }
         Some(())
@@ -379,7 +380,7 @@ impl Plan {
             // Twice the length to either side.
             let width = 130 - length.leading_zeros();
             // Units are below 2^60.
-            fields.push(Field {
+            fields.push(ExponentField {
                 variable,
                 unit: unit as i64,
                 shift: shift.min(127),
@@ -414,5 +415,5 @@ impl Plan {
 
 fn lcm(a: i128, b: i128) -> Option<i128> {
     // b / gcd(a, b), from a / b in lowest terms.
-    a.checked_mul(*Wide::new(a, b).denom())
+    a.checked_mul(*ExponentRatio::new(a, b).denom())
 }

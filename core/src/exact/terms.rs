@@ -5,10 +5,10 @@
 //!
 //! Every function gives `None` where a coefficient does not fit in 128 bits.
 
-use super::Fault;
+use super::ExactNumberError;
 
 /// A key and its coefficient, which is not zero.
-pub(super) type Term = (u128, i128);
+pub(super) type ExactTerm = (u128, i128);
 
 /// The key of -1, which is written as a sign instead.
 const MINUS_ONE: u128 = 1 << 127;
@@ -33,12 +33,12 @@ pub(super) fn add(a: i128, b: i128) -> Option<i128> {
 }
 
 /// Returns a term whose key may have its top bit set.
-pub(super) fn normal(key: u128, c: i128) -> Term {
+pub(super) fn normal(key: u128, c: i128) -> ExactTerm {
     if key & MINUS_ONE == 0 { (key, c) } else { (key & !MINUS_ONE, -c) }
 }
 
 /// Returns the sum times `c e^{2 pi i key / 2^128}`.
-pub(super) fn times(sum: &[Term], key: u128, c: i128) -> Option<Vec<Term>> {
+pub(super) fn times(sum: &[ExactTerm], key: u128, c: i128) -> Option<Vec<ExactTerm>> {
     let (key, c) = normal(key, c);
     let wraps = sum.partition_point(|t| t.0 < MINUS_ONE - key);
     let mut out = Vec::with_capacity(sum.len());
@@ -52,7 +52,7 @@ pub(super) fn times(sum: &[Term], key: u128, c: i128) -> Option<Vec<Term>> {
 }
 
 /// Computes `a + sign b`.
-pub(super) fn merged(a: &[Term], b: &[Term], sign: i128) -> Option<Vec<Term>> {
+pub(super) fn merged(a: &[ExactTerm], b: &[ExactTerm], sign: i128) -> Option<Vec<ExactTerm>> {
     let mut out = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -76,25 +76,29 @@ pub(super) fn merged(a: &[Term], b: &[Term], sign: i128) -> Option<Vec<Term>> {
 }
 
 /// Returns the product of two sums, the shorter one first, if it has at most `limit` terms.
-pub(super) fn product(short: &[Term], long: &[Term], limit: usize) -> Result<Vec<Term>, Fault> {
+pub(super) fn product(
+    short: &[ExactTerm],
+    long: &[ExactTerm],
+    limit: usize,
+) -> Result<Vec<ExactTerm>, ExactNumberError> {
     let rows = if short.len() <= FEW { 1 } else { (BLOCK / long.len().max(1)).max(1) };
-    let mut product: Vec<Term> = Vec::new();
+    let mut product: Vec<ExactTerm> = Vec::new();
     for block in short.chunks(rows) {
         let part = match block {
             [(key, c)] => times(long, *key, *c),
             _ => sorted(block, long),
         };
         let sum = part.and_then(|part| merged(&product, &part, 1));
-        product = sum.ok_or(Fault::Coefficient)?;
+        product = sum.ok_or(ExactNumberError::Coefficient)?;
         if product.len() > limit {
-            return Err(Fault::Terms);
+            return Err(ExactNumberError::Terms);
         }
     }
     Ok(product)
 }
 
 /// Returns all pairs, sorted by key.
-fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
+fn sorted(rows: &[ExactTerm], long: &[ExactTerm]) -> Option<Vec<ExactTerm>> {
     let mut pairs = Vec::with_capacity(rows.len() * long.len());
     for &(key, c) in rows {
         for &(k, d) in long {
@@ -102,7 +106,7 @@ fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
         }
     }
     pairs.sort_unstable_by_key(|t| t.0);
-    let mut out: Vec<Term> = Vec::with_capacity(pairs.len() / 4);
+    let mut out: Vec<ExactTerm> = Vec::with_capacity(pairs.len() / 4);
     for (key, c) in pairs {
         match out.last_mut() {
             Some(last) if last.0 == key => last.1 = add(last.1, c)?,
@@ -121,7 +125,7 @@ fn sorted(rows: &[Term], long: &[Term]) -> Option<Vec<Term>> {
 }
 
 /// Returns the complex conjugate: `k` becomes `-k`, which is `2^127 - k` with a sign.
-pub(super) fn conjugate(sum: &[Term]) -> Vec<Term> {
+pub(super) fn conjugate(sum: &[ExactTerm]) -> Vec<ExactTerm> {
     let (one, rest) = sum.split_at(sum.partition_point(|t| t.0 == 0));
     one.iter().copied().chain(rest.iter().rev().map(|t| (MINUS_ONE - t.0, -t.1))).collect()
 }

@@ -17,7 +17,7 @@
 use super::{
     Exact, Symbols,
     gauss::Gauss,
-    run::Factor,
+    run::FormulaRatio,
     sums::{Root, cosine_and_sine},
 };
 use crate::scalar::Conj;
@@ -28,18 +28,18 @@ const GROWTH: usize = 4;
 const ROOM: usize = 256;
 
 /// A key and a coefficient.
-pub(super) type Wave = (u128, Gauss);
+pub(super) type TrigTerm = (u128, Gauss);
 
 /// One digit of the keys.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     shift: u32,
     width: u32,
-    kind: Kind,
+    kind: AxisKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum AxisKind {
     /// Real roots.
     Roots(Vec<Root>),
     /// Function of a variable: sizes of exponents, and true if they are in sines and cosines.
@@ -48,7 +48,7 @@ enum Kind {
 
 /// Basis function of a digit; variables by the index of their field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(super) enum TrigBasis {
     One,
     Root(Root),
     Cos(usize, i64),
@@ -59,10 +59,10 @@ pub(super) enum Basis {
 
 /// A number. See the module.
 #[derive(Clone, Debug)]
-pub(super) struct Waves {
+pub(super) struct TrigPolynomial {
     /// Axes from the highest digit to the lowest.
     pub(super) axes: Vec<Axis>,
-    pub(super) terms: Vec<Wave>,
+    pub(super) terms: Vec<TrigTerm>,
     /// Exponents that all terms have in common, one for each field.
     pub(super) phase: Vec<i64>,
     /// The number is the sum of the terms, times the phase, over sqrt(2)^roots.
@@ -82,18 +82,20 @@ impl Axis {
     }
 
     /// Returns the basis function of the digit in this key.
-    pub(super) fn basis(&self, key: u128) -> Basis {
+    pub(super) fn basis(&self, key: u128) -> TrigBasis {
         // A digit has as many bits as its list of meanings needs.
         let digit = ((key & self.mask()) >> self.shift) as usize;
         match &self.kind {
-            Kind::Roots(roots) => roots.get(digit).map_or(Basis::One, |root| Basis::Root(*root)),
-            Kind::Field { index, sizes, waves } => {
+            AxisKind::Roots(roots) => {
+                roots.get(digit).map_or(TrigBasis::One, |root| TrigBasis::Root(*root))
+            }
+            AxisKind::Field { index, sizes, waves } => {
                 match (digit.checked_sub(2).map(|d| sizes[d / 2]), digit % 2) {
-                    (None, _) => Basis::One,
-                    (Some(e), 0) if *waves => Basis::Cos(*index, e),
-                    (Some(e), _) if *waves => Basis::Sin(*index, e),
-                    (Some(e), 0) => Basis::Phase(*index, e),
-                    (Some(e), _) => Basis::Phase(*index, -e),
+                    (None, _) => TrigBasis::One,
+                    (Some(e), 0) if *waves => TrigBasis::Cos(*index, e),
+                    (Some(e), _) if *waves => TrigBasis::Sin(*index, e),
+                    (Some(e), 0) => TrigBasis::Phase(*index, e),
+                    (Some(e), _) => TrigBasis::Phase(*index, -e),
                 }
             }
         }
@@ -101,20 +103,20 @@ impl Axis {
 
     /// Returns true if all digits denote sines and cosines.
     pub(super) fn is_wave(&self) -> bool {
-        matches!(self.kind, Kind::Field { waves: true, .. })
+        matches!(self.kind, AxisKind::Field { waves: true, .. })
     }
 }
 
 /// Exponents that occur in one field.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct ExponentSet {
     /// Exponents without sign, ascending, zero left out.
     sizes: Vec<i64>,
     first: i64,
     varies: bool,
 }
 
-impl Seen {
+impl ExponentSet {
     fn note(&mut self, e: i64) {
         self.varies |= e != self.first;
         if e != 0
@@ -133,14 +135,14 @@ struct Roots {
 
 impl Roots {
     /// Computes `2 e^{i pi a}` as a sum of real roots with Gaussian coefficients.
-    fn parts(&mut self, bits: u128, angle: impl FnOnce() -> Factor) -> &[(usize, Gauss)] {
+    fn parts(&mut self, bits: u128, angle: impl FnOnce() -> FormulaRatio) -> &[(usize, Gauss)] {
         if let Some(at) = self.known.iter().position(|(known, _)| *known == bits) {
             return &self.known[at].1;
         }
         let mut parts: Vec<(usize, Gauss)> = Vec::new();
         for (k, (factor, root)) in cosine_and_sine(angle()).into_iter().enumerate() {
             // A factor is 0, 1 or 1/2, with a sign.
-            let size = (factor * Factor::from_integer(2)).to_integer();
+            let size = (factor * FormulaRatio::from_integer(2)).to_integer();
             if size == 0 {
                 continue;
             }
@@ -159,10 +161,10 @@ impl Roots {
     }
 }
 
-impl Waves {
+impl TrigPolynomial {
     /// Returns `None` if a key or a coefficient is beyond 128 bits.
-    pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Waves> {
-        let exponentials = Waves::exponentials(number, symbols)?;
+    pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<TrigPolynomial> {
+        let exponentials = TrigPolynomial::exponentials(number, symbols)?;
         let before = exponentials.terms.len();
         // Of what is real but for a phase, or i times that, sines and cosines keep the coefficients
         // so.
@@ -195,9 +197,9 @@ impl Waves {
         Some(if waves.terms.len() <= before { waves } else { exponentials })
     }
 
-    fn exponentials(number: &Exact, symbols: &Symbols) -> Option<Waves> {
+    fn exponentials(number: &Exact, symbols: &Symbols) -> Option<TrigPolynomial> {
         let mut exponents = vec![0; symbols.fields().len()];
-        let mut seen: Vec<Seen> = vec![Seen::default(); exponents.len()];
+        let mut seen: Vec<ExponentSet> = vec![ExponentSet::default(); exponents.len()];
         for (k, (key, _)) in number.terms().iter().enumerate() {
             symbols.exponents(*key, &mut exponents);
             for (seen, e) in seen.iter_mut().zip(&exponents) {
@@ -213,13 +215,13 @@ impl Waves {
             roots.parts(bits, || symbols.turns(bits));
         }
         let mut shift = width(roots.roots.len());
-        let mut axes = vec![Axis { shift: 0, width: shift, kind: Kind::Roots(Vec::new()) }];
+        let mut axes = vec![Axis { shift: 0, width: shift, kind: AxisKind::Roots(Vec::new()) }];
         for (index, seen) in seen.iter().enumerate().rev().filter(|(_, seen)| seen.varies) {
             let width = width(2 * seen.sizes.len() + 2);
             axes.push(Axis {
                 shift,
                 width,
-                kind: Kind::Field { index, sizes: seen.sizes.clone(), waves: false },
+                kind: AxisKind::Field { index, sizes: seen.sizes.clone(), waves: false },
             });
             shift += width;
         }
@@ -236,7 +238,7 @@ impl Waves {
                 terms.push((monomial | *root as u128, part.scaled(*c)?));
             }
         }
-        if let Some(Axis { kind: Kind::Roots(list), .. }) = axes.last_mut() {
+        if let Some(Axis { kind: AxisKind::Roots(list), .. }) = axes.last_mut() {
             *list = roots.roots;
         }
         let below = axes.last().map_or(0, Axis::mask);
@@ -246,14 +248,14 @@ impl Waves {
         let phase = seen.iter().map(|seen| if seen.varies { 0 } else { seen.first }).collect();
         // The parts of the roots of unity are doubled.
         let roots = number.roots().checked_add(2)?;
-        Some(Waves { axes, terms, phase, roots, n_monomials: monomials.len() })
+        Some(TrigPolynomial { axes, terms, phase, roots, n_monomials: monomials.len() })
     }
 
     /// Pairs of a block: what is before the functions of digit 2 j + 2 and 2 j + 3 of axis k, zero
     /// if nothing.
-    fn pairs(&self, k: usize) -> Option<impl Iterator<Item = (&[Wave], &[Wave], bool)>> {
+    fn pairs(&self, k: usize) -> Option<impl Iterator<Item = (&[TrigTerm], &[TrigTerm], bool)>> {
         let axis = &self.axes[k];
-        let Kind::Field { .. } = axis.kind else { return None };
+        let AxisKind::Field { .. } = axis.kind else { return None };
         let bit = 1u128 << axis.shift;
         let mut rest = self.terms.as_slice();
         Some(std::iter::from_fn(move || {
@@ -297,7 +299,7 @@ impl Waves {
         let waves = self.axes[k].is_wave();
         let bit = 1u128 << self.axes[k].shift;
         let mut out = Vec::with_capacity(self.terms.len());
-        let mut odds: Vec<Wave> = Vec::new();
+        let mut odds: Vec<TrigTerm> = Vec::new();
         for (even, odd, moves) in self.pairs(k)? {
             if !moves {
                 let scale = if waves { 2 } else { 1 };
@@ -328,7 +330,7 @@ impl Waves {
         if waves {
             self.roots = self.roots.checked_add(2)?;
         }
-        if let Kind::Field { waves, .. } = &mut self.axes[k].kind {
+        if let AxisKind::Field { waves, .. } = &mut self.axes[k].kind {
             *waves = !*waves;
         }
         Some(())
@@ -338,7 +340,7 @@ impl Waves {
 impl Axis {
     /// Returns the digit of these exponents.
     fn digit(&self, exponents: &[i64]) -> u128 {
-        let Kind::Field { index, sizes, .. } = &self.kind else { return 0 };
+        let AxisKind::Field { index, sizes, .. } = &self.kind else { return 0 };
         let e = exponents[*index];
         match sizes.binary_search(&e.abs()) {
             Ok(at) => (2 * at + 2 + usize::from(e < 0)) as u128,
@@ -353,9 +355,9 @@ fn width(n: usize) -> u32 {
 }
 
 /// Sorted, with each key once.
-fn summed(mut terms: Vec<Wave>) -> Option<Vec<Wave>> {
+fn summed(mut terms: Vec<TrigTerm>) -> Option<Vec<TrigTerm>> {
     terms.sort_unstable_by_key(|t| t.0);
-    let mut out: Vec<Wave> = Vec::with_capacity(terms.len());
+    let mut out: Vec<TrigTerm> = Vec::with_capacity(terms.len());
     for (key, c) in terms {
         match out.last_mut() {
             Some(last) if last.0 == key => last.1 = last.1.plus(c)?,
@@ -368,8 +370,8 @@ fn summed(mut terms: Vec<Wave>) -> Option<Vec<Wave>> {
 
 /// Calls f with the key of the even term and both coefficients.
 fn merge(
-    even: &[Wave],
-    odd: &[Wave],
+    even: &[TrigTerm],
+    odd: &[TrigTerm],
     bit: u128,
     mut f: impl FnMut(u128, Gauss, Gauss) -> Option<()>,
 ) -> Option<()> {
@@ -381,7 +383,7 @@ fn merge(
             (Some(x), Some(y)) => x.min(y),
             (Some(key), None) | (None, Some(key)) => key,
         };
-        let take = |at: &mut usize, list: &[Wave], there: Option<u128>| {
+        let take = |at: &mut usize, list: &[TrigTerm], there: Option<u128>| {
             let here = there == Some(key);
             *at += usize::from(here);
             if here { list[*at - 1].1 } else { Gauss::ZERO }

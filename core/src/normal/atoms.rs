@@ -1,6 +1,6 @@
 //! Atoms, trigonometric factors, and products of them.
 
-use super::sum::Sum;
+use super::sum::NormalSum;
 
 /// A factor that is not taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -8,10 +8,10 @@ pub(super) enum Atom {
     /// An input.
     Symbol(String),
     /// A function of normal forms, by its name in programs.
-    Call(&'static str, Vec<Sum>),
+    Call(&'static str, Vec<NormalSum>),
     /// `1 / sum`, where the sum has several terms or a trigonometric factor; its first coefficient
     /// is 1.
-    Inverse(Sum),
+    Inverse(NormalSum),
     /// The circle constant.
     Pi,
     /// A float that is no short binary fraction, by its bits.
@@ -25,7 +25,7 @@ impl Atom {
     pub(super) fn is_constant(&self) -> bool {
         match self {
             Atom::Symbol(_) => false,
-            Atom::Call(_, args) => args.iter().all(Sum::is_constant),
+            Atom::Call(_, args) => args.iter().all(NormalSum::is_constant),
             Atom::Inverse(sum) => sum.is_constant(),
             Atom::Pi | Atom::Float(_) | Atom::Root(_) => true,
         }
@@ -35,28 +35,28 @@ impl Atom {
 /// A sine or a cosine, or neither. Arguments have a positive first coefficient and no multiple of
 /// pi alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Wave {
+pub(super) enum TrigFactor {
     /// 1.
     None,
     /// A cosine.
-    Cos(Sum),
+    Cos(NormalSum),
     /// A sine.
-    Sin(Sum),
+    Sin(NormalSum),
 }
 
 /// Product of powers and a trigonometric factor.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Product {
+pub(super) struct AtomProduct {
     /// Powers in the order of the atoms, no exponent 0.
     pub(super) powers: Vec<(Atom, i32)>,
-    pub(super) wave: Wave,
+    pub(super) wave: TrigFactor,
 }
 
-impl Product {
-    pub(super) const ONE: Product = Product { powers: Vec::new(), wave: Wave::None };
+impl AtomProduct {
+    pub(super) const ONE: AtomProduct = AtomProduct { powers: Vec::new(), wave: TrigFactor::None };
 
-    pub(super) fn of(atom: Atom) -> Product {
-        Product { powers: vec![(atom, 1)], wave: Wave::None }
+    pub(super) fn of(atom: Atom) -> AtomProduct {
+        AtomProduct { powers: vec![(atom, 1)], wave: TrigFactor::None }
     }
 
     /// Returns the exponent of an atom.
@@ -65,15 +65,15 @@ impl Product {
     }
 
     /// Returns the product without an atom.
-    pub(super) fn without(&self, atom: &Atom) -> Product {
+    pub(super) fn without(&self, atom: &Atom) -> AtomProduct {
         let powers = self.powers.iter().filter(|p| p.0 != *atom).cloned().collect();
-        Product { powers, wave: self.wave.clone() }
+        AtomProduct { powers, wave: self.wave.clone() }
     }
 
     pub(super) fn is_constant(&self) -> bool {
         let wave = match &self.wave {
-            Wave::None => true,
-            Wave::Cos(sum) | Wave::Sin(sum) => sum.is_constant(),
+            TrigFactor::None => true,
+            TrigFactor::Cos(sum) | TrigFactor::Sin(sum) => sum.is_constant(),
         };
         wave && self.powers.iter().all(|p| p.0.is_constant())
     }

@@ -14,62 +14,62 @@ use num_traits::{One, Zero};
 
 use super::{
     Normal, NormalError,
-    atoms::Product,
-    sum::{Q, Sum, q_product, q_sum},
+    atoms::AtomProduct,
+    sum::{BigFraction, NormalSum, q_product, q_sum},
 };
 
 /// Normal forms none of which is a rational combination of the others.
 #[derive(Debug, Default)]
-pub(crate) struct Basis {
+pub(crate) struct RationalBasis {
     rows: Vec<Row>,
 }
 
 /// Remainder of a form after the rows before it are subtracted.
 #[derive(Debug)]
 struct Row {
-    rest: Sum,
+    rest: NormalSum,
     /// A product in it, which no later row has.
-    pivot: Product,
+    pivot: AtomProduct,
     /// Combination of the forms that gives the rest.
-    of: Combination,
+    of: RationalCombination,
 }
 
 /// Coefficients by the numbers of forms.
-pub(crate) type Combination = BTreeMap<usize, Q>;
+pub(crate) type RationalCombination = BTreeMap<usize, BigFraction>;
 
 /// Relation of a form to a basis.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum BasisMembership {
     /// A combination of its forms.
-    Sum(Combination),
+    Sum(RationalCombination),
     /// The form becomes the next form of the basis.
     New,
 }
 
-impl Basis {
+impl RationalBasis {
     /// Finds the place of a form.
     ///
     /// # Errors
     /// [`NormalError::Coefficient`]; the basis is as it was.
-    pub(crate) fn place(&mut self, form: &Normal) -> Result<Place, NormalError> {
+    pub(crate) fn place(&mut self, form: &Normal) -> Result<BasisMembership, NormalError> {
         let mut rest = form.0.clone();
-        let mut of = Combination::new();
+        let mut of = RationalCombination::new();
         for row in &self.rows {
             let Some(top) = rest.terms().get(&row.pivot) else { continue };
             let Some(pivot) = row.rest.terms().get(&row.pivot) else { continue };
             let factor = q_product(top, &pivot.recip())?;
             rest = rest.minus(&row.rest.times_fraction(&factor)?)?;
             for (&k, q) in &row.of {
-                let sum = of.entry(k).or_insert_with(Q::zero);
+                let sum = of.entry(k).or_insert_with(BigFraction::zero);
                 *sum = q_sum(sum, &q_product(&factor, q)?)?;
             }
         }
         of.retain(|_, q| q.numer().sign() != Sign::NoSign);
-        let Some((pivot, _)) = rest.lead() else { return Ok(Place::Sum(of)) };
+        let Some((pivot, _)) = rest.lead() else { return Ok(BasisMembership::Sum(of)) };
         let pivot = pivot.clone();
         of.values_mut().for_each(|q| *q = -std::mem::take(q));
-        of.insert(self.rows.len(), Q::one());
+        of.insert(self.rows.len(), BigFraction::one());
         self.rows.push(Row { rest, pivot, of });
-        Ok(Place::New)
+        Ok(BasisMembership::New)
     }
 }

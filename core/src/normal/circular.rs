@@ -6,45 +6,49 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::{
     NormalError,
-    atoms::{Atom, Product, Wave},
-    sum::{Algebra, Q, Sum, ratio, whole},
+    atoms::{Atom, AtomProduct, TrigFactor},
+    sum::{Algebra, BigFraction, NormalSum, ratio, whole},
 };
 
-type Result<T> = std::result::Result<T, NormalError>;
+type TrigResult<T> = std::result::Result<T, NormalError>;
 
 impl Algebra {
     /// Returns the product of two trigonometric factors as a sum of such.
-    pub(super) fn waves(self, a: &Wave, b: &Wave) -> Result<Sum> {
-        let both =
-            |f: fn(Algebra, &Sum) -> Result<Sum>, x: &Sum, y: &Sum, sign: i64| -> Result<Sum> {
-                let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
-                f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
-            };
+    pub(super) fn waves(self, a: &TrigFactor, b: &TrigFactor) -> TrigResult<NormalSum> {
+        let both = |f: fn(Algebra, &NormalSum) -> TrigResult<NormalSum>,
+                    x: &NormalSum,
+                    y: &NormalSum,
+                    sign: i64|
+         -> TrigResult<NormalSum> {
+            let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
+            f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
+        };
         match (a, b) {
-            (Wave::None, wave) | (wave, Wave::None) => {
-                Ok(Sum::term(Product { powers: Vec::new(), wave: wave.clone() }, Q::one()))
-            }
-            (Wave::Cos(x), Wave::Cos(y)) => both(Algebra::cos, x, y, 1),
-            (Wave::Sin(x), Wave::Sin(y)) => both(Algebra::cos, x, y, -1),
-            (Wave::Sin(x), Wave::Cos(y)) | (Wave::Cos(y), Wave::Sin(x)) => {
+            (TrigFactor::None, wave) | (wave, TrigFactor::None) => Ok(NormalSum::term(
+                AtomProduct { powers: Vec::new(), wave: wave.clone() },
+                BigFraction::one(),
+            )),
+            (TrigFactor::Cos(x), TrigFactor::Cos(y)) => both(Algebra::cos, x, y, 1),
+            (TrigFactor::Sin(x), TrigFactor::Sin(y)) => both(Algebra::cos, x, y, -1),
+            (TrigFactor::Sin(x), TrigFactor::Cos(y)) | (TrigFactor::Cos(y), TrigFactor::Sin(x)) => {
                 both(Algebra::sin, x, y, 1)
             }
         }
     }
 
-    pub(super) fn cos(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn cos(self, x: &NormalSum) -> TrigResult<NormalSum> {
         self.wave(x, 0)
     }
 
-    pub(super) fn sin(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn sin(self, x: &NormalSum) -> TrigResult<NormalSum> {
         // sin x = cos(x - pi/2)
         self.wave(x, 3)
     }
 
     /// Computes `cos(x + quarters pi/2)`.
-    fn wave(self, x: &Sum, quarters: i64) -> Result<Sum> {
-        let pi = Product::of(Atom::Pi);
-        let turns = x.terms().get(&pi).cloned().unwrap_or_else(Q::zero);
+    fn wave(self, x: &NormalSum, quarters: i64) -> TrigResult<NormalSum> {
+        let pi = AtomProduct::of(Atom::Pi);
+        let turns = x.terms().get(&pi).cloned().unwrap_or_else(BigFraction::zero);
         let mut rest = x.clone();
         rest.remove(&pi);
         let doubled = turns * whole(2);
@@ -62,32 +66,32 @@ impl Algebra {
     }
 
     /// Computes `cos(x + quarters pi/2)` for an x without multiples of pi.
-    fn plain(self, x: &Sum, quarters: i64) -> Result<Sum> {
+    fn plain(self, x: &NormalSum, quarters: i64) -> TrigResult<NormalSum> {
         if x.is_zero() {
-            return Ok(Sum::constant(whole([1, 0, -1, 0][quarters as usize])));
+            return Ok(NormalSum::constant(whole([1, 0, -1, 0][quarters as usize])));
         }
         let negative = x.lead().is_some_and(|(_, q)| q.is_negative());
         let x = if negative { x.negated() } else { x.clone() };
         let flip = if negative && quarters % 2 == 1 { -1 } else { 1 };
         let (wave, sign) = match quarters {
-            0 => (Wave::Cos(x), 1),
-            1 => (Wave::Sin(x), -1),
-            2 => (Wave::Cos(x), -1),
-            _ => (Wave::Sin(x), 1),
+            0 => (TrigFactor::Cos(x), 1),
+            1 => (TrigFactor::Sin(x), -1),
+            2 => (TrigFactor::Cos(x), -1),
+            _ => (TrigFactor::Sin(x), 1),
         };
-        Ok(Sum::term(Product { powers: Vec::new(), wave }, whole(sign * flip)))
+        Ok(NormalSum::term(AtomProduct { powers: Vec::new(), wave }, whole(sign * flip)))
     }
 }
 
 /// Cosine and sine of a multiple of pi between 0 and 1/2.
-fn circle(r: &Q) -> (Sum, Sum) {
+fn circle(r: &BigFraction) -> (NormalSum, NormalSum) {
     let root = |n: i64, d: i64, primes: &[i128]| {
         let powers = primes.iter().map(|p| (Atom::Root(*p), 1)).collect();
-        Sum::term(Product { powers, wave: Wave::None }, ratio(n, d))
+        NormalSum::term(AtomProduct { powers, wave: TrigFactor::None }, ratio(n, d))
     };
-    let two = |a: Sum, b: Sum| {
+    let two = |a: NormalSum, b: NormalSum| {
         let terms = [a, b].map(|sum| sum.terms().clone());
-        Sum::of(terms.into_iter().flatten())
+        NormalSum::of(terms.into_iter().flatten())
     };
     // (sqrt 6 +- sqrt 2) / 4
     let twelfth = |sign: i64| two(root(1, 4, &[2, 3]), root(sign, 4, &[2]));
@@ -98,11 +102,14 @@ fn circle(r: &Q) -> (Sum, Sum) {
         (1, 12) => (twelfth(1), twelfth(-1)),
         (5, 12) => (twelfth(-1), twelfth(1)),
         _ => {
-            let angle = |a: Q| vec![Sum::term(Product::of(Atom::Pi), a)];
+            let angle = |a: BigFraction| vec![NormalSum::term(AtomProduct::of(Atom::Pi), a)];
             let below = *r < ratio(1, 4);
             let (name, other) = if below { ("cos", "sin") } else { ("sin", "cos") };
             let a = if below { r.clone() } else { ratio(1, 2) - r };
-            (Sum::atom(Atom::Call(name, angle(a.clone()))), Sum::atom(Atom::Call(other, angle(a))))
+            (
+                NormalSum::atom(Atom::Call(name, angle(a.clone()))),
+                NormalSum::atom(Atom::Call(other, angle(a))),
+            )
         }
     }
 }

@@ -23,11 +23,11 @@ use rand_chacha::rand_core::Rng;
 
 use super::{
     NormalError,
-    atoms::{Atom, Product, Wave},
-    read::Line,
+    atoms::{Atom, AtomProduct, TrigFactor},
+    read::StraightLineProgram,
     rounding::bounded,
-    sum::{Algebra, Sum},
-    trial::{Free, Run, root_by_unity, square_root},
+    sum::{Algebra, NormalSum},
+    trial::{Indeterminate, SamplePoint, root_by_unity, square_root},
 };
 use crate::{
     entity::Value,
@@ -41,14 +41,14 @@ use crate::{
 /// The error up to which expressions are called equal.
 const BOUND: f64 = 1e-9;
 /// Number of sample points, each with a prime of its own.
-const TRIALS: u64 = 4;
+const SAMPLES: u64 = 4;
 /// Primes drawn until one has all roots.
 const DRAWS: u64 = 64;
 /// Arguments of functions with more terms are not taken apart.
 const TERMS: usize = 256;
 /// Points tried in numbers, and the relative difference that counts there.
 const POINTS: usize = 24;
-const TELLING: f64 = 1e-9;
+const SIGNIFICANCE_THRESHOLD: f64 = 1e-9;
 /// Verdict about two expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equality {
@@ -92,8 +92,8 @@ impl Expr {
         if self == other {
             return Ok(Equality::Equal { error_bound: 0.0 });
         }
-        let line = Line::new(&(self - other))?;
-        let plan = match Plan::new(&line) {
+        let line = StraightLineProgram::new(&(self - other))?;
+        let plan = match SamplePlan::new(&line) {
             Ok(plan) => plan,
             Err(NormalError::Unsupported { what }) => {
                 return Err(NormalError::Unsupported { what });
@@ -101,7 +101,7 @@ impl Expr {
             Err(e) => return confirm(self, other, &line, seed, e.to_string()),
         };
         let mut bound = 1.0;
-        for trial in 0..TRIALS {
+        for trial in 0..SAMPLES {
             let seed = stream(seed, trial).next_u64();
             match plan.trial(&line, seed) {
                 Ok((true, error)) => bound *= error,
@@ -123,7 +123,7 @@ impl Expr {
 fn confirm(
     a: &Expr,
     b: &Expr,
-    line: &Line,
+    line: &StraightLineProgram,
     seed: u64,
     reason: String,
 ) -> Result<Equality, NormalError> {
@@ -141,7 +141,9 @@ fn confirm(
         let (x, y) = (a.evaluate(&values)?, b.evaluate(&values)?);
         let Some(apart) = bounded(line, &values) else { continue };
         let difference = apart.value.abs();
-        if difference > TELLING * (1.0 + x.abs().max(y.abs())) && difference > apart.error {
+        if difference > SIGNIFICANCE_THRESHOLD * (1.0 + x.abs().max(y.abs()))
+            && difference > apart.error
+        {
             return Ok(Equality::Different { at, difference });
         }
     }
@@ -149,10 +151,10 @@ fn confirm(
 }
 
 /// Requirements of the field, and the normal forms of what is not arithmetic.
-pub(super) struct Plan {
-    pub(super) forms: HashMap<Value, Sum>,
+pub(super) struct SamplePlan {
+    pub(super) forms: HashMap<Value, NormalSum>,
     /// The common denominators of the coefficients of the products in arguments.
-    pub(super) steps: BTreeMap<Free, i128>,
+    pub(super) steps: BTreeMap<Indeterminate, i128>,
     order: u64,
     roots: Vec<i128>,
 }
@@ -173,8 +175,8 @@ fn too_fine() -> NormalError {
     NormalError::Coefficient { bits: 40 }
 }
 
-impl Plan {
-    fn new(line: &Line) -> Result<Plan, NormalError> {
+impl SamplePlan {
+    fn new(line: &StraightLineProgram) -> Result<SamplePlan, NormalError> {
         let functions =
             line.instructions().filter(|(_, inst)| is_function(inst.op)).map(|(v, _)| v);
         let functions: HashSet<Value> = functions.collect();
@@ -184,10 +186,14 @@ impl Plan {
             |v| needed.contains(&v),
             |v| functions.contains(&v),
         );
-        let mut plan =
-            Plan { forms: HashMap::new(), steps: BTreeMap::new(), order: 8, roots: Vec::new() };
+        let mut plan = SamplePlan {
+            forms: HashMap::new(),
+            steps: BTreeMap::new(),
+            order: 8,
+            roots: Vec::new(),
+        };
         for value in functions {
-            let form = known.remove(&value).unwrap_or(Ok(Sum::zero()))?;
+            let form = known.remove(&value).unwrap_or(Ok(NormalSum::zero()))?;
             plan.note(&form)?;
             plan.forms.insert(value, form);
         }
@@ -208,31 +214,37 @@ impl Plan {
     }
 
     /// Collects what a normal form needs.
-    fn note(&mut self, form: &Sum) -> Result<(), NormalError> {
+    fn note(&mut self, form: &NormalSum) -> Result<(), NormalError> {
         for product in form.terms().keys() {
             for (atom, _) in &product.powers {
                 match atom {
                     Atom::Root(n) if !self.roots.contains(n) => self.roots.push(*n),
                     Atom::Call("exp" | "tanh", args) => {
-                        self.note_argument(&args[0], Free::Growth)?
+                        self.note_argument(&args[0], Indeterminate::Growth)?
                     }
-                    Atom::Call("cos" | "sin", args) => self.note_argument(&args[0], Free::Turn)?,
+                    Atom::Call("cos" | "sin", args) => {
+                        self.note_argument(&args[0], Indeterminate::Turn)?
+                    }
                     Atom::Inverse(sum) => self.note(sum)?,
                     _ => {}
                 }
             }
-            if let Wave::Cos(x) | Wave::Sin(x) = &product.wave {
-                self.note_argument(x, Free::Turn)?;
+            if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.wave {
+                self.note_argument(x, Indeterminate::Turn)?;
             }
         }
         Ok(())
     }
 
-    fn note_argument(&mut self, x: &Sum, free: fn(Product) -> Free) -> Result<(), NormalError> {
+    fn note_argument(
+        &mut self,
+        x: &NormalSum,
+        free: fn(AtomProduct) -> Indeterminate,
+    ) -> Result<(), NormalError> {
         for (product, q) in x.terms() {
-            let turn = matches!(free(Product::ONE), Free::Turn(_));
+            let turn = matches!(free(AtomProduct::ONE), Indeterminate::Turn(_));
             let d = q.denom().to_i128().ok_or(too_fine())?;
-            if turn && *product == Product::of(Atom::Pi) {
+            if turn && *product == AtomProduct::of(Atom::Pi) {
                 let d = u64::try_from(d).ok().and_then(|d| d.checked_mul(2));
                 self.order = d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(too_fine())?;
                 continue;
@@ -248,7 +260,7 @@ impl Plan {
 
     /// Returns true if the line is zero at one random point, and the probability that it is only
     /// there.
-    fn trial(&self, line: &Line, seed: u64) -> Result<(bool, f64), String> {
+    fn trial(&self, line: &StraightLineProgram, seed: u64) -> Result<(bool, f64), String> {
         let order = i128::from(self.order);
         let (cyclotomic, others): (Vec<i128>, Vec<i128>) =
             self.roots.iter().partition(|n| **n == 2 || order % **n == 0);
@@ -265,7 +277,7 @@ impl Plan {
         for n in cyclotomic {
             roots.insert(n, root_by_unity(&point, n).ok_or("a root is missing")?);
         }
-        let mut run = Run::new(self, point, roots, stream(seed, 1 << 33));
+        let mut run = SamplePoint::new(self, point, roots, stream(seed, 1 << 33));
         let x = run.line(line)?;
         let step = crate::field::lcm(self.order, crate::field::STEP).unwrap_or(u64::MAX) as f64;
         // As for circuits, each root that roots of unity do not give halves the primes that will

@@ -13,9 +13,9 @@ use num_traits::{One, Signed, ToPrimitive};
 
 use super::{
     MAX_TERMS, Normal,
-    atoms::{Atom, Product, Wave},
+    atoms::{Atom, AtomProduct, TrigFactor},
     kronecker, print,
-    sum::{Algebra, Q, Sum, whole},
+    sum::{Algebra, BigFraction, NormalSum, whole},
 };
 
 /// Linear factors that are tried at most.
@@ -29,9 +29,9 @@ const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factored {
     /// One term.
-    front: Sum,
+    front: NormalSum,
     /// Factors with their exponents.
-    factors: Vec<(Sum, i32)>,
+    factors: Vec<(NormalSum, i32)>,
     is_complete: bool,
 }
 
@@ -80,10 +80,10 @@ impl Factored {
     }
 
     /// Returns a fraction that is not taken apart.
-    pub(super) fn fraction(above: &Sum, below: &Sum) -> Factored {
-        let single = |sum: &Sum| match sum.terms().len() {
+    pub(super) fn fraction(above: &NormalSum, below: &NormalSum) -> Factored {
+        let single = |sum: &NormalSum| match sum.terms().len() {
             0 | 1 => (sum.clone(), None),
-            _ => (Sum::one(), Some(sum.clone())),
+            _ => (NormalSum::one(), Some(sum.clone())),
         };
         let ((front, above), (under, below)) = (single(above), single(below));
         let (front, under) =
@@ -110,22 +110,22 @@ impl Factored {
         })
     }
 
-    pub(super) fn leading_term(&self) -> &Sum {
+    pub(super) fn leading_term(&self) -> &NormalSum {
         &self.front
     }
 
-    pub(super) fn sums(&self) -> &[(Sum, i32)] {
+    pub(super) fn sums(&self) -> &[(NormalSum, i32)] {
         &self.factors
     }
 }
 
-pub(super) fn factored(sum: &Sum) -> Factored {
+pub(super) fn factored(sum: &NormalSum) -> Factored {
     let whole = |is_complete| Factored { front: sum.clone(), factors: Vec::new(), is_complete };
     if sum.terms().len() < 2 {
         return whole(true);
     }
     let (q, common) = (sum.content(), sum.common());
-    let front = Sum::term(Product { powers: common.clone(), wave: Wave::None }, q);
+    let front = NormalSum::term(AtomProduct { powers: common.clone(), wave: TrigFactor::None }, q);
     let rest = ALGEBRA.inverse(&front).and_then(|inverse| ALGEBRA.times(sum, &inverse));
     let Ok(rest) = rest else { return whole(false) };
     let (factors, is_complete) = product(&rest);
@@ -133,7 +133,7 @@ pub(super) fn factored(sum: &Sum) -> Factored {
 }
 
 /// Returns the factors of a sum whose terms share nothing, and whether they are irreducible.
-pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
+pub(super) fn product(sum: &NormalSum) -> (Vec<(NormalSum, i32)>, bool) {
     if !is_polynomial(sum) {
         return (vec![(sum.clone(), 1)], false);
     }
@@ -147,20 +147,21 @@ pub(super) fn product(sum: &Sum) -> (Vec<(Sum, i32)>, bool) {
     if !is_complete {
         factors = factors.into_iter().flat_map(|(f, e)| unfinished(f, e)).collect();
     }
-    factors
-        .sort_by_cached_key(|(f, e)| (f.terms().keys().map(Product::degree).max(), f.clone(), *e));
+    factors.sort_by_cached_key(|(f, e)| {
+        (f.terms().keys().map(AtomProduct::degree).max(), f.clone(), *e)
+    });
     (factors, is_complete)
 }
 
 /// Returns the product of factors, unless it is too long.
-fn multiplied(factors: &[(Sum, i32)]) -> Option<Sum> {
-    factors.iter().try_fold(Sum::one(), |product, (f, e)| {
+fn multiplied(factors: &[(NormalSum, i32)]) -> Option<NormalSum> {
+    factors.iter().try_fold(NormalSum::one(), |product, (f, e)| {
         (0..*e).try_fold(product, |product, _| ALGEBRA.times(&product, f).ok())
     })
 }
 
 /// Returns the factors that simpler means find of a polynomial to a power.
-fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
+fn unfinished(p: NormalSum, power: i32) -> Vec<(NormalSum, i32)> {
     let mut factors = Vec::new();
     // Factors are primitive with a positive leading coefficient, so their product is the whole.
     if p.terms().len() > LARGEST || split(&p, power, &mut factors).is_none() {
@@ -170,9 +171,10 @@ fn unfinished(p: Sum, power: i32) -> Vec<(Sum, i32)> {
 }
 
 /// Returns true if it is a polynomial in atoms that are independent of each other.
-pub(super) fn is_polynomial(sum: &Sum) -> bool {
-    let plain =
-        |p: &Product| p.wave == Wave::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0));
+pub(super) fn is_polynomial(sum: &NormalSum) -> bool {
+    let plain = |p: &AtomProduct| {
+        p.wave == TrigFactor::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0))
+    };
     sum.terms().keys().all(plain)
 }
 
@@ -186,7 +188,7 @@ pub(super) fn is_free(atom: &Atom) -> bool {
 }
 
 /// Finds the factors of a primitive polynomial to a power; `None` if numbers grow too large.
-fn split(p: &Sum, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
+fn split(p: &NormalSum, power: i32, out: &mut Vec<(NormalSum, i32)>) -> Option<()> {
     let Some(x) = main(p) else { return Some(()) };
     let content = content(p, &x)?;
     let mut rest = primitive(&ALGEBRA.quotient(p, &content)?)?;
@@ -212,7 +214,7 @@ fn split(p: &Sum, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
 }
 
 /// Takes out linear factors of a polynomial without repeated ones.
-fn linear(mut p: Sum, x: &Atom, power: i32, out: &mut Vec<(Sum, i32)>) -> Option<()> {
+fn linear(mut p: NormalSum, x: &Atom, power: i32, out: &mut Vec<(NormalSum, i32)>) -> Option<()> {
     while degree(&p, x) > 1 {
         let Some(factor) = find_linear(&p, x) else { break };
         p = primitive(&ALGEBRA.quotient(&p, &factor)?)?;
@@ -222,7 +224,7 @@ fn linear(mut p: Sum, x: &Atom, power: i32, out: &mut Vec<(Sum, i32)>) -> Option
     Some(())
 }
 
-fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
+fn find_linear(p: &NormalSum, x: &Atom) -> Option<NormalSum> {
     let coefficients = coefficients(p, x);
     let (top, bottom) = (divisors(coefficients.last()?)?, divisors(coefficients.first()?)?);
     let mut left = TRIALS;
@@ -230,7 +232,7 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
         for c in &bottom {
             for sign in [1, -1] {
                 left = left.checked_sub(1)?;
-                let scaled = ALGEBRA.times(d, &Sum::atom(x.clone())).ok()?;
+                let scaled = ALGEBRA.times(d, &NormalSum::atom(x.clone())).ok()?;
                 let candidate = scaled.minus(&c.times_fraction(&whole(sign)).ok()?).ok()?;
                 if let Some(rest) = ALGEBRA.quotient(p, &candidate)
                     && rest.terms().keys().all(|p| p.powers.iter().all(|x| x.1 > 0))
@@ -244,16 +246,17 @@ fn find_linear(p: &Sum, x: &Atom) -> Option<Sum> {
 }
 
 /// Returns the divisors of a single product with a small whole coefficient.
-fn divisors(term: &Sum) -> Option<Vec<Sum>> {
+fn divisors(term: &NormalSum) -> Option<Vec<NormalSum>> {
     let (product, q) = term.terms().first_key_value().filter(|_| term.terms().len() == 1)?;
     let n = q.is_integer().then(|| q.numer().abs().to_i64()).flatten().filter(|n| *n < 10_000)?;
-    let mut out: Vec<Sum> =
-        (1..=n).filter(|d| n % d == 0).map(|d| Sum::constant(whole(d))).collect();
+    let mut out: Vec<NormalSum> =
+        (1..=n).filter(|d| n % d == 0).map(|d| NormalSum::constant(whole(d))).collect();
     for (atom, e) in &product.powers {
         let mut more = Vec::new();
         for k in 0..=*e {
             let powers = if k == 0 { Vec::new() } else { vec![(atom.clone(), k)] };
-            let factor = Sum::term(Product { powers, wave: Wave::None }, Q::one());
+            let factor =
+                NormalSum::term(AtomProduct { powers, wave: TrigFactor::None }, BigFraction::one());
             for d in &out {
                 more.push(ALGEBRA.times(d, &factor).ok()?);
             }
@@ -267,29 +270,30 @@ fn divisors(term: &Sum) -> Option<Vec<Sum>> {
 }
 
 /// Returns the first atom of a polynomial.
-fn main(p: &Sum) -> Option<Atom> {
+fn main(p: &NormalSum) -> Option<Atom> {
     p.terms().keys().flat_map(|product| product.powers.iter().map(|x| &x.0)).min().cloned()
 }
 
-fn degree(p: &Sum, x: &Atom) -> i32 {
+fn degree(p: &NormalSum, x: &Atom) -> i32 {
     p.terms().keys().map(|product| product.exponent(x)).max().unwrap_or(0)
 }
 
 /// Returns the coefficients of the powers of x from 0 on.
-fn coefficients(p: &Sum, x: &Atom) -> Vec<Sum> {
-    let mut out = vec![Sum::zero(); usize::try_from(degree(p, x)).unwrap_or(0) + 1];
+fn coefficients(p: &NormalSum, x: &Atom) -> Vec<NormalSum> {
+    let mut out = vec![NormalSum::zero(); usize::try_from(degree(p, x)).unwrap_or(0) + 1];
     for (product, q) in p.terms() {
         if let Some(place) = usize::try_from(product.exponent(x)).ok().and_then(|k| out.get_mut(k))
         {
             // Products that differ still do without x.
-            *place = place.plus(&Sum::term(product.without(x), q.clone())).unwrap_or_default();
+            *place =
+                place.plus(&NormalSum::term(product.without(x), q.clone())).unwrap_or_default();
         }
     }
     out
 }
 
-fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
-    let mut out = Sum::zero();
+fn derivative(p: &NormalSum, x: &Atom) -> Option<NormalSum> {
+    let mut out = NormalSum::zero();
     for (product, q) in p.terms() {
         let e = product.exponent(x);
         let mut rest = product.without(x);
@@ -297,38 +301,38 @@ fn derivative(p: &Sum, x: &Atom) -> Option<Sum> {
             rest.powers.push((x.clone(), e - 1));
             rest.powers.sort();
         }
-        let q = Sum::term(rest, q.clone()).times_fraction(&whole(e)).ok()?;
+        let q = NormalSum::term(rest, q.clone()).times_fraction(&whole(e)).ok()?;
         out = out.plus(&q).ok()?;
     }
     Some(out)
 }
 
 /// Returns the primitive part, the leading coefficient positive.
-fn primitive(p: &Sum) -> Option<Sum> {
+fn primitive(p: &NormalSum) -> Option<NormalSum> {
     p.times_fraction(&p.content().recip()).ok()
 }
 
 /// Returns the greatest common divisor of the coefficients of powers of x.
-fn content(p: &Sum, x: &Atom) -> Option<Sum> {
-    let mut out = Sum::zero();
+fn content(p: &NormalSum, x: &Atom) -> Option<NormalSum> {
+    let mut out = NormalSum::zero();
     for c in coefficients(p, x).iter().filter(|c| !c.is_zero()) {
         out = gcd(&out, c)?;
         if out.fraction().is_some() {
-            return Some(Sum::one());
+            return Some(NormalSum::one());
         }
     }
     Some(out)
 }
 
 /// Returns the greatest common divisor, primitive, by remainders of primitive parts.
-pub(super) fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
+pub(super) fn gcd(a: &NormalSum, b: &NormalSum) -> Option<NormalSum> {
     if a.is_zero() {
         return primitive(b);
     }
     if b.is_zero() {
         return primitive(a);
     }
-    let Some(x) = main(a).into_iter().chain(main(b)).min() else { return Some(Sum::one()) };
+    let Some(x) = main(a).into_iter().chain(main(b)).min() else { return Some(NormalSum::one()) };
     if let Some(common) = kronecker::gcd_in_one_atom(a, b) {
         return Some(common);
     }
@@ -350,24 +354,31 @@ pub(super) fn gcd(a: &Sum, b: &Sum) -> Option<Sum> {
 }
 
 /// Returns the remainder of `c^k f` by g in x, where c is the leading coefficient of g.
-fn remainder(f: &Sum, g: &Sum, x: &Atom) -> Option<Sum> {
+fn remainder(f: &NormalSum, g: &NormalSum, x: &Atom) -> Option<NormalSum> {
     let (low, lead) = (degree(g, x), coefficients(g, x).pop()?);
     let mut r = f.clone();
     while !r.is_zero() && degree(&r, x) >= low {
         if low == 0 {
-            return Some(Sum::zero());
+            return Some(NormalSum::zero());
         }
         let (e, top) = (degree(&r, x) - low, coefficients(&r, x).pop()?);
         let powers = if e == 0 { Vec::new() } else { vec![(x.clone(), e)] };
-        let shift =
-            ALGEBRA.times(&top, &Sum::term(Product { powers, wave: Wave::None }, Q::one())).ok()?;
+        let shift = ALGEBRA
+            .times(
+                &top,
+                &NormalSum::term(
+                    AtomProduct { powers, wave: TrigFactor::None },
+                    BigFraction::one(),
+                ),
+            )
+            .ok()?;
         r = ALGEBRA.times(&r, &lead).ok()?.minus(&ALGEBRA.times(g, &shift).ok()?).ok()?;
         if r.terms().len() > LARGEST * 4 {
             return None;
         }
     }
     Some(if r.is_zero() {
-        Sum::zero()
+        NormalSum::zero()
     } else {
         r.times_fraction(&r.content().abs().recip()).ok()?
     })

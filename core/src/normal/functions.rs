@@ -24,12 +24,12 @@ use num_traits::{One, Signed, ToPrimitive};
 
 use super::{
     NormalError,
-    atoms::{Atom, Product, Wave},
-    sum::{Algebra, Q, Sum, ratio, whole},
+    atoms::{Atom, AtomProduct, TrigFactor},
+    sum::{Algebra, BigFraction, NormalSum, ratio, whole},
 };
 use crate::ir::Number1;
 
-type Result<T> = std::result::Result<T, NormalError>;
+type FunctionResult<T> = std::result::Result<T, NormalError>;
 
 /// Radicands whose prime factors are looked for.
 const MAX_RADICAND: i128 = 1 << 40;
@@ -37,7 +37,7 @@ const MAX_RADICAND: i128 = 1 << 40;
 const MAX_EXPONENT: i32 = 8;
 
 impl Algebra {
-    pub(super) fn function(self, f: Number1, x: &Sum) -> Result<Sum> {
+    pub(super) fn function(self, f: Number1, x: &NormalSum) -> FunctionResult<NormalSum> {
         use Number1 as F;
         if let Some(value) = self.special_value(f, x) {
             return value;
@@ -69,13 +69,13 @@ impl Algebra {
     }
 
     /// Evaluates a function at numbers of which the value is known.
-    fn special_value(self, f: Number1, x: &Sum) -> Option<Result<Sum>> {
+    fn special_value(self, f: Number1, x: &NormalSum) -> Option<FunctionResult<NormalSum>> {
         use Number1 as F;
         let Some(q) = x.fraction() else { return special_angle(f, x).map(|q| pi(&q)) };
         let at = q.is_integer().then(|| q.numer().to_i64()).flatten();
         Some(match (f, at) {
-            (F::Exp | F::Cosh, Some(0)) | (F::Cbrt, Some(1)) => Ok(Sum::one()),
-            (F::Ln | F::Log2 | F::Log10 | F::Acosh | F::Acos, Some(1)) => Ok(Sum::zero()),
+            (F::Exp | F::Cosh, Some(0)) | (F::Cbrt, Some(1)) => Ok(NormalSum::one()),
+            (F::Ln | F::Log2 | F::Log10 | F::Acosh | F::Acos, Some(1)) => Ok(NormalSum::zero()),
             (F::Acos, Some(-1)) => pi(&ratio(1, 1)),
             (
                 F::Cbrt
@@ -88,16 +88,21 @@ impl Algebra {
                 | F::Asinh
                 | F::Atanh,
                 Some(0),
-            ) => Ok(Sum::zero()),
-            (F::Log2, _) => Ok(Sum::constant(whole(exact_logarithm(&q, 2)?))),
-            (F::Log10, _) => Ok(Sum::constant(whole(exact_logarithm(&q, 10)?))),
+            ) => Ok(NormalSum::zero()),
+            (F::Log2, _) => Ok(NormalSum::constant(whole(exact_logarithm(&q, 2)?))),
+            (F::Log10, _) => Ok(NormalSum::constant(whole(exact_logarithm(&q, 10)?))),
             _ => return special_angle(f, x).map(|q| pi(&q)),
         })
     }
 
     /// Returns a sine or a cosine; with the sign of the argument taken out of the first if it is
     /// odd.
-    fn circular(self, x: &Sum, f: fn(Algebra, &Sum) -> Result<Sum>, even: bool) -> Result<Sum> {
+    fn circular(
+        self,
+        x: &NormalSum,
+        f: fn(Algebra, &NormalSum) -> FunctionResult<NormalSum>,
+        even: bool,
+    ) -> FunctionResult<NormalSum> {
         let negative = is_negative(x);
         let x = if negative { x.negated() } else { x.clone() };
         let value = match (inner(&x, "asin"), inner(&x, "acos"), inner(&x, "atan")) {
@@ -113,7 +118,7 @@ impl Algebra {
         Ok(if negative && !even { value.negated() } else { value })
     }
 
-    fn tangent(self, x: &Sum) -> Result<Sum> {
+    fn tangent(self, x: &NormalSum) -> FunctionResult<NormalSum> {
         if let Some(u) = inner(x, "atan") {
             return Ok(u);
         }
@@ -122,24 +127,24 @@ impl Algebra {
     }
 
     /// Computes `sqrt(1 - u^2)`.
-    fn leg(self, u: &Sum) -> Result<Sum> {
-        self.root(&Sum::one().minus(&self.times(u, u)?)?)
+    fn leg(self, u: &NormalSum) -> FunctionResult<NormalSum> {
+        self.root(&NormalSum::one().minus(&self.times(u, u)?)?)
     }
 
     /// Computes `sqrt(1 + u^2)`.
-    fn hypotenuse(self, u: &Sum) -> Result<Sum> {
-        self.root(&Sum::one().plus(&self.times(u, u)?)?)
+    fn hypotenuse(self, u: &NormalSum) -> FunctionResult<NormalSum> {
+        self.root(&NormalSum::one().plus(&self.times(u, u)?)?)
     }
 
     /// `(e^x - e^-x)/2`, or `(e^x + e^-x)/2`.
-    fn hyperbolic(self, x: &Sum, even: bool) -> Result<Sum> {
+    fn hyperbolic(self, x: &NormalSum, even: bool) -> FunctionResult<NormalSum> {
         let negative = is_negative(x);
         let turned = if negative { x.negated() } else { x.clone() };
         let value = match (inner(&turned, "asinh"), inner(&turned, "acosh")) {
             (Some(u), _) if !even => u,
             (Some(u), _) => self.hypotenuse(&u)?,
             (_, Some(u)) if even => u,
-            (_, Some(u)) => self.root(&self.times(&u, &u)?.minus(&Sum::one())?)?,
+            (_, Some(u)) => self.root(&self.times(&u, &u)?.minus(&NormalSum::one())?)?,
             _ => {
                 let (up, down) = (self.exp(&turned)?, self.exp(&turned.negated())?);
                 let sum = if even { up.plus(&down)? } else { up.minus(&down)? };
@@ -150,7 +155,7 @@ impl Algebra {
     }
 
     /// Computes `e^x`, where terms `n ln u` and `n/2 ln u` of x leave powers.
-    pub(super) fn exp(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn exp(self, x: &NormalSum) -> FunctionResult<NormalSum> {
         let (mut rest, mut factors) = (Vec::new(), Vec::new());
         for (product, q) in x.terms() {
             match logarithm(product).and_then(|u| Some((u, self.real_power(u, q)?))) {
@@ -158,14 +163,14 @@ impl Algebra {
                 None => rest.push((product.clone(), q.clone())),
             }
         }
-        let rest = Sum::of(rest.into_iter());
-        let start = if rest.is_zero() { Sum::one() } else { call("exp", &rest) };
+        let rest = NormalSum::of(rest.into_iter());
+        let start = if rest.is_zero() { NormalSum::one() } else { call("exp", &rest) };
         factors.iter().try_fold(start, |all, factor| self.times(&all, factor))
     }
 
     /// Computes `u^q` for a u that is positive, as far as it is a product of powers and square
     /// roots.
-    fn real_power(self, u: &Sum, q: &Q) -> Option<Result<Sum>> {
+    fn real_power(self, u: &NormalSum, q: &BigFraction) -> Option<FunctionResult<NormalSum>> {
         let twice = q * whole(2);
         let n = twice.is_integer().then(|| twice.numer().to_i32()).flatten()?;
         if u.terms().len() > 1 && n.abs() > 2 * MAX_EXPONENT {
@@ -179,18 +184,18 @@ impl Algebra {
     }
 
     /// Computes `pow(x, y)` where y is no whole number.
-    pub(super) fn general_power(self, x: &Sum, y: &Sum) -> Result<Sum> {
+    pub(super) fn general_power(self, x: &NormalSum, y: &NormalSum) -> FunctionResult<NormalSum> {
         if let Some(a) = inner(x, "exp") {
             return self.exp(&self.times(&a, y)?);
         }
         match y.fraction().and_then(|q| self.real_power(x, &q)) {
             Some(power) => power,
-            None => Ok(Sum::atom(Atom::Call("pow", vec![x.clone(), y.clone()]))),
+            None => Ok(NormalSum::atom(Atom::Call("pow", vec![x.clone(), y.clone()]))),
         }
     }
 
     /// Factors that are seen to be positive leave the logarithm.
-    fn ln(self, x: &Sum) -> Result<Sum> {
+    fn ln(self, x: &NormalSum) -> FunctionResult<NormalSum> {
         let content = x.content();
         if x.is_zero() || (x.is_constant() && content.is_negative()) {
             return Ok(call("ln", x));
@@ -202,7 +207,7 @@ impl Algebra {
         else {
             return out.plus(&call("ln", &scaled));
         };
-        let mut rest = Product { powers: Vec::new(), wave: product.wave.clone() };
+        let mut rest = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
         for (atom, e) in &product.powers {
             let part = match atom {
                 Atom::Call("exp", args) => Some(args[0].clone()),
@@ -212,7 +217,7 @@ impl Algebra {
                 Atom::Root(n) => {
                     Some(rational_logarithm(&whole(*n))?.times_fraction(&ratio(1, 2))?)
                 }
-                atom if is_positive_atom(atom) => Some(call("ln", &Sum::atom(atom.clone()))),
+                atom if is_positive_atom(atom) => Some(call("ln", &NormalSum::atom(atom.clone()))),
                 _ => None,
             };
             match part {
@@ -220,11 +225,13 @@ impl Algebra {
                 None => rest.powers.push((atom.clone(), *e)),
             }
         }
-        if rest == Product::ONE {
+        if rest == AtomProduct::ONE {
             return Ok(out);
         }
         let single = match rest.powers.as_slice() {
-            [(atom, e)] if rest.wave == Wave::None && sign.is_one() => Some((atom.clone(), *e)),
+            [(atom, e)] if rest.wave == TrigFactor::None && sign.is_one() => {
+                Some((atom.clone(), *e))
+            }
             _ => None,
         };
         match single {
@@ -235,14 +242,14 @@ impl Algebra {
                 out.plus(&self.ln(&sum)?.times_fraction(&whole(-e))?)
             }
             Some((atom, e)) if e % 2 != 0 => {
-                out.plus(&call("ln", &Sum::atom(atom)).times_fraction(&whole(e))?)
+                out.plus(&call("ln", &NormalSum::atom(atom)).times_fraction(&whole(e))?)
             }
-            _ => out.plus(&call("ln", &Sum::term(rest, sign.clone()))),
+            _ => out.plus(&call("ln", &NormalSum::term(rest, sign.clone()))),
         }
     }
 
     /// Returns the absolute value: of a product, the product of those of its factors.
-    pub(super) fn abs(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn abs(self, x: &NormalSum) -> FunctionResult<NormalSum> {
         let q = x.content();
         let rest = x.times_fraction(&q.recip())?;
         if rest.terms().values().all(Signed::is_positive) && rest.terms().keys().all(is_nonnegative)
@@ -253,16 +260,19 @@ impl Algebra {
         else {
             return call("abs", &rest).times_fraction(&q.abs());
         };
-        let wave = Product { powers: Vec::new(), wave: product.wave.clone() };
-        let start =
-            if wave == Product::ONE { Sum::one() } else { call("abs", &Sum::term(wave, Q::one())) };
+        let wave = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+        let start = if wave == AtomProduct::ONE {
+            NormalSum::one()
+        } else {
+            call("abs", &NormalSum::term(wave, BigFraction::one()))
+        };
         let mut out = start.times_fraction(&q.abs())?;
         for (atom, e) in &product.powers {
-            let alone = Product { powers: vec![(atom.clone(), *e)], wave: Wave::None };
+            let alone = AtomProduct { powers: vec![(atom.clone(), *e)], wave: TrigFactor::None };
             let factor = match atom {
-                _ if is_nonnegative(&alone) => Sum::term(alone, Q::one()),
+                _ if is_nonnegative(&alone) => NormalSum::term(alone, BigFraction::one()),
                 Atom::Inverse(sum) => self.power(&self.abs(sum)?, -e)?,
-                atom => self.power(&call("abs", &Sum::atom(atom.clone())), *e)?,
+                atom => self.power(&call("abs", &NormalSum::atom(atom.clone())), *e)?,
             };
             out = self.times(&out, &factor)?;
         }
@@ -271,9 +281,9 @@ impl Algebra {
 
     /// Computes `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root
     /// by their absolute values.
-    pub(super) fn root(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn root(self, x: &NormalSum) -> FunctionResult<NormalSum> {
         if x.is_zero() {
-            return Ok(Sum::zero());
+            return Ok(NormalSum::zero());
         }
         let q = x.content().abs();
         let rest = x.times_fraction(&q.recip())?;
@@ -284,7 +294,7 @@ impl Algebra {
         if let Some((product, sign)) =
             rest.terms().first_key_value().filter(|_| rest.terms().len() == 1)
         {
-            let mut kept = Product { powers: Vec::new(), wave: product.wave.clone() };
+            let mut kept = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
             for (atom, e) in &product.powers {
                 match atom {
                     Atom::Call("exp", args) => {
@@ -293,7 +303,7 @@ impl Algebra {
                         continue;
                     }
                     Atom::Symbol(_) | Atom::Pi | Atom::Call(..) if *e / 2 != 0 => {
-                        let half = self.power(&Sum::atom(atom.clone()), e.div_euclid(2))?;
+                        let half = self.power(&NormalSum::atom(atom.clone()), e.div_euclid(2))?;
                         outside = self.times(&outside, &self.abs(&half)?)?;
                     }
                     _ => {
@@ -305,7 +315,7 @@ impl Algebra {
                     kept.powers.push((atom.clone(), 1));
                 }
             }
-            inside = Sum::term(kept, sign.clone());
+            inside = NormalSum::term(kept, sign.clone());
         }
         if inside.fraction().is_some_and(|q| q.is_one()) {
             return Ok(outside);
@@ -314,25 +324,27 @@ impl Algebra {
     }
 }
 
-fn call(name: &'static str, x: &Sum) -> Sum {
-    Sum::atom(Atom::Call(name, vec![x.clone()]))
+fn call(name: &'static str, x: &NormalSum) -> NormalSum {
+    NormalSum::atom(Atom::Call(name, vec![x.clone()]))
 }
 
-fn pi(by: &Q) -> Result<Sum> {
-    Sum::atom(Atom::Pi).times_fraction(by)
+fn pi(by: &BigFraction) -> FunctionResult<NormalSum> {
+    NormalSum::atom(Atom::Pi).times_fraction(by)
 }
 
 /// Returns true if the first coefficient is below 0: the argument of an odd or even function is
 /// turned then.
-pub(super) fn is_negative(x: &Sum) -> bool {
+pub(super) fn is_negative(x: &NormalSum) -> bool {
     x.lead().is_some_and(|(_, q)| q.is_negative())
 }
 
 /// Returns the u of a form that is `name(u)`.
-fn inner(x: &Sum, name: &str) -> Option<Sum> {
+fn inner(x: &NormalSum, name: &str) -> Option<NormalSum> {
     let (product, q) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
     match product.powers.as_slice() {
-        [(Atom::Call(f, args), 1)] if *f == name && product.wave == Wave::None && q.is_one() => {
+        [(Atom::Call(f, args), 1)]
+            if *f == name && product.wave == TrigFactor::None && q.is_one() =>
+        {
             args.first().cloned()
         }
         _ => None,
@@ -340,22 +352,22 @@ fn inner(x: &Sum, name: &str) -> Option<Sum> {
 }
 
 /// Returns the u of a product that is `ln u`.
-fn logarithm(product: &Product) -> Option<&Sum> {
+fn logarithm(product: &AtomProduct) -> Option<&NormalSum> {
     match product.powers.as_slice() {
-        [(Atom::Call("ln", args), 1)] if product.wave == Wave::None => args.first(),
+        [(Atom::Call("ln", args), 1)] if product.wave == TrigFactor::None => args.first(),
         _ => None,
     }
 }
 
 /// Returns true if an exponent has a term that [`Algebra::exp`] turns into a power.
-pub(super) fn has_logarithm(x: &Sum) -> bool {
+pub(super) fn has_logarithm(x: &NormalSum) -> bool {
     x.terms().iter().any(|(product, q)| (q * whole(2)).is_integer() && logarithm(product).is_some())
 }
 
 /// Returns the a of a form that is `sinh a` or `cosh a`.
-fn as_hyperbolic(x: &Sum, even: bool) -> Option<Sum> {
-    let exponent = |(product, q): (&Product, &Q)| {
-        let e = inner(&Sum::term(product.clone(), Q::one()), "exp")?;
+fn as_hyperbolic(x: &NormalSum, even: bool) -> Option<NormalSum> {
+    let exponent = |(product, q): (&AtomProduct, &BigFraction)| {
+        let e = inner(&NormalSum::term(product.clone(), BigFraction::one()), "exp")?;
         Some((e, q.clone()))
     };
     let mut terms = x.terms().iter();
@@ -377,22 +389,22 @@ fn as_hyperbolic(x: &Sum, even: bool) -> Option<Sum> {
 
 /// Returns the q of `asin(sin q)` or `acos(cos q)`, where it is a number in the range of the
 /// inverse.
-fn within_range(f: Number1, x: &Sum) -> Option<Sum> {
+fn within_range(f: Number1, x: &NormalSum) -> Option<NormalSum> {
     let (product, sign) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
     let (argument, from, to) = match (&product.wave, f) {
-        (Wave::Sin(a), Number1::Asin) => (a, ratio(-3, 2), ratio(3, 2)),
-        (Wave::Cos(a), Number1::Acos) => (a, ratio(0, 1), ratio(3, 1)),
+        (TrigFactor::Sin(a), Number1::Asin) => (a, ratio(-3, 2), ratio(3, 2)),
+        (TrigFactor::Cos(a), Number1::Acos) => (a, ratio(0, 1), ratio(3, 1)),
         _ => return None,
     };
     let q = argument.fraction().filter(|q| *q >= from && *q <= to)?;
-    (product.powers.is_empty() && sign.is_one()).then(|| Sum::constant(q))
+    (product.powers.is_empty() && sign.is_one()).then(|| NormalSum::constant(q))
 }
 
 /// Returns the multiple of pi that an inverse function is at some algebraic numbers.
-fn special_angle(f: Number1, x: &Sum) -> Option<Q> {
+fn special_angle(f: Number1, x: &NormalSum) -> Option<BigFraction> {
     let square = Algebra { limit: 16 }.times(x, x).ok()?.fraction()?;
     let positive = !is_negative(x);
-    let signed = |q: Q| if positive { q } else { -q };
+    let signed = |q: BigFraction| if positive { q } else { -q };
     let at = |n, d| square == ratio(n, d);
     let sine = || match () {
         () if at(0, 1) => Some(ratio(0, 1)),
@@ -413,7 +425,7 @@ fn special_angle(f: Number1, x: &Sum) -> Option<Q> {
 }
 
 /// Returns the whole number n with `base^n = q`.
-fn exact_logarithm(q: &Q, base: u32) -> Option<i64> {
+fn exact_logarithm(q: &BigFraction, base: u32) -> Option<i64> {
     let count = |n: &BigInt| {
         let (mut rest, mut e) = (n.clone(), 0);
         while rest.is_positive() && rest.is_multiple_of(&base.into()) {
@@ -430,8 +442,8 @@ fn exact_logarithm(q: &Q, base: u32) -> Option<i64> {
 }
 
 /// Returns the logarithm of a positive fraction by those of primes, if they are found.
-fn rational_logarithm(q: &Q) -> Result<Sum> {
-    let mut out = Sum::zero();
+fn rational_logarithm(q: &BigFraction) -> FunctionResult<NormalSum> {
+    let mut out = NormalSum::zero();
     for (n, sign) in [(q.numer(), 1), (q.denom(), -1)] {
         if n.is_one() {
             continue;
@@ -439,13 +451,14 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
         match n.to_i128().and_then(prime_powers) {
             Some(list) => {
                 for (p, e) in list {
-                    let part = call("ln", &Sum::constant(whole(p)));
+                    let part = call("ln", &NormalSum::constant(whole(p)));
                     out = out.plus(&part.times_fraction(&whole(sign * i64::from(e)))?)?;
                 }
             }
             None => {
                 out = out.plus(
-                    &call("ln", &Sum::constant(whole(n.clone()))).times_fraction(&whole(sign))?,
+                    &call("ln", &NormalSum::constant(whole(n.clone())))
+                        .times_fraction(&whole(sign))?,
                 )?
             }
         }
@@ -455,16 +468,17 @@ fn rational_logarithm(q: &Q) -> Result<Sum> {
 
 /// Returns true if it is positive for all inputs for which it is defined, which is seen from its
 /// signs.
-pub(super) fn is_positive(x: &Sum) -> bool {
-    let positive =
-        |p: &Product| p.wave == Wave::None && p.powers.iter().all(|(a, _)| is_positive_atom(a));
+pub(super) fn is_positive(x: &NormalSum) -> bool {
+    let positive = |p: &AtomProduct| {
+        p.wave == TrigFactor::None && p.powers.iter().all(|(a, _)| is_positive_atom(a))
+    };
     x.terms().values().all(Signed::is_positive)
         && x.terms().keys().all(is_nonnegative)
         && x.terms().keys().any(positive)
 }
 
-fn is_nonnegative(product: &Product) -> bool {
-    product.wave == Wave::None
+fn is_nonnegative(product: &AtomProduct) -> bool {
+    product.wave == TrigFactor::None
         && product.powers.iter().all(|(atom, e)| {
             e % 2 == 0 || is_positive_atom(atom) || matches!(atom, Atom::Call("sqrt" | "abs", _))
         })
@@ -475,13 +489,13 @@ fn is_positive_atom(atom: &Atom) -> bool {
         Atom::Pi | Atom::Root(_) | Atom::Call("exp" | "sigmoid" | "softplus", _) => true,
         Atom::Float(bits) => f64::from_bits(*bits) > 0.0,
         Atom::Inverse(sum) => is_positive(sum),
-        Atom::Call("ln", args) => args[0].fraction().is_some_and(|q| q > Q::one()),
+        Atom::Call("ln", args) => args[0].fraction().is_some_and(|q| q > BigFraction::one()),
         Atom::Symbol(_) | Atom::Call(..) => false,
     }
 }
 
 /// Computes `sqrt(n/d) = sqrt(n d) / d` as a fraction and roots of primes.
-fn root_of(q: &Q) -> Option<Sum> {
+fn root_of(q: &BigFraction) -> Option<NormalSum> {
     let (mut outside, mut powers) = (BigInt::one(), Vec::new());
     for (p, e) in prime_powers((q.numer() * q.denom()).to_i128()?)? {
         outside *= BigInt::from(p).pow(e / 2);
@@ -489,8 +503,8 @@ fn root_of(q: &Q) -> Option<Sum> {
             powers.push((Atom::Root(p), 1));
         }
     }
-    let product = Product { powers, wave: Wave::None };
-    Some(Sum::term(product, Ratio::new(outside, q.denom().clone())))
+    let product = AtomProduct { powers, wave: TrigFactor::None };
+    Some(NormalSum::term(product, Ratio::new(outside, q.denom().clone())))
 }
 
 /// Returns the prime factors of a number that is not too large.

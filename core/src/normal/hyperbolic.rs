@@ -6,18 +6,20 @@ use std::collections::BTreeMap;
 use num_traits::{One, Signed, Zero};
 
 use super::{
-    atoms::{Atom, Product, Wave},
+    atoms::{Atom, AtomProduct, TrigFactor},
     functions::is_negative,
-    sum::{Q, Sum, whole},
+    sum::{BigFraction, NormalSum, whole},
 };
 
 /// Rewrites a sum with `c e^a + c e^-a` as `2 c cosh a` and `c e^a - c e^-a` as `2 c sinh a`, also
 /// in denominators, but not in the arguments of functions.
-pub(super) fn collected(sum: &Sum) -> Sum {
-    type Pair = (Option<Q>, Option<Q>);
-    let mut pairs: BTreeMap<(Product, Sum), Pair> = BTreeMap::new();
-    let mut out: BTreeMap<Product, Q> = BTreeMap::new();
-    let mut put = |product: Product, q: Q| *out.entry(product).or_insert_with(Q::zero) += q;
+pub(super) fn collected(sum: &NormalSum) -> NormalSum {
+    type ExponentialPair = (Option<BigFraction>, Option<BigFraction>);
+    let mut pairs: BTreeMap<(AtomProduct, NormalSum), ExponentialPair> = BTreeMap::new();
+    let mut out: BTreeMap<AtomProduct, BigFraction> = BTreeMap::new();
+    let mut put = |product: AtomProduct, q: BigFraction| {
+        *out.entry(product).or_insert_with(BigFraction::zero) += q
+    };
     for (product, q) in sum.terms() {
         let (product, q) = with_collected_denominators(product, q);
         match exponent(&product) {
@@ -41,11 +43,11 @@ pub(super) fn collected(sum: &Sum) -> Sum {
             }
         }
     }
-    Sum::of(out.into_iter())
+    NormalSum::of(out.into_iter())
 }
 
 /// Returns a product without its exponential, and the exponent of that.
-fn exponent(product: &Product) -> Option<(Product, Sum)> {
+fn exponent(product: &AtomProduct) -> Option<(AtomProduct, NormalSum)> {
     let (atom, a) = product.powers.iter().find_map(|(atom, e)| match atom {
         Atom::Call("exp", args) if *e == 1 => Some((atom, args.first()?)),
         _ => None,
@@ -53,7 +55,7 @@ fn exponent(product: &Product) -> Option<(Product, Sum)> {
     Some((product.without(atom), a.clone()))
 }
 
-fn with(rest: &Product, name: &'static str, a: Sum) -> Product {
+fn with(rest: &AtomProduct, name: &'static str, a: NormalSum) -> AtomProduct {
     let mut product = rest.clone();
     product.powers.push((Atom::Call(name, vec![a]), 1));
     product.powers.sort();
@@ -61,20 +63,24 @@ fn with(rest: &Product, name: &'static str, a: Sum) -> Product {
 }
 
 /// Denominators that become one product give their coefficient to that of the term.
-fn with_collected_denominators(product: &Product, q: &Q) -> (Product, Q) {
-    let mut out = Product { powers: Vec::new(), wave: product.wave.clone() };
+fn with_collected_denominators(
+    product: &AtomProduct,
+    q: &BigFraction,
+) -> (AtomProduct, BigFraction) {
+    let mut out = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
     let mut q = q.clone();
     for (atom, e) in &product.powers {
         let below = match atom {
-            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.wave == Wave::None) => {
+            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.wave == TrigFactor::None) => {
                 collected(sum)
             }
-            _ => Sum::zero(),
+            _ => NormalSum::zero(),
         };
         match below.terms().first_key_value() {
             Some((single, c)) if below.terms().len() == 1 => {
                 q /= c.pow(*e);
-                out.powers.push((Atom::Inverse(Sum::term(single.clone(), Q::one())), *e));
+                out.powers
+                    .push((Atom::Inverse(NormalSum::term(single.clone(), BigFraction::one())), *e));
             }
             _ => out.powers.push((atom.clone(), *e)),
         }

@@ -11,9 +11,9 @@ use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
 use super::{
-    atoms::{Atom, Product, Wave},
+    atoms::{Atom, AtomProduct, TrigFactor},
     integer::{self, Poly},
-    sum::{Q, Sum},
+    sum::{BigFraction, NormalSum},
 };
 
 /// The highest degree of an image.
@@ -23,18 +23,18 @@ const SUBSETS: usize = 1 << 14;
 
 /// Primitive factors with a positive leading coefficient, and whether each is known to be
 /// irreducible.
-pub(super) struct Split {
-    pub(super) factors: Vec<(Sum, i32)>,
+pub(super) struct PartialFactorization {
+    pub(super) factors: Vec<(NormalSum, i32)>,
     pub(super) is_complete: bool,
 }
 
 /// Returns the factors of a polynomial with whole coefficients; `None` if its image has too high a
 /// degree.
-pub(super) fn split(p: &Sum) -> Option<Split> {
-    let digits = Digits::new(p)?;
+pub(super) fn split(p: &NormalSum) -> Option<PartialFactorization> {
+    let digits = KroneckerDigits::new(p)?;
     let image = digits.image(p)?;
     let whole = integer::factorization(&image);
-    let mut found: BTreeMap<Sum, i32> = BTreeMap::new();
+    let mut found: BTreeMap<NormalSum, i32> = BTreeMap::new();
     let mut is_complete = whole.is_complete;
     if digits.places.len() < 2 {
         for (f, e) in &whole.factors {
@@ -44,35 +44,36 @@ pub(super) fn split(p: &Sum) -> Option<Split> {
         let parts =
             whole.factors.iter().flat_map(|(f, e)| std::iter::repeat_n(f.clone(), *e)).collect();
         let (factors, all) =
-            Recombination { digits: &digits, parts, rest: image, left: SUBSETS }.run();
+            KroneckerRecombination { digits: &digits, parts, rest: image, left: SUBSETS }.run();
         is_complete &= all;
         for f in factors {
             *found.entry(digits.sum(&f)).or_default() += 1;
         }
     }
-    Some(Split { factors: found.into_iter().collect(), is_complete })
+    Some(PartialFactorization { factors: found.into_iter().collect(), is_complete })
 }
 
 /// Returns the greatest common divisor, primitive, of two polynomials in the same single atom.
-pub(super) fn gcd_in_one_atom(a: &Sum, b: &Sum) -> Option<Sum> {
-    let (in_a, in_b) = (Digits::new(a)?, Digits::new(b)?);
+pub(super) fn gcd_in_one_atom(a: &NormalSum, b: &NormalSum) -> Option<NormalSum> {
+    let (in_a, in_b) = (KroneckerDigits::new(a)?, KroneckerDigits::new(b)?);
     let ([(x, ..)], [(y, ..)]) = (in_a.places.as_slice(), in_b.places.as_slice()) else {
         return None;
     };
-    let image =
-        |digits: &Digits, p: &Sum| digits.image(&p.times_fraction(&p.content().recip()).ok()?);
+    let image = |digits: &KroneckerDigits, p: &NormalSum| {
+        digits.image(&p.times_fraction(&p.content().recip()).ok()?)
+    };
     let common = integer::gcd(&image(&in_a, a)?, &image(&in_b, b)?);
     let larger = if in_a.places[0].1 > in_b.places[0].1 { &in_a } else { &in_b };
     (x == y).then(|| larger.sum(&common))
 }
 
 /// Atoms with their degrees and weights.
-struct Digits {
+struct KroneckerDigits {
     places: Vec<(Atom, usize, usize)>,
 }
 
-impl Digits {
-    fn new(p: &Sum) -> Option<Digits> {
+impl KroneckerDigits {
+    fn new(p: &NormalSum) -> Option<KroneckerDigits> {
         let mut degrees: BTreeMap<&Atom, usize> = BTreeMap::new();
         for (atom, e) in p.terms().keys().flat_map(|product| &product.powers) {
             let degree = degrees.entry(atom).or_default();
@@ -83,10 +84,10 @@ impl Digits {
             places.push((atom.clone(), degree, weight));
             weight = weight.checked_mul(degree + 1).filter(|w| *w <= MAX_DEGREE + 1)?;
         }
-        Some(Digits { places })
+        Some(KroneckerDigits { places })
     }
 
-    fn image(&self, p: &Sum) -> Option<Poly> {
+    fn image(&self, p: &NormalSum) -> Option<Poly> {
         let size = self.places.iter().map(|(_, degree, weight)| degree * weight).sum::<usize>() + 1;
         let mut out = vec![BigInt::zero(); size];
         for (product, q) in p.terms() {
@@ -105,16 +106,19 @@ impl Digits {
         exponent / weight % (degree + 1)
     }
 
-    fn sum(&self, f: &Poly) -> Sum {
+    fn sum(&self, f: &Poly) -> NormalSum {
         let terms = f.iter().enumerate().filter(|(_, c)| !c.is_zero()).map(|(at, c)| {
             let powers = (0..self.places.len()).filter_map(|k| {
                 let e = i32::try_from(self.digit(at, k)).ok().filter(|e| *e > 0)?;
                 Some((self.places[k].0.clone(), e))
             });
-            (Product { powers: powers.collect(), wave: Wave::None }, Q::from_integer(c.clone()))
+            (
+                AtomProduct { powers: powers.collect(), wave: TrigFactor::None },
+                BigFraction::from_integer(c.clone()),
+            )
         });
-        let sum = Sum::of(terms);
-        if sum.lead().is_some_and(|(_, q)| *q < Q::zero()) { sum.negated() } else { sum }
+        let sum = NormalSum::of(terms);
+        if sum.lead().is_some_and(|(_, q)| *q < BigFraction::zero()) { sum.negated() } else { sum }
     }
 
     /// Returns the degrees in each atom.
@@ -136,14 +140,14 @@ impl Digits {
     }
 }
 
-struct Recombination<'a> {
-    digits: &'a Digits,
+struct KroneckerRecombination<'a> {
+    digits: &'a KroneckerDigits,
     parts: Vec<Poly>,
     rest: Poly,
     left: usize,
 }
 
-impl Recombination<'_> {
+impl KroneckerRecombination<'_> {
     fn run(mut self) -> (Vec<Poly>, bool) {
         let (mut out, mut size) = (Vec::new(), 1);
         while 2 * size <= self.parts.len() {

@@ -83,14 +83,14 @@ mod sum;
 mod trial;
 mod write;
 
-pub(crate) use basis::{Basis, Combination, Place};
+pub(crate) use basis::{BasisMembership, RationalBasis, RationalCombination};
 pub use equality::Equality;
 pub use factor::Factored;
 pub use rational::RationalFunction;
 pub use series::{Approach, Limit, Series, SeriesError};
 
 use crate::trace::{Expr, TraceError};
-use sum::Sum;
+use sum::NormalSum;
 
 /// The most terms of a normal form.
 pub const MAX_TERMS: usize = 1 << 12;
@@ -149,7 +149,7 @@ pub enum NormalError {
 
 /// A real expression in normal form. Prints as a formula in `+ - * / ^`, functions, `pi` and names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Normal(Sum);
+pub struct Normal(NormalSum);
 
 impl Expr {
     /// Returns the normal form. See [the module](crate::normal).

@@ -2,10 +2,10 @@
 
 use super::{
     Normal,
-    atoms::{Atom, Product, Wave},
+    atoms::{Atom, AtomProduct, TrigFactor},
     factor::Factored,
     hyperbolic::collected,
-    sum::{Q, Sum, rank, whole},
+    sum::{BigFraction, NormalSum, rank, whole},
 };
 use crate::exact::latex_name_beside;
 use num_traits::Signed;
@@ -16,7 +16,7 @@ impl fmt::Display for Normal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names = BTreeSet::new();
         note_symbols(&self.0, &mut names);
-        f.pad(&Writer { latex: false, names }.sum(&self.0))
+        f.pad(&NormalWriter { latex: false, names }.sum(&self.0))
     }
 }
 
@@ -26,10 +26,10 @@ impl fmt::Display for Factored {
     }
 }
 
-pub(super) fn latex(sum: &Sum) -> String {
+pub(super) fn latex(sum: &NormalSum) -> String {
     let mut names = BTreeSet::new();
     note_symbols(sum, &mut names);
-    Writer { latex: true, names }.sum(sum)
+    NormalWriter { latex: true, names }.sum(sum)
 }
 
 /// Writes the text; the factors are written as a term whose factors of several terms are below the
@@ -38,7 +38,7 @@ pub(super) fn factored(of: &Factored, latex: bool) -> String {
     let mut names = BTreeSet::new();
     note_symbols(of.leading_term(), &mut names);
     of.sums().iter().for_each(|(sum, _)| note_symbols(sum, &mut names));
-    let writer = Writer { latex, names };
+    let writer = NormalWriter { latex, names };
     if let [(sum, 1)] = of.sums()
         && of.leading_term().fraction().is_some_and(|q| q == whole(1))
     {
@@ -56,9 +56,9 @@ pub(super) fn factored(of: &Factored, latex: bool) -> String {
 }
 
 /// Collects the names of the inputs.
-fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
+fn note_symbols<'a>(sum: &'a NormalSum, names: &mut BTreeSet<&'a str>) {
     for product in sum.terms().keys() {
-        if let Wave::Cos(x) | Wave::Sin(x) = &product.wave {
+        if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.wave {
             note_symbols(x, names);
         }
         for (atom, _) in &product.powers {
@@ -72,18 +72,18 @@ fn note_symbols<'a>(sum: &'a Sum, names: &mut BTreeSet<&'a str>) {
     }
 }
 
-struct Writer<'a> {
+struct NormalWriter<'a> {
     latex: bool,
     /// Names of all inputs.
     names: BTreeSet<&'a str>,
 }
 
-impl Writer<'_> {
+impl NormalWriter<'_> {
     fn is_latex(&self) -> bool {
         self.latex
     }
 
-    fn sum(&self, sum: &Sum) -> String {
+    fn sum(&self, sum: &NormalSum) -> String {
         let sum = collected(sum);
         let mut terms: Vec<_> = sum.terms().iter().collect();
         terms.sort_by(|a, b| rank(b.0, a.0));
@@ -101,7 +101,7 @@ impl Writer<'_> {
     }
 
     /// Returns a term without its sign.
-    fn term(&self, product: &Product, q: &Q) -> String {
+    fn term(&self, product: &AtomProduct, q: &BigFraction) -> String {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let root: i128 = product
             .powers
@@ -122,9 +122,9 @@ impl Writer<'_> {
             if (*e < 0) == inverted { above.push(word) } else { below.push(word) }
         }
         match &product.wave {
-            Wave::None => {}
-            Wave::Cos(x) => above.push(self.call("cos", &[self.sum(x)])),
-            Wave::Sin(x) => above.push(self.call("sin", &[self.sum(x)])),
+            TrigFactor::None => {}
+            TrigFactor::Cos(x) => above.push(self.call("cos", &[self.sum(x)])),
+            TrigFactor::Sin(x) => above.push(self.call("sin", &[self.sum(x)])),
         }
         let (n, d) = (q.numer().magnitude(), q.denom());
         if *n != 1u8.into() || above.is_empty() {

@@ -13,23 +13,23 @@ use num_traits::{One, ToPrimitive};
 
 use super::{
     MAX_TERMS, Normal, NormalError,
-    atoms::{Atom, Product, Wave},
+    atoms::{Atom, AtomProduct, TrigFactor},
     factor::{Factored, gcd, is_free},
     print,
-    sum::{Algebra, Q, Sum, whole},
+    sum::{Algebra, BigFraction, NormalSum, whole},
     write,
 };
 use crate::trace::Expr;
 
-type Result<T> = std::result::Result<T, NormalError>;
+type RationalResult<T> = std::result::Result<T, NormalError>;
 
 const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
 
 /// A fraction of two normal forms without denominators. Prints as a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RationalFunction {
-    numerator: Sum,
-    denominator: Sum,
+    numerator: NormalSum,
+    denominator: NormalSum,
     is_reduced: bool,
 }
 
@@ -50,7 +50,7 @@ impl Normal {
     /// # Errors
     /// [`NormalError::Terms`] where the common denominator is too long,
     /// [`NormalError::DivisionByZero`].
-    pub fn cancelled(&self) -> Result<RationalFunction> {
+    pub fn cancelled(&self) -> RationalResult<RationalFunction> {
         let mut variables = Variables::new(&self.0);
         let (fraction, is_complete) = variables.fraction(&self.0)?.reduced()?;
         let scale = fraction.numerator.content();
@@ -107,7 +107,7 @@ impl RationalFunction {
     ///
     /// # Errors
     /// Fails when [`Normal::expression`] does.
-    pub fn expression(&self) -> Result<Expr> {
+    pub fn expression(&self) -> RationalResult<Expr> {
         Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
     }
 
@@ -129,55 +129,55 @@ impl fmt::Display for RationalFunction {
 }
 
 /// A fraction of polynomials in variables.
-struct Fraction {
-    numerator: Sum,
-    denominator: Sum,
+struct PolynomialFraction {
+    numerator: NormalSum,
+    denominator: NormalSum,
 }
 
-impl Fraction {
-    fn whole(numerator: Sum) -> Fraction {
-        Fraction { numerator, denominator: Sum::one() }
+impl PolynomialFraction {
+    fn whole(numerator: NormalSum) -> PolynomialFraction {
+        PolynomialFraction { numerator, denominator: NormalSum::one() }
     }
 
-    fn plus(self, other: Fraction) -> Result<Fraction> {
+    fn plus(self, other: PolynomialFraction) -> RationalResult<PolynomialFraction> {
         if self.denominator == other.denominator {
             let numerator = self.numerator.plus(&other.numerator)?;
-            return Ok(Fraction { numerator, denominator: self.denominator });
+            return Ok(PolynomialFraction { numerator, denominator: self.denominator });
         }
         // Over the least common multiple, where a common divisor is found.
-        let common = gcd(&self.denominator, &other.denominator).unwrap_or_else(Sum::one);
-        let part = |d: &Sum| ALGEBRA.quotient(d, &common).unwrap_or_else(|| d.clone());
+        let common = gcd(&self.denominator, &other.denominator).unwrap_or_else(NormalSum::one);
+        let part = |d: &NormalSum| ALGEBRA.quotient(d, &common).unwrap_or_else(|| d.clone());
         let (a, b) = match (part(&self.denominator), part(&other.denominator)) {
             (a, b) if a != self.denominator && b != other.denominator => (a, b),
             _ => (self.denominator.clone(), other.denominator.clone()),
         };
         let numerator =
             ALGEBRA.times(&self.numerator, &b)?.plus(&ALGEBRA.times(&other.numerator, &a)?)?;
-        Ok(Fraction { numerator, denominator: ALGEBRA.times(&self.denominator, &b)? })
+        Ok(PolynomialFraction { numerator, denominator: ALGEBRA.times(&self.denominator, &b)? })
     }
 
-    fn times(&self, other: &Fraction) -> Result<Fraction> {
-        Ok(Fraction {
+    fn times(&self, other: &PolynomialFraction) -> RationalResult<PolynomialFraction> {
+        Ok(PolynomialFraction {
             numerator: ALGEBRA.times(&self.numerator, &other.numerator)?,
             denominator: ALGEBRA.times(&self.denominator, &other.denominator)?,
         })
     }
 
-    fn inverse(self) -> Result<Fraction> {
+    fn inverse(self) -> RationalResult<PolynomialFraction> {
         if self.numerator.is_zero() {
             return Err(NormalError::DivisionByZero);
         }
-        Ok(Fraction { numerator: self.denominator, denominator: self.numerator })
+        Ok(PolynomialFraction { numerator: self.denominator, denominator: self.numerator })
     }
 
-    fn power(&self, e: u32) -> Result<Fraction> {
-        (0..e).try_fold(Fraction::whole(Sum::one()), |power, _| power.times(self))
+    fn power(&self, e: u32) -> RationalResult<PolynomialFraction> {
+        (0..e).try_fold(PolynomialFraction::whole(NormalSum::one()), |power, _| power.times(self))
     }
 
     /// Cancels the greatest common divisor; also returns true if that was found.
-    fn reduced(self) -> Result<(Fraction, bool)> {
+    fn reduced(self) -> RationalResult<(PolynomialFraction, bool)> {
         if self.numerator.is_zero() {
-            return Ok((Fraction::whole(Sum::zero()), true));
+            return Ok((PolynomialFraction::whole(NormalSum::zero()), true));
         }
         let Some(common) = gcd(&self.numerator, &self.denominator) else {
             return Ok((self, false));
@@ -187,7 +187,9 @@ impl Fraction {
             ALGEBRA.quotient(&self.denominator, &common),
         );
         match quotients {
-            (Some(numerator), Some(denominator)) => Ok((Fraction { numerator, denominator }, true)),
+            (Some(numerator), Some(denominator)) => {
+                Ok((PolynomialFraction { numerator, denominator }, true))
+            }
             _ => Ok((self, false)),
         }
     }
@@ -196,16 +198,16 @@ impl Fraction {
 /// Variables that stand for sums.
 struct Variables {
     /// Meaning of each variable, by its number.
-    meanings: Vec<Sum>,
-    numbers: BTreeMap<Sum, usize>,
+    meanings: Vec<NormalSum>,
+    numbers: BTreeMap<NormalSum, usize>,
     /// The common denominators of the coefficients of products in exponents.
-    steps: BTreeMap<Product, BigInt>,
+    steps: BTreeMap<AtomProduct, BigInt>,
     /// True if no relation between the variables is known.
     are_independent: bool,
 }
 
 impl Variables {
-    fn new(sum: &Sum) -> Variables {
+    fn new(sum: &NormalSum) -> Variables {
         let mut new = Variables {
             meanings: Vec::new(),
             numbers: BTreeMap::new(),
@@ -217,7 +219,7 @@ impl Variables {
     }
 
     /// Collects the denominators of exponents.
-    fn note(&mut self, sum: &Sum) {
+    fn note(&mut self, sum: &NormalSum) {
         for (atom, _) in sum.terms().keys().flat_map(|product| &product.powers) {
             match atom {
                 Atom::Inverse(sum) => self.note(sum),
@@ -232,7 +234,7 @@ impl Variables {
         }
     }
 
-    fn variable(&mut self, meaning: Sum) -> Atom {
+    fn variable(&mut self, meaning: NormalSum) -> Atom {
         let next = self.meanings.len();
         let k = *self.numbers.entry(meaning.clone()).or_insert(next);
         if k == next {
@@ -241,31 +243,34 @@ impl Variables {
         Atom::Symbol(format!("{k:06}"))
     }
 
-    fn fraction(&mut self, sum: &Sum) -> Result<Fraction> {
+    fn fraction(&mut self, sum: &NormalSum) -> RationalResult<PolynomialFraction> {
         // Terms of one denominator first.
-        let mut parts: BTreeMap<Sum, Sum> = BTreeMap::new();
+        let mut parts: BTreeMap<NormalSum, NormalSum> = BTreeMap::new();
         for (product, q) in sum.terms() {
-            let mut term = Fraction::whole(Sum::constant(q.clone()));
+            let mut term = PolynomialFraction::whole(NormalSum::constant(q.clone()));
             for (atom, e) in &product.powers {
                 let base = self.atom(atom)?;
                 let base = if *e < 0 { base.inverse()? } else { base };
                 term = term.times(&base.power(e.unsigned_abs())?)?;
             }
-            if product.wave != Wave::None {
+            if product.wave != TrigFactor::None {
                 self.are_independent = false;
-                let wave = Product { powers: Vec::new(), wave: product.wave.clone() };
-                let variable = self.variable(Sum::term(wave, Q::one()));
-                term = term.times(&Fraction::whole(Sum::atom(variable)))?;
+                let wave = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+                let variable = self.variable(NormalSum::term(wave, BigFraction::one()));
+                term = term.times(&PolynomialFraction::whole(NormalSum::atom(variable)))?;
             }
             let part = parts.entry(term.denominator).or_default();
             *part = part.plus(&term.numerator)?;
         }
-        parts.into_iter().try_fold(Fraction::whole(Sum::zero()), |all, (denominator, numerator)| {
-            all.plus(Fraction { numerator, denominator }.reduced()?.0)
-        })
+        parts.into_iter().try_fold(
+            PolynomialFraction::whole(NormalSum::zero()),
+            |all, (denominator, numerator)| {
+                all.plus(PolynomialFraction { numerator, denominator }.reduced()?.0)
+            },
+        )
     }
 
-    fn atom(&mut self, atom: &Atom) -> Result<Fraction> {
+    fn atom(&mut self, atom: &Atom) -> RationalResult<PolynomialFraction> {
         match atom {
             Atom::Inverse(sum) => self.fraction(sum)?.reduced()?.0.inverse(),
             Atom::Call("exp", args) => self.exponential(&args[0]),
@@ -273,43 +278,48 @@ impl Variables {
             Atom::Call("tanh", args) => {
                 let a = self.exponential(&args[0])?;
                 let (above, below) = (a.power(2)?.numerator, a.power(2)?.denominator);
-                Ok(Fraction { numerator: above.minus(&below)?, denominator: above.plus(&below)? })
+                Ok(PolynomialFraction {
+                    numerator: above.minus(&below)?,
+                    denominator: above.plus(&below)?,
+                })
             }
             atom => {
                 self.are_independent &= is_free(atom);
-                Ok(Fraction::whole(Sum::atom(self.variable(Sum::atom(atom.clone())))))
+                Ok(PolynomialFraction::whole(NormalSum::atom(
+                    self.variable(NormalSum::atom(atom.clone())),
+                )))
             }
         }
     }
 
     /// Computes `e^a` in powers of variables.
-    fn exponential(&mut self, a: &Sum) -> Result<Fraction> {
-        let mut out = Fraction::whole(Sum::one());
+    fn exponential(&mut self, a: &NormalSum) -> RationalResult<PolynomialFraction> {
+        let mut out = PolynomialFraction::whole(NormalSum::one());
         for (product, q) in a.terms() {
             let step = self.steps.get(product).cloned().unwrap_or_else(BigInt::one);
             let e = (q * whole(step.clone())).to_integer().to_i32().ok_or(NormalError::Exponent)?;
-            let part = Sum::term(product.clone(), Q::new(BigInt::one(), step));
-            let variable = self.variable(Sum::atom(Atom::Call("exp", vec![part])));
-            let base = Sum::term(
-                Product { powers: vec![(variable, e.abs())], wave: Wave::None },
-                Q::one(),
+            let part = NormalSum::term(product.clone(), BigFraction::new(BigInt::one(), step));
+            let variable = self.variable(NormalSum::atom(Atom::Call("exp", vec![part])));
+            let base = NormalSum::term(
+                AtomProduct { powers: vec![(variable, e.abs())], wave: TrigFactor::None },
+                BigFraction::one(),
             );
-            let power = Fraction::whole(base);
+            let power = PolynomialFraction::whole(base);
             out = out.times(&if e.is_negative() { power.inverse()? } else { power })?;
         }
         Ok(out)
     }
 
     /// Returns a polynomial in variables as a normal form.
-    fn form(&self, polynomial: &Sum) -> Result<Sum> {
-        let mut out = Sum::zero();
+    fn form(&self, polynomial: &NormalSum) -> RationalResult<NormalSum> {
+        let mut out = NormalSum::zero();
         for (product, q) in polynomial.terms() {
-            let mut term = Sum::constant(q.clone());
+            let mut term = NormalSum::constant(q.clone());
             for (atom, e) in &product.powers {
                 let Atom::Symbol(k) = atom else { continue };
                 let meaning = k.parse().ok().and_then(|k: usize| self.meanings.get(k));
-                term =
-                    ALGEBRA.times(&term, &ALGEBRA.power(meaning.unwrap_or(&Sum::zero()), *e)?)?;
+                term = ALGEBRA
+                    .times(&term, &ALGEBRA.power(meaning.unwrap_or(&NormalSum::zero()), *e)?)?;
             }
             out = out.plus(&term)?;
         }

@@ -8,7 +8,7 @@ use super::{
     NormalError,
     atoms::Atom,
     functions::is_negative,
-    sum::{Algebra, Sum, ratio, whole},
+    sum::{Algebra, NormalSum, ratio, whole},
 };
 use crate::{
     entity::{FuncId, Value},
@@ -16,13 +16,13 @@ use crate::{
     trace::Expr,
 };
 
-type Result<T> = std::result::Result<T, NormalError>;
+type ReadResult<T> = std::result::Result<T, NormalError>;
 
 /// Number of binary places up to which floats are fractions, as in expressions.
 const PLACES: i32 = 30;
 
-pub(super) fn normal(expr: &Expr, limit: usize) -> Result<Sum> {
-    let line = Line::new(expr)?;
+pub(super) fn normal(expr: &Expr, limit: usize) -> ReadResult<NormalSum> {
+    let line = StraightLineProgram::new(expr)?;
     let mut known = line.read(Algebra { limit }, |_| true, |v| v == line.result);
     known.remove(&line.result).unwrap_or_else(|| Err(unsupported("no result")))
 }
@@ -32,15 +32,15 @@ pub(super) fn unsupported(what: impl Into<String>) -> NormalError {
 }
 
 /// Expression as a straight-line program.
-pub(super) struct Line {
+pub(super) struct StraightLineProgram {
     program: Program,
     function: FuncId,
     names: Vec<String>,
     pub(super) result: Value,
 }
 
-impl Line {
-    pub(super) fn new(expr: &Expr) -> Result<Line> {
+impl StraightLineProgram {
+    pub(super) fn new(expr: &Expr) -> ReadResult<StraightLineProgram> {
         const NAME: &str = "f";
         let names = expr.symbols();
         let inputs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -48,7 +48,7 @@ impl Line {
         let function = program.lookup(NAME).ok_or_else(|| unsupported("no result"))?;
         match program.functions[function].blocks.values().next().map(|b| &b.end) {
             Some(Terminator::Return(result)) => {
-                Ok(Line { result: *result, program, function, names })
+                Ok(StraightLineProgram { result: *result, program, function, names })
             }
             _ => Err(unsupported("a branch")),
         }
@@ -90,23 +90,24 @@ impl Line {
         algebra: Algebra,
         wanted: impl Fn(Value) -> bool,
         kept: impl Fn(Value) -> bool,
-    ) -> HashMap<Value, Result<Sum>> {
+    ) -> HashMap<Value, ReadResult<NormalSum>> {
         // A form is moved at its last use.
         let mut uses: HashMap<Value, usize> = HashMap::new();
         for arg in self.instructions().filter(|i| wanted(i.0)).flat_map(|(_, inst)| &inst.args) {
             *uses.entry(*arg).or_default() += 1;
         }
-        let symbols = self.params().map(|(v, name)| (v, Ok(Sum::atom(Atom::Symbol(name.clone())))));
-        let mut known: HashMap<Value, Result<Sum>> = symbols.collect();
+        let symbols =
+            self.params().map(|(v, name)| (v, Ok(NormalSum::atom(Atom::Symbol(name.clone())))));
+        let mut known: HashMap<Value, ReadResult<NormalSum>> = symbols.collect();
         for (value, inst) in self.instructions().filter(|i| wanted(i.0)) {
             let mut take = |a: &Value| {
                 let left = uses.entry(*a).or_default();
                 *left = left.saturating_sub(1);
                 let form =
                     if *left == 0 && !kept(*a) { known.remove(a) } else { known.get(a).cloned() };
-                form.unwrap_or(Ok(Sum::zero()))
+                form.unwrap_or(Ok(NormalSum::zero()))
             };
-            let args: Result<Vec<Sum>> = inst.args.iter().map(&mut take).collect();
+            let args: ReadResult<Vec<NormalSum>> = inst.args.iter().map(&mut take).collect();
             let form = args.and_then(|args| algebra.fitting(algebra.apply(inst.op, args)?));
             known.insert(value, form);
         }
@@ -116,7 +117,7 @@ impl Line {
 
 impl Algebra {
     /// Applies an operation to normal forms.
-    fn apply(self, op: Op, mut args: Vec<Sum>) -> Result<Sum> {
+    fn apply(self, op: Op, mut args: Vec<NormalSum>) -> ReadResult<NormalSum> {
         if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice())
         {
             let y = if f == Number2::Sub { y.negated() } else { std::mem::take(y) };
@@ -124,7 +125,7 @@ impl Algebra {
         }
         match (op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => float(x),
-            (Op::Int(n), []) => Ok(Sum::constant(whole(n))),
+            (Op::Int(n), []) => Ok(NormalSum::constant(whole(n))),
             (Op::Number1(f), [x]) => self.function(f, x),
             (Op::Number2(Number2::Mul | Number2::Scale), [x, y]) => self.times(x, y),
             (Op::Number2(Number2::Guard), [x, _]) => Ok(x.clone()),
@@ -146,9 +147,9 @@ impl Algebra {
             (Op::Real1(Real1::Erf), [x]) if is_negative(x) => {
                 Ok(self.apply(op, vec![x.negated()])?.negated())
             }
-            (Op::Real1(f), [x]) => Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone()]))),
+            (Op::Real1(f), [x]) => Ok(NormalSum::atom(Atom::Call(f.name(), vec![x.clone()]))),
             (Op::Real2(f), [x, y]) => {
-                Ok(Sum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()])))
+                Ok(NormalSum::atom(Atom::Call(f.name(), vec![x.clone(), y.clone()])))
             }
             (op, _) => Err(unsupported(format!("`{op}`"))),
         }
@@ -156,18 +157,18 @@ impl Algebra {
 }
 
 /// Returns a float: a fraction if it has few binary places.
-pub(super) fn float(x: f64) -> Result<Sum> {
+pub(super) fn float(x: f64) -> ReadResult<NormalSum> {
     if !x.is_finite() {
         return Err(unsupported(format!("the number {x}")));
     }
     let scaled = x * f64::from(1 << PLACES);
     let binary = if scaled.fract() == 0.0 && scaled.abs() < 9e15 { scaled.to_i64() } else { None };
     Ok(match binary {
-        Some(n) => Sum::constant(ratio(n, 1 << PLACES)),
+        Some(n) => NormalSum::constant(ratio(n, 1 << PLACES)),
         None if x.fract() == 0.0 && x.abs() < 1e30 => {
-            Sum::constant(whole(x.to_i128().unwrap_or_default()))
+            NormalSum::constant(whole(x.to_i128().unwrap_or_default()))
         }
-        None if x < 0.0 => Sum::atom(Atom::Float((-x).to_bits())).negated(),
-        None => Sum::atom(Atom::Float(x.to_bits())),
+        None if x < 0.0 => NormalSum::atom(Atom::Float((-x).to_bits())).negated(),
+        None => NormalSum::atom(Atom::Float(x.to_bits())),
     })
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use num_dual::Dual64;
 use num_traits::ToPrimitive;
 
-use super::read::Line;
+use super::read::StraightLineProgram;
 use crate::{
     entity::Value,
     ir::{InstData, Literal, Mixed, Op, Real1},
@@ -30,7 +30,7 @@ pub(super) struct Bounded {
 
 /// Returns the value where the inputs have these values by name; `None` where it is not finite on
 /// the way, or an operation has no value in numbers.
-pub(super) fn bounded(line: &Line, at: &[(&str, f64)]) -> Option<Bounded> {
+pub(super) fn bounded(line: &StraightLineProgram, at: &[(&str, f64)]) -> Option<Bounded> {
     let mut known: HashMap<Value, Bounded> = HashMap::new();
     for (parameter, name) in line.params() {
         let value = at.iter().find(|(known, _)| known == name)?.1;

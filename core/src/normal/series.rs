@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::{
     Normal, NormalError,
-    germ::{self, Context, Germ, Problem},
-    read::Line,
-    sum::{Algebra, Sum, whole},
+    germ::{self, Context, Germ, GermError},
+    read::StraightLineProgram,
+    sum::{Algebra, NormalSum, whole},
     write,
 };
 use crate::{scalar::Scalar, trace::Expr};
@@ -127,9 +127,9 @@ impl fmt::Display for Limit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     variable: String,
-    point: Sum,
+    point: NormalSum,
     start: i32,
-    coefficients: Vec<Sum>,
+    coefficients: Vec<NormalSum>,
     order: i32,
 }
 
@@ -231,7 +231,7 @@ impl Expr {
     /// coefficients for each operation.
     pub fn series(&self, variable: &str, point: &Expr, order: i32) -> Result<Series, SeriesError> {
         let point = checked_point(variable, point)?;
-        let line = Line::new(self)?;
+        let line = StraightLineProgram::new(self)?;
         let mut terms = usize::try_from(order).unwrap_or(0) + 2;
         while terms <= MAX_COEFFICIENTS {
             let context = context(terms, true);
@@ -241,7 +241,7 @@ impl Expr {
                 Ok(g) if g.end.is_none_or(|end| end >= order) => {
                     return Ok(truncated(g, variable, point, order));
                 }
-                Ok(_) | Err(Problem::Terms) => terms = terms * 2 + 2,
+                Ok(_) | Err(GermError::Terms) => terms = terms * 2 + 2,
                 Err(problem) => return Err(error(problem)),
             }
         }
@@ -267,8 +267,9 @@ impl Expr {
     /// # Errors
     /// [`SeriesError`]: there is no limit, or it is not found.
     pub fn limit(&self, variable: &str, approach: &Approach) -> Result<Limit, SeriesError> {
-        let line = Line::new(self)?;
-        let from = |point: &Sum, sign| one_sided(&line, variable, |root| near(point, sign, root));
+        let line = StraightLineProgram::new(self)?;
+        let from =
+            |point: &NormalSum, sign| one_sided(&line, variable, |root| near(point, sign, root));
         match approach {
             Approach::Left(point) => from(&checked_point(variable, point)?, -1),
             Approach::Right(point) => from(&checked_point(variable, point)?, 1),
@@ -281,10 +282,10 @@ impl Expr {
                 Err(SeriesError::Sides { left: left.to_string(), right: right.to_string() })
             }
             Approach::Infinity => {
-                one_sided(&line, variable, |root| Ok(Germ::term(-root, Sum::one())))
+                one_sided(&line, variable, |root| Ok(Germ::term(-root, NormalSum::one())))
             }
             Approach::NegativeInfinity => {
-                one_sided(&line, variable, |root| Ok(Germ::term(-root, Sum::one().negated())))
+                one_sided(&line, variable, |root| Ok(Germ::term(-root, NormalSum::one().negated())))
             }
         }
     }
@@ -294,30 +295,30 @@ fn context(terms: usize, two_sided: bool) -> Context {
     Context { algebra: Algebra { limit: MAX_COEFFICIENT_TERMS }, terms, two_sided }
 }
 
-fn error(problem: Problem) -> SeriesError {
+fn error(problem: GermError) -> SeriesError {
     match problem {
-        Problem::Error(e) => e,
-        Problem::Terms => SeriesError::Costly { coefficients: MAX_COEFFICIENTS },
-        Problem::Root(_) => SeriesError::Branch { what: "a root".to_owned() },
+        GermError::Error(e) => e,
+        GermError::Terms => SeriesError::Costly { coefficients: MAX_COEFFICIENTS },
+        GermError::Root(_) => SeriesError::Branch { what: "a root".to_owned() },
     }
 }
 
 /// Returns the point plus or minus a power of t.
-fn near(point: &Sum, sign: i32, root: i32) -> Result<Germ, SeriesError> {
+fn near(point: &NormalSum, sign: i32, root: i32) -> Result<Germ, SeriesError> {
     let mut coefficients = vec![point.clone()];
-    coefficients.resize(usize::try_from(root).unwrap_or(1), Sum::zero());
-    coefficients.push(Sum::constant(whole(sign)));
-    Ok(Germ { coefficients, ..Germ::constant(Sum::zero()) })
+    coefficients.resize(usize::try_from(root).unwrap_or(1), NormalSum::zero());
+    coefficients.push(NormalSum::constant(whole(sign)));
+    Ok(Germ { coefficients, ..Germ::constant(NormalSum::zero()) })
 }
 
-fn checked_point(variable: &str, point: &Expr) -> Result<Sum, SeriesError> {
+fn checked_point(variable: &str, point: &Expr) -> Result<NormalSum, SeriesError> {
     if point.symbols().iter().any(|name| name == variable) {
         return Err(SeriesError::Point { point: point.to_string(), variable: variable.to_owned() });
     }
     Ok(point.normal()?.0)
 }
 
-fn truncated(g: Germ, variable: &str, point: Sum, order: i32) -> Series {
+fn truncated(g: Germ, variable: &str, point: NormalSum, order: i32) -> Series {
     let start = if g.coefficients.is_empty() { order } else { g.start.min(order) };
     let coefficients = (start..order).map(|e| g.coefficient(e).unwrap_or_default()).collect();
     Series { variable: variable.to_owned(), point, start, coefficients, order }
@@ -325,7 +326,7 @@ fn truncated(g: Germ, variable: &str, point: Sum, order: i32) -> Series {
 
 /// Returns the limit for small positive t.
 fn one_sided(
-    line: &Line,
+    line: &StraightLineProgram,
     variable: &str,
     near: impl Fn(i32) -> Result<Germ, SeriesError>,
 ) -> Result<Limit, SeriesError> {
@@ -336,8 +337,8 @@ fn one_sided(
         let value = germ::germ(line, variable, &at, context).and_then(|g| limit_of(context, &g));
         match value {
             Ok(limit) => return Ok(limit),
-            Err(Problem::Terms) => terms *= 2,
-            Err(Problem::Root(n)) if root.saturating_mul(n) <= MAX_ROOT => {
+            Err(GermError::Terms) => terms *= 2,
+            Err(GermError::Root(n)) if root.saturating_mul(n) <= MAX_ROOT => {
                 root *= n;
                 terms = terms.max(FIRST * usize::try_from(n).unwrap_or(1));
             }
@@ -347,11 +348,11 @@ fn one_sided(
     Err(SeriesError::Costly { coefficients: MAX_COEFFICIENTS })
 }
 
-fn limit_of(context: Context, g: &Germ) -> Result<Limit, Problem> {
+fn limit_of(context: Context, g: &Germ) -> Result<Limit, GermError> {
     let g = context.tidied(g.clone())?;
     let grows = context.grows(&g.growth)?;
     let infinite = |sign: i32| if sign > 0 { Limit::Infinity } else { Limit::NegativeInfinity };
-    let zero = Limit::Finite(Normal(Sum::zero()));
+    let zero = Limit::Finite(Normal(NormalSum::zero()));
     if !grows && !g.growth.is_empty() {
         return Ok(zero);
     }
@@ -359,7 +360,7 @@ fn limit_of(context: Context, g: &Germ) -> Result<Limit, Problem> {
         return if !grows && g.end.is_none_or(|end| end > 0) {
             Ok(zero)
         } else {
-            Err(Problem::Terms)
+            Err(GermError::Terms)
         };
     };
     if grows || g.start < 0 {

@@ -9,50 +9,50 @@ use num_traits::{One, Signed, Zero};
 
 use super::{
     NormalError,
-    atoms::{Atom, Product, Wave, joined},
+    atoms::{Atom, AtomProduct, TrigFactor, joined},
     functions::has_logarithm,
 };
 
 /// A coefficient.
-pub(super) type Q = Ratio<BigInt>;
+pub(super) type BigFraction = Ratio<BigInt>;
 
 /// The most bits that a numerator or a denominator of a coefficient may have.
 pub(super) const MAX_BITS: u64 = 1 << 16;
 
 /// Products with their coefficients, none of which is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Sum(BTreeMap<Product, Q>);
+pub(super) struct NormalSum(BTreeMap<AtomProduct, BigFraction>);
 
-type Result<T> = std::result::Result<T, NormalError>;
+type NormalResult<T> = std::result::Result<T, NormalError>;
 
 /// Returns the fraction n / d.
-pub(super) fn ratio(n: i64, d: i64) -> Q {
-    Q::new(n.into(), d.into())
+pub(super) fn ratio(n: i64, d: i64) -> BigFraction {
+    BigFraction::new(n.into(), d.into())
 }
 
 /// Returns the whole number n.
-pub(super) fn whole(n: impl Into<BigInt>) -> Q {
-    Q::from_integer(n.into())
+pub(super) fn whole(n: impl Into<BigInt>) -> BigFraction {
+    BigFraction::from_integer(n.into())
 }
 
 /// Computes `a + b`. Whole numbers need no greatest common divisor, and most coefficients are
 /// whole.
-pub(super) fn q_sum(a: &Q, b: &Q) -> Result<Q> {
+pub(super) fn q_sum(a: &BigFraction, b: &BigFraction) -> NormalResult<BigFraction> {
     if a.is_integer() && b.is_integer() {
-        return bounded(Q::from_integer(a.numer() + b.numer()));
+        return bounded(BigFraction::from_integer(a.numer() + b.numer()));
     }
     bounded(a + b)
 }
 
 /// Computes `a b`.
-pub(super) fn q_product(a: &Q, b: &Q) -> Result<Q> {
+pub(super) fn q_product(a: &BigFraction, b: &BigFraction) -> NormalResult<BigFraction> {
     if a.is_integer() && b.is_integer() {
-        return bounded(Q::from_integer(a.numer() * b.numer()));
+        return bounded(BigFraction::from_integer(a.numer() * b.numer()));
     }
     bounded(a * b)
 }
 
-fn bounded(q: Q) -> Result<Q> {
+fn bounded(q: BigFraction) -> NormalResult<BigFraction> {
     if q.numer().bits().max(q.denom().bits()) > MAX_BITS {
         return Err(NormalError::Coefficient { bits: MAX_BITS });
     }
@@ -66,37 +66,37 @@ const MAX_DEPTH: usize = 512;
 /// Largest ratio of all terms, those in functions included, to the terms of a sum.
 const INNER: usize = 8;
 
-impl Sum {
-    pub(super) fn zero() -> Sum {
-        Sum::default()
+impl NormalSum {
+    pub(super) fn zero() -> NormalSum {
+        NormalSum::default()
     }
 
-    pub(super) fn constant(q: Q) -> Sum {
-        Sum::term(Product::ONE, q)
+    pub(super) fn constant(q: BigFraction) -> NormalSum {
+        NormalSum::term(AtomProduct::ONE, q)
     }
 
-    pub(super) fn one() -> Sum {
-        Sum::constant(Q::one())
+    pub(super) fn one() -> NormalSum {
+        NormalSum::constant(BigFraction::one())
     }
 
-    pub(super) fn term(product: Product, q: Q) -> Sum {
-        Sum(if is_nothing(&q) { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
+    pub(super) fn term(product: AtomProduct, q: BigFraction) -> NormalSum {
+        NormalSum(if is_nothing(&q) { BTreeMap::new() } else { BTreeMap::from([(product, q)]) })
     }
 
     /// Different products with their coefficients.
-    pub(super) fn of(terms: impl Iterator<Item = (Product, Q)>) -> Sum {
-        Sum(terms.filter(|(_, q)| !is_nothing(q)).collect())
+    pub(super) fn of(terms: impl Iterator<Item = (AtomProduct, BigFraction)>) -> NormalSum {
+        NormalSum(terms.filter(|(_, q)| !is_nothing(q)).collect())
     }
 
-    pub(super) fn atom(atom: Atom) -> Sum {
-        Sum::term(Product::of(atom), Q::one())
+    pub(super) fn atom(atom: Atom) -> NormalSum {
+        NormalSum::term(AtomProduct::of(atom), BigFraction::one())
     }
 
-    pub(super) fn terms(&self) -> &BTreeMap<Product, Q> {
+    pub(super) fn terms(&self) -> &BTreeMap<AtomProduct, BigFraction> {
         &self.0
     }
 
-    pub(super) fn remove(&mut self, product: &Product) {
+    pub(super) fn remove(&mut self, product: &AtomProduct) {
         self.0.remove(product);
     }
 
@@ -106,21 +106,21 @@ impl Sum {
 
     /// Returns true if it is the same number for all inputs.
     pub(super) fn is_constant(&self) -> bool {
-        self.0.keys().all(Product::is_constant)
+        self.0.keys().all(AtomProduct::is_constant)
     }
 
     /// Returns the fraction that it is.
-    pub(super) fn fraction(&self) -> Option<Q> {
+    pub(super) fn fraction(&self) -> Option<BigFraction> {
         match self.0.first_key_value() {
-            None => Some(Q::zero()),
+            None => Some(BigFraction::zero()),
             Some((product, q)) => {
-                (self.0.len() == 1 && *product == Product::ONE).then(|| q.clone())
+                (self.0.len() == 1 && *product == AtomProduct::ONE).then(|| q.clone())
             }
         }
     }
 
     pub(super) fn has_waves(&self) -> bool {
-        self.0.keys().any(|p| p.wave != Wave::None)
+        self.0.keys().any(|p| p.wave != TrigFactor::None)
     }
 
     /// Returns true if its terms, those in functions included, are no more than there is room for,
@@ -129,21 +129,21 @@ impl Sum {
         let Some(depth) = depth.checked_sub(1) else { return false };
         self.0.keys().all(|product| {
             *room = room.saturating_sub(1);
-            let mut inner = |sum: &Sum| sum.fits(room, depth);
+            let mut inner = |sum: &NormalSum| sum.fits(room, depth);
             let powers = product.powers.iter().all(|(atom, _)| match atom {
                 Atom::Call(_, args) => args.iter().all(&mut inner),
                 Atom::Inverse(sum) => inner(sum),
                 Atom::Symbol(_) | Atom::Pi | Atom::Float(_) | Atom::Root(_) => true,
             });
             let wave = match &product.wave {
-                Wave::None => true,
-                Wave::Cos(sum) | Wave::Sin(sum) => inner(sum),
+                TrigFactor::None => true,
+                TrigFactor::Cos(sum) | TrigFactor::Sin(sum) => inner(sum),
             };
             powers && wave && *room > 0
         })
     }
 
-    fn put(&mut self, product: Product, q: Q) -> Result<()> {
+    fn put(&mut self, product: AtomProduct, q: BigFraction) -> NormalResult<()> {
         match self.0.entry(product) {
             std::collections::btree_map::Entry::Vacant(place) => {
                 if !is_nothing(&q) {
@@ -162,7 +162,7 @@ impl Sum {
         Ok(())
     }
 
-    pub(super) fn plus(&self, other: &Sum) -> Result<Sum> {
+    pub(super) fn plus(&self, other: &NormalSum) -> NormalResult<NormalSum> {
         let mut out = self.clone();
         for (product, q) in &other.0 {
             out.put(product.clone(), q.clone())?;
@@ -170,28 +170,28 @@ impl Sum {
         Ok(out)
     }
 
-    pub(super) fn times_fraction(&self, by: &Q) -> Result<Sum> {
+    pub(super) fn times_fraction(&self, by: &BigFraction) -> NormalResult<NormalSum> {
         if is_nothing(by) {
-            return Ok(Sum::zero());
+            return Ok(NormalSum::zero());
         }
         self.0
             .iter()
             .map(|(p, q)| Ok((p.clone(), q_product(q, by)?)))
-            .collect::<Result<_>>()
-            .map(Sum)
+            .collect::<NormalResult<_>>()
+            .map(NormalSum)
     }
 
-    pub(super) fn negated(&self) -> Sum {
-        Sum(self.0.iter().map(|(p, q)| (p.clone(), -q)).collect())
+    pub(super) fn negated(&self) -> NormalSum {
+        NormalSum(self.0.iter().map(|(p, q)| (p.clone(), -q)).collect())
     }
 
-    pub(super) fn minus(&self, other: &Sum) -> Result<Sum> {
+    pub(super) fn minus(&self, other: &NormalSum) -> NormalResult<NormalSum> {
         self.plus(&other.negated())
     }
 
     /// Returns the greatest fraction that all coefficients are whole multiples of, with the sign of
     /// the leading one.
-    pub(super) fn content(&self) -> Q {
+    pub(super) fn content(&self) -> BigFraction {
         let (mut n, mut d) = (BigInt::zero(), BigInt::one());
         for q in self.0.values() {
             n = n.gcd(q.numer());
@@ -199,14 +199,14 @@ impl Sum {
         }
         let negative = self.lead().is_some_and(|(_, q)| q.is_negative());
         match (n.is_zero(), negative) {
-            (true, _) => Q::one(),
-            (false, true) => Q::new(-n, d),
-            (false, false) => Q::new(n, d),
+            (true, _) => BigFraction::one(),
+            (false, true) => BigFraction::new(-n, d),
+            (false, false) => BigFraction::new(n, d),
         }
     }
 
     /// Returns the term that is first in the order of division and of printing.
-    pub(super) fn lead(&self) -> Option<(&Product, &Q)> {
+    pub(super) fn lead(&self) -> Option<(&AtomProduct, &BigFraction)> {
         self.0.iter().max_by(|a, b| rank(a.0, b.0))
     }
 
@@ -242,8 +242,8 @@ impl Sum {
 }
 
 /// Order of terms: of a higher degree first, then by the inputs; trigonometric factors last.
-pub(super) fn rank(a: &Product, b: &Product) -> Ordering {
-    let waves = (b.wave != Wave::None).cmp(&(a.wave != Wave::None));
+pub(super) fn rank(a: &AtomProduct, b: &AtomProduct) -> Ordering {
+    let waves = (b.wave != TrigFactor::None).cmp(&(a.wave != TrigFactor::None));
     a.degree()
         .cmp(&b.degree())
         .then_with(|| lexicographic(&a.powers, &b.powers))
@@ -274,14 +274,14 @@ pub(super) struct Algebra {
 }
 
 impl Algebra {
-    pub(super) fn times(self, a: &Sum, b: &Sum) -> Result<Sum> {
+    pub(super) fn times(self, a: &NormalSum, b: &NormalSum) -> NormalResult<NormalSum> {
         if let Some(q) = a.fraction() {
             return b.times_fraction(&q);
         }
         if let Some(q) = b.fraction() {
             return a.times_fraction(&q);
         }
-        let mut out = Sum::zero();
+        let mut out = NormalSum::zero();
         for (p, x) in a.terms() {
             for (r, y) in b.terms() {
                 let q = q_product(x, y)?;
@@ -295,7 +295,7 @@ impl Algebra {
     }
 
     /// Returns the sum of two, with what cancels cancelled.
-    pub(super) fn sum(self, a: Sum, b: Sum) -> Result<Sum> {
+    pub(super) fn sum(self, a: NormalSum, b: NormalSum) -> NormalResult<NormalSum> {
         let (mut sum, less) = if a.0.len() < b.0.len() { (b, a) } else { (a, b) };
         for (product, q) in less.0 {
             sum.put(product, q)?;
@@ -305,7 +305,7 @@ impl Algebra {
     }
 
     /// Returns a sum, unless the arguments of its functions are too long or too deep.
-    pub(super) fn fitting(self, sum: Sum) -> Result<Sum> {
+    pub(super) fn fitting(self, sum: NormalSum) -> NormalResult<NormalSum> {
         let mut room = self.limit.saturating_mul(INNER);
         if !sum.fits(&mut room, MAX_DEPTH) {
             return Err(if room == 0 {
@@ -317,7 +317,7 @@ impl Algebra {
         Ok(sum)
     }
 
-    fn check(self, sum: &Sum) -> Result<()> {
+    fn check(self, sum: &NormalSum) -> NormalResult<()> {
         if sum.0.len() > self.limit {
             Err(NormalError::Terms { limit: self.limit })
         } else {
@@ -325,7 +325,7 @@ impl Algebra {
         }
     }
 
-    pub(super) fn power(self, x: &Sum, n: i32) -> Result<Sum> {
+    pub(super) fn power(self, x: &NormalSum, n: i32) -> NormalResult<NormalSum> {
         if n < 0 {
             let inverse = self.inverse(x)?;
             return self.power(&inverse, n.checked_neg().ok_or(NormalError::Exponent)?);
@@ -333,7 +333,7 @@ impl Algebra {
         if x.0.len() > 1 && n.unsigned_abs() > MAX_POWER {
             return Err(NormalError::Terms { limit: self.limit });
         }
-        let (mut out, mut square, mut e) = (Sum::one(), x.clone(), n);
+        let (mut out, mut square, mut e) = (NormalSum::one(), x.clone(), n);
         while e > 0 {
             if e & 1 == 1 {
                 out = self.times(&out, &square)?;
@@ -347,7 +347,7 @@ impl Algebra {
     }
 
     /// Returns the product of two products.
-    fn product(self, a: &Product, b: &Product) -> Result<Sum> {
+    fn product(self, a: &AtomProduct, b: &AtomProduct) -> NormalResult<NormalSum> {
         let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Exponent)?;
         let waves = self.waves(&a.wave, &b.wave)?;
         self.times_powers(&waves, powers)
@@ -355,7 +355,7 @@ impl Algebra {
 
     /// Splits a power of a root, an absolute value or a denominator into a factor and a lower
     /// power, and returns the factor and the exponent of that.
-    fn taken_out(self, atom: &Atom, e: i32) -> Result<Option<(Sum, i32)>> {
+    fn taken_out(self, atom: &Atom, e: i32) -> NormalResult<Option<(NormalSum, i32)>> {
         Ok(match atom {
             Atom::Call("sqrt", args) if e != 1 => {
                 Some((self.power(&args[0], e.div_euclid(2))?, e.rem_euclid(2)))
@@ -375,9 +375,9 @@ impl Algebra {
     }
 
     /// Multiplies a sum of trigonometric factors by powers of any exponents.
-    fn times_powers(self, waves: &Sum, powers: Vec<(Atom, i32)>) -> Result<Sum> {
-        let (mut q, mut kept, mut more) = (Q::one(), Vec::new(), Vec::new());
-        let mut exponent: Option<(Sum, bool)> = None;
+    fn times_powers(self, waves: &NormalSum, powers: Vec<(Atom, i32)>) -> NormalResult<NormalSum> {
+        let (mut q, mut kept, mut more) = (BigFraction::one(), Vec::new(), Vec::new());
+        let mut exponent: Option<(NormalSum, bool)> = None;
         for (atom, e) in powers {
             match &atom {
                 Atom::Root(n) => {
@@ -415,16 +415,17 @@ impl Algebra {
             }
             None => {}
         }
-        let mut out = Sum::zero();
+        let mut out = NormalSum::zero();
         for (product, c) in waves.terms() {
             let powers = joined(&product.powers, &kept).ok_or(NormalError::Exponent)?;
             let c = q_product(c, &q)?;
-            let whole = Product { powers, wave: product.wave.clone() };
+            let whole = AtomProduct { powers, wave: product.wave.clone() };
             // The constants of trigonometric factors hold roots, which may meet others.
             if product.powers.is_empty() || kept.is_empty() {
                 out.put(whole, c)?;
             } else {
-                let alone = Sum::term(Product { powers: Vec::new(), wave: whole.wave }, c);
+                let alone =
+                    NormalSum::term(AtomProduct { powers: Vec::new(), wave: whole.wave }, c);
                 out = out.plus(&self.times_powers(&alone, whole.powers)?)?;
             }
         }
@@ -434,7 +435,7 @@ impl Algebra {
         Ok(out)
     }
 
-    pub(super) fn inverse(self, x: &Sum) -> Result<Sum> {
+    pub(super) fn inverse(self, x: &NormalSum) -> NormalResult<NormalSum> {
         if x.is_zero() {
             return Err(NormalError::DivisionByZero);
         }
@@ -443,16 +444,16 @@ impl Algebra {
         };
         if let Some((product, q)) = x.terms().first_key_value()
             && x.terms().len() == 1
-            && product.wave == Wave::None
+            && product.wave == TrigFactor::None
         {
-            return self.times_powers(&Sum::constant(q.recip()), turned(&product.powers));
+            return self.times_powers(&NormalSum::constant(q.recip()), turned(&product.powers));
         }
         let common = x.common();
-        let rest = self.times_powers(&Sum::one(), turned(&common))?;
+        let rest = self.times_powers(&NormalSum::one(), turned(&common))?;
         let rest = self.times(x, &rest)?;
-        let lead = rest.lead().map_or_else(Q::one, |(_, q)| q.clone());
+        let lead = rest.lead().map_or_else(BigFraction::one, |(_, q)| q.clone());
         let rest = rest.times_fraction(&lead.recip())?;
-        self.times_powers(&Sum::constant(lead.recip()), {
+        self.times_powers(&NormalSum::constant(lead.recip()), {
             let mut powers = turned(&common);
             powers.push((Atom::Inverse(rest), 1));
             powers.sort();
@@ -461,13 +462,13 @@ impl Algebra {
     }
 
     /// Cancels denominators that divide the numerator.
-    fn cancelled(self, mut sum: Sum) -> Result<Sum> {
+    fn cancelled(self, mut sum: NormalSum) -> NormalResult<NormalSum> {
         loop {
             let found = sum.terms().keys().flat_map(|p| &p.powers).find_map(|(atom, _)| {
                 let Atom::Inverse(below) = atom else { return None };
                 let most = sum.terms().keys().map(|p| p.exponent(atom)).max().unwrap_or(0);
                 let above = sum.terms().iter().filter(|(p, _)| p.exponent(atom) == most);
-                let above = Sum(above.map(|(p, q)| (p.without(atom), q.clone())).collect());
+                let above = NormalSum(above.map(|(p, q)| (p.without(atom), q.clone())).collect());
                 let quotient = self.quotient(&above, below)?;
                 Some((atom.clone(), most, quotient))
             });
@@ -477,23 +478,23 @@ impl Algebra {
                 let left = (most > 1).then(|| (atom.clone(), most - 1));
                 let powers =
                     joined(&product.powers, left.as_slice()).ok_or(NormalError::Exponent)?;
-                sum.put(Product { powers, wave: product.wave }, q)?;
+                sum.put(AtomProduct { powers, wave: product.wave }, q)?;
             }
         }
     }
 
     /// Computes `a / b`, if that has no denominator of several terms.
-    pub(super) fn quotient(self, a: &Sum, b: &Sum) -> Option<Sum> {
+    pub(super) fn quotient(self, a: &NormalSum, b: &NormalSum) -> Option<NormalSum> {
         let (lead, unit) = b.lead()?;
         let mut rest = a.clone();
-        let mut out = Sum::zero();
+        let mut out = NormalSum::zero();
         // Each step removes the leading term; with trigonometric factors, or with exponents below
         // 0, it might not end.
         for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
             let Some((top, q)) = rest.lead() else { return Some(out) };
             let (wave, powers) = match (&top.wave, &lead.wave) {
-                (wave, Wave::None) if !b.has_waves() => (wave.clone(), &top.powers),
-                (one, other) if one == other => (Wave::None, &top.powers),
+                (wave, TrigFactor::None) if !b.has_waves() => (wave.clone(), &top.powers),
+                (one, other) if one == other => (TrigFactor::None, &top.powers),
                 _ => return None,
             };
             let turned: Vec<_> = lead.powers.iter().map(|(atom, e)| (atom.clone(), -e)).collect();
@@ -501,8 +502,8 @@ impl Algebra {
             if powers.iter().any(|p| p.1 < 0 && lead.exponent(&p.0) > 0) {
                 return None;
             }
-            let step = Sum::term(Product { powers, wave }, bounded(q / unit).ok()?);
-            let mut part = Sum::zero();
+            let step = NormalSum::term(AtomProduct { powers, wave }, bounded(q / unit).ok()?);
+            let mut part = NormalSum::zero();
             for (p, x) in step.terms() {
                 for (r, y) in b.terms() {
                     let product =
@@ -520,6 +521,6 @@ impl Algebra {
     }
 }
 
-fn is_nothing(q: &Q) -> bool {
+fn is_nothing(q: &BigFraction) -> bool {
     *q.numer() == BigInt::ZERO
 }

@@ -7,10 +7,10 @@ use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive};
 
 use super::{
-    atoms::{Atom, Product, Wave},
-    equality::Plan,
-    read::Line,
-    sum::{Sum, whole},
+    atoms::{Atom, AtomProduct, TrigFactor},
+    equality::SamplePlan,
+    read::StraightLineProgram,
+    sum::{NormalSum, whole},
 };
 use crate::{
     entity::Value,
@@ -22,26 +22,26 @@ use crate::{
 
 /// Independent quantity that gets a residue of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Free {
+pub(super) enum Indeterminate {
     Atom(Atom),
     /// `e^{i m / d}` for a product m.
-    Turn(Product),
+    Turn(AtomProduct),
     /// `e^{m / d}`.
-    Growth(Product),
+    Growth(AtomProduct),
 }
 
 /// A residue with the degrees and the sizes of the polynomials above and below the line that it
 /// comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Number {
+pub(super) struct TrackedResidue {
     pub(super) residue: Residue,
     degrees: [f64; 2],
     bits: [f64; 2],
 }
 
-impl Number {
-    fn new(residue: Residue, degree: f64, bits: f64) -> Number {
-        Number { residue, degrees: [degree, 0.0], bits: [bits, 0.0] }
+impl TrackedResidue {
+    fn new(residue: Residue, degree: f64, bits: f64) -> TrackedResidue {
+        TrackedResidue { residue, degrees: [degree, 0.0], bits: [bits, 0.0] }
     }
     pub(super) fn degree(self) -> f64 {
         self.degrees[0] + self.degrees[1]
@@ -49,7 +49,7 @@ impl Number {
     pub(super) fn bits(self) -> f64 {
         self.bits[0] + self.bits[1]
     }
-    fn plus(self, y: Number, residue: Residue) -> Number {
+    fn plus(self, y: TrackedResidue, residue: Residue) -> TrackedResidue {
         let over = |x: [f64; 2], y: [f64; 2]| {
             if x[1] == 0.0 && y[1] == 0.0 {
                 [x[0].max(y[0]), 0.0]
@@ -59,11 +59,11 @@ impl Number {
         };
         let mut bits = over(self.bits, y.bits);
         bits[0] += 1.0;
-        Number { residue, degrees: over(self.degrees, y.degrees), bits }
+        TrackedResidue { residue, degrees: over(self.degrees, y.degrees), bits }
     }
-    fn times(self, y: Number) -> Number {
+    fn times(self, y: TrackedResidue) -> TrackedResidue {
         let add = |x: [f64; 2], y: [f64; 2]| [x[0] + y[0], x[1] + y[1]];
-        Number {
+        TrackedResidue {
             residue: self.residue * y.residue,
             degrees: add(self.degrees, y.degrees),
             bits: add(self.bits, y.bits),
@@ -72,34 +72,34 @@ impl Number {
 }
 
 /// Random sample point modulo a prime.
-pub(super) struct Run<'a> {
-    plan: &'a Plan,
+pub(super) struct SamplePoint<'a> {
+    plan: &'a SamplePlan,
     field: PrimeField,
     roots: BTreeMap<i128, Residue>,
     point: Point<Residue>,
     rng: rand_chacha::ChaCha8Rng,
-    drawn: BTreeMap<Free, Residue>,
+    drawn: BTreeMap<Indeterminate, Residue>,
 }
 
-pub(super) type Tried<T> = Result<T, String>;
+pub(super) type SampleResult<T> = Result<T, String>;
 
-impl<'a> Run<'a> {
+impl<'a> SamplePoint<'a> {
     /// Creates a sample point of a field, with the roots that occur.
     pub(super) fn new(
-        plan: &'a Plan,
+        plan: &'a SamplePlan,
         point: Point<Residue>,
         roots: BTreeMap<i128, Residue>,
         rng: rand_chacha::ChaCha8Rng,
-    ) -> Run<'a> {
-        Run { plan, field: *point.field(), roots, point, rng, drawn: BTreeMap::new() }
+    ) -> SamplePoint<'a> {
+        SamplePoint { plan, field: *point.field(), roots, point, rng, drawn: BTreeMap::new() }
     }
 
     /// Returns the value of an expression.
-    pub(super) fn line(&mut self, line: &Line) -> Tried<Number> {
-        let mut values: HashMap<Value, Number> = HashMap::new();
+    pub(super) fn line(&mut self, line: &StraightLineProgram) -> SampleResult<TrackedResidue> {
+        let mut values: HashMap<Value, TrackedResidue> = HashMap::new();
         let mut exponents: HashMap<Value, i64> = HashMap::new();
         for (value, name) in line.params() {
-            let x = self.free(Free::Atom(Atom::Symbol(name.clone())));
+            let x = self.free(Indeterminate::Atom(Atom::Symbol(name.clone())));
             values.insert(value, x);
         }
         for (value, inst) in line.instructions() {
@@ -120,14 +120,19 @@ impl<'a> Run<'a> {
         values.get(&line.result).copied().ok_or_else(|| "no result".to_owned())
     }
 
-    fn arithmetic(&mut self, inst: &InstData, values: &HashMap<Value, Number>) -> Tried<Number> {
-        let args: Option<Vec<Number>> = inst.args.iter().map(|a| values.get(a).copied()).collect();
+    fn arithmetic(
+        &mut self,
+        inst: &InstData,
+        values: &HashMap<Value, TrackedResidue>,
+    ) -> SampleResult<TrackedResidue> {
+        let args: Option<Vec<TrackedResidue>> =
+            inst.args.iter().map(|a| values.get(a).copied()).collect();
         let args = args.ok_or("an operand is missing")?;
         Ok(match (inst.op, args.as_slice()) {
             (Op::Real(Literal(x)), []) => self.float(x)?,
             (Op::Int(n), []) => self.small(n),
             (Op::Mixed(Mixed::FromInt), [x]) => *x,
-            (Op::Number1(Number1::Neg), [x]) => Number { residue: -x.residue, ..*x },
+            (Op::Number1(Number1::Neg), [x]) => TrackedResidue { residue: -x.residue, ..*x },
             (Op::Number1(Number1::Recip), [x]) => self.inverse(*x)?,
             (Op::Number2(Number2::Add), [x, y]) => x.plus(*y, x.residue + y.residue),
             (Op::Number2(Number2::Sub), [x, y]) => x.plus(*y, x.residue - y.residue),
@@ -140,19 +145,19 @@ impl<'a> Run<'a> {
         })
     }
 
-    fn integer(&self, n: &BigInt) -> Number {
+    fn integer(&self, n: &BigInt) -> TrackedResidue {
         let p = BigInt::from(Residue::characteristic(&self.field));
         // Below p.
         let residue = n.mod_floor(&p).to_u64().unwrap_or_default();
-        Number::new(Residue::element(&self.field, residue), 0.0, n.bits() as f64)
+        TrackedResidue::new(Residue::element(&self.field, residue), 0.0, n.bits() as f64)
     }
 
-    fn small(&self, n: i64) -> Number {
+    fn small(&self, n: i64) -> TrackedResidue {
         self.integer(&n.into())
     }
 
     /// Evaluates a float: a whole number times a power of 2.
-    fn float(&self, x: f64) -> Tried<Number> {
+    fn float(&self, x: f64) -> SampleResult<TrackedResidue> {
         if !x.is_finite() {
             return Err(format!("the number {x} is in no field"));
         }
@@ -166,12 +171,12 @@ impl<'a> Run<'a> {
         if exponent < 0 { Ok(n.times(self.inverse(two)?)) } else { Ok(n.times(two)) }
     }
 
-    fn inverse(&self, x: Number) -> Tried<Number> {
+    fn inverse(&self, x: TrackedResidue) -> SampleResult<TrackedResidue> {
         if x.residue.is_exact_zero() {
             return Err("a denominator is zero".to_owned());
         }
         let turned = |[a, b]: [f64; 2]| [b, a];
-        Ok(Number {
+        Ok(TrackedResidue {
             residue: x.residue.inverse(&self.field),
             degrees: turned(x.degrees),
             bits: turned(x.bits),
@@ -179,14 +184,14 @@ impl<'a> Run<'a> {
     }
 
     /// Anything but 0.
-    fn free(&mut self, what: Free) -> Number {
+    fn free(&mut self, what: Indeterminate) -> TrackedResidue {
         let (field, rng) = (&self.field, &mut self.rng);
         let residue = *self.drawn.entry(what).or_insert_with(|| Residue::draw_unit(field, rng));
-        Number::new(residue, 1.0, 0.0)
+        TrackedResidue::new(residue, 1.0, 0.0)
     }
 
     /// Returns a normal form.
-    fn form(&mut self, form: &Sum) -> Tried<Number> {
+    fn form(&mut self, form: &NormalSum) -> SampleResult<TrackedResidue> {
         let mut out = self.small(0);
         for (product, q) in form.terms() {
             let mut term = self.integer(q.numer()).times(self.inverse(self.integer(q.denom()))?);
@@ -196,47 +201,47 @@ impl<'a> Run<'a> {
                 term = term.times(powered(base, e.unsigned_abs().into()));
             }
             match &product.wave {
-                Wave::None => {}
-                Wave::Cos(x) => term = term.times(self.wave(x, false)?),
-                Wave::Sin(x) => term = term.times(self.wave(x, true)?),
+                TrigFactor::None => {}
+                TrigFactor::Cos(x) => term = term.times(self.wave(x, false)?),
+                TrigFactor::Sin(x) => term = term.times(self.wave(x, true)?),
             }
             out = out.plus(term, out.residue + term.residue);
         }
         Ok(out)
     }
 
-    fn atom(&mut self, atom: &Atom) -> Tried<Number> {
+    fn atom(&mut self, atom: &Atom) -> SampleResult<TrackedResidue> {
         match atom {
             Atom::Root(n) => {
                 let root = self.roots.get(n).ok_or("a root is missing")?;
-                Ok(Number::new(*root, 0.0, (*n as f64).log2()))
+                Ok(TrackedResidue::new(*root, 0.0, (*n as f64).log2()))
             }
             Atom::Float(bits) => self.float(f64::from_bits(*bits)),
             Atom::Inverse(sum) => {
                 let sum = self.form(sum)?;
                 self.inverse(sum)
             }
-            Atom::Call("exp", args) => self.exponential(&args[0], Free::Growth),
+            Atom::Call("exp", args) => self.exponential(&args[0], Indeterminate::Growth),
             Atom::Call("tanh", args) => {
-                let z = self.exponential(&args[0], Free::Growth)?;
+                let z = self.exponential(&args[0], Indeterminate::Growth)?;
                 let (square, one) = (z.times(z), self.small(1));
                 let above = square.plus(one, square.residue - one.residue);
                 Ok(above.times(self.inverse(square.plus(one, square.residue + one.residue))?))
             }
             Atom::Call("cos", args) => self.wave(&args[0], false),
             Atom::Call("sin", args) => self.wave(&args[0], true),
-            other => Ok(self.free(Free::Atom(other.clone()))),
+            other => Ok(self.free(Indeterminate::Atom(other.clone()))),
         }
     }
 
     /// `(z + 1/z) / 2` or `(z - 1/z) / 2i` for `z = e^{i x}`.
-    fn wave(&mut self, x: &Sum, sine: bool) -> Tried<Number> {
-        let z = self.exponential(x, Free::Turn)?;
+    fn wave(&mut self, x: &NormalSum, sine: bool) -> SampleResult<TrackedResidue> {
+        let z = self.exponential(x, Indeterminate::Turn)?;
         let inverse = self.inverse(z)?;
         let mut below = self.small(2);
         let sum = if sine {
             let i = self.point.i().map_err(|e| e.to_string())?;
-            below = below.times(Number::new(i, 0.0, 0.0));
+            below = below.times(TrackedResidue::new(i, 0.0, 0.0));
             z.plus(inverse, z.residue - inverse.residue)
         } else {
             z.plus(inverse, z.residue + inverse.residue)
@@ -244,18 +249,22 @@ impl<'a> Run<'a> {
         Ok(sum.times(self.inverse(below)?))
     }
 
-    fn exponential(&mut self, x: &Sum, free: fn(Product) -> Free) -> Tried<Number> {
+    fn exponential(
+        &mut self,
+        x: &NormalSum,
+        free: fn(AtomProduct) -> Indeterminate,
+    ) -> SampleResult<TrackedResidue> {
         let mut out = self.small(1);
         for (product, q) in x.terms() {
             let key = free(product.clone());
-            if matches!(key, Free::Turn(_)) && *product == Product::of(Atom::Pi) {
+            if matches!(key, Indeterminate::Turn(_)) && *product == AtomProduct::of(Atom::Pi) {
                 let parts = q
                     .numer()
                     .to_i64()
                     .zip(q.denom().to_i64())
                     .ok_or("a fraction of pi is too fine")?;
                 let angle = Angle::zero() + Angle::pi(1, 1) * param::Q::new(parts.0, parts.1);
-                out = out.times(Number::new(
+                out = out.times(TrackedResidue::new(
                     self.point.cis(&angle).map_err(|e| e.to_string())?,
                     0.0,
                     0.0,
@@ -277,9 +286,9 @@ impl<'a> Run<'a> {
     }
 }
 
-fn powered(x: Number, e: u64) -> Number {
+fn powered(x: TrackedResidue, e: u64) -> TrackedResidue {
     let scaled = |list: [f64; 2]| list.map(|y| y * e as f64);
-    Number { residue: x.residue.power(e), degrees: scaled(x.degrees), bits: scaled(x.bits) }
+    TrackedResidue { residue: x.residue.power(e), degrees: scaled(x.degrees), bits: scaled(x.bits) }
 }
 
 /// Returns the positive square root of a prime n, which is 2 or divides the order of the point's

@@ -6,9 +6,9 @@ use num_traits::{One, ToPrimitive, Zero};
 
 use super::{
     NormalError,
-    atoms::{Atom, Wave},
+    atoms::{Atom, TrigFactor},
     hyperbolic::collected,
-    sum::{Q, Sum, rank, whole},
+    sum::{BigFraction, NormalSum, rank, whole},
 };
 use crate::{
     ir::{Real1, Real2},
@@ -17,9 +17,9 @@ use crate::{
     trace::Expr,
 };
 
-type Result<T> = std::result::Result<T, NormalError>;
+type WriteResult<T> = std::result::Result<T, NormalError>;
 
-pub(super) fn expression(sum: &Sum) -> Result<Expr> {
+pub(super) fn expression(sum: &NormalSum) -> WriteResult<Expr> {
     let sum = collected(sum);
     let mut terms: Vec<_> = sum.terms().iter().collect();
     terms.sort_by(|a, b| rank(b.0, a.0));
@@ -41,9 +41,9 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
             }
         }
         match &product.wave {
-            Wave::None => {}
-            Wave::Cos(x) => above *= expression(x)?.cos(),
-            Wave::Sin(x) => above *= expression(x)?.sin(),
+            TrigFactor::None => {}
+            TrigFactor::Cos(x) => above *= expression(x)?.cos(),
+            TrigFactor::Sin(x) => above *= expression(x)?.sin(),
         }
         // One after the other: a product of sums would be multiplied out when it is read again.
         out += below.into_iter().fold(above, |above, factor| above / factor);
@@ -51,7 +51,7 @@ pub(super) fn expression(sum: &Sum) -> Result<Expr> {
     Ok(out)
 }
 
-fn fraction(q: &Q) -> Expr {
+fn fraction(q: &BigFraction) -> Expr {
     match q.numer().to_i64().zip(q.denom().to_i64()) {
         Some((n, d)) => Expr::from_ratio(param::Q::new(n, d)),
         None if q.is_integer() => integer(q.numer()),
@@ -72,7 +72,7 @@ fn integer(n: &BigInt) -> Expr {
     digits.iter().rev().fold(top, |sum, digit| sum * Expr::int(1 << 62) + Expr::int(*digit))
 }
 
-fn value(atom: &Atom) -> Result<Expr> {
+fn value(atom: &Atom) -> WriteResult<Expr> {
     Ok(match atom {
         Atom::Symbol(name) => Expr::symbol(name),
         Atom::Pi => Expr::pi(),
@@ -80,7 +80,7 @@ fn value(atom: &Atom) -> Result<Expr> {
         Atom::Root(n) => fraction(&whole(*n)).sqrt(),
         Atom::Inverse(sum) => Expr::one() / expression(sum)?,
         Atom::Call(name, args) => {
-            let args = args.iter().map(expression).collect::<Result<Vec<_>>>()?;
+            let args = args.iter().map(expression).collect::<WriteResult<Vec<_>>>()?;
             call(name, &args)
                 .ok_or_else(|| NormalError::Unsupported { what: format!("`{name}`") })?
         }

@@ -75,14 +75,14 @@ const DIGITS: [u64; 21] = [
 
 /// An angle: quarters of a turn, of which the last two digits count, and the rest in two floats.
 #[derive(Clone, Copy)]
-struct Angle {
+struct ReducedAngle {
     quarters: u64,
     rest: [f64; 2],
 }
 
 /// Returns the angle of a number up to [`NEAR`].
 #[inline(always)]
-fn near(x: f64) -> Angle {
+fn near(x: f64) -> ReducedAngle {
     let marked = x.mul_add(FRAC_2_PI, ROUND);
     let n = marked - ROUND;
     let left = (-n).mul_add(FRAC_PI_2, x);
@@ -90,14 +90,14 @@ fn near(x: f64) -> Angle {
     let part_rest = n.mul_add(REST, -part);
     let [r, lost] = exact_sum(left, -part);
     let rest = join(r, (-n).mul_add(REST_OF_REST, lost - part_rest));
-    Angle { quarters: marked.to_bits(), rest }
+    ReducedAngle { quarters: marked.to_bits(), rest }
 }
 
 /// Returns the angle of a number beyond [`NEAR`].
 #[cold]
-fn far(x: f64) -> Angle {
+fn far(x: f64) -> ReducedAngle {
     if !x.is_finite() {
-        return Angle { quarters: 0, rest: [f64::NAN; 2] };
+        return ReducedAngle { quarters: 0, rest: [f64::NAN; 2] };
     }
     // |x| = m 2^e
     let bits = x.abs().to_bits();
@@ -137,7 +137,10 @@ fn far(x: f64) -> Angle {
     let rest = join(sum, high.mul_add(REST, low.mul_add(FRAC_PI_2, lost)));
     let rest = if (up == 1) != x.is_sign_negative() { rest.map(|r| -r) } else { rest };
     let quarters = quarters + up as u64;
-    Angle { quarters: if x.is_sign_negative() { quarters.wrapping_neg() } else { quarters }, rest }
+    ReducedAngle {
+        quarters: if x.is_sign_negative() { quarters.wrapping_neg() } else { quarters },
+        rest,
+    }
 }
 
 /// Returns the sine of the rest of an angle as a sum, the second number small.
@@ -158,7 +161,7 @@ fn cosine([r, s]: [f64; 2]) -> [f64; 2] {
 
 /// Returns the sine of an angle and some quarters more.
 #[inline(always)]
-fn sine_of(angle: Angle, more: u64) -> f64 {
+fn sine_of(angle: ReducedAngle, more: u64) -> f64 {
     let n = angle.quarters.wrapping_add(more);
     let ([a, b], [c, d]) = (sine(angle.rest), cosine(angle.rest));
     let y = if n & 1 == 1 { c + d } else { a + b };
@@ -166,7 +169,7 @@ fn sine_of(angle: Angle, more: u64) -> f64 {
 }
 
 #[inline(always)]
-fn tangent_of(angle: Angle) -> f64 {
+fn tangent_of(angle: ReducedAngle) -> f64 {
     let odd = angle.quarters & 1 == 1;
     let [[s, s_rest], [c, c_rest]] =
         [sine(angle.rest), cosine(angle.rest)].map(|[a, b]| join(a, b));

@@ -381,85 +381,85 @@ mod tests {
 
     /// A real number that answers no question about its value, as a symbol would.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    struct Hidden(f64);
+    struct OpaqueReal(f64);
 
-    ring_ops!(Hidden {
-        Add add AddAssign add_assign = |x: &Hidden, y: &Hidden| Hidden(x.0 + y.0);
-        Sub sub SubAssign sub_assign = |x: &Hidden, y: &Hidden| Hidden(x.0 - y.0);
-        Mul mul MulAssign mul_assign = |x: &Hidden, y: &Hidden| Hidden(x.0 * y.0);
-        Div div DivAssign div_assign = |x: &Hidden, y: &Hidden| Hidden(x.0 / y.0);
-        Rem rem RemAssign rem_assign = |x: &Hidden, y: &Hidden| Hidden(x.0 % y.0);
-        - = |x: &Hidden| Hidden(-x.0);
+    ring_ops!(OpaqueReal {
+        Add add AddAssign add_assign = |x: &OpaqueReal, y: &OpaqueReal| OpaqueReal(x.0 + y.0);
+        Sub sub SubAssign sub_assign = |x: &OpaqueReal, y: &OpaqueReal| OpaqueReal(x.0 - y.0);
+        Mul mul MulAssign mul_assign = |x: &OpaqueReal, y: &OpaqueReal| OpaqueReal(x.0 * y.0);
+        Div div DivAssign div_assign = |x: &OpaqueReal, y: &OpaqueReal| OpaqueReal(x.0 / y.0);
+        Rem rem RemAssign rem_assign = |x: &OpaqueReal, y: &OpaqueReal| OpaqueReal(x.0 % y.0);
+        - = |x: &OpaqueReal| OpaqueReal(-x.0);
     });
-    num_for_complex!(Hidden);
-    impl Zero for Hidden {
-        fn zero() -> Hidden {
-            Hidden(0.0)
+    num_for_complex!(OpaqueReal);
+    impl Zero for OpaqueReal {
+        fn zero() -> OpaqueReal {
+            OpaqueReal(0.0)
         }
         fn is_zero(&self) -> bool {
             self.is_exact_zero()
         }
     }
-    impl One for Hidden {
-        fn one() -> Hidden {
-            Hidden(1.0)
+    impl One for OpaqueReal {
+        fn one() -> OpaqueReal {
+            OpaqueReal(1.0)
         }
     }
-    impl Ring for Hidden {
+    impl Ring for OpaqueReal {
         fn is_exact_zero(&self) -> bool {
             false
         }
     }
-    impl Conj for Hidden {
-        fn conj(&self) -> Hidden {
+    impl Conj for OpaqueReal {
+        fn conj(&self) -> OpaqueReal {
             *self
         }
     }
     macro_rules! hidden {
-        ($($f:ident)*) => {$( fn $f(&self) -> Hidden { Hidden(self.0.$f()) } )*};
+        ($($f:ident)*) => {$( fn $f(&self) -> OpaqueReal { OpaqueReal(self.0.$f()) } )*};
     }
-    impl Scalar for Hidden {
-        type Real = Hidden;
-        fn from_real(re: Hidden) -> Hidden {
+    impl Scalar for OpaqueReal {
+        type Real = OpaqueReal;
+        fn from_real(re: OpaqueReal) -> OpaqueReal {
             re
         }
-        fn re(&self) -> Hidden {
+        fn re(&self) -> OpaqueReal {
             *self
         }
-        fn im(&self) -> Hidden {
-            Hidden(0.0)
+        fn im(&self) -> OpaqueReal {
+            OpaqueReal(0.0)
         }
-        fn abs2(&self) -> Hidden {
-            Hidden(self.0 * self.0)
+        fn abs2(&self) -> OpaqueReal {
+            OpaqueReal(self.0 * self.0)
         }
-        fn lit(x: f64) -> Hidden {
-            Hidden(x)
+        fn lit(x: f64) -> OpaqueReal {
+            OpaqueReal(x)
         }
-        fn ratio(n: i64, d: i64) -> Hidden {
-            Hidden(f64::ratio(n, d))
+        fn ratio(n: i64, d: i64) -> OpaqueReal {
+            OpaqueReal(f64::ratio(n, d))
         }
-        fn powi(&self, n: i64) -> Hidden {
-            Hidden(Scalar::powi(&self.0, n))
+        fn powi(&self, n: i64) -> OpaqueReal {
+            OpaqueReal(Scalar::powi(&self.0, n))
         }
-        fn pow(&self, y: &Hidden) -> Hidden {
-            Hidden(self.0.powf(y.0))
+        fn pow(&self, y: &OpaqueReal) -> OpaqueReal {
+            OpaqueReal(self.0.powf(y.0))
         }
         unary_functions!(hidden);
     }
-    impl Real for Hidden {
-        fn pi() -> Hidden {
-            Hidden(f64::pi())
+    impl Real for OpaqueReal {
+        fn pi() -> OpaqueReal {
+            OpaqueReal(f64::pi())
         }
-        fn atan2(&self, x: &Hidden) -> Hidden {
-            Hidden(self.0.atan2(x.0))
+        fn atan2(&self, x: &OpaqueReal) -> OpaqueReal {
+            OpaqueReal(self.0.atan2(x.0))
         }
-        fn hypot(&self, y: &Hidden) -> Hidden {
-            Hidden(self.0.hypot(y.0))
+        fn hypot(&self, y: &OpaqueReal) -> OpaqueReal {
+            OpaqueReal(self.0.hypot(y.0))
         }
         fn primal(&self) -> Option<f64> {
             None
         }
-        fn try_cmp(&self, _: &Hidden) -> Result<Option<Ordering>, Undecided> {
+        fn try_cmp(&self, _: &OpaqueReal) -> Result<Option<Ordering>, Undecided> {
             Err(Undecided::new("hidden number"))
         }
     }
@@ -470,7 +470,7 @@ mod tests {
     macro_rules! compare {
         ($($f:ident)*) => {$(
             for (x, y) in POINTS {
-                let w = Scalar::$f(&Complex::new(Hidden(x), Hidden(y)));
+                let w = Scalar::$f(&Complex::new(OpaqueReal(x), OpaqueReal(y)));
                 let reference = Scalar::$f(&Complex::new(x, y));
                 let error = (w.re.0 - reference.re).hypot(w.im.0 - reference.im);
                 let size = reference.re.hypot(reference.im).max(1.0);
@@ -505,15 +505,15 @@ mod tests {
         for (x, y) in POINTS {
             let w = Complex::new(0.5, -1.25);
             let power = Scalar::pow(
-                &Complex::new(Hidden(x), Hidden(y)),
-                &Complex::new(Hidden(w.re), Hidden(w.im)),
+                &Complex::new(OpaqueReal(x), OpaqueReal(y)),
+                &Complex::new(OpaqueReal(w.re), OpaqueReal(w.im)),
             );
             let reference = Scalar::pow(&Complex::new(x, y), &w);
             assert!(
                 (power.re.0 - reference.re).hypot(power.im.0 - reference.im) <= UNDECIDED * 100.0
             );
         }
-        let zero = Scalar::sqrt(&Complex::new(Hidden(0.0), Hidden(0.0)));
-        assert_eq!(zero, Complex::new(Hidden(0.0), Hidden(0.0)));
+        let zero = Scalar::sqrt(&Complex::new(OpaqueReal(0.0), OpaqueReal(0.0)));
+        assert_eq!(zero, Complex::new(OpaqueReal(0.0), OpaqueReal(0.0)));
     }
 }

@@ -7,7 +7,7 @@ use super::{
     Conj, Ordered, Piece, Real, Ring, Scalar, Undecided, circular, elementary, inverse, pieces,
     power,
     twice::{Twice, many},
-    wide::{Loop, wide},
+    wide::{WideLoop, wide},
 };
 
 /// The functions of one argument: `Self::f` is the method of the float itself, where that keeps its
@@ -31,19 +31,19 @@ macro_rules! inherent {
 macro_rules! at_once {
     ($F:ident $all:ident($numbers:ident $(, $others:ident)?) $work:block) => {
         fn $all($numbers: &mut [$F] $(, $others: &[$F])?) {
-            struct Work<'a> {
+            struct FloatLoop<'a> {
                 $numbers: &'a mut [$F],
                 $($others: &'a [$F],)?
             }
-            impl Loop for Work<'_> {
+            impl WideLoop for FloatLoop<'_> {
                 type Output = ();
                 #[inline(always)]
                 fn run(self) {
-                    let Work { $numbers $(, $others)? } = self;
+                    let FloatLoop { $numbers $(, $others)? } = self;
                     $work
                 }
             }
-            wide::<$F, _>(Work { $numbers $(, $others)? });
+            wide::<$F, _>(FloatLoop { $numbers $(, $others)? });
         }
     };
 }
@@ -178,7 +178,7 @@ struct Raise<'a, T> {
     others: &'a [T],
 }
 
-impl<T: Copy + PartialOrd> Loop for Raise<'_, T> {
+impl<T: Copy + PartialOrd> WideLoop for Raise<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -55,40 +55,40 @@ pub struct N<S>(pub S);
 ///
 /// One implementation of each operator for all of them, so that the type of `x + 1` is known before
 /// that of the literal, and `(x + 1).sqrt()` needs no annotation.
-pub trait Operand<S> {
+pub trait ScalarOperand<S> {
     /// Returns the scalar that it is.
     fn scalar(self) -> S;
 }
 
-impl<S> Operand<S> for N<S> {
+impl<S> ScalarOperand<S> for N<S> {
     #[inline]
     fn scalar(self) -> S {
         self.0
     }
 }
 
-impl<S: Clone> Operand<S> for &N<S> {
+impl<S: Clone> ScalarOperand<S> for &N<S> {
     #[inline]
     fn scalar(self) -> S {
         self.0.clone()
     }
 }
 
-impl<S: Scalar> Operand<S> for f64 {
+impl<S: Scalar> ScalarOperand<S> for f64 {
     #[inline]
     fn scalar(self) -> S {
         S::literal(self)
     }
 }
 
-impl<S: Scalar> Operand<S> for i64 {
+impl<S: Scalar> ScalarOperand<S> for i64 {
     #[inline]
     fn scalar(self) -> S {
         S::int(self)
     }
 }
 
-impl<S: Scalar> Operand<S> for i32 {
+impl<S: Scalar> ScalarOperand<S> for i32 {
     #[inline]
     fn scalar(self) -> S {
         S::int(i64::from(self))
@@ -103,14 +103,14 @@ macro_rules! on_the_left {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: N<S>) -> N<S> {
-                N($f(&Operand::<S>::scalar(self), &y.0))
+                N($f(&ScalarOperand::<S>::scalar(self), &y.0))
             }
         }
         impl<S: Scalar> $Op<&N<S>> for $L {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: &N<S>) -> N<S> {
-                N($f(&Operand::<S>::scalar(self), &y.0))
+                N($f(&ScalarOperand::<S>::scalar(self), &y.0))
             }
         }
     };
@@ -119,17 +119,17 @@ macro_rules! on_the_left {
 /// An operator with anything on the right, and its assigning form.
 macro_rules! operators {
     ($($Op:ident $op:ident $Assign:ident $assign:ident = $f:path;)*) => {$(
-        impl<S: Scalar, R: Operand<S>> $Op<R> for N<S> {
+        impl<S: Scalar, R: ScalarOperand<S>> $Op<R> for N<S> {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: R) -> N<S> { N($f(&self.0, &y.scalar())) }
         }
-        impl<S: Scalar, R: Operand<S>> $Op<R> for &N<S> {
+        impl<S: Scalar, R: ScalarOperand<S>> $Op<R> for &N<S> {
             type Output = N<S>;
             #[inline]
             fn $op(self, y: R) -> N<S> { N($f(&self.0, &y.scalar())) }
         }
-        impl<S: Scalar, R: Operand<S>> $Assign<R> for N<S> {
+        impl<S: Scalar, R: ScalarOperand<S>> $Assign<R> for N<S> {
             #[inline]
             fn $assign(&mut self, y: R) { self.0 = $f(&self.0, &y.scalar()); }
         }

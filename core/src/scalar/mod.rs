@@ -72,7 +72,7 @@ mod wide;
 
 pub(crate) use compiled::{missing, same};
 pub use lanes::Lanes;
-pub use literal::{N, Operand};
+pub use literal::{N, ScalarOperand};
 pub use ops::ParseScalarError;
 #[doc(hidden)]
 pub use ops::parse_decimal;
@@ -82,7 +82,7 @@ pub(crate) use power::is_product;
 pub use random::threefry;
 pub use twice::{Basic, Twice};
 pub use uncertain::Uncertain;
-pub(crate) use wide::{Loop, fused, one, two, wide};
+pub(crate) use wide::{WideLoop, fused, one, two, wide};
 
 /// `T: Implies<U, Is: Bound>` as a supertrait makes `U: Bound` known wherever `T: Trait` is known.
 ///

@@ -2,7 +2,7 @@
 
 use super::{
     Ring,
-    wide::{Loop, wide},
+    wide::{WideLoop, wide},
 };
 
 /// An operation of arithmetic.
@@ -95,7 +95,7 @@ struct Over<'a, S, F> {
     f: F,
 }
 
-impl<S: Copy, F: Fn(S, S, S) -> S> Loop for Over<'_, S, F> {
+impl<S: Copy, F: Fn(S, S, S) -> S> WideLoop for Over<'_, S, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -1,6 +1,6 @@
 //! Loops compiled for the vector instructions that the processor turns out to have.
 //!
-//! A [`Loop`] is written once, over plain slices. [`wide`] runs it as compiled for AVX-512, for
+//! A [`WideLoop`] is written once, over plain slices. [`wide`] runs it as compiled for AVX-512, for
 //! AVX2 with FMA, or for what every processor of the architecture has; the compiler does the rest.
 //! Nothing is reordered or contracted: a loop gives the same bits whichever is taken.
 #![expect(unsafe_code, reason = "code for a processor that has more than all must have")]
@@ -9,7 +9,7 @@ use super::Ring;
 
 /// Work to be compiled several times. `run` must be `inline(always)`, and so must what it calls in
 /// its loops.
-pub(crate) trait Loop {
+pub(crate) trait WideLoop {
     /// Result of the loop.
     type Output;
     /// Runs the loop.
@@ -19,7 +19,7 @@ pub(crate) trait Loop {
 /// Runs a loop over numbers of type `S` with the widest instructions there are, if they gain from
 /// it.
 #[inline]
-pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
+pub(crate) fn wide<S: Ring, L: WideLoop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     if S::WIDE {
         if has_avx512() {
@@ -39,7 +39,7 @@ pub(crate) fn wide<S: Ring, L: Loop>(work: L) -> L::Output {
 pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     match a {
         [x] => out.fill(f(x)),
-        a => wide::<B, _>(One { a, out, f }),
+        a => wide::<B, _>(MapLoop { a, out, f }),
     }
 }
 
@@ -48,21 +48,21 @@ pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
 pub(crate) fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
     match (a, b) {
         ([x], [y]) => out.fill(f(x, y)),
-        ([x], b) => wide::<B, _>(One { a: b, out, f: |y: &A| f(x, y) }),
-        (a, [y]) => wide::<B, _>(One { a, out, f: |x: &A| f(x, y) }),
-        (a, b) if std::ptr::eq(a, b) => wide::<B, _>(One { a, out, f: |x: &A| f(x, x) }),
-        (a, b) => wide::<B, _>(Two { a, b, out, f }),
+        ([x], b) => wide::<B, _>(MapLoop { a: b, out, f: |y: &A| f(x, y) }),
+        (a, [y]) => wide::<B, _>(MapLoop { a, out, f: |x: &A| f(x, y) }),
+        (a, b) if std::ptr::eq(a, b) => wide::<B, _>(MapLoop { a, out, f: |x: &A| f(x, x) }),
+        (a, b) => wide::<B, _>(ZipMapLoop { a, b, out, f }),
     }
 }
 
 /// A number from each.
-struct One<'a, A, B, F> {
+struct MapLoop<'a, A, B, F> {
     a: &'a [A],
     out: &'a mut [B],
     f: F,
 }
 
-impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
+impl<A, B, F: Fn(&A) -> B> WideLoop for MapLoop<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -71,14 +71,14 @@ impl<A, B, F: Fn(&A) -> B> Loop for One<'_, A, B, F> {
 }
 
 /// A number from each two.
-struct Two<'a, A, B, F> {
+struct ZipMapLoop<'a, A, B, F> {
     a: &'a [A],
     b: &'a [A],
     out: &'a mut [B],
     f: F,
 }
 
-impl<A, B, F: Fn(&A, &A) -> B> Loop for Two<'_, A, B, F> {
+impl<A, B, F: Fn(&A, &A) -> B> WideLoop for ZipMapLoop<'_, A, B, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -111,13 +111,13 @@ fn has_avx512() -> bool {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl")] // which bring AVX2 and FMA
-fn avx512<L: Loop>(work: L) -> L::Output {
+fn avx512<L: WideLoop>(work: L) -> L::Output {
     work.run()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<L: Loop>(work: L) -> L::Output {
+fn avx2<L: WideLoop>(work: L) -> L::Output {
     work.run()
 }
 
@@ -133,20 +133,20 @@ mod tests {
         ($($test:ident $f:ident;)*) => {$(
             #[test]
             fn $test() {
-                struct Work<'a>(&'a mut [f64]);
-                impl Loop for Work<'_> {
+                struct OneValueLoop<'a>(&'a mut [f64]);
+                impl WideLoop for OneValueLoop<'_> {
                     type Output = ();
                     #[inline(always)]
                     fn run(self) {
                         self.0.iter_mut().for_each(|x| *x = $f(*x));
                     }
                 }
-                check($f, |x| wide::<f64, _>(Work(x)));
-                check($f, |x| Work(x).run());
+                check($f, |x| wide::<f64, _>(OneValueLoop(x)));
+                check($f, |x| OneValueLoop(x).run());
                 #[cfg(target_arch = "x86_64")]
                 if has_avx2() {
                     // SAFETY: the processor has these instructions.
-                    check($f, |x| unsafe { avx2(Work(x)) });
+                    check($f, |x| unsafe { avx2(OneValueLoop(x)) });
                 }
             }
         )*};

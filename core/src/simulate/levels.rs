@@ -18,7 +18,7 @@ use crate::{
     array::{Array, eigh},
     kernel::{Threads, tree_sum},
     observable::PauliSum,
-    scalar::{Loop, Real, wide},
+    scalar::{Real, WideLoop, wide},
     state::{Amplitude, GroupedPauliSum, StateVector},
 };
 
@@ -343,7 +343,7 @@ fn lowest_eigenvector(diagonal: &[f64], beside: &[f64]) -> Vec<f64> {
 /// `sum conj(v) w`, in columns so that a sum need not wait for the one before.
 struct ConjugateDot<'a, S>(&'a [S], &'a [S]);
 
-impl<S: LanczosScalar> Loop for ConjugateDot<'_, S> {
+impl<S: LanczosScalar> WideLoop for ConjugateDot<'_, S> {
     type Output = S;
     #[inline(always)]
     fn run(self) -> S {

@@ -14,7 +14,7 @@ use crate::{
     basis::{odd, signed_sum, walsh_hadamard},
     kernel::{BLOCK, Threads},
     observable::{PauliString, PauliSum},
-    scalar::{Loop, Real, Ring, Scalar, wide},
+    scalar::{Real, Ring, Scalar, WideLoop, wide},
 };
 
 impl<T: Real> StateVector<Complex<T>> {
@@ -71,7 +71,7 @@ impl<R: Ring> StateVector<R> {
 /// Loop of `z += c w` (axpy).
 struct Axpy<'a, R>(&'a mut [R], &'a [R], &'a R);
 
-impl<R: Ring> Loop for Axpy<'_, R> {
+impl<R: Ring> WideLoop for Axpy<'_, R> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -195,7 +195,7 @@ fn signed_sums<T: Real>(
 
 struct SignSums<'a, I>(&'a mut [f64], I);
 
-impl<I: Iterator<Item = (usize, f64)>> Loop for SignSums<'_, I> {
+impl<I: Iterator<Item = (usize, f64)>> WideLoop for SignSums<'_, I> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -212,7 +212,7 @@ struct Exchanged<'a, S: Scalar> {
     imaginary: bool,
 }
 
-impl<S: Amplitude> Loop for Exchanged<'_, S> {
+impl<S: Amplitude> WideLoop for Exchanged<'_, S> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

@@ -127,13 +127,13 @@ impl<T: Handle> Last<T> {
 pub fn give_if<T: Handle>(value: If<T>) {
     let value = value.value();
     if !with(|b| b.stage.b.is_closed()) {
-        super::staged::give::<T>(Whole(value));
+        super::staged::give::<T>(HandleOperand(value));
     }
 }
 
 /// A handle as what it is.
-struct Whole<T>(T);
-impl<T: Handle> super::staged::Operand for Whole<T> {
+struct HandleOperand<T>(T);
+impl<T: Handle> super::staged::Operand for HandleOperand<T> {
     fn given(self, hint: Option<&ketgrad_core::ir::Kind>) -> StagedOperand {
         self.0.given(hint)
     }
@@ -141,7 +141,7 @@ impl<T: Handle> super::staged::Operand for Whole<T> {
         self.0.handle()
     }
 }
-impl<T: Handle> Fit<T> for Whole<T> {}
+impl<T: Handle> Fit<T> for HandleOperand<T> {}
 
 /// `while c { … }`
 #[derive(Debug)]

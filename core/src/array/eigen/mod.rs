@@ -31,7 +31,7 @@ pub use matrix_function::spectral;
 pub(crate) use matrix_function::spectral_order;
 use reduce::Reduced;
 pub(super) use reduce::{COLUMNS, dot, total};
-pub(super) use turns::{Turn, Turned, rotation};
+pub(super) use turns::{GivensRotation, RotatedVectors, rotation};
 
 /// An element counts among the greatest of an eigenvector if its squared modulus is at least this
 /// part of the greatest: then rounding does not choose among equal ones.

@@ -9,7 +9,7 @@
 //! step goes once over the rows that are left, from left to right. Only the lower triangle is read.
 //! Source: Golub and Van Loan, *Matrix Computations*, section 8.3.1.
 
-use crate::scalar::{Loop, Real, Scalar, wide};
+use crate::scalar::{Real, Scalar, WideLoop, wide};
 
 /// Sums are taken in as many columns, so that none waits for the one before.
 pub(in crate::array) const COLUMNS: usize = 16;
@@ -43,13 +43,13 @@ impl<F: Scalar<Real = f64> + Copy> Reduced<F> {
 
     /// Replaces vectors, one after the other, by `Q` times them. 2 n^2 operations each.
     pub(super) fn back(&self, vectors: &mut [F]) {
-        wide::<f64, _>(Back(self, vectors));
+        wide::<f64, _>(BackTransform(self, vectors));
     }
 }
 
 struct Reduce<'a, F>(&'a mut Reduced<F>);
 
-impl<F: Scalar<Real = f64> + Copy> Loop for Reduce<'_, F> {
+impl<F: Scalar<Real = f64> + Copy> WideLoop for Reduce<'_, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
@@ -155,13 +155,13 @@ fn reflection<F: Scalar<Real = f64> + Copy>(x: &mut [F]) -> (f64, F) {
     (beta / scale, away.conj() * F::from_real(-1.0 / beta))
 }
 
-struct Back<'a, F>(&'a Reduced<F>, &'a mut [F]);
+struct BackTransform<'a, F>(&'a Reduced<F>, &'a mut [F]);
 
-impl<F: Scalar<Real = f64> + Copy> Loop for Back<'_, F> {
+impl<F: Scalar<Real = f64> + Copy> WideLoop for BackTransform<'_, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Back(Reduced { rows, factors, .. }, vectors) = self;
+        let BackTransform(Reduced { rows, factors, .. }, vectors) = self;
         let n = factors.len();
         for block in vectors.chunks_mut((TOGETHER * n).max(1)) {
             for i in 1..n {

@@ -7,7 +7,7 @@
 //! Golub and Van Loan, *Matrix Computations*, section 8.3; Dubrulle, Martin and Wilkinson, *The
 //! implicit QL algorithm* (1968).
 
-use super::turns::{Turn, Turned, rotation};
+use super::turns::{GivensRotation, RotatedVectors, rotation};
 
 /// Steps for each eigenvalue of a block at most; two are usual.
 const STEPS: usize = 60;
@@ -16,9 +16,9 @@ const NEGLIGIBLE: f64 = 1.5e-154;
 
 /// Puts the eigenvalues in the place of the diagonal, in no order, and gives the eigenvectors in
 /// the same. `beside[k]` is between `k` and `k + 1`. `None` where it does not converge.
-pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Turned> {
+pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<RotatedVectors> {
     let n = diagonal.len();
-    let mut vectors = Turned::unit(n);
+    let mut vectors = RotatedVectors::unit(n);
     let mut from = 0;
     while from < n {
         let last = block(diagonal, beside, from);
@@ -35,7 +35,7 @@ pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Tu
         reverse(d, e);
         let done = ql(d, e, |k, cos, sin| {
             let (k, sin) = if is_graded_down { (len - 2 - k, -sin) } else { (k, sin) };
-            vectors.turn(Turn { k: from + k, cos, sin });
+            vectors.turn(GivensRotation { k: from + k, cos, sin });
         });
         reverse(d, e);
         if !done {

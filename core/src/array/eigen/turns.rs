@@ -4,45 +4,45 @@
 //! at a time: those stay in the second cache. Of a run of rotations that goes from neighbour to
 //! neighbour the vector that two rotations share stays in registers.
 
-use crate::scalar::{Loop, Real, wide};
+use crate::scalar::{Real, WideLoop, wide};
 
 /// Number of places of all vectors that are rotated together.
-const PLACES: usize = 32;
+const BLOCK_ROWS: usize = 32;
 /// Largest number of rotations for each vector that are collected.
 const COLLECTED: usize = 32;
 
 /// Givens rotation of the vectors `k` and `k + 1`: `cos x - sin y` and `sin x + cos y`.
 #[derive(Clone, Copy)]
-pub(in crate::array) struct Turn {
+pub(in crate::array) struct GivensRotation {
     pub(in crate::array) k: usize,
     pub(in crate::array) cos: f64,
     pub(in crate::array) sin: f64,
 }
 
 /// Vectors with their pending rotations.
-pub(in crate::array) struct Turned {
+pub(in crate::array) struct RotatedVectors {
     n: usize,
     /// Elements of all vectors, in blocks of 32 places, one after the other.
-    places: Vec<[f64; PLACES]>,
-    turns: Vec<Turn>,
+    places: Vec<[f64; BLOCK_ROWS]>,
+    turns: Vec<GivensRotation>,
 }
 
-impl Turned {
+impl RotatedVectors {
     /// Returns the `n` unit vectors.
-    pub(in crate::array) fn unit(n: usize) -> Turned {
-        let mut places = vec![[0.0; PLACES]; n.div_ceil(PLACES) * n];
-        (0..n).for_each(|k| places[k / PLACES * n + k][k % PLACES] = 1.0);
-        Turned { n, places, turns: Vec::new() }
+    pub(in crate::array) fn unit(n: usize) -> RotatedVectors {
+        let mut places = vec![[0.0; BLOCK_ROWS]; n.div_ceil(BLOCK_ROWS) * n];
+        (0..n).for_each(|k| places[k / BLOCK_ROWS * n + k][k % BLOCK_ROWS] = 1.0);
+        RotatedVectors { n, places, turns: Vec::new() }
     }
 
-    /// Returns the elements of the k-th vector, after [`settle`](Turned::settle).
+    /// Returns the elements of the k-th vector, after [`settle`](RotatedVectors::settle).
     pub(in crate::array) fn vector(&self, k: usize) -> impl Iterator<Item = f64> {
         let places = self.places.iter().skip(k).step_by(self.n.max(1));
         places.flatten().copied().take(self.n)
     }
 
     /// Adds a rotation, which is applied after all those before it.
-    pub(in crate::array) fn turn(&mut self, turn: Turn) {
+    pub(in crate::array) fn turn(&mut self, turn: GivensRotation) {
         self.turns.push(turn);
         if self.turns.len() >= COLLECTED * self.n {
             self.settle();
@@ -51,23 +51,23 @@ impl Turned {
 
     /// Applies the rotations that were collected.
     pub(in crate::array) fn settle(&mut self) {
-        wide::<f64, _>(Settle(self));
+        wide::<f64, _>(ApplyRotations(self));
         self.turns.clear();
     }
 }
 
-struct Settle<'a>(&'a mut Turned);
+struct ApplyRotations<'a>(&'a mut RotatedVectors);
 
-impl Loop for Settle<'_> {
+impl WideLoop for ApplyRotations<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Turned { n, places, turns } = self.0;
+        let RotatedVectors { n, places, turns } = self.0;
         for vectors in places.chunks_exact_mut((*n).max(1)) {
             let mut rest = &turns[..];
             while let Some(first) = rest.first() {
                 let is_down = rest.get(1).is_some_and(|next| next.k + 1 == first.k);
-                let follows = |pair: &&[Turn]| match is_down {
+                let follows = |pair: &&[GivensRotation]| match is_down {
                     true => pair[1].k + 1 == pair[0].k,
                     false => pair[0].k + 1 == pair[1].k,
                 };
@@ -85,11 +85,11 @@ impl Loop for Settle<'_> {
 
 /// Rotates the first and the second, the second and the third, and so on.
 #[inline(always)]
-fn up(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
+fn up(vectors: &mut [[f64; BLOCK_ROWS]], run: &[GivensRotation]) {
     let mut held = vectors[0];
-    for (k, &Turn { cos, sin, .. }) in run.iter().enumerate() {
-        let (y, mut x) = (vectors[k + 1], [0.0; PLACES]);
-        for j in 0..PLACES {
+    for (k, &GivensRotation { cos, sin, .. }) in run.iter().enumerate() {
+        let (y, mut x) = (vectors[k + 1], [0.0; BLOCK_ROWS]);
+        for j in 0..BLOCK_ROWS {
             x[j] = cos * held[j] - sin * y[j];
             held[j] = sin * held[j] + cos * y[j];
         }
@@ -100,11 +100,11 @@ fn up(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
 
 /// Rotates the last two, the two before the last, and so on.
 #[inline(always)]
-fn down(vectors: &mut [[f64; PLACES]], run: &[Turn]) {
+fn down(vectors: &mut [[f64; BLOCK_ROWS]], run: &[GivensRotation]) {
     let mut held = vectors[run.len()];
-    for (k, &Turn { cos, sin, .. }) in (0..run.len()).rev().zip(run) {
-        let (x, mut y) = (vectors[k], [0.0; PLACES]);
-        for j in 0..PLACES {
+    for (k, &GivensRotation { cos, sin, .. }) in (0..run.len()).rev().zip(run) {
+        let (x, mut y) = (vectors[k], [0.0; BLOCK_ROWS]);
+        for j in 0..BLOCK_ROWS {
             y[j] = sin * x[j] + cos * held[j];
             held[j] = cos * x[j] - sin * held[j];
         }

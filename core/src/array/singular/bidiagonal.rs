@@ -12,7 +12,7 @@
 
 use std::array::from_fn;
 
-use crate::scalar::{Loop, Scalar, wide};
+use crate::scalar::{Scalar, WideLoop, wide};
 
 use super::super::{
     eigen::{COLUMNS, dot, total},
@@ -38,17 +38,17 @@ impl<F: Scalar<Real = f64> + Copy> Reflections<F> {
     /// Replaces vectors of `len` elements, one after the other, by the product times them; it may
     /// be one of the first elements alone.
     pub(super) fn apply(&self, len: usize, vectors: &mut [F]) {
-        wide::<f64, _>(Apply(self, len, vectors));
+        wide::<f64, _>(ApplyReflections(self, len, vectors));
     }
 }
 
-struct Apply<'a, F>(&'a Reflections<F>, usize, &'a mut [F]);
+struct ApplyReflections<'a, F>(&'a Reflections<F>, usize, &'a mut [F]);
 
-impl<F: Scalar<Real = f64> + Copy> Loop for Apply<'_, F> {
+impl<F: Scalar<Real = f64> + Copy> WideLoop for ApplyReflections<'_, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let Apply(Reflections { all }, len, vectors) = self;
+        let ApplyReflections(Reflections { all }, len, vectors) = self;
         let len = len.max(1);
         for block in vectors.chunks_mut(TOGETHER * len) {
             for (from, u, t) in all.iter().rev().filter(|(_, _, t)| !t.is_exact_zero()) {
@@ -83,14 +83,20 @@ pub(super) fn bidiagonal<F: Scalar<Real = f64> + Copy>(
         let (element, u, t) = column(&rows[k * n..], n, k);
         diagonal.push(element);
         let (own, below) = rows[k * n..].split_at_mut(n);
-        let sums = wide::<f64, _>(Sums { u: &u, first: own, below, from: k + 1 });
+        let sums = wide::<f64, _>(LeftProduct { u: &u, first: own, below, from: k + 1 });
         let t = t.conj();
         own[k + 1..].iter_mut().zip(&sums).for_each(|(x, y)| *x -= t * *y);
         let (element, v, s) = reflected(own[k + 1..].iter().map(F::conj).collect());
         if k + 1 < n {
             above.push(element);
         }
-        wide::<f64, _>(Rows { below, n, from: k + 1, left: (&u[1..], t, &sums), right: (&v, s) });
+        wide::<f64, _>(RankTwoUpdate {
+            below,
+            n,
+            from: k + 1,
+            left: (&u[1..], t, &sums),
+            right: (&v, s),
+        });
         left.all.push((k, u, t.conj()));
         right.all.push((k + 1, v, s));
     }
@@ -108,12 +114,12 @@ pub(super) fn triangular<F: Scalar<Real = f64> + Copy>(
     for k in 0..n {
         let (element, u, t) = column(&rows[k * n..], n, k);
         let (own, below) = rows[k * n..].split_at_mut(n);
-        let sums = wide::<f64, _>(Sums { u: &u, first: own, below, from: k + 1 });
+        let sums = wide::<f64, _>(LeftProduct { u: &u, first: own, below, from: k + 1 });
         let back = t.conj();
         own[..=k].fill(F::zero());
         own[k] = F::from_real(element);
         own[k + 1..].iter_mut().zip(&sums).for_each(|(x, y)| *x -= back * *y);
-        wide::<f64, _>(Rows {
+        wide::<f64, _>(RankTwoUpdate {
             below,
             n,
             from: k + 1,
@@ -139,14 +145,14 @@ fn reflected<F: Scalar<Real = f64> + Copy>(mut x: Vec<F>) -> (f64, Vec<F>, F) {
 }
 
 /// `u^H A` from some column on.
-struct Sums<'a, F> {
+struct LeftProduct<'a, F> {
     u: &'a [F],
     first: &'a [F],
     below: &'a [F],
     from: usize,
 }
 
-impl<F: Scalar<Real = f64> + Copy> Loop for Sums<'_, F> {
+impl<F: Scalar<Real = f64> + Copy> WideLoop for LeftProduct<'_, F> {
     type Output = Vec<F>;
     #[inline(always)]
     fn run(self) -> Vec<F> {
@@ -173,7 +179,7 @@ impl<F: Scalar<Real = f64> + Copy> Loop for Sums<'_, F> {
 
 /// Rows `A - t u s - r (A v) v^H`, where `s` are the sums and `A v` is of what the first term has
 /// left.
-struct Rows<'a, F> {
+struct RankTwoUpdate<'a, F> {
     below: &'a mut [F],
     n: usize,
     from: usize,
@@ -181,7 +187,7 @@ struct Rows<'a, F> {
     right: (&'a [F], F),
 }
 
-impl<F: Scalar<Real = f64> + Copy> Loop for Rows<'_, F> {
+impl<F: Scalar<Real = f64> + Copy> WideLoop for RankTwoUpdate<'_, F> {
     type Output = ();
     #[inline(always)]
     fn run(self) {

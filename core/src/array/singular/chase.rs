@@ -7,7 +7,7 @@
 //! comes out to within rounding of itself, however small it is. Source: Demmel and Kahan, *Accurate
 //! singular values of bidiagonal matrices* (1990).
 
-use super::super::eigen::{Turn, Turned, rotation};
+use super::super::eigen::{GivensRotation, RotatedVectors, rotation};
 
 /// Steps for each singular value of a block at most; two are usual, more where they go without
 /// shifts.
@@ -24,9 +24,9 @@ const NEGLIGIBLE: f64 = 1e-250;
 /// Puts the singular values in the place of the diagonal `d`, in no order, and gives the left and
 /// the right singular vectors in the same; a value may be negative. `e[k]` is above `k + 1`.
 /// `None` where it does not converge.
-pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
+pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[RotatedVectors; 2]> {
     let n = d.len();
-    let [mut left, mut right] = [Turned::unit(n), Turned::unit(n)];
+    let [mut left, mut right] = [RotatedVectors::unit(n), RotatedVectors::unit(n)];
     let mut steps = STEPS * n;
     let mut last = n.saturating_sub(1);
     // The block that was worked on, and whether in the mirror: so are its parts.
@@ -56,12 +56,12 @@ pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[Turned; 2]> {
             step(block, beside, shift, |k, l, r| {
                 if is_mirrored {
                     // Transposed and reversed: the right vectors become the left ones.
-                    let turn = |(cos, sin)| Turn { k: first + len - 2 - k, cos, sin };
+                    let turn = |(cos, sin)| GivensRotation { k: first + len - 2 - k, cos, sin };
                     left.turn(turn(r));
                     right.turn(turn(l));
                 } else {
-                    left.turn(Turn { k: first + k, cos: l.0, sin: -l.1 });
-                    right.turn(Turn { k: first + k, cos: r.0, sin: -r.1 });
+                    left.turn(GivensRotation { k: first + k, cos: l.0, sin: -l.1 });
+                    right.turn(GivensRotation { k: first + k, cos: r.0, sin: -r.1 });
                 }
             });
         }

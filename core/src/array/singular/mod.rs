@@ -136,7 +136,7 @@ fn decompose<T: Real, S: Scalar<Real = T>>(
 
 /// Writes singular values and vectors one below the other.
 fn write<T: Real, S: Scalar<Real = T>>(
-    Factors { values, left, right }: Factors<T, S>,
+    SvdFactors { values, left, right }: SvdFactors<T, S>,
     (m, n): (usize, usize),
     out: &mut Array<S>,
 ) -> Result<(), ArrayError> {
@@ -156,7 +156,7 @@ fn fine_factors<T: Real, S: Scalar<Real = T>>(
     is_along: bool,
     (m, n): (usize, usize),
     unit: f64,
-) -> Result<Factors<T, S>, ArrayError> {
+) -> Result<SvdFactors<T, S>, ArrayError> {
     let whole: Vec<S> = a.iter().map(whole_value).collect();
     let carried_by = a.iter().zip(&whole).map(|(x, whole)| x.clone() - whole).collect::<Array<S>>();
     let is_carrying = carried_by.iter().any(|x| !x.is_exact_zero());
@@ -196,7 +196,7 @@ fn merge_rounded(part: f64, s: &mut [f64]) {
 /// Rotates vectors of equal singular values into those that a matrix does not mix. Those of 0 are
 /// rotated each by itself.
 fn rotate<T: Real, S: Scalar<Real = T>>(
-    factors: &mut Factors<f64, S>,
+    factors: &mut SvdFactors<f64, S>,
     (m, n): (usize, usize),
     e: &[Complex<f64>],
 ) {
@@ -218,7 +218,7 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
         let b = matrix_elements(n, e, u0, v0);
         let most = lengths.0.max(lengths.1);
         if b.iter().any(|x| *x != Complex::default())
-            && let Some(Factors { left, right, .. }) = factor(lengths, b, most)
+            && let Some(SvdFactors { left, right, .. }) = factor(lengths, b, most)
         {
             // Those of the shorter side are as many as it is long.
             for (vectors, length, factors, count) in
@@ -247,7 +247,7 @@ fn rotate<T: Real, S: Scalar<Real = T>>(
 pub(super) fn of_values<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     (m, n): (usize, usize),
-) -> Option<(Factors<T, S>, f64)> {
+) -> Option<(SvdFactors<T, S>, f64)> {
     if let Some(unit) = fine_unit::<T>() {
         let whole: Vec<S> = values(a).map(|_| a.iter().map(whole_value).collect())?;
         return Some((jacobi::svd(&whole, (m, n), m.min(n), unit)?, unit));
@@ -260,7 +260,7 @@ fn factored<T: Real, S: Scalar<Real = T>>(
     a: &Array<S>,
     lengths: (usize, usize),
     all: usize,
-) -> Option<Factors<f64, S>> {
+) -> Option<SvdFactors<f64, S>> {
     let elements = values(a)?;
     if elements.iter().all(|z| z.im == 0.0) {
         let real = elements.iter().map(|z| z.re).collect();
@@ -275,10 +275,10 @@ fn factored<T: Real, S: Scalar<Real = T>>(
 fn carried<T: Real, S: Scalar<Real = T>>(
     a: Array<S>,
     (m, n): (usize, usize),
-    factors: Factors<T, S>,
+    factors: SvdFactors<T, S>,
     is_same: &dyn Fn(usize, usize) -> bool,
-) -> Result<Factors<T, S>, ArrayError> {
-    let Factors { values: s, mut left, mut right } = factors;
+) -> Result<SvdFactors<T, S>, ArrayError> {
+    let SvdFactors { values: s, mut left, mut right } = factors;
     let (k, order) = (m.min(n), m + n);
     let behind = order - k;
     let square = |f: &dyn Fn(usize, usize) -> S| {
@@ -325,25 +325,25 @@ fn carried<T: Real, S: Scalar<Real = T>>(
         right[p * n..(p + 1) * n].iter_mut().enumerate().for_each(|(i, x)| *x += part(m + i));
     }
     let values = (0..k).map(|p| values[order - 1 - p].clone()).collect();
-    Ok(Factors { values, left, right })
+    Ok(SvdFactors { values, left, right })
 }
 
 /// Singular values, and singular vectors one after the other; more of one side than there are
 /// values, where asked for.
-pub(super) struct Factors<T, F> {
+pub(super) struct SvdFactors<T, F> {
     pub(super) values: Vec<T>,
     pub(super) left: Vec<F>,
     pub(super) right: Vec<F>,
 }
 
-impl<T, F> Factors<T, F> {
-    fn map<S>(self, f: impl Fn(F) -> S) -> Factors<T, S> {
+impl<T, F> SvdFactors<T, F> {
+    fn map<S>(self, f: impl Fn(F) -> S) -> SvdFactors<T, S> {
         let all = |x: Vec<F>| x.into_iter().map(&f).collect();
-        Factors { values: self.values, left: all(self.left), right: all(self.right) }
+        SvdFactors { values: self.values, left: all(self.left), right: all(self.right) }
     }
 
-    fn with_values<U>(self, f: impl FnOnce(Vec<T>) -> Vec<U>) -> Factors<U, F> {
-        Factors { values: f(self.values), left: self.left, right: self.right }
+    fn with_values<U>(self, f: impl FnOnce(Vec<T>) -> Vec<U>) -> SvdFactors<U, F> {
+        SvdFactors { values: f(self.values), left: self.left, right: self.right }
     }
 }
 
@@ -353,7 +353,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     (m, n): (usize, usize),
     mut a: Vec<F>,
     all: usize,
-) -> Option<Factors<f64, F>> {
+) -> Option<SvdFactors<f64, F>> {
     let greatest = a.iter().fold(0.0, |m: f64, z| m.max(z.re().abs()).max(z.im().abs()));
     let scale = greatest.inverse_size(&0.0).unwrap_or(1.0);
     a.iter_mut().for_each(|x| *x *= F::from_real(scale));
@@ -404,7 +404,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
     if is_wide {
         std::mem::swap(&mut left, &mut right);
     }
-    Some(Factors { values, left, right })
+    Some(SvdFactors { values, left, right })
 }
 
 /// Returns the places of numbers in descending order.

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    array::{Array, ArrayError, Transforms},
+    array::{Array, ArrayError, FftPlans},
     ir::Kind,
     scalar::{Lanes, Scalar},
 };
@@ -40,7 +40,7 @@ pub(super) struct ArrayBanks<S: Scalar> {
     pub(super) ints: ArrayBank<i64>,
     /// Chunks of elements and plans of fused kernels.
     pub(super) scratch: KernelScratch<S>,
-    pub(super) transforms: Transforms,
+    pub(super) transforms: FftPlans,
     /// The numbers of small arrays.
     pub(super) small: SmallScratch<S::Real>,
     /// Budget of the run.
@@ -200,7 +200,7 @@ impl<S: Scalar> Banks<S> {
             complexes: ArrayBank::new(),
             ints: ArrayBank::new(),
             scratch: KernelScratch::new(),
-            transforms: Transforms::default(),
+            transforms: FftPlans::default(),
             small: SmallScratch::new(),
             budget: MemoryBudget::default(),
         };

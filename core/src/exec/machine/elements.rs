@@ -14,7 +14,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{AT_ONCE, Array, ArrayError, Window},
+    array::{AT_ONCE, Array, ArrayError, ChunkSource},
     scalar::{Real, Scalar},
 };
 
@@ -235,7 +235,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             }
         }
         let mut done = Ok(());
-        let mut windows: OperandVec<Window> = SmallVec::new();
+        let mut windows: OperandVec<ChunkSource> = SmallVec::new();
         for start in (0..sweep.len).step_by(AT_ONCE) {
             let len = AT_ONCE.min(sweep.len - start);
             done = self.run_chunk(sweep, operands, (start, len), &mut windows, &mut results);
@@ -266,7 +266,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         sweep: &mut ElementLoop,
         operands: &mut [KernelOperand<S>],
         (start, len): (usize, usize),
-        windows: &mut OperandVec<Window>,
+        windows: &mut OperandVec<ChunkSource>,
         results: &mut KernelResults<S>,
     ) -> Result<(), KernelError> {
         let KernelScratch { reals, complexes, .. } = &mut *self.scratch;
@@ -293,7 +293,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (OperandAccess::View(_, m), KernelOperand::Complexes(None)) => {
                     m.next(&[], start, len, complex)
                 }
-                _ => Window::Array(start),
+                _ => ChunkSource::Array(start),
             });
         }
         for work in works.iter() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    array::{Array, ArrayError, Moved, add_runs, dot_of, matmul, sum},
+    array::{Array, ArrayError, RunCopy, add_runs, dot_of, matmul, sum},
     ir::{ArrayOp, Number1, Number2, Op, Position},
     scalar::{Real, Scalar},
 };
@@ -245,9 +245,11 @@ fn index_error(index: i64, len: usize, at: Position) -> RunError {
 fn offset_error(offset: &SmallOffset, start: i64, at: Position) -> RunError {
     let found = match &offset.index {
         SmallIndex::Element(len) => return index_error(start, *len, at),
-        SmallIndex::Slice(shape, axis, len) => Moved::slice(shape, *axis, start, *len).map(|_| ()),
+        SmallIndex::Slice(shape, axis, len) => {
+            RunCopy::slice(shape, *axis, start, *len).map(|_| ())
+        }
         SmallIndex::Within(op, part, whole, axis) => {
-            Moved::embed(op, part, whole, *axis, start).map(|_| ())
+            RunCopy::embed(op, part, whole, *axis, start).map(|_| ())
         }
     };
     match found {

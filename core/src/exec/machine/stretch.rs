@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use smallvec::SmallVec;
 
 use crate::{
-    array::{Array, Window, add_runs, sum_on},
+    array::{Array, ChunkSource, add_runs, sum_on},
     scalar::{Real, Scalar},
 };
 
@@ -96,7 +96,7 @@ pub(super) struct Chunk<'a, S: Scalar> {
     pub(super) steps: &'a [FusedStep],
     pub(super) slots: usize,
     pub(super) operands: &'a [KernelOperand<S>],
-    pub(super) windows: &'a [Window],
+    pub(super) windows: &'a [ChunkSource],
     pub(super) reals: &'a [Vec<S::Real>],
     pub(super) complexes: &'a [Vec<S>],
     pub(super) start: usize,
@@ -185,14 +185,14 @@ pub(super) fn aligned<E>(slot: &[E]) -> usize {
 #[inline]
 fn chunk_of<'a, E>(
     array: &'a SharedArray<E>,
-    window: Window,
+    window: ChunkSource,
     len: usize,
     buffer: &'a [E],
 ) -> &'a [E] {
     let (items, at) = match (window, array) {
-        (Window::Array(at), Some(array)) => (array.items(), at),
-        (Window::Array(_), None) => (&[][..], 0),
-        (Window::Buffer(at), _) => (buffer, at),
+        (ChunkSource::Array(at), Some(array)) => (array.items(), at),
+        (ChunkSource::Array(_), None) => (&[][..], 0),
+        (ChunkSource::Buffer(at), _) => (buffer, at),
     };
     items.get(at..at + len).unwrap_or_default()
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::{
-    array::{ArrayError, Moved, Repeated, Shape, broadcast, checked_count, reduced},
+    array::{ArrayError, Repeated, RunCopy, Shape, broadcast, checked_count, reduced},
     ir::{ArrayOp, Number2, Op, Position},
     scalar::{Basic, Twice},
 };
@@ -62,7 +62,7 @@ pub(super) enum OperandAccess {
     Elementwise,
     Broadcast(BroadcastCursor),
     /// A view of the kernel, and the index of its elements.
-    View(usize, Moved),
+    View(usize, RunCopy),
 }
 
 /// Cursor through the elements of a broadcast operand, from the start and at the current position.
@@ -368,7 +368,7 @@ pub(super) fn is_view_start(recipe: &FusedKernel, k: usize) -> bool {
 /// Shapes of the inputs and results of a kernel; none of numbers.
 struct KernelShapes {
     operands: Vec<Option<Shape>>,
-    views: Vec<(Shape, Moved)>,
+    views: Vec<(Shape, RunCopy)>,
     steps: Vec<Option<Shape>>,
 }
 
@@ -435,12 +435,12 @@ fn viewed(
     view: &KernelView,
     shapes: &[Option<Shape>],
     seen: &[ShapeKey],
-) -> Result<(Shape, Moved), ArrayError> {
+) -> Result<(Shape, RunCopy), ArrayError> {
     let shape = |k: usize| shapes[view.args[k]].clone().unwrap_or_default();
     let int = |k: usize| if let ShapeKey::Int(n) = seen[view.args[k]] { n } else { -1 };
     match view.op {
-        ArrayOp::Slice => Moved::slice(&shape(0), int(1), int(2), int(3)),
-        _ => Ok((shape(1), Moved::embed("embed", &shape(0), &shape(1), int(2), int(3))?)),
+        ArrayOp::Slice => RunCopy::slice(&shape(0), int(1), int(2), int(3)),
+        _ => Ok((shape(1), RunCopy::embed("embed", &shape(0), &shape(1), int(2), int(3))?)),
     }
 }
 

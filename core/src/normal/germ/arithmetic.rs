@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::{Context, Germ, Problem, Step};
+use super::{Context, Germ, GermError, GermResult};
 use crate::normal::{
     NormalError,
-    sum::{Q, Sum, whole},
+    sum::{BigFraction, NormalSum, whole},
 };
 
 impl Context {
     pub(super) fn negated(self, x: &Germ) -> Germ {
-        Germ { coefficients: x.coefficients.iter().map(Sum::negated).collect(), ..x.clone() }
+        Germ { coefficients: x.coefficients.iter().map(NormalSum::negated).collect(), ..x.clone() }
     }
 
-    pub(super) fn scaled(self, x: &Germ, by: &Sum) -> Step<Germ> {
+    pub(super) fn scaled(self, x: &Germ, by: &NormalSum) -> GermResult<Germ> {
         self.times(x, &Germ::constant(by.clone()))
     }
 
     /// Removes leading zeros and coefficients beyond those that are kept.
-    pub(in crate::normal) fn tidied(self, mut x: Germ) -> Step<Germ> {
+    pub(in crate::normal) fn tidied(self, mut x: Germ) -> GermResult<Germ> {
         let mut zeros = 0;
         for c in &x.coefficients {
             if !self.vanishes(c)? {
@@ -35,13 +35,13 @@ impl Context {
         if let Some(end) = x.end {
             x.coefficients.truncate(usize::try_from(end.saturating_sub(x.start)).unwrap_or(0));
         }
-        while x.coefficients.last().is_some_and(Sum::is_zero) {
+        while x.coefficients.last().is_some_and(NormalSum::is_zero) {
             x.coefficients.pop();
         }
         Ok(x)
     }
 
-    pub(super) fn plus(self, x: &Germ, y: &Germ) -> Step<Germ> {
+    pub(super) fn plus(self, x: &Germ, y: &Germ) -> GermResult<Germ> {
         let is_nothing = |g: &Germ| g.coefficients.is_empty() && g.end.is_none();
         if is_nothing(x) || is_nothing(y) {
             return Ok(if is_nothing(x) { y.clone() } else { x.clone() });
@@ -59,16 +59,16 @@ impl Context {
         let sum = |e: i32| {
             Ok(x.coefficient(e).unwrap_or_default().plus(&y.coefficient(e).unwrap_or_default())?)
         };
-        let coefficients = (start..stop).map(sum).collect::<Step<Vec<Sum>>>()?;
+        let coefficients = (start..stop).map(sum).collect::<GermResult<Vec<NormalSum>>>()?;
         self.tidied(Germ { growth: x.growth.clone(), start, coefficients, end })
     }
 
     /// Returns the one that grows faster: beside it the other is less than any power of t.
-    fn dominant(self, x: &Germ, y: &Germ) -> Step<Germ> {
+    fn dominant(self, x: &Germ, y: &Germ) -> GermResult<Germ> {
         let difference = joined(&x.growth, &y.growth, -1)?;
         let (large, small) = if self.grows(&difference)? { (x, y) } else { (y, x) };
         if large.coefficients.is_empty() {
-            return Err(Problem::Terms);
+            return Err(GermError::Terms);
         }
         let mut sum = large.clone();
         if !small.coefficients.is_empty() || small.end.is_some() {
@@ -78,11 +78,11 @@ impl Context {
         self.tidied(sum)
     }
 
-    pub(super) fn times(self, x: &Germ, y: &Germ) -> Step<Germ> {
+    pub(super) fn times(self, x: &Germ, y: &Germ) -> GermResult<Germ> {
         let start = x.start.checked_add(y.start).ok_or(NormalError::Exponent)?;
         let nothing = |g: &Germ| g.coefficients.is_empty() && g.end.is_none();
         if nothing(x) || nothing(y) {
-            return Ok(Germ::constant(Sum::zero()));
+            return Ok(Germ::constant(NormalSum::zero()));
         }
         let ends = [(x.end, y), (y.end, x)].map(|(end, other)| {
             let first = if other.coefficients.is_empty() {
@@ -98,26 +98,28 @@ impl Context {
         for k in 0..n {
             let mut pairs =
                 (0..=k).filter_map(|j| Some((x.coefficients.get(j)?, y.coefficients.get(k - j)?)));
-            let add = |sum, (a, b): (&Sum, &Sum)| self.algebra.sum(sum, self.algebra.times(a, b)?);
-            coefficients.push(pairs.try_fold(Sum::zero(), add)?);
+            let add = |sum, (a, b): (&NormalSum, &NormalSum)| {
+                self.algebra.sum(sum, self.algebra.times(a, b)?)
+            };
+            coefficients.push(pairs.try_fold(NormalSum::zero(), add)?);
         }
         self.tidied(Germ { growth: joined(&x.growth, &y.growth, 1)?, start, coefficients, end })
     }
 
-    pub(super) fn inverse(self, x: &Germ) -> Step<Germ> {
+    pub(super) fn inverse(self, x: &Germ) -> GermResult<Germ> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first() else {
             return Err(if x.end.is_some() {
-                Problem::Terms
+                GermError::Terms
             } else {
                 NormalError::DivisionByZero.into()
             });
         };
         let by = self.algebra.inverse(lead)?;
         let n = self.known(&x);
-        let mut out: Vec<Sum> = vec![by.clone()];
+        let mut out: Vec<NormalSum> = vec![by.clone()];
         for k in 1..n {
-            let mut sum = Sum::zero();
+            let mut sum = NormalSum::zero();
             for j in 1..=k {
                 if let Some(c) = x.coefficients.get(j) {
                     sum = self.algebra.sum(sum, self.algebra.times(c, &out[k - j])?)?;
@@ -137,9 +139,10 @@ impl Context {
         known.unwrap_or(self.terms).min(self.terms)
     }
 
-    pub(super) fn power(self, x: &Germ, n: i32) -> Step<Germ> {
+    pub(super) fn power(self, x: &Germ, n: i32) -> GermResult<Germ> {
         let base = if n < 0 { self.inverse(x)? } else { x.clone() };
-        let (mut out, mut square, mut e) = (Germ::constant(Sum::one()), base, n.unsigned_abs());
+        let (mut out, mut square, mut e) =
+            (Germ::constant(NormalSum::one()), base, n.unsigned_abs());
         while e > 0 {
             if e & 1 == 1 {
                 out = self.times(&out, &square)?;
@@ -153,46 +156,56 @@ impl Context {
     }
 
     /// Differentiates with respect to t.
-    pub(super) fn derivative(self, x: &Germ) -> Step<Germ> {
-        let scale = |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k)?))?);
+    pub(super) fn derivative(self, x: &Germ) -> GermResult<Germ> {
+        let scale =
+            |(k, c): (usize, &NormalSum)| Ok(c.times_fraction(&whole(shifted(x.start, k)?))?);
         let coefficients =
-            x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
+            x.coefficients.iter().enumerate().map(scale).collect::<GermResult<Vec<NormalSum>>>()?;
         let (start, end) = (x.start.saturating_sub(1), x.end.map(|end| end.saturating_sub(1)));
         self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })
     }
 
     /// Returns the integral from 0; `None` if it has a logarithm or is infinite there.
-    pub(super) fn integral(self, x: &Germ) -> Step<Option<Germ>> {
+    pub(super) fn integral(self, x: &Germ) -> GermResult<Option<Germ>> {
         if x.end.is_some_and(|end| end < 0) {
-            return Err(Problem::Terms);
+            return Err(GermError::Terms);
         }
         if x.start < 0 {
             return Ok(None);
         }
-        let scale =
-            |(k, c): (usize, &Sum)| Ok(c.times_fraction(&whole(shifted(x.start, k + 1)?).recip())?);
+        let scale = |(k, c): (usize, &NormalSum)| {
+            Ok(c.times_fraction(&whole(shifted(x.start, k + 1)?).recip())?)
+        };
         let coefficients =
-            x.coefficients.iter().enumerate().map(scale).collect::<Step<Vec<Sum>>>()?;
+            x.coefficients.iter().enumerate().map(scale).collect::<GermResult<Vec<NormalSum>>>()?;
         let (start, end) = (shifted(x.start, 1)?, x.end.map(|end| end.saturating_add(1)));
         Ok(Some(self.tidied(Germ { growth: BTreeMap::new(), start, coefficients, end })?))
     }
 
     /// Growth times a fraction.
-    pub(super) fn scaled_growth(self, x: &Germ, by: &Q) -> Step<BTreeMap<i32, Sum>> {
+    pub(super) fn scaled_growth(
+        self,
+        x: &Germ,
+        by: &BigFraction,
+    ) -> GermResult<BTreeMap<i32, NormalSum>> {
         x.growth.iter().map(|(e, c)| Ok((*e, c.times_fraction(by)?))).collect()
     }
 }
 
-pub(super) fn shifted(e: i32, by: usize) -> Step<i32> {
+pub(super) fn shifted(e: i32, by: usize) -> GermResult<i32> {
     Ok(i32::try_from(by).ok().and_then(|by| e.checked_add(by)).ok_or(NormalError::Exponent)?)
 }
 
-fn negative(growth: &BTreeMap<i32, Sum>) -> BTreeMap<i32, Sum> {
+fn negative(growth: &BTreeMap<i32, NormalSum>) -> BTreeMap<i32, NormalSum> {
     growth.iter().map(|(e, c)| (*e, c.negated())).collect()
 }
 
 /// Returns the sum or the difference of growths.
-fn joined(a: &BTreeMap<i32, Sum>, b: &BTreeMap<i32, Sum>, sign: i32) -> Step<BTreeMap<i32, Sum>> {
+fn joined(
+    a: &BTreeMap<i32, NormalSum>,
+    b: &BTreeMap<i32, NormalSum>,
+    sign: i32,
+) -> GermResult<BTreeMap<i32, NormalSum>> {
     let mut out = a.clone();
     for (e, c) in b {
         let place = out.entry(*e).or_default();

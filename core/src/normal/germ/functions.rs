@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use num_traits::{ToPrimitive, Zero};
 
 use super::{
-    Context, Germ, Problem, Step, arithmetic::shifted, is_logarithm, logarithm_of_t,
+    Context, Germ, GermError, GermResult, arithmetic::shifted, is_logarithm, logarithm_of_t,
     sign::mentions, unknown,
 };
 use crate::{
     ir::Number1,
     normal::{
         NormalError, SeriesError,
-        atoms::{Atom, Product},
-        sum::{Q, Sum, ratio, whole},
+        atoms::{Atom, AtomProduct},
+        sum::{BigFraction, NormalSum, ratio, whole},
     },
 };
 
 impl Context {
-    pub(super) fn function(self, f: Number1, x: &Germ) -> Step<Germ> {
+    pub(super) fn function(self, f: Number1, x: &Germ) -> GermResult<Germ> {
         use Number1 as F;
-        let one = Germ::constant(Sum::one());
+        let one = Germ::constant(NormalSum::one());
         match f {
             F::Neg => Ok(self.negated(x)),
             F::Recip => self.inverse(x),
@@ -43,10 +43,10 @@ impl Context {
                 if f == F::Sinh {
                     down = self.negated(&down);
                 }
-                self.scaled(&self.plus(&up, &down)?, &Sum::constant(ratio(1, 2)))
+                self.scaled(&self.plus(&up, &down)?, &NormalSum::constant(ratio(1, 2)))
             }
             F::Tanh => {
-                let square = self.exp(&self.scaled(x, &Sum::constant(whole(2)))?)?;
+                let square = self.exp(&self.scaled(x, &NormalSum::constant(whole(2)))?)?;
                 let above = self.plus(&square, &self.negated(&one))?;
                 self.times(&above, &self.inverse(&self.plus(&square, &one)?)?)
             }
@@ -58,24 +58,24 @@ impl Context {
             F::Atanh => {
                 let (above, below) = (self.plus(&one, x)?, self.plus(&one, &self.negated(x))?);
                 let difference = self.plus(&self.ln(&above)?, &self.negated(&self.ln(&below)?))?;
-                self.scaled(&difference, &Sum::constant(ratio(1, 2)))
+                self.scaled(&difference, &NormalSum::constant(ratio(1, 2)))
             }
         }
     }
 
-    fn logarithm_to_base(self, x: &Germ, base: i64) -> Step<Germ> {
-        let scale = self.algebra.function(Number1::Ln, &Sum::constant(whole(base)))?;
+    fn logarithm_to_base(self, x: &Germ, base: i64) -> GermResult<Germ> {
+        let scale = self.algebra.function(Number1::Ln, &NormalSum::constant(whole(base)))?;
         self.scaled(&self.ln(x)?, &self.algebra.inverse(&scale)?)
     }
 
     /// Returns the part that does not go to infinity, without what is smaller than any power.
-    fn finite(self, x: &Germ, what: &str) -> Step<Germ> {
+    fn finite(self, x: &Germ, what: &str) -> GermResult<Germ> {
         if x.growth.is_empty() {
             if x.end.is_some_and(|end| end <= 0) {
-                return Err(Problem::Terms);
+                return Err(GermError::Terms);
             }
             let x = self.tidied(x.clone())?;
-            let has_log = |c: &Sum| mentions(c, super::LOGARITHM);
+            let has_log = |c: &NormalSum| mentions(c, super::LOGARITHM);
             if (x.start < 0 && !x.coefficients.is_empty())
                 || x.coefficient(0).is_some_and(|c| has_log(&c))
             {
@@ -94,28 +94,29 @@ impl Context {
     }
 
     /// Returns the constant coefficient, and the others from the first on.
-    fn split(self, x: &Germ) -> Step<(Sum, Vec<Sum>, Option<usize>)> {
-        let constant = x.coefficient(0).ok_or(Problem::Terms)?;
+    fn split(self, x: &Germ) -> GermResult<(NormalSum, Vec<NormalSum>, Option<usize>)> {
+        let constant = x.coefficient(0).ok_or(GermError::Terms)?;
         let known = x.end.map(|end| usize::try_from(end).unwrap_or(0));
         let n = known.unwrap_or(self.terms).min(self.terms);
         let rest = (0..n).map(|k| {
-            if k == 0 { Sum::zero() } else { x.coefficient(k as i32).unwrap_or_default() }
+            if k == 0 { NormalSum::zero() } else { x.coefficient(k as i32).unwrap_or_default() }
         });
-        let rest: Vec<Sum> = rest.collect();
-        let exact = x.end.is_none() && rest.iter().all(Sum::is_zero) && x.coefficients.len() < 2;
+        let rest: Vec<NormalSum> = rest.collect();
+        let exact =
+            x.end.is_none() && rest.iter().all(NormalSum::is_zero) && x.coefficients.len() < 2;
         Ok((constant, rest, if exact { None } else { Some(n) }))
     }
 
-    pub(super) fn exp(self, x: &Germ) -> Step<Germ> {
+    pub(super) fn exp(self, x: &Germ) -> GermResult<Germ> {
         if !x.growth.is_empty() {
             let flat = self.finite(x, "an exponential")?;
             return self.exp(&flat);
         }
         if x.end.is_some_and(|end| end <= 0) {
-            return Err(Problem::Terms);
+            return Err(GermError::Terms);
         }
         let x = self.tidied(x.clone())?;
-        let growth: BTreeMap<i32, Sum> = (x.start..0)
+        let growth: BTreeMap<i32, NormalSum> = (x.start..0)
             .filter_map(|e| Some((e, x.coefficient(e).filter(|c| !c.is_zero())?)))
             .collect();
         if self.two_sided && !growth.is_empty() {
@@ -123,7 +124,7 @@ impl Context {
         }
         let (constant, u, end) = self.split(&x)?;
         let (power, constant) = self.power_of_t(&constant)?;
-        let mut out = vec![Sum::one()];
+        let mut out = vec![NormalSum::one()];
         for k in 1..u.len() {
             out.push(self.recursion(k, |j| whole(j as i64), &u, &out)?);
         }
@@ -133,8 +134,14 @@ impl Context {
     }
 
     /// Computes `sum_j weight(j) u_j b_(k-j) / k`, for j from 1 to k.
-    fn recursion(self, k: usize, weight: impl Fn(usize) -> Q, u: &[Sum], b: &[Sum]) -> Step<Sum> {
-        let mut sum = Sum::zero();
+    fn recursion(
+        self,
+        k: usize,
+        weight: impl Fn(usize) -> BigFraction,
+        u: &[NormalSum],
+        b: &[NormalSum],
+    ) -> GermResult<NormalSum> {
+        let mut sum = NormalSum::zero();
         for j in 1..=k {
             let (Some(u), Some(b)) = (u.get(j), b.get(k - j)) else { continue };
             if !u.is_zero() {
@@ -146,10 +153,10 @@ impl Context {
     }
 
     /// Returns the n and the c of `n ln t + c`.
-    fn power_of_t(self, c: &Sum) -> Step<(i32, Sum)> {
-        let log = Product::of(logarithm_of_t());
-        let n = c.terms().get(&log).cloned().unwrap_or_else(Q::zero);
-        let rest = Sum::of(
+    fn power_of_t(self, c: &NormalSum) -> GermResult<(i32, NormalSum)> {
+        let log = AtomProduct::of(logarithm_of_t());
+        let n = c.terms().get(&log).cloned().unwrap_or_else(BigFraction::zero);
+        let rest = NormalSum::of(
             c.terms().iter().filter(|(p, _)| **p != log).map(|(p, q)| (p.clone(), q.clone())),
         );
         if rest.terms().keys().any(is_logarithm) || mentions(&rest, super::LOGARITHM) {
@@ -159,27 +166,27 @@ impl Context {
     }
 
     /// Returns an exponent of t.
-    fn whole_exponent(self, n: &Q) -> Step<i32> {
+    fn whole_exponent(self, n: &BigFraction) -> GermResult<i32> {
         if n.is_integer() {
             return Ok(n.numer().to_i32().ok_or(NormalError::Exponent)?);
         }
-        Err(Problem::Root(n.denom().to_i32().ok_or(NormalError::Exponent)?))
+        Err(GermError::Root(n.denom().to_i32().ok_or(NormalError::Exponent)?))
     }
 
-    pub(super) fn ln(self, x: &Germ) -> Step<Germ> {
+    pub(super) fn ln(self, x: &Germ) -> GermResult<Germ> {
         let (lead, start, w, end) = self.leading(x)?;
         if self.two_sided && start != 0 {
             return Err(SeriesError::Branch { what: "a logarithm".to_owned() }.into());
         }
         self.require_positive(&lead, "a logarithm")?;
-        let mut out = vec![Sum::zero()];
+        let mut out = vec![NormalSum::zero()];
         for k in 1..w.len() {
             // k L_k = k w_k - sum_j (k - j) w_j L_(k-j)
             let sum = self.recursion(k, |j| whole(j as i64 - k as i64), &w, &out)?;
             out.push(sum.plus(&w[k])?);
         }
         let constant = self.algebra.function(Number1::Ln, &lead)?;
-        let log = Sum::atom(logarithm_of_t()).times_fraction(&whole(start))?;
+        let log = NormalSum::atom(logarithm_of_t()).times_fraction(&whole(start))?;
         out[0] = constant.plus(&log)?;
         let mut series = Germ { growth: BTreeMap::new(), start: 0, coefficients: out, end: None };
         series.end = end.map(|n| shifted(0, n)).transpose()?;
@@ -191,22 +198,22 @@ impl Context {
 
     /// Returns the c, v, and w of `c t^v (1 + w)`, without the growth, and how many coefficients of
     /// w are known.
-    fn leading(self, x: &Germ) -> Step<(Sum, i32, Vec<Sum>, Option<usize>)> {
+    fn leading(self, x: &Germ) -> GermResult<(NormalSum, i32, Vec<NormalSum>, Option<usize>)> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first().cloned() else {
             return Err(if x.end.is_some() {
-                Problem::Terms
+                GermError::Terms
             } else {
                 SeriesError::Undefined { what: "a function at a branch point".to_owned() }.into()
             });
         };
         let by = self.algebra.inverse(&lead)?;
         let n = self.known(&x);
-        let mut w = vec![Sum::zero()];
+        let mut w = vec![NormalSum::zero()];
         for k in 1..n {
             w.push(match x.coefficients.get(k) {
                 Some(c) => self.algebra.times(c, &by)?,
-                None => Sum::zero(),
+                None => NormalSum::zero(),
             });
         }
         let exact = x.end.is_none() && x.coefficients.len() == 1;
@@ -215,7 +222,7 @@ impl Context {
 
     /// Returns an error if a coefficient is not positive. One of inputs is taken to be where the
     /// series holds on both sides: what is found is right wherever it is defined.
-    fn require_positive(self, c: &Sum, what: &str) -> Step<()> {
+    fn require_positive(self, c: &NormalSum, what: &str) -> GermResult<()> {
         if mentions(c, super::LOGARITHM) {
             return Err(unknown(format!("{what} of a logarithm")).into());
         }
@@ -230,9 +237,9 @@ impl Context {
     }
 
     /// Computes `x^p` for a p that is no whole number.
-    pub(super) fn fractional_power(self, x: &Germ, p: &Q) -> Step<Germ> {
-        if x.coefficients.is_empty() && x.end.is_none() && *p > Q::zero() {
-            return Ok(Germ::constant(Sum::zero()));
+    pub(super) fn fractional_power(self, x: &Germ, p: &BigFraction) -> GermResult<Germ> {
+        if x.coefficients.is_empty() && x.end.is_none() && *p > BigFraction::zero() {
+            return Ok(Germ::constant(NormalSum::zero()));
         }
         let (lead, start, w, end) = self.leading(x)?;
         let odd_root = p.denom().bit(0);
@@ -244,9 +251,9 @@ impl Context {
             self.algebra.function(Number1::Cbrt, &lead)?
         } else {
             self.require_positive(&lead, "a root")?;
-            self.algebra.general_power(&lead, &Sum::constant(p.clone()))?
+            self.algebra.general_power(&lead, &NormalSum::constant(p.clone()))?
         };
-        let mut out = vec![Sum::one()];
+        let mut out = vec![NormalSum::one()];
         for k in 1..w.len() {
             out.push(self.recursion(
                 k,
@@ -261,7 +268,7 @@ impl Context {
         self.scaled(&series, &constant)
     }
 
-    pub(super) fn general_power(self, x: &Germ, y: &Germ) -> Step<Germ> {
+    pub(super) fn general_power(self, x: &Germ, y: &Germ) -> GermResult<Germ> {
         let constant = (y.growth.is_empty() && y.end.is_none() && y.start >= 0)
             .then(|| y.coefficient(0))
             .flatten();
@@ -282,10 +289,10 @@ impl Context {
     }
 
     /// Cosine and sine.
-    fn circle(self, x: &Germ) -> Step<(Germ, Germ)> {
+    fn circle(self, x: &Germ) -> GermResult<(Germ, Germ)> {
         let x = self.finite(x, "a sine or a cosine")?;
         let (constant, u, end) = self.split(&x)?;
-        let (mut c, mut s) = (vec![Sum::one()], vec![Sum::zero()]);
+        let (mut c, mut s) = (vec![NormalSum::one()], vec![NormalSum::zero()]);
         for k in 1..u.len() {
             let next_s = self.recursion(k, |j| whole(j as i64), &u, &c)?;
             let next_c = self.recursion(k, |j| whole(-(j as i64)), &u, &s)?;
@@ -293,8 +300,12 @@ impl Context {
             s.push(next_s);
         }
         let end = end.map(|n| shifted(0, n)).transpose()?;
-        let series =
-            |list: Vec<Sum>| Germ { growth: BTreeMap::new(), start: 0, coefficients: list, end };
+        let series = |list: Vec<NormalSum>| Germ {
+            growth: BTreeMap::new(),
+            start: 0,
+            coefficients: list,
+            end,
+        };
         let (c, s) = (self.tidied(series(c))?, self.tidied(series(s))?);
         if constant.is_zero() {
             return Ok((c, s));
@@ -305,10 +316,10 @@ impl Context {
         Ok((cosine, sine))
     }
 
-    fn inverse_function(self, f: Number1, x: &Germ) -> Step<Germ> {
-        let one = Germ::constant(Sum::one());
+    fn inverse_function(self, f: Number1, x: &Germ) -> GermResult<Germ> {
+        let one = Germ::constant(NormalSum::one());
         let is_infinite = !x.growth.is_empty() || (x.start < 0 && !x.coefficients.is_empty());
-        let has_log = |c: Sum| mentions(&c, super::LOGARITHM);
+        let has_log = |c: NormalSum| mentions(&c, super::LOGARITHM);
         if is_infinite || x.coefficient(0).is_some_and(has_log) {
             return self.inverse_function_at_infinity(f, x);
         }
@@ -328,15 +339,15 @@ impl Context {
         let slope = self.times(&self.derivative(&x)?, &self.inverse(&below)?)?;
         let rest =
             self.integral(&slope)?.ok_or_else(|| unknown(format!("{} at a pole", f.name())))?;
-        let start = self.algebra.function(f, &x.coefficient(0).ok_or(Problem::Terms)?)?;
+        let start = self.algebra.function(f, &x.coefficient(0).ok_or(GermError::Terms)?)?;
         let rest = if f == Number1::Acos { self.negated(&rest) } else { rest };
         self.plus(&Germ::constant(start), &rest)
     }
 
-    fn inverse_function_of_constant(self, f: Number1, x: &Germ) -> Step<Germ> {
+    fn inverse_function_of_constant(self, f: Number1, x: &Germ) -> GermResult<Germ> {
         let c = x.coefficient(0).unwrap_or_default();
         if matches!(f, Number1::Asin | Number1::Acos) && c.is_constant() {
-            let inside = Sum::one().minus(&self.algebra.times(&c, &c)?)?;
+            let inside = NormalSum::one().minus(&self.algebra.times(&c, &c)?)?;
             if !inside.is_zero() && self.sign(&inside)? < 0 {
                 return Err(SeriesError::Undefined {
                     what: format!("{} of a large number", f.name()),
@@ -347,7 +358,7 @@ impl Context {
         Ok(Germ::constant(self.algebra.function(f, &c)?))
     }
 
-    fn inverse_function_at_infinity(self, f: Number1, x: &Germ) -> Step<Germ> {
+    fn inverse_function_at_infinity(self, f: Number1, x: &Germ) -> GermResult<Germ> {
         if self.two_sided {
             return Err(SeriesError::Branch { what: format!("{} at infinity", f.name()) }.into());
         }
@@ -355,12 +366,13 @@ impl Context {
         let size = if sign < 0 { self.negated(x) } else { x.clone() };
         let value = match f {
             Number1::Atan => {
-                let half = Sum::atom(Atom::Pi).times_fraction(&ratio(1, 2))?;
+                let half = NormalSum::atom(Atom::Pi).times_fraction(&ratio(1, 2))?;
                 let rest = self.inverse_function(f, &self.inverse(&size)?)?;
                 self.plus(&Germ::constant(half), &self.negated(&rest))?
             }
             Number1::Asinh => {
-                let square = self.plus(&self.times(&size, &size)?, &Germ::constant(Sum::one()))?;
+                let square =
+                    self.plus(&self.times(&size, &size)?, &Germ::constant(NormalSum::one()))?;
                 self.ln(&self.plus(&size, &self.fractional_power(&square, &ratio(1, 2))?)?)?
             }
             _ => {
@@ -372,23 +384,27 @@ impl Context {
     }
 
     /// Computes `2/sqrt(pi)` times the integral of `e^(-x^2)`.
-    pub(super) fn erf(self, x: &Germ) -> Step<Germ> {
+    pub(super) fn erf(self, x: &Germ) -> GermResult<Germ> {
         let is_infinite = x.start < 0 && !x.coefficients.is_empty();
         if is_infinite && x.growth.is_empty() {
             if self.two_sided {
                 return Err(SeriesError::Essential.into());
             }
             let sign = self.sign_of(x)?;
-            return self.plus(&Germ::constant(Sum::constant(whole(sign))), &Germ::flat(self));
+            return self.plus(&Germ::constant(NormalSum::constant(whole(sign))), &Germ::flat(self));
         }
         let x = self.finite(x, "erf")?;
-        let c = x.coefficient(0).ok_or(Problem::Terms)?;
+        let c = x.coefficient(0).ok_or(GermError::Terms)?;
         let slope = self.exp(&self.negated(&self.times(&x, &x)?))?;
-        let scale = self.algebra.root(&Sum::atom(Atom::Pi))?;
+        let scale = self.algebra.root(&NormalSum::atom(Atom::Pi))?;
         let scale = self.algebra.inverse(&scale)?.times_fraction(&whole(2))?;
         let slope = self.scaled(&self.times(&slope, &self.derivative(&x)?)?, &scale)?;
         let rest = self.integral(&slope)?.ok_or_else(|| unknown("erf at a pole"))?;
-        let start = if c.is_zero() { Sum::zero() } else { Sum::atom(Atom::Call("erf", vec![c])) };
+        let start = if c.is_zero() {
+            NormalSum::zero()
+        } else {
+            NormalSum::atom(Atom::Call("erf", vec![c]))
+        };
         self.plus(&Germ::constant(start), &rest)
     }
 }

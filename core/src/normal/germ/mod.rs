@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     NormalError, SeriesError,
-    atoms::{Atom, Product},
-    read::Line,
-    sum::{Algebra, Sum, whole},
+    atoms::{Atom, AtomProduct},
+    read::StraightLineProgram,
+    sum::{Algebra, NormalSum, whole},
 };
 use crate::{
     entity::Value,
@@ -40,15 +40,15 @@ pub(super) struct Context {
 #[derive(Clone, Debug)]
 pub(super) struct Germ {
     /// The coefficients of P by the exponents of t, all below 0.
-    pub(super) growth: BTreeMap<i32, Sum>,
+    pub(super) growth: BTreeMap<i32, NormalSum>,
     pub(super) start: i32,
-    pub(super) coefficients: Vec<Sum>,
+    pub(super) coefficients: Vec<NormalSum>,
     /// The exponent of what is not known; `None` if nothing is missing.
     pub(super) end: Option<i32>,
 }
 
 /// Why there is no germ, or what to try instead.
-pub(super) enum Problem {
+pub(super) enum GermError {
     Error(SeriesError),
     /// More coefficients are needed.
     Terms,
@@ -56,31 +56,31 @@ pub(super) enum Problem {
     Root(i32),
 }
 
-impl From<NormalError> for Problem {
-    fn from(e: NormalError) -> Problem {
-        Problem::Error(e.into())
+impl From<NormalError> for GermError {
+    fn from(e: NormalError) -> GermError {
+        GermError::Error(e.into())
     }
 }
 
-impl From<SeriesError> for Problem {
-    fn from(e: SeriesError) -> Problem {
-        Problem::Error(e)
+impl From<SeriesError> for GermError {
+    fn from(e: SeriesError) -> GermError {
+        GermError::Error(e)
     }
 }
 
-pub(super) type Step<T> = Result<T, Problem>;
+pub(super) type GermResult<T> = Result<T, GermError>;
 
 pub(super) fn logarithm_of_t() -> Atom {
     Atom::Symbol(LOGARITHM.to_owned())
 }
 
 impl Germ {
-    pub(super) fn constant(c: Sum) -> Germ {
+    pub(super) fn constant(c: NormalSum) -> Germ {
         Germ::term(0, c)
     }
 
     /// Computes `c t^e`.
-    pub(super) fn term(e: i32, c: Sum) -> Germ {
+    pub(super) fn term(e: i32, c: NormalSum) -> Germ {
         let coefficients = if c.is_zero() { Vec::new() } else { vec![c] };
         Germ { growth: BTreeMap::new(), start: e, coefficients, end: None }
     }
@@ -92,7 +92,7 @@ impl Germ {
     }
 
     /// Returns the coefficient of a power; `None` where it is not known.
-    pub(super) fn coefficient(&self, e: i32) -> Option<Sum> {
+    pub(super) fn coefficient(&self, e: i32) -> Option<NormalSum> {
         if self.end.is_some_and(|end| e >= end) {
             return None;
         }
@@ -102,11 +102,16 @@ impl Germ {
 }
 
 /// Returns the germ of an expression, where one of its inputs has the given germ.
-pub(super) fn germ(line: &Line, variable: &str, at: &Germ, context: Context) -> Step<Germ> {
+pub(super) fn germ(
+    line: &StraightLineProgram,
+    variable: &str,
+    at: &Germ,
+    context: Context,
+) -> GermResult<Germ> {
     let mut known: HashMap<Value, Germ> = HashMap::new();
     let mut integers: HashMap<Value, i64> = HashMap::new();
     for (value, name) in line.params() {
-        let symbol = || Germ::constant(Sum::atom(Atom::Symbol(name.clone())));
+        let symbol = || Germ::constant(NormalSum::atom(Atom::Symbol(name.clone())));
         known.insert(value, if name == variable { at.clone() } else { symbol() });
     }
     for (value, inst) in line.instructions() {
@@ -126,10 +131,10 @@ pub(super) fn unknown(what: impl Into<String>) -> SeriesError {
 }
 
 impl Context {
-    fn operation(self, op: Op, args: &[Germ], exponent: Option<i64>) -> Step<Germ> {
+    fn operation(self, op: Op, args: &[Germ], exponent: Option<i64>) -> GermResult<Germ> {
         Ok(match (op, args) {
             (Op::Real(Literal(x)), []) => Germ::constant(super::read::float(x)?),
-            (Op::Int(n), []) => Germ::constant(Sum::constant(whole(n))),
+            (Op::Int(n), []) => Germ::constant(NormalSum::constant(whole(n))),
             (Op::Mixed(Mixed::FromInt), [x]) => x.clone(),
             (Op::Mixed(Mixed::PowiReal), [x, _]) => {
                 let n =
@@ -162,8 +167,8 @@ impl Context {
         })
     }
 
-    fn real_function(self, f: Real1, x: &Germ) -> Step<Germ> {
-        let one = || Germ::constant(Sum::one());
+    fn real_function(self, f: Real1, x: &Germ) -> GermResult<Germ> {
+        let one = || Germ::constant(NormalSum::one());
         Ok(match f {
             Real1::Abs => {
                 if self.sign_of(x)? < 0 {
@@ -172,7 +177,7 @@ impl Context {
                     x.clone()
                 }
             }
-            Real1::Sign => Germ::constant(Sum::constant(whole(self.sign_of(x)?))),
+            Real1::Sign => Germ::constant(NormalSum::constant(whole(self.sign_of(x)?))),
             Real1::Erf => self.erf(x)?,
             Real1::Erfc => self.plus(&one(), &self.negated(&self.erf(x)?))?,
             Real1::Sigmoid => {
@@ -186,6 +191,6 @@ impl Context {
 }
 
 /// Returns true if a product has a power of `ln t`.
-fn is_logarithm(product: &Product) -> bool {
+fn is_logarithm(product: &AtomProduct) -> bool {
     product.powers.iter().any(|(atom, _)| *atom == logarithm_of_t())
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use num_traits::Signed;
 
-use super::{Context, Germ, Problem, Step, is_logarithm, logarithm_of_t};
+use super::{Context, Germ, GermError, GermResult, is_logarithm, logarithm_of_t};
 use crate::normal::{
     Normal, SeriesError,
-    read::Line,
+    read::StraightLineProgram,
     rounding::bounded,
-    sum::{Sum, whole},
+    sum::{NormalSum, whole},
     write,
 };
 
@@ -19,7 +19,7 @@ const POINTS: u32 = 12;
 impl Context {
     /// Returns true if a coefficient is zero for all inputs. That it is not zero is found
     /// numerically.
-    pub(super) fn vanishes(self, c: &Sum) -> Step<bool> {
+    pub(super) fn vanishes(self, c: &NormalSum) -> GermResult<bool> {
         if c.is_zero() || c.fraction().is_some() {
             return Ok(c.is_zero());
         }
@@ -39,10 +39,10 @@ impl Context {
     }
 
     /// Returns the sign near the point: -1, 0 or 1.
-    pub(super) fn sign_of(self, x: &Germ) -> Step<i32> {
+    pub(super) fn sign_of(self, x: &Germ) -> GermResult<i32> {
         let x = self.tidied(x.clone())?;
         let Some(lead) = x.coefficients.first() else {
-            return if x.end.is_some() { Err(Problem::Terms) } else { Ok(0) };
+            return if x.end.is_some() { Err(GermError::Terms) } else { Ok(0) };
         };
         if self.two_sided && x.start % 2 != 0 {
             return Err(SeriesError::Branch { what: "a sign that changes".to_owned() }.into());
@@ -51,7 +51,7 @@ impl Context {
     }
 
     /// Returns the sign of a coefficient for small t.
-    pub(in crate::normal) fn sign(self, c: &Sum) -> Step<i32> {
+    pub(in crate::normal) fn sign(self, c: &NormalSum) -> GermResult<i32> {
         if let Some(q) = c.fraction() {
             return Ok(if q.is_positive() { 1 } else { -i32::from(q.is_negative()) });
         }
@@ -75,7 +75,7 @@ impl Context {
     }
 
     /// Returns true if `e^P` grows beyond all powers; else it vanishes faster than all.
-    pub(in crate::normal) fn grows(self, growth: &BTreeMap<i32, Sum>) -> Step<bool> {
+    pub(in crate::normal) fn grows(self, growth: &BTreeMap<i32, NormalSum>) -> GermResult<bool> {
         if self.two_sided {
             return Err(SeriesError::Essential.into());
         }
@@ -92,7 +92,7 @@ fn is_plain((atom, _): &(crate::normal::atoms::Atom, i32)) -> bool {
 
 /// Returns the coefficient of the highest power of `ln t`, and that power; `None` if `ln t` is
 /// within other things too.
-pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
+pub(in crate::normal) fn leading_logarithm(c: &NormalSum) -> Option<(NormalSum, i32)> {
     let log = logarithm_of_t();
     let top = c.terms().keys().map(|p| p.exponent(&log)).max()?;
     let name = match &log {
@@ -101,23 +101,23 @@ pub(in crate::normal) fn leading_logarithm(c: &Sum) -> Option<(Sum, i32)> {
     };
     let terms = c.terms().iter().map(|(p, q)| (p.without(&log), p.exponent(&log), q.clone()));
     let kept: Vec<_> = terms.collect();
-    let rest = Sum::of(kept.iter().map(|(p, _, q)| (p.clone(), q.clone())));
+    let rest = NormalSum::of(kept.iter().map(|(p, _, q)| (p.clone(), q.clone())));
     if mentions(&rest, &name) {
         return None;
     }
     let top_terms = kept.into_iter().filter(|(_, e, _)| *e == top).map(|(p, _, q)| (p, q));
-    Some((Sum::of(top_terms), top))
+    Some((NormalSum::of(top_terms), top))
 }
 
 /// Returns true if an input occurs.
-pub(in crate::normal) fn mentions(c: &Sum, name: &str) -> bool {
+pub(in crate::normal) fn mentions(c: &NormalSum, name: &str) -> bool {
     write::expression(c).is_ok_and(|e| e.symbols().iter().any(|s| s == name))
 }
 
 /// Returns the value at one of a few points, and a bound of its error.
-fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
+fn number(c: &NormalSum, k: u32) -> Option<(f64, f64)> {
     let expression = write::expression(c).ok()?;
-    let line = Line::new(&expression).ok()?;
+    let line = StraightLineProgram::new(&expression).ok()?;
     let names = expression.symbols();
     // Irregular numbers about 1, and later about -1, 0, 1.
     let at = |j: usize| {
@@ -131,14 +131,17 @@ fn number(c: &Sum, k: u32) -> Option<(f64, f64)> {
 }
 
 /// Returns a coefficient for people.
-fn readable(c: &Sum) -> String {
+fn readable(c: &NormalSum) -> String {
     Normal(c.clone()).to_string().replace('\u{0}', "")
 }
 
 impl Germ {
     /// Returns the limit of the coefficient of t^0 as t goes to 0: a form, or the sign of an
     /// infinite one.
-    pub(in crate::normal) fn limit_of(context: Context, c: &Sum) -> Step<Result<Sum, i32>> {
+    pub(in crate::normal) fn limit_of(
+        context: Context,
+        c: &NormalSum,
+    ) -> GermResult<Result<NormalSum, i32>> {
         if !mentions(c, super::LOGARITHM) {
             return Ok(Ok(c.clone()));
         }
@@ -146,7 +149,7 @@ impl Germ {
             leading_logarithm(c).ok_or_else(|| super::unknown("a logarithm of a logarithm"))?;
         Ok(match e {
             0 => Ok(top),
-            ..0 => Ok(Sum::constant(whole(0))),
+            ..0 => Ok(NormalSum::constant(whole(0))),
             _ => Err(context.sign(&top)? * if e % 2 == 0 { 1 } else { -1 }),
         })
     }

@@ -35,7 +35,7 @@ pub(super) fn factors(f: &Poly) -> (Vec<Poly>, bool) {
     let split = |(g, d): &(Residues, usize)| modular::equal_degree(g, *d, p, &mut random);
     let modular: Vec<Residues> = parts.iter().flat_map(split).collect();
     let (lifted, modulus) = lifted(f, &modular, p, &(coefficient_bound(f) * 2));
-    Recombination::new(f, lifted, modulus, degrees).run()
+    ZassenhausRecombination::new(f, lifted, modulus, degrees).run()
 }
 
 /// Products of the factors of one degree, with that degree.
@@ -75,7 +75,7 @@ fn coefficient_bound(f: &Poly) -> BigInt {
 }
 
 /// The search for subsets whose products divide.
-struct Recombination {
+struct ZassenhausRecombination {
     f: Poly,
     /// Factors modulo the modulus.
     lifted: Vec<Poly>,
@@ -90,9 +90,14 @@ struct Recombination {
     left: usize,
 }
 
-impl Recombination {
-    fn new(f: &Poly, lifted: Vec<Poly>, modulus: BigInt, degrees: Vec<bool>) -> Recombination {
-        let mut new = Recombination {
+impl ZassenhausRecombination {
+    fn new(
+        f: &Poly,
+        lifted: Vec<Poly>,
+        modulus: BigInt,
+        degrees: Vec<bool>,
+    ) -> ZassenhausRecombination {
+        let mut new = ZassenhausRecombination {
             f: f.clone(),
             lifted,
             modulus,
@@ -144,15 +149,15 @@ impl Recombination {
         let mut size = 1;
         while 2 * size <= self.lifted.len() {
             match self.find(size) {
-                Search::Found(factor, subset) => {
+                RecombinationOutcome::Found(factor, subset) => {
                     let Some(rest) = exact_quotient(&self.f, &factor) else { break };
                     out.push(factor);
                     self.f = rest;
                     subset.iter().rev().for_each(|k| drop(self.lifted.remove(*k)));
                     self.prepare();
                 }
-                Search::None => size += 1,
-                Search::Spent => {
+                RecombinationOutcome::None => size += 1,
+                RecombinationOutcome::Spent => {
                     out.push(self.f);
                     return (out, false);
                 }
@@ -165,19 +170,19 @@ impl Recombination {
     }
 
     /// Finds a factor that is the product of a given number of lifted ones.
-    fn find(&mut self, size: usize) -> Search {
+    fn find(&mut self, size: usize) -> RecombinationOutcome {
         let n = self.lifted.len();
         let mut subset: Vec<usize> = (0..size).collect();
         loop {
             if self.left == 0 {
-                return Search::Spent;
+                return RecombinationOutcome::Spent;
             }
             self.left -= 1;
             if let Some(factor) = self.factor(&subset) {
-                return Search::Found(factor, subset);
+                return RecombinationOutcome::Found(factor, subset);
             }
             if !advance(&mut subset, n) {
-                return Search::None;
+                return RecombinationOutcome::None;
             }
         }
     }
@@ -204,7 +209,7 @@ impl Recombination {
     }
 }
 
-enum Search {
+enum RecombinationOutcome {
     Found(Poly, Vec<usize>),
     None,
     Spent,

@@ -276,8 +276,8 @@ macro_rules! taken {
     };
 }
 
-type Of<S, A> = <A as Numbers<S>>::Element;
-type Joined<S, A, B> = <Arr<Of<S, B>> as Beside<Of<S, A>>>::Out;
+type ElementOf<S, A> = <A as Numbers<S>>::Element;
+type JoinedElement<S, A, B> = <Arr<ElementOf<S, B>> as Beside<ElementOf<S, A>>>::Out;
 
 macro_rules! functions {
     (
@@ -302,7 +302,7 @@ macro_rules! functions {
                 #[track_caller]
                 pub fn $f2<S: Number, A: Numbers<S>, B: Numbers<S>>(
                     a: A, b: B, $($p2: impl Fit<operand!($t2)>),*
-                ) -> result!($r2 S, Joined<S, A, B>)
+                ) -> result!($r2 S, JoinedElement<S, A, B>)
                 where
                     Arr<B::Element>: Beside<A::Element, Out: Element<Number = S>>,
                 {
