@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rx(theta) 0;
         rz(phi) 1;
     }?;
-    let state = ClosedForm::of(&circuit)?;
+    let state = ClosedForm::from_circuit(&circuit)?;
     for index in state.support() {
         println!("{}: {}", bitstring(index, 2), state.amplitude(index)?);
     }
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for q in 0..3 { rzz(-gamma) q, (q + 1) % 3; }
         rx(2 * beta) ..;
     }?;
-    let state = ClosedForm::of(&triangle)?;
+    let state = ClosedForm::from_circuit(&triangle)?;
     let cut = state.expectation(&pauli!(1.5 - 0.5 * Z0 Z1 - 0.5 * Z1 Z2 - 0.5 * Z0 Z2)?)?;
     let slopes = [cut.derivative("gamma")?, cut.derivative("beta")?];
     println!("cut = {cut}");

@@ -30,7 +30,7 @@ fn ghz() -> Result<(), Box<dyn std::error::Error>> {
         }
         Ok(c)
     })?;
-    let state = ClosedForm::of(&circuit)?;
+    let state = ClosedForm::from_circuit(&circuit)?;
     println!("after GHZ and rotations, 000: {}", state.amplitude(0)?);
     println!("<Z0 Z1> = {}", state.expectation(&"Z0 Z1".parse()?)?);
     println!("<X0 X1 X2> = {}", state.expectation(&"X0 X1 X2".parse()?)?);
@@ -48,7 +48,7 @@ fn teleportation() -> Result<(), Box<dyn std::error::Error>> {
     let mut circuit = Circuit::new(3);
     prepare(&mut circuit)?;
     circuit.h(1)?.cx(1, 2)?.cx(0, 1)?.h(0)?.cx(1, 2)?.cz(0, 2)?;
-    let (sent, got) = (ClosedForm::of(&input)?, ClosedForm::of(&circuit)?);
+    let (sent, got) = (ClosedForm::from_circuit(&input)?, ClosedForm::from_circuit(&circuit)?);
     println!("Alice has ({}) |0> + ({}) |1>", sent.amplitude(0)?, sent.amplitude(1)?);
     for outcome in 0..4 {
         for bit in 0..2 {

@@ -43,7 +43,7 @@ fn assert_close(a: Complex<f64>, b: Complex<f64>, what: &str) {
 
 /// Closed forms and their derivatives at a random point.
 fn check_closed_form(rng: &mut Rng, circuit: &Circuit, what: &str) {
-    let state = ClosedForm::of(circuit).unwrap();
+    let state = ClosedForm::from_circuit(circuit).unwrap();
     let at = rng.point(circuit);
     for (k, name) in circuit.inputs().enumerate() {
         for (index, expected) in duals(circuit, &at, k).iter().enumerate() {
@@ -126,7 +126,7 @@ fn ring(n: usize, angles: usize) -> Circuit {
 #[test]
 fn the_usual_budget_ends_soon_and_says_where() {
     let start = Instant::now();
-    let error = ClosedForm::of(&ring(4, 24)).unwrap_err();
+    let error = ClosedForm::from_circuit(&ring(4, 24)).unwrap_err();
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     let ExactError::Budget { terms, angles: 24, limit, .. } = error else { panic!("{error}") };
     // The run stops after the first gate beyond it.
@@ -136,7 +136,7 @@ fn the_usual_budget_ends_soon_and_says_where() {
 
 #[test]
 fn expectation_values_that_take_too_long_say_so_at_once() {
-    let state = ClosedForm::of(&ring(4, 16)).unwrap();
+    let state = ClosedForm::from_circuit(&ring(4, 16)).unwrap();
     let start = Instant::now();
     let error = state.expectation(&"Z0 Z1".parse().unwrap()).unwrap_err();
     assert!(
@@ -157,7 +157,7 @@ fn coefficients_grow_up_to_their_bound() {
         if gates % 25 != 0 {
             continue;
         }
-        let formula = ClosedForm::of(&circuit).and_then(|state| state.amplitude(0));
+        let formula = ClosedForm::from_circuit(&circuit).and_then(|state| state.amplitude(0));
         let Ok(formula) = formula else {
             let error = formula.unwrap_err();
             assert!(
@@ -184,7 +184,7 @@ fn names_that_formulas_use_are_told_apart() {
             let angle = circuit.param(name);
             circuit.rz(0, angle).unwrap();
         }
-        ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap()
+        ClosedForm::from_circuit(&circuit).unwrap().amplitude(0).unwrap()
     };
     assert_eq!(amplitude(&["i", "pi"]).text(Form::Exp), "exp(i*(-i_/2 - pi_/2))");
     assert_eq!(amplitude(&["i", "i_"]).text(Form::Exp), "exp(i*(-i__/2 - i_/2))");

@@ -53,7 +53,7 @@ fn every_gate_of_the_table_equals_its_number() {
             rng.push(&mut circuit, kind, |rng| {
                 &params[rng.below(4)] * Q::new(1 + rng.below(3) as i64, 3)
             });
-            let state = ClosedForm::of(&circuit).unwrap();
+            let state = ClosedForm::from_circuit(&circuit).unwrap();
             let at = rng.point(&circuit);
             let error = error(&state, &circuit, &at);
             assert!(error < ROUNDING, "{kind:?}: {error:e}");
@@ -67,7 +67,7 @@ fn random_circuits_equal_their_numbers_and_have_norm_one() {
     for n in 1..=5 {
         for len in [15, 60] {
             let circuit = rng.symbolic(n, len, 2);
-            let state = ClosedForm::of(&circuit).unwrap();
+            let state = ClosedForm::from_circuit(&circuit).unwrap();
             for _ in 0..2 {
                 let at = rng.point(&circuit);
                 let error = error(&state, &circuit, &at);
@@ -91,11 +91,11 @@ fn rotations_about_strings_equal_their_numbers_and_their_gates() {
         for angle in &angles {
             rng.push_rotation(&mut circuit, |_| angle.clone());
         }
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let at = rng.point(&circuit);
         let error = error(&state, &circuit, &at);
         assert!(error < ROUNDING, "{n} qubits: {error:e}");
-        let gates = ClosedForm::of(&circuit.decomposed()).unwrap();
+        let gates = ClosedForm::from_circuit(&circuit.decomposed()).unwrap();
         assert_eq!(state.state().amplitudes(), gates.state().amplitudes());
     }
 }
@@ -105,7 +105,7 @@ fn derivatives_equal_duals() {
     let mut rng = Rng::new(3);
     for n in 2..=4 {
         let circuit = rng.symbolic(n, 28 - 5 * n, 3);
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let at = rng.point(&circuit);
         for (k, name) in ["p0", "p1", "p2"].into_iter().enumerate() {
             let moved: Vec<Dual64> = at
@@ -149,7 +149,7 @@ fn formulas_are_expressions() {
         let p0 = ParamExpr::from(circuit.param("p0"));
         let computed = circuit.expression(p0.call(ElementaryFunction::Cos));
         circuit.ry(n - 1, computed / 3).unwrap();
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let at = rng.point(&circuit);
         let values = named(&circuit, &at);
         for index in state.support() {
@@ -216,7 +216,7 @@ fn ring_and_expressions_agree() {
         let circuit = rng.symbolic(n, 16, 2);
         let symbols: Vec<Expr> = circuit.inputs().map(Expr::symbol).collect();
         let state = Simulator::new().run(&circuit, &symbols).unwrap();
-        let closed = ClosedForm::of(&circuit).unwrap();
+        let closed = ClosedForm::from_circuit(&circuit).unwrap();
         for (index, z) in state.amplitudes().iter().enumerate() {
             let exact = closed.amplitude(index).unwrap().expressions().unwrap();
             for (x, y) in [(&z.re, &exact.re), (&z.im, &exact.im)] {
@@ -271,7 +271,7 @@ fn short_formulas_say_what_long_ones_do() {
             };
             circuit.cx(k % n, (k + 1) % n).unwrap();
         }
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let at = rng.point(&circuit);
         let values = named(&circuit, &at);
         for index in [0, rng.below(1 << n), (1 << n) - 1] {
@@ -307,7 +307,7 @@ fn texts_say_what_the_formulas_are() {
         if round % 2 == 0 {
             circuit.rx(0, Angle::pi(3, 16)).unwrap().t(0).unwrap();
         }
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let at = rng.point(&circuit);
         let values = [("p0", at[0]), ("p1", at[1])];
         for index in 0..1 << circuit.n_qubits() {
@@ -334,7 +334,7 @@ fn text(
     let mut circuit = Circuit::new(n);
     let params: Vec<Angle> = names.iter().map(|name| circuit.param(name)).collect();
     build(&mut circuit, &|k| params[k].clone());
-    ClosedForm::of(&circuit).unwrap().amplitude(index).unwrap().to_string()
+    ClosedForm::from_circuit(&circuit).unwrap().amplitude(index).unwrap().to_string()
 }
 
 /// Builds a circuit from its parameters.
@@ -385,7 +385,7 @@ fn texts_are_what_one_would_write() {
     let (theta, w, step) =
         (circuit.param("theta"), circuit.param("w[2]"), circuit.param("step_size"));
     circuit.h(0).unwrap().p(0, theta / 2 + w - step + 0.5).unwrap();
-    let formula = ClosedForm::of(&circuit).unwrap().amplitude(1).unwrap();
+    let formula = ClosedForm::from_circuit(&circuit).unwrap().amplitude(1).unwrap();
     assert_eq!(formula.text(Form::Exp), "sqrt(2)*exp(i*(theta/2 + w[2] - step_size + 1/2))/2");
     let argument = r"\left(\frac{\theta}{2} + w_{2} - \mathrm{step}_{size} + \frac{1}{2}\right)";
     let latex = format!(r"\frac{{\sqrt{{2}}}}{{2}} \left(\cos{argument} + i \sin{argument}\right)");
@@ -409,7 +409,7 @@ fn rotations_after_a_ghz_state() {
         let angle = circuit.param(&format!("t{q}"));
         circuit.rx(q, angle).unwrap();
     }
-    let state = ClosedForm::of(&circuit).unwrap();
+    let state = ClosedForm::from_circuit(&circuit).unwrap();
     assert_eq!(state.n_terms(), 524_288);
     let at = Rng::new(5).point(&circuit);
     // (prod cos + (-i)^n prod sin) / sqrt 2.
@@ -442,7 +442,7 @@ fn a_ring_of_sixteen_angles_fits() {
             (0..4).for_each(|q| drop(circuit.cx(q, (q + 1) % 4)));
         }
     }
-    let state = ClosedForm::of(&circuit).unwrap();
+    let state = ClosedForm::from_circuit(&circuit).unwrap();
     assert_eq!(state.n_terms(), 1 << 20);
     let at = Rng::new(6).point(&circuit);
     assert!(error(&state, &circuit, &at) < ROUNDING);
@@ -500,7 +500,8 @@ fn teleportation_is_an_identity() {
     input.u3(0, x, y, z).unwrap();
     circuit.u3(0, a, b, c).unwrap().h(1).unwrap().cx(1, 2).unwrap();
     circuit.cx(0, 1).unwrap().h(0).unwrap().cx(1, 2).unwrap().cz(0, 2).unwrap();
-    let (sent, got) = (ClosedForm::of(&input).unwrap(), ClosedForm::of(&circuit).unwrap());
+    let (sent, got) =
+        (ClosedForm::from_circuit(&input).unwrap(), ClosedForm::from_circuit(&circuit).unwrap());
     for index in 0..8 {
         let half = Exact::half();
         // Both have the same symbols, laid out alike.
@@ -515,7 +516,7 @@ fn qaoa_on_a_triangle_has_its_closed_form() {
     (0..3).for_each(|q| drop(circuit.h(q)));
     (0..3).for_each(|q| drop(circuit.rzz(q, (q + 1) % 3, -&gamma)));
     (0..3).for_each(|q| drop(circuit.rx(q, 2 * &beta)));
-    let state = ClosedForm::of(&circuit).unwrap();
+    let state = ClosedForm::from_circuit(&circuit).unwrap();
     let cut =
         state.expectation(&"1.5 - 0.5*Z0 Z1 - 0.5*Z1 Z2 - 0.5*Z0 Z2".parse().unwrap()).unwrap();
     // Wang, Hadfield, Jiang, Rieffel, Phys. Rev. A 97, 022304 (2018), equation 14 for one triangle.
@@ -541,7 +542,7 @@ fn circuits_cancel_exactly() {
         let mut both = circuit.clone();
         let all: Vec<usize> = (0..n).collect();
         both.append(&circuit.dagger().unwrap(), &all).unwrap();
-        let state = ClosedForm::of(&both).unwrap();
+        let state = ClosedForm::from_circuit(&both).unwrap();
         assert_eq!(state.support().collect::<Vec<_>>(), [0]);
         assert_eq!(state.amplitude(0).unwrap().to_string(), "1");
     }
@@ -577,7 +578,7 @@ fn what_is_outside_the_ring_is_named() {
         let mut circuit = Circuit::new(1);
         let theta = circuit.param("theta");
         circuit.rx(0, angle + theta).unwrap();
-        ClosedForm::of(&circuit).map(|_| ()).unwrap_err().to_string()
+        ClosedForm::from_circuit(&circuit).map(|_| ()).unwrap_err().to_string()
     };
     for (angle, text) in [
         (Angle::pi(1, (1 << 20) + 1), "pi/1048577 + theta is outside the ring"),
@@ -593,7 +594,7 @@ fn what_is_outside_the_ring_is_named() {
     }
     let mut circuit = Circuit::new(1);
     circuit.unitary(Rng::new(9).unitary(1), &[0], &[]).unwrap();
-    let message = ClosedForm::of(&circuit).unwrap_err().to_string();
+    let message = ClosedForm::from_circuit(&circuit).unwrap_err().to_string();
     assert!(message.contains("does not hold the number"), "{message}");
 }
 
@@ -602,7 +603,7 @@ fn fractions_of_pi_have_short_closed_forms() {
     let of = |angle: Angle| {
         let mut circuit = Circuit::new(1);
         circuit.ry(0, angle).unwrap();
-        let state = ClosedForm::of(&circuit).unwrap();
+        let state = ClosedForm::from_circuit(&circuit).unwrap();
         let z = state.expectation(&"Z0".parse().unwrap()).unwrap();
         [state.amplitude(0).unwrap(), state.amplitude(1).unwrap(), z].map(|f| f.to_string())
     };
@@ -615,7 +616,7 @@ fn fractions_of_pi_have_short_closed_forms() {
     let mut circuit = Circuit::new(1);
     let theta = circuit.param("theta");
     circuit.ry(0, theta + Angle::pi(2, 3)).unwrap();
-    let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
+    let amplitude = ClosedForm::from_circuit(&circuit).unwrap().amplitude(0).unwrap();
     assert_eq!(
         amplitude.text(Form::Exp),
         "(-i*exp(i*(-theta/2 + pi/6)) + exp(i*(theta/2 + pi/3)))/2"
@@ -652,7 +653,7 @@ fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
     {
         for (n, len, n_params) in [(1, 25, 0), (2, 25, 1), (3, 12, 2), (3, 30, 0)] {
             let circuit = fractions(&mut rng, n, len, denominators, n_params);
-            let state = ClosedForm::of(&circuit).unwrap();
+            let state = ClosedForm::from_circuit(&circuit).unwrap();
             let at = rng.point(&circuit);
             let error = error(&state, &circuit, &at);
             assert!(error < ROUNDING, "{denominators:?}: {error:e}\n{circuit}");
@@ -696,7 +697,7 @@ fn fractions_of_pi_that_cancel_are_exactly_zero() {
             // As many thirds, fifths or sevenths as make a whole turn.
             let d = denominators[0];
             (0..2 * d).for_each(|_| drop(whole.ry(1, Angle::pi(2, d)).map(|_| ())));
-            let state = ClosedForm::of(&whole).unwrap();
+            let state = ClosedForm::from_circuit(&whole).unwrap();
             assert_eq!(state.support().collect::<Vec<_>>(), [0], "{denominators:?}\n{circuit}");
             assert_eq!(state.amplitude(0).unwrap().to_string(), "1");
         }
@@ -706,7 +707,7 @@ fn fractions_of_pi_that_cancel_are_exactly_zero() {
     let angle = Angle::pi(2, 999_983);
     circuit.ry(0, &angle).unwrap().ry(0, -&angle).unwrap().ry(0, &angle).unwrap().cx(0, 1).unwrap();
     circuit.rx(1, angle).unwrap();
-    let state = ClosedForm::of(&circuit).unwrap();
+    let state = ClosedForm::from_circuit(&circuit).unwrap();
     assert!(state.n_terms() < 32, "{}", state.n_terms());
     assert_eq!(state.amplitude(0).unwrap().to_string(), "(1 + cos(2*pi/999983))/2");
     // The sum of all powers of a root of unity.
@@ -754,11 +755,11 @@ fn derivatives_by_what_is_not_there() {
     circuit.param("unused");
     let computed = circuit.expression(ParamExpr::from(theta).call(ElementaryFunction::Sin));
     circuit.ry(0, computed).unwrap();
-    let amplitude = ClosedForm::of(&circuit).unwrap().amplitude(0).unwrap();
+    let amplitude = ClosedForm::from_circuit(&circuit).unwrap().amplitude(0).unwrap();
     assert_eq!(amplitude.to_string(), "cos((sin(theta))/2)");
     assert!((amplitude.eval(&[0.7, 0.0]).unwrap() - (0.7f64.sin() / 2.0).cos()).norm() < ROUNDING);
     assert!(amplitude.derivative("unused").unwrap().is_zero());
     assert!(matches!(amplitude.derivative("theta"), Err(ExactError::Computed { .. })));
     assert!(amplitude.derivative("phi").unwrap_err().to_string().contains("no parameter `phi`"));
-    assert!(ClosedForm::of(&circuit).unwrap().amplitude(2).is_err());
+    assert!(ClosedForm::from_circuit(&circuit).unwrap().amplitude(2).is_err());
 }

@@ -80,7 +80,7 @@ pub fn amplitudes(
                 Failure::input(message).help(format_args!("give it one with --set {name}=…"))
             );
         }
-        let value = Polynomial::of(sum, |sum| {
+        let value = Polynomial::from_observable(sum, |sum| {
             let sum = compact.observable(&sum).map_err(Failure::input)?;
             state.expectation(&sum).map_err(failure)
         });

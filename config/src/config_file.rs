@@ -117,7 +117,7 @@ impl ConfigFile {
     /// [`Failure`] that underlines what is wrong.
     pub fn parse(name: &str, text: &str) -> Result<ConfigFile, Failure> {
         let fail = |message: String, span: Range<usize>, label: &str| {
-            Failure::input(message).at(name, text, span, label)
+            Failure::input(message).with_label(name, text, span, label)
         };
         let document = DeTable::parse(text)
             .map_err(|e| fail(e.message().to_owned(), e.span().unwrap_or(0..0), ""))?;

@@ -89,7 +89,7 @@ fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let message =
             format!("byte {at} is not UTF-8 text (0x{:02x})", bytes.get(at).copied().unwrap_or(0));
         let end = at + char::REPLACEMENT_CHARACTER.len_utf8();
-        Failure::input(message).at(name, &text, at..end, "not a character")
+        Failure::input(message).with_label(name, &text, at..end, "not a character")
     })
 }
 

@@ -82,7 +82,7 @@ impl GivenValue {
             return Ok(Some(sigma));
         }
         let failure = Failure::input("an error bar is a standard deviation, which is not negative");
-        Err(failure.at(&from, text, 0..text.len(), ""))
+        Err(failure.with_label(&from, text, 0..text.len(), ""))
     }
 }
 
@@ -171,7 +171,7 @@ impl Given {
     ///
     /// # Errors
     /// [`Failure`] for one with an error bar.
-    pub(crate) fn take(&mut self, names: Vec<String>) -> Result<(), Failure> {
+    pub(crate) fn remove_structural(&mut self, names: Vec<String>) -> Result<(), Failure> {
         for name in &names {
             let entry = self.entries.remove(name);
             if let Some(GivenValue { error: Some(_), from, .. }) = entry {
@@ -274,7 +274,12 @@ fn expression(name: &str, text: &str) -> Result<Angle, Failure> {
     if angle.constant().is_some_and(f64::is_finite) {
         return Ok(angle);
     }
-    Err(Failure::input("the value is not a finite number").at(name, text, 0..text.len(), ""))
+    Err(Failure::input("the value is not a finite number").with_label(
+        name,
+        text,
+        0..text.len(),
+        "",
+    ))
 }
 
 pub(crate) fn is_npy(path: &Path) -> bool {
@@ -298,7 +303,7 @@ fn object(path: &Path) -> Result<(String, Vec<(String, Tree)>), Failure> {
         let at = offset(&text, e.line(), e.column());
         let message = e.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
-        Failure::input(message).at(&name, &text, at..(at + 1).min(text.len()), "")
+        Failure::input(message).with_label(&name, &text, at..(at + 1).min(text.len()), "")
     })?;
     match tree {
         Tree::Map(entries) => Ok((name, entries)),

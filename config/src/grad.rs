@@ -215,7 +215,7 @@ fn differentiate<T: Number + DualNum>(
                 args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
             let errors = sources.as_ref().map(|sources| {
                 let slopes = sources.of_gradient((&energy, k), args.method, at, &gradient)?;
-                Ok::<_, HybridError>((sources.of(value, &gradient), slopes))
+                Ok::<_, HybridError>((sources.propagate(value, &gradient), slopes))
             });
             Ok(Derivatives { value, hessian, errors: errors.transpose()?, gradient })
         })
@@ -376,7 +376,8 @@ fn formulas(
     let mut forms = forms.into_iter();
     for observable in &observables {
         let missing = || Failure::input("a part of an observable has no formula");
-        let form = Polynomial::of(&observable.sum, |_| forms.next().ok_or_else(missing))?;
+        let form =
+            Polynomial::from_observable(&observable.sum, |_| forms.next().ok_or_else(missing))?;
         let written = |row: &[Polynomial<'_>]| {
             let named = names.iter().zip(row);
             Value::Object(

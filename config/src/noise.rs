@@ -279,7 +279,7 @@ impl<T> Each<T> {
         }
     }
 
-    fn at(&self, k: usize) -> Option<&T> {
+    fn get(&self, k: usize) -> Option<&T> {
         match self {
             Each::All(value) => Some(value),
             Each::List(list) => list.get(k),
@@ -347,7 +347,7 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
     };
     for (k, qubits) in groups.iter().enumerate() {
         let [p0, p1] =
-            [0, 1].map(|of: usize| chances[of].at(k).map(|p| p.angle(model)).unwrap_or_default());
+            [0, 1].map(|of: usize| chances[of].get(k).map(|p| p.angle(model)).unwrap_or_default());
         match qubits {
             Some(qubits) => model.misread_on(qubits, p0, p1),
             None => model.misread(p0, p1),

@@ -300,7 +300,7 @@ impl Header {
         let mut scan = Scan { rest: text };
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         scan.expect('{')?;
-        while !scan.take('}') {
+        while !scan.eat('}') {
             let key = scan.string()?;
             scan.expect(':')?;
             match key {
@@ -314,7 +314,7 @@ impl Header {
                     )));
                 }
             }
-            if !scan.take(',') {
+            if !scan.eat(',') {
                 scan.expect('}')?;
                 break;
             }
@@ -419,14 +419,14 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn take(&mut self, c: char) -> bool {
+    fn eat(&mut self, c: char) -> bool {
         let rest = self.rest.trim_start();
         self.rest = rest.strip_prefix(c).unwrap_or(rest);
         self.rest.len() < rest.len()
     }
 
     fn expect(&mut self, c: char) -> Result<(), NpyError> {
-        if self.take(c) { Ok(()) } else { Err(self.error(&format!("`{c}`"))) }
+        if self.eat(c) { Ok(()) } else { Err(self.error(&format!("`{c}`"))) }
     }
 
     fn error(&self, expected: &str) -> NpyError {
@@ -436,7 +436,7 @@ impl<'a> Scan<'a> {
 
     fn string(&mut self) -> Result<&'a str, NpyError> {
         for quote in ['\'', '"'] {
-            if self.take(quote) {
+            if self.eat(quote) {
                 let (text, rest) =
                     self.rest.split_once(quote).ok_or_else(|| self.error("a closing quote"))?;
                 self.rest = rest;
@@ -470,14 +470,14 @@ impl<'a> Scan<'a> {
     fn shape(&mut self) -> Result<Vec<u64>, NpyError> {
         let mut shape = Vec::new();
         self.expect('(')?;
-        while !self.take(')') {
+        while !self.eat(')') {
             let digits =
                 self.rest.len() - self.rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             let (number, rest) = self.rest.split_at(digits);
             shape.push(number.parse().map_err(|_| self.error("a length"))?);
             // Python 2 wrote long integers with an L.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);
-            if !self.take(',') {
+            if !self.eat(',') {
                 self.expect(')')?;
                 break;
             }

@@ -290,7 +290,8 @@ fn located(
         }
         problem => problem.to_string(),
     };
-    let failure = Failure::input(message).at(name, whole, start + at.start..start + at.end, "");
+    let failure =
+        Failure::input(message).with_label(name, whole, start + at.start..start + at.end, "");
     let help = match &error.problem {
         ObservableProblem::Repeated { .. } => {
             "a product on one qubit is written out: X Y = i Z, Y Z = i X, Z X = i Y, the other way round with -i, \
@@ -386,7 +387,7 @@ fn read_fermions(
             ),
             problem => problem.to_string(),
         };
-        Failure::input(message).at(name, whole, start + at..start + end, "").help(
+        Failure::input(message).with_label(name, whole, start + at..start + end, "").help(
             "operators on fermions are written as OpenFermion prints them, `0.5 [0^ 1] + 0.5 [1^ 0]`; they are \
              mapped to qubits by Jordan and Wigner",
         )

@@ -22,7 +22,7 @@ impl<'a> Polynomial<'a> {
     /// # Errors
     /// Fails when `expectation` does, or with [`Failure`] for a parameter whose name means
     /// something else in a formula.
-    pub(crate) fn of(
+    pub(crate) fn from_observable(
         observable: &'a ParametricSum,
         mut expectation: impl FnMut(PauliSum) -> Result<Formula, Failure>,
     ) -> Result<Polynomial<'a>, Failure> {

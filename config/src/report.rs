@@ -131,7 +131,13 @@ impl Failure {
 
     /// Underlines a part of a text in every remark that has no place yet.
     #[must_use]
-    pub fn at(mut self, name: &str, text: &str, span: Range<usize>, label: &str) -> Failure {
+    pub fn with_label(
+        mut self,
+        name: &str,
+        text: &str,
+        span: Range<usize>,
+        label: &str,
+    ) -> Failure {
         let source = self.sources.len();
         self.sources.push(SourceText { name: name.to_owned(), text: text.to_owned() });
         for remark in self.remarks.iter_mut().filter(|d| d.labels.is_empty()) {
@@ -140,13 +146,13 @@ impl Failure {
         self
     }
 
-    /// Underlines a line, counted from 1, as [`Failure::at`].
+    /// Underlines a line, counted from 1, as [`Failure::with_label`].
     #[must_use]
     pub fn at_line(self, name: &str, text: &str, line: usize) -> Failure {
         let start: usize =
             text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let length = text[start..].lines().next().map_or(0, |line| line.trim_end().len());
-        self.at(name, text, start..start + length, "")
+        self.with_label(name, text, start..start + length, "")
     }
 
     /// Adds advice to the first remark.
@@ -447,8 +453,12 @@ mod tests {
 
     #[test]
     fn place_and_label_are_drawn() {
-        let failure =
-            Failure::input("no such qubit").at("a.qasm", "qubit q;\nx r;\n", 11..12, "here");
+        let failure = Failure::input("no such qubit").with_label(
+            "a.qasm",
+            "qubit q;\nx r;\n",
+            11..12,
+            "here",
+        );
         let text = failure.render(false);
         assert!(text.contains("no such qubit"), "{text}");
         assert!(text.contains("[a.qasm:2:3]"), "{text}");
@@ -464,7 +474,9 @@ mod tests {
         for text in texts {
             for start in (0..12).chain([4000, usize::MAX]) {
                 for end in (0..12).chain([4000, usize::MAX]) {
-                    let out = Failure::input("m\u{7}").at("n", text, start..end, "l").render(true);
+                    let out = Failure::input("m\u{7}")
+                        .with_label("n", text, start..end, "l")
+                        .render(true);
                     assert!(out.contains("m\\u{7}"), "{out}");
                 }
             }

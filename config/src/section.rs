@@ -24,11 +24,12 @@ pub(crate) struct File {
 
 impl File {
     pub(crate) fn document(&self) -> Result<Spanned<DeTable<'_>>, Failure> {
-        DeTable::parse(&self.text).map_err(|e| self.at(e.message(), e.span().unwrap_or(0..0)))
+        DeTable::parse(&self.text)
+            .map_err(|e| self.failure_at(e.message(), e.span().unwrap_or(0..0)))
     }
 
-    fn at(&self, message: impl fmt::Display, span: Range<usize>) -> Failure {
-        Failure::input(message).at(&self.name, &self.text, span, "")
+    fn failure_at(&self, message: impl fmt::Display, span: Range<usize>) -> Failure {
+        Failure::input(message).with_label(&self.name, &self.text, span, "")
     }
 }
 
@@ -79,7 +80,7 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             None => Err(self
                 .file
-                .at(format_args!("`{name}`: expected tables: [[{name}]]"), entry.span())),
+                .failure_at(format_args!("`{name}`: expected tables: [[{name}]]"), entry.span())),
         };
         list.iter().map(section).collect()
     }
@@ -101,8 +102,9 @@ impl<'a, 'i> Section<'a, 'i> {
         for (key, _) in self.table.map(in_order).unwrap_or_default() {
             let name = key.get_ref().as_ref();
             if !self.known.contains(&name) {
-                let failure =
-                    self.file.at(format_args!("unknown key `{}`", self.path(name)), key.span());
+                let failure = self
+                    .file
+                    .failure_at(format_args!("unknown key `{}`", self.path(name)), key.span());
                 return Err(failure.nearest(name, self.known.iter().copied()));
             }
         }
@@ -112,13 +114,18 @@ impl<'a, 'i> Section<'a, 'i> {
     /// Something is wrong with the value of a key, or with the table where the key is not there.
     pub(crate) fn wrong(&self, key: &str, why: impl fmt::Display) -> Failure {
         let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
-        self.file.at(format_args!("`{}`: {why}", self.path(key)), span)
+        self.file.failure_at(format_args!("`{}`: {why}", self.path(key)), span)
     }
 
     /// Something is wrong with what a key names or says; it is the place if there is none yet.
     pub(crate) fn caused(&self, key: &str, failure: Failure) -> Failure {
         let span = self.table.and_then(|t| t.get(key)).map_or(self.span.clone(), Spanned::span);
-        Failure { status: Status::Input, ..failure }.at(&self.file.name, &self.file.text, span, "")
+        Failure { status: Status::Input, ..failure }.with_label(
+            &self.file.name,
+            &self.file.text,
+            span,
+            "",
+        )
     }
 
     /// Returns the name and the text of the whole file, and where in it the text of a key is as it
@@ -144,12 +151,15 @@ impl<'a, 'i> Section<'a, 'i> {
     /// Something is missing.
     pub(crate) fn incomplete(&self, what: &str) -> Failure {
         match self.table {
-            Some(_) => {
-                self.file.at(format_args!("[{}] needs {what}", self.name), self.span.clone())
-            }
+            Some(_) => self
+                .file
+                .failure_at(format_args!("[{}] needs {what}", self.name), self.span.clone()),
             None => {
                 let end = self.file.text.trim_end().len();
-                self.file.at(format_args!("[{}] is missing: it needs {what}", self.name), end..end)
+                self.file.failure_at(
+                    format_args!("[{}] is missing: it needs {what}", self.name),
+                    end..end,
+                )
             }
         }
     }

@@ -22,7 +22,7 @@ impl Sources {
     }
 
     /// Returns a result with its slopes along the inputs.
-    pub(crate) fn of<T: Number>(&self, value: T, slopes: &[T]) -> Uncertain {
+    pub(crate) fn propagate<T: Number>(&self, value: T, slopes: &[T]) -> Uncertain {
         let number = |x: &T| x.primal().unwrap_or(f64::NAN);
         Uncertain::linear(number(&value), slopes.iter().map(number).zip(&self.0))
     }
@@ -63,7 +63,11 @@ impl Sources {
             _ => energy.hessian_by(observable, Method::Forward, at)?,
         };
         let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<T>>();
-        Ok(gradient.iter().enumerate().map(|(j, slope)| self.of(*slope, &column(j))).collect())
+        Ok(gradient
+            .iter()
+            .enumerate()
+            .map(|(j, slope)| self.propagate(*slope, &column(j)))
+            .collect())
     }
 }
 

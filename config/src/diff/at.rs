@@ -202,7 +202,8 @@ impl Reader<'_> {
                     }
                     Element::Int => Datum::ints_of(&shape, self.all(items, |r| self.int(r))?),
                 };
-                array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))?
+                array
+                    .map_err(|e| Failure::input(e).with_label(self.origin, self.text, range, ""))?
             }
             Kind::Tuple(tuple) => {
                 let fields =
@@ -268,7 +269,7 @@ impl Reader<'_> {
             (Element::Real, ItemKind::Complex) => return Err(unfit("real numbers")),
             (Element::Int, _) => return Err(unfit("integers")),
         };
-        array.map_err(|e| Failure::input(e).at(self.origin, self.text, range, ""))
+        array.map_err(|e| Failure::input(e).with_label(self.origin, self.text, range, ""))
     }
 
     /// Reads the elements of an array along the given axis and all after it. The first part along
@@ -391,12 +392,8 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, range: Range<usize>, kind: &Kind, expected: &str) -> Failure {
-        Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name)).at(
-            self.origin,
-            self.text,
-            range,
-            "",
-        )
+        Failure::input(format_args!("`{}` is of kind {kind}: expected {expected}", self.name))
+            .with_label(self.origin, self.text, range, "")
     }
 }
 

@@ -239,7 +239,7 @@ fn located<T: Number>(
     let what = format!("{of}`{}` of {} is {}", found.op, operands.join(" and "), found.result);
     let short = if what.chars().count() <= MOST { what } else { format!("{of}`{}`", found.op) };
     match text::token_at(source, found.at) {
-        Some(span) => failure.at(name, source, span, &short),
+        Some(span) => failure.with_label(name, source, span, &short),
         None => failure,
     }
 }
@@ -428,7 +428,7 @@ pub(crate) fn failed(name: &str, source: &str, error: &DeriveError, plugins: &Pl
     // The picture says the place.
     let what = at.and_then(|at| message.strip_prefix(&format!("{at}: "))).unwrap_or(&message);
     match at.and_then(|at| text::token_at(source, at)) {
-        Some(span) => Failure::input(what).at(name, source, span, ""),
+        Some(span) => Failure::input(what).with_label(name, source, span, ""),
         None => Failure::input(format_args!("{name}: {what}")),
     }
 }

@@ -63,7 +63,7 @@ impl ChannelSource {
     ) -> Result<Vec<NoiseRule>, Failure> {
         let channels = match self {
             ChannelSource::Named(kind, parameters) => {
-                let angles = parameters.iter().filter_map(|p| p.at(k)).map(|p| p.angle(model));
+                let angles = parameters.iter().filter_map(|p| p.get(k)).map(|p| p.angle(model));
                 let channel = Channel::new(*kind, angles.collect::<Vec<_>>())
                     .map_err(|e| rule.wrong("parameters", e))?;
                 // Numbers that are no channel show without a circuit.
@@ -77,11 +77,12 @@ impl ChannelSource {
             ChannelSource::Operators(channel) => vec![channel.clone()],
             ChannelSource::Relaxation(times) => {
                 let [time, t1, t2] =
-                    [0, 1, 2].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
+                    [0, 1, 2].map(|of: usize| times[of].get(k).copied().unwrap_or(f64::NAN));
                 Channel::relaxation(time, t1, t2).map_err(|e| rule.wrong("relaxation", e))?.to_vec()
             }
             ChannelSource::Delay(times, dt) => {
-                let [t1, t2] = [0, 1].map(|of: usize| times[of].at(k).copied().unwrap_or(f64::NAN));
+                let [t1, t2] =
+                    [0, 1].map(|of: usize| times[of].get(k).copied().unwrap_or(f64::NAN));
                 let during = NoiseRule::delay_relaxation(t1, t2, *dt);
                 return Ok(vec![during.map_err(|e| rule.wrong("relaxation", e))?]);
             }

@@ -157,16 +157,16 @@ several!(shape: Option<CriticalPoint> by "ShapeFields", |one| one.as_ref().map(L
 several!(windows: Vec<Window> by "WindowFields", |all| all.iter().map(Lent).collect(), |all| all.into_iter().map(|own| own.0).collect());
 
 impl JobFingerprints {
-    pub(super) fn of(job: &Job, precision: Precision) -> JobFingerprints {
+    pub(super) fn from_job(job: &Job, precision: Precision) -> JobFingerprints {
         let bits: Vec<u64> = job.start.iter().map(|x| x.to_bits()).collect();
         JobFingerprints {
-            ansatz: mark(&format!("{:?}", job.circuit)),
-            hamiltonian: mark(&match job.shots {
+            ansatz: fingerprint(&format!("{:?}", job.circuit)),
+            hamiltonian: fingerprint(&match job.shots {
                 None => format!("{:?}", job.hamiltonian),
                 Some(shots) => format!("{:?}, {shots:?}", job.hamiltonian),
             }),
-            optimizer: mark(&format!("{:?}", job.optimizer)),
-            start: mark(&format!("{bits:?}")),
+            optimizer: fingerprint(&format!("{:?}", job.optimizer)),
+            start: fingerprint(&format!("{bits:?}")),
             precision: precision.name().to_owned(),
         }
     }
@@ -186,7 +186,7 @@ impl JobFingerprints {
 
 /// Returns the hash of Fowler, Noll and Vo (FNV-1a, 64 bits): it tells jobs apart and guards
 /// against nothing else.
-fn mark(text: &str) -> String {
+fn fingerprint(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }

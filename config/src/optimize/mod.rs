@@ -86,7 +86,7 @@ fn run<T: Number + DualNum>(
         needs::<T>(&job, energy.circuit()).check("the job", common.memory_limit)?;
     }
     check_writable(&job.curve)?;
-    let marks = JobFingerprints::of(&job, common.precision);
+    let marks = JobFingerprints::from_job(&job, common.precision);
     let executors = energy.executors().clone();
     let taken_up = if args.resume {
         checkpoint::load(&job.checkpoint, &marks, job.start.len())?

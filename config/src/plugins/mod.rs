@@ -83,7 +83,7 @@ impl PluginsTable {
             if let Err(error) = plugins.load(&entry.request) {
                 let is_wrong =
                     matches!(error.fault, Fault::Disagrees { .. } | Fault::Nonconforming { .. });
-                let failure = self.at(Failure::input(error), entry.span.clone());
+                let failure = self.failure_at(Failure::input(error), entry.span.clone());
                 failures.of_plugins.push(match is_wrong {
                     true => {
                         failure.help("`verify = false` under [plugins] takes plugins as they are")
@@ -102,7 +102,9 @@ impl PluginsTable {
 
     fn add(&self, plugins: &mut Plugins, rule: &RuleEntry) -> Result<(), Failure> {
         let (name, source) = match (&rule.file, &rule.program) {
-            (Some(file), _) => read_text(file).map_err(|e| self.at(e, rule.span.clone()))?,
+            (Some(file), _) => {
+                read_text(file).map_err(|e| self.failure_at(e, rule.span.clone()))?
+            }
             (None, program) => (format!("program of a [[rule]] in {}", self.name), program.clone()),
         };
         let owner = self.owner();
@@ -114,9 +116,9 @@ impl PluginsTable {
             Ok(_) => Ok(()),
             Err(ProgramFault::Text(errors)) => Err(faulty(&name, &source, errors)),
             Err(fault @ ProgramFault::Disagrees { .. }) => Err(self
-                .at(Failure::input(fault), rule.span.clone())
+                .failure_at(Failure::input(fault), rule.span.clone())
                 .help("`verify = false` takes a rule as it is")),
-            Err(fault) => Err(self.at(Failure::input(fault), rule.span.clone())),
+            Err(fault) => Err(self.failure_at(Failure::input(fault), rule.span.clone())),
         }
     }
 
@@ -125,7 +127,7 @@ impl PluginsTable {
         format!("[[rule]] of {}", self.name)
     }
 
-    fn at(&self, failure: Failure, span: std::ops::Range<usize>) -> Failure {
-        failure.at(&self.name, &self.text, span, "")
+    fn failure_at(&self, failure: Failure, span: std::ops::Range<usize>) -> Failure {
+        failure.with_label(&self.name, &self.text, span, "")
     }
 }

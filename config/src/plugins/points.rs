@@ -21,12 +21,12 @@ pub(super) fn read(given: &[String], plugins: &Plugins) -> Result<Vec<(String, A
             Some((rule, values)) if !rule.contains('=') => (Some(rule.trim()), values),
             _ => (None, &text[..]),
         };
-        all.extend(at(text, rule, values, plugins)?);
+        all.extend(parse_points(text, rule, values, plugins)?);
     }
     Ok(all)
 }
 
-fn at(
+fn parse_points(
     text: &str,
     only: Option<&str>,
     values: &str,

@@ -115,7 +115,7 @@ pub fn read(name: &str, text: &str, document: &DeTable<'_>) -> Result<PluginsTab
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     read_all(&mut table, folder, document).map_err(|fault| {
         let label = if fault.known.is_empty() { "" } else { "not an option" };
-        let failure = Failure::input(fault.message).at(name, text, fault.span, label);
+        let failure = Failure::input(fault.message).with_label(name, text, fault.span, label);
         failure.nearest(&fault.given, fault.known.iter().copied())
     })?;
     Ok(table)

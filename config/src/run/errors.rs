@@ -61,7 +61,7 @@ pub(super) fn add<T: Number + DualNum>(
             energy.jacobian_by(method, &at).map_err(|e| points.located(Failure::input(e)))?;
         let values = point.expectations.iter().zip(&slopes);
         let values: Vec<Uncertain> =
-            values.map(|(e, slopes)| sources.of(e.value, slopes)).collect();
+            values.map(|(e, slopes)| sources.propagate(e.value, slopes)).collect();
         for (expectation, value) in point.expectations.iter_mut().zip(&values) {
             expectation.stderr = Some(T::lit(value.sigma()));
         }

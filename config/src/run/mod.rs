@@ -133,7 +133,7 @@ pub fn read_circuit(
         failed
     })?;
     given.keep(&parsed);
-    given.take(parsed.read_for)?;
+    given.remove_structural(parsed.read_for)?;
     let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
     terminal.warn(&warnings, &parsed.sources);
     if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {

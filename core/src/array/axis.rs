@@ -157,7 +157,7 @@ fn places(
 ///
 /// # Errors
 /// There is no such axis or no other, or the indices do not fit.
-pub fn take_along<T: Clone>(
+pub fn gather_along<T: Clone>(
     a: &Array<T>,
     indices: &Array<i64>,
     axis: i64,
@@ -172,7 +172,7 @@ pub fn take_along<T: Clone>(
 }
 
 /// Zeros in the given shape, but for an element of each line along an axis at its index: the
-/// transpose of [`take_along`].
+/// transpose of [`gather_along`].
 ///
 /// # Errors
 /// There is no such axis or no other, or the elements or indices do not fit.

@@ -162,7 +162,7 @@ pub fn contract<S: Conj>(
             known.fit(label, length).ok_or_else(wrong)?;
         }
     }
-    let shape: Option<Shape> = o.iter().map(|&l| known.of(l)).collect();
+    let shape: Option<Shape> = o.iter().map(|&l| known.length_of(l)).collect();
     let Some(shape) = shape.filter(|s| !s.is_empty()) else {
         let expected = "at least one label for the result, and none that no factor has";
         return Err(ArrayError::Labels {
@@ -183,7 +183,8 @@ pub fn contract<S: Conj>(
     let rows = pick(p, &|l| !has(q, l) && has(o, l));
     let columns = pick(q, &|l| !has(p, l) && has(o, l));
     let between = pick(p, &|l| has(q, l) && !has(o, l));
-    let size = |labels: &[i64]| labels.iter().filter_map(|&l| known.of(l)).product::<usize>();
+    let size =
+        |labels: &[i64]| labels.iter().filter_map(|&l| known.length_of(l)).product::<usize>();
     let (s, m, k, n) = (size(&stack), size(&rows), size(&between), size(&columns));
     let left = sorted(a, p, &[&stack, &rows, &between])?;
     let right = sorted(b, q, &[&stack, &between, &columns])?;
@@ -192,7 +193,7 @@ pub fn contract<S: Conj>(
 
     // Labels that it lacks are repeated.
     let order: Labels = [stack, rows, columns].concat().into();
-    let lengths: Shape = order.iter().filter_map(|&l| known.of(l)).collect();
+    let lengths: Shape = order.iter().filter_map(|&l| known.length_of(l)).collect();
     let steps = row_major(&lengths);
     let strides: Shape =
         o.iter().map(|l| order.iter().position(|x| x == l).map_or(0, |k| steps[k])).collect();
@@ -234,12 +235,12 @@ fn split<'a, S>(
 struct Lengths(SmallVec<[(i64, usize); 8]>);
 
 impl Lengths {
-    fn of(&self, label: i64) -> Option<usize> {
+    fn length_of(&self, label: i64) -> Option<usize> {
         self.0.iter().find(|(l, _)| *l == label).map(|(_, n)| *n)
     }
     /// Notes a length; `None` if it was another one before.
     fn fit(&mut self, label: i64, length: usize) -> Option<()> {
-        match self.of(label) {
+        match self.length_of(label) {
             Some(known) => (known == length).then_some(()),
             None => {
                 self.0.push((label, length));

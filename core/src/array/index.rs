@@ -131,14 +131,14 @@ pub fn slice<T: Clone + Zero>(
 ///
 /// # Errors
 /// The array does not fit there.
-pub fn embed<T: Clone + Zero>(
+pub fn pad<T: Clone + Zero>(
     part: &Array<T>,
     shape: &[usize],
     axis: i64,
     start: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let moved = RunCopy::embed("embed", &part.shape(), shape, axis, start)?;
+    let moved = RunCopy::pad("embed", &part.shape(), shape, axis, start)?;
     moved.copy(part, 0, out.overwrite(shape, &T::zero()));
     Ok(())
 }
@@ -147,14 +147,14 @@ pub fn embed<T: Clone + Zero>(
 ///
 /// # Errors
 /// The part does not fit there.
-pub fn paste<T: Clone>(
+pub fn dynamic_update_slice<T: Clone>(
     part: &Array<T>,
     whole: &mut Array<T>,
     axis: i64,
     start: i64,
 ) -> Result<(), ArrayError> {
-    let moved = RunCopy::embed("paste", &part.shape(), &whole.shape(), axis, start)?;
-    moved.put(part, whole);
+    let moved = RunCopy::pad("paste", &part.shape(), &whole.shape(), axis, start)?;
+    moved.copy_into(part, whole);
     Ok(())
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn append<T: Clone>(a: &mut Array<T>, b: &Array<T>, axis: i64) -> boo
 }
 
 /// Reshapes `a`: its elements in the same order, cut off or followed by zeros.
-pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
+pub fn reshape_like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
     let count = shape.iter().product();
     if a.len() != count {
         a.as_vec().resize_with(count, T::zero);
@@ -236,7 +236,11 @@ pub fn like<T: Clone + Zero>(a: &mut Array<T>, shape: &[usize]) {
 ///
 /// # Errors
 /// An index is out of range.
-pub fn take<T: Clone>(a: &Array<T>, indices: &[i64], out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn gather<T: Clone>(
+    a: &Array<T>,
+    indices: &[i64],
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     let mut shape = a.shape();
     let (rows, inner) = (shape[0], shape[1..].iter().product::<usize>());
     shape[0] = indices.len();
@@ -291,7 +295,11 @@ pub fn scatter<T: Clone + Zero>(
 ///
 /// # Errors
 /// The array does not broadcast to that shape.
-pub fn spread<T: Clone>(a: &Array<T>, to: &[usize], out: &mut Array<T>) -> Result<(), ArrayError> {
+pub fn broadcast_to<T: Clone>(
+    a: &Array<T>,
+    to: &[usize],
+    out: &mut Array<T>,
+) -> Result<(), ArrayError> {
     let from = a.shape();
     if super::broadcast(&from, to).as_deref() != Some(to) {
         let words = "an array that can be repeated to the shape of the other";

@@ -49,7 +49,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-pub use axis::{arg_extreme_axis, flip, linear_recurrence, norm_keep, scatter_along, take_along};
+pub use axis::{arg_extreme_axis, flip, gather_along, linear_recurrence, norm_keep, scatter_along};
 pub use cofactors::{cofactors, cofactors_along};
 pub(crate) use contract::{BETWEEN, LISTS, contract_work, lists, name as contraction};
 pub use contract::{Contracted, contract};
@@ -61,8 +61,8 @@ pub use exponential::{expm, expm_along};
 pub use fourier::{FftPlans, fft};
 pub(crate) use index::{append, cut_off, reshaped};
 pub use index::{
-    concat, diagonal, diagonal_matrix, drop_axis, embed, insert_axis, like, paste, permute,
-    reshape, scatter, slice, spread, take, transpose, triangle,
+    broadcast_to, concat, diagonal, diagonal_matrix, drop_axis, dynamic_update_slice, gather,
+    insert_axis, pad, permute, reshape, reshape_like, scatter, slice, transpose, triangle,
 };
 pub use least::{lstsq, pinv};
 pub use orthogonal::qr;
@@ -72,11 +72,13 @@ pub use random::random;
 pub(crate) use random::random_shape;
 pub(crate) use reduce::reduced;
 pub use reduce::{
-    arg_extreme, argsort, cumulative_sum, norm, product, product_pairs, products_of_others, shift,
+    arg_extreme, argsort, cumulative_sum, exclusive_products, norm, product, product_pairs, shift,
     shift_keep, softmax, step, sum_keep, sum_like,
 };
 pub(crate) use shape::{ChunkSource, ConstantRuns, MAX_ELEMENTS, Repeated, RunCopy, checked_count};
-pub use shape::{Shape, Strided, axis_split, broadcast, checked_axis, count, indices_text, place};
+pub use shape::{
+    Shape, Strided, axis_split, broadcast, checked_axis, count, flat_index, indices_text,
+};
 pub use singular::{svd, svd_along};
 pub use solve::{determinant, inverse, log_abs_determinant, sign_of_determinant, solve};
 pub(crate) use sum::{AT_ONCE, add_runs, dot_of, sum_on};

@@ -116,7 +116,7 @@ pub fn product<S: Ring>(a: &[S]) -> S {
 
 /// Computes for each element the product of all others: the gradient of the product, also where
 /// elements are zero.
-pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
+pub fn exclusive_products<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     let to = out.start(&a.shape());
     let mut before = S::one();
     for x in a.iter() {
@@ -130,7 +130,7 @@ pub fn products_of_others<S: Ring>(a: &Array<S>, out: &mut Array<S>) {
     }
 }
 
-/// Computes `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`products_of_others`] changes along
+/// Computes `y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: how [`exclusive_products`] changes along
 /// `v`. Both ways along the array, products of what was passed and their changes are carried. O(n).
 ///
 /// # Errors
@@ -387,7 +387,7 @@ pub fn step<T: Real>(a: &Array<T>, b: &Array<T>, out: &mut Array<T>) -> Result<(
         return T::piece_all(Piece::Step, [a, b], to).map_err(undecided);
     }
     for (i, j) in Strided::broadcast(&from, &shape).zip(Strided::broadcast(&other, &shape)) {
-        to.push(Piece::Step.of(&a[i], &b[j]).map_err(undecided)?);
+        to.push(Piece::Step.eval(&a[i], &b[j]).map_err(undecided)?);
     }
     Ok(())
 }

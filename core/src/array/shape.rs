@@ -39,7 +39,7 @@ pub fn checked_axis(op: &'static str, axis: i64, shape: &[usize]) -> Result<usiz
 ///
 /// # Errors
 /// An index is out of range, or their number is not that of the axes.
-pub fn place(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
+pub fn flat_index(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
     let inside = |at: usize, (&i, &n): (&i64, &usize)| {
         Some(at * n + usize::try_from(i).ok().filter(|&i| i < n)?)
     };
@@ -292,7 +292,7 @@ impl RunCopy {
     ///
     /// # Errors
     /// It does not fit there.
-    pub(crate) fn embed(
+    pub(crate) fn pad(
         op: &'static str,
         part: &[usize],
         whole: &[usize],
@@ -323,7 +323,7 @@ impl RunCopy {
         len: usize,
         buffer: &mut Vec<T>,
     ) -> ChunkSource {
-        let (k, at) = self.place(start);
+        let (k, at) = self.run_and_offset(start);
         if at >= self.lead && at + len <= self.lead + self.body {
             return ChunkSource::Array(self.from + k * self.step + at - self.lead);
         }
@@ -334,7 +334,7 @@ impl RunCopy {
 
     /// Returns the run of an element, and the offset of the element within the run.
     #[inline]
-    fn place(&self, start: usize) -> (usize, usize) {
+    fn run_and_offset(&self, start: usize) -> (usize, usize) {
         // Most often there is one run, and a division costs as much as many elements.
         if start < self.run {
             (0, start)
@@ -356,7 +356,7 @@ impl RunCopy {
     }
 
     /// Copies what is moved and leaves the rest.
-    pub(crate) fn put<T: Clone>(&self, a: &[T], out: &mut [T]) {
+    pub(crate) fn copy_into<T: Clone>(&self, a: &[T], out: &mut [T]) {
         for (k, run) in out.chunks_mut(self.run.max(1)).enumerate().filter(|_| self.body > 0) {
             let from = self.from + k * self.step;
             run[self.lead..self.lead + self.body].clone_from_slice(&a[from..from + self.body]);
@@ -365,7 +365,7 @@ impl RunCopy {
 
     /// Copies the elements from the place `start` on.
     pub(crate) fn copy<T: Clone + Zero>(&self, a: &[T], start: usize, mut out: &mut [T]) {
-        let (mut k, mut at) = self.place(start);
+        let (mut k, mut at) = self.run_and_offset(start);
         while !out.is_empty() {
             let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();

@@ -470,7 +470,7 @@ impl ComparedCircuits {
             }
             On::State => On::State,
         };
-        let readout = readout.map(|readout| readout.placed(&a));
+        let readout = readout.map(|readout| readout.on_qubits(&a));
         let settings = EquivalenceSettings { on, ..*settings };
         Ok(ComparedCircuits {
             gates: [a.into_circuit(), b.into_circuit()],

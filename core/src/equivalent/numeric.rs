@@ -193,7 +193,7 @@ impl<'a> Numeric<'a> {
     }
 
     /// Returns the points where circuits are run: all that is needed, or as many as are found.
-    fn places(&self) -> Result<Vec<ParameterPoint>, EquivalentError> {
+    fn sample_points(&self) -> Result<Vec<ParameterPoint>, EquivalentError> {
         let enough = if self.pair.circuits[0].inputs().next().is_some() { POINTS } else { 1 };
         let mut places = Vec::new();
         for k in 0..DRAWS {
@@ -210,14 +210,14 @@ impl<'a> Numeric<'a> {
 
     /// Runs both circuits at all points.
     fn look(&mut self) -> Result<Vec<(ParameterPoint, DistanceEstimate)>, EquivalentError> {
-        let places = self.places()?;
+        let places = self.sample_points()?;
         let run = |place: ParameterPoint| self.apart(&place).map(|apart| (place, apart));
         places.into_iter().map(run).collect()
     }
 
     fn apart(&mut self, place: &ParameterPoint) -> Result<DistanceEstimate, EquivalentError> {
         let apart = self.apart_in(&place.values, self.settings.single)?;
-        let bound = apart.bound + self.pair.doubt(&place.inputs);
+        let bound = apart.bound + self.pair.angle_rounding_bound(&place.inputs);
         self.bound = self.bound.max(bound);
         Ok(DistanceEstimate { bound, ..apart })
     }
@@ -367,7 +367,7 @@ impl<'a> Numeric<'a> {
         plan: &PointPlan,
         outcome: &Outcome,
     ) -> Result<Option<CircuitPhase>, EquivalentError> {
-        let Some(ParameterPoint { values, .. }) = self.places()?.into_iter().next() else {
+        let Some(ParameterPoint { values, .. }) = self.sample_points()?.into_iter().next() else {
             return Ok(None);
         };
         let base = self.apart_in(&values, false)?.phase;

@@ -38,7 +38,7 @@ pub(super) struct CircuitPair {
     /// Half a unit in the last place of 1 in the precision of numbers.
     unit: f64,
     /// Errors that the gates of each circuit add to its image in numbers, in units, but for that of
-    /// their angles, which is in [`CircuitPair::doubt`].
+    /// their angles, which is in [`CircuitPair::angle_rounding_bound`].
     gates: [f64; 2],
     /// An angle that is rounded, or a number in one.
     rounded: Option<Angle>,
@@ -140,7 +140,8 @@ impl CircuitPair {
 
     /// Adds an angle to those of which computed parameters may be sums of multiples.
     fn learn(&mut self, value: &Expr, angle: Angle) {
-        if let Ok(Ok(BasisMembership::New)) = value.normal().map(|normal| self.basis.place(&normal))
+        if let Ok(Ok(BasisMembership::Independent)) =
+            value.normal().map(|normal| self.basis.express_or_insert(&normal))
         {
             self.known.push(angle);
         }
@@ -184,8 +185,8 @@ impl CircuitPair {
             }
             other => other.ok().and_then(Result::ok).filter(|_| !vague),
         };
-        let place = normal.and_then(|normal| self.basis.place(&normal).ok());
-        if let Some(BasisMembership::Sum(parts)) = &place {
+        let place = normal.and_then(|normal| self.basis.express_or_insert(&normal).ok());
+        if let Some(BasisMembership::Dependent(parts)) = &place {
             let free = || {
                 self.free.iter().find(|(known, _)| known == parts).map(|(_, angle)| angle.clone())
             };
@@ -195,8 +196,8 @@ impl CircuitPair {
         }
         let angle = table.expression(expr);
         match place {
-            Some(BasisMembership::New) => self.known.push(angle.clone()),
-            Some(BasisMembership::Sum(parts)) => self.free.push((parts, angle.clone())),
+            Some(BasisMembership::Independent) => self.known.push(angle.clone()),
+            Some(BasisMembership::Dependent(parts)) => self.free.push((parts, angle.clone())),
             None => {}
         }
         Ok(angle)
@@ -332,7 +333,7 @@ impl CircuitPair {
     /// Bounds the sum of the errors of the angles of all gates: what is not known of their
     /// decimals, and what the precision of numbers leaves of products and sums with parameters of
     /// these values. The distance is off by no more, since no angle rotates a vector faster.
-    pub(super) fn doubt(&self, inputs: &[f64]) -> f64 {
+    pub(super) fn angle_rounding_bound(&self, inputs: &[f64]) -> f64 {
         let params = self.circuits[0].params();
         let mut inputs = inputs.iter().copied();
         let mut values: Vec<Rounded> = Vec::with_capacity(params.len());
@@ -347,10 +348,10 @@ impl CircuitPair {
                 |x: f64| x.to_f32().map_or(f64::INFINITY, |near| (f64::from(near) - x).abs());
             values.iter_mut().for_each(|value| *value = value.off(single(value.value)));
         }
-        self.gates().map(|gate| self.doubt_of_gate(gate, &values)).sum()
+        self.gates().map(|gate| self.gate_rounding_bound(gate, &values)).sum()
     }
 
-    fn doubt_of_gate(&self, gate: &Gate, values: &[Rounded]) -> f64 {
+    fn gate_rounding_bound(&self, gate: &Gate, values: &[Rounded]) -> f64 {
         let of_angle = |angle: &Angle| {
             let angle = angle.within_two_turns();
             let whole = Rounded::angle(&angle, values);

@@ -89,7 +89,7 @@ impl ReadoutBits {
                 return Ok(None);
             }
         }
-        let [first, second] = [shown(a, "first")?, shown(b, "second")?];
+        let [first, second] = [visible_bits(a, "first")?, visible_bits(b, "second")?];
         let by_name = has_names(b, &first) || has_names(a, &second);
         if !by_name {
             notes.push(
@@ -122,7 +122,7 @@ impl ReadoutBits {
     }
 
     /// Restricts the readout to circuits on some of the qubits.
-    pub(super) fn placed(mut self, on: &Compact) -> ReadoutBits {
+    pub(super) fn on_qubits(mut self, on: &Compact) -> ReadoutBits {
         for source in self.bits.iter_mut().flat_map(|bit| &mut bit.sources) {
             if let BitSource::Qubit(qubit) = source {
                 *qubit = on.position_of(*qubit).unwrap_or(*qubit);
@@ -367,7 +367,7 @@ fn most_different(bits: &[&ComparedBit], p: &[f64], q: &[f64]) -> String {
 
 /// Returns the bits of a circuit that show and may be 1, in order of declaration. O(what is
 /// written), whatever is declared.
-fn shown<'a>(
+fn visible_bits<'a>(
     circuit: &'a Circuit,
     which: &'static str,
 ) -> Result<Vec<VisibleBit<'a>>, EquivalentError> {

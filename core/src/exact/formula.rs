@@ -114,12 +114,12 @@ impl Formula {
     /// # Errors
     /// [`ExactError::Simulate`] if the number of inputs is wrong or one of them is not finite.
     pub fn eval<T: Real>(&self, inputs: &[T]) -> Result<Complex<T>, ExactError> {
-        Ok(self.at(&self.symbols.values(inputs)?))
+        Ok(self.eval_parameters(&self.symbols.values(inputs)?))
     }
 
     /// Returns the value where all parameters of the circuit have these values, computed ones
     /// included.
-    pub(crate) fn at<T: Real>(&self, values: &[T]) -> Complex<T> {
+    pub(crate) fn eval_parameters<T: Real>(&self, values: &[T]) -> Complex<T> {
         let fields = self.symbols.fields();
         let one = T::one();
         let value = |field: &super::symbols::ExponentField| match field.variable {

@@ -14,7 +14,11 @@ pub(super) struct FractionText;
 
 impl FractionText {
     /// Numerator and denominator of `factor content 2^twos`.
-    pub(super) fn of(factor: FormulaRatio, content: FormulaRatio, twos: i32) -> (String, String) {
+    pub(super) fn numerator_and_denominator(
+        factor: FormulaRatio,
+        content: FormulaRatio,
+        twos: i32,
+    ) -> (String, String) {
         let power = 1i128.checked_shl(twos.unsigned_abs()).filter(|p| *p > 0);
         let two = |p: i128| {
             if twos < 0 { FormulaRatio::new(1, p) } else { FormulaRatio::from_integer(p) }

@@ -25,7 +25,7 @@ use super::{
     Exact, Symbols,
     gauss::Gauss,
     run::FormulaRatio,
-    sums::{BasisFunction, Root, waves as collected},
+    sums::{BasisFunction, Root, trigonometric_sum as collected},
     terms::I,
     waves::{Axis, TrigBasis, TrigPolynomial, TrigTerm},
 };
@@ -67,8 +67,8 @@ const COLLECTED: usize = 64;
 
 impl Nested {
     /// Returns `None` if something on the way is beyond 128 bits.
-    pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<Nested> {
-        let waves = TrigPolynomial::of(number, symbols)?;
+    pub(super) fn from_exact(number: &Exact, symbols: &Symbols) -> Option<Nested> {
+        let waves = TrigPolynomial::from_exact(number, symbols)?;
         let (coefficient, mut product) =
             NestedBuilder { symbols, known: HashMap::new() }.nest(&waves.axes, waves.terms)?;
         product.times_phase(&waves.phase);
@@ -300,7 +300,7 @@ impl NestedBuilder<'_> {
     /// few.
     fn collected(&self, axes: &[Axis], terms: &[TrigTerm]) -> Option<Vec<Summand>> {
         let few = axes.len() > 1 && axes.len() < 7 && terms.len() << axes.len() <= COLLECTED;
-        if !few || !axes.iter().all(Axis::is_wave) {
+        if !few || !axes.iter().all(Axis::is_trigonometric) {
             return None;
         }
         let fields = self.symbols.fields();

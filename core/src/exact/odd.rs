@@ -92,7 +92,7 @@ impl OddRoots {
     /// Returns the exponent in a key without other fields, from 0 to below the order, and the key
     /// without it.
     pub(super) fn split(&self, root: u128) -> (u64, u128) {
-        let (power, rest) = self.take(root);
+        let (power, rest) = self.split_exponent(root);
         (power.rem_euclid(self.order as i64) as u64, rest)
     }
 
@@ -113,7 +113,7 @@ impl OddRoots {
     }
 
     /// Returns the exponent in a key, as it is, and the key without it.
-    fn take(&self, key: u128) -> (i64, u128) {
+    fn split_exponent(&self, key: u128) -> (i64, u128) {
         let below = (1u128 << self.shift) - 1;
         // Lower fields may have borrowed from this one.
         let lower = key & below;
@@ -125,7 +125,8 @@ impl OddRoots {
 
     /// Returns the number in its one form.
     pub(super) fn reduced(&self, number: Exact) -> Exact {
-        if number.fault().is_some() || number.terms().iter().all(|(key, _)| self.take(*key).0 == 0)
+        if number.fault().is_some()
+            || number.terms().iter().all(|(key, _)| self.split_exponent(*key).0 == 0)
         {
             return number;
         }
@@ -148,7 +149,7 @@ impl OddRoots {
     fn groups(&self, number: &Exact) -> Option<BTreeMap<u128, RootCoefficients>> {
         let mut groups: BTreeMap<u128, RootCoefficients> = BTreeMap::new();
         for &(key, c) in number.terms() {
-            let (power, rest) = self.take(key);
+            let (power, rest) = self.split_exponent(key);
             // Two's complement of all lower fields together.
             let lower = rest & ((1u128 << self.shift) - 1);
             let negative = self.shift > 0 && lower >> (self.shift - 1) == 1;

@@ -76,7 +76,7 @@ impl FormulaWriter<'_> {
         if turns >= 2 {
             common = -common;
         }
-        let (p, q) = FractionText::of(factor, common, twos + odd / 2);
+        let (p, q) = FractionText::numerator_and_denominator(factor, common, twos + odd / 2);
         if let [Nested { product: NestedProduct { phase, letters, sums }, .. }] = trees
             && let ([], [], [sum]) = (phase.as_slice(), letters.as_slice(), sums.as_slice())
             && words.len() == 1

@@ -36,7 +36,7 @@ pub(super) struct ExponentReach {
 impl ExponentReach {
     /// Returns the largest |e| and what every e is a multiple of, as fractions over the same
     /// denominator.
-    pub(super) fn of(self) -> (i64, i64, i64) {
+    pub(super) fn as_fractions(self) -> (i64, i64, i64) {
         (self.most, self.step, STEPS)
     }
 }

@@ -42,7 +42,7 @@ impl ClosedForm {
     ///
     /// # Errors
     /// Fails when [`ClosedForm::within`] does.
-    pub fn of(circuit: &Circuit) -> Result<ClosedForm, ExactError> {
+    pub fn from_circuit(circuit: &Circuit) -> Result<ClosedForm, ExactError> {
         ClosedForm::within(circuit, &Simulator::new(), Budget::default())
     }
 

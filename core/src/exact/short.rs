@@ -10,7 +10,7 @@ use super::{
     factor::factors,
     gauss::Gauss,
     nested::{Letter, Nested, NestedProduct},
-    sums::{BasisFunction, BasisSum, Root, content, exponentials, waves},
+    sums::{BasisFunction, BasisSum, Root, content, exponential_sum, trigonometric_sum},
 };
 
 /// Functions that sums are made of.
@@ -43,7 +43,7 @@ fn shorter(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Ne
     if number.n_terms() <= 2 {
         return flat();
     }
-    let nested = Nested::of(number, symbols).and_then(|nested| match functions {
+    let nested = Nested::from_exact(number, symbols).and_then(|nested| match functions {
         Functions::Waves => Some(nested),
         Functions::Exponentials => nested.exponential(),
     });
@@ -59,8 +59,8 @@ fn shorter(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Ne
 /// Returns one sum.
 pub(super) fn sum(number: &Exact, symbols: &Symbols, functions: Functions) -> Option<Nested> {
     let BasisSum { mut items, mut roots } = match functions {
-        Functions::Exponentials => exponentials(number, symbols),
-        Functions::Waves => waves(number, symbols),
+        Functions::Exponentials => exponential_sum(number, symbols),
+        Functions::Waves => trigonometric_sum(number, symbols),
     };
     let mut product = NestedProduct::default();
     let n_monomials = items.len();

@@ -81,7 +81,7 @@ pub(super) fn cosine_and_sine(a: FormulaRatio) -> [(FormulaRatio, Root); 2] {
     [cosine(a), cosine(if quarter < FormulaRatio::from_integer(0) { -quarter } else { quarter })]
 }
 
-pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> BasisSum {
+pub(super) fn exponential_sum(number: &Exact, symbols: &Symbols) -> BasisSum {
     let half = FormulaRatio::new(1, 2);
     let mut items = Vec::new();
     for (key, c) in number.terms() {
@@ -107,7 +107,7 @@ pub(super) fn exponentials(number: &Exact, symbols: &Symbols) -> BasisSum {
 }
 
 /// Returns the number in sines and cosines.
-pub(super) fn waves(number: &Exact, symbols: &Symbols) -> BasisSum {
+pub(super) fn trigonometric_sum(number: &Exact, symbols: &Symbols) -> BasisSum {
     let mut sums: BTreeMap<(bool, BasisFunction, Root), FormulaRatio> = BTreeMap::new();
     for (key, c) in number.terms() {
         let (root, exponents) = symbols.split(*key);

@@ -106,7 +106,7 @@ impl Symbols {
                 {
                     let outside = || ExactError::outside(circuit, angle);
                     let parts = parts(angle).ok_or_else(outside)?;
-                    pass(&mut plan, &parts, reach.of()).ok_or_else(outside)?;
+                    pass(&mut plan, &parts, reach.as_fractions()).ok_or_else(outside)?;
                 }
             }
         }

@@ -102,7 +102,7 @@ impl Axis {
     }
 
     /// Returns true if all digits denote sines and cosines.
-    pub(super) fn is_wave(&self) -> bool {
+    pub(super) fn is_trigonometric(&self) -> bool {
         matches!(self.kind, AxisKind::Field { waves: true, .. })
     }
 }
@@ -163,7 +163,7 @@ impl Roots {
 
 impl TrigPolynomial {
     /// Returns `None` if a key or a coefficient is beyond 128 bits.
-    pub(super) fn of(number: &Exact, symbols: &Symbols) -> Option<TrigPolynomial> {
+    pub(super) fn from_exact(number: &Exact, symbols: &Symbols) -> Option<TrigPolynomial> {
         let exponentials = TrigPolynomial::exponentials(number, symbols)?;
         let before = exponentials.terms.len();
         // Of what is real but for a phase, or i times that, sines and cosines keep the coefficients
@@ -190,7 +190,7 @@ impl TrigPolynomial {
         let Some(exponentials) = copy else { return Some(waves) };
         for k in 0..waves.axes.len() {
             let (count, now) = (waves.count(k), waves.terms.len());
-            if count < now || count == now && !waves.axes[k].is_wave() {
+            if count < now || count == now && !waves.axes[k].is_trigonometric() {
                 waves.turn(k)?;
             }
         }
@@ -274,7 +274,7 @@ impl TrigPolynomial {
 
     /// Returns the number of terms with axis k in the other kind of functions.
     fn count(&self, k: usize) -> usize {
-        let waves = self.axes[k].is_wave();
+        let waves = self.axes[k].is_trigonometric();
         let Some(pairs) = self.pairs(k) else { return usize::MAX };
         let bit = 1 << self.axes[k].shift;
         let mut count = 0;
@@ -296,7 +296,7 @@ impl TrigPolynomial {
 
     /// Writes axis k in the other kind of functions.
     fn turn(&mut self, k: usize) -> Option<()> {
-        let waves = self.axes[k].is_wave();
+        let waves = self.axes[k].is_trigonometric();
         let bit = 1u128 << self.axes[k].shift;
         let mut out = Vec::with_capacity(self.terms.len());
         let mut odds: Vec<TrigTerm> = Vec::new();

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
-    array::{Array, ArrayError, Shape, like},
+    array::{Array, ArrayError, Shape, reshape_like},
     ir::{Element, Kind},
     scalar::{Real, Scalar},
 };
@@ -185,12 +185,12 @@ impl<S: Scalar> Datum<S> {
     pub(crate) fn extend_like(&mut self, value: &Datum<S>) {
         match (self, value) {
             (Datum::Reals(d), Datum::Reals(x)) if !d.same_shape(x) && d.len() <= x.len() => {
-                like(Arc::make_mut(d), &x.shape());
+                reshape_like(Arc::make_mut(d), &x.shape());
             }
             (Datum::Complexes(d), Datum::Complexes(x))
                 if !d.same_shape(x) && d.len() <= x.len() =>
             {
-                like(Arc::make_mut(d), &x.shape());
+                reshape_like(Arc::make_mut(d), &x.shape());
             }
             (Datum::Tuple(d), Datum::Tuple(x)) => {
                 let differentiable = x.iter().filter(|v| v.has_tangent());

@@ -124,7 +124,8 @@ impl FormulaGradient {
     /// Returns the value and the derivatives by the inputs.
     fn evaluate<T: Real>(&self, chain: &Chain, inputs: &[T]) -> Result<(T, Vec<T>), HybridError> {
         let values = self.value.symbols().values(inputs)?;
-        let slopes = self.by_parameter.iter().map(|slope| slope.at(&values).re).collect();
-        Ok((self.value.at(&values).re, chain.pull(inputs, slopes)?))
+        let slopes =
+            self.by_parameter.iter().map(|slope| slope.eval_parameters(&values).re).collect();
+        Ok((self.value.eval_parameters(&values).re, chain.pull(inputs, slopes)?))
     }
 }

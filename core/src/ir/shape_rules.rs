@@ -1,6 +1,6 @@
 //! Shape inference of each operation, for known shapes.
 
-use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, checked_count, place};
+use crate::array::{self, ArrayError, Shape, broadcast, checked_axis, checked_count, flat_index};
 
 use super::{
     arrays::ArrayOp,
@@ -189,7 +189,7 @@ fn on_arrays(
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             Ok(AbstractValue::Int(long(shape[axis])))
         }
-        A::Place => place(&known!(args, 0), list!(args, 1)).map(AbstractValue::Int),
+        A::Place => flat_index(&known!(args, 0), list!(args, 1)).map(AbstractValue::Int),
         A::Shape => Ok(AbstractValue::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
         A::Like => array(&known!(args, 1)),

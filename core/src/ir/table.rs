@@ -103,14 +103,14 @@ macro_rules! for_each_op {
                 Guard "guard" (a, b) -> y: regular = guard(a, b), [a.lit(1.0).guard(b), a.lit(0.0)], "`a`, but 0 where `b` is exactly zero, even if `a` is infinite or undefined.";
             }
             real1 {
-                Abs "abs" (a) -> y: regular = Piece::Abs.of(a, a), [a.abs_slope()], "The absolute value; its derivative at 0 is 0.";
-                AbsSlope "abs_slope" (a) -> y: singular = Piece::AbsSlope.of(a, a), [a.lit(0.0) / a], "`sign` as the derivative of `abs`: at 0 it has no derivative, which is NaN.";
-                Sign "sign" (a) -> y: regular = Piece::Sign.of(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
-                Floor "floor" (a) -> y: regular = Piece::Floor.of(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
-                Ceil "ceil" (a) -> y: regular = Piece::Ceil.of(a, a), [a.lit(0.0)], "The least integer that is not less.";
-                Round "round" (a) -> y: regular = Piece::Round.of(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
-                Trunc "trunc" (a) -> y: regular = Piece::Trunc.of(a, a), [a.lit(0.0)], "The integer part.";
-                Detach "detach" (a) -> y: regular = Piece::Detach.of(a, a), [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
+                Abs "abs" (a) -> y: regular = Piece::Abs.eval(a, a), [a.abs_slope()], "The absolute value; its derivative at 0 is 0.";
+                AbsSlope "abs_slope" (a) -> y: singular = Piece::AbsSlope.eval(a, a), [a.lit(0.0) / a], "`sign` as the derivative of `abs`: at 0 it has no derivative, which is NaN.";
+                Sign "sign" (a) -> y: regular = Piece::Sign.eval(a, a), [a.lit(0.0)], "1, -1, or 0 at 0.";
+                Floor "floor" (a) -> y: regular = Piece::Floor.eval(a, a), [a.lit(0.0)], "The greatest integer that is not greater.";
+                Ceil "ceil" (a) -> y: regular = Piece::Ceil.eval(a, a), [a.lit(0.0)], "The least integer that is not less.";
+                Round "round" (a) -> y: regular = Piece::Round.eval(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
+                Trunc "trunc" (a) -> y: regular = Piece::Trunc.eval(a, a), [a.lit(0.0)], "The integer part.";
+                Detach "detach" (a) -> y: regular = Piece::Detach.eval(a, a), [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
                 Beyond "beyond" (a) -> y: regular = Ok(a.beyond()), [a.lit(1.0)], "What the number carries beside its value: 0 of a plain number, the derivatives of a dual one.";
                 Erf "erf" (a) -> y: regular = Ok(a.erf()), [(-(a * a)).exp() * FRAC_2_SQRT_PI], "The error function.";
                 Erfc "erfc" (a) -> y: regular = Ok(a.erfc()), [(-(a * a)).exp() * -FRAC_2_SQRT_PI], "`1 - erf(a)`, accurate where that is small.";
@@ -121,8 +121,8 @@ macro_rules! for_each_op {
             real2 {
                 Atan2 "atan2" (a, b) -> y: singular = Ok(a.atan2(b)), [b / a.hypot(b) / a.hypot(b), -(a / a.hypot(b) / a.hypot(b))], "The angle of the point (b, a) in (-pi, pi].";
                 Hypot "hypot" (a, b) -> y: singular = Ok(a.hypot(b)), [a.ratio(y), b.ratio(y)], "`sqrt(a^2 + b^2)` without overflow in between.";
-                Min "min" (a, b) -> y: regular = Piece::Min.of(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
-                Max "max" (a, b) -> y: regular = Piece::Max.of(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
+                Min "min" (a, b) -> y: regular = Piece::Min.eval(a, b), [b.step(a), 1.0 - b.step(a)], "The lesser one; the first at a tie, NaN if one is NaN.";
+                Max "max" (a, b) -> y: regular = Piece::Max.eval(a, b), [a.step(b), 1.0 - a.step(b)], "The greater one; the first at a tie, NaN if one is NaN.";
                 Ratio "ratio" (a, b) -> y: singular = Ok(a.over(b)), [b.recip(), -(y / b)], "The quotient `a/b`, but 0 where both are 0: there it has no derivatives.";
                 LogAddExp "logaddexp" (a, b) -> y: regular = Ok(a.logaddexp(b)), [(a - b).sigmoid(), (b - a).sigmoid()], "`ln(e^a + e^b)` without overflow.";
                 Rem "rem" (a, b) -> y: singular = rem(a, b), [a.lit(1.0), -(a / b).trunc()], "The remainder `a - b trunc(a/b)`, with the sign of `a`.";

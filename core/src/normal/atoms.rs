@@ -49,14 +49,14 @@ pub(super) enum TrigFactor {
 pub(super) struct AtomProduct {
     /// Powers in the order of the atoms, no exponent 0.
     pub(super) powers: Vec<(Atom, i32)>,
-    pub(super) wave: TrigFactor,
+    pub(super) trig: TrigFactor,
 }
 
 impl AtomProduct {
-    pub(super) const ONE: AtomProduct = AtomProduct { powers: Vec::new(), wave: TrigFactor::None };
+    pub(super) const ONE: AtomProduct = AtomProduct { powers: Vec::new(), trig: TrigFactor::None };
 
-    pub(super) fn of(atom: Atom) -> AtomProduct {
-        AtomProduct { powers: vec![(atom, 1)], wave: TrigFactor::None }
+    pub(super) fn from_atom(atom: Atom) -> AtomProduct {
+        AtomProduct { powers: vec![(atom, 1)], trig: TrigFactor::None }
     }
 
     /// Returns the exponent of an atom.
@@ -67,11 +67,11 @@ impl AtomProduct {
     /// Returns the product without an atom.
     pub(super) fn without(&self, atom: &Atom) -> AtomProduct {
         let powers = self.powers.iter().filter(|p| p.0 != *atom).cloned().collect();
-        AtomProduct { powers, wave: self.wave.clone() }
+        AtomProduct { powers, trig: self.trig.clone() }
     }
 
     pub(super) fn is_constant(&self) -> bool {
-        let wave = match &self.wave {
+        let wave = match &self.trig {
             TrigFactor::None => true,
             TrigFactor::Cos(sum) | TrigFactor::Sin(sum) => sum.is_constant(),
         };

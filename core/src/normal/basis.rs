@@ -41,9 +41,9 @@ pub(crate) type RationalCombination = BTreeMap<usize, BigFraction>;
 #[derive(Debug)]
 pub(crate) enum BasisMembership {
     /// A combination of its forms.
-    Sum(RationalCombination),
+    Dependent(RationalCombination),
     /// The form becomes the next form of the basis.
-    New,
+    Independent,
 }
 
 impl RationalBasis {
@@ -51,7 +51,10 @@ impl RationalBasis {
     ///
     /// # Errors
     /// [`NormalError::Coefficient`]; the basis is as it was.
-    pub(crate) fn place(&mut self, form: &Normal) -> Result<BasisMembership, NormalError> {
+    pub(crate) fn express_or_insert(
+        &mut self,
+        form: &Normal,
+    ) -> Result<BasisMembership, NormalError> {
         let mut rest = form.0.clone();
         let mut of = RationalCombination::new();
         for row in &self.rows {
@@ -65,11 +68,11 @@ impl RationalBasis {
             }
         }
         of.retain(|_, q| q.numer().sign() != Sign::NoSign);
-        let Some((pivot, _)) = rest.lead() else { return Ok(BasisMembership::Sum(of)) };
+        let Some((pivot, _)) = rest.lead() else { return Ok(BasisMembership::Dependent(of)) };
         let pivot = pivot.clone();
         of.values_mut().for_each(|q| *q = -std::mem::take(q));
         of.insert(self.rows.len(), BigFraction::one());
         self.rows.push(Row { rest, pivot, of });
-        Ok(BasisMembership::New)
+        Ok(BasisMembership::Independent)
     }
 }

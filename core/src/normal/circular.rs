@@ -14,7 +14,7 @@ type TrigResult<T> = std::result::Result<T, NormalError>;
 
 impl Algebra {
     /// Returns the product of two trigonometric factors as a sum of such.
-    pub(super) fn waves(self, a: &TrigFactor, b: &TrigFactor) -> TrigResult<NormalSum> {
+    pub(super) fn trig_product(self, a: &TrigFactor, b: &TrigFactor) -> TrigResult<NormalSum> {
         let both = |f: fn(Algebra, &NormalSum) -> TrigResult<NormalSum>,
                     x: &NormalSum,
                     y: &NormalSum,
@@ -25,7 +25,7 @@ impl Algebra {
         };
         match (a, b) {
             (TrigFactor::None, wave) | (wave, TrigFactor::None) => Ok(NormalSum::term(
-                AtomProduct { powers: Vec::new(), wave: wave.clone() },
+                AtomProduct { powers: Vec::new(), trig: wave.clone() },
                 BigFraction::one(),
             )),
             (TrigFactor::Cos(x), TrigFactor::Cos(y)) => both(Algebra::cos, x, y, 1),
@@ -47,7 +47,7 @@ impl Algebra {
 
     /// Computes `cos(x + quarters pi/2)`.
     fn wave(self, x: &NormalSum, quarters: i64) -> TrigResult<NormalSum> {
-        let pi = AtomProduct::of(Atom::Pi);
+        let pi = AtomProduct::from_atom(Atom::Pi);
         let turns = x.terms().get(&pi).cloned().unwrap_or_else(BigFraction::zero);
         let mut rest = x.clone();
         rest.remove(&pi);
@@ -79,7 +79,7 @@ impl Algebra {
             2 => (TrigFactor::Cos(x), -1),
             _ => (TrigFactor::Sin(x), 1),
         };
-        Ok(NormalSum::term(AtomProduct { powers: Vec::new(), wave }, whole(sign * flip)))
+        Ok(NormalSum::term(AtomProduct { powers: Vec::new(), trig: wave }, whole(sign * flip)))
     }
 }
 
@@ -87,11 +87,11 @@ impl Algebra {
 fn circle(r: &BigFraction) -> (NormalSum, NormalSum) {
     let root = |n: i64, d: i64, primes: &[i128]| {
         let powers = primes.iter().map(|p| (Atom::Root(*p), 1)).collect();
-        NormalSum::term(AtomProduct { powers, wave: TrigFactor::None }, ratio(n, d))
+        NormalSum::term(AtomProduct { powers, trig: TrigFactor::None }, ratio(n, d))
     };
     let two = |a: NormalSum, b: NormalSum| {
         let terms = [a, b].map(|sum| sum.terms().clone());
-        NormalSum::of(terms.into_iter().flatten())
+        NormalSum::from_terms(terms.into_iter().flatten())
     };
     // (sqrt 6 +- sqrt 2) / 4
     let twelfth = |sign: i64| two(root(1, 4, &[2, 3]), root(sign, 4, &[2]));
@@ -102,7 +102,7 @@ fn circle(r: &BigFraction) -> (NormalSum, NormalSum) {
         (1, 12) => (twelfth(1), twelfth(-1)),
         (5, 12) => (twelfth(-1), twelfth(1)),
         _ => {
-            let angle = |a: BigFraction| vec![NormalSum::term(AtomProduct::of(Atom::Pi), a)];
+            let angle = |a: BigFraction| vec![NormalSum::term(AtomProduct::from_atom(Atom::Pi), a)];
             let below = *r < ratio(1, 4);
             let (name, other) = if below { ("cos", "sin") } else { ("sin", "cos") };
             let a = if below { r.clone() } else { ratio(1, 2) - r };

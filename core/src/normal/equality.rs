@@ -103,7 +103,7 @@ impl Expr {
         let mut bound = 1.0;
         for trial in 0..SAMPLES {
             let seed = stream(seed, trial).next_u64();
-            match plan.trial(&line, seed) {
+            match plan.evaluate_at_sample(&line, seed) {
                 Ok((true, error)) => bound *= error,
                 Ok((false, _)) => {
                     let reason = "they differ where functions are taken for independent";
@@ -223,14 +223,14 @@ impl SamplePlan {
                         self.note_argument(&args[0], Indeterminate::Growth)?
                     }
                     Atom::Call("cos" | "sin", args) => {
-                        self.note_argument(&args[0], Indeterminate::Turn)?
+                        self.note_argument(&args[0], Indeterminate::Phase)?
                     }
                     Atom::Inverse(sum) => self.note(sum)?,
                     _ => {}
                 }
             }
-            if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.wave {
-                self.note_argument(x, Indeterminate::Turn)?;
+            if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.trig {
+                self.note_argument(x, Indeterminate::Phase)?;
             }
         }
         Ok(())
@@ -242,9 +242,9 @@ impl SamplePlan {
         free: fn(AtomProduct) -> Indeterminate,
     ) -> Result<(), NormalError> {
         for (product, q) in x.terms() {
-            let turn = matches!(free(AtomProduct::ONE), Indeterminate::Turn(_));
+            let turn = matches!(free(AtomProduct::ONE), Indeterminate::Phase(_));
             let d = q.denom().to_i128().ok_or(too_fine())?;
-            if turn && *product == AtomProduct::of(Atom::Pi) {
+            if turn && *product == AtomProduct::from_atom(Atom::Pi) {
                 let d = u64::try_from(d).ok().and_then(|d| d.checked_mul(2));
                 self.order = d.and_then(|d| crate::field::lcm(self.order, d)).ok_or(too_fine())?;
                 continue;
@@ -260,7 +260,11 @@ impl SamplePlan {
 
     /// Returns true if the line is zero at one random point, and the probability that it is only
     /// there.
-    fn trial(&self, line: &StraightLineProgram, seed: u64) -> Result<(bool, f64), String> {
+    fn evaluate_at_sample(
+        &self,
+        line: &StraightLineProgram,
+        seed: u64,
+    ) -> Result<(bool, f64), String> {
         let order = i128::from(self.order);
         let (cyclotomic, others): (Vec<i128>, Vec<i128>) =
             self.roots.iter().partition(|n| **n == 2 || order % **n == 0);

@@ -125,7 +125,7 @@ pub(super) fn factored(sum: &NormalSum) -> Factored {
         return whole(true);
     }
     let (q, common) = (sum.content(), sum.common());
-    let front = NormalSum::term(AtomProduct { powers: common.clone(), wave: TrigFactor::None }, q);
+    let front = NormalSum::term(AtomProduct { powers: common.clone(), trig: TrigFactor::None }, q);
     let rest = ALGEBRA.inverse(&front).and_then(|inverse| ALGEBRA.times(sum, &inverse));
     let Ok(rest) = rest else { return whole(false) };
     let (factors, is_complete) = product(&rest);
@@ -173,7 +173,7 @@ fn unfinished(p: NormalSum, power: i32) -> Vec<(NormalSum, i32)> {
 /// Returns true if it is a polynomial in atoms that are independent of each other.
 pub(super) fn is_polynomial(sum: &NormalSum) -> bool {
     let plain = |p: &AtomProduct| {
-        p.wave == TrigFactor::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0))
+        p.trig == TrigFactor::None && p.powers.iter().all(|x| x.1 > 0 && is_free(&x.0))
     };
     sum.terms().keys().all(plain)
 }
@@ -256,7 +256,7 @@ fn divisors(term: &NormalSum) -> Option<Vec<NormalSum>> {
         for k in 0..=*e {
             let powers = if k == 0 { Vec::new() } else { vec![(atom.clone(), k)] };
             let factor =
-                NormalSum::term(AtomProduct { powers, wave: TrigFactor::None }, BigFraction::one());
+                NormalSum::term(AtomProduct { powers, trig: TrigFactor::None }, BigFraction::one());
             for d in &out {
                 more.push(ALGEBRA.times(d, &factor).ok()?);
             }
@@ -367,7 +367,7 @@ fn remainder(f: &NormalSum, g: &NormalSum, x: &Atom) -> Option<NormalSum> {
             .times(
                 &top,
                 &NormalSum::term(
-                    AtomProduct { powers, wave: TrigFactor::None },
+                    AtomProduct { powers, trig: TrigFactor::None },
                     BigFraction::one(),
                 ),
             )

@@ -163,7 +163,7 @@ impl Algebra {
                 None => rest.push((product.clone(), q.clone())),
             }
         }
-        let rest = NormalSum::of(rest.into_iter());
+        let rest = NormalSum::from_terms(rest.into_iter());
         let start = if rest.is_zero() { NormalSum::one() } else { call("exp", &rest) };
         factors.iter().try_fold(start, |all, factor| self.times(&all, factor))
     }
@@ -207,7 +207,7 @@ impl Algebra {
         else {
             return out.plus(&call("ln", &scaled));
         };
-        let mut rest = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+        let mut rest = AtomProduct { powers: Vec::new(), trig: product.trig.clone() };
         for (atom, e) in &product.powers {
             let part = match atom {
                 Atom::Call("exp", args) => Some(args[0].clone()),
@@ -229,7 +229,7 @@ impl Algebra {
             return Ok(out);
         }
         let single = match rest.powers.as_slice() {
-            [(atom, e)] if rest.wave == TrigFactor::None && sign.is_one() => {
+            [(atom, e)] if rest.trig == TrigFactor::None && sign.is_one() => {
                 Some((atom.clone(), *e))
             }
             _ => None,
@@ -260,7 +260,7 @@ impl Algebra {
         else {
             return call("abs", &rest).times_fraction(&q.abs());
         };
-        let wave = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+        let wave = AtomProduct { powers: Vec::new(), trig: product.trig.clone() };
         let start = if wave == AtomProduct::ONE {
             NormalSum::one()
         } else {
@@ -268,7 +268,7 @@ impl Algebra {
         };
         let mut out = start.times_fraction(&q.abs())?;
         for (atom, e) in &product.powers {
-            let alone = AtomProduct { powers: vec![(atom.clone(), *e)], wave: TrigFactor::None };
+            let alone = AtomProduct { powers: vec![(atom.clone(), *e)], trig: TrigFactor::None };
             let factor = match atom {
                 _ if is_nonnegative(&alone) => NormalSum::term(alone, BigFraction::one()),
                 Atom::Inverse(sum) => self.power(&self.abs(sum)?, -e)?,
@@ -294,7 +294,7 @@ impl Algebra {
         if let Some((product, sign)) =
             rest.terms().first_key_value().filter(|_| rest.terms().len() == 1)
         {
-            let mut kept = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+            let mut kept = AtomProduct { powers: Vec::new(), trig: product.trig.clone() };
             for (atom, e) in &product.powers {
                 match atom {
                     Atom::Call("exp", args) => {
@@ -343,7 +343,7 @@ fn inner(x: &NormalSum, name: &str) -> Option<NormalSum> {
     let (product, q) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
     match product.powers.as_slice() {
         [(Atom::Call(f, args), 1)]
-            if *f == name && product.wave == TrigFactor::None && q.is_one() =>
+            if *f == name && product.trig == TrigFactor::None && q.is_one() =>
         {
             args.first().cloned()
         }
@@ -354,7 +354,7 @@ fn inner(x: &NormalSum, name: &str) -> Option<NormalSum> {
 /// Returns the u of a product that is `ln u`.
 fn logarithm(product: &AtomProduct) -> Option<&NormalSum> {
     match product.powers.as_slice() {
-        [(Atom::Call("ln", args), 1)] if product.wave == TrigFactor::None => args.first(),
+        [(Atom::Call("ln", args), 1)] if product.trig == TrigFactor::None => args.first(),
         _ => None,
     }
 }
@@ -391,7 +391,7 @@ fn as_hyperbolic(x: &NormalSum, even: bool) -> Option<NormalSum> {
 /// inverse.
 fn within_range(f: Number1, x: &NormalSum) -> Option<NormalSum> {
     let (product, sign) = x.terms().first_key_value().filter(|_| x.terms().len() == 1)?;
-    let (argument, from, to) = match (&product.wave, f) {
+    let (argument, from, to) = match (&product.trig, f) {
         (TrigFactor::Sin(a), Number1::Asin) => (a, ratio(-3, 2), ratio(3, 2)),
         (TrigFactor::Cos(a), Number1::Acos) => (a, ratio(0, 1), ratio(3, 1)),
         _ => return None,
@@ -470,7 +470,7 @@ fn rational_logarithm(q: &BigFraction) -> FunctionResult<NormalSum> {
 /// signs.
 pub(super) fn is_positive(x: &NormalSum) -> bool {
     let positive = |p: &AtomProduct| {
-        p.wave == TrigFactor::None && p.powers.iter().all(|(a, _)| is_positive_atom(a))
+        p.trig == TrigFactor::None && p.powers.iter().all(|(a, _)| is_positive_atom(a))
     };
     x.terms().values().all(Signed::is_positive)
         && x.terms().keys().all(is_nonnegative)
@@ -478,7 +478,7 @@ pub(super) fn is_positive(x: &NormalSum) -> bool {
 }
 
 fn is_nonnegative(product: &AtomProduct) -> bool {
-    product.wave == TrigFactor::None
+    product.trig == TrigFactor::None
         && product.powers.iter().all(|(atom, e)| {
             e % 2 == 0 || is_positive_atom(atom) || matches!(atom, Atom::Call("sqrt" | "abs", _))
         })
@@ -503,7 +503,7 @@ fn root_of(q: &BigFraction) -> Option<NormalSum> {
             powers.push((Atom::Root(p), 1));
         }
     }
-    let product = AtomProduct { powers, wave: TrigFactor::None };
+    let product = AtomProduct { powers, trig: TrigFactor::None };
     Some(NormalSum::term(product, Ratio::new(outside, q.denom().clone())))
 }
 

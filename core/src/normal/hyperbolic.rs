@@ -43,7 +43,7 @@ pub(super) fn collected(sum: &NormalSum) -> NormalSum {
             }
         }
     }
-    NormalSum::of(out.into_iter())
+    NormalSum::from_terms(out.into_iter())
 }
 
 /// Returns a product without its exponential, and the exponent of that.
@@ -67,11 +67,11 @@ fn with_collected_denominators(
     product: &AtomProduct,
     q: &BigFraction,
 ) -> (AtomProduct, BigFraction) {
-    let mut out = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+    let mut out = AtomProduct { powers: Vec::new(), trig: product.trig.clone() };
     let mut q = q.clone();
     for (atom, e) in &product.powers {
         let below = match atom {
-            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.wave == TrigFactor::None) => {
+            Atom::Inverse(sum) if sum.terms().keys().all(|p| p.trig == TrigFactor::None) => {
                 collected(sum)
             }
             _ => NormalSum::zero(),

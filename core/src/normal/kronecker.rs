@@ -113,11 +113,11 @@ impl KroneckerDigits {
                 Some((self.places[k].0.clone(), e))
             });
             (
-                AtomProduct { powers: powers.collect(), wave: TrigFactor::None },
+                AtomProduct { powers: powers.collect(), trig: TrigFactor::None },
                 BigFraction::from_integer(c.clone()),
             )
         });
-        let sum = NormalSum::of(terms);
+        let sum = NormalSum::from_terms(terms);
         if sum.lead().is_some_and(|(_, q)| *q < BigFraction::zero()) { sum.negated() } else { sum }
     }
 

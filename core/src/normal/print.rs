@@ -58,7 +58,7 @@ pub(super) fn factored(of: &Factored, latex: bool) -> String {
 /// Collects the names of the inputs.
 fn note_symbols<'a>(sum: &'a NormalSum, names: &mut BTreeSet<&'a str>) {
     for product in sum.terms().keys() {
-        if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.wave {
+        if let TrigFactor::Cos(x) | TrigFactor::Sin(x) = &product.trig {
             note_symbols(x, names);
         }
         for (atom, _) in &product.powers {
@@ -121,7 +121,7 @@ impl NormalWriter<'_> {
             let word = self.power(atom, e.unsigned_abs());
             if (*e < 0) == inverted { above.push(word) } else { below.push(word) }
         }
-        match &product.wave {
+        match &product.trig {
             TrigFactor::None => {}
             TrigFactor::Cos(x) => above.push(self.call("cos", &[self.sum(x)])),
             TrigFactor::Sin(x) => above.push(self.call("sin", &[self.sum(x)])),

@@ -253,9 +253,9 @@ impl Variables {
                 let base = if *e < 0 { base.inverse()? } else { base };
                 term = term.times(&base.power(e.unsigned_abs())?)?;
             }
-            if product.wave != TrigFactor::None {
+            if product.trig != TrigFactor::None {
                 self.are_independent = false;
-                let wave = AtomProduct { powers: Vec::new(), wave: product.wave.clone() };
+                let wave = AtomProduct { powers: Vec::new(), trig: product.trig.clone() };
                 let variable = self.variable(NormalSum::term(wave, BigFraction::one()));
                 term = term.times(&PolynomialFraction::whole(NormalSum::atom(variable)))?;
             }
@@ -301,7 +301,7 @@ impl Variables {
             let part = NormalSum::term(product.clone(), BigFraction::new(BigInt::one(), step));
             let variable = self.variable(NormalSum::atom(Atom::Call("exp", vec![part])));
             let base = NormalSum::term(
-                AtomProduct { powers: vec![(variable, e.abs())], wave: TrigFactor::None },
+                AtomProduct { powers: vec![(variable, e.abs())], trig: TrigFactor::None },
                 BigFraction::one(),
             );
             let power = PolynomialFraction::whole(base);

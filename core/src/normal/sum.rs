@@ -84,12 +84,12 @@ impl NormalSum {
     }
 
     /// Different products with their coefficients.
-    pub(super) fn of(terms: impl Iterator<Item = (AtomProduct, BigFraction)>) -> NormalSum {
+    pub(super) fn from_terms(terms: impl Iterator<Item = (AtomProduct, BigFraction)>) -> NormalSum {
         NormalSum(terms.filter(|(_, q)| !is_nothing(q)).collect())
     }
 
     pub(super) fn atom(atom: Atom) -> NormalSum {
-        NormalSum::term(AtomProduct::of(atom), BigFraction::one())
+        NormalSum::term(AtomProduct::from_atom(atom), BigFraction::one())
     }
 
     pub(super) fn terms(&self) -> &BTreeMap<AtomProduct, BigFraction> {
@@ -119,8 +119,8 @@ impl NormalSum {
         }
     }
 
-    pub(super) fn has_waves(&self) -> bool {
-        self.0.keys().any(|p| p.wave != TrigFactor::None)
+    pub(super) fn has_trig_factors(&self) -> bool {
+        self.0.keys().any(|p| p.trig != TrigFactor::None)
     }
 
     /// Returns true if its terms, those in functions included, are no more than there is room for,
@@ -135,7 +135,7 @@ impl NormalSum {
                 Atom::Inverse(sum) => inner(sum),
                 Atom::Symbol(_) | Atom::Pi | Atom::Float(_) | Atom::Root(_) => true,
             });
-            let wave = match &product.wave {
+            let wave = match &product.trig {
                 TrigFactor::None => true,
                 TrigFactor::Cos(sum) | TrigFactor::Sin(sum) => inner(sum),
             };
@@ -143,7 +143,7 @@ impl NormalSum {
         })
     }
 
-    fn put(&mut self, product: AtomProduct, q: BigFraction) -> NormalResult<()> {
+    fn add_term(&mut self, product: AtomProduct, q: BigFraction) -> NormalResult<()> {
         match self.0.entry(product) {
             std::collections::btree_map::Entry::Vacant(place) => {
                 if !is_nothing(&q) {
@@ -165,7 +165,7 @@ impl NormalSum {
     pub(super) fn plus(&self, other: &NormalSum) -> NormalResult<NormalSum> {
         let mut out = self.clone();
         for (product, q) in &other.0 {
-            out.put(product.clone(), q.clone())?;
+            out.add_term(product.clone(), q.clone())?;
         }
         Ok(out)
     }
@@ -243,12 +243,12 @@ impl NormalSum {
 
 /// Order of terms: of a higher degree first, then by the inputs; trigonometric factors last.
 pub(super) fn rank(a: &AtomProduct, b: &AtomProduct) -> Ordering {
-    let waves = (b.wave != TrigFactor::None).cmp(&(a.wave != TrigFactor::None));
+    let waves = (b.trig != TrigFactor::None).cmp(&(a.trig != TrigFactor::None));
     a.degree()
         .cmp(&b.degree())
         .then_with(|| lexicographic(&a.powers, &b.powers))
         .then(waves)
-        .then_with(|| b.wave.cmp(&a.wave))
+        .then_with(|| b.trig.cmp(&a.trig))
 }
 
 /// Orders products: the greater has more of the first atom in which they differ.
@@ -286,7 +286,7 @@ impl Algebra {
             for (r, y) in b.terms() {
                 let q = q_product(x, y)?;
                 for (product, c) in self.product(p, r)?.0 {
-                    out.put(product, q_product(&c, &q)?)?;
+                    out.add_term(product, q_product(&c, &q)?)?;
                 }
                 self.check(&out)?;
             }
@@ -298,7 +298,7 @@ impl Algebra {
     pub(super) fn sum(self, a: NormalSum, b: NormalSum) -> NormalResult<NormalSum> {
         let (mut sum, less) = if a.0.len() < b.0.len() { (b, a) } else { (a, b) };
         for (product, q) in less.0 {
-            sum.put(product, q)?;
+            sum.add_term(product, q)?;
         }
         self.check(&sum)?;
         self.cancelled(sum)
@@ -349,7 +349,7 @@ impl Algebra {
     /// Returns the product of two products.
     fn product(self, a: &AtomProduct, b: &AtomProduct) -> NormalResult<NormalSum> {
         let powers = joined(&a.powers, &b.powers).ok_or(NormalError::Exponent)?;
-        let waves = self.waves(&a.wave, &b.wave)?;
+        let waves = self.trig_product(&a.trig, &b.trig)?;
         self.times_powers(&waves, powers)
     }
 
@@ -419,13 +419,13 @@ impl Algebra {
         for (product, c) in waves.terms() {
             let powers = joined(&product.powers, &kept).ok_or(NormalError::Exponent)?;
             let c = q_product(c, &q)?;
-            let whole = AtomProduct { powers, wave: product.wave.clone() };
+            let whole = AtomProduct { powers, trig: product.trig.clone() };
             // The constants of trigonometric factors hold roots, which may meet others.
             if product.powers.is_empty() || kept.is_empty() {
-                out.put(whole, c)?;
+                out.add_term(whole, c)?;
             } else {
                 let alone =
-                    NormalSum::term(AtomProduct { powers: Vec::new(), wave: whole.wave }, c);
+                    NormalSum::term(AtomProduct { powers: Vec::new(), trig: whole.trig }, c);
                 out = out.plus(&self.times_powers(&alone, whole.powers)?)?;
             }
         }
@@ -444,7 +444,7 @@ impl Algebra {
         };
         if let Some((product, q)) = x.terms().first_key_value()
             && x.terms().len() == 1
-            && product.wave == TrigFactor::None
+            && product.trig == TrigFactor::None
         {
             return self.times_powers(&NormalSum::constant(q.recip()), turned(&product.powers));
         }
@@ -478,7 +478,7 @@ impl Algebra {
                 let left = (most > 1).then(|| (atom.clone(), most - 1));
                 let powers =
                     joined(&product.powers, left.as_slice()).ok_or(NormalError::Exponent)?;
-                sum.put(AtomProduct { powers, wave: product.wave }, q)?;
+                sum.add_term(AtomProduct { powers, trig: product.trig }, q)?;
             }
         }
     }
@@ -492,8 +492,8 @@ impl Algebra {
         // 0, it might not end.
         for _ in 0..=(a.0.len() + 1) * (b.0.len() + 1) {
             let Some((top, q)) = rest.lead() else { return Some(out) };
-            let (wave, powers) = match (&top.wave, &lead.wave) {
-                (wave, TrigFactor::None) if !b.has_waves() => (wave.clone(), &top.powers),
+            let (wave, powers) = match (&top.trig, &lead.trig) {
+                (wave, TrigFactor::None) if !b.has_trig_factors() => (wave.clone(), &top.powers),
                 (one, other) if one == other => (TrigFactor::None, &top.powers),
                 _ => return None,
             };
@@ -502,7 +502,7 @@ impl Algebra {
             if powers.iter().any(|p| p.1 < 0 && lead.exponent(&p.0) > 0) {
                 return None;
             }
-            let step = NormalSum::term(AtomProduct { powers, wave }, bounded(q / unit).ok()?);
+            let step = NormalSum::term(AtomProduct { powers, trig: wave }, bounded(q / unit).ok()?);
             let mut part = NormalSum::zero();
             for (p, x) in step.terms() {
                 for (r, y) in b.terms() {

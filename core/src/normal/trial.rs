@@ -25,7 +25,7 @@ use crate::{
 pub(super) enum Indeterminate {
     Atom(Atom),
     /// `e^{i m / d}` for a product m.
-    Turn(AtomProduct),
+    Phase(AtomProduct),
     /// `e^{m / d}`.
     Growth(AtomProduct),
 }
@@ -200,7 +200,7 @@ impl<'a> SamplePoint<'a> {
                 let base = if *e < 0 { self.inverse(base)? } else { base };
                 term = term.times(powered(base, e.unsigned_abs().into()));
             }
-            match &product.wave {
+            match &product.trig {
                 TrigFactor::None => {}
                 TrigFactor::Cos(x) => term = term.times(self.wave(x, false)?),
                 TrigFactor::Sin(x) => term = term.times(self.wave(x, true)?),
@@ -236,7 +236,7 @@ impl<'a> SamplePoint<'a> {
 
     /// `(z + 1/z) / 2` or `(z - 1/z) / 2i` for `z = e^{i x}`.
     fn wave(&mut self, x: &NormalSum, sine: bool) -> SampleResult<TrackedResidue> {
-        let z = self.exponential(x, Indeterminate::Turn)?;
+        let z = self.exponential(x, Indeterminate::Phase)?;
         let inverse = self.inverse(z)?;
         let mut below = self.small(2);
         let sum = if sine {
@@ -257,7 +257,9 @@ impl<'a> SamplePoint<'a> {
         let mut out = self.small(1);
         for (product, q) in x.terms() {
             let key = free(product.clone());
-            if matches!(key, Indeterminate::Turn(_)) && *product == AtomProduct::of(Atom::Pi) {
+            if matches!(key, Indeterminate::Phase(_))
+                && *product == AtomProduct::from_atom(Atom::Pi)
+            {
                 let parts = q
                     .numer()
                     .to_i64()

@@ -40,7 +40,7 @@ pub(super) fn expression(sum: &NormalSum) -> WriteResult<Expr> {
                 _ => above *= base.powi(n),
             }
         }
-        match &product.wave {
+        match &product.trig {
             TrigFactor::None => {}
             TrigFactor::Cos(x) => above *= expression(x)?.cos(),
             TrigFactor::Sin(x) => above *= expression(x)?.sin(),

@@ -72,5 +72,5 @@ impl<T: Real, S: Scalar<Real = T>> Piecewise for N<S> {
 }
 
 fn piece<T: Real, S: Scalar<Real = T>>(f: Piece, x: &N<S>, y: &N<S>) -> N<S> {
-    N(f.of(&x.0.re(), &y.0.re()).map_or_else(|_| S::lit(f64::NAN), S::from_real))
+    N(f.eval(&x.0.re(), &y.0.re()).map_or_else(|_| S::lit(f64::NAN), S::from_real))
 }

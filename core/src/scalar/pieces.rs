@@ -43,7 +43,7 @@ impl Piece {
     /// # Errors
     /// [`Undecided`] where a number has no value yet.
     #[inline]
-    pub fn of<T: Real>(self, x: &T, y: &T) -> Result<T, Undecided> {
+    pub fn eval<T: Real>(self, x: &T, y: &T) -> Result<T, Undecided> {
         let zero = T::zero;
         Ok(match self {
             Piece::Abs => match x.try_cmp(&zero())? {
@@ -52,7 +52,7 @@ impl Piece {
                 Some(Ordering::Greater) | None => x.clone(),
             },
             Piece::AbsSlope if x.try_cmp(&zero())? == Some(Ordering::Equal) => x.over(&zero()),
-            Piece::AbsSlope => return Piece::Sign.of(x, y),
+            Piece::AbsSlope => return Piece::Sign.eval(x, y),
             Piece::Sign => match x.try_cmp(&zero())? {
                 Some(Ordering::Less) => T::int(-1),
                 Some(Ordering::Equal) => zero(),
@@ -92,7 +92,7 @@ pub(crate) fn primal<T: Real>(x: &T) -> Result<f64, Undecided> {
 pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Result<(), Undecided> {
     let at = |x: &[T], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {
-        *z = f.of(&x[at(x, k)], &y[at(y, k)])?;
+        *z = f.eval(&x[at(x, k)], &y[at(y, k)])?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ pub enum Basic {
 impl Basic {
     /// Returns the value of the operation.
     #[must_use]
-    pub fn of<S: Ring>(self, x: &S, y: &S) -> S {
+    pub fn apply<S: Ring>(self, x: &S, y: &S) -> S {
         match self {
             Basic::Add => x.clone() + y,
             Basic::Sub => x.clone() - y,
@@ -44,9 +44,9 @@ pub struct Twice {
 pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) {
     let at = |x: &[S], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {
-        let y = twice.first.of(&a[at(a, k)], &b[at(b, k)]);
+        let y = twice.first.apply(&a[at(a, k)], &b[at(b, k)]);
         let c = &c[at(c, k)];
-        *z = if twice.back { twice.second.of(c, &y) } else { twice.second.of(&y, c) };
+        *z = if twice.back { twice.second.apply(c, &y) } else { twice.second.apply(&y, c) };
     }
 }
 

@@ -168,7 +168,7 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     #[track_caller]
     pub fn element(self, indices: &[usize]) -> Variable<'t, S> {
         let indices: Vec<i64> = indices.iter().map(|&i| int(i)).collect();
-        match array::place(&self.shape(), &indices) {
+        match array::flat_index(&self.shape(), &indices) {
             Ok(place) => Variable {
                 tape: self.tape,
                 index: self.part(BuiltinCall::new(GET).with(StaticOperand::Int(place))),

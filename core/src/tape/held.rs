@@ -202,7 +202,7 @@ fn add_at<T: Clone + AddAssign>(xs: &mut Arc<Array<T>>, k: i64, y: T) {
 }
 
 fn add_range<T: Clone + AddAssign>(xs: &mut Arc<Array<T>>, ys: &Array<T>, axis: i64, start: i64) {
-    if let Ok(moved) = RunCopy::embed(SLICE, &ys.shape(), &xs.shape(), axis, start) {
+    if let Ok(moved) = RunCopy::pad(SLICE, &ys.shape(), &xs.shape(), axis, start) {
         moved.add(ys, &mut *Arc::make_mut(xs));
     }
 }

@@ -337,7 +337,7 @@ impl<R: Ordered> Ordered for Traced<R> {
 /// Returns the minimum or maximum as programs compute it: NaN if one is. Numbers that compare are
 /// never undecided.
 fn extreme<R: Ordered>(piece: Piece, x: &R, y: &R) -> R {
-    piece.of(x, y).unwrap_or_else(|_| if piece == Piece::Max { x.max(y) } else { x.min(y) })
+    piece.eval(x, y).unwrap_or_else(|_| if piece == Piece::Max { x.max(y) } else { x.min(y) })
 }
 
 impl<R: Real> Traced<R> {
@@ -345,7 +345,7 @@ impl<R: Real> Traced<R> {
     #[must_use]
     pub fn abs(&self) -> Self {
         let zero = R::zero();
-        let value = Piece::Abs.of(&self.value, &zero).unwrap_or_else(|_| self.value.hypot(&zero));
+        let value = Piece::Abs.eval(&self.value, &zero).unwrap_or_else(|_| self.value.hypot(&zero));
         self.map(value, self.expr.abs())
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Ro
         reverse(d, e);
         let done = ql(d, e, |k, cos, sin| {
             let (k, sin) = if is_graded_down { (len - 2 - k, -sin) } else { (k, sin) };
-            vectors.turn(GivensRotation { k: from + k, cos, sin });
+            vectors.push(GivensRotation { k: from + k, cos, sin });
         });
         reverse(d, e);
         if !done {
@@ -43,7 +43,7 @@ pub(super) fn diagonalize(diagonal: &mut [f64], beside: &mut [f64]) -> Option<Ro
         }
         from = last + 1;
     }
-    vectors.settle();
+    vectors.apply_pending();
     Some(vectors)
 }
 

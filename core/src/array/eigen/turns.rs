@@ -24,7 +24,7 @@ pub(in crate::array) struct RotatedVectors {
     n: usize,
     /// Elements of all vectors, in blocks of 32 places, one after the other.
     places: Vec<[f64; BLOCK_ROWS]>,
-    turns: Vec<GivensRotation>,
+    pending: Vec<GivensRotation>,
 }
 
 impl RotatedVectors {
@@ -32,27 +32,27 @@ impl RotatedVectors {
     pub(in crate::array) fn unit(n: usize) -> RotatedVectors {
         let mut places = vec![[0.0; BLOCK_ROWS]; n.div_ceil(BLOCK_ROWS) * n];
         (0..n).for_each(|k| places[k / BLOCK_ROWS * n + k][k % BLOCK_ROWS] = 1.0);
-        RotatedVectors { n, places, turns: Vec::new() }
+        RotatedVectors { n, places, pending: Vec::new() }
     }
 
-    /// Returns the elements of the k-th vector, after [`settle`](RotatedVectors::settle).
+    /// Returns the elements of the k-th vector, after [`settle`](RotatedVectors::apply_pending).
     pub(in crate::array) fn vector(&self, k: usize) -> impl Iterator<Item = f64> {
         let places = self.places.iter().skip(k).step_by(self.n.max(1));
         places.flatten().copied().take(self.n)
     }
 
     /// Adds a rotation, which is applied after all those before it.
-    pub(in crate::array) fn turn(&mut self, turn: GivensRotation) {
-        self.turns.push(turn);
-        if self.turns.len() >= COLLECTED * self.n {
-            self.settle();
+    pub(in crate::array) fn push(&mut self, turn: GivensRotation) {
+        self.pending.push(turn);
+        if self.pending.len() >= COLLECTED * self.n {
+            self.apply_pending();
         }
     }
 
     /// Applies the rotations that were collected.
-    pub(in crate::array) fn settle(&mut self) {
+    pub(in crate::array) fn apply_pending(&mut self) {
         wide::<f64, _>(ApplyRotations(self));
-        self.turns.clear();
+        self.pending.clear();
     }
 }
 
@@ -62,7 +62,7 @@ impl WideLoop for ApplyRotations<'_> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let RotatedVectors { n, places, turns } = self.0;
+        let RotatedVectors { n, places, pending: turns } = self.0;
         for vectors in places.chunks_exact_mut((*n).max(1)) {
             let mut rest = &turns[..];
             while let Some(first) = rest.first() {

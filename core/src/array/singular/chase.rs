@@ -57,18 +57,18 @@ pub(super) fn diagonalize(d: &mut [f64], e: &mut [f64]) -> Option<[RotatedVector
                 if is_mirrored {
                     // Transposed and reversed: the right vectors become the left ones.
                     let turn = |(cos, sin)| GivensRotation { k: first + len - 2 - k, cos, sin };
-                    left.turn(turn(r));
-                    right.turn(turn(l));
+                    left.push(turn(r));
+                    right.push(turn(l));
                 } else {
-                    left.turn(GivensRotation { k: first + k, cos: l.0, sin: -l.1 });
-                    right.turn(GivensRotation { k: first + k, cos: r.0, sin: -r.1 });
+                    left.push(GivensRotation { k: first + k, cos: l.0, sin: -l.1 });
+                    right.push(GivensRotation { k: first + k, cos: r.0, sin: -r.1 });
                 }
             });
         }
         mirror(block, beside);
     }
-    left.settle();
-    right.settle();
+    left.apply_pending();
+    right.apply_pending();
     Some([left, right])
 }
 

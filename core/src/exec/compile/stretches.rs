@@ -226,7 +226,7 @@ impl KnownSizes<'_> {
         let (Some(axis), start) = (self.int(inst.args[2]), self.int(inst.args[3])) else {
             return false;
         };
-        crate::array::RunCopy::embed("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
+        crate::array::RunCopy::pad("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
     }
 
     /// Returns true if an instruction may move to before the region that precedes it. `reads` is

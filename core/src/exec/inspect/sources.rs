@@ -96,30 +96,30 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
     let mut out = Array::default();
     match op {
         A::Reshape => array::reshape(&mut a, list)?,
-        A::Like => array::like(&mut a, &to),
+        A::Like => array::reshape_like(&mut a, &to),
         A::InsertAxis => array::insert_axis(&mut a, int(1))?,
         A::DropAxis => array::drop_axis(&mut a, int(1))?,
         A::Tril | A::Triu => array::triangle(&mut a, int(1), op == A::Triu)?,
         A::Transpose => array::transpose(&a, &mut out)?,
         A::Permute | A::Unpermute => array::permute(&a, list, op == A::Unpermute, &mut out)?,
         A::Slice => array::slice(&a, int(1), int(2), int(3), &mut out)?,
-        A::Embed => array::embed(&a, &to, int(2), int(3), &mut out)?,
+        A::Embed => array::pad(&a, &to, int(2), int(3), &mut out)?,
         A::Paste => {
             out = b.clone();
-            array::paste(&a, &mut out, int(2), int(3))?;
+            array::dynamic_update_slice(&a, &mut out, int(2), int(3))?;
         }
         A::Concat => array::concat(&a, &b, int(2), &mut out)?,
-        A::Take => array::take(&a, list, &mut out)?,
+        A::Take => array::gather(&a, list, &mut out)?,
         A::Flip => array::flip(&a, int(1), &mut out)?,
         A::TakeAlong => match values.get(1) {
-            Some(Datum::Ints(indices)) => array::take_along(&a, indices, int(2), &mut out)?,
+            Some(Datum::Ints(indices)) => array::gather_along(&a, indices, int(2), &mut out)?,
             _ => return Ok(None),
         },
         A::ScatterAlong => match values.get(2) {
             Some(Datum::Ints(indices)) => array::scatter_along(&a, &to, indices, int(3), &mut out)?,
             _ => return Ok(None),
         },
-        A::Spread => array::spread(&a, &to, &mut out)?,
+        A::Spread => array::broadcast_to(&a, &to, &mut out)?,
         A::Diagonal => array::diagonal(&a, &mut out)?,
         A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,
         _ => return Ok(None),

@@ -249,7 +249,7 @@ fn offset_error(offset: &SmallOffset, start: i64, at: Position) -> RunError {
             RunCopy::slice(shape, *axis, start, *len).map(|_| ())
         }
         SmallIndex::Within(op, part, whole, axis) => {
-            RunCopy::embed(op, part, whole, *axis, start).map(|_| ())
+            RunCopy::pad(op, part, whole, *axis, start).map(|_| ())
         }
     };
     match found {

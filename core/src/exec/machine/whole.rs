@@ -63,7 +63,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             Bank::Ints => shape!(ints),
             _ => shape!(reals),
         };
-        ints[on(result)] = array::place(&shape, &indices)?;
+        ints[on(result)] = array::flat_index(&shape, &indices)?;
         return Ok(());
     }
     let of = |bank: Bank| args.iter().any(|s| s.bank == bank);
@@ -198,7 +198,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
         } else if op == ArrayOp::Place {
-            ints[to] = array::place(&shape, items(&list))?;
+            ints[to] = array::flat_index(&shape, items(&list))?;
         } else {
             ints[to] = length(numbers.first().copied().unwrap_or(0), &shape)?;
         }
@@ -226,7 +226,7 @@ fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
 fn int_of<E>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
-        ArrayOp::Place => array::place(&shape, items(&x.list)),
+        ArrayOp::Place => array::flat_index(&shape, items(&x.list)),
         _ => length(x.ints[0], &shape),
     }
 }
@@ -395,7 +395,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
-            A::Like => array::like(out, &form(x, 0, limits)?),
+            A::Like => array::reshape_like(out, &form(x, 0, limits)?),
             A::InsertAxis => array::insert_axis(out, x.ints[0])?,
             A::DropAxis => array::drop_axis(out, x.ints[0])?,
             A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
@@ -405,7 +405,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     }
     if op == A::Paste {
         let mut y = bank.make_unique(x.arrays.pop(), room)?;
-        array::paste(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
+        array::dynamic_update_slice(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
     if op == A::Slice
@@ -477,12 +477,12 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Transpose => array::transpose(a, out)?,
         A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
         A::Slice => array::slice(a, int(0), int(1), int(2), out)?,
-        A::Embed => array::embed(a, &to, int(0), int(1), out)?,
+        A::Embed => array::pad(a, &to, int(0), int(1), out)?,
         A::Concat => array::concat(a, b, int(0), out)?,
-        A::Take => array::take(a, items(&x.list), out)?,
+        A::Take => array::gather(a, items(&x.list), out)?,
         A::Flip => array::flip(a, int(0), out)?,
         A::TakeAlong => {
-            array::take_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?
+            array::gather_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?
         }
         A::ScatterAlong => {
             array::scatter_along(a, &to, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?;
@@ -494,13 +494,13 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             Some(number) => {
                 out.start(&to).resize(to.iter().product(), number.clone());
             }
-            None => array::spread(a, &to, out)?,
+            None => array::broadcast_to(a, &to, out)?,
         },
         A::SumLike => array::sum_like(a, &to, out)?,
         A::Diagonal => array::diagonal(a, out)?,
         A::DiagonalMatrix => array::diagonal_matrix(a, out)?,
         A::SumKeep => array::sum_keep(a, int(0), out)?,
-        A::ProdOthers => array::products_of_others(a, out),
+        A::ProdOthers => array::exclusive_products(a, out),
         A::ProdPairs => array::product_pairs(a, b, out)?,
         A::MatMul | A::MatMulNh | A::MatMulHn => {
             array::matmul(a, b, op == A::MatMulHn, op == A::MatMulNh, out)?;

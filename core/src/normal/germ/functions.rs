@@ -154,9 +154,9 @@ impl Context {
 
     /// Returns the n and the c of `n ln t + c`.
     fn power_of_t(self, c: &NormalSum) -> GermResult<(i32, NormalSum)> {
-        let log = AtomProduct::of(logarithm_of_t());
+        let log = AtomProduct::from_atom(logarithm_of_t());
         let n = c.terms().get(&log).cloned().unwrap_or_else(BigFraction::zero);
-        let rest = NormalSum::of(
+        let rest = NormalSum::from_terms(
             c.terms().iter().filter(|(p, _)| **p != log).map(|(p, q)| (p.clone(), q.clone())),
         );
         if rest.terms().keys().any(is_logarithm) || mentions(&rest, super::LOGARITHM) {

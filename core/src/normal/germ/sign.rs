@@ -101,12 +101,12 @@ pub(in crate::normal) fn leading_logarithm(c: &NormalSum) -> Option<(NormalSum, 
     };
     let terms = c.terms().iter().map(|(p, q)| (p.without(&log), p.exponent(&log), q.clone()));
     let kept: Vec<_> = terms.collect();
-    let rest = NormalSum::of(kept.iter().map(|(p, _, q)| (p.clone(), q.clone())));
+    let rest = NormalSum::from_terms(kept.iter().map(|(p, _, q)| (p.clone(), q.clone())));
     if mentions(&rest, &name) {
         return None;
     }
     let top_terms = kept.into_iter().filter(|(_, e, _)| *e == top).map(|(p, _, q)| (p, q));
-    Some((NormalSum::of(top_terms), top))
+    Some((NormalSum::from_terms(top_terms), top))
 }
 
 /// Returns true if an input occurs.

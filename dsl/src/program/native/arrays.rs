@@ -8,7 +8,7 @@ use super::{
     *,
 };
 use ketgrad_core::{
-    array::{ArrayError, checked_axis, place as place_of},
+    array::{ArrayError, checked_axis, flat_index as place_of},
     exec::Datum,
     scalar::threefry,
 };

@@ -101,14 +101,14 @@ impl<T, I: Fit<i64>> Index<I> for Arr<T> {
     #[inline]
     #[track_caller]
     fn index(&self, i: I) -> &T {
-        &self.0[place(i.fit())]
+        &self.0[usize_index(i.fit())]
     }
 }
 impl<T, I: Fit<i64>> IndexMut<I> for Arr<T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, i: I) -> &mut T {
-        &mut self.0[place(i.fit())]
+        &mut self.0[usize_index(i.fit())]
     }
 }
 macro_rules! indices {
@@ -117,13 +117,13 @@ macro_rules! indices {
             type Output = T;
             #[track_caller]
             fn index(&self, i: ($($I,)+)) -> &T {
-                &self.0[at(&self.0.shape(), &[$(i.$i.fit()),+])]
+                &self.0[flat_index(&self.0.shape(), &[$(i.$i.fit()),+])]
             }
         }
         impl<T, $($I: Fit<i64>),+> IndexMut<($($I,)+)> for Arr<T> {
             #[track_caller]
             fn index_mut(&mut self, i: ($($I,)+)) -> &mut T {
-                let i = at(&self.0.shape(), &[$(i.$i.fit()),+]);
+                let i = flat_index(&self.0.shape(), &[$(i.$i.fit()),+]);
                 &mut self.0[i]
             }
         }
@@ -133,13 +133,13 @@ indices! { (I 0 J 1) (I 0 J 1 K 2) (I 0 J 1 K 2 L 3) }
 
 /// Returns the place of the element with these indices, one for each axis.
 #[track_caller]
-fn at(shape: &[usize], indices: &[i64]) -> usize {
-    place(sure(ketgrad_core::array::place(shape, indices)))
+fn flat_index(shape: &[usize], indices: &[i64]) -> usize {
+    usize_index(sure(ketgrad_core::array::flat_index(shape, indices)))
 }
 
 /// Converts an index; a negative one is outside of every array.
 #[inline]
-fn place(i: i64) -> usize {
+fn usize_index(i: i64) -> usize {
     usize::try_from(i).unwrap_or(usize::MAX)
 }
 
