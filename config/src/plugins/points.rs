@@ -1,7 +1,7 @@
 //! The points of `plugins verify --at`.
 
 use ketgrad_core::ir::Param;
-use ketgrad_plugin_host::{At, Plugins};
+use ketgrad_plugin_host::{NamedPoint, Plugins};
 
 use crate::{
     diff::at::{Point, arguments},
@@ -13,7 +13,10 @@ use crate::{
 ///
 /// # Errors
 /// [`Failure`] for a point that fits no rule.
-pub(super) fn read(given: &[String], plugins: &Plugins) -> Result<Vec<(String, At)>, Failure> {
+pub(super) fn read(
+    given: &[String],
+    plugins: &Plugins,
+) -> Result<Vec<(String, NamedPoint)>, Failure> {
     let mut all = Vec::new();
     for text in given {
         let (rule, values) = match text.split_once(':') {
@@ -31,7 +34,7 @@ fn parse_points(
     only: Option<&str>,
     values: &str,
     plugins: &Plugins,
-) -> Result<Vec<(String, At)>, Failure> {
+) -> Result<Vec<(String, NamedPoint)>, Failure> {
     let names = plugins.names();
     if let Some(rule) = only.filter(|rule| !names.iter().any(|name| is_of(name, rule))) {
         let failure = Failure::usage(format_args!("--at {text}: there is no rule `{rule}`"));

@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use ketgrad_plugin_host::{At, Plugins, sha256_of};
+use ketgrad_plugin_host::{NamedPoint, Plugins, sha256_of};
 use serde_json::{Value, json};
 
 use crate::{
@@ -124,7 +124,11 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
 
 /// Returns the points that are named. Of a part of the config not all rules are there: what fits
 /// none is for another.
-fn points(at: &[String], plugins: &Plugins, is_whole: bool) -> Result<Vec<(String, At)>, Failure> {
+fn points(
+    at: &[String],
+    plugins: &Plugins,
+    is_whole: bool,
+) -> Result<Vec<(String, NamedPoint)>, Failure> {
     if is_whole {
         return points::read(at, plugins);
     }

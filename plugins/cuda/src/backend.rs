@@ -12,7 +12,7 @@ use crate::{
     paulis,
     run::Schedules,
     sampling,
-    state::{State, amplitude_bytes, state_bytes},
+    state::{CudaState, amplitude_bytes, state_bytes},
 };
 
 /// The score where the device does better than the built-in kernels, which are 100, and where it
@@ -78,7 +78,7 @@ fn most_qubits(bytes: u64, precision: Precision) -> u32 {
 }
 
 impl DeviceKernels for Backend {
-    type State = State;
+    type State = CudaState;
 
     fn name(&self) -> String {
         format!("cuda:{}", self.number)
@@ -126,31 +126,31 @@ impl DeviceKernels for Backend {
             _ => Memory::Cuda,
         }
     }
-    fn zeros(&self, precision: Precision, n_qubits: u32) -> Result<State> {
-        State::zeros(self.device()?, precision, n_qubits)
+    fn zeros(&self, precision: Precision, n_qubits: u32) -> Result<CudaState> {
+        CudaState::zeros(self.device()?, precision, n_qubits)
     }
-    fn basis(&self, state: &mut State, index: u64) -> Result<()> {
+    fn basis(&self, state: &mut CudaState, index: u64) -> Result<()> {
         state.basis(index)
     }
-    fn copy(&self, from: &State) -> Result<State> {
+    fn copy(&self, from: &CudaState) -> Result<CudaState> {
         from.copied()
     }
-    fn upload(&self, state: &mut State, amplitudes: &[u8]) -> Result<()> {
+    fn upload(&self, state: &mut CudaState, amplitudes: &[u8]) -> Result<()> {
         state.upload(amplitudes)
     }
-    fn download(&self, state: &State, amplitudes: &mut [u8]) -> Result<()> {
+    fn download(&self, state: &CudaState, amplitudes: &mut [u8]) -> Result<()> {
         state.download(amplitudes)
     }
-    fn sync(&self, state: &State) -> Result<()> {
+    fn sync(&self, state: &CudaState) -> Result<()> {
         state.driver().sync()
     }
-    fn apply(&self, state: &mut State, gates: Gates<'_>) -> Result<()> {
+    fn apply(&self, state: &mut CudaState, gates: Gates<'_>) -> Result<()> {
         self.schedules.apply(state, gates)
     }
     fn apply_pair(
         &self,
-        psi: &mut State,
-        lambda: &mut State,
+        psi: &mut CudaState,
+        lambda: &mut CudaState,
         gates: Gates<'_>,
         inners: &[Inner],
         values: &mut [f64],
@@ -165,19 +165,24 @@ impl DeviceKernels for Backend {
         }
         self.schedules.apply_pair(psi, lambda, gates, inners, values)
     }
-    fn expectation(&self, state: &State, terms: &[PauliTerm]) -> Result<f64> {
+    fn expectation(&self, state: &CudaState, terms: &[PauliTerm]) -> Result<f64> {
         paulis::real_inner(state, terms, state)
     }
-    fn inner(&self, a: &State, b: &State) -> Result<C64> {
+    fn inner(&self, a: &CudaState, b: &CudaState) -> Result<C64> {
         paulis::inner(a, &[PauliTerm { coefficient: 1.0, x: 0, z: 0 }], b)
     }
-    fn inner_paulis(&self, a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
+    fn inner_paulis(&self, a: &CudaState, terms: &[PauliTerm], b: &CudaState) -> Result<C64> {
         paulis::inner(a, terms, b)
     }
-    fn apply_paulis(&self, terms: &[PauliTerm], from: &State, to: &mut State) -> Result<()> {
+    fn apply_paulis(
+        &self,
+        terms: &[PauliTerm],
+        from: &CudaState,
+        to: &mut CudaState,
+    ) -> Result<()> {
         paulis::apply(terms, from, to)
     }
-    fn sample(&self, state: &State, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
+    fn sample(&self, state: &CudaState, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
         sampling::sample(state, uniforms, indices)
     }
 }

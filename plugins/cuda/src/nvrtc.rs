@@ -98,7 +98,7 @@ impl Kernels {
         kept: bool,
         note: &mut dyn FnMut(String),
     ) -> Result<Option<Vec<u8>>> {
-        let compiler = Compiler::get()?;
+        let compiler = Nvrtc::get()?;
         let make = || {
             if kept { Ok(None) } else { compiler.compile(source, flags, Output::Cubin).map(Some) }
         };
@@ -256,19 +256,19 @@ enum Output {
 }
 
 /// NVIDIA's run-time compiler.
-struct Compiler {
+struct Nvrtc {
     functions: Functions,
     version: (c_int, c_int),
 }
 
-impl Compiler {
+impl Nvrtc {
     /// Returns the compiler, if its library is found.
-    fn get() -> Result<&'static Compiler> {
-        static COMPILER: OnceLock<Result<Compiler>> = OnceLock::new();
-        COMPILER.get_or_init(Compiler::load).as_ref().map_err(Clone::clone)
+    fn get() -> Result<&'static Nvrtc> {
+        static COMPILER: OnceLock<Result<Nvrtc>> = OnceLock::new();
+        COMPILER.get_or_init(Nvrtc::load).as_ref().map_err(Clone::clone)
     }
 
-    fn load() -> Result<Compiler> {
+    fn load() -> Result<Nvrtc> {
         // SAFETY: opening the library runs its initialisers, as in every program that uses it.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error::no_hardware("the library libnvrtc is not found"));
@@ -281,7 +281,7 @@ impl Compiler {
         // SAFETY: the library writes two numbers.
         let status = unsafe { (functions.nvrtcVersion)(&raw mut version.0, &raw mut version.1) };
         check("nvrtcVersion", status)?;
-        Ok(Compiler { functions, version })
+        Ok(Nvrtc { functions, version })
     }
 
     fn name(&self) -> String {
@@ -295,7 +295,7 @@ impl Compiler {
         };
         let source = text(source)?;
         let flags = flags.iter().map(|flag| text(flag)).collect::<Result<Vec<_>>>()?;
-        let mut program = Program { of: self, handle: ptr::null_mut() };
+        let mut program = CompilationUnit { compiler: self, handle: ptr::null_mut() };
         // SAFETY: two texts that end with a zero byte, and no headers; the library writes the
         // handle.
         check("nvrtcCreateProgram", unsafe {
@@ -333,12 +333,12 @@ fn check(call: &str, status: u32) -> Result<()> {
 }
 
 /// Program handle of the compiler, destroyed when dropped.
-struct Program<'a> {
-    of: &'a Compiler,
+struct CompilationUnit<'a> {
+    compiler: &'a Nvrtc,
     handle: nvrtcProgram,
 }
 
-impl Program<'_> {
+impl CompilationUnit<'_> {
     /// Returns the output of a pair of functions: one gives the number of bytes, the other the
     /// bytes.
     fn text(
@@ -355,7 +355,7 @@ impl Program<'_> {
         Ok(out)
     }
     fn log(&self) -> String {
-        let f = &self.of.functions;
+        let f = &self.compiler.functions;
         let log = self.text(f.nvrtcGetProgramLogSize, f.nvrtcGetProgramLog).unwrap_or_default();
         String::from_utf8_lossy(&log)
             .trim_matches(|c: char| c == '\0' || c.is_whitespace())
@@ -363,11 +363,11 @@ impl Program<'_> {
     }
 }
 
-impl Drop for Program<'_> {
+impl Drop for CompilationUnit<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
             // SAFETY: created by this library, and not used again.
-            unsafe { (self.of.functions.nvrtcDestroyProgram)(&raw mut self.handle) };
+            unsafe { (self.compiler.functions.nvrtcDestroyProgram)(&raw mut self.handle) };
         }
     }
 }
@@ -388,7 +388,7 @@ pub(crate) mod tests {
         precision: Precision,
         capability: (u32, u32),
     ) -> Option<Result<Vec<u8>>> {
-        Compiler::get().ok()?;
+        Nvrtc::get().ok()?;
         let image =
             Kernels { compile: true, folder: None }.one_stage(text, precision, capability, false);
         Some(image.map(|image| image.expect("compiled").code))
@@ -411,7 +411,7 @@ pub(crate) mod tests {
     }
 
     fn made_anew(ptx: &Ptx) -> String {
-        let compiler = Compiler::get().expect("KETGRAD_BLESS needs NVRTC");
+        let compiler = Nvrtc::get().expect("KETGRAD_BLESS needs NVRTC");
         let made = compiler.compile(SOURCE, &flags_of(ptx), Output::Ptx).unwrap();
         let text = String::from_utf8(made).unwrap();
         with_header(ptx, &compiler.name(), text.trim_end_matches('\0'))
@@ -512,7 +512,7 @@ pub(crate) mod tests {
     /// source.
     #[test]
     fn the_compiler_compiles() {
-        let Ok(compiler) = Compiler::get() else { return };
+        let Ok(compiler) = Nvrtc::get() else { return };
         let flags = flags(Precision::Single, "sm_80");
         assert!(compiler.compile(SOURCE, &flags, Output::Cubin).unwrap().starts_with(b"\x7fELF"));
         let said = compiler.compile("nonsense", &flags, Output::Cubin).unwrap_err().to_string();

@@ -12,9 +12,9 @@ use ketgrad_plugin_sdk::{C64, Error, PauliTerm, Precision, Result};
 
 use self::families::Families;
 use crate::{
-    driver::{Arg, Buffer, Driver, Launch, Packed, Which, launch},
-    program::Form,
-    state::{State, amplitude_bytes},
+    driver::{Arg, Buffer, Driver, KernelId, LaunchConfig, Packed, launch},
+    program::LaunchGeometry,
+    state::{CudaState, amplitude_bytes},
 };
 
 /// Threads of a block, as in the kernels.
@@ -42,9 +42,9 @@ struct Strings {
 }
 
 impl Strings {
-    fn new(terms: &[PauliTerm], state: &State) -> Result<Strings> {
+    fn new(terms: &[PauliTerm], state: &CudaState) -> Result<Strings> {
         let (n_qubits, driver) = (state.n_qubits(), state.driver());
-        let bits = Form::of(state).tile_qubits.min(n_qubits as usize) as u32;
+        let bits = LaunchGeometry::for_state(state).tile_qubits.min(n_qubits as usize) as u32;
         let families = Families::new(terms, n_qubits, bits)?;
         let mut packed = Packed::default();
         let starts = [
@@ -74,7 +74,7 @@ impl Strings {
     fn arguments(&self) -> impl Iterator<Item = [Arg; 9]> + '_ {
         let Families { bits, low, ends, .. } = &self.families;
         let [vectors, groups, z, z_on_places, weights] =
-            self.starts.map(|start| self.lists.at() + start);
+            self.starts.map(|start| self.lists.address() + start);
         let each = 2 * size_of::<u64>() * self.families.dimensions();
         let first = [0].into_iter().chain(ends.iter().copied());
         first.zip(ends).enumerate().map(move |(family, (first, &end))| {
@@ -93,11 +93,11 @@ impl Strings {
     }
 
     /// Returns the launch of a kernel that needs that many more bytes of shared memory.
-    fn launch(&self, state: &State, kernel: &'static str, more: u32) -> Launch {
+    fn launch(&self, state: &CudaState, kernel: &'static str, more: u32) -> LaunchConfig {
         let shared_bytes = self.shared_bytes + more;
         let grid = state.driver().properties().blocks_at_once(self.tiles, shared_bytes);
-        Launch {
-            kernel: Which::Named(kernel),
+        LaunchConfig {
+            kernel: KernelId::Named(kernel),
             precision: state.precision(),
             grid,
             block: BLOCK,
@@ -111,7 +111,7 @@ impl Strings {
 ///
 /// # Errors
 /// The states differ in size, kind or device, a term acts beyond them, or the device fails.
-pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
+pub(crate) fn inner(a: &CudaState, terms: &[PauliTerm], b: &CudaState) -> Result<C64> {
     summed(a, terms, b, true)
 }
 
@@ -120,11 +120,11 @@ pub(crate) fn inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<C64> {
 ///
 /// # Errors
 /// The same as for [`inner`].
-pub(crate) fn real_inner(a: &State, terms: &[PauliTerm], b: &State) -> Result<f64> {
+pub(crate) fn real_inner(a: &CudaState, terms: &[PauliTerm], b: &CudaState) -> Result<f64> {
     Ok(summed(a, terms, b, false)?.re)
 }
 
-fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C64> {
+fn summed(a: &CudaState, terms: &[PauliTerm], b: &CudaState, complex: bool) -> Result<C64> {
     a.expect_alike(b)?;
     if terms.is_empty() {
         return Ok(C64::new(0.0, 0.0));
@@ -135,10 +135,10 @@ fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C6
     let sums = 2 * what.grid as usize;
     let partial = Buffer::<f64>::new(driver, sums * strings.families.ends.len())?;
     for (family, lists) in strings.arguments().enumerate() {
-        let mut args = vec![Arg::At(a.at()), Arg::At(b.at())];
+        let mut args = vec![Arg::At(a.address()), Arg::At(b.address())];
         args.extend(lists);
         args.push(Arg::U32(u32::from(complex)));
-        args.push(Arg::At(partial.at() + (size_of::<f64>() * sums * family) as u64));
+        args.push(Arg::At(partial.address() + (size_of::<f64>() * sums * family) as u64));
         // SAFETY: both states have as many amplitudes as the tiles; the lists are those of the
         // families, and partial has two sums for each block of each.
         unsafe { launch(&**driver, what, &args) }?;
@@ -154,7 +154,7 @@ fn summed(a: &State, terms: &[PauliTerm], b: &State, complex: bool) -> Result<C6
 /// # Errors
 /// The states differ in size, kind or device, or are the same, a term acts beyond them, or the
 /// device fails.
-pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result<()> {
+pub(crate) fn apply(terms: &[PauliTerm], from: &CudaState, to: &mut CudaState) -> Result<()> {
     from.expect_alike(to)?;
     if terms.is_empty() {
         return to.clear();
@@ -162,7 +162,7 @@ pub(crate) fn apply(terms: &[PauliTerm], from: &State, to: &mut State) -> Result
     let strings = Strings::new(terms, from)?;
     let what = strings.launch(from, "pauli_apply", 0);
     for (family, lists) in strings.arguments().enumerate() {
-        let mut args = vec![Arg::At(from.at()), Arg::At(to.at_mut())];
+        let mut args = vec![Arg::At(from.address()), Arg::At(to.address_mut())];
         args.extend(lists);
         args.push(Arg::U32(u32::from(family > 0)));
         // SAFETY: two states of as many amplitudes as the tiles, of which `to` is borrowed alone;
@@ -292,7 +292,7 @@ mod tests {
     fn states_that_are_not_alike_are_refused() {
         let device = &devices()[0];
         let a = state(device, Precision::Double, &amplitudes(3, 1));
-        let said = |b: &State| inner(&a, &[], b).unwrap_err().to_string();
+        let said = |b: &CudaState| inner(&a, &[], b).unwrap_err().to_string();
         assert_eq!(
             said(&state(device, Precision::Double, &amplitudes(2, 1))),
             "a state of 3 qubits in double precision beside one of 2 in double precision"

@@ -10,12 +10,12 @@ use num_complex::Complex;
 use crate::{
     bits::ones,
     stage,
-    state::{State, amplitude_bytes},
+    state::{CudaState, amplitude_bytes},
 };
 
 /// Launch geometry for one kind of number on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct LaunchGeometry {
     /// log2 of the amplitudes that a thread holds in registers: `ROWS` of the kernels.
     pub(crate) rows: usize,
     /// log2 of the amplitudes that share one access to the banks of shared memory.
@@ -47,18 +47,26 @@ pub(crate) const MAX_GROUPS: usize = 384;
 /// Largest number of inner products of a stage, for the same reason.
 pub(crate) const MAX_LOOKS: usize = 96;
 
-impl Form {
+impl LaunchGeometry {
     /// Returns the geometry for a precision, a compute capability, and that many bytes of shared
     /// memory for a block: tiles of 64 KiB, three of which fit a multiprocessor of 2020 and later,
     /// or smaller ones; made of runs of 128 bytes.
-    pub(crate) fn new(precision: Precision, capability: (u32, u32), shared_per_block: u32) -> Form {
+    pub(crate) fn new(
+        precision: Precision,
+        capability: (u32, u32),
+        shared_per_block: u32,
+    ) -> LaunchGeometry {
         let mut form = match precision {
-            Precision::Single => {
-                Form { rows: 4, banks: 4, tile_qubits: 13, low_qubits: 4, matrices: false }
-            }
+            Precision::Single => LaunchGeometry {
+                rows: 4,
+                banks: 4,
+                tile_qubits: 13,
+                low_qubits: 4,
+                matrices: false,
+            },
             Precision::Double => {
                 let matrices = capability >= TENSOR_CORES;
-                Form { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
+                LaunchGeometry { rows: 3, banks: 3, tile_qubits: 12, low_qubits: 3, matrices }
             }
         };
         let size = amplitude_bytes(precision);
@@ -72,20 +80,20 @@ impl Form {
     }
 
     /// Returns the geometry for a state.
-    pub(crate) fn of(state: &State) -> Form {
+    pub(crate) fn for_state(state: &CudaState) -> LaunchGeometry {
         let properties = state.driver().properties();
-        Form::new(state.precision(), properties.capability, properties.shared_per_block)
+        LaunchGeometry::new(state.precision(), properties.capability, properties.shared_per_block)
     }
 
     /// Returns the geometry for two states at once.
-    fn of_pairs(self) -> Form {
-        Form { tile_qubits: self.tile_qubits - 1, ..self }
+    fn for_pairs(self) -> LaunchGeometry {
+        LaunchGeometry { tile_qubits: self.tile_qubits - 1, ..self }
     }
 }
 
 /// Launch of a kernel. `at` and the like are indices into the words, numbers of the program.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Launch {
+pub(crate) enum KernelLaunch {
     /// Stage on tiles.
     Stage(Stage),
     /// Matrix on `targets` qubits for each of `groups` sets of amplitudes.
@@ -110,18 +118,18 @@ pub(crate) struct Stage {
     /// Groups of phases.
     pub(crate) groups: u32,
     /// Inner products that it takes, in the order of its sums: (number in the list, factor).
-    pub(crate) looks: Vec<(usize, f64)>,
+    pub(crate) overlap_probes: Vec<(usize, f64)>,
 }
 
 /// Launches and the words and numbers that they read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Program {
+pub(crate) struct KernelProgram {
     pub(crate) words: Vec<u32>,
     pub(crate) numbers: Vec<f64>,
-    pub(crate) launches: Vec<Launch>,
+    pub(crate) launches: Vec<KernelLaunch>,
 }
 
-impl Program {
+impl KernelProgram {
     /// Compiles operators on states of n qubits, one after the other or in stages, with inner
     /// products between them if there are two states. From |0…0> the first stages visit few tiles.
     /// `schedule` is one of earlier operators: it is reused if these are another binding of the
@@ -130,12 +138,12 @@ impl Program {
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: Option<&[OverlapProbe]>,
-        (form, way): (Form, StateHint),
+        (form, way): (LaunchGeometry, StateHint),
         schedule: &mut Option<Schedule>,
-    ) -> Program {
-        let mut program = Program::default();
+    ) -> KernelProgram {
+        let mut program = KernelProgram::default();
         let few = operators.len() < 2 && inners.is_none_or(<[OverlapProbe]>::is_empty);
-        let form = if inners.is_some() { form.of_pairs() } else { form };
+        let form = if inners.is_some() { form.for_pairs() } else { form };
         let wide = |inner: &OverlapProbe| inner.x.count_ones() as usize > form.tile_qubits;
         if n_qubits < TILES_FROM || few || inners.is_some_and(|inners| inners.iter().any(wide)) {
             program.one_by_one(n_qubits, operators, inners.unwrap_or_default());
@@ -168,7 +176,7 @@ impl Program {
     /// Returns the stages among the launches.
     pub(crate) fn stages(&self) -> impl Iterator<Item = &Stage> {
         self.launches.iter().filter_map(|launch| match launch {
-            Launch::Stage(stage) => Some(stage),
+            KernelLaunch::Stage(stage) => Some(stage),
             _ => None,
         })
     }
@@ -177,7 +185,7 @@ impl Program {
         &mut self,
         schedule: &Schedule,
         operators: &[Operator<Complex<E>>],
-        form: Form,
+        form: LaunchGeometry,
     ) {
         let n_qubits = schedule.n_qubits();
         let mut angle = schedule.angle();
@@ -197,14 +205,14 @@ impl Program {
         schedule: &Schedule,
         (qubits, active_qubits): (usize, usize),
         ops: &[usize],
-        form: Form,
+        form: LaunchGeometry,
         angle: &mut BinaryAngle,
     ) {
         let layout = schedule.layout(qubits, ops);
         match stage::compile(self, layout, active_qubits, form, *angle) {
             Some(stage) => {
                 *angle = BinaryAngle::ZERO;
-                self.launches.push(Launch::Stage(stage));
+                self.launches.push(KernelLaunch::Stage(stage));
             }
             None => {
                 let (first, second) = ops.split_at(ops.len() / 2);
@@ -223,7 +231,7 @@ impl Program {
         let mut waiting: Vec<(usize, &OverlapProbe)> = inners.iter().enumerate().collect();
         waiting.sort_by_key(|(_, inner)| inner.before);
         let mut waiting = waiting.into_iter().peekable();
-        let look = |(number, inner): (usize, &OverlapProbe)| Launch::Inner {
+        let look = |(number, inner): (usize, &OverlapProbe)| KernelLaunch::Inner {
             number,
             x: inner.x as u64,
             z: inner.z as u64,
@@ -263,7 +271,7 @@ impl Program {
                 let at = self.operator(fixed, value, offsets.iter().copied());
                 let matrix = self.complex(matrix.iter().copied());
                 let targets = offsets.len().trailing_zeros();
-                self.launches.push(Launch::Dense { targets, at, matrix, groups });
+                self.launches.push(KernelLaunch::Dense { targets, at, matrix, groups });
             }
         }
     }
@@ -272,7 +280,7 @@ impl Program {
         let at = self.operator(fixed, value, factors.iter().map(|f| f.0));
         let count = factors.len() as u32;
         let factors = self.complex(factors.iter().map(|f| f.1));
-        self.launches.push(Launch::Diagonal { at, factors, count, groups });
+        self.launches.push(KernelLaunch::Diagonal { at, factors, count, groups });
     }
 
     fn cycle(&mut self, fixed: usize, value: usize, cycle: &[(usize, C64)], groups: u64) {
@@ -281,7 +289,7 @@ impl Program {
         }
         let at = self.operator(fixed, value, cycle.iter().map(|f| f.0));
         let factors = self.complex(cycle.iter().map(|f| f.1));
-        self.launches.push(Launch::Cycle { at, factors, count: cycle.len() as u32, groups });
+        self.launches.push(KernelLaunch::Cycle { at, factors, count: cycle.len() as u32, groups });
     }
 
     /// Writes the words of a single operator.
@@ -334,11 +342,15 @@ mod tests {
                 operators.push(Operator::new(&phases, &[q], &[((q + 1) % n, true)]).unwrap());
             }
         }
-        let form = Form::new(Precision::Double, (8, 0), 227 << 10);
+        let form = LaunchGeometry::new(Precision::Double, (8, 0), 227 << 10);
         let tiles = |way| {
-            let program = Program::new(n, &operators, None, (form, way), &mut None);
-            let of = |launch: &Launch| {
-                if let Launch::Stage(stage) = launch { stage.tiles } else { panic!("{launch:?}") }
+            let program = KernelProgram::new(n, &operators, None, (form, way), &mut None);
+            let of = |launch: &KernelLaunch| {
+                if let KernelLaunch::Stage(stage) = launch {
+                    stage.tiles
+                } else {
+                    panic!("{launch:?}")
+                }
             };
             program.launches.iter().map(of).collect::<Vec<u32>>()
         };
@@ -351,7 +363,8 @@ mod tests {
 
     #[test]
     fn tiles_fit_the_shared_memory_of_a_block() {
-        let form = |precision, kib: u32| Form::new(precision, (8, 0), kib << 10).tile_qubits;
+        let form =
+            |precision, kib: u32| LaunchGeometry::new(precision, (8, 0), kib << 10).tile_qubits;
         assert_eq!((form(Precision::Double, 227), form(Precision::Single, 227)), (12, 13));
         assert_eq!((form(Precision::Double, 96), form(Precision::Single, 96)), (12, 13));
         assert_eq!((form(Precision::Double, 64), form(Precision::Single, 64)), (11, 12));

@@ -13,11 +13,11 @@ use num_complex::Complex;
 
 use crate::{
     bits::ones,
-    driver::{self, Arg, Buffer, Driver, Launch as Kernel, Packed, Which},
+    driver::{self, Arg, Buffer, Driver, KernelId, LaunchConfig as Kernel, Packed},
     paulis,
-    program::{Form, Launch, Program, STAGE_THREADS, Stage, WARP},
+    program::{KernelLaunch, KernelProgram, LaunchGeometry, STAGE_THREADS, Stage, WARP},
     stage_kernels::StageKernels,
-    state::{State, amplitude_bytes},
+    state::{CudaState, amplitude_bytes},
 };
 
 /// Threads of a block of a single operator.
@@ -52,11 +52,11 @@ impl Schedules {
     ///
     /// # Errors
     /// An operator does not fit the state, or the device fails.
-    pub(crate) fn apply(&self, state: &mut State, gates: Gates<'_>) -> Result<()> {
+    pub(crate) fn apply(&self, state: &mut CudaState, gates: Gates<'_>) -> Result<()> {
         self.operate(state, &operators(gates, state.n_qubits())?)
     }
 
-    fn operate(&self, state: &mut State, operators: &[Operator<C64>]) -> Result<()> {
+    fn operate(&self, state: &mut CudaState, operators: &[Operator<C64>]) -> Result<()> {
         let program = self.program(state, operators, None);
         self.run(state, &program, 1)?.all(state)
     }
@@ -67,8 +67,8 @@ impl Schedules {
     /// The same as for [`Schedules::apply`].
     pub(crate) fn apply_pair(
         &self,
-        psi: &mut State,
-        lambda: &mut State,
+        psi: &mut CudaState,
+        lambda: &mut CudaState,
         gates: Gates<'_>,
         inners: &[ketgrad_plugin_sdk::Inner],
         values: &mut [f64],
@@ -84,8 +84,8 @@ impl Schedules {
 
     fn operate_pair(
         &self,
-        psi: &mut State,
-        lambda: &mut State,
+        psi: &mut CudaState,
+        lambda: &mut CudaState,
         operators: &[Operator<C64>],
         inners: &[OverlapProbe],
         values: &mut [f64],
@@ -94,10 +94,19 @@ impl Schedules {
         self.run(psi, &program, 2)?.pair(psi, lambda, values)
     }
 
-    fn run<'a>(&self, state: &State, program: &'a Program, states: usize) -> Result<Run<'a>> {
+    fn run<'a>(
+        &self,
+        state: &CudaState,
+        program: &'a KernelProgram,
+        states: usize,
+    ) -> Result<Run<'a>> {
         let kind = (state.precision(), states);
-        let own =
-            self.stage_kernels.kernels(state.driver().as_ref(), program, kind, Form::of(state));
+        let own = self.stage_kernels.kernels(
+            state.driver().as_ref(),
+            program,
+            kind,
+            LaunchGeometry::for_state(state),
+        );
         Run::new(state, program, own)
     }
 
@@ -105,40 +114,40 @@ impl Schedules {
     /// unitary up to that rounding counts as unitary.
     fn program(
         &self,
-        state: &State,
+        state: &CudaState,
         operators: &[Operator<C64>],
         inners: Option<&[OverlapProbe]>,
-    ) -> Program {
+    ) -> KernelProgram {
         match state.precision() {
-            Precision::Double => self.of(state, operators, inners),
+            Precision::Double => self.compile_program(state, operators, inners),
             Precision::Single => {
                 let rounded = |o: &Operator<C64>| o.map(|z| Complex::new(z.re as f32, z.im as f32));
                 let operators: Vec<Operator<Complex<f32>>> =
                     operators.iter().map(rounded).collect();
-                self.of(state, &operators, inners)
+                self.compile_program(state, &operators, inners)
             }
         }
     }
 
-    fn of<E: SimdFloat>(
+    fn compile_program<E: SimdFloat>(
         &self,
-        state: &State,
+        state: &CudaState,
         operators: &[Operator<Complex<E>>],
         inners: Option<&[OverlapProbe]>,
-    ) -> Program {
-        let form = Form::of(state);
-        let way = if inners.is_some() { StateHint::Arbitrary } else { way(state, form) };
+    ) -> KernelProgram {
+        let form = LaunchGeometry::for_state(state);
+        let way = if inners.is_some() { StateHint::Arbitrary } else { state_hint(state, form) };
         let kept = &self.kept[usize::from(inners.is_some())]
             [usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Program::new(state.n_qubits() as usize, operators, inners, (form, way), &mut kept)
+        KernelProgram::new(state.n_qubits() as usize, operators, inners, (form, way), &mut kept)
     }
 }
 
 /// Returns the hint on a state that the schedule can use. From |0…0> a circuit takes more passes
 /// over fewer tiles, and a pass takes at least the time of one tile: this gains where a pass over
 /// the whole state takes many times that.
-fn way(state: &State, form: Form) -> StateHint {
+fn state_hint(state: &CudaState, form: LaunchGeometry) -> StateHint {
     let tiles = state.count() >> form.tile_qubits.min(state.n_qubits() as usize);
     let shared_bytes = (amplitude_bytes(state.precision()) << form.tile_qubits) as u32;
     match state.is_new()
@@ -177,7 +186,7 @@ fn operators(gates: Gates<'_>, n_qubits: u32) -> Result<Vec<Operator<C64>>> {
 
 /// Program on its device.
 struct Run<'a> {
-    program: &'a Program,
+    program: &'a KernelProgram,
     precision: Precision,
     /// Words and numbers in device memory, for as long as this lives.
     data: Buffer<u8>,
@@ -187,7 +196,11 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(state: &State, program: &'a Program, own: Vec<Option<usize>>) -> Result<Run<'a>> {
+    fn new(
+        state: &CudaState,
+        program: &'a KernelProgram,
+        own: Vec<Option<usize>>,
+    ) -> Result<Run<'a>> {
         let mut packed = Packed::default();
         packed.push(&program.words);
         let numbers = match state.precision() {
@@ -201,49 +214,49 @@ impl<'a> Run<'a> {
     }
 
     fn words_at(&self) -> Arg {
-        Arg::At(self.data.at())
+        Arg::At(self.data.address())
     }
 
     fn numbers_at(&self) -> Arg {
-        Arg::At(self.data.at() + self.numbers)
+        Arg::At(self.data.address() + self.numbers)
     }
 
-    fn all(&self, state: &mut State) -> Result<()> {
+    fn all(&self, state: &mut CudaState) -> Result<()> {
         let mut of_their_own = self.own.iter();
         for launch in &self.program.launches {
-            let Launch::Stage(stage) = launch else {
+            let KernelLaunch::Stage(stage) = launch else {
                 self.plain(state, launch)?;
                 continue;
             };
             let own = of_their_own.next().copied().flatten();
             let shared_bytes = self.shared(stage.bits, stage.groups, 1);
             let grid = state.driver().properties().blocks_at_once(stage.tiles, shared_bytes);
-            let mut args = vec![Arg::At(state.at_mut())];
+            let mut args = vec![Arg::At(state.address_mut())];
             args.extend(self.of_stage(stage, own));
             self.stage(state, ("stage", own), (grid, shared_bytes), &args)?;
         }
         Ok(())
     }
 
-    fn pair(&self, psi: &mut State, lambda: &mut State, values: &mut [f64]) -> Result<()> {
+    fn pair(&self, psi: &mut CudaState, lambda: &mut CudaState, values: &mut [f64]) -> Result<()> {
         values.fill(0.0);
         // Each block of a stage gives a sum for each of its inner products.
-        let sums = |stage: &Stage| self.of_pair(psi, stage).0 as usize * stage.looks.len();
+        let sums = |stage: &Stage| self.of_pair(psi, stage).0 as usize * stage.overlap_probes.len();
         let sums: Vec<usize> = self.program.stages().map(sums).collect();
         let out = Buffer::<f64>::new(psi.driver(), sums.iter().sum::<usize>().max(1))?;
-        let (mut at, mut next, mut of_their_own) = (out.at(), sums.iter(), self.own.iter());
+        let (mut at, mut next, mut of_their_own) = (out.address(), sums.iter(), self.own.iter());
         for launch in &self.program.launches {
             match launch {
-                Launch::Stage(stage) => {
+                KernelLaunch::Stage(stage) => {
                     let (grid, shared_bytes) = self.of_pair(psi, stage);
                     let own = of_their_own.next().copied().flatten();
-                    let mut args = vec![Arg::At(psi.at_mut()), Arg::At(lambda.at_mut())];
+                    let mut args = vec![Arg::At(psi.address_mut()), Arg::At(lambda.address_mut())];
                     args.extend(self.of_stage(stage, own));
                     args.push(Arg::At(at));
                     self.stage(psi, ("stage_pair", own), (grid, shared_bytes), &args)?;
                     at += (next.next().unwrap_or(&0) * size_of::<f64>()) as u64;
                 }
-                Launch::Inner { number, x, z } => {
+                KernelLaunch::Inner { number, x, z } => {
                     let term = PauliTerm { coefficient: 1.0, x: *x, z: *z };
                     values[*number] += paulis::inner(lambda, &[term], psi)?.im;
                 }
@@ -259,8 +272,8 @@ impl<'a> Run<'a> {
         for (stage, count) in self.program.stages().zip(sums) {
             let (these, others) = rest.split_at(count);
             rest = others;
-            for block in these.chunks(stage.looks.len().max(1)) {
-                let weighted = block.iter().zip(&stage.looks);
+            for block in these.chunks(stage.overlap_probes.len().max(1)) {
+                let weighted = block.iter().zip(&stage.overlap_probes);
                 weighted.for_each(|(sum, (number, weight))| values[*number] += weight * sum);
             }
         }
@@ -279,18 +292,18 @@ impl<'a> Run<'a> {
 
     fn stage(
         &self,
-        state: &State,
+        state: &CudaState,
         (kernel, own): (&'static str, Option<usize>),
         (grid, shared_bytes): (u32, u32),
         args: &[Arg],
     ) -> Result<()> {
-        let kernel = own.map_or(Which::Named(kernel), Which::Added);
+        let kernel = own.map_or(KernelId::Named(kernel), KernelId::Added);
         self.launch(state, kernel, (grid, STAGE_THREADS as u32, shared_bytes), args)
     }
 
     /// Returns the number of blocks and the shared memory of a stage on two states.
-    fn of_pair(&self, state: &State, stage: &Stage) -> (u32, u32) {
-        let sums = STAGE_THREADS / WARP * stage.looks.len() * size_of::<f64>();
+    fn of_pair(&self, state: &CudaState, stage: &Stage) -> (u32, u32) {
+        let sums = STAGE_THREADS / WARP * stage.overlap_probes.len() * size_of::<f64>();
         let shared_bytes =
             self.shared(stage.bits, stage.groups.next_multiple_of(2), 2) + sums as u32;
         (state.driver().properties().blocks_at_once(stage.tiles, shared_bytes), shared_bytes)
@@ -301,9 +314,9 @@ impl<'a> Run<'a> {
         ((states << bits) + groups) * amplitude_bytes(self.precision) as u32
     }
 
-    fn plain(&self, state: &mut State, launch: &Launch) -> Result<()> {
+    fn plain(&self, state: &mut CudaState, launch: &KernelLaunch) -> Result<()> {
         let (kernel, middle, groups) = match *launch {
-            Launch::Dense { targets, at, matrix, groups } => {
+            KernelLaunch::Dense { targets, at, matrix, groups } => {
                 const DENSE: [&str; 5] = ["dense1", "dense2", "dense3", "dense4", "dense5"];
                 let kernel = targets.checked_sub(1).and_then(|k| DENSE.get(k as usize));
                 let kernel = *kernel.ok_or_else(|| {
@@ -311,15 +324,15 @@ impl<'a> Run<'a> {
                 })?;
                 (kernel, vec![Arg::U32(at), Arg::U32(matrix)], groups)
             }
-            Launch::Diagonal { at, factors, count, groups } => {
+            KernelLaunch::Diagonal { at, factors, count, groups } => {
                 ("diagonal", vec![Arg::U32(at), Arg::U32(factors), Arg::U32(count)], groups)
             }
-            Launch::Cycle { at, factors, count, groups } => {
+            KernelLaunch::Cycle { at, factors, count, groups } => {
                 ("cycle", vec![Arg::U32(at), Arg::U32(factors), Arg::U32(count)], groups)
             }
-            Launch::Stage(_) | Launch::Inner { .. } => return Ok(()),
+            KernelLaunch::Stage(_) | KernelLaunch::Inner { .. } => return Ok(()),
         };
-        let mut args = vec![Arg::At(state.at_mut()), self.words_at(), self.numbers_at()];
+        let mut args = vec![Arg::At(state.address_mut()), self.words_at(), self.numbers_at()];
         args.extend(middle);
         args.push(Arg::U64(groups));
         let block =
@@ -327,13 +340,13 @@ impl<'a> Run<'a> {
         let grid = u32::try_from(groups.div_ceil(u64::from(block))).map_err(|_| {
             Error::new(format!("{groups} sets of amplitudes: more than a device counts"))
         })?;
-        self.launch(state, Which::Named(kernel), (grid, block, 0), &args)
+        self.launch(state, KernelId::Named(kernel), (grid, block, 0), &args)
     }
 
     fn launch(
         &self,
-        state: &State,
-        kernel: Which,
+        state: &CudaState,
+        kernel: KernelId,
         (grid, block, shared_bytes): (u32, u32, u32),
         args: &[Arg],
     ) -> Result<()> {

@@ -8,9 +8,9 @@
 use ketgrad_plugin_sdk::{Error, Result};
 
 use crate::{
-    driver::{Arg, Buffer, Launch, Packed, Which, launch},
+    driver::{Arg, Buffer, KernelId, LaunchConfig, Packed, launch},
     paulis::{BLOCK, SHARED, blocks},
-    state::State,
+    state::CudaState,
 };
 
 /// log2 of the amplitudes of a chunk.
@@ -20,7 +20,7 @@ const SHOTS: usize = 1 << 24;
 
 /// Chunks that contain shots, and the shots of each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Picks {
+pub(crate) struct ChunkShots {
     /// Chunks with a shot, ascending.
     pub(crate) chunk: Vec<u64>,
     /// Index of the first shot of each, and at the end the number of shots.
@@ -34,7 +34,7 @@ pub(crate) struct Picks {
 ///
 /// # Errors
 /// The numbers do not ascend within [0, 1), or the sums have no positive total.
-pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
+pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<ChunkShots> {
     let total: f64 = sums.iter().sum();
     let last = sums.iter().rposition(|sum| *sum > 0.0).filter(|_| total.is_finite());
     let last = last
@@ -42,7 +42,7 @@ pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
     if !uniforms.is_sorted() || uniforms.iter().any(|u| !(0.0..1.0).contains(u)) {
         return Err(Error::new("numbers for sampling that do not ascend within [0, 1)"));
     }
-    let mut picks = Picks::default();
+    let mut picks = ChunkShots::default();
     let (mut chunk, mut before) = (0, 0.0);
     for (shot, u) in (0u32..).zip(uniforms) {
         let wanted = u * total;
@@ -66,7 +66,7 @@ pub(crate) fn assign(sums: &[f64], uniforms: &[f64]) -> Result<Picks> {
 /// # Errors
 /// The numbers or sums are invalid for [`assign`], the lists are of different length, or the device
 /// fails.
-pub(crate) fn sample(state: &State, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
+pub(crate) fn sample(state: &CudaState, uniforms: &[f64], indices: &mut [u64]) -> Result<()> {
     if uniforms.len() != indices.len() {
         return Err(Error::new(format!(
             "{} numbers for {} samples",
@@ -86,14 +86,18 @@ pub(crate) fn sample(state: &State, uniforms: &[f64], indices: &mut [u64]) -> Re
 }
 
 /// Computes the sum of |amplitude|^2 over each chunk.
-fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
+fn norms(state: &CudaState, chunk_log2: u32) -> Result<Vec<f64>> {
     let chunks = state.count() >> chunk_log2;
     let sums = Buffer::<f64>::new(state.driver(), chunks as usize)?;
     let grid = blocks(&**state.driver(), chunks, 1);
-    let args =
-        [Arg::At(state.at()), Arg::U64(state.count()), Arg::U32(chunk_log2), Arg::At(sums.at())];
-    let what = Launch {
-        kernel: Which::Named("norms"),
+    let args = [
+        Arg::At(state.address()),
+        Arg::U64(state.count()),
+        Arg::U32(chunk_log2),
+        Arg::At(sums.address()),
+    ];
+    let what = LaunchConfig {
+        kernel: KernelId::Named("norms"),
         precision: state.precision(),
         grid,
         block: BLOCK,
@@ -107,7 +111,7 @@ fn norms(state: &State, chunk_log2: u32) -> Result<Vec<f64>> {
 }
 
 /// Finds the index of each shot inside its chunk.
-fn pick(state: &State, chunk_log2: u32, picks: &Picks, indices: &mut [u64]) -> Result<()> {
+fn pick(state: &CudaState, chunk_log2: u32, picks: &ChunkShots, indices: &mut [u64]) -> Result<()> {
     let mut packed = Packed::default();
     let chunk = packed.push(&picks.chunk);
     let residual = packed.push(&picks.residual);
@@ -117,16 +121,16 @@ fn pick(state: &State, chunk_log2: u32, picks: &Picks, indices: &mut [u64]) -> R
     // No more chunks than shots, of which there are at most 2^24.
     let chunks = picks.chunk.len() as u32;
     let args = [
-        Arg::At(state.at()),
+        Arg::At(state.address()),
         Arg::U32(chunk_log2),
-        Arg::At(packed.at() + chunk),
-        Arg::At(packed.at() + first),
+        Arg::At(packed.address() + chunk),
+        Arg::At(packed.address() + first),
         Arg::U32(chunks),
-        Arg::At(packed.at() + residual),
-        Arg::At(found.at()),
+        Arg::At(packed.address() + residual),
+        Arg::At(found.address()),
     ];
-    let what = Launch {
-        kernel: Which::Named("pick"),
+    let what = LaunchConfig {
+        kernel: KernelId::Named("pick"),
         precision: state.precision(),
         grid: chunks,
         block: BLOCK,
@@ -235,7 +239,7 @@ mod tests {
     fn a_basis_state_gives_its_index_to_the_last_shot() {
         for device in devices() {
             for (n, index) in [(3, 5), (13, 0), (13, 8191), (14, 4096)] {
-                let mut on = State::zeros(&device, Precision::Single, n).unwrap();
+                let mut on = CudaState::zeros(&device, Precision::Single, n).unwrap();
                 on.basis(index).unwrap();
                 let mut indices = [0; 3];
                 sample(&on, &[0.0, 0.5, 1.0f64.next_down()], &mut indices).unwrap();
@@ -247,7 +251,7 @@ mod tests {
     #[test]
     fn a_state_of_zeros_and_lists_of_different_length_are_refused() {
         let device = &devices()[0];
-        let zeros = State::zeros(device, Precision::Double, 2).unwrap();
+        let zeros = CudaState::zeros(device, Precision::Double, 2).unwrap();
         let said = |uniforms: &[f64], n| {
             sample(&zeros, uniforms, &mut vec![0; n]).unwrap_err().to_string()
         };

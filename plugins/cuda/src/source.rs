@@ -12,7 +12,7 @@
 use std::fmt::{self, Write};
 
 use crate::{
-    program::{Form, STAGE_THREADS, Stage},
+    program::{LaunchGeometry, STAGE_THREADS, Stage},
     stage::{DENSE, END, LOOK, MATRIX, PHASES, TURN, header},
 };
 
@@ -21,25 +21,26 @@ const AT_ONCE: usize = 8;
 
 /// Returns the source of a stage of a program, on one state or on two. It is the same for stages
 /// that differ in their numbers only.
-pub(crate) fn source(words: &[u32], stage: &Stage, form: Form, pair: bool) -> String {
-    let source = Source { words, at: stage.at as usize, first: stage.first_number, form, pair };
+pub(crate) fn source(words: &[u32], stage: &Stage, form: LaunchGeometry, pair: bool) -> String {
+    let source =
+        StageSource { words, at: stage.at as usize, first: stage.first_number, form, pair };
     let mut text = String::new();
     // A string takes all that is written to it.
     let _ = source.kernel(&mut text);
     text
 }
 
-struct Source<'a> {
+struct StageSource<'a> {
     words: &'a [u32],
     /// Index of the first word of the stage,
     at: usize,
     /// and of its first number.
     first: u32,
-    form: Form,
+    form: LaunchGeometry,
     pair: bool,
 }
 
-impl Source<'_> {
+impl StageSource<'_> {
     fn header(&self, which: usize) -> usize {
         self.words[self.at + which] as usize
     }
@@ -262,7 +263,7 @@ mod tests {
     use ketgrad_plugin_sdk::{C64, Precision};
 
     use super::*;
-    use crate::{nvrtc, program::Program};
+    use crate::{nvrtc, program::KernelProgram};
 
     /// Layers of rotations and controlled gates, with angles from `angle` on.
     fn operators(n: usize, angle: f64) -> Vec<Operator<C64>> {
@@ -294,12 +295,17 @@ mod tests {
 
     fn sources(precision: Precision, angle: f64, pair: bool) -> Vec<String> {
         let n = 20;
-        let form = Form::new(precision, (8, 0), 227 << 10);
+        let form = LaunchGeometry::new(precision, (8, 0), 227 << 10);
         let inners: Vec<OverlapProbe> =
             (0..n).map(|q| OverlapProbe { before: 3 * q, x: 1 << q, z: 1 }).collect();
         let inners = pair.then_some(inners.as_slice());
-        let program =
-            Program::new(n, &operators(n, angle), inners, (form, StateHint::Arbitrary), &mut None);
+        let program = KernelProgram::new(
+            n,
+            &operators(n, angle),
+            inners,
+            (form, StateHint::Arbitrary),
+            &mut None,
+        );
         program.stages().map(|stage| source(&program.words, stage, form, pair)).collect()
     }
 

@@ -12,7 +12,7 @@ use ketgrad_core::plan::{
 
 use crate::{
     bits::{Span, extract, ones},
-    program::{Form, MAX_GROUPS, MAX_LOOKS, Program, STAGE_THREADS, Stage},
+    program::{KernelProgram, LaunchGeometry, MAX_GROUPS, MAX_LOOKS, STAGE_THREADS, Stage},
 };
 
 /// Number of words before the steps.
@@ -58,21 +58,21 @@ pub(crate) fn slot(place: usize, banks: usize) -> usize {
 
 /// Phases that read the same parity of the place: (outer parity, half the angle) each, with every
 /// outer parity once.
-struct Group {
+struct PhaseGroup {
     inner: usize,
     terms: Vec<(usize, BinaryAngle)>,
 }
 
 /// Writer of a stage: the program that it extends, and the lists collected so far.
-struct Writer<'a> {
-    program: &'a mut Program,
-    form: Form,
+struct StageWriter<'a> {
+    program: &'a mut KernelProgram,
+    form: LaunchGeometry,
     /// Qubits in which its tiles differ.
     outside: usize,
     bits: usize,
-    groups: Vec<Group>,
+    groups: Vec<PhaseGroup>,
     constants: Vec<(usize, BinaryAngle)>,
-    looks: Vec<(usize, f64)>,
+    overlap_probes: Vec<(usize, f64)>,
     /// Pivots of each step's span, and the index of its word for the table.
     tables: Vec<(usize, usize)>,
     /// Global phase.
@@ -85,10 +85,10 @@ struct Writer<'a> {
 /// nothing is written, if it has more phases or inner products than there is room for. It goes over
 /// the tiles where the qubits outside of `live` are 0.
 pub(crate) fn compile(
-    program: &mut Program,
+    program: &mut KernelProgram,
     layout: Layout,
     live: usize,
-    form: Form,
+    form: LaunchGeometry,
     angle: BinaryAngle,
 ) -> Option<Stage> {
     let (words, numbers) = (program.words.len(), program.numbers.len());
@@ -101,24 +101,24 @@ pub(crate) fn compile(
 }
 
 fn write(
-    program: &mut Program,
+    program: &mut KernelProgram,
     layout: Layout,
     live: usize,
-    form: Form,
+    form: LaunchGeometry,
     angle: BinaryAngle,
 ) -> Option<Stage> {
     let at = program.words.len();
     program.words.resize(at + HEADER, 0);
     let first_number = program.complex(std::iter::empty());
     let bits = layout.inside.len();
-    let mut w = Writer {
+    let mut w = StageWriter {
         program,
         form,
         outside: layout.outside & live,
         bits,
         groups: Vec::new(),
         constants: Vec::new(),
-        looks: Vec::new(),
+        overlap_probes: Vec::new(),
         tables: Vec::new(),
         angle: angle + layout.angle,
         shrinkage: 1.0,
@@ -140,7 +140,7 @@ fn write(
     }
     let steps = w.tables.len() as u32;
     w.tables();
-    let looks = std::mem::take(&mut w.looks);
+    let looks = std::mem::take(&mut w.overlap_probes);
     let constants = w.constant_groups();
     if several && (w.groups.len() > MAX_GROUPS || looks.len() > MAX_LOOKS) {
         return None;
@@ -195,10 +195,17 @@ fn write(
     ];
     w.program.words[at..at + HEADER].copy_from_slice(&header);
     let tiles = 1 << w.outside.count_ones();
-    Some(Stage { at: at as u32, first_number, bits: bits as u32, tiles, groups, looks })
+    Some(Stage {
+        at: at as u32,
+        first_number,
+        bits: bits as u32,
+        tiles,
+        groups,
+        overlap_probes: looks,
+    })
 }
 
-impl Writer<'_> {
+impl StageWriter<'_> {
     fn here(&self) -> u32 {
         self.program.words.len() as u32
     }
@@ -326,11 +333,11 @@ impl Writer<'_> {
                 };
                 self.program.words.extend([DENSE, (a.min(b) + 4 * a.max(b)) as u32, number]);
             }
-            Placed::Probe(look) => self.look(look, span),
+            Placed::Probe(look) => self.overlap_probe(look, span),
         }
     }
 
-    fn look(&mut self, look: &PlacedProbe, span: &Span) {
+    fn overlap_probe(&mut self, look: &PlacedProbe, span: &Span) {
         self.program.words.extend([
             LOOK,
             span.coordinates(look.x) as u32,
@@ -338,9 +345,9 @@ impl Writer<'_> {
             look.z as u32,
             extract(look.outer, self.outside) as u32,
             u32::from(look.real),
-            self.looks.len() as u32,
+            self.overlap_probes.len() as u32,
         ]);
-        self.looks.push((look.number, look.weight * self.shrinkage));
+        self.overlap_probes.push((look.number, look.weight * self.shrinkage));
     }
 
     /// `e^{i a [odd]} = e^{i a/2} e^{-i a/2 (-1)^{parity}}`: the first factor belongs to the whole,
@@ -361,7 +368,7 @@ impl Writer<'_> {
             }
             match self.groups[first..].iter_mut().find(|g| g.inner == inner) {
                 Some(group) => add(&mut group.terms, outer, half),
-                None => self.groups.push(Group { inner, terms: vec![(outer, half)] }),
+                None => self.groups.push(PhaseGroup { inner, terms: vec![(outer, half)] }),
             }
         }
         if self.groups.len() == first {
@@ -389,7 +396,7 @@ impl Writer<'_> {
         let first = self.groups.len();
         let constants = std::mem::take(&mut self.constants);
         for terms in constants.chunks(CONSTANT_TERMS) {
-            self.groups.push(Group { inner: 0, terms: terms.to_vec() });
+            self.groups.push(PhaseGroup { inner: 0, terms: terms.to_vec() });
         }
         first..self.groups.len()
     }

@@ -18,7 +18,7 @@ use ketgrad_plugin_sdk::Precision;
 
 use crate::{
     driver::Driver,
-    program::{Form, Program, Stage},
+    program::{KernelProgram, LaunchGeometry, Stage},
     source::source,
     state::amplitude_bytes,
 };
@@ -94,9 +94,9 @@ impl StageKernels {
     pub(crate) fn kernels(
         &self,
         driver: &dyn Driver,
-        program: &Program,
+        program: &KernelProgram,
         (precision, states): (Precision, usize),
-        form: Form,
+        form: LaunchGeometry,
     ) -> Vec<Option<usize>> {
         let Some(after) = self.after else { return Vec::new() };
         let store = &self.stores[usize::from(precision == Precision::Single)];

@@ -9,7 +9,7 @@ use crate::driver::{Buffer, Driver};
 /// 2^n amplitudes in device memory, with interleaved real and imaginary parts. Amplitude i belongs
 /// to the basis state whose bits are those of i, qubit 0 the least significant.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct CudaState {
     amplitudes: Buffer<u8>,
     n_qubits: u32,
     precision: Precision,
@@ -30,7 +30,7 @@ pub(crate) fn state_bytes(precision: Precision, n_qubits: u32) -> Option<usize> 
     1usize.checked_shl(n_qubits)?.checked_mul(amplitude_bytes(precision))
 }
 
-impl State {
+impl CudaState {
     /// Allocates a state whose amplitudes are all zero.
     ///
     /// # Errors
@@ -39,8 +39,8 @@ impl State {
         driver: &Arc<dyn Driver>,
         precision: Precision,
         n_qubits: u32,
-    ) -> Result<State> {
-        let mut state = State::uninitialised(driver, precision, n_qubits)?;
+    ) -> Result<CudaState> {
+        let mut state = CudaState::uninitialised(driver, precision, n_qubits)?;
         state.amplitudes.zero()?;
         Ok(state)
     }
@@ -49,11 +49,16 @@ impl State {
         driver: &Arc<dyn Driver>,
         precision: Precision,
         n_qubits: u32,
-    ) -> Result<State> {
+    ) -> Result<CudaState> {
         let bytes = state_bytes(precision, n_qubits).ok_or_else(|| {
             Error::new(format!("{n_qubits} qubits: 2^{n_qubits} amplitudes are beyond any memory"))
         })?;
-        Ok(State { amplitudes: Buffer::new(driver, bytes)?, n_qubits, precision, is_new: false })
+        Ok(CudaState {
+            amplitudes: Buffer::new(driver, bytes)?,
+            n_qubits,
+            precision,
+            is_new: false,
+        })
     }
 
     /// Device of the state.
@@ -61,13 +66,13 @@ impl State {
         self.amplitudes.driver()
     }
     /// Address of the amplitudes, for reading.
-    pub(crate) fn at(&self) -> u64 {
-        self.amplitudes.at()
+    pub(crate) fn address(&self) -> u64 {
+        self.amplitudes.address()
     }
     /// Address of the amplitudes, for writing.
-    pub(crate) fn at_mut(&mut self) -> u64 {
+    pub(crate) fn address_mut(&mut self) -> u64 {
         self.is_new = false;
-        self.amplitudes.at()
+        self.amplitudes.address()
     }
     /// Returns true if it is known to be |0…0>: it was made so and not changed since.
     pub(crate) fn is_new(&self) -> bool {
@@ -117,8 +122,8 @@ impl State {
     ///
     /// # Errors
     /// The memory does not suffice, or the device fails.
-    pub(crate) fn copied(&self) -> Result<State> {
-        Ok(State { amplitudes: self.amplitudes.copied()?, ..*self })
+    pub(crate) fn copied(&self) -> Result<CudaState> {
+        Ok(CudaState { amplitudes: self.amplitudes.copied()?, ..*self })
     }
 
     /// Copies all amplitudes from the host, and waits until they are read.
@@ -154,7 +159,7 @@ impl State {
     }
 
     /// Fails if another state is of another size, kind or device.
-    pub(crate) fn expect_alike(&self, other: &State) -> Result<()> {
+    pub(crate) fn expect_alike(&self, other: &CudaState) -> Result<()> {
         if !Arc::ptr_eq(self.driver(), other.driver()) {
             return Err(Error::new("two states on different devices"));
         }
@@ -196,7 +201,7 @@ mod tests {
     fn basis_states_are_one_amplitude() {
         for device in devices() {
             for precision in [Precision::Double, Precision::Single] {
-                let mut on = State::zeros(&device, precision, 3).unwrap();
+                let mut on = CudaState::zeros(&device, precision, 3).unwrap();
                 assert_eq!(of_state(&on), [C64::new(0.0, 0.0); 8]);
                 for index in [0, 5] {
                     on.basis(index).unwrap();
@@ -212,8 +217,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_the_bytes() {
         let device = device();
-        let half = State::zeros(&device, Precision::Single, 20).unwrap();
-        let said = |n| State::zeros(&device, Precision::Double, n).unwrap_err().to_string();
+        let half = CudaState::zeros(&device, Precision::Single, 20).unwrap();
+        let said = |n| CudaState::zeros(&device, Precision::Double, n).unwrap_err().to_string();
         assert_eq!(
             said(26),
             "emulated device: 1073741824 bytes of memory needed, 1065353216 of 1073741824 free"
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn another_number_of_bytes_is_refused() {
         for device in devices() {
-            let mut on = State::zeros(&device, Precision::Single, 3).unwrap();
+            let mut on = CudaState::zeros(&device, Precision::Single, 3).unwrap();
             assert_eq!(
                 on.upload(&[0; 128]).unwrap_err().to_string(),
                 "128 bytes for a state of 3 qubits; expected 64"

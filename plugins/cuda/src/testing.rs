@@ -13,7 +13,7 @@ use support::random::Rng;
 use crate::{
     driver::{Cuda, Driver, Emulated},
     nvrtc::{Kernels, ONE_STAGE, definition, hex, with_source},
-    state::{State, state_bytes},
+    state::{CudaState, state_bytes},
 };
 
 /// Returns a folder of the build for files of tests.
@@ -102,14 +102,18 @@ pub(crate) fn of_bytes(bytes: &[u8], precision: Precision) -> Vec<C64> {
 }
 
 /// Uploads amplitudes to a state on a device.
-pub(crate) fn state(device: &Arc<dyn Driver>, precision: Precision, amplitudes: &[C64]) -> State {
-    let mut state = State::zeros(device, precision, amplitudes.len().ilog2()).unwrap();
+pub(crate) fn state(
+    device: &Arc<dyn Driver>,
+    precision: Precision,
+    amplitudes: &[C64],
+) -> CudaState {
+    let mut state = CudaState::zeros(device, precision, amplitudes.len().ilog2()).unwrap();
     state.upload(&in_bytes(amplitudes, precision)).unwrap();
     state
 }
 
 /// Downloads the amplitudes of a state.
-pub(crate) fn of_state(state: &State) -> Vec<C64> {
+pub(crate) fn of_state(state: &CudaState) -> Vec<C64> {
     let mut bytes = vec![0; state_bytes(state.precision(), state.n_qubits()).unwrap()];
     state.download(&mut bytes).unwrap();
     of_bytes(&bytes, state.precision())

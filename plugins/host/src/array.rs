@@ -45,7 +45,7 @@ impl<E: Number> Array<E> {
         Array { shape: vec![], data: vec![x] }
     }
     /// Converts an array; `None` for more dimensions than the interface allows.
-    fn of(array: &Shaped<E>) -> Option<Array<E>> {
+    fn from_shaped(array: &Shaped<E>) -> Option<Array<E>> {
         if array.rank() > abi::MAX_NDIM {
             return None;
         }
@@ -189,8 +189,10 @@ impl Number for f64 {
         match datum {
             Datum::Real(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(*n as f64)),
-            Datum::Reals(xs) => cast::<_, Arc<Shaped<f64>>>(xs).and_then(|xs| Array::of(&xs)),
-            Datum::Ints(ns) => Array::of(&ns.map(|n| *n as f64)),
+            Datum::Reals(xs) => {
+                cast::<_, Arc<Shaped<f64>>>(xs).and_then(|xs| Array::from_shaped(&xs))
+            }
+            Datum::Ints(ns) => Array::from_shaped(&ns.map(|n| *n as f64)),
             _ => None,
         }
     }
@@ -228,9 +230,9 @@ impl Number for Complex<f64> {
             Datum::Complex(x) => Some(Array::number(cast(x)?)),
             Datum::Int(n) => Some(Array::number(Complex::new(*n as f64, 0.0))),
             Datum::Complexes(xs) => {
-                cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::of(&xs))
+                cast::<_, Arc<Shaped<Complex<f64>>>>(xs).and_then(|xs| Array::from_shaped(&xs))
             }
-            Datum::Ints(ns) => Array::of(&ns.map(|n| Complex::new(*n as f64, 0.0))),
+            Datum::Ints(ns) => Array::from_shaped(&ns.map(|n| Complex::new(*n as f64, 0.0))),
             _ => None,
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     error::Fault,
     executor::{Backend, HostKernels},
     host::Loaded,
-    limits::Patience,
+    limits::TimeBudget,
     verify::examined,
 };
 
@@ -21,7 +21,7 @@ pub(crate) fn agrees(
     host: &Loaded,
     name: &str,
     known: &mut Entry,
-    patience: &Patience,
+    patience: &TimeBudget,
 ) -> Result<(), String> {
     let item = format!("rule {name}");
     if known.knows(&item) {
@@ -54,7 +54,7 @@ pub(crate) fn conforms(
         return Ok(());
     }
     let (findings, all) = match backend.is_device() {
-        true => device_at_load(&Device::of(backend.clone(), false)),
+        true => device_at_load(&Device::new(backend.clone(), false)),
         false => kernels_at_load(&HostKernels { backend: backend.clone(), first: true }),
     };
     let (no_room, findings): (Vec<_>, Vec<_>) =

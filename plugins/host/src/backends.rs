@@ -48,12 +48,12 @@ impl Plugins {
         let verdict = |backend: &Arc<Backend>| {
             let shared = backend.clone();
             let compared = within(limit, move |progress| {
-                progress.at("where it is compared".to_owned());
+                progress.report_activity("where it is compared".to_owned());
                 compared(&shared, n_qubits)
             });
             compared.unwrap_or_else(|fault| BackendVerdict {
                 disagreement: Some(fault.to_string()),
-                ..BackendVerdict::of(backend)
+                ..BackendVerdict::from_backend(backend)
             })
         };
         some.map(verdict).collect()
@@ -61,7 +61,7 @@ impl Plugins {
 }
 
 impl BackendVerdict {
-    fn of(backend: &Backend) -> BackendVerdict {
+    fn from_backend(backend: &Backend) -> BackendVerdict {
         BackendVerdict {
             name: backend.name().to_owned(),
             plugin: backend.plugin().to_owned(),
@@ -74,15 +74,15 @@ impl BackendVerdict {
 }
 
 fn compared(backend: &Arc<Backend>, n_qubits: usize) -> BackendVerdict {
-    let mut verdict = BackendVerdict::of(backend);
-    let known = Known::of(backend, n_qubits, 1);
+    let mut verdict = BackendVerdict::from_backend(backend);
+    let known = Known::from_backend(backend, n_qubits, 1);
     if known.fault.is_some() {
         verdict.disagreement = known.fault;
     } else if known.double == 0 && known.single == 0 {
         verdict.note = Some(format!("it declines. {}", known.description).trim_end().to_owned());
     } else {
         let findings = match backend.is_device() {
-            true => conform(&Device::of(backend.clone(), false), n_qubits),
+            true => conform(&Device::new(backend.clone(), false), n_qubits),
             false => {
                 conform_kernels(&HostKernels { backend: backend.clone(), first: true }, n_qubits)
             }

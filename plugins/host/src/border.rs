@@ -56,7 +56,7 @@ pub(crate) unsafe fn text(text: &Str) -> Result<String, String> {
 
 /// Failure of a call of a plugin.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failed {
+pub(crate) struct CallFailure {
     /// Reason in words.
     pub(crate) reason: String,
     /// True if it broke the contract (a panic, an unknown status, an impossible shape, memory of
@@ -64,19 +64,19 @@ pub(crate) struct Failed {
     pub(crate) broke: bool,
 }
 
-impl Failed {
+impl CallFailure {
     /// Failure that the plugin reported.
-    pub(crate) fn said(reason: impl Into<String>) -> Failed {
-        Failed { reason: reason.into(), broke: false }
+    pub(crate) fn said(reason: impl Into<String>) -> CallFailure {
+        CallFailure { reason: reason.into(), broke: false }
     }
     /// Failure by a broken contract.
-    pub(crate) fn broke(reason: impl Into<String>) -> Failed {
-        Failed { reason: reason.into(), broke: true }
+    pub(crate) fn broke(reason: impl Into<String>) -> CallFailure {
+        CallFailure { reason: reason.into(), broke: true }
     }
 }
 
-impl From<Failed> for String {
-    fn from(failed: Failed) -> String {
+impl From<CallFailure> for String {
+    fn from(failed: CallFailure) -> String {
         failed.reason
     }
 }
@@ -89,7 +89,10 @@ pub(crate) fn asked(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> R
 
 /// Calls like [`asked`], and says in the error whether the contract was broken.
 #[inline]
-pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> Result<(), Failed> {
+pub(crate) fn called(
+    callee: &Callee,
+    call: impl FnOnce(*mut Err) -> Status,
+) -> Result<(), CallFailure> {
     // Nothing is written here unless there is an error.
     let mut buffer = MaybeUninit::<[u8; MESSAGE]>::uninit();
     let mut err = Err {
@@ -109,7 +112,7 @@ pub(crate) fn called(callee: &Callee, call: impl FnOnce(*mut Err) -> Status) -> 
     let said = unsafe { slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), err.len.min(MESSAGE)) };
     let known = matches!(status, abi::ERROR | abi::UNSUPPORTED | abi::INVALID | abi::NO_HARDWARE);
     let broke = !known || err.len > MESSAGE;
-    Err(Failed { reason: in_words(status, &String::from_utf8_lossy(said)), broke })
+    Err(CallFailure { reason: in_words(status, &String::from_utf8_lossy(said)), broke })
 }
 
 /// Length of the longest description that a plugin gives of itself.

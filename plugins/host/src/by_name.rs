@@ -7,19 +7,19 @@
 
 /// Hash table from names.
 #[derive(Clone, Debug)]
-pub(crate) struct ByName<T> {
+pub(crate) struct NameTable<T> {
     /// Slots, a power of two of them. A name is in the first free one from that of its hash on.
     places: Vec<Option<(u64, Box<str>, T)>>,
     len: usize,
 }
 
-impl<T> Default for ByName<T> {
-    fn default() -> ByName<T> {
-        ByName { places: Vec::new(), len: 0 }
+impl<T> Default for NameTable<T> {
+    fn default() -> NameTable<T> {
+        NameTable { places: Vec::new(), len: 0 }
     }
 }
 
-impl<T> ByName<T> {
+impl<T> NameTable<T> {
     /// Returns the value of a name.
     #[inline]
     pub(crate) fn get(&self, name: &str) -> Option<&T> {
@@ -42,13 +42,13 @@ impl<T> ByName<T> {
             let doubled = (2 * self.places.len()).max(8);
             let all = std::mem::take(&mut self.places);
             self.places.resize_with(doubled, || None);
-            all.into_iter().flatten().for_each(|entry| self.put(entry));
+            all.into_iter().flatten().for_each(|entry| self.insert_entry(entry));
         }
-        self.put((hash(name.as_bytes()), name.into(), value));
+        self.insert_entry((hash(name.as_bytes()), name.into(), value));
         self.len = self.places.iter().flatten().count();
     }
 
-    fn put(&mut self, entry: (u64, Box<str>, T)) {
+    fn insert_entry(&mut self, entry: (u64, Box<str>, T)) {
         let mask = self.places.len() - 1;
         let mut at = entry.0 as usize & mask;
         while self.places[at].as_ref().is_some_and(|other| other.1 != entry.1) {
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_no_others() {
-        let mut table = ByName::default();
+        let mut table = NameTable::default();
         assert_eq!(table.get("a"), None);
         let name = |k: usize| format!("rule{}.kernel", "x".repeat(k % 20)) + &k.to_string();
         for k in 0..500 {

@@ -34,7 +34,7 @@ impl Callee {
     }
 
     /// Callee for a rule or kernel of a plugin.
-    pub(crate) fn of(plugin: &str, what: &str, name: &str) -> Callee {
+    pub(crate) fn for_item(plugin: &str, what: &str, name: &str) -> Callee {
         Callee::new(format!("plugin `{plugin}`, {what} `{name}`"))
     }
 

@@ -98,7 +98,7 @@ pub struct Known {
 }
 
 impl Known {
-    pub(crate) fn of(b: &Backend, n_qubits: usize, operators: usize) -> Known {
+    pub(crate) fn from_backend(b: &Backend, n_qubits: usize, operators: usize) -> Known {
         Known {
             name: b.name().to_owned(),
             plugin: b.plugin().to_owned(),
@@ -161,7 +161,7 @@ impl Plugins {
                 }));
                 continue;
             }
-            let device = Arc::new(Device::of(backend.clone(), first));
+            let device = Arc::new(Device::new(backend.clone(), first));
             if device.knows::<f64>() {
                 executors.insert::<Complex<f64>>(device.clone());
             }
@@ -175,7 +175,7 @@ impl Plugins {
     /// Returns the backends of the plugins, with their scores for that many operators on n qubits.
     #[must_use]
     pub fn known(&self, n_qubits: usize, operators: usize) -> Vec<Known> {
-        self.backends().iter().map(|b| Known::of(b, n_qubits, operators)).collect()
+        self.backends().iter().map(|b| Known::from_backend(b, n_qubits, operators)).collect()
     }
 
     /// Returns the backends that failed to give a score for that many operators on n qubits, and

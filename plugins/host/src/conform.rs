@@ -96,11 +96,11 @@ pub fn conform(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let n_qubits = n_qubits.max(LEAST).min(device.max_qubits());
     let mut findings = Vec::new();
     if device.knows::<f64>() {
-        findings.extend(of::<f64>(device, n_qubits));
+        findings.extend(device_findings::<f64>(device, n_qubits));
         findings.extend(run_lists::<f64>(device, device.max_targets(), n_qubits, &LONG, None).0);
     }
     if device.knows::<f32>() {
-        findings.extend(of::<f32>(device, n_qubits));
+        findings.extend(device_findings::<f32>(device, n_qubits));
         findings.extend(run_lists::<f32>(device, device.max_targets(), n_qubits, &LONG, None).0);
     }
     findings
@@ -126,13 +126,13 @@ pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
     let mut findings = Vec::new();
     let mut all = true;
     if device.knows::<f64>() {
-        findings.extend(of::<f64>(device, AT_LOAD.min(most)));
+        findings.extend(device_findings::<f64>(device, AT_LOAD.min(most)));
         let (lists, whole) = run_lists::<f64>(device, device.max_targets(), most, &SHORT, until);
         findings.extend(lists);
         all &= whole;
     }
     if device.knows::<f32>() {
-        findings.extend(of::<f32>(device, AT_LOAD.min(most)));
+        findings.extend(device_findings::<f32>(device, AT_LOAD.min(most)));
         let (lists, whole) = run_lists::<f32>(device, device.max_targets(), most, &SHORT, until);
         findings.extend(lists);
         all &= whole;
@@ -183,9 +183,9 @@ fn run_lists<E: SimdFloat>(
 
 /// Returns the findings on single operators.
 fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
-    type Part = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
+    type OperatorCheck = fn(&HostKernels, usize) -> Result<f64, ExecuteError>;
     const ROUNDING: f64 = 1e-12;
-    let parts: [(usize, f64, &'static str, Part); 5] = [
+    let parts: [(usize, f64, &'static str, OperatorCheck); 5] = [
         (2, ROUNDING, "each operator", compare::each_here),
         (3, ROUNDING, "each operator", compare::each_here),
         (compared, ROUNDING, "each operator", compare::each_here),
@@ -202,12 +202,12 @@ fn operators_here(kernels: &HostKernels, compared: usize) -> Vec<Finding> {
 }
 
 /// Part of the suite: returns the largest difference on n qubits.
-type Part = fn(&Device, usize) -> Result<f64, ExecuteError>;
+type DeviceCheck = fn(&Device, usize) -> Result<f64, ExecuteError>;
 
-fn of<E: SimdFloat>(device: &Device, n_qubits: usize) -> Vec<Finding> {
+fn device_findings<E: SimdFloat>(device: &Device, n_qubits: usize) -> Vec<Finding> {
     let (precision, rounding) = if size_of::<E>() == 8 { ("f64", 1e-12) } else { ("f32", 1e-5) };
     let mut findings = Vec::new();
-    let mut run = |n_qubits: usize, bound: f64, what: &'static str, part: Part| {
+    let mut run = |n_qubits: usize, bound: f64, what: &'static str, part: DeviceCheck| {
         findings.push(Finding {
             what,
             precision,

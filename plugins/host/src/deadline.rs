@@ -25,10 +25,10 @@ const STACK: usize = 8 << 20;
 
 /// Progress of work that calls plugins.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<Mutex<State>>);
+pub(crate) struct Progress(Arc<Mutex<ProgressState>>);
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct ProgressState {
     stage: Stage,
     /// True if the caller has given up waiting.
     is_left: bool,
@@ -58,7 +58,7 @@ impl Progress {
     }
 
     /// Records another activity.
-    pub(crate) fn at(&self, words: String) {
+    pub(crate) fn report_activity(&self, words: String) {
         self.set(Stage::At(words));
     }
 
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgressState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,7 +166,7 @@ mod tests {
         let overdue = within(Some(limit), move |progress| {
             assert!(progress.loading("a"));
             let _ = receiver.recv();
-            progress.at("later".to_owned());
+            progress.report_activity("later".to_owned());
         });
         assert_eq!(overdue, Err(Fault::Overdue { limit, at: "while it is loaded".to_owned() }));
         assert!(start.elapsed() >= limit && start.elapsed() < long);
@@ -176,7 +176,7 @@ mod tests {
             thread::yield_now();
         }
         let overdue = within(Some(Duration::from_secs(2)), |progress| {
-            progress.at("in rule `f`".to_owned());
+            progress.report_activity("in rule `f`".to_owned());
             thread::sleep(Duration::from_secs(60));
         });
         assert!(matches!(overdue, Err(Fault::Overdue { at, .. }) if at == "in rule `f`"));

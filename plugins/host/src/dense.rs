@@ -37,15 +37,18 @@ pub(crate) fn needs_complex() -> String {
 }
 
 /// Real components of a value.
-struct Parts<T> {
+struct RealComponents<T> {
     shape: Vec<u64>,
     is_complex: bool,
     parts: Vec<T>,
 }
 
-impl<T: Real> Parts<T> {
+impl<T: Real> RealComponents<T> {
     /// Splits a value into its components; `None` for a value of another kind.
-    fn of<S: Scalar<Real = T>>(datum: &Datum<S>, is_complex: bool) -> Option<Parts<T>> {
+    fn from_datum<S: Scalar<Real = T>>(
+        datum: &Datum<S>,
+        is_complex: bool,
+    ) -> Option<RealComponents<T>> {
         let lengths = |shape: &[usize]| shape.iter().map(|n| *n as u64).collect();
         let pair = |z: &S| [z.re(), z.im()];
         let (shape, parts) = match datum {
@@ -67,11 +70,8 @@ impl<T: Real> Parts<T> {
             true => parts.into_iter().flat_map(|x| [x, T::zero()]).collect(),
             false => parts,
         };
-        (shape.len() <= ketgrad_plugin_abi::MAX_NDIM && is_pairs <= is_complex).then_some(Parts {
-            shape,
-            is_complex,
-            parts,
-        })
+        (shape.len() <= ketgrad_plugin_abi::MAX_NDIM && is_pairs <= is_complex)
+            .then_some(RealComponents { shape, is_complex, parts })
     }
 
     /// Returns the plain numbers; `None` for symbols.
@@ -94,7 +94,8 @@ fn plain<T: Real, S: Scalar<Real = T>>(
     if let Some(exact) = Values::read(datum, is_complex) {
         return Ok(exact);
     }
-    let parts = Parts::of(datum, is_complex).filter(|x| x.beyond().iter().all(T::is_exact_zero));
+    let parts = RealComponents::from_datum(datum, is_complex)
+        .filter(|x| x.beyond().iter().all(T::is_exact_zero));
     parts.and_then(|x| x.plain()).ok_or_else(|| needs_program(rule))
 }
 
@@ -226,8 +227,8 @@ pub(crate) fn linearised<T: Real, S: Scalar<Real = T>>(
     let kernel = &rule.kernel;
     let (mut x, mut rest): (Vec<Values>, Vec<Vec<T>>) = (Vec::new(), Vec::new());
     for (datum, kind) in args.iter().zip(&kernel.params) {
-        let parts =
-            Parts::of(datum, kernel.crosses_complex(kind)).ok_or_else(|| needs_program(rule))?;
+        let parts = RealComponents::from_datum(datum, kernel.crosses_complex(kind))
+            .ok_or_else(|| needs_program(rule))?;
         x.push(parts.plain().ok_or_else(|| no_plain_number(rule))?);
         rest.push(parts.beyond());
     }

@@ -32,7 +32,7 @@ pub struct Device {
 }
 
 impl Device {
-    pub(crate) fn of(backend: Arc<Backend>, first: bool) -> Device {
+    pub(crate) fn new(backend: Arc<Backend>, first: bool) -> Device {
         Device { backend, first }
     }
 
@@ -136,11 +136,11 @@ impl Device {
             return self.basis(self.qubits(amplitudes)?, 0);
         }
         reset_to_zero(amplitudes, threads);
-        self.take(amplitudes)
+        self.upload_amplitudes(amplitudes)
     }
 
     /// Copies amplitudes to the device.
-    fn take<E: SimdFloat>(
+    fn upload_amplitudes<E: SimdFloat>(
         &self,
         amplitudes: &[Complex<E>],
     ) -> Result<DeviceState<E>, ExecuteError> {
@@ -168,7 +168,7 @@ impl<E: SimdFloat> DeviceStates<Complex<E>> for Device {
         &self,
         amplitudes: &[Complex<E>],
     ) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
-        Ok(Box::new(self.take(amplitudes)?))
+        Ok(Box::new(self.upload_amplitudes(amplitudes)?))
     }
 }
 
@@ -202,7 +202,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Device {
         amplitudes: &mut [Complex<E>],
         _: &Threads,
     ) -> Result<(), ExecuteError> {
-        let mut state = self.take(amplitudes)?;
+        let mut state = self.upload_amplitudes(amplitudes)?;
         state.apply(operators)?;
         state.download(amplitudes)
     }
@@ -224,7 +224,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Device {
     ) -> Result<(), ExecuteError> {
         let mut state = match way {
             StateHint::StartsAtZero => self.zero(amplitudes, threads)?,
-            StateHint::Arbitrary | StateHint::EndsAtZero => self.take(amplitudes)?,
+            StateHint::Arbitrary | StateHint::EndsAtZero => self.upload_amplitudes(amplitudes)?,
         };
         state.apply(operators)?;
         state.download(amplitudes)?;
@@ -251,7 +251,8 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Device {
         lambda: &mut [Complex<E>],
         _: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
-        let (mut on_psi, mut on_lambda) = (self.take(psi)?, self.take(lambda)?);
+        let (mut on_psi, mut on_lambda) =
+            (self.upload_amplitudes(psi)?, self.upload_amplitudes(lambda)?);
         let values = on_psi.apply_pair(&mut on_lambda, operators, inners)?;
         if way != StateHint::EndsAtZero {
             on_psi.download(psi)?;

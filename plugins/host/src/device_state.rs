@@ -12,7 +12,7 @@ use num_complex::Complex;
 
 use crate::{
     device::Device,
-    executor::{Lowered, dtype, list},
+    executor::{LoweredGate, dtype, list},
 };
 
 /// State on a device, of amplitudes of two `E` each.
@@ -121,7 +121,7 @@ impl<E: SimdFloat> DeviceState<E> {
     fn lower(
         &self,
         operators: &[Operator<Complex<E>>],
-    ) -> Result<(Vec<Lowered>, Vec<usize>), ExecuteError> {
+    ) -> Result<(Vec<LoweredGate>, Vec<usize>), ExecuteError> {
         let backend = self.device.backend();
         if let Some(reason) = backend.refuses(operators) {
             return Err(backend.failed(reason));
@@ -141,11 +141,11 @@ impl<E: SimdFloat> DeviceState<E> {
         Ok((lowered, places))
     }
 
-    fn apply_lowered(&mut self, lowered: &[Lowered]) -> Result<(), ExecuteError> {
+    fn apply_lowered(&mut self, lowered: &[LoweredGate]) -> Result<(), ExecuteError> {
         if lowered.is_empty() {
             return Ok(());
         }
-        let gates: Vec<Gate> = lowered.iter().map(Lowered::borrowed).collect();
+        let gates: Vec<Gate> = lowered.iter().map(LoweredGate::borrowed).collect();
         let list = list(&gates);
         let apply = self.device.raw().apply.ok_or_else(|| self.device.lacks("apply"))?;
         // SAFETY: the state is of this device, the list valid for the call.
@@ -157,7 +157,7 @@ impl<E: SimdFloat> DeviceState<E> {
     fn step_by_step(
         &mut self,
         lambda: &mut DeviceState<E>,
-        lowered: &[Lowered],
+        lowered: &[LoweredGate],
         inners: &[abi::Inner],
     ) -> Result<Vec<f64>, ExecuteError> {
         let inner =
@@ -219,7 +219,7 @@ impl<E: SimdFloat> DeviceStateVector<Complex<E>> for DeviceState<E> {
         let Some(apply_pair) = self.device.raw().apply_pair else {
             return self.step_by_step(lambda, &lowered, &inners);
         };
-        let gates: Vec<Gate> = lowered.iter().map(Lowered::borrowed).collect();
+        let gates: Vec<Gate> = lowered.iter().map(LoweredGate::borrowed).collect();
         let list = list(&gates);
         let mut values = vec![0.0; inners.len()];
         let (first, count, into) = (inners.as_ptr(), inners.len(), values.as_mut_ptr());

@@ -31,7 +31,7 @@ use crate::{
     init::{Pool, RawBackend, running},
 };
 
-type C = Complex<f64>;
+type GateScalar = Complex<f64>;
 
 /// Score of the built-in kernels.
 const BUILT_IN_SCORE: f64 = 100.0;
@@ -194,12 +194,12 @@ impl Backend {
     }
 
     /// Returns true if it takes an operator.
-    pub(crate) fn takes(&self, lowered: &Lowered) -> bool {
+    pub(crate) fn takes(&self, lowered: &LoweredGate) -> bool {
         lowered.targets.len() <= self.raw.raw.max_matrix_targets as usize
     }
 
     /// Lowers an operator without Pauli strings; `None` for the identity.
-    fn lower<E: SimdFloat>(&self, operator: &Operator<Complex<E>>) -> Option<Lowered> {
+    fn lower<E: SimdFloat>(&self, operator: &Operator<Complex<E>>) -> Option<LoweredGate> {
         lower(
             operator,
             self.raw.raw.gates >> abi::GATE_DIAGONAL & 1 == 1,
@@ -208,7 +208,10 @@ impl Backend {
     }
 
     /// Lowers any operator, to several in order.
-    pub(crate) fn lower_all<E: SimdFloat>(&self, operator: &Operator<Complex<E>>) -> Vec<Lowered> {
+    pub(crate) fn lower_all<E: SimdFloat>(
+        &self,
+        operator: &Operator<Complex<E>>,
+    ) -> Vec<LoweredGate> {
         match operator.without_string() {
             Some(operators) => {
                 operators.iter().filter_map(|operator| self.lower(operator)).collect()
@@ -223,15 +226,15 @@ impl Backend {
 }
 
 /// Operator in the plugin's form.
-pub(crate) struct Lowered {
+pub(crate) struct LoweredGate {
     kind: u32,
     targets: Vec<u32>,
     control_mask: u64,
     control_value: u64,
-    matrix: Vec<C>,
+    matrix: Vec<GateScalar>,
 }
 
-impl Lowered {
+impl LoweredGate {
     pub(crate) fn borrowed(&self) -> Gate {
         Gate {
             kind: self.kind,
@@ -249,16 +252,16 @@ pub(crate) fn list(gates: &[Gate]) -> GateList {
     GateList { ptr: gates.as_ptr(), len: gates.len(), stride: size_of::<Gate>() }
 }
 
-const ONE: C = Complex::new(1.0, 0.0);
-const ZERO: C = Complex::new(0.0, 0.0);
+const ONE: GateScalar = Complex::new(1.0, 0.0);
+const ZERO: GateScalar = Complex::new(0.0, 0.0);
 
 /// Returns the kind of number of amplitudes of this type.
 pub(crate) fn dtype<E: SimdFloat>() -> u32 {
     if size_of::<E>() == size_of::<f64>() { abi::C64 } else { abi::C32 }
 }
 
-fn wide<E: SimdFloat>(z: &Complex<E>) -> C {
-    C::new(z.re.into(), z.im.into())
+fn wide<E: SimdFloat>(z: &Complex<E>) -> GateScalar {
+    GateScalar::new(z.re.into(), z.im.into())
 }
 
 /// Returns the number of qubits of an operator's matrix.
@@ -281,7 +284,7 @@ fn width<E: SimdFloat>(operator: &Operator<Complex<E>>) -> usize {
 }
 
 /// Function that fills a matrix, given the row of an offset into the state.
-type Fill<'a> = &'a dyn Fn(&mut [C], &dyn Fn(usize) -> usize);
+type Fill<'a> = &'a dyn Fn(&mut [GateScalar], &dyn Fn(usize) -> usize);
 
 /// Lowers an operator to a matrix; `None` for the identity. One of more than `most` targets gets no
 /// matrix.
@@ -289,7 +292,7 @@ fn lower<E: SimdFloat>(
     operator: &Operator<Complex<E>>,
     diagonals: bool,
     most: u32,
-) -> Option<Lowered> {
+) -> Option<LoweredGate> {
     let (fixed, value) = operator.controls();
     // The matrix over the bits of `targets`, entry by entry.
     let made = |targets: usize, kind: u32, fill: Fill<'_>| {
@@ -313,7 +316,7 @@ fn lower<E: SimdFloat>(
             fill(&mut matrix, &row);
         }
         let controls = fixed & !targets;
-        Lowered {
+        LoweredGate {
             kind,
             targets: bits,
             control_mask: controls as u64,
@@ -373,7 +376,7 @@ fn lower<E: SimdFloat>(
             let bits = offsets.len().trailing_zeros();
             let targets = (0..bits).map(|b| offsets[1 << b].trailing_zeros()).collect();
             let controls = fixed & !offsets.last().copied().unwrap_or(0);
-            Lowered {
+            LoweredGate {
                 kind: abi::GATE_DENSE,
                 targets,
                 control_mask: controls as u64,
@@ -420,13 +423,13 @@ impl HostKernels {
     /// Runs operators that it takes in one call.
     fn call(
         &self,
-        gates: &[Lowered],
-        amplitudes: &mut [C],
+        gates: &[LoweredGate],
+        amplitudes: &mut [GateScalar],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
         let b = &self.backend.raw.raw;
         let Some(apply) = b.apply_host.filter(|_| !gates.is_empty()) else { return Ok(()) };
-        let gates: Vec<Gate> = gates.iter().map(Lowered::borrowed).collect();
+        let gates: Vec<Gate> = gates.iter().map(LoweredGate::borrowed).collect();
         let list = list(&gates);
         let callee = &self.backend.raw.callee;
         let pool = Pool { threads, callee };
@@ -440,7 +443,7 @@ impl HostKernels {
     }
 }
 
-impl Executor<C> for HostKernels {
+impl Executor<GateScalar> for HostKernels {
     fn name(&self) -> &str {
         self.backend.name()
     }
@@ -452,11 +455,11 @@ impl Executor<C> for HostKernels {
 
     fn run(
         &self,
-        operators: &[Operator<C>],
-        amplitudes: &mut [C],
+        operators: &[Operator<GateScalar>],
+        amplitudes: &mut [GateScalar],
         threads: &Threads,
     ) -> Result<(), ExecuteError> {
-        let mut run: Vec<Lowered> = Vec::new();
+        let mut run: Vec<LoweredGate> = Vec::new();
         for operator in operators {
             if matches!(
                 operator.shape(),

@@ -18,7 +18,7 @@ use num_complex::Complex;
 
 use crate::{
     array::cast,
-    by_name::ByName,
+    by_name::NameTable,
     dense::{linearised, needs_complex, no_plain_number, pullback, pushforward, value},
     error::placeless,
     kernel::{Kernel, MAX_NUMBERS},
@@ -78,7 +78,7 @@ const FEW: usize = 4;
 
 /// Role of a primitive of a rule.
 #[derive(Clone, Copy)]
-enum Part {
+enum PrimitiveRole {
     Value,
     Pullback,
     Pushforward,
@@ -87,7 +87,7 @@ enum Part {
 /// Host of loaded rules: computes their primitives, on every scalar.
 pub struct Loaded {
     rules: Vec<Arc<Rule>>,
-    by_primitive: ByName<(usize, Part)>,
+    by_primitive: NameTable<(usize, PrimitiveRole)>,
     /// Limits of a call outside of a run, and upper limits of any call.
     limits: Limits,
     /// Largest number of instructions of all derivatives together.
@@ -131,7 +131,7 @@ impl Loaded {
     /// Returns a host without rules, with the settings' limits.
     pub(crate) fn within(settings: &Settings) -> Loaded {
         let &Settings { limits, derivative_size, .. } = settings;
-        let (by_primitive, derived) = (ByName::default(), Mutex::default());
+        let (by_primitive, derived) = (NameTable::default(), Mutex::default());
         Loaded { rules: Vec::new(), by_primitive, limits, derivative_size, derived }
     }
 
@@ -142,8 +142,11 @@ impl Loaded {
 
     pub(crate) fn add(&mut self, base: &str, rule: Rule) {
         let k = self.rules.len();
-        let parts =
-            [("", Part::Value), (".pullback", Part::Pullback), (".pushforward", Part::Pushforward)];
+        let parts = [
+            ("", PrimitiveRole::Value),
+            (".pullback", PrimitiveRole::Pullback),
+            (".pushforward", PrimitiveRole::Pushforward),
+        ];
         for (suffix, part) in parts {
             self.by_primitive.insert(format!("{base}.kernel{suffix}"), (k, part));
         }
@@ -173,15 +176,15 @@ impl Loaded {
     fn compute<T: Real, S: Scalar<Real = T>>(
         &self,
         rule: &Rule,
-        part: Part,
+        part: PrimitiveRole,
         args: &[Datum<S>],
         context: &mut CallContext,
     ) -> Result<Datum<S>, String> {
         match part {
-            Part::Value if rule.kernel.is_scalar() => self.number(rule, args, context),
-            Part::Value => self.array(rule, args, context),
-            Part::Pullback => pullback(rule, args),
-            Part::Pushforward => pushforward(rule, args),
+            PrimitiveRole::Value if rule.kernel.is_scalar() => self.number(rule, args, context),
+            PrimitiveRole::Value => self.array(rule, args, context),
+            PrimitiveRole::Pullback => pullback(rule, args),
+            PrimitiveRole::Pushforward => pushforward(rule, args),
         }
     }
 
@@ -463,7 +466,9 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
         if TypeId::of::<T>() != TypeId::of::<f64>() {
             return None;
         }
-        let &(k, Part::Value) = self.by_primitive.get(&primitive.name)? else { return None };
+        let &(k, PrimitiveRole::Value) = self.by_primitive.get(&primitive.name)? else {
+            return None;
+        };
         let rule = &self.rules[k];
         if !rule.kernel.is_scalar() || rule.kernel.is_complex() || args.len() > FEW {
             return None;
@@ -485,9 +490,9 @@ impl<T: Real, S: Scalar<Real = T>> Host<S> for Loaded {
 
 /// Chain of two hosts: the second computes primitives that the first does not know.
 #[derive(Clone, Copy, Debug)]
-pub struct Both<'a, A, B>(pub &'a A, pub &'a B);
+pub struct ChainedHost<'a, A, B>(pub &'a A, pub &'a B);
 
-impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for Both<'_, A, B> {
+impl<S: Scalar, A: Host<S>, B: Host<S>> Host<S> for ChainedHost<'_, A, B> {
     fn call(&self, primitive: &Primitive, args: &[Datum<S>]) -> Result<Datum<S>, HostError> {
         match self.0.call(primitive, args) {
             Err(HostError::Unknown { .. }) => self.1.call(primitive, args),

@@ -184,7 +184,7 @@ unsafe extern "C" fn add_rule(ctx: *mut c_void, rule: *const Rule, err: *mut Err
         let (name, signature, program) = (name?, signature?, program?);
         // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
         let to = unsafe { collected(ctx) };
-        let callee = Callee::of(&to.plugin, "rule", &name);
+        let callee = Callee::for_item(&to.plugin, "rule", &name);
         to.rules.push(RawRule { raw, callee, name, signature, program });
         Ok(())
     };
@@ -211,7 +211,7 @@ unsafe extern "C" fn add_backend(
         let name = unsafe { text(&raw.name) }?;
         // SAFETY: a plugin calls the table of `init` during it, with its `ctx`.
         let to = unsafe { collected(ctx) };
-        let callee = Callee::of(&to.plugin, "kernel", &name);
+        let callee = Callee::for_item(&to.plugin, "kernel", &name);
         to.backends.push(RawBackend { raw, callee, name });
         Ok(())
     };

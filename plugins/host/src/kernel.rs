@@ -18,7 +18,7 @@ use num_complex::Complex;
 
 use crate::{
     array::{Array, Number, Values},
-    border::{Failed, called},
+    border::{CallFailure, called},
     call::changes_modes,
     init::RawRule,
     plugins::is_complex,
@@ -42,7 +42,7 @@ pub(crate) struct Kernel {
     raw: RawRule,
     pub(crate) params: Vec<Kind>,
     pub(crate) results: Vec<Kind>,
-    numbers: Numbers,
+    numbers: NumberKinds,
     /// True if it takes numbers and gives one, all of one kind.
     is_scalar: bool,
     check: Check,
@@ -67,30 +67,30 @@ impl Drop for Tape<'_> {
 
 /// Kinds of numbers of a kernel's inputs and results, without ints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Numbers {
+enum NumberKinds {
     Real,
     Complex,
     /// Real and complex numbers.
     Mixed,
 }
 
-impl Numbers {
-    fn of(params: &[Kind], results: &[Kind]) -> Numbers {
+impl NumberKinds {
+    fn from_signature(params: &[Kind], results: &[Kind]) -> NumberKinds {
         let all = || params.iter().chain(results);
         let is_real = |k: &Kind| matches!(k, Kind::Real | Kind::Array(Element::Real));
         match (all().any(is_complex), all().any(is_real)) {
-            (false, _) => Numbers::Real,
-            (true, false) => Numbers::Complex,
-            (true, true) => Numbers::Mixed,
+            (false, _) => NumberKinds::Real,
+            (true, false) => NumberKinds::Complex,
+            (true, true) => NumberKinds::Mixed,
         }
     }
 
     /// Returns the kinds as a mask.
     fn dtypes(self) -> u32 {
         match self {
-            Numbers::Real => 1 << abi::F64,
-            Numbers::Complex => 1 << abi::C64,
-            Numbers::Mixed => 1 << abi::F64 | 1 << abi::C64,
+            NumberKinds::Real => 1 << abi::F64,
+            NumberKinds::Complex => 1 << abi::C64,
+            NumberKinds::Mixed => 1 << abi::F64 | 1 << abi::C64,
         }
     }
 }
@@ -108,14 +108,14 @@ impl Kernel {
         check: Check,
     ) -> Result<Option<Kernel>, String> {
         let r = &raw.raw;
-        let numbers = Numbers::of(&params, &results);
+        let numbers = NumberKinds::from_signature(&params, &results);
         let arrays = params.iter().chain(&results).any(is_array);
         let scalar = match numbers {
-            Numbers::Real => r.scalar_f64.is_some(),
-            Numbers::Complex => r.scalar_c64.is_some(),
-            Numbers::Mixed => false,
+            NumberKinds::Real => r.scalar_f64.is_some(),
+            NumberKinds::Complex => r.scalar_c64.is_some(),
+            NumberKinds::Mixed => false,
         };
-        let is_scalar = !arrays && results.len() == 1 && numbers != Numbers::Mixed;
+        let is_scalar = !arrays && results.len() == 1 && numbers != NumberKinds::Mixed;
         if !(scalar && is_scalar) && r.forward.is_none() {
             if !arrays && (r.scalar_f64.is_some() || r.scalar_c64.is_some()) && results.len() > 1 {
                 let given = results.len();
@@ -147,7 +147,7 @@ impl Kernel {
 
     /// Returns true if all its numbers are complex, but for ints.
     pub(crate) fn is_complex(&self) -> bool {
-        self.numbers == Numbers::Complex
+        self.numbers == NumberKinds::Complex
     }
 
     /// Returns true if an input of that kind crosses as complex numbers. Ints are numbers of the
@@ -162,7 +162,7 @@ impl Kernel {
 
     /// Computes the value at real numbers, ints among them as numbers.
     #[inline]
-    pub(crate) fn real(&self, x: &[f64]) -> Result<f64, Failed> {
+    pub(crate) fn real(&self, x: &[f64]) -> Result<f64, CallFailure> {
         let Some(f) = self.raw.raw.scalar_f64 else { return self.number(x) };
         let y = self.watched(x, |user, x, y, err| {
             // SAFETY: `x` has the rule's number of inputs, `y` room for one, and `user` belongs to
@@ -170,14 +170,14 @@ impl Kernel {
             unsafe { f(user, x, y, err) }
         })?;
         if self.check == Check::Finite && !y.is_finite() && x.iter().all(|x| x.is_finite()) {
-            return Err(Failed::broke(format!("it gives {y} although every input is finite")));
+            return Err(CallFailure::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
     }
 
     /// Computes the value at complex numbers.
     #[inline]
-    pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, Failed> {
+    pub(crate) fn complex(&self, x: &[Complex<f64>]) -> Result<Complex<f64>, CallFailure> {
         let Some(f) = self.raw.raw.scalar_c64 else { return self.number(x) };
         let y = self.watched(x, |user, x, y, err| {
             // SAFETY: `x` has the rule's number of inputs, `y` room for one, complex numbers being
@@ -188,7 +188,7 @@ impl Kernel {
             && !Number::is_finite(y)
             && x.iter().all(|x| Number::is_finite(*x))
         {
-            return Err(Failed::broke(format!("it gives {y} although every input is finite")));
+            return Err(CallFailure::broke(format!("it gives {y} although every input is finite")));
         }
         Ok(y)
     }
@@ -199,7 +199,7 @@ impl Kernel {
         &self,
         x: &[E],
         call: impl FnOnce(*mut c_void, *const E, *mut E, *mut abi::Err) -> abi::Status,
-    ) -> Result<E, Failed> {
+    ) -> Result<E, CallFailure> {
         debug_assert_eq!(x.len(), self.params.len());
         if self.check == Check::Off {
             let mut y = E::default();
@@ -217,30 +217,30 @@ impl Kernel {
         let result = called(&self.raw.callee, |err| call(self.raw.raw.user, from, to, err));
         let around = room[..AROUND.0].iter().chain(&room[AROUND.0 + 1..]);
         if !around.fold(true, |whole, x| whole & x.is_same(E::CANARY)) {
-            return Err(Failed::broke("it wrote beside its result, which is one number"));
+            return Err(CallFailure::broke("it wrote beside its result, which is one number"));
         }
         let same =
             // SAFETY: one was written for each number of `x`, and no more are looked at.
             given.iter().zip(x).fold(true, |same, (a, b)| same & unsafe { a.assume_init() }.is_same(*b));
         if !same {
-            return Err(Failed::broke("it wrote to its inputs, which are the host's"));
+            return Err(CallFailure::broke("it wrote to its inputs, which are the host's"));
         }
         result.map(|()| room[AROUND.0])
     }
 
     /// Computes the value at numbers, by the kernel on arrays.
-    fn number<E: Number>(&self, x: &[E]) -> Result<E, Failed> {
+    fn number<E: Number>(&self, x: &[E]) -> Result<E, CallFailure> {
         let x: Vec<Values> = x.iter().map(|x| E::values(Array::number(*x))).collect();
         let (y, _) = self.forward(&x)?;
         let number = y.first().and_then(E::of_values).and_then(|y| y.data.first().copied());
-        number.ok_or_else(|| Failed::broke("no value"))
+        number.ok_or_else(|| CallFailure::broke("no value"))
     }
 
     /// Computes the results and the tape.
-    pub(crate) fn forward(&self, x: &[Values]) -> Result<(Vec<Values>, Tape<'_>), Failed> {
+    pub(crate) fn forward(&self, x: &[Values]) -> Result<(Vec<Values>, Tape<'_>), CallFailure> {
         let r = &self.raw.raw;
         let (Some(forward), true) = (r.forward, x.len() == self.params.len()) else {
-            return Err(Failed::said("it has no kernel on arrays"));
+            return Err(CallFailure::said("it has no kernel on arrays"));
         };
         let shapes = self.infer(x)?;
         let mut y = Vec::with_capacity(shapes.len());
@@ -248,7 +248,7 @@ impl Kernel {
             let n = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d)).filter(|n| *n <= MOST);
             let n = n.ok_or_else(|| {
                 let result = self.result(k);
-                Failed::broke(format!(
+                CallFailure::broke(format!(
                     "it says that {result} has the shape {shape:?}; at most {MOST} elements"
                 ))
             })?;
@@ -281,12 +281,14 @@ impl Kernel {
         x: &[Values],
         y: &[Values],
         y_bar: &[Values],
-    ) -> Result<Vec<Values>, Failed> {
+    ) -> Result<Vec<Values>, CallFailure> {
         let r = &self.raw.raw;
-        let Some(pullback) = r.pullback else { return Err(Failed::said("it has no pullback")) };
+        let Some(pullback) = r.pullback else {
+            return Err(CallFailure::said("it has no pullback"));
+        };
         let n = self.results.len();
         if x.len() != self.params.len() || y.len() != n || y_bar.len() != n {
-            return Err(Failed::said("another number of arrays"));
+            return Err(CallFailure::said("another number of arrays"));
         }
         let lists =
             [x, y, y_bar].map(|list| list.iter().map(borrowed).collect::<Vec<abi::Array>>());
@@ -321,10 +323,10 @@ impl Kernel {
     }
 
     /// Returns true if its value at a point is finite.
-    pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, Failed> {
+    pub(crate) fn has_value<S: Scalar>(&self, x: &[Datum<S>]) -> Result<bool, CallFailure> {
         let read = |(x, kind): (&Datum<S>, &Kind)| Values::read(x, self.crosses_complex(kind));
         let x: Option<Vec<Values>> = x.iter().zip(&self.params).map(read).collect();
-        let x = x.ok_or_else(|| Failed::said("an input of another kind"))?;
+        let x = x.ok_or_else(|| CallFailure::said("an input of another kind"))?;
         match (self.is_scalar(), self.is_complex()) {
             (true, false) => self.real(&numbers(&x)).map(f64::is_finite),
             (true, true) => self.complex(&numbers(&x)).map(Number::is_finite),
@@ -357,20 +359,20 @@ impl Kernel {
         if self.check == Check::Off { 0 } else { GUARD }
     }
 
-    fn finite(&self, x: &[Values], y: &Values) -> Result<(), Failed> {
+    fn finite(&self, x: &[Values], y: &Values) -> Result<(), CallFailure> {
         if self.check != Check::Finite || y.is_finite() || !x.iter().all(Values::is_finite) {
             return Ok(());
         }
         let each = if y.is_complex() { 2 } else { 1 };
         let at = y.parts().iter().position(|y| !y.is_finite()).unwrap_or(0) / each;
-        Err(Failed::broke(format!(
+        Err(CallFailure::broke(format!(
             "element {at} of what it gives is not finite although every input is"
         )))
     }
 
     /// Returns the shapes of the results that the kernel infers, of any number of dimensions for an
     /// array; checked against the signature.
-    fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, Failed> {
+    fn infer(&self, x: &[Values]) -> Result<Vec<Vec<u64>>, CallFailure> {
         let r = &self.raw.raw;
         let Some(infer) = r.infer else {
             let shape = x.first().map_or(vec![], |x| x.shape().to_vec());
@@ -387,7 +389,7 @@ impl Kernel {
             let ndim = shape.ndim as usize;
             if ndim > abi::MAX_NDIM {
                 let (result, most) = (self.result(k), abi::MAX_NDIM);
-                return Err(Failed::broke(format!(
+                return Err(CallFailure::broke(format!(
                     "it says that {result} has {ndim} dimensions; at most {most}"
                 )));
             }
@@ -397,7 +399,7 @@ impl Kernel {
     }
 
     /// Checks that a shape fits the kind of the k-th result.
-    fn fitting(&self, k: usize, shape: Vec<u64>) -> Result<Vec<u64>, Failed> {
+    fn fitting(&self, k: usize, shape: Vec<u64>) -> Result<Vec<u64>, CallFailure> {
         let kind = &self.results[k];
         let (fits, expected) = match is_array(kind) {
             true => (!shape.is_empty(), format!("1 to {}", abi::MAX_NDIM)),
@@ -406,7 +408,7 @@ impl Kernel {
         let (result, given) = (self.result(k), shape.len());
         let wrong =
             || format!("it says that {result} has {given} dimensions; {kind} has {expected}");
-        if fits { Ok(shape) } else { Err(Failed::broke(wrong())) }
+        if fits { Ok(shape) } else { Err(CallFailure::broke(wrong())) }
     }
 }
 
@@ -427,10 +429,10 @@ fn sum_of(x: &[Values]) -> u64 {
     })
 }
 
-fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), Failed> {
+fn unchanged(x: &[Values], sum: Option<u64>) -> Result<(), CallFailure> {
     match sum {
         Some(sum) if sum != sum_of(x) => {
-            Err(Failed::broke("it wrote to its inputs, which are the host's"))
+            Err(CallFailure::broke("it wrote to its inputs, which are the host's"))
         }
         _ => Ok(()),
     }
@@ -458,15 +460,15 @@ fn lent<E: Number>(shape: &[u64], data: *mut E) -> abi::Array {
 
 /// Result buffer between two guards.
 enum Guarded {
-    Reals(Between<f64>),
-    Complexes(Between<Complex<f64>>),
+    Reals(GuardedBuffer<f64>),
+    Complexes(GuardedBuffer<Complex<f64>>),
 }
 
 impl Guarded {
     fn new(is_complex: bool, shape: Vec<u64>, len: usize, guard: usize) -> Guarded {
         match is_complex {
-            false => Guarded::Reals(Between::new(shape, len, guard)),
-            true => Guarded::Complexes(Between::new(shape, len, guard)),
+            false => Guarded::Reals(GuardedBuffer::new(shape, len, guard)),
+            true => Guarded::Complexes(GuardedBuffer::new(shape, len, guard)),
         }
     }
     fn array(&mut self) -> abi::Array {
@@ -475,7 +477,7 @@ impl Guarded {
             Guarded::Complexes(x) => x.array(),
         }
     }
-    fn checked(self, what: &str) -> Result<Values, Failed> {
+    fn checked(self, what: &str) -> Result<Values, CallFailure> {
         match self {
             Guarded::Reals(x) => x.checked(what).map(Values::Reals),
             Guarded::Complexes(x) => x.checked(what).map(Values::Complexes),
@@ -484,32 +486,34 @@ impl Guarded {
 }
 
 /// Elements between two guards.
-struct Between<E> {
+struct GuardedBuffer<E> {
     shape: Vec<u64>,
     data: Vec<E>,
     /// Number of elements of each guard.
     guard: usize,
 }
 
-impl<E: Number> Between<E> {
-    fn new(shape: Vec<u64>, len: usize, guard: usize) -> Between<E> {
+impl<E: Number> GuardedBuffer<E> {
+    fn new(shape: Vec<u64>, len: usize, guard: usize) -> GuardedBuffer<E> {
         let mut data = Vec::with_capacity(len + 2 * guard);
         data.resize(guard, E::CANARY);
         data.resize(guard + len, E::default());
         data.resize(guard + len + guard, E::CANARY);
-        Between { shape, data, guard }
+        GuardedBuffer { shape, data, guard }
     }
     fn array(&mut self) -> abi::Array {
         lent::<E>(&self.shape, self.data[self.guard..].as_mut_ptr())
     }
-    fn checked(mut self, what: &str) -> Result<Array<E>, Failed> {
+    fn checked(mut self, what: &str) -> Result<Array<E>, CallFailure> {
         let len = self.data.len() - 2 * self.guard;
         let whole = |guard: &[E]| guard.iter().all(|x| x.is_same(E::CANARY));
         if !whole(&self.data[self.guard + len..]) {
-            return Err(Failed::broke(format!("it wrote past the end of {what}, {len} elements")));
+            return Err(CallFailure::broke(format!(
+                "it wrote past the end of {what}, {len} elements"
+            )));
         }
         if !whole(&self.data[..self.guard]) {
-            return Err(Failed::broke(format!(
+            return Err(CallFailure::broke(format!(
                 "it wrote before the start of {what}, {len} elements"
             )));
         }

@@ -23,7 +23,7 @@ use crate::{
     border::text,
     call::Callee,
     error::Fault,
-    sealed::{Way, is_refusal},
+    sealed::{CopyMethod, is_refusal},
 };
 
 /// Size of the largest file that is read: 2 GiB.
@@ -250,7 +250,7 @@ fn open(
 ) -> Result<(libloading::Library, Option<String>), Fault> {
     let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut reason = String::new();
-    for way in Way::ALL {
+    for way in CopyMethod::ALL {
         let copy = match way.copy(&name, bytes) {
             Ok(copy) => copy,
             Err(e) => {
@@ -417,13 +417,13 @@ mod tests {
 
         let folder = folder("copies");
         let bytes = fs::read(compiled(&folder, "copied")).unwrap();
-        for way in Way::ALL {
+        for way in CopyMethod::ALL {
             let copy = way.copy("copied.so", &bytes).unwrap();
             let path = copy.path().to_owned();
             assert_eq!(fs::read(&path).unwrap(), bytes, "{way:?}");
             from(&path).unwrap();
             match way {
-                Way::Memory => {
+                CopyMethod::Memory => {
                     let written = fs::OpenOptions::new()
                         .write(true)
                         .open(&path)
@@ -434,7 +434,7 @@ mod tests {
                         .and_then(|file| file.set_len(9));
                     assert!(written.is_err() && longer.is_err(), "{written:?} {longer:?}");
                 }
-                Way::File => {
+                CopyMethod::File => {
                     let mode =
                         |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
                     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o500, 0o700));

@@ -53,20 +53,20 @@ pub(crate) fn inlined_size(program: &Program, root: FuncId) -> usize {
 
 /// Time budget in which rules are compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct TimeBudget {
     /// End for all rules together, if they have one.
     end: Option<Instant>,
 }
 
-impl Patience {
+impl TimeBudget {
     /// Returns the limit of each rule alone.
-    pub(crate) fn each() -> Patience {
-        Patience::default()
+    pub(crate) fn each() -> TimeBudget {
+        TimeBudget::default()
     }
 
     /// Returns the limit of the rules of one text together.
-    pub(crate) fn of_text() -> Patience {
-        Patience { end: Some(Instant::now() + TEXT) }
+    pub(crate) fn of_text() -> TimeBudget {
+        TimeBudget { end: Some(Instant::now() + TEXT) }
     }
 
     /// True if there is no time left.
@@ -75,21 +75,21 @@ impl Patience {
     }
 
     /// Starts the clock of a rule.
-    pub(crate) fn begin(&self) -> Clock {
+    pub(crate) fn begin(&self) -> RuleDeadline {
         let now = Instant::now();
         let within = |end: Instant| self.end.map_or(end, |all| all.min(end));
-        Clock { last: within(now + RULE), end: within(now + RULE + MORE) }
+        RuleDeadline { last: within(now + RULE), end: within(now + RULE + MORE) }
     }
 }
 
 /// Deadline for the comparison of one rule.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct RuleDeadline {
     last: Instant,
     end: Instant,
 }
 
-impl Clock {
+impl RuleDeadline {
     /// Returns true if no more points are begun.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.last

@@ -39,7 +39,7 @@ pub(crate) struct Source<'a> {
 
 /// Rule after lowering: its functions in the program.
 #[derive(Clone, Debug)]
-pub(crate) struct Lowered {
+pub(crate) struct LoweredRule {
     /// Name of its function.
     pub(crate) base: String,
     /// Function that programs call.
@@ -77,7 +77,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// Adds a rule to the registry.
-pub(crate) fn lower(rules: &mut Rules, rule: &Source<'_>) -> Result<Lowered, String> {
+pub(crate) fn lower(rules: &mut Rules, rule: &Source<'_>) -> Result<LoweredRule, String> {
     check_name(rule.name)?;
     let base = rule.base();
     let mut program = rules.program().clone();
@@ -89,7 +89,7 @@ pub(crate) fn lower(rules: &mut Rules, rule: &Source<'_>) -> Result<Lowered, Str
         }
         ("", Some(kernel)) => {
             let function = program.add(calls(&base, rule, Op::Primitive(kernel)));
-            Lowered { base: base.clone(), function, value: None, has_program: false }
+            LoweredRule { base: base.clone(), function, value: None, has_program: false }
         }
         (source, kernel) => with_program(&mut program, rule, &base, source, kernel)?,
     };
@@ -136,7 +136,7 @@ fn with_program(
     base: &str,
     source: &str,
     kernel: Option<PrimitiveId>,
-) -> Result<Lowered, String> {
+) -> Result<LoweredRule, String> {
     let name = |program: &mut Program, to: &str| {
         if let Some(kernel) = kernel {
             to.clone_into(&mut program.primitives[kernel].name);
@@ -159,7 +159,7 @@ fn with_program(
         ));
     }
     let Some(kernel) = kernel else {
-        return Ok(Lowered {
+        return Ok(LoweredRule {
             base: base.to_owned(),
             function: written,
             value: None,
@@ -198,7 +198,7 @@ fn with_program(
     if custom != CustomRule::default() {
         program.set_rule(function, custom);
     }
-    Ok(Lowered { base: base.to_owned(), function, value, has_program: true })
+    Ok(LoweredRule { base: base.to_owned(), function, value, has_program: true })
 }
 
 /// Builds `fn name(x…) { op(x…) }`.

@@ -28,12 +28,12 @@ use crate::{
     init::{Collected, RawBackend, RawRule, init},
     kernel::Kernel,
     library::Opened,
-    limits::{Patience, RULE_TEXT},
+    limits::{RULE_TEXT, TimeBudget},
     lower::{Source, check_name, lower},
     operator::RuleOperator,
     request::{OnDuplicate, Report, Request, Selection, Settings},
     signature,
-    verify::{At, Verdict, examined},
+    verify::{NamedPoint, Verdict, examined},
     writable,
 };
 
@@ -88,7 +88,7 @@ impl Plugins {
         }
         self.reports.push(report);
         match result {
-            Err(fault) if !request.optional => Err(fault.of(&request.name)),
+            Err(fault) if !request.optional => Err(fault.in_plugin(&request.name)),
             _ => Ok(()),
         }
     }
@@ -113,7 +113,7 @@ impl Plugins {
         // An error leaves this as it was.
         let (mut next, request, mut said) = (self.clone(), request.clone(), report.clone());
         let (next, said, result) = deadline::within(self.settings.load_timeout, move |progress| {
-            let result = next.take(opened, &request, &mut said, progress);
+            let result = next.register(opened, &request, &mut said, progress);
             (next, said, result)
         })?;
         *report = said;
@@ -123,7 +123,7 @@ impl Plugins {
     }
 
     /// Adds the rules and kernels of a library; after an error, a part of them may have been added.
-    fn take(
+    fn register(
         &mut self,
         opened: Opened,
         request: &Request,
@@ -136,7 +136,7 @@ impl Plugins {
             return Err(Fault::Init { reason: "nobody waits for it any more".to_owned() });
         }
         let (library, note) = opened.load(&request.name)?;
-        progress.at("in its registration".to_owned());
+        progress.report_activity("in its registration".to_owned());
         report.notes.extend(note);
         report.version = Some(format!("{} {}", library.header.name, library.header.version));
         if !library.header.build.is_empty() {
@@ -156,7 +156,8 @@ impl Plugins {
         let backends = self.taken(request, backends, &mut report.notes)?;
         if self.settings.verify {
             for backend in &backends {
-                progress.at(format!("where its kernel `{}` is compared", backend.name()));
+                progress
+                    .report_activity(format!("where its kernel `{}` is compared", backend.name()));
                 conforms(backend, &mut known, &mut report.notes)?;
             }
         }
@@ -210,8 +211,8 @@ impl Plugins {
         Arc::make_mut(&mut self.host).complete(program);
         if self.settings.verify {
             for base in &taken {
-                progress.at(format!("where its rule `{base}` is compared"));
-                agrees(self.rules.program(), &self.host, base, known, &Patience::each())
+                progress.report_activity(format!("where its rule `{base}` is compared"));
+                agrees(self.rules.program(), &self.host, base, known, &TimeBudget::each())
                     .map_err(|reason| Fault::Disagrees { name: base.clone(), reason })?;
             }
         }
@@ -371,7 +372,7 @@ impl Plugins {
         let key = cache::hash(&[&cache::surroundings(), &self.loaded, "program", source]);
         if verified {
             let mut known = Entry::read(self.settings.cache.as_deref(), &key);
-            let patience = Patience::of_text();
+            let patience = TimeBudget::of_text();
             for name in &names {
                 agrees(&parsed, &self.host, name, &mut known, &patience)
                     .map_err(|reason| ProgramFault::Disagrees { name: name.clone(), reason })?;
@@ -478,7 +479,7 @@ impl Plugins {
         self.backends
             .iter()
             .filter(|b| b.is_device())
-            .map(|b| Device::of(b.clone(), false))
+            .map(|b| Device::new(b.clone(), false))
             .collect()
     }
 
@@ -500,24 +501,24 @@ impl Plugins {
     /// Compares every rule like [`Plugins::verify`], and at further points that are given with its
     /// name.
     #[must_use]
-    pub fn verify_at(&self, points: &[(String, At)]) -> Vec<Verdict> {
+    pub fn verify_at(&self, points: &[(String, NamedPoint)]) -> Vec<Verdict> {
         self.verify_rules(&self.names(), points)
     }
 
     /// Compares some rules, by the names of their functions, also at further points.
     #[must_use]
-    pub fn verify_rules(&self, names: &[String], points: &[(String, At)]) -> Vec<Verdict> {
+    pub fn verify_rules(&self, names: &[String], points: &[(String, NamedPoint)]) -> Vec<Verdict> {
         let shared = Arc::new((self.rules.program().clone(), self.host()));
         let verdict = |name: &String| {
             if self.as_they_are.contains(name) {
                 return Verdict::none(name, "it is not meant to be the derivative");
             }
-            let at: Vec<At> =
+            let at: Vec<NamedPoint> =
                 points.iter().filter(|(of, _)| of == name).map(|(_, x)| x.clone()).collect();
             let (shared, rule) = (shared.clone(), name.clone());
             let compared = deadline::within(self.settings.load_timeout, move |progress| {
-                progress.at("where it is compared".to_owned());
-                examined(&shared.0, &shared.1, &rule, &at, &Patience::each()).0
+                progress.report_activity("where it is compared".to_owned());
+                examined(&shared.0, &shared.1, &rule, &at, &TimeBudget::each()).0
             });
             compared.unwrap_or_else(|fault| Verdict::disagrees(name, &fault.to_string()))
         };

@@ -39,25 +39,25 @@ impl Sealed {
 
 /// Method of copying a library, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum CopyMethod {
     #[cfg(target_os = "linux")]
     Memory,
     File,
 }
 
-impl Way {
-    pub(crate) const ALL: &[Way] = &[
+impl CopyMethod {
+    pub(crate) const ALL: &[CopyMethod] = &[
         #[cfg(target_os = "linux")]
-        Way::Memory,
-        Way::File,
+        CopyMethod::Memory,
+        CopyMethod::File,
     ];
 
     /// Copies a library of that file name.
     pub(crate) fn copy(self, name: &str, bytes: &[u8]) -> io::Result<Sealed> {
         match self {
             #[cfg(target_os = "linux")]
-            Way::Memory => memory::sealed(name, bytes).map(Sealed::Memory),
-            Way::File => PrivateFile::new(name, bytes).map(Sealed::File),
+            CopyMethod::Memory => memory::sealed(name, bytes).map(Sealed::Memory),
+            CopyMethod::File => PrivateFile::new(name, bytes).map(Sealed::File),
         }
     }
 }

@@ -8,7 +8,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-type C = Complex<f64>;
+type PlainComplex = Complex<f64>;
 
 /// Formats the arguments of a call on any kind of number: as plain numbers, or as their kind where
 /// they have no plain value.
@@ -18,8 +18,8 @@ pub(crate) fn arguments<T: Real, S: Scalar<Real = T>>(x: &[Datum<S>]) -> String 
 }
 
 /// Returns the plain numbers of a value.
-fn plain<T: Real, S: Scalar<Real = T>>(x: &Datum<S>) -> Option<Datum<C>> {
-    let complex = |z: &S| Some(C::new(z.re().primal()?, z.im().primal()?));
+fn plain<T: Real, S: Scalar<Real = T>>(x: &Datum<S>) -> Option<Datum<PlainComplex>> {
+    let complex = |z: &S| Some(PlainComplex::new(z.re().primal()?, z.im().primal()?));
     Some(match x {
         Datum::Real(x) => Datum::Real(x.primal()?),
         Datum::Complex(z) => Datum::Complex(complex(z)?),
@@ -38,11 +38,11 @@ fn plain<T: Real, S: Scalar<Real = T>>(x: &Datum<S>) -> Option<Datum<C>> {
 }
 
 /// Formats a point in the user's notation.
-pub(crate) fn shown(x: &[Datum<C>]) -> String {
+pub(crate) fn shown(x: &[Datum<PlainComplex>]) -> String {
     x.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn one(x: &Datum<C>) -> String {
+fn one(x: &Datum<PlainComplex>) -> String {
     match x {
         Datum::Real(x) => x.to_string(),
         Datum::Complex(z) => z.to_string(),

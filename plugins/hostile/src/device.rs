@@ -6,7 +6,7 @@ use ketgrad_plugin_sdk::{
 };
 
 /// Device with the name of the call that panics, or an empty one.
-pub(crate) struct Plain(pub(crate) String);
+pub(crate) struct MisbehavingDevice(pub(crate) String);
 
 /// State in the plugin's own memory.
 pub(crate) struct State {
@@ -64,13 +64,13 @@ impl State {
     }
 }
 
-impl Plain {
+impl MisbehavingDevice {
     fn called(&self, what: &str) {
         assert!(self.0 != what, "a panic of the device in {what}");
     }
 }
 
-impl DeviceKernels for Plain {
+impl DeviceKernels for MisbehavingDevice {
     type State = State;
 
     fn name(&self) -> String {

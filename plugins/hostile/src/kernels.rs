@@ -5,12 +5,12 @@ use ketgrad_plugin_sdk::{C64, Gates, HostKernels, Par, Query, Result};
 
 /// Gate kernels that misbehave as `how` says (`nothing`, `error`, `score`, `declines`) or work; and
 /// their name.
-pub(crate) struct Here {
+pub(crate) struct MisbehavingKernels {
     pub(crate) how: String,
     pub(crate) name: String,
 }
 
-impl HostKernels for Here {
+impl HostKernels for MisbehavingKernels {
     fn name(&self) -> String {
         self.name.clone()
     }

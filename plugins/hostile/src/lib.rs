@@ -74,10 +74,10 @@ impl Plugin for Hostile {
         }
         if let Some(how) = registrar.option("kernel") {
             let name = registrar.option("kernel_name").unwrap_or_else(|| "plain_here".to_owned());
-            registrar.kernels(kernels::Here { how, name })?;
+            registrar.kernels(kernels::MisbehavingKernels { how, name })?;
         }
         if let Some(panics) = registrar.option("device") {
-            registrar.device(device::Plain(panics))?;
+            registrar.device(device::MisbehavingDevice(panics))?;
         }
         registrar.info("registered");
         Ok(())

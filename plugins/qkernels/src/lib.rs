@@ -28,13 +28,13 @@ impl Plugin for QKernels {
                 text.parse().map_err(|_| format!("score = {text}: expected a whole number"))?
             }
         };
-        registrar.kernels(Kernels { score, set: Set::detect() })
+        registrar.kernels(Kernels { score, set: VectorExtension::detect() })
     }
 }
 
 /// Vector instruction set of the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Set {
+enum VectorExtension {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -42,23 +42,27 @@ enum Set {
     None,
 }
 
-impl Set {
-    fn detect() -> Set {
+impl VectorExtension {
+    fn detect() -> VectorExtension {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::is_x86_feature_detected as has;
             // AVX-512 alone would leave short runs without AVX2.
             if has!("avx2") && has!("fma") {
-                return if has!("avx512f") { Set::Avx512 } else { Set::Avx2 };
+                return if has!("avx512f") {
+                    VectorExtension::Avx512
+                } else {
+                    VectorExtension::Avx2
+                };
             }
         }
-        Set::None
+        VectorExtension::None
     }
 }
 
 struct Kernels {
     score: i32,
-    set: Set,
+    set: VectorExtension,
 }
 
 impl HostKernels for Kernels {
@@ -66,7 +70,7 @@ impl HostKernels for Kernels {
         "qkernels".to_owned()
     }
     fn score(&self, _: &Query) -> i32 {
-        if self.set == Set::None { 0 } else { self.score }
+        if self.set == VectorExtension::None { 0 } else { self.score }
     }
     fn gates(&self) -> u32 {
         gate_kinds::DIAGONAL
@@ -105,10 +109,12 @@ impl Kernels {
         match self.set {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a set is chosen where the processor has it.
-            Set::Avx512 if zeros.len() >= 4 => unsafe { vectors::avx512(zeros, ones, matrix) },
+            VectorExtension::Avx512 if zeros.len() >= 4 => unsafe {
+                vectors::avx512(zeros, ones, matrix)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a set is chosen where the processor has it, and AVX2 where it has AVX-512.
-            Set::Avx2 | Set::Avx512 if zeros.len() >= 2 => unsafe {
+            VectorExtension::Avx2 | VectorExtension::Avx512 if zeros.len() >= 2 => unsafe {
                 vectors::avx2(zeros, ones, matrix)
             },
             _ => general::pair(zeros, ones, matrix),

@@ -28,7 +28,7 @@ impl Precision {
             Precision::Double => abi::C64,
         }
     }
-    pub(crate) fn of(dtype: u32) -> Option<Precision> {
+    pub(crate) fn from_dtype(dtype: u32) -> Option<Precision> {
         [Precision::Single, Precision::Double].into_iter().find(|p| p.dtype() == dtype)
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     signature::Signature,
 };
 
-use derivative::{Input, Part, derivative};
+use derivative::{Input, RealParts, derivative};
 
 /// Checks the kernel of a rule at a point: that it gives a finite number, and the same bits in
 /// every call, with others between; and that a pullback on arrays agrees with central differences,
@@ -36,7 +36,7 @@ use derivative::{Input, Part, derivative};
 /// that nothing can be compared.
 pub fn check_rule(rule: &RuleDef, point: &[f64]) -> Result<()> {
     let name = &rule.name;
-    let signature = Signature::of(rule)?;
+    let signature = Signature::from_rule(rule)?;
     match &rule.kernel {
         Kernel::F64(f) => {
             signature.inputs::<f64>(name, point)?;
@@ -78,7 +78,7 @@ fn complex(point: &[f64]) -> Vec<C64> {
 }
 
 /// Checks a kernel on numbers.
-fn number<T: Part>(
+fn number<T: RealParts>(
     name: &str,
     point: &[f64],
     f: &dyn Fn(&[T]) -> Result<T>,
@@ -106,7 +106,7 @@ fn number<T: Part>(
 
 impl Signature {
     /// Returns the point's numbers, input by input.
-    fn inputs<T: Part>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
+    fn inputs<T: RealParts>(&self, name: &str, point: &[f64]) -> Result<Vec<Input<T>>> {
         let arrays = self.inputs.iter().filter(|k| k.is_array()).count();
         let numbers = self.inputs.len() - arrays;
         let wrong = |takes: String| {
@@ -139,7 +139,7 @@ impl Signature {
                 return Err(Error::new(format!("`{name}` takes an int where the point has {n}")));
             }
             let imaginary = |k: usize| if moves { 0.5 * point[(k + 1) % point.len()] } else { 0.0 };
-            let data = places.map(|k| T::of(point[k], imaginary(k))).collect();
+            let data = places.map(|k| T::from_parts(point[k], imaginary(k))).collect();
             let shape = if kind.is_array() { vec![length as u64] } else { vec![] };
             inputs.push(Input { shape, data, moves });
         }

@@ -117,7 +117,7 @@ pub(crate) fn add_rule(host: &Host, mut rule: RuleDef) -> Result<()> {
     let dtypes = match &rule.kernel {
         Kernel::C64(_) | Kernel::TryC64(_) | Kernel::DenseC64(_) => 1 << abi::C64,
         Kernel::Operation(_) => {
-            let signature = Signature::of(&rule)?;
+            let signature = Signature::from_rule(&rule)?;
             rule.n_out = signature.results.len() as u32;
             signature.dtypes()
         }
@@ -311,13 +311,13 @@ unsafe extern "C" fn forward<T: Element>(
 }
 
 /// Tape of a kernel: the data that it keeps for its pullback.
-type Kept = Box<dyn Any + Send + Sync>;
+type ErasedTape = Box<dyn Any + Send + Sync>;
 
 /// Hands a tape to the host.
 ///
 /// # Safety
 /// `tape` is a place for it, or null.
-unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
+unsafe fn keep(tape: *mut *mut c_void, kept: ErasedTape) {
     // SAFETY: a place for the tape, or null.
     if let Some(tape) = unsafe { tape.as_mut() } {
         *tape = Box::into_raw(Box::new(kept)).cast();
@@ -328,9 +328,9 @@ unsafe fn keep(tape: *mut *mut c_void, kept: Kept) {
 ///
 /// # Safety
 /// `tape` was made by [`keep`] and is not freed, or is null.
-unsafe fn kept<'a>(tape: *mut c_void) -> Result<&'a Kept> {
+unsafe fn kept<'a>(tape: *mut c_void) -> Result<&'a ErasedTape> {
     // SAFETY: null, or a tape of `keep` that is not freed.
-    unsafe { tape.cast::<Kept>().as_ref() }.ok_or_else(|| Error::new("no tape"))
+    unsafe { tape.cast::<ErasedTape>().as_ref() }.ok_or_else(|| Error::new("no tape"))
 }
 
 unsafe extern "C" fn pullback<T: Element>(
@@ -366,7 +366,7 @@ unsafe extern "C" fn free_tape(_: *mut c_void, tape: *mut c_void) {
         return;
     }
     // SAFETY: the host calls this once for what `forward` made.
-    let kept = unsafe { Box::from_raw(tape.cast::<Kept>()) };
+    let kept = unsafe { Box::from_raw(tape.cast::<ErasedTape>()) };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(kept))) {
         std::mem::forget(payload);
     }
@@ -428,7 +428,7 @@ unsafe extern "C" fn drop_kernels<K>(user: *mut c_void) {
 
 /// Converts a query; `None` for a kind of numbers that this version does not know.
 fn query(raw: &abi::Query) -> Option<Query> {
-    let precision = Precision::of(raw.dtype)?;
+    let precision = Precision::from_dtype(raw.dtype)?;
     Some(Query { n_qubits: raw.n_qubits, threads: raw.threads, n_gates: raw.n_gates, precision })
 }
 

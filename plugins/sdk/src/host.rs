@@ -105,7 +105,7 @@ impl Par<'_> {
         if chunk == 0 {
             return Err(Error::new("parts of 0 elements"));
         }
-        let parts = services::Parts::new(all, chunk);
+        let parts = services::DisjointChunks::new(all, chunk);
         self.run(parts.count(), 1, |from, to| {
             (from..to).for_each(|k| parts.with(k, |start, part| body(start, part)));
         })

@@ -143,13 +143,13 @@ pub trait Operation: Send + Sync + 'static {
     ) -> Result<()>;
 }
 
-type Kept = Box<dyn Any + Send + Sync>;
+type OperationTape = Box<dyn Any + Send + Sync>;
 
 /// [`Operation`] with its tape as any type.
 #[doc(hidden)]
 pub trait ErasedOperation: Send + Sync {
     fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>>;
-    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<Kept>;
+    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<OperationTape>;
     fn pullback(
         &self,
         tape: &(dyn Any + Send + Sync),
@@ -164,7 +164,7 @@ impl<O: Operation> ErasedOperation for O {
     fn shapes(&self, x: &[Value<'_>]) -> Result<Vec<Vec<u64>>> {
         Operation::shapes(self, x)
     }
-    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<Kept> {
+    fn forward(&self, x: &[Value<'_>], y: &mut [ValueMut<'_>]) -> Result<OperationTape> {
         Ok(Box::new(Operation::forward(self, x, y)?))
     }
     fn pullback(

@@ -141,19 +141,19 @@ impl<T: Element, D: Dense<T>> ErasedDense<T> for D {
 }
 
 /// Kernel on numbers.
-pub(crate) type Numbers<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
+pub(crate) type ScalarKernel<T> = Box<dyn Fn(&[T]) -> T + Send + Sync>;
 
 /// Kernel on numbers that returns an error where it has no value.
-pub(crate) type Fallible<T> = Box<dyn Fn(&[T]) -> Result<T> + Send + Sync>;
+pub(crate) type FallibleScalarKernel<T> = Box<dyn Fn(&[T]) -> Result<T> + Send + Sync>;
 
 /// Compiled part of a rule.
 #[doc(hidden)]
 pub enum Kernel {
     None,
-    F64(Numbers<f64>),
-    C64(Numbers<C64>),
-    TryF64(Fallible<f64>),
-    TryC64(Fallible<C64>),
+    F64(ScalarKernel<f64>),
+    C64(ScalarKernel<C64>),
+    TryF64(FallibleScalarKernel<f64>),
+    TryC64(FallibleScalarKernel<C64>),
     DenseF64(Box<dyn ErasedDense<f64>>),
     DenseC64(Box<dyn ErasedDense<C64>>),
     Operation(Box<dyn ErasedOperation>),

@@ -58,7 +58,7 @@ pub(crate) fn parallel<F: Fn(usize, usize) + Sync>(
 }
 
 /// Slice in disjoint chunks for different threads.
-pub(crate) struct Parts<'a, T> {
+pub(crate) struct DisjointChunks<'a, T> {
     ptr: *mut T,
     len: usize,
     chunk: usize,
@@ -66,11 +66,11 @@ pub(crate) struct Parts<'a, T> {
 }
 
 // SAFETY: each part is handed to one caller at a time, see `with`.
-unsafe impl<T: Send> Sync for Parts<'_, T> {}
+unsafe impl<T: Send> Sync for DisjointChunks<'_, T> {}
 
-impl<'a, T> Parts<'a, T> {
-    pub(crate) fn new(all: &'a mut [T], chunk: usize) -> Parts<'a, T> {
-        Parts { ptr: all.as_mut_ptr(), len: all.len(), chunk, of: PhantomData }
+impl<'a, T> DisjointChunks<'a, T> {
+    pub(crate) fn new(all: &'a mut [T], chunk: usize) -> DisjointChunks<'a, T> {
+        DisjointChunks { ptr: all.as_mut_ptr(), len: all.len(), chunk, of: PhantomData }
     }
     pub(crate) fn count(&self) -> usize {
         self.len.div_ceil(self.chunk)

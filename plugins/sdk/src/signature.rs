@@ -53,7 +53,7 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    pub(crate) fn of(rule: &RuleDef) -> Result<Signature> {
+    pub(crate) fn from_rule(rule: &RuleDef) -> Result<Signature> {
         let text = rule.signature.trim();
         let n = rule.n_in as usize;
         let number = match rule.kernel {

@@ -60,13 +60,13 @@ impl<T: Plain> Buffer<T> {
     ///
     /// # Errors
     /// The memory does not suffice, or the device fails.
-    pub(crate) fn of(driver: &Arc<dyn Driver>, numbers: &[T]) -> Result<Buffer<T>> {
+    pub(crate) fn from_slice(driver: &Arc<dyn Driver>, numbers: &[T]) -> Result<Buffer<T>> {
         let mut buffer = Buffer::new(driver, numbers.len())?;
         buffer.write(0, numbers)?;
         Ok(buffer)
     }
     /// Address of the first number in device memory.
-    pub(crate) fn at(&self) -> u64 {
+    pub(crate) fn address(&self) -> u64 {
         self.at
     }
     /// Number of numbers.
@@ -158,7 +158,7 @@ impl Packed {
     /// # Errors
     /// The memory does not suffice, or the device fails.
     pub(crate) fn upload(&self, driver: &Arc<dyn Driver>) -> Result<Buffer<u8>> {
-        Buffer::of(driver, &self.bytes)
+        Buffer::from_slice(driver, &self.bytes)
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn numbers_go_there_and_back() {
         for device in devices() {
-            let mut buffer = Buffer::of(&device, &[1.5, -2.0, 3.0, 4.0]).unwrap();
+            let mut buffer = Buffer::from_slice(&device, &[1.5, -2.0, 3.0, 4.0]).unwrap();
             buffer.write(2, &[7.0]).unwrap();
             let copy = buffer.copied().unwrap();
             buffer.zero().unwrap();
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn what_lies_outside_is_refused() {
         for device in devices() {
-            let mut buffer = Buffer::<u32>::of(&device, &[1, 2, 3]).unwrap();
+            let mut buffer = Buffer::<u32>::from_slice(&device, &[1, 2, 3]).unwrap();
             assert_eq!(
                 buffer.write(2, &[0, 0]).unwrap_err().to_string(),
                 "2 numbers from 2 of a buffer of 3"

@@ -16,7 +16,7 @@ use cudarc::driver::sys::{CUdevice, CUdevice_attribute as Attribute};
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
 use super::{
-    Driver, Properties, Which,
+    Driver, KernelId, Properties,
     api::Api,
     context::{Context, Current},
     module::{Images, Modules},
@@ -239,7 +239,7 @@ impl Driver for Cuda {
     }
     unsafe fn launch(
         &self,
-        kernel: Which,
+        kernel: KernelId,
         precision: Precision,
         grid: u32,
         block: u32,

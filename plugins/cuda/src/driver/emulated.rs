@@ -22,7 +22,7 @@ use std::{
 
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
-use super::{Driver, ONE_STAGE, Properties, Which, too_little};
+use super::{Driver, KernelId, ONE_STAGE, Properties, too_little};
 
 /// Bytes of memory that it pretends to have.
 const TOTAL_MEMORY: u64 = 1 << 30;
@@ -40,15 +40,15 @@ pub(crate) struct Emulated {
     properties: Properties,
     double: Option<libloading::Library>,
     single: Option<libloading::Library>,
-    compiler: Option<Compiler>,
-    state: Mutex<State>,
+    compiler: Option<CompileFn>,
+    state: Mutex<EmulatedState>,
 }
 
 /// Function that compiles a text, which follows `kernels.cu`, to a library.
-pub(crate) type Compiler = fn(&str, Precision) -> Result<PathBuf>;
+pub(crate) type CompileFn = fn(&str, Precision) -> Result<PathBuf>;
 
 #[derive(Default)]
-struct State {
+struct EmulatedState {
     /// Bytes allocated.
     used: u64,
     /// First error of queued work.
@@ -93,18 +93,23 @@ impl Emulated {
 
     /// Sets the compiler of kernels that are added.
     #[cfg(test)]
-    pub(crate) fn with_compiler(self, compiler: Compiler) -> Emulated {
+    pub(crate) fn with_compiler(self, compiler: CompileFn) -> Emulated {
         Emulated { compiler: Some(compiler), ..self }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EmulatedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kernel(&self, state: &mut State, kernel: Which, precision: Precision) -> Result<Kernel> {
+    fn kernel(
+        &self,
+        state: &mut EmulatedState,
+        kernel: KernelId,
+        precision: Precision,
+    ) -> Result<Kernel> {
         let name = match kernel {
-            Which::Named(name) => name,
-            Which::Added(number) => {
+            KernelId::Named(name) => name,
+            KernelId::Added(number) => {
                 let added = state.added.get(number).map(|added| added.0);
                 return added.ok_or_else(|| Error::new(format!("there is no kernel {kernel}")));
             }
@@ -228,7 +233,7 @@ impl Driver for Emulated {
     }
     unsafe fn launch(
         &self,
-        kernel: Which,
+        kernel: KernelId,
         precision: Precision,
         grid: u32,
         block: u32,
@@ -264,11 +269,11 @@ mod tests {
     #[test]
     fn who_writes_past_the_end_hears_of_it_at_the_next_wait() {
         let device = device();
-        let buffer = Buffer::<u8>::of(&device, &[1, 2, 3]).unwrap();
+        let buffer = Buffer::<u8>::from_slice(&device, &[1, 2, 3]).unwrap();
         // SAFETY: the byte after the buffer is one of the guard.
-        unsafe { device.fill(buffer.at() + 3, 0, 1) }.unwrap();
+        unsafe { device.fill(buffer.address() + 3, 0, 1) }.unwrap();
         drop(buffer);
-        let other = Buffer::<u8>::of(&device, &[4]).unwrap();
+        let other = Buffer::<u8>::from_slice(&device, &[4]).unwrap();
         let said = other.read(0, &mut [0]).unwrap_err().to_string();
         assert_eq!(said, "emulated device: something wrote past the end of 3 bytes");
         device.sync().unwrap();

@@ -114,7 +114,7 @@ pub(crate) trait Driver: Send + Sync {
     /// allocated.
     unsafe fn launch(
         &self,
-        kernel: Which,
+        kernel: KernelId,
         precision: Precision,
         grid: u32,
         block: u32,
@@ -141,18 +141,18 @@ pub(crate) enum Arg {
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Which {
+pub(crate) enum KernelId {
     /// Kernel of `kernels.cu`.
     Named(&'static str),
     /// Kernel that was added, by its number.
     Added(usize),
 }
 
-impl fmt::Display for Which {
+impl fmt::Display for KernelId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Which::Named(name) => f.write_str(name),
-            Which::Added(number) => write!(f, "{ONE_STAGE} {number}"),
+            KernelId::Named(name) => f.write_str(name),
+            KernelId::Added(number) => write!(f, "{ONE_STAGE} {number}"),
         }
     }
 }
@@ -162,9 +162,9 @@ const ONE_STAGE: &str = "one_stage";
 
 /// Kernel to launch and its configuration: grid, block, shared memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch {
+pub(crate) struct LaunchConfig {
     /// The kernel.
-    pub(crate) kernel: Which,
+    pub(crate) kernel: KernelId,
     /// The kind of amplitudes.
     pub(crate) precision: Precision,
     /// Number of blocks.
@@ -182,7 +182,7 @@ const MAX_ARGS: usize = 16;
 ///
 /// # Safety
 /// The same as for [`Driver::launch`].
-pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -> Result<()> {
+pub(crate) unsafe fn launch(driver: &dyn Driver, launch: LaunchConfig, args: &[Arg]) -> Result<()> {
     if args.len() > MAX_ARGS {
         return Err(Error::new(format!(
             "{} parameters of {}; at most {MAX_ARGS}",
@@ -202,7 +202,7 @@ pub(crate) unsafe fn launch(driver: &dyn Driver, launch: Launch, args: &[Arg]) -
         };
     }
     let mut params = words.each_mut().map(|word| std::ptr::from_mut(word).cast::<c_void>());
-    let Launch { kernel, precision, grid, block, shared_bytes } = launch;
+    let LaunchConfig { kernel, precision, grid, block, shared_bytes } = launch;
     // SAFETY: each parameter points to a word that holds it; the caller answers for the rest.
     unsafe {
         driver.launch(kernel, precision, grid, block, shared_bytes, &mut params[..args.len()])
@@ -228,9 +228,9 @@ mod tests {
         shared_bytes: u32,
         args: &[Arg],
     ) -> Result<()> {
-        let kernel = Which::Named(kernel);
+        let kernel = KernelId::Named(kernel);
         let what =
-            Launch { kernel, precision: Precision::Double, grid: 1, block: 32, shared_bytes };
+            LaunchConfig { kernel, precision: Precision::Double, grid: 1, block: 32, shared_bytes };
         // SAFETY: none of these launches gets as far as the kernel.
         unsafe { launch(device, what, args) }
     }
@@ -254,11 +254,12 @@ mod tests {
     fn a_number_of_32_bits_is_read_as_one() {
         for device in devices() {
             // One chunk of 2^1 amplitudes, whose squares are 1, 4, 9 and 16.
-            let amplitudes = Buffer::of(&device, &[1.0f64, 2.0, 3.0, 4.0]).unwrap();
+            let amplitudes = Buffer::from_slice(&device, &[1.0f64, 2.0, 3.0, 4.0]).unwrap();
             let sums = Buffer::<f64>::new(&device, 1).unwrap();
-            let args = [Arg::At(amplitudes.at()), Arg::U64(2), Arg::U32(1), Arg::At(sums.at())];
-            let what = Launch {
-                kernel: Which::Named("norms"),
+            let args =
+                [Arg::At(amplitudes.address()), Arg::U64(2), Arg::U32(1), Arg::At(sums.address())];
+            let what = LaunchConfig {
+                kernel: KernelId::Named("norms"),
                 precision: Precision::Double,
                 grid: 1,
                 block: 256,

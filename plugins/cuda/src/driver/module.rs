@@ -11,7 +11,7 @@ use std::{
 use cudarc::driver::sys::{CUfunction, CUfunction_attribute as Attribute, CUjit_option, CUmodule};
 use ketgrad_plugin_sdk::{Error, Precision, Result};
 
-use super::{ONE_STAGE, Properties, Which, api::Api};
+use super::{KernelId, ONE_STAGE, Properties, api::Api};
 
 /// Size of the log of the driver's compiler.
 const LOG: usize = 4096;
@@ -102,7 +102,7 @@ impl Modules {
         api: &Api,
         images: &dyn Images,
         properties: &Properties,
-        kernel: Which,
+        kernel: KernelId,
         precision: Precision,
         shared_bytes: u32,
     ) -> Result<CUfunction> {
@@ -110,12 +110,12 @@ impl Modules {
         let Loaded { modules, added, notes } = &mut *loaded;
         let slot = &mut modules[usize::from(precision == Precision::Single)];
         let (module, name) = match (kernel, slot) {
-            (Which::Added(number), _) => {
+            (KernelId::Added(number), _) => {
                 let missing = || Error::new(format!("there is no kernel {kernel}"));
                 (added.get_mut(number).ok_or_else(missing)?, ONE_STAGE)
             }
-            (Which::Named(name), Some(module)) => (module, name),
-            (Which::Named(name), slot) => {
+            (KernelId::Named(name), Some(module)) => (module, name),
+            (KernelId::Named(name), slot) => {
                 (slot.insert(load(api, images, properties, precision, notes)?), name)
             }
         };

@@ -260,7 +260,7 @@ fn circuits_from_zero_do_what_the_generic_kernels_do() {
     let n = 17;
     for device in testing::devices() {
         for (precision, rounding) in [(Precision::Double, 1e-13), (Precision::Single, 1e-5)] {
-            let mut state = State::zeros(&device, precision, n as u32).unwrap();
+            let mut state = CudaState::zeros(&device, precision, n as u32).unwrap();
             for (few, count) in [(2, 6), (5, 20), (n, 40)] {
                 let mut operators: Vec<_> = (0..count).map(|_| random.operator(few)).collect();
                 operators.extend((0..count).map(|_| random.operator(n)));
@@ -274,7 +274,11 @@ fn circuits_from_zero_do_what_the_generic_kernels_do() {
                     // small a state.
                     let expected_way =
                         if again { StateHint::Arbitrary } else { StateHint::StartsAtZero };
-                    assert!(!device.is_emulated() || way(&state, Form::of(&state)) == expected_way);
+                    assert!(
+                        !device.is_emulated()
+                            || state_hint(&state, LaunchGeometry::for_state(&state))
+                                == expected_way
+                    );
                     schedules.operate(&mut state, &operators).unwrap();
                     Generic.run(&operators, &mut expected, &Threads::new(2).unwrap()).unwrap();
                     let off = distance(&expected, &testing::of_state(&state));
@@ -292,7 +296,7 @@ fn circuits_from_zero_do_what_the_generic_kernels_do() {
 fn whatever_changes_a_state_makes_it_another_than_zero() {
     let device = testing::device();
     let new = || {
-        let mut state = State::zeros(&device, Precision::Double, 3).unwrap();
+        let mut state = CudaState::zeros(&device, Precision::Double, 3).unwrap();
         assert!(!state.is_new(), "all amplitudes are 0");
         state.basis(0).unwrap();
         assert!(state.is_new());
@@ -312,7 +316,7 @@ fn whatever_changes_a_state_makes_it_another_than_zero() {
     let (mut psi, mut lambda) = (new(), new());
     Schedules::default().operate_pair(&mut psi, &mut lambda, &x, &[], &mut []).unwrap();
     let changed = [&uploaded, &moved, &turned, &summed, &psi, &lambda];
-    assert_eq!(changed.map(State::is_new), [false; 6]);
+    assert_eq!(changed.map(CudaState::is_new), [false; 6]);
 }
 
 /// A circuit with other angles takes the schedule of the one before.
@@ -419,7 +423,7 @@ fn ran(
     n: usize,
     operators: &[Operator<C64>],
 ) -> [Vec<C64>; 2] {
-    let mut state = State::zeros(device, precision, n as u32).unwrap();
+    let mut state = CudaState::zeros(device, precision, n as u32).unwrap();
     state.basis(0).unwrap();
     [(); 2].map(|()| {
         schedules.operate(&mut state, operators).unwrap();

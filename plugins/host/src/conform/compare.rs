@@ -14,7 +14,7 @@ use num_complex::Complex;
 
 use crate::{device::Device, executor::HostKernels};
 
-pub(super) type State<E> = StateVector<Complex<E>>;
+pub(super) type HostState<E> = StateVector<Complex<E>>;
 
 /// Number of operators of each kind.
 const ROUNDS: usize = 6;
@@ -32,9 +32,9 @@ pub(super) fn number<E: SimdFloat>(re: f64, im: f64) -> Complex<E> {
 }
 
 /// Deterministic pseudo-random numbers (SplitMix64).
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct SplitMix64(pub(super) u64);
 
-impl Dice {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -94,7 +94,7 @@ impl Dice {
 }
 
 /// Returns a matrix of each shape on k qubits.
-pub(super) fn matrices(k: usize, dice: &mut Dice) -> Vec<Matrix<Complex<f64>>> {
+pub(super) fn matrices(k: usize, dice: &mut SplitMix64) -> Vec<Matrix<Complex<f64>>> {
     let (zero, one) = (Complex::new(0.0, 0.0), Complex::new(1.0, 0.0));
     let dim = 1usize << k;
     let phases: Vec<Complex<f64>> = (0..dim).map(|_| dice.phase()).collect();
@@ -132,7 +132,7 @@ fn operators_on<E: SimdFloat>(
     n: usize,
     seed: u64,
 ) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
-    let mut dice = Dice(seed);
+    let mut dice = SplitMix64(seed);
     let mut all = Vec::new();
     let most = most.min(MOST_TARGETS).min(n - 1);
     for round in 0..ROUNDS {
@@ -152,13 +152,13 @@ fn operators_on<E: SimdFloat>(
     Ok(all)
 }
 
-pub(super) fn random<E: SimdFloat>(n: usize, seed: u64) -> Result<State<E>, ExecuteError> {
-    State::<E>::random(n, seed, &Threads::serial()).map_err(ours)
+pub(super) fn random<E: SimdFloat>(n: usize, seed: u64) -> Result<HostState<E>, ExecuteError> {
+    HostState::<E>::random(n, seed, &Threads::serial()).map_err(ours)
 }
 
 pub(super) fn upload<E: SimdFloat>(
     device: &Device,
-    state: &State<E>,
+    state: &HostState<E>,
 ) -> Result<Box<dyn DeviceStateVector<Complex<E>>>, ExecuteError> {
     DeviceStates::upload(device, state.amplitudes())
 }
@@ -249,7 +249,7 @@ fn row(kernels: &HostKernels, n: usize, threads: &Threads) -> Result<f64, Execut
 pub(super) fn basis<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let mut error = 0.0;
     for index in [0, 1, (1 << (n - 1)) | 2, (1 << n) - 1] {
-        let expected = State::<E>::basis(n, index).map_err(ours)?;
+        let expected = HostState::<E>::basis(n, index).map_err(ours)?;
         let there: Box<dyn DeviceStateVector<Complex<E>>> = device.basis(n, index)?;
         error = largest([error, distance(&download(&*there)?, expected.amplitudes())].into_iter());
     }
@@ -268,7 +268,7 @@ pub(super) fn copies<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, Exe
 /// Returns sums of few strings, of many, of the identity alone, with X, Y and Z on low and high
 /// qubits.
 fn observables(n: usize, seed: u64) -> Result<Vec<PauliSum>, ExecuteError> {
-    let mut dice = Dice(seed);
+    let mut dice = SplitMix64(seed);
     let mut string = |most: usize| {
         let count = dice.below(most + 1);
         let qubits = dice.qubits(n, count);
@@ -337,7 +337,7 @@ pub(super) fn inners<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, Exe
 pub(super) fn pairs<E: SimdFloat>(device: &Device, n: usize) -> Result<f64, ExecuteError> {
     let (psi, lambda) = (random::<E>(n, 14)?, random::<E>(n, 15)?);
     let operators = operators::<E>(device, n, 16)?;
-    let mut dice = Dice(17);
+    let mut dice = SplitMix64(17);
     // Several before the first, several at one place, none at most, some after the last.
     let mut places: Vec<usize> = (0..60).map(|_| dice.below(operators.len() + 2)).collect();
     places.extend([0, 0, operators.len()]);

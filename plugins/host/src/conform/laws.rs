@@ -19,7 +19,7 @@ const SHOTS: usize = 200;
 /// Returns a simulator that uses the device alone.
 fn simulator<E: SimdFloat>(device: &Device) -> Simulator {
     let mut executors = Executors::new();
-    executors.insert::<Complex<E>>(Arc::new(Device::of(device.backend().clone(), true)));
+    executors.insert::<Complex<E>>(Arc::new(Device::new(device.backend().clone(), true)));
     Simulator::new().with_executors(executors).with_memory_limit(0)
 }
 

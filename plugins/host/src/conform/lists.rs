@@ -13,7 +13,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-use super::compare::{Dice, distance, matrices, number, ours, random};
+use super::compare::{SplitMix64, distance, matrices, number, ours, random};
 
 /// List on states of some size.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ impl List {
         most: usize,
     ) -> Result<Vec<Operator<Complex<E>>>, ExecuteError> {
         let n = self.n_qubits;
-        let mut dice = Dice(31 + n as u64);
+        let mut dice = SplitMix64(31 + n as u64);
         let mut all = Vec::new();
         let mut add =
             |matrix: &Matrix<Complex<f64>>, targets: &[usize], controls: &[(usize, bool)]| {
@@ -79,7 +79,7 @@ impl List {
                 Ok::<(), ExecuteError>(())
             };
         for target in 0..n {
-            let other = |dice: &mut Dice, taken: &[usize]| loop {
+            let other = |dice: &mut SplitMix64, taken: &[usize]| loop {
                 let q = dice.below(n);
                 if !taken.contains(&q) {
                     return q;

@@ -7,12 +7,12 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-use super::compare::{Dice, largest, ours, random, upload};
+use super::compare::{SplitMix64, largest, ours, random, upload};
 use crate::device::Device;
 
 /// Returns uniform numbers that ascend, with the smallest and the largest possible ones.
 fn uniforms(count: usize) -> Vec<f64> {
-    let mut dice = Dice(20);
+    let mut dice = SplitMix64(20);
     let mut all: Vec<f64> = (0..count).map(|_| dice.unit()).collect();
     all.extend([0.0, 0.0, 0.5, 1.0 - f64::EPSILON / 2.0]);
     all.sort_unstable_by(f64::total_cmp);

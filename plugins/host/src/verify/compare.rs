@@ -10,14 +10,14 @@ use ketgrad_core::{
 use crate::{
     error::placeless,
     host::{Loaded, Rule},
-    limits::Clock,
+    limits::RuleDeadline,
     lower::caller,
     shown::shown,
 };
 
 use super::{
-    points::{C, Place, Trial},
-    slopes::{Slope, slopes},
+    points::{PointKind, PointScalar, TestPoint},
+    slopes::{FiniteDifference, central_differences},
 };
 
 /// Limits of a run: a program that takes longer at a point is not compared there.
@@ -41,27 +41,27 @@ const MOST: usize = 48;
 pub(super) const PROJECTIONS: usize = 3;
 
 /// Reason to stop: a disagreement, or an obstacle to comparing.
-pub(super) enum Stop {
+pub(super) enum ComparisonStop {
     Disagrees(String),
     Note(String),
 }
 
-type Go = Result<(), Stop>;
+type ComparisonFlow = Result<(), ComparisonStop>;
 
 /// Point with its numbers, and the finite differences there.
-pub(super) struct Known<'p> {
-    pub(super) x: &'p [Datum<C>],
+pub(super) struct DifferencedPoint<'p> {
+    pub(super) x: &'p [Datum<PointScalar>],
     pub(super) x0: &'p [f64],
-    pub(super) y: &'p Datum<C>,
+    pub(super) y: &'p Datum<PointScalar>,
     pub(super) y0: &'p [f64],
     /// Columns of the Jacobian by differences: for each number of the inputs that is moved, its
     /// index, and the derivative of each number of the result.
-    pub(super) columns: Vec<(usize, Vec<Option<Slope>>)>,
+    pub(super) columns: Vec<(usize, Vec<Option<FiniteDifference>>)>,
     /// Indices of the numbers of the result whose cotangents are tried one by one.
     pub(super) outputs: Vec<usize>,
 }
 
-impl Known<'_> {
+impl DifferencedPoint<'_> {
     /// Returns true if all numbers are tried one by one.
     pub(super) fn is_whole(&self) -> bool {
         self.columns.len() == self.x0.len() && self.outputs.len() == self.y0.len()
@@ -69,36 +69,36 @@ impl Known<'_> {
 
     /// Returns true if differences know all of a column and of a row: elsewhere a derivative may be
     /// infinite, and NaN in a product with zero.
-    pub(super) fn is_smooth(&self, column: &[Option<Slope>], i: usize) -> bool {
+    pub(super) fn is_smooth(&self, column: &[Option<FiniteDifference>], i: usize) -> bool {
         column.iter().all(Option::is_some)
             && self.columns.iter().all(|(_, column)| column[i].is_some())
     }
 }
 
-fn disagrees(what: String) -> Go {
-    Err(Stop::Disagrees(what))
+fn disagrees(what: String) -> ComparisonFlow {
+    Err(ComparisonStop::Disagrees(what))
 }
 
 /// Derivative of a rule: reverse or forward mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum DerivativeMode {
     Pullback,
     Pushforward,
 }
 
-impl Way {
+impl DerivativeMode {
     pub(super) fn word(self) -> &'static str {
         match self {
-            Way::Pullback => "pullback",
-            Way::Pushforward => "pushforward",
+            DerivativeMode::Pullback => "pullback",
+            DerivativeMode::Pushforward => "pushforward",
         }
     }
 }
 
 /// Results of a pullback or a pushforward at the points of one kind so far.
-struct Experience {
-    way: Way,
-    place: Place,
+struct PointTally {
+    way: DerivativeMode,
+    place: PointKind,
     works: bool,
     /// First failure, in words.
     failed: Option<String>,
@@ -108,13 +108,13 @@ struct Experience {
 pub(super) struct Comparison<'a> {
     host: &'a Loaded,
     rule: Option<&'a Rule>,
-    pub(super) f: Derivatives<'a, C>,
+    pub(super) f: Derivatives<'a, PointScalar>,
     code: Bytecode,
-    machine: Machine<C>,
+    machine: Machine<PointScalar>,
     /// Order in which they are compared: the given one comes first, since the other may be derived
     /// from it, and the fault is then in the given one.
-    ways: [Way; 2],
-    experience: Vec<Experience>,
+    ways: [DerivativeMode; 2],
+    experience: Vec<PointTally>,
     /// Number of comparisons so far.
     pub(super) comparisons: usize,
     /// Reason why only a part was compared.
@@ -122,7 +122,7 @@ pub(super) struct Comparison<'a> {
     /// True if no time was left.
     pub(super) out_of_time: bool,
     slow: usize,
-    clock: Clock,
+    clock: RuleDeadline,
 }
 
 impl<'a> Comparison<'a> {
@@ -131,19 +131,19 @@ impl<'a> Comparison<'a> {
         host: &'a Loaded,
         rule: Option<&'a Rule>,
         name: &str,
-        clock: Clock,
+        clock: RuleDeadline,
     ) -> Result<Option<Comparison<'a>>, String> {
         let mut program = program.clone();
         let Some(of) = program.lookup(name) else { return Ok(None) };
         let rules = program.rule(of).cloned().unwrap_or_default();
         let pushes_alone = rules.pullback.is_none() && rules.pushforward.is_some();
-        let mut ways = [Way::Pullback, Way::Pushforward];
+        let mut ways = [DerivativeMode::Pullback, DerivativeMode::Pushforward];
         if pushes_alone {
             ways.reverse();
         }
         let caller = caller(&mut program, of);
         let name = program.functions[caller].name.clone();
-        let f = Derivatives::<C>::new(&program, &name).map_err(|e| placeless(&e))?;
+        let f = Derivatives::<PointScalar>::new(&program, &name).map_err(|e| placeless(&e))?;
         let f = f.with_host(host).with_limits(LIMITS).with_cancellation(clock.token());
         let code = Bytecode::compile(&program, f.function()).map_err(|e| placeless(&e))?;
         Ok(Some(Comparison {
@@ -163,10 +163,10 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares at all points; fails with what failed at all points of a kind.
-    pub(super) fn run(&mut self, trials: &[Trial]) -> Go {
+    pub(super) fn run(&mut self, trials: &[TestPoint]) -> ComparisonFlow {
         for trial in trials {
             let is_late = self.slow >= SLOW_POINTS || self.clock.is_late();
-            let result = if is_late { Ok(()) } else { self.at(trial) };
+            let result = if is_late { Ok(()) } else { self.compare_at(trial) };
             // A result that was cut short is no evidence.
             if is_late || result.is_err() && self.clock.is_over() {
                 self.out_of_time = true;
@@ -176,8 +176,9 @@ impl<'a> Comparison<'a> {
             result?;
         }
         // Arrays of other shapes than rows of one length may be more than a derivative is made for.
-        let strict =
-            |place: &Place| !matches!(place, Place::Usual { alike: false, .. } | Place::Zero);
+        let strict = |place: &PointKind| {
+            !matches!(place, PointKind::Usual { alike: false, .. } | PointKind::Zero)
+        };
         let failed = self.experience.iter().filter(|e| !e.works && strict(&e.place));
         match failed.filter_map(|e| e.failed.clone()).next() {
             Some(failed) => disagrees(failed),
@@ -185,7 +186,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    fn value(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
+    fn value(&mut self, x: &[Datum<PointScalar>]) -> Option<Datum<PointScalar>> {
         match self.code.call(&mut self.machine, self.host, &LIMITS, x) {
             Ok(y) => Some(y),
             Err(e) => {
@@ -196,14 +197,14 @@ impl<'a> Comparison<'a> {
     }
 
     /// Returns the numbers of the value, if all are finite.
-    fn numbers(&mut self, x: &[Datum<C>]) -> Option<Vec<f64>> {
+    fn numbers(&mut self, x: &[Datum<PointScalar>]) -> Option<Vec<f64>> {
         finite(flat(&[self.value(x)?]))
     }
 
     /// Compares at one point.
-    fn at(&mut self, trial: &Trial) -> Go {
+    fn compare_at(&mut self, trial: &TestPoint) -> ComparisonFlow {
         let x = &trial.x[..];
-        let named = trial.place == Place::Named;
+        let named = trial.place == PointKind::Named;
         let by_program = self.by_program(x);
         let value = self.value(x);
         let value = value.filter(|y| finite(flat(std::slice::from_ref(y))).is_some());
@@ -234,11 +235,12 @@ impl<'a> Comparison<'a> {
         if y0.is_empty() || x0.is_empty() {
             return self.repeated(x, &y, None);
         }
-        let column = |j: usize| (j, self.slopes(x, &x0, &y0, &unit(x0.len(), j), x0[j]));
+        let column =
+            |j: usize| (j, self.directional_differences(x, &x0, &y0, &unit(x0.len(), j), x0[j]));
         let columns: Vec<_> = some_of(x0.len()).into_iter().map(column).collect();
         let mut slopes = columns.iter().flat_map(|(_, column)| column);
         let compared = match trial.place {
-            Place::Zero => slopes.all(Option::is_some),
+            PointKind::Zero => slopes.all(Option::is_some),
             _ => slopes.any(Option::is_some),
         };
         if !compared {
@@ -251,13 +253,13 @@ impl<'a> Comparison<'a> {
             return self.repeated(x, &y, None);
         }
         let outputs = some_of(y0.len());
-        let known = Known { x, x0: &x0, y: &y, y0: &y0, columns, outputs };
+        let known = DifferencedPoint { x, x0: &x0, y: &y, y0: &y0, columns, outputs };
         self.derivatives(trial, &known)?;
         self.repeated(x, &y, Some(&y0))
     }
 
     /// Computes the value by the program, if the rule has a kernel too.
-    fn by_program(&mut self, x: &[Datum<C>]) -> Option<Datum<C>> {
+    fn by_program(&mut self, x: &[Datum<PointScalar>]) -> Option<Datum<PointScalar>> {
         let code = self.rule?.value.as_ref()?;
         let y = code
             .call(&mut Machine::new().with_cancellation(self.clock.token()), self.host, &LIMITS, x)
@@ -266,20 +268,20 @@ impl<'a> Comparison<'a> {
     }
 
     /// Returns the differences of all results along a direction.
-    pub(super) fn slopes(
+    pub(super) fn directional_differences(
         &mut self,
-        x: &[Datum<C>],
+        x: &[Datum<PointScalar>],
         x0: &[f64],
         y0: &[f64],
         d: &[f64],
         size: f64,
-    ) -> Vec<Option<Slope>> {
-        slopes(&mut |h| self.moved(x, x0, d, h), y0, size)
+    ) -> Vec<Option<FiniteDifference>> {
+        central_differences(&mut |h| self.moved(x, x0, d, h), y0, size)
     }
 
     pub(super) fn moved(
         &mut self,
-        x: &[Datum<C>],
+        x: &[Datum<PointScalar>],
         x0: &[f64],
         d: &[f64],
         h: f64,
@@ -291,7 +293,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares pullback and pushforward for unit seeds, and for others.
-    fn derivatives(&mut self, trial: &Trial, known: &Known<'_>) -> Go {
+    fn derivatives(&mut self, trial: &TestPoint, known: &DifferencedPoint<'_>) -> ComparisonFlow {
         if !known.is_whole() {
             self.partly = Some(format!(
                 "of more than {MOST} numbers {MOST} are moved one by one, all of them along {PROJECTIONS} directions"
@@ -300,8 +302,8 @@ impl<'a> Comparison<'a> {
         let mut missing: Vec<DeriveError> = Vec::new();
         for way in self.ways {
             let result = match way {
-                Way::Pullback => self.rows(known),
-                Way::Pushforward => self.columns(known),
+                DerivativeMode::Pullback => self.rows(known),
+                DerivativeMode::Pushforward => self.columns(known),
             };
             let failed = match result {
                 Ok(None) => None,
@@ -318,7 +320,7 @@ impl<'a> Comparison<'a> {
             // The author's derivative says that it is not for these shapes: nor is any that is
             // derived from it.
             if failed.as_ref().is_some_and(is_failure)
-                && matches!(trial.place, Place::Usual { alike: false, .. })
+                && matches!(trial.place, PointKind::Usual { alike: false, .. })
             {
                 break;
             }
@@ -326,7 +328,7 @@ impl<'a> Comparison<'a> {
         }
         match &missing[..] {
             // Neither exists.
-            [e, _] => Err(Stop::Note(match self.rule {
+            [e, _] => Err(ComparisonStop::Note(match self.rule {
                 Some(rule) if !rule.has_derivative() => rule.no_derivative(),
                 _ => format!("no derivative to compare: {}", placeless(e)),
             })),
@@ -335,11 +337,11 @@ impl<'a> Comparison<'a> {
     }
 
     /// Records the result of a derivative at a point.
-    fn noted(&mut self, way: Way, trial: &Trial, failed: Option<&DeriveError>) {
+    fn noted(&mut self, way: DerivativeMode, trial: &TestPoint, failed: Option<&DeriveError>) {
         let place = trial.place;
         let known = self.experience.iter().position(|e| e.way == way && e.place == place);
         let k = known.unwrap_or_else(|| {
-            self.experience.push(Experience { way, place, works: false, failed: None });
+            self.experience.push(PointTally { way, place, works: false, failed: None });
             self.experience.len() - 1
         });
         let so_far = &mut self.experience[k];
@@ -355,8 +357,13 @@ impl<'a> Comparison<'a> {
     }
 
     /// Checks that the same calls give the same bits, after others.
-    fn repeated(&mut self, x: &[Datum<C>], y: &Datum<C>, derived: Option<&[f64]>) -> Go {
-        let bits = |y: &Datum<C>| {
+    fn repeated(
+        &mut self,
+        x: &[Datum<PointScalar>],
+        y: &Datum<PointScalar>,
+        derived: Option<&[f64]>,
+    ) -> ComparisonFlow {
+        let bits = |y: &Datum<PointScalar>| {
             flat(std::slice::from_ref(y)).into_iter().map(f64::to_bits).collect::<Vec<_>>()
         };
         for _ in 0..2 {
@@ -379,22 +386,23 @@ impl<'a> Comparison<'a> {
         let Some(y_bar) = seeded(std::slice::from_ref(y), &mixed(y0.len(), 0)) else {
             return Ok(());
         };
-        let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
+        let zeros: Vec<Datum<PointScalar>> = x.iter().filter_map(Datum::zero_tangent).collect();
         let dots = filled(&zeros, &mut mixed(flat(x).len(), 0).into_iter());
         for way in self.ways {
-            let mut both: Vec<Vec<Datum<C>>> = Vec::new();
+            let mut both: Vec<Vec<Datum<PointScalar>>> = Vec::new();
             for _ in 0..2 {
                 let result = match way {
-                    Way::Pullback => self.f.vjp(x, y_bar.clone()).map(|r| r.1),
-                    Way::Pushforward => self.f.jvp(x, &dots).map(|r| vec![r.1]),
+                    DerivativeMode::Pullback => self.f.vjp(x, y_bar.clone()).map(|r| r.1),
+                    DerivativeMode::Pushforward => self.f.jvp(x, &dots).map(|r| vec![r.1]),
                 };
                 both.extend(result.ok());
                 // Another call between them.
                 let _ = self.f.vjp(x, y.clone());
             }
             if let [first, again] = &both[..] {
-                let bits =
-                    |y: &[Datum<C>]| flat(y).into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                let bits = |y: &[Datum<PointScalar>]| {
+                    flat(y).into_iter().map(f64::to_bits).collect::<Vec<_>>()
+                };
                 if bits(first) != bits(again) {
                     let (at, word, first, again) =
                         (shown(x), way.word(), shown(first), shown(again));
@@ -444,8 +452,8 @@ pub(super) fn mixed(n: usize, round: usize) -> Vec<f64> {
 }
 
 /// Builds a cotangent of these numbers.
-pub(super) fn seeded(value: &[Datum<C>], numbers: &[f64]) -> Option<Datum<C>> {
-    let zeros: Vec<Datum<C>> = value.iter().filter_map(Datum::zero_tangent).collect();
+pub(super) fn seeded(value: &[Datum<PointScalar>], numbers: &[f64]) -> Option<Datum<PointScalar>> {
+    let zeros: Vec<Datum<PointScalar>> = value.iter().filter_map(Datum::zero_tangent).collect();
     filled(&zeros, &mut numbers.iter().copied()).pop()
 }
 

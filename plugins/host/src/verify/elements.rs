@@ -9,9 +9,11 @@ use ketgrad_core::{
 use crate::shown::shown;
 
 use super::{
-    compare::{Comparison, Known, PROJECTIONS, Way, largest, mixed, seeded, unit},
-    points::C,
-    slopes::{Slope, TOLERANCE, confirming},
+    compare::{
+        Comparison, DerivativeMode, DifferencedPoint, PROJECTIONS, largest, mixed, seeded, unit,
+    },
+    points::PointScalar,
+    slopes::{FiniteDifference, TOLERANCE, confirming},
 };
 
 /// Largest allowed distance of a pullback of a sum from the sum of pullbacks.
@@ -22,24 +24,32 @@ const SEEDS: usize = 3;
 
 impl Comparison<'_> {
     /// Compares the pullback for each unit cotangent, and for sums of them.
-    pub(super) fn rows(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
-        let Known { x, x0, y, y0, .. } = *known;
+    pub(super) fn rows(
+        &mut self,
+        known: &DifferencedPoint<'_>,
+    ) -> Result<Option<String>, DeriveError> {
+        let DifferencedPoint { x, x0, y, y0, .. } = *known;
         let ones = std::slice::from_ref(y);
         let mut rows: Vec<Vec<f64>> = Vec::with_capacity(known.outputs.len());
         for &i in &known.outputs {
             let Some(y_bar) = direction(ones, i).pop() else { return Ok(None) };
             let row = flat(&self.f.vjp(x, y_bar.clone())?.1);
             if row.len() != x0.len() {
-                return Ok(Some(counted(x, Way::Pullback, row.len(), x0.len())));
+                return Ok(Some(counted(x, DerivativeMode::Pullback, row.len(), x0.len())));
             }
             let seed = match y0.len() {
                 1 => None,
                 _ => Some(format!(" for the cotangent {}", shown(&[y_bar]))),
             };
             for (j, column) in &known.columns {
-                if let Some(said) =
-                    self.off(Way::Pullback, known, (*j, column), i, row[*j], seed.as_deref())
-                {
+                if let Some(said) = self.off(
+                    DerivativeMode::Pullback,
+                    known,
+                    (*j, column),
+                    i,
+                    row[*j],
+                    seed.as_deref(),
+                ) {
                     return Ok(Some(said));
                 }
             }
@@ -51,13 +61,15 @@ impl Comparison<'_> {
             let Some(y_bar) = seeded(ones, &r) else { return Ok(None) };
             let given = flat(&self.f.vjp(x, y_bar.clone())?.1);
             if given.len() != x0.len() {
-                return Ok(Some(counted(x, Way::Pullback, given.len(), x0.len())));
+                return Ok(Some(counted(x, DerivativeMode::Pullback, given.len(), x0.len())));
             }
             if rows.len() < y0.len() {
                 continue;
             }
             let seed = format!(" for the cotangent {}", shown(&[y_bar]));
-            if let Some(said) = self.nonlinear(Way::Pullback, x, &given, (&rows, &r), &seed) {
+            if let Some(said) =
+                self.nonlinear(DerivativeMode::Pullback, x, &given, (&rows, &r), &seed)
+            {
                 return Ok(Some(said));
             }
         }
@@ -65,18 +77,22 @@ impl Comparison<'_> {
     }
 
     /// Compares the pushforward for each unit direction, and for sums of them.
-    pub(super) fn columns(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
-        let Known { x, x0, y0, .. } = *known;
-        let zeros: Vec<Datum<C>> = x.iter().filter_map(Datum::zero_tangent).collect();
+    pub(super) fn columns(
+        &mut self,
+        known: &DifferencedPoint<'_>,
+    ) -> Result<Option<String>, DeriveError> {
+        let DifferencedPoint { x, x0, y0, .. } = *known;
+        let zeros: Vec<Datum<PointScalar>> = x.iter().filter_map(Datum::zero_tangent).collect();
         let mut given: Vec<Vec<f64>> = Vec::with_capacity(known.columns.len());
         for (j, column) in &known.columns {
             let dots = direction(x, *j);
             let dot = flat(&[self.f.jvp(x, &dots)?.1]);
             if dot.len() != y0.len() {
-                return Ok(Some(counted(x, Way::Pushforward, dot.len(), y0.len())));
+                return Ok(Some(counted(x, DerivativeMode::Pushforward, dot.len(), y0.len())));
             }
             for (i, given) in dot.iter().enumerate() {
-                if let Some(said) = self.off(Way::Pushforward, known, (*j, column), i, *given, None)
+                if let Some(said) =
+                    self.off(DerivativeMode::Pushforward, known, (*j, column), i, *given, None)
                 {
                     return Ok(Some(said));
                 }
@@ -91,10 +107,12 @@ impl Comparison<'_> {
             let dots = filled(&zeros, &mut r.iter().copied());
             let dot = flat(&[self.f.jvp(x, &dots)?.1]);
             if dot.len() != y0.len() {
-                return Ok(Some(counted(x, Way::Pushforward, dot.len(), y0.len())));
+                return Ok(Some(counted(x, DerivativeMode::Pushforward, dot.len(), y0.len())));
             }
             let seed = format!(" for the direction {}", shown(&dots));
-            if let Some(said) = self.nonlinear(Way::Pushforward, x, &dot, (&given, &r), &seed) {
+            if let Some(said) =
+                self.nonlinear(DerivativeMode::Pushforward, x, &dot, (&given, &r), &seed)
+            {
                 return Ok(Some(said));
             }
         }
@@ -103,13 +121,15 @@ impl Comparison<'_> {
 
     /// Compares many numbers at once along some directions, by the dot-product test
     /// `<y_bar, J d> = <J^T y_bar, d>` with `J d` by differences.
-    fn projected(&mut self, known: &Known<'_>) -> Result<Option<String>, DeriveError> {
-        let Known { x, x0, y, y0, .. } = *known;
+    fn projected(&mut self, known: &DifferencedPoint<'_>) -> Result<Option<String>, DeriveError> {
+        let DifferencedPoint { x, x0, y, y0, .. } = *known;
         for round in 0..PROJECTIONS {
             let (d, r) = (mixed(x0.len(), 3 * round), mixed(y0.len(), 3 * round + 1));
             let d: Vec<f64> = d.iter().map(|d| 0.1 * d).collect();
-            let slopes = self.slopes(x, x0, y0, &d, largest(x0));
-            let Some(slopes) = slopes.into_iter().collect::<Option<Vec<Slope>>>() else { continue };
+            let slopes = self.directional_differences(x, x0, y0, &d, largest(x0));
+            let Some(slopes) = slopes.into_iter().collect::<Option<Vec<FiniteDifference>>>() else {
+                continue;
+            };
             let Some(y_bar) = seeded(std::slice::from_ref(y), &r) else { continue };
             let bars = flat(&self.f.vjp(x, y_bar)?.1);
             let given: f64 = bars.iter().zip(&d).map(|(b, d)| b * d).sum();
@@ -132,9 +152,9 @@ impl Comparison<'_> {
     /// of the result. Returns the disagreement.
     fn off(
         &mut self,
-        way: Way,
-        known: &Known<'_>,
-        (j, column): (usize, &[Option<Slope>]),
+        way: DerivativeMode,
+        known: &DifferencedPoint<'_>,
+        (j, column): (usize, &[Option<FiniteDifference>]),
         i: usize,
         given: f64,
         seed: Option<&str>,
@@ -147,7 +167,7 @@ impl Comparison<'_> {
         if slope.fits(given) {
             return None;
         }
-        let Known { x, x0, y0, .. } = *known;
+        let DifferencedPoint { x, x0, y0, .. } = *known;
         // Another step says so, too, or nothing is known.
         let d = unit(x0.len(), j);
         let other =
@@ -157,7 +177,7 @@ impl Comparison<'_> {
         }
         let (at, word, expected, by) = (shown(x), way.word(), slope.value, self.name(x, j));
         let of = match way {
-            Way::Pushforward if y0.len() > 1 => format!(" for number {i} of the result"),
+            DerivativeMode::Pushforward if y0.len() > 1 => format!(" for number {i} of the result"),
             _ => String::new(),
         };
         let given =
@@ -172,8 +192,8 @@ impl Comparison<'_> {
     /// the disagreement.
     fn nonlinear(
         &mut self,
-        way: Way,
-        x: &[Datum<C>],
+        way: DerivativeMode,
+        x: &[Datum<PointScalar>],
         given: &[f64],
         (parts, factors): (&[Vec<f64>], &[f64]),
         seed: &str,
@@ -192,8 +212,8 @@ impl Comparison<'_> {
             if !near {
                 let (at, word) = (shown(x), way.word());
                 let by = match way {
-                    Way::Pullback => format!("by `{}`", self.name(x, k)),
-                    Way::Pushforward => format!("for number {k} of the result"),
+                    DerivativeMode::Pullback => format!("by `{}`", self.name(x, k)),
+                    DerivativeMode::Pushforward => format!("for number {k} of the result"),
                 };
                 return Some(format!(
                     "at {at} its {word} gives {given} {by}{seed}, and {sum} as the sum of what it gives for the parts: \
@@ -205,12 +225,12 @@ impl Comparison<'_> {
     }
 
     /// Returns the name of a number of the arguments.
-    fn name(&self, x: &[Datum<C>], j: usize) -> String {
+    fn name(&self, x: &[Datum<PointScalar>], j: usize) -> String {
         let params = &self.f.program().functions[self.f.function()].params;
         names(params, x).into_iter().nth(j).unwrap_or_else(|| j.to_string())
     }
 }
 
-fn counted(x: &[Datum<C>], way: Way, given: usize, expected: usize) -> String {
+fn counted(x: &[Datum<PointScalar>], way: DerivativeMode, given: usize, expected: usize) -> String {
     format!("at {} its {} gives {given} numbers; expected {expected}", shown(x), way.word())
 }

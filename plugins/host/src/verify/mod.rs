@@ -34,18 +34,18 @@ use num_complex::Complex;
 use crate::{
     error::placeless,
     host::{Loaded, Rule},
-    limits::{Clock, MOST_COMPARED, Patience, inlined_size},
+    limits::{MOST_COMPARED, RuleDeadline, TimeBudget, inlined_size},
     shown::shown,
 };
 
-use compare::{Comparison, LIMITS, Stop, known};
-use points::{C, Place, Trial, elsewhere, trials};
+use compare::{Comparison, ComparisonStop, LIMITS, known};
+use points::{PointKind, PointScalar, TestPoint, elsewhere, trials};
 
 /// Version of the comparison; with another number, earlier results do not count any more.
 pub(crate) const VERSION: u32 = 1;
 
 /// Point that an author names: an argument for each parameter of a rule.
-pub type At = Vec<Datum<Complex<f64>>>;
+pub type NamedPoint = Vec<Datum<Complex<f64>>>;
 
 /// Result of comparing a rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,15 +66,15 @@ pub struct Verdict {
 impl Verdict {
     /// Returns the verdict that nothing was compared, and why.
     pub(crate) fn none(rule: &str, why: &str) -> Verdict {
-        Verdict { note: Some(why.to_owned()), ..Verdict::of(rule) }
+        Verdict { note: Some(why.to_owned()), ..Verdict::new(rule) }
     }
 
     /// Returns the verdict that the rule is wrong, and why.
     pub(crate) fn disagrees(rule: &str, why: &str) -> Verdict {
-        Verdict { disagreement: Some(why.to_owned()), ..Verdict::of(rule) }
+        Verdict { disagreement: Some(why.to_owned()), ..Verdict::new(rule) }
     }
 
-    fn of(rule: &str) -> Verdict {
+    fn new(rule: &str) -> Verdict {
         Verdict { rule: rule.to_owned(), points: 0, disagreement: None, note: None, partly: None }
     }
 }
@@ -88,8 +88,8 @@ pub fn verify(program: &Program, host: &Loaded, name: &str) -> Verdict {
 /// Compares like [`verify`], also at further points. Points that do not fit the rule's parameters
 /// are a note.
 #[must_use]
-pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[At]) -> Verdict {
-    examined(program, host, name, at, &Patience::each()).0
+pub fn verify_at(program: &Program, host: &Loaded, name: &str, at: &[NamedPoint]) -> Verdict {
+    examined(program, host, name, at, &TimeBudget::each()).0
 }
 
 /// Compares like [`verify_at`], and returns true if the verdict is final: not cut short by the
@@ -98,8 +98,8 @@ pub(crate) fn examined(
     program: &Program,
     host: &Loaded,
     name: &str,
-    at: &[At],
-    patience: &Patience,
+    at: &[NamedPoint],
+    patience: &TimeBudget,
 ) -> (Verdict, bool) {
     if patience.is_over() {
         return (Verdict::none(name, "there was no time left to compare it"), false);
@@ -107,7 +107,7 @@ pub(crate) fn examined(
     let Some(f) = program.lookup(name) else {
         return (Verdict::none(name, "not a rule of numbers"), true);
     };
-    let mut verdict = Verdict::of(name);
+    let mut verdict = Verdict::new(name);
     let function = &program.functions[f];
     let kinds: Vec<Kind> = function.params.iter().map(|p| p.kind.clone()).collect();
     let rule = host.rules().iter().find(|r| r.function == f).map(|rule| &**rule);
@@ -124,12 +124,14 @@ pub(crate) fn examined(
         );
         return (Verdict::none(name, &why), true);
     }
-    let fits = |x: &&At| x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind));
-    let named = at.iter().filter(fits).map(|x| Trial { x: x.clone(), place: Place::Named });
+    let fits = |x: &&NamedPoint| {
+        x.len() == kinds.len() && x.iter().zip(&kinds).all(|(x, kind)| x.is(kind))
+    };
+    let named = at.iter().filter(fits).map(|x| TestPoint { x: x.clone(), place: PointKind::Named });
     // A rule without a derivative of its own is derived by the program's rules: at zeros that may
     // be NaN where no formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
-    let all: Vec<Trial> = named.chain(trials(&kinds, has_rule)).collect();
+    let all: Vec<TestPoint> = named.chain(trials(&kinds, has_rule)).collect();
     let clock = patience.begin();
     let mut comparison = match Comparison::new(program, host, rule, name, clock) {
         Ok(Some(comparison)) => comparison,
@@ -140,8 +142,8 @@ pub(crate) fn examined(
     let is_final = !comparison.out_of_time;
     (verdict.points, verdict.partly) = (comparison.comparisons, comparison.partly);
     match result {
-        Err(Stop::Disagrees(what)) => verdict.disagreement = Some(what),
-        Err(Stop::Note(note)) => verdict.note = Some(note),
+        Err(ComparisonStop::Disagrees(what)) => verdict.disagreement = Some(what),
+        Err(ComparisonStop::Note(note)) => verdict.note = Some(note),
         Ok(()) if verdict.points == 0 => match rule.and_then(|rule| fails_everywhere(rule, &kinds))
         {
             Some(disagreement) => verdict.disagreement = Some(disagreement),
@@ -201,9 +203,9 @@ fn without_value(
     name: &str,
     kinds: &[Kind],
     tried: usize,
-    clock: Clock,
+    clock: RuleDeadline,
 ) -> Option<String> {
-    let f = Derivatives::<C>::new(program, name).ok()?;
+    let f = Derivatives::<PointScalar>::new(program, name).ok()?;
     let mut f = f.with_host(host).with_limits(LIMITS).with_cancellation(clock.token());
     let mut why = None;
     for x in usual(kinds).take(tried) {
@@ -221,12 +223,12 @@ fn without_value(
     why
 }
 
-fn is_finite(value: &Datum<C>) -> bool {
+fn is_finite(value: &Datum<PointScalar>) -> bool {
     ketgrad_core::check::numbers::flat(std::slice::from_ref(value)).iter().all(|x| x.is_finite())
 }
 
 /// Returns the points of the list, with arrays of its first shape.
-fn usual(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
-    let first = |trial: &Trial| matches!(trial.place, Place::Usual { shapes: 0, .. });
+fn usual(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<PointScalar>>> {
+    let first = |trial: &TestPoint| matches!(trial.place, PointKind::Usual { shapes: 0, .. });
     trials(kinds, false).into_iter().filter(first).map(|trial| trial.x)
 }

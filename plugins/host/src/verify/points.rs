@@ -9,7 +9,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-pub(super) type C = Complex<f64>;
+pub(super) type PointScalar = Complex<f64>;
 
 /// Real points that are tried, for each input with another shift of the list.
 const POINTS: [f64; 16] =
@@ -68,7 +68,7 @@ const UNLIKE: [(Shapes, usize); 7] = [
 
 /// Kind of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum PointKind {
     /// Point of the list; `alike` if all arrays are rows of one length.
     Usual { shapes: usize, alike: bool },
     /// Point with numbers that are exactly zero: compared only where the function is smooth in
@@ -80,13 +80,13 @@ pub(super) enum Place {
 
 /// Point at which a rule is compared.
 #[derive(Clone, Debug)]
-pub(super) struct Trial {
-    pub(super) x: Vec<Datum<C>>,
-    pub(super) place: Place,
+pub(super) struct TestPoint {
+    pub(super) x: Vec<Datum<PointScalar>>,
+    pub(super) place: PointKind,
 }
 
 /// Returns the points that are tried; `zeros`: also those with numbers that are zero.
-pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
+pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<TestPoint> {
     let arrays: usize = kinds.iter().map(arrays).sum();
     let (alike, unlike) = match arrays {
         0 => (1, 0),
@@ -96,12 +96,13 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
     let lists = ALIKE[..alike].iter().chain(&UNLIKE[..unlike]).enumerate();
     let mut all = Vec::new();
     for (k, (shapes, count)) in lists {
-        let place = Place::Usual { shapes: k, alike: shapes.len() == 1 && shapes[0].len() == 1 };
+        let place =
+            PointKind::Usual { shapes: k, alike: shapes.len() == 1 && shapes[0].len() == 1 };
         // Begins elsewhere in the list, so that not all shapes have the same numbers.
         let first = if *count == POINTS.len() { 0 } else { 2 * k };
         all.extend(
             (first..first + count)
-                .map(|shift| Trial { x: arguments(kinds, shift, shapes, &INTS), place }),
+                .map(|shift| TestPoint { x: arguments(kinds, shift, shapes, &INTS), place }),
         );
     }
     if zeros {
@@ -111,10 +112,10 @@ pub(super) fn trials(kinds: &[Kind], zeros: bool) -> Vec<Trial> {
 }
 
 /// Returns points where all numbers are zero, and one after the other.
-fn with_zeros(kinds: &[Kind]) -> Vec<Trial> {
+fn with_zeros(kinds: &[Kind]) -> Vec<TestPoint> {
     let at = |shift: usize| arguments(kinds, shift, ALIKE[0].0, &POSITIVE_INTS);
     let movable: Vec<usize> = (0..kinds.len()).filter(|k| kinds[*k].is_differentiable()).collect();
-    let mut all: Vec<Vec<Datum<C>>> = Vec::new();
+    let mut all: Vec<Vec<Datum<PointScalar>>> = Vec::new();
     for shift in [0, 2, 6] {
         let x = at(shift);
         all.push(x.iter().map(|x| zeroed(x, usize::MAX)).collect());
@@ -128,11 +129,11 @@ fn with_zeros(kinds: &[Kind]) -> Vec<Trial> {
             all.push(x.iter().map(|x| zeroed(x, 1)).collect());
         }
     }
-    all.into_iter().map(|x| Trial { x, place: Place::Zero }).collect()
+    all.into_iter().map(|x| TestPoint { x, place: PointKind::Zero }).collect()
 }
 
 /// Returns points further away, and arrays of other lengths.
-pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<C>>> {
+pub(super) fn elsewhere(kinds: &[Kind]) -> impl Iterator<Item = Vec<Datum<PointScalar>>> {
     ELSEWHERE.into_iter().flat_map(move |(factor, length)| {
         (0..POINTS.len()).map(move |shift| {
             let x = kinds.iter().enumerate().map(|(k, kind)| {
@@ -153,7 +154,12 @@ fn arrays(kind: &Kind) -> usize {
     }
 }
 
-fn arguments(kinds: &[Kind], shift: usize, shapes: Shapes, ints: &[i64]) -> Vec<Datum<C>> {
+fn arguments(
+    kinds: &[Kind],
+    shift: usize,
+    shapes: Shapes,
+    ints: &[i64],
+) -> Vec<Datum<PointScalar>> {
     let mut array = 0;
     let mut shape = |k: usize| shapes[k % shapes.len()].to_vec();
     let one =
@@ -168,7 +174,7 @@ fn argument(
     array: &mut usize,
     shape: &mut dyn FnMut(usize) -> Vec<usize>,
     ints: &[i64],
-) -> Datum<C> {
+) -> Datum<PointScalar> {
     // Numbers of long arrays differ, too.
     let real = |k: usize| POINTS[k % POINTS.len()] + 0.013 * (k / POINTS.len() / 4) as f64;
     let complex = |k: usize| Complex::new(real(k), 0.5 * real(k + 3));
@@ -206,7 +212,7 @@ fn shaped<T>(shape: &[usize], items: impl Iterator<Item = T>) -> Arc<Array<T>> {
 }
 
 /// Sets the first numbers to zero, at most that many.
-fn zeroed(x: &Datum<C>, most: usize) -> Datum<C> {
+fn zeroed(x: &Datum<PointScalar>, most: usize) -> Datum<PointScalar> {
     let mut left = most;
     let mut is_zero = || {
         let zero = left > 0;
@@ -217,7 +223,7 @@ fn zeroed(x: &Datum<C>, most: usize) -> Datum<C> {
 }
 
 /// Multiplies every number by a factor; an int by an integral one.
-fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
+fn scaled(x: &Datum<PointScalar>, factor: f64) -> Datum<PointScalar> {
     match x {
         Datum::Int(n) => Datum::Int(n.saturating_mul(factor as i64)),
         other => map(other, &mut |x| x * factor),
@@ -225,7 +231,7 @@ fn scaled(x: &Datum<C>, factor: f64) -> Datum<C> {
 }
 
 /// Maps every real number; a complex one is two.
-fn map(x: &Datum<C>, f: &mut dyn FnMut(f64) -> f64) -> Datum<C> {
+fn map(x: &Datum<PointScalar>, f: &mut dyn FnMut(f64) -> f64) -> Datum<PointScalar> {
     match x {
         Datum::Real(x) => Datum::Real(f(*x)),
         Datum::Complex(z) => Datum::Complex(Complex::new(f(z.re), f(z.im))),

@@ -16,13 +16,13 @@ const DOUBT: f64 = 1e-4;
 
 /// Derivative by differences.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slope {
+pub(super) struct FiniteDifference {
     pub(super) value: f64,
     /// Largest allowed distance of a derivative from it.
     pub(super) tolerance: f64,
 }
 
-impl Slope {
+impl FiniteDifference {
     /// Returns true if a derivative is this one. NaN is not.
     pub(super) fn fits(&self, given: f64) -> bool {
         (given - self.value).abs() <= self.tolerance
@@ -35,11 +35,11 @@ pub(super) const TOLERANCE: f64 = 1e-6;
 /// Returns the derivatives of all results along a line through a point, where `y(h)` are the
 /// results at `h` along it (`None` where the function has none) and `y0` those at the point;
 /// `size`: of the coordinate that is moved.
-pub(super) fn slopes(
+pub(super) fn central_differences(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],
     size: f64,
-) -> Vec<Option<Slope>> {
+) -> Vec<Option<FiniteDifference>> {
     let size = size.abs();
     let scale = size.max(1.0);
     let mut found = vec![None; y0.len()];
@@ -60,7 +60,7 @@ pub(super) fn confirming(
     y: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
     y0: &[f64],
     size: f64,
-) -> Vec<Option<Slope>> {
+) -> Vec<Option<FiniteDifference>> {
     let scale = size.abs().max(1.0);
     of_step(y, y0, OTHER_STEP * scale, size).unwrap_or_else(|| vec![None; y0.len()])
 }
@@ -70,7 +70,7 @@ fn of_step(
     y0: &[f64],
     h: f64,
     size: f64,
-) -> Option<Vec<Option<Slope>>> {
+) -> Option<Vec<Option<FiniteDifference>>> {
     let mut pairs = Vec::with_capacity(3);
     for h in [h, 0.5 * h, 0.25 * h] {
         pairs.push((h, y(h)?, y(-h)?));
@@ -98,7 +98,7 @@ fn of_step(
         let (far, near) = (bend(&pairs[0]), bend(&pairs[2]));
         let kink = near > 0.7 * far && near > 1e-5 * (magnitude + value.abs()) + rounding;
         let tolerance = TOLERANCE * (magnitude + value.abs()) + 4.0 * doubt + rounding;
-        (trusted && !kink && tolerance.is_finite()).then_some(Slope { value, tolerance })
+        (trusted && !kink && tolerance.is_finite()).then_some(FiniteDifference { value, tolerance })
     };
     Some((0..y0.len()).map(one).collect())
 }
@@ -107,12 +107,12 @@ fn of_step(
 mod tests {
     use super::*;
 
-    fn at(f: impl Fn(f64) -> f64, x: f64) -> Option<Slope> {
+    fn slope_at(f: impl Fn(f64) -> f64, x: f64) -> Option<FiniteDifference> {
         let mut y = |h: f64| {
             let y = f(x + h);
             y.is_finite().then(|| vec![y])
         };
-        slopes(&mut y, &[f(x)], x)[0]
+        central_differences(&mut y, &[f(x)], x)[0]
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
             (|x| 1.0 / x, 1e-5, -1e10),
         ];
         for (k, (f, x, expected)) in cases.into_iter().enumerate() {
-            let slope = at(f, x).unwrap_or_else(|| panic!("case {k}: none"));
+            let slope = slope_at(f, x).unwrap_or_else(|| panic!("case {k}: none"));
             assert!(slope.fits(expected), "case {k}: {slope:?} for {expected}");
             assert!(!slope.fits(f64::NAN));
             assert!(
@@ -154,10 +154,10 @@ mod tests {
             |x| if x == 0.0 { 5.0 } else { x },
         ];
         for (k, f) in functions.into_iter().enumerate().filter(|(k, _)| *k != 3) {
-            let slope = at(f, 0.0);
+            let slope = slope_at(f, 0.0);
             assert!(slope.is_none(), "{k}: {slope:?}");
         }
         // A kink within the first step is none of the shorter one.
-        assert!(at(functions[3], 0.0).is_some_and(|s| s.fits(-1.0)));
+        assert!(slope_at(functions[3], 0.0).is_some_and(|s| s.fits(-1.0)));
     }
 }

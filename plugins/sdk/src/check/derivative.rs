@@ -15,23 +15,23 @@ const TOLERANCE: f64 = 1e-7;
 const DOUBT: f64 = 1e-4;
 
 /// Number made of one or two real parts.
-pub(super) trait Part: Element {
+pub(super) trait RealParts: Element {
     /// Number of real parts.
     const PARTS: usize;
-    fn of(re: f64, im: f64) -> Self;
+    fn from_parts(re: f64, im: f64) -> Self;
     /// Returns the parts; the second of a real number is zero.
     fn parts(self) -> [f64; 2];
     /// Returns the number with a part moved.
     fn moved(self, part: usize, by: f64) -> Self {
         let mut parts = self.parts();
         parts[part] += by;
-        Self::of(parts[0], parts[1])
+        Self::from_parts(parts[0], parts[1])
     }
 }
 
-impl Part for f64 {
+impl RealParts for f64 {
     const PARTS: usize = 1;
-    fn of(re: f64, _: f64) -> f64 {
+    fn from_parts(re: f64, _: f64) -> f64 {
         re
     }
     fn parts(self) -> [f64; 2] {
@@ -39,9 +39,9 @@ impl Part for f64 {
     }
 }
 
-impl Part for C64 {
+impl RealParts for C64 {
     const PARTS: usize = 2;
-    fn of(re: f64, im: f64) -> C64 {
+    fn from_parts(re: f64, im: f64) -> C64 {
         C64::new(re, im)
     }
     fn parts(self) -> [f64; 2] {
@@ -59,13 +59,13 @@ pub(super) struct Input<T> {
 }
 
 /// Kernel under test with its name; `gives_array` is true if its result is an array.
-struct Called<'a, T> {
+struct DenseUnderTest<'a, T> {
     name: &'a str,
     dense: &'a dyn ErasedDense<T>,
     gives_array: bool,
 }
 
-impl<T: Part> Called<'_, T> {
+impl<T: RealParts> DenseUnderTest<'_, T> {
     fn views(inputs: &[Input<T>]) -> Vec<View<'_, T>> {
         inputs.iter().map(|input| View { shape: &input.shape, data: &input.data }).collect()
     }
@@ -112,13 +112,13 @@ impl<T: Part> Called<'_, T> {
 }
 
 /// Checks the pullback of a kernel, element by element.
-pub(super) fn derivative<T: Part>(
+pub(super) fn derivative<T: RealParts>(
     name: &str,
     dense: &dyn ErasedDense<T>,
     gives_array: bool,
     inputs: &[Input<T>],
 ) -> Result<()> {
-    let called = Called { name, dense, gives_array };
+    let called = DenseUnderTest { name, dense, gives_array };
     let (_, y) = called.value(inputs)?;
     if let Some(y) = y.iter().find(|y| !y.parts().iter().all(|y| y.is_finite())) {
         return Err(Error::new(format!("`{name}` gives {y:?}")));
@@ -129,7 +129,7 @@ pub(super) fn derivative<T: Part>(
         let y_bar = unit::<T>(y.len(), i);
         let row = called.pullback(inputs, &y_bar)?;
         for (place, column) in &differences {
-            let (bar, difference) = (place.of(&row), column[i]);
+            let (bar, difference) = (place.value_in(&row), column[i]);
             // Not `>`: a NaN is a disagreement too.
             let agrees =
                 (bar - difference).abs() <= TOLERANCE * (1.0 + bar.abs().max(difference.abs()));
@@ -153,19 +153,19 @@ pub(super) fn derivative<T: Part>(
 
 /// Index of a real number among the inputs.
 #[derive(Clone, Copy)]
-struct Place {
+struct ComponentIndex {
     input: usize,
     element: usize,
     part: usize,
 }
 
-impl Place {
-    fn of<T: Part>(self, data: &[Vec<T>]) -> f64 {
+impl ComponentIndex {
+    fn value_in<T: RealParts>(self, data: &[Vec<T>]) -> f64 {
         data[self.input][self.element].parts()[self.part]
     }
 
-    fn in_words<T: Part>(self) -> String {
-        let Place { input, element, part } = self;
+    fn in_words<T: RealParts>(self) -> String {
+        let ComponentIndex { input, element, part } = self;
         let part = match (T::PARTS, part) {
             (1, _) => "",
             (_, 0) => "the real part of ",
@@ -175,21 +175,21 @@ impl Place {
     }
 }
 
-type Column = (Place, Vec<f64>);
+type DenseJacobianColumn = (ComponentIndex, Vec<f64>);
 
 /// Returns the columns of the Jacobian: the derivatives of all real numbers of the result by each
 /// of the inputs.
-fn differences<T: Part>(
-    called: &Called<'_, T>,
+fn differences<T: RealParts>(
+    called: &DenseUnderTest<'_, T>,
     inputs: &[Input<T>],
     y: &[T],
-) -> Result<Vec<Column>> {
+) -> Result<Vec<DenseJacobianColumn>> {
     let size = y.iter().flat_map(|y| y.parts()).fold(1.0, |m: f64, y| m.max(y.abs()));
     let mut columns = Vec::new();
     for (k, input) in inputs.iter().enumerate().filter(|(_, input)| input.moves) {
         for element in 0..input.data.len() {
             for part in 0..T::PARTS {
-                let place = Place { input: k, element, part };
+                let place = ComponentIndex { input: k, element, part };
                 let step = STEP * input.data[element].parts()[part].abs().max(1.0);
                 let at = |h: f64| -> Result<Vec<f64>> {
                     let mut moved = inputs.to_vec();
@@ -248,23 +248,23 @@ pub(super) fn difference(
 
 /// Checks that the pullback of mixed cotangents, of other sizes and signs, is the sum of those of
 /// unit ones.
-fn linear<T: Part>(
-    called: &Called<'_, T>,
+fn linear<T: RealParts>(
+    called: &DenseUnderTest<'_, T>,
     inputs: &[Input<T>],
     y: &[T],
     rows: &[Vec<Vec<T>>],
-    places: &[Column],
+    places: &[DenseJacobianColumn],
 ) -> Result<()> {
     for scale in [1.0, -20.0, 0.003] {
         let factors: Vec<f64> = (0..rows.len()).map(|i| scale * mixed(i)).collect();
         let all = |i: usize| factors.get(i).copied().unwrap_or(0.0);
-        let part = |i: usize| T::of(all(T::PARTS * i), all(T::PARTS * i + T::PARTS - 1));
+        let part = |i: usize| T::from_parts(all(T::PARTS * i), all(T::PARTS * i + T::PARTS - 1));
         let y_bar: Vec<T> = (0..y.len()).map(part).collect();
         let bars = called.pullback(inputs, &y_bar)?;
         for (place, _) in places {
-            let terms = || rows.iter().zip(&factors).map(|(row, r)| place.of(row) * r);
+            let terms = || rows.iter().zip(&factors).map(|(row, r)| place.value_in(row) * r);
             let (sum, size): (f64, f64) = (terms().sum(), terms().map(f64::abs).sum());
-            let bar = place.of(&bars);
+            let bar = place.value_in(&bars);
             let agrees = (bar - sum).abs() <= TOLERANCE * size + 1e-12 * scale.abs();
             if !agrees {
                 return Err(Error::new(format!(
@@ -280,8 +280,13 @@ fn linear<T: Part>(
 }
 
 /// Checks that the same calls give the same bits, with others between.
-fn repeated<T: Part>(called: &Called<'_, T>, inputs: &[Input<T>], y: &[T]) -> Result<()> {
-    let y_bar: Vec<T> = (0..y.len()).map(|i| T::of(mixed(2 * i), mixed(2 * i + 1))).collect();
+fn repeated<T: RealParts>(
+    called: &DenseUnderTest<'_, T>,
+    inputs: &[Input<T>],
+    y: &[T],
+) -> Result<()> {
+    let y_bar: Vec<T> =
+        (0..y.len()).map(|i| T::from_parts(mixed(2 * i), mixed(2 * i + 1))).collect();
     let bits =
         |data: &[T]| data.iter().flat_map(|x| x.parts().map(f64::to_bits)).collect::<Vec<_>>();
     let first = called.pullback(inputs, &y_bar)?;
@@ -317,7 +322,7 @@ pub(super) fn mixed(i: usize) -> f64 {
 }
 
 /// Returns a cotangent that is 1 in one real number.
-fn unit<T: Part>(n: usize, i: usize) -> Vec<T> {
+fn unit<T: RealParts>(n: usize, i: usize) -> Vec<T> {
     let mut all = vec![T::default(); n];
     all[i / T::PARTS] = T::default().moved(i % T::PARTS, 1.0);
     all

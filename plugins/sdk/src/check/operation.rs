@@ -15,7 +15,7 @@ const TOLERANCE: f64 = 1e-7;
 
 /// Input or result as a flat list of real numbers, of which complex numbers have two each.
 #[derive(Clone, Debug)]
-struct Numbers {
+struct FlatValue {
     shape: Vec<u64>,
     is_complex: bool,
     /// True if the kernel has a derivative by it.
@@ -24,78 +24,78 @@ struct Numbers {
 }
 
 /// Numbers in the form in which a kernel receives them.
-enum Owned {
+enum OwnedValue {
     Real(Vec<f64>),
     Complex(Vec<C64>),
 }
 
-impl Numbers {
-    fn zeros(shape: Vec<u64>, is_complex: bool) -> Numbers {
+impl FlatValue {
+    fn zeros(shape: Vec<u64>, is_complex: bool) -> FlatValue {
         let count = usize::try_from(shape.iter().product::<u64>()).unwrap_or(usize::MAX);
         let parts = vec![0.0; if is_complex { 2 * count } else { count }];
-        Numbers { shape, is_complex, moves: true, parts }
+        FlatValue { shape, is_complex, moves: true, parts }
     }
-    fn owned(&self) -> Owned {
+    fn owned(&self) -> OwnedValue {
         match self.is_complex {
-            false => Owned::Real(self.parts.clone()),
-            true => {
-                Owned::Complex(self.parts.chunks_exact(2).map(|z| C64::new(z[0], z[1])).collect())
-            }
+            false => OwnedValue::Real(self.parts.clone()),
+            true => OwnedValue::Complex(
+                self.parts.chunks_exact(2).map(|z| C64::new(z[0], z[1])).collect(),
+            ),
         }
     }
-    fn with(&self, parts: Vec<f64>) -> Numbers {
-        Numbers { parts, ..self.clone() }
+    fn with(&self, parts: Vec<f64>) -> FlatValue {
+        FlatValue { parts, ..self.clone() }
     }
 }
 
-impl Owned {
+impl OwnedValue {
     fn view<'a>(&'a self, shape: &'a [u64]) -> Value<'a> {
         match self {
-            Owned::Real(data) => Value::Real(View { shape, data }),
-            Owned::Complex(data) => Value::Complex(View { shape, data }),
+            OwnedValue::Real(data) => Value::Real(View { shape, data }),
+            OwnedValue::Complex(data) => Value::Complex(View { shape, data }),
         }
     }
     fn view_mut<'a>(&'a mut self, shape: &'a [u64]) -> ValueMut<'a> {
         match self {
-            Owned::Real(data) => ValueMut::Real(ViewMut { shape, data }),
-            Owned::Complex(data) => ValueMut::Complex(ViewMut { shape, data }),
+            OwnedValue::Real(data) => ValueMut::Real(ViewMut { shape, data }),
+            OwnedValue::Complex(data) => ValueMut::Complex(ViewMut { shape, data }),
         }
     }
     fn parts(&self) -> Vec<f64> {
         match self {
-            Owned::Real(data) => data.clone(),
-            Owned::Complex(data) => data.iter().flat_map(|z| [z.re, z.im]).collect(),
+            OwnedValue::Real(data) => data.clone(),
+            OwnedValue::Complex(data) => data.iter().flat_map(|z| [z.re, z.im]).collect(),
         }
     }
 }
 
-struct Called<'a> {
+struct OperationUnderTest<'a> {
     name: &'a str,
     kernel: &'a dyn ErasedOperation,
     signature: &'a Signature,
 }
 
-impl Called<'_> {
+impl OperationUnderTest<'_> {
     /// Returns the results, and the cotangents of the inputs if cotangents of the results are
     /// given.
     fn run(
         &self,
-        x: &[Numbers],
-        y_bar: Option<&[Numbers]>,
-    ) -> Result<(Vec<Numbers>, Vec<Vec<f64>>)> {
-        let inputs: Vec<Owned> = x.iter().map(Numbers::owned).collect();
+        x: &[FlatValue],
+        y_bar: Option<&[FlatValue]>,
+    ) -> Result<(Vec<FlatValue>, Vec<Vec<f64>>)> {
+        let inputs: Vec<OwnedValue> = x.iter().map(FlatValue::owned).collect();
         let views: Vec<Value<'_>> =
             inputs.iter().zip(x).map(|(data, x)| data.view(&x.shape)).collect();
         let mut y = self.results(&views)?;
-        let mut filled: Vec<Owned> = y.iter().map(Numbers::owned).collect();
+        let mut filled: Vec<OwnedValue> = y.iter().map(FlatValue::owned).collect();
         let mut room: Vec<_> =
             filled.iter_mut().zip(&y).map(|(data, y)| data.view_mut(&y.shape)).collect();
         let tape = self.kernel.forward(&views, &mut room)?;
-        let mut bars: Vec<Owned> =
+        let mut bars: Vec<OwnedValue> =
             x.iter().map(|x| x.with(vec![0.0; x.parts.len()]).owned()).collect();
         if let Some(y_bar) = y_bar {
-            let seeds: Vec<Owned> = y_bar.iter().map(Numbers::owned).collect();
-            let of = |all: &[Owned]| -> Vec<Value<'_>> { Vec::with_capacity(all.len()) };
+            let seeds: Vec<OwnedValue> = y_bar.iter().map(FlatValue::owned).collect();
+            let of = |all: &[OwnedValue]| -> Vec<Value<'_>> { Vec::with_capacity(all.len()) };
             let (mut values, mut cotangents) = (of(&filled), of(&seeds));
             values.extend(filled.iter().zip(&y).map(|(data, y)| data.view(&y.shape)));
             cotangents.extend(seeds.iter().zip(&y).map(|(data, y)| data.view(&y.shape)));
@@ -106,11 +106,11 @@ impl Called<'_> {
         for (y, filled) in y.iter_mut().zip(&filled) {
             y.parts = filled.parts();
         }
-        Ok((y, bars.iter().map(Owned::parts).collect()))
+        Ok((y, bars.iter().map(OwnedValue::parts).collect()))
     }
 
     /// Returns zeros in the shapes of the results.
-    fn results(&self, x: &[Value<'_>]) -> Result<Vec<Numbers>> {
+    fn results(&self, x: &[Value<'_>]) -> Result<Vec<FlatValue>> {
         let (name, kinds) = (self.name, &self.signature.results);
         let shapes = self.kernel.shapes(x)?;
         if shapes.len() != kinds.len() {
@@ -129,7 +129,7 @@ impl Called<'_> {
             }
         }
         let one = |(shape, kind): (Vec<u64>, &crate::signature::Kind)| {
-            Numbers::zeros(shape, kind.is_complex())
+            FlatValue::zeros(shape, kind.is_complex())
         };
         Ok(shapes.into_iter().zip(kinds).map(one).collect())
     }
@@ -142,7 +142,7 @@ pub(super) fn check(
     signature: &Signature,
     point: &[f64],
 ) -> Result<()> {
-    let called = Called { name, kernel, signature };
+    let called = OperationUnderTest { name, kernel, signature };
     let x = inputs(name, signature, point)?;
     let (y, _) = called.run(&x, None)?;
     if let Some((k, _)) = y.iter().enumerate().find(|(_, y)| !y.parts.iter().all(|y| y.is_finite()))
@@ -151,7 +151,7 @@ pub(super) fn check(
     }
     let columns = columns(&called, &x, &y)?;
     let total: usize = y.iter().map(|y| y.parts.len()).sum();
-    let seeded = |seed: &dyn Fn(usize) -> f64| -> Vec<Numbers> {
+    let seeded = |seed: &dyn Fn(usize) -> f64| -> Vec<FlatValue> {
         let mut at = 0..;
         y.iter()
             .map(|y| y.with(y.parts.iter().zip(&mut at).map(|(_, i)| seed(i)).collect()))
@@ -191,24 +191,28 @@ pub(super) fn check(
 }
 
 /// Returns the point's numbers, input by input.
-fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<Numbers>> {
+fn inputs(name: &str, signature: &Signature, point: &[f64]) -> Result<Vec<FlatValue>> {
     let all: Vec<Input<C64>> = signature.inputs(name, point)?;
     let one = |(input, kind): (Input<C64>, &crate::signature::Kind)| {
         let is_complex = signature.crosses_complex(*kind);
         let each = |z: &C64| if is_complex { vec![z.re, z.im] } else { vec![z.re] };
         let parts = input.data.iter().flat_map(each).collect();
-        Numbers { shape: input.shape, is_complex, moves: input.moves, parts }
+        FlatValue { shape: input.shape, is_complex, moves: input.moves, parts }
     };
     Ok(all.into_iter().zip(&signature.inputs).map(one).collect())
 }
 
 /// Column of the Jacobian: the indices of an input and of one of its real numbers, and the
 /// derivatives of the results' real numbers by it.
-type Column = ((usize, usize), Vec<f64>);
+type OperationJacobianColumn = ((usize, usize), Vec<f64>);
 
 /// Returns the columns of the Jacobian: the derivatives of all real numbers of the results, by each
 /// of the inputs.
-fn columns(called: &Called<'_>, x: &[Numbers], y: &[Numbers]) -> Result<Vec<Column>> {
+fn columns(
+    called: &OperationUnderTest<'_>,
+    x: &[FlatValue],
+    y: &[FlatValue],
+) -> Result<Vec<OperationJacobianColumn>> {
     let size = y.iter().flat_map(|y| &y.parts).fold(1.0, |m: f64, y| m.max(y.abs()));
     let mut all = Vec::new();
     for (k, input) in x.iter().enumerate().filter(|(_, x)| x.moves) {

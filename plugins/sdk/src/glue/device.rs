@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// State behind the pointer that the host holds, with its precision and size.
-struct Held<S> {
+struct DeviceStateBox<S> {
     state: S,
     precision: Precision,
     n_qubits: u32,
 }
 
-impl<S> Held<S> {
+impl<S> DeviceStateBox<S> {
     fn bytes(&self) -> u128 {
         let each = match self.precision {
             Precision::Single => 8,
@@ -35,7 +35,7 @@ impl<S> Held<S> {
         };
         each << self.n_qubits
     }
-    fn beside(&self, other: &Held<S>) -> Result<()> {
+    fn beside(&self, other: &DeviceStateBox<S>) -> Result<()> {
         if self.precision == other.precision && self.n_qubits == other.n_qubits {
             return Ok(());
         }
@@ -117,19 +117,21 @@ unsafe fn scored<'a, D: DeviceKernels>(user: *mut c_void) -> Result<&'a Scored<D
 /// # Safety
 /// The pointer was returned by [`state_new`] or [`state_copy`] of this type and is not yet freed,
 /// or null; the state does not change during `'a`.
-unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a Held<D::State>> {
+unsafe fn state<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a DeviceStateBox<D::State>> {
     // SAFETY: the caller promises a state of this type, or null, that does not change.
-    unsafe { state.cast::<Held<D::State>>().as_ref() }.ok_or_else(|| null("state"))
+    unsafe { state.cast::<DeviceStateBox<D::State>>().as_ref() }.ok_or_else(|| null("state"))
 }
 
 /// Returns a state that the host holds, to change it.
 ///
 /// # Safety
 /// The same as for [`state`], and no other reference to the state exists during `'a`.
-unsafe fn state_mut<'a, D: DeviceKernels>(state: *mut c_void) -> Result<&'a mut Held<D::State>> {
+unsafe fn state_mut<'a, D: DeviceKernels>(
+    state: *mut c_void,
+) -> Result<&'a mut DeviceStateBox<D::State>> {
     // SAFETY: the caller promises a state of this type, or null, and that this is its only
     // reference.
-    unsafe { state.cast::<Held<D::State>>().as_mut() }.ok_or_else(|| null("state"))
+    unsafe { state.cast::<DeviceStateBox<D::State>>().as_mut() }.ok_or_else(|| null("state"))
 }
 
 /// Returns a list of the host.
@@ -180,7 +182,7 @@ fn null(what: &str) -> Error {
 ///
 /// # Safety
 /// A number can be written at `place`, or it is null.
-unsafe fn put<T>(place: *mut T, what: &str, make: impl FnOnce() -> Result<T>) -> Result<()> {
+unsafe fn write_out<T>(place: *mut T, what: &str, make: impl FnOnce() -> Result<T>) -> Result<()> {
     if place.is_null() {
         return Err(null(what));
     }
@@ -220,8 +222,8 @@ unsafe extern "C" fn state_new<D: DeviceKernels>(
     guarded(err, || {
         // SAFETY: `user` is this device.
         let device = unsafe { device::<D>(user) }?;
-        let precision =
-            Precision::of(dtype).ok_or_else(|| Error::unsupported("numbers of another kind"))?;
+        let precision = Precision::from_dtype(dtype)
+            .ok_or_else(|| Error::unsupported("numbers of another kind"))?;
         if !device.precisions().contains(&precision) {
             return Err(Error::unsupported(format!("states in {precision} precision")));
         }
@@ -231,9 +233,9 @@ unsafe extern "C" fn state_new<D: DeviceKernels>(
         }
         // SAFETY: the host gives a place for the state.
         unsafe {
-            put(out, "place for a state", || {
+            write_out(out, "place for a state", || {
                 let state = device.zeros(precision, n_qubits)?;
-                Ok(Box::into_raw(Box::new(Held { state, precision, n_qubits })).cast())
+                Ok(Box::into_raw(Box::new(DeviceStateBox { state, precision, n_qubits })).cast())
             })
         }
     })
@@ -244,7 +246,7 @@ unsafe extern "C" fn state_free<D: DeviceKernels>(_: *mut c_void, state: *mut c_
         return;
     }
     // SAFETY: the host calls this once for a state of this device.
-    let held = unsafe { Box::from_raw(state.cast::<Held<D::State>>()) };
+    let held = unsafe { Box::from_raw(state.cast::<DeviceStateBox<D::State>>()) };
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(held))) {
         std::mem::forget(payload);
     }
@@ -259,12 +261,12 @@ unsafe extern "C" fn state_copy<D: DeviceKernels>(
     guarded(err, || {
         // SAFETY: `user` is this device, `from` a state of it.
         let (device, from) = unsafe { (device::<D>(user)?, state::<D>(from)?) };
-        let Held { precision, n_qubits, .. } = *from;
+        let DeviceStateBox { precision, n_qubits, .. } = *from;
         // SAFETY: the host gives a place for the state.
         unsafe {
-            put(out, "place for a state", || {
+            write_out(out, "place for a state", || {
                 let state = device.copy(&from.state)?;
-                Ok(Box::into_raw(Box::new(Held { state, precision, n_qubits })).cast())
+                Ok(Box::into_raw(Box::new(DeviceStateBox { state, precision, n_qubits })).cast())
             })
         }
     })
@@ -287,7 +289,7 @@ unsafe extern "C" fn state_basis<D: DeviceKernels>(
 }
 
 /// Checks the size of the host's memory.
-fn fits<S>(held: &Held<S>, bytes: usize) -> Result<()> {
+fn fits<S>(held: &DeviceStateBox<S>, bytes: usize) -> Result<()> {
     if bytes as u128 == held.bytes() {
         return Ok(());
     }
@@ -398,7 +400,7 @@ unsafe extern "C" fn expectation<D: DeviceKernels>(
         let (device, held, terms) =
             unsafe { (device::<D>(user)?, state::<D>(on)?, list(terms, count, "list of terms")?) };
         // SAFETY: the host gives room for a number.
-        unsafe { put(value, "value", || device.expectation(&held.state, terms)) }
+        unsafe { write_out(value, "value", || device.expectation(&held.state, terms)) }
     })
 }
 
@@ -414,7 +416,7 @@ unsafe extern "C" fn inner<D: DeviceKernels>(
         let (device, a, b) = unsafe { (device::<D>(user)?, state::<D>(a)?, state::<D>(b)?) };
         a.beside(b)?;
         // SAFETY: the host gives room for two numbers, which a complex one is.
-        unsafe { put(value.cast::<C64>(), "value", || device.inner(&a.state, &b.state)) }
+        unsafe { write_out(value.cast::<C64>(), "value", || device.inner(&a.state, &b.state)) }
     })
 }
 
@@ -435,7 +437,9 @@ unsafe extern "C" fn inner_paulis<D: DeviceKernels>(
         let terms = unsafe { list(terms, count, "list of terms") }?;
         // SAFETY: the host gives room for two numbers, which a complex one is.
         unsafe {
-            put(value.cast::<C64>(), "value", || device.inner_paulis(&a.state, terms, &b.state))
+            write_out(value.cast::<C64>(), "value", || {
+                device.inner_paulis(&a.state, terms, &b.state)
+            })
         }
     })
 }

@@ -10,7 +10,7 @@ use crate::{
     rule::{Kernel, RuleDef},
 };
 
-use super::{Kept, guarded, keep, kept, parts, rule, view, view_mut, written};
+use super::{ErasedTape, guarded, keep, kept, parts, rule, view, view_mut, written};
 
 fn kernel(rule: &RuleDef) -> Result<&dyn ErasedOperation> {
     match &rule.kernel {
@@ -92,7 +92,7 @@ pub(super) unsafe extern "C" fn forward(
         // SAFETY: the host gives `n_in` arrays, and one for each result to be filled, which do not
         // overlap.
         let (x, mut y) = unsafe { (values(x, rule.n_in as usize)?, values_mut(y, results)?) };
-        let kept: Kept = kernel(rule)?.forward(&x, &mut y)?;
+        let kept: ErasedTape = kernel(rule)?.forward(&x, &mut y)?;
         // SAFETY: the host gives a place for the tape, or null if it wants none.
         unsafe { keep(tape, kept) };
         Ok(())
