@@ -21,8 +21,8 @@ use crate::{
 };
 
 use super::{
+    canonical::CanonicalFunction,
     leaves::{sum, tangent_leaves},
-    normal::CanonicalFunction,
 };
 
 /// Liveness of cotangents, which are zero elsewhere: a cotangent is live if an active instruction

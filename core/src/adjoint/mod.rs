@@ -20,6 +20,7 @@
 //! function itself pushes to a tape it uses *that* tape again, in the other direction.
 
 mod activity;
+mod canonical;
 mod compose;
 mod cotangents;
 mod duals;
@@ -30,13 +31,12 @@ mod forward;
 mod implicit;
 mod leaves;
 mod linear;
-mod normal;
 mod outline;
 mod pullbacks;
 mod reach;
-mod record;
 mod reverse;
 mod sweep;
+mod tape_plan;
 mod transform;
 mod transforms;
 mod transpose;

@@ -28,8 +28,8 @@ use crate::{
 };
 
 use super::{
-    activity::dependent, cotangents::LiveCotangents, leaves::tangent_leaves,
-    normal::CanonicalFunction,
+    activity::dependent, canonical::CanonicalFunction, cotangents::LiveCotangents,
+    leaves::tangent_leaves,
 };
 
 /// Result of the analysis of zeros among the cotangents of a function.

@@ -69,13 +69,13 @@ use crate::{
 
 use super::{
     activity::{TapeUsers, active, passes, tapes},
+    canonical::CanonicalFunction,
     cotangents::LiveCotangents,
     entry::entry,
     error::{DiffError, check},
-    normal::CanonicalFunction,
     reach::{self, CallFacts, CalleeFacts, ReachAnalysis, callees_first, is_number},
-    record::TapePlan,
     sweep::{AdjointSweep, Popped, ReverseAnalysis, SweepPlan},
+    tape_plan::TapePlan,
 };
 
 /// Functions that [`reverse`] adds to a program.

@@ -30,13 +30,13 @@ use crate::{
 };
 
 use super::{
+    canonical::{CanonicalFunction, InductionVariable},
     cotangents::{Cotangents, LiveCotangents},
     error::DiffError,
     leaves::{close, make_whole, open},
-    normal::{CanonicalFunction, InductionVariable},
     reach::ReachFacts,
-    record::TapePlan,
     reverse::ReverseEngine,
+    tape_plan::TapePlan,
 };
 
 /// Entry that a pop of the adjoint takes from the tape.

@@ -15,9 +15,9 @@ use crate::{
 };
 
 use super::{
-    normal::{FinalValue, InductionVariable},
-    record::PrimalSource,
+    canonical::{FinalValue, InductionVariable},
     sweep::{AdjointSweep, Popped},
+    tape_plan::PrimalSource,
 };
 
 impl AdjointSweep<'_> {

@@ -15,6 +15,7 @@
 //! 0. Nothing here computes amplitudes; `simulate` does.
 
 mod append;
+mod bit_set;
 mod calls;
 mod compact;
 mod condition;
@@ -27,13 +28,13 @@ mod fold;
 mod inputs;
 mod instruction;
 mod loops;
-mod marks;
 mod methods;
-mod misread;
 mod noise;
 pub mod operand;
+mod readout_error;
 mod rotation;
 
+pub(crate) use bit_set::BitSet;
 pub(crate) use calls::CallRecord;
 pub use calls::{GateDefinition, NamedCall};
 pub use compact::Compact;
@@ -42,11 +43,10 @@ pub use delay::DelayLength;
 pub use error::CircuitError;
 pub use instruction::{Control, Instruction, Operation, Qubits};
 pub use loops::Part;
-pub(crate) use marks::BitSet;
-pub(crate) use misread::n_readout_probabilities;
-pub use misread::{MAX_READOUT_BITS, ReadoutBitList};
 pub use noise::{After, InstructionKind, NoiseModel, NoiseRule};
 pub use operand::{BitRange, Numbers, Operand};
+pub(crate) use readout_error::n_readout_probabilities;
+pub use readout_error::{MAX_READOUT_BITS, ReadoutBitList};
 pub use rotation::PauliRotation;
 
 use std::collections::BTreeMap;

@@ -32,14 +32,14 @@
 use std::sync::Arc;
 
 mod after;
-mod reading;
+mod readout;
 
 pub use after::{After, InstructionKind};
-use reading::{PendingReadouts, ReadoutRule};
+use readout::{PendingReadouts, ReadoutRule};
 
 use super::{
     Circuit, CircuitError, DelayLength, Instruction, Operation, ParamDef, Part,
-    display::operation_name, misread::off_diagonal, param_id,
+    display::operation_name, param_id, readout_error::off_diagonal,
 };
 use crate::{
     channel::{Channel, ChannelError},

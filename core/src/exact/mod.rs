@@ -64,7 +64,7 @@ mod short;
 mod sums;
 mod symbols;
 mod terms;
-mod waves;
+mod trigonometric;
 
 pub use formula::Formula;
 pub use names::RESERVED;

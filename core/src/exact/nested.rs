@@ -27,7 +27,7 @@ use super::{
     run::FormulaRatio,
     sums::{BasisFunction, Root, trigonometric_sum as collected},
     terms::I,
-    waves::{Axis, TrigBasis, TrigPolynomial, TrigTerm},
+    trigonometric::{Axis, TrigBasis, TrigPolynomial, TrigTerm},
 };
 
 /// A factor that is no sum.

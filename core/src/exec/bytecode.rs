@@ -9,9 +9,9 @@ use crate::{
 
 use super::{
     code::{BANKS, Bank, ChecksumUpdate, Code, Pc, RegisterSlot},
+    fused_kernel::FusedKernel,
     inspect::Moment,
-    recipe::FusedKernel,
-    small::SmallProgram,
+    small_program::SmallProgram,
 };
 
 /// A compiled function.

@@ -32,11 +32,11 @@ use crate::{
 
 use super::{
     Bytecode, CallError, DeriveError, Executable, Host, Limits, NoHost, Pullback, RunError,
-    abreast::{BatchedTangents, batches},
+    batched_tangents::{BatchedTangents, batches},
+    bound_constants::{BoundConstants, HostWithConstants},
     compile::TapeProvenance,
-    constant::{BoundConstants, HostWithConstants},
+    compiled_derivative::{CompileOptions, CompiledDerivative, Derive, ShapeCache, known},
     data::Datum,
-    derived::{CompileOptions, CompiledDerivative, Derive, ShapeCache, known},
     machine::Machine,
     prepared::Prepared,
     tangents::{check_cotangent, check_tangents, count, flatten, seeded, split, whole},

@@ -19,8 +19,9 @@
 //! [`Derivatives`] is the usual entry point: values, gradients, pullbacks, pushforwards and
 //! Hessians of a function of a program, prepared once and called often.
 
-mod abreast;
 mod batch;
+mod batched_tangents;
+mod bound_constants;
 mod budget;
 mod bytecode;
 mod call_context;
@@ -28,27 +29,26 @@ mod checkpoint;
 mod coalesce;
 mod code;
 mod compile;
-mod constant;
+mod compiled_derivative;
 mod data;
 mod derivatives;
 mod derive_error;
-mod derived;
 mod error;
 mod fuse;
+mod fused_kernel;
 mod host;
 pub mod inspect;
 #[cfg(feature = "jit")]
 mod jit;
 mod jumps;
 mod last_use;
+mod linear_map;
 mod liveness;
 mod machine;
 mod prepared;
-mod pulled;
-mod pushed;
-mod recipe;
+mod pullback;
 mod registers;
-mod small;
+mod small_program;
 mod sparse;
 mod tangents;
 
@@ -66,7 +66,7 @@ pub use host::{Host, HostError, NoHost};
 pub use jit::JitError;
 pub use machine::Machine;
 pub use prepared::Prepared;
-pub use pulled::Pullback;
+pub use pullback::Pullback;
 pub use sparse::{Colouring, Sparse};
 
 use crate::scalar::Scalar;

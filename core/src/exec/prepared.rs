@@ -7,9 +7,9 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     Bytecode, CallError, Executable, Host, Limits, RunError,
-    constant::{BoundConstants, HostWithConstants},
+    bound_constants::{BoundConstants, HostWithConstants},
+    compiled_derivative::CompiledDerivative,
     data::Datum,
-    derived::CompiledDerivative,
     machine::Machine,
     tangents::extend,
 };

@@ -33,7 +33,7 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, RunError,
-    abreast::batches,
+    batched_tangents::batches,
     data::Datum,
     inspect::{Inspection, Pattern, hessian_of, jacobian_of},
     tangents::{count, flatten, seeded},

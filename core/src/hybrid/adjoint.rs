@@ -34,8 +34,8 @@ use num_complex::Complex;
 
 use super::HybridError;
 use super::{
-    slope::{GateDerivative, is_fixed},
-    slots::ParameterUse,
+    derivative::{GateDerivative, is_fixed},
+    parameter_uses::ParameterUse,
 };
 use crate::{
     circuit::{Circuit, CircuitError, Control, Instruction, Operation},

@@ -8,8 +8,8 @@ use num_dual::DualNum;
 use super::{
     HybridError, Observable,
     adjoint::Bound,
-    resident::ValuesAndSlopes,
-    slots::{Chain, ParameterUse, by_parameter, parameter_uses},
+    device::ValuesAndSlopes,
+    parameter_uses::{Chain, ParameterUse, by_parameter, parameter_uses},
     tangent::{along_tangent, unit_vector},
 };
 use crate::{

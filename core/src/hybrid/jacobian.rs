@@ -7,7 +7,8 @@ use num_complex::Complex;
 use num_dual::DualNum;
 
 use super::{
-    Expectation, HybridError, Method, adjoint::Bound, slots::by_parameter, tangent::unit_vector,
+    Expectation, HybridError, Method, adjoint::Bound, parameter_uses::by_parameter,
+    tangent::unit_vector,
 };
 use crate::{scalar::Real, simulate::Simulator};
 

@@ -5,7 +5,7 @@
 //! own, so that errors add in squares: `var(sum_m c_m E_m) = sum_m c_m^2 var(E_m)`, and likewise
 //! over the angles that an input is in.
 
-use super::{Expectation, HybridError, slots::by_parameter};
+use super::{Expectation, HybridError, parameter_uses::by_parameter};
 use crate::{
     circuit::Circuit,
     observable::PauliSum,

@@ -61,6 +61,8 @@
 
 mod adjoint;
 mod channels;
+mod derivative;
+mod device;
 mod difference;
 mod expectation;
 mod harmonics;
@@ -69,14 +71,12 @@ mod jacobian;
 mod measured;
 mod noisy;
 mod observable;
+mod parameter_uses;
 mod parametric;
 mod prepared;
 mod product;
-mod resident;
 mod second;
 mod shift;
-mod slope;
-mod slots;
 mod symbolic;
 mod tangent;
 

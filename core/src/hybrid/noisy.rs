@@ -26,9 +26,9 @@ use num_complex::Complex;
 use super::{
     Expectation, HybridError, Observable,
     channels::{BoundaryBinding, derivatives_at_edge, superoperator_derivative},
+    derivative::{GateDerivative, through},
     expectation::expect,
-    slope::{GateDerivative, through},
-    slots::by_parameter,
+    parameter_uses::by_parameter,
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},

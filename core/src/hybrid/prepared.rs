@@ -10,9 +10,9 @@ use num_complex::Complex;
 use super::{
     Expectation, HybridError,
     adjoint::{BackwardPass, Bound, add_products},
+    derivative::is_fixed,
     expectation::{self, expect},
-    slope::is_fixed,
-    slots::{add_by_parameter, by_parameter},
+    parameter_uses::{add_by_parameter, by_parameter},
 };
 use crate::{
     kernel::{ExecuteError, Operator, OverlapProbe, PreparedOperators, PreparedPair, StateHint},

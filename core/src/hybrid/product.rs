@@ -22,8 +22,8 @@ use num_dual::{Dual, DualNum};
 use super::{
     Expectation, HybridError,
     adjoint::{BackwardPass, Bound},
-    slope::is_fixed,
-    slots::by_parameter,
+    derivative::is_fixed,
+    parameter_uses::by_parameter,
     tangent::along_tangent,
 };
 use crate::{

@@ -7,7 +7,7 @@ use super::{
     Expectation, HybridError, Method,
     adjoint::Bound,
     expectation::expect,
-    slots::{Chain, by_parameter, parameter_uses},
+    parameter_uses::{Chain, by_parameter, parameter_uses},
     tangent::{along_tangent, unit_vector},
 };
 use crate::{

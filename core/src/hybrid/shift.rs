@@ -24,7 +24,7 @@ use super::{
     Expectation, HybridError,
     expectation::total,
     harmonics::harmonics,
-    slots::{ParameterUse, by_parameter},
+    parameter_uses::{ParameterUse, by_parameter},
 };
 use crate::{
     circuit::{Circuit, Instruction, Operation},

@@ -9,7 +9,7 @@ use num_dual::DualNum;
 use super::{
     Expectation, HybridError, Observable,
     jacobian::Jacobian,
-    slots::Chain,
+    parameter_uses::Chain,
     tangent::{along_tangent, unit_vector},
 };
 use crate::{

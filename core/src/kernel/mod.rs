@@ -22,24 +22,25 @@
 //! which the compiler unrolls. Threads split the list of runs, which is the flattened index of
 //! pairs: the top qubit parallelizes like any other.
 
-mod acts;
+mod acts_on;
 mod apply;
 mod dagger;
+mod device_state;
 mod disjoint;
 mod fill;
 mod fuse;
 pub(crate) mod marginal;
 mod reduce;
 mod registry;
-mod renew;
-mod resident;
 mod runs;
 pub(crate) mod simd;
 mod strings;
 mod threads;
 mod tiles;
+mod update;
 
-pub use acts::ActsOn;
+pub use acts_on::ActsOn;
+pub use device_state::{DeviceStateVector, DeviceStates};
 pub(crate) use fill::clear;
 pub use fill::reset_to_zero;
 pub(crate) use fuse::fused;
@@ -48,7 +49,6 @@ pub use registry::{
     ExecuteError, Executor, Executors, Generic, OverlapProbe, PairExecutor, PreparedObservable,
     PreparedOperators, PreparedPair, StateHint,
 };
-pub use resident::{DeviceStateVector, DeviceStates};
 pub use simd::{InstructionSet, SimdFloat};
 pub use threads::{SERIAL_BELOW, SHARED_BELOW, ThreadError, Threads};
 pub(crate) use tiles::{TileSize, apply_in_tiles};

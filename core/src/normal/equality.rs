@@ -26,8 +26,8 @@ use super::{
     atoms::{Atom, AtomProduct, TrigFactor},
     read::StraightLineProgram,
     rounding::bounded,
+    sample::{Indeterminate, SamplePoint, root_by_unity, square_root},
     sum::{Algebra, NormalSum},
-    trial::{Indeterminate, SamplePoint, root_by_unity, square_root},
 };
 use crate::{
     entity::Value,

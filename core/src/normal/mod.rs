@@ -78,9 +78,9 @@ mod print;
 mod rational;
 mod read;
 mod rounding;
+mod sample;
 mod series;
 mod sum;
-mod trial;
 mod write;
 
 pub(crate) use basis::{BasisMembership, RationalBasis, RationalCombination};

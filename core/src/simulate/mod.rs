@@ -19,25 +19,25 @@
 mod bits;
 mod density;
 mod distribution;
+mod eigenstates;
 mod endless;
-mod levels;
 mod liveness;
 mod measured;
 mod merging;
 mod outcomes;
-mod placed;
 mod program;
+mod state_handle;
 mod trajectory;
 
 pub use bits::Bits;
 pub(crate) use density::{on_both_sides, superoperator, superoperator_matrix};
-pub use levels::Eigenstate;
+pub use eigenstates::Eigenstate;
 pub(crate) use measured::MeasurementPlan;
 pub use measured::{Grouping, Shots, measurement_basis};
-pub use placed::StateHandle;
 pub(crate) use program::constants;
 pub use program::{BoundCircuit, final_measurements, has_final_readout_errors, has_final_state};
 pub(crate) use program::{bind_instruction, is_static, rebind_instruction};
+pub use state_handle::StateHandle;
 pub use trajectory::{Mean, Trajectory};
 
 use std::{

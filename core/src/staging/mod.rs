@@ -44,6 +44,7 @@
 
 mod arithmetic;
 mod arrays;
+mod assignment;
 mod axis;
 mod builtin;
 mod data;
@@ -53,20 +54,19 @@ mod known;
 mod linear;
 mod matrix_functions;
 mod name;
-mod open;
-mod place;
 mod squares;
+mod untyped;
 
 pub use arithmetic::InfixOperator;
 pub use arrays::Composed;
+pub use assignment::AssignmentTarget;
 pub use builtin::Builtin;
 pub(crate) use elements::elementwise_result;
 pub use elements::over_arrays;
 pub use flow::{Branches, CountedLoop, LoopBody, LoopHeader, ShortCircuit};
 pub(crate) use known::InferredKind;
 pub use name::is_name;
-pub use open::UntypedLiteral;
-pub use place::AssignmentTarget;
+pub use untyped::UntypedLiteral;
 
 use known::is_plain_tuple;
 
@@ -179,7 +179,7 @@ pub struct StagingBuilder {
     pub b: FunctionBuilder,
     result: Kind,
     loops: Vec<LoopTargets>,
-    open: Vec<open::WrittenLiteral>,
+    open: Vec<untyped::WrittenLiteral>,
 }
 
 impl StagingBuilder {

@@ -13,10 +13,10 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::TapeValue,
     kernel::{BuiltinCall, GET, POLYGAMMA, SLICE, StaticOperand},
     node::Tape,
     step::TapeOp,
+    tape_value::TapeValue,
     variable::Variable,
 };
 

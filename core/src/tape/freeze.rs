@@ -14,10 +14,10 @@ use crate::{
 use super::{
     array::ArrayVariable,
     error::TapeError,
-    held::{TapeValue, kind_of, kind_of_value},
     kernel::BuiltinCall,
     node::{ComparedSide, Tape, TapeComparison, TapeEntry},
     step::{CustomOperator, TapeOp},
+    tape_value::{TapeValue, kind_of, kind_of_value},
     variable::Variable,
 };
 

@@ -17,7 +17,7 @@ use crate::{
     staging::{Builtin, StagedOperand, StagingBuilder},
 };
 
-use super::held::{kind_of, kind_of_value};
+use super::tape_value::{kind_of, kind_of_value};
 
 /// An operand that is known: an axis, a shape.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

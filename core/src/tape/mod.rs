@@ -57,12 +57,12 @@
 mod array;
 mod error;
 mod freeze;
-mod held;
 mod kernel;
 mod node;
 mod operator;
 mod print;
 mod step;
+mod tape_value;
 mod variable;
 
 pub use array::{ArrayArgument, ArrayVariable};

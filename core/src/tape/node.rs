@@ -13,10 +13,10 @@ use crate::{
 use super::{
     array::ArrayVariable,
     error::TapeError,
-    held::TapeValue,
     kernel::{BuiltinCall, VECTOR},
     operator::{ArrayOperator, ScalarOperator},
     step::{CustomOperator, OperandCotangents, TapeEvaluator, TapeOp},
+    tape_value::TapeValue,
     variable::Variable,
 };
 

@@ -5,9 +5,9 @@ use std::fmt;
 use crate::scalar::{Real, Scalar};
 
 use super::{
-    held::TapeValue,
     node::{Tape, TapeEntry, TapeInner},
     step::TapeOp,
+    tape_value::TapeValue,
 };
 
 /// Arrays with more elements are printed as their shape.

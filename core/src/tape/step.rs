@@ -17,9 +17,9 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::TapeValue,
     kernel::{BuiltinCall, Kernel, StaticOperand},
     operator::{ArrayOperator, ScalarOperator},
+    tape_value::TapeValue,
 };
 
 /// Operation of an entry.

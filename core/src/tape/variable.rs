@@ -12,10 +12,10 @@ use crate::{
 
 use super::{
     error::TapeError,
-    held::{TapeValue, kind_of},
     kernel::{BuiltinCall, POLYGAMMA, StaticOperand},
     node::{ComparedSide, Tape},
     step::TapeOp,
+    tape_value::{TapeValue, kind_of},
 };
 
 /// A number on a tape. Copying it copies the place, not the computation.

@@ -10,8 +10,8 @@ mod carried;
 mod degenerate;
 mod matrix_function;
 mod reduce;
+mod rotations;
 mod tridiagonal;
-mod turns;
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ pub use matrix_function::spectral;
 pub(crate) use matrix_function::spectral_order;
 use reduce::Reduced;
 pub(super) use reduce::{COLUMNS, dot, total};
-pub(super) use turns::{GivensRotation, RotatedVectors, rotation};
+pub(super) use rotations::{GivensRotation, RotatedVectors, rotation};
 
 /// An element counts among the greatest of an eigenvector if its squared modulus is at least this
 /// part of the greatest: then rounding does not choose among equal ones.

@@ -7,7 +7,7 @@
 //! Golub and Van Loan, *Matrix Computations*, section 8.3; Dubrulle, Martin and Wilkinson, *The
 //! implicit QL algorithm* (1968).
 
-use super::turns::{GivensRotation, RotatedVectors, rotation};
+use super::rotations::{GivensRotation, RotatedVectors, rotation};
 
 /// Steps for each eigenvalue of a block at most; two are usual.
 const STEPS: usize = 60;

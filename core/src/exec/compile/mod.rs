@@ -18,13 +18,13 @@
 //!
 //! Cost: O(size), but for [`coalesce`].
 
-mod edges;
-mod pairs;
+mod fusion_groups;
+mod phi_lowering;
 mod select;
-mod small;
-mod stretches;
-mod together;
-mod tracks;
+mod small_program;
+mod small_regions;
+mod superinstructions;
+mod tape_checksums;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -48,10 +48,10 @@ use super::{
     jumps::thread_jumps,
     last_use::{mark_last_uses, moved_arrays},
 };
-use pairs::Superinstructions;
-use stretches::SmallRegions;
-use together::FusionGroups;
-pub(super) use tracks::TapeProvenance;
+use fusion_groups::FusionGroups;
+use small_regions::SmallRegions;
+use superinstructions::Superinstructions;
+pub(super) use tape_checksums::TapeProvenance;
 
 impl Bytecode {
     /// Compiles a function and all it calls.
@@ -100,7 +100,7 @@ impl Bytecode {
         let balanced = match whose {
             TapeProvenance::Derived => vec![],
             TapeProvenance::Unknown => {
-                tracks::checked_tapes(ids.iter().map(|&f| &program.functions[f]))
+                tape_checksums::checked_tapes(ids.iter().map(|&f| &program.functions[f]))
             }
         };
         let numbers: HashMap<FuncId, u32> = ids.iter().copied().zip(0..).collect();
@@ -248,7 +248,7 @@ impl<'a> Compiler<'a> {
         for b in order(f) {
             self.starts[b.index()] = Some(self.here());
             self.body(b);
-            self.terminator(b, &f.blocks[b].end, edges::MAX_DUPLICATED);
+            self.terminator(b, &f.blocks[b].end, phi_lowering::MAX_DUPLICATED);
         }
         for (patch, block) in std::mem::take(&mut self.patches) {
             let Some(start) = self.starts[block.index()] else { continue };
@@ -314,8 +314,11 @@ impl<'a> Compiler<'a> {
         }
         let f = self.f;
         let call = insts.iter().position(|&i| matches!(f.insts[i].op, Op::Call(_)));
-        let tracks =
-            tracks::checksum_updates(f, &insts[..call.unwrap_or(insts.len())], self.balanced);
+        let tracks = tape_checksums::checksum_updates(
+            f,
+            &insts[..call.unwrap_or(insts.len())],
+            self.balanced,
+        );
         if !tracks.is_empty() {
             let (first, entries) =
                 (self.routine.checksum_updates.len() as u32, tracks.len() as u32);

@@ -10,7 +10,7 @@ use crate::{
 use super::{
     super::code::{Bank, Code, Reg, RegisterSlot, SlotRange, WriteMode},
     Compiler,
-    pairs::superinstruction,
+    superinstructions::superinstruction,
 };
 
 impl Compiler<'_> {

@@ -10,7 +10,7 @@ use crate::{
 use super::{
     super::{
         Derivatives,
-        constant::HostWithConstants,
+        bound_constants::HostWithConstants,
         tangents::{count, seeded},
     },
     Datum, DeriveError, Event, Find, Found, Inspection, Interceptor, Interrupt,

@@ -21,7 +21,7 @@
 //! On scalars whose real numbers are not `f64` an entry point does nothing, nor if a function works
 //! on complex numbers that are not `Complex<f64>`.
 
-mod entries;
+mod entry_points;
 mod lower;
 mod ops;
 mod plan;
@@ -208,8 +208,8 @@ impl Bytecode {
         let mut context = (Context::new(), FunctionBuilderContext::new());
         let mut unfinished = Vec::with_capacity(self.routines.len());
         for (number, routine) in self.routines.iter_mut().enumerate() {
-            let own = entries::recursion(routine, number);
-            let parts = entries::insert_entry_points(routine, own);
+            let own = entry_points::recursion(routine, number);
+            let parts = entry_points::insert_entry_points(routine, own);
             let (plan, mut slots) = (JitPlan::analyze(routine, own), routine.slots.clone());
             let has_door = |part: &Range<usize>| {
                 routine.code[part.clone()].iter().any(|c| matches!(c, Code::Native(..)))

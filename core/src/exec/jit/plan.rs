@@ -14,7 +14,7 @@ use super::{
         liveness::{Numbering, RegisterLiveness, RegisterSet},
         registers::{Access, visit},
     },
-    entries::is_native,
+    entry_points::is_native,
 };
 
 /// Number of stores in side exits that an instruction may cost before every write is stored at

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::array::{Array, ArrayError, Shape};
 
 use super::{
-    room::{MemoryBudget, array_bytes},
-    spare::{BufferPool, buffer_bytes, buffer_len},
+    buffer_pool::{BufferPool, buffer_bytes, buffer_len},
+    memory_budget::{MemoryBudget, array_bytes},
 };
 
 /// An array in a register or on a tape; `None` is the empty one.

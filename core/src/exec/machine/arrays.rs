@@ -22,12 +22,12 @@ use super::{
     },
     array_bank::{SharedArray, items},
     banks::{ArrayBanks, Banks, FrameBase, TapeStorage, store_leaves},
+    cost::superlinear,
     elements::run_kernel,
-    room::MemoryBudget,
+    memory_budget::MemoryBudget,
     run::{CodeLocation, HostBudget},
-    small::run_small,
+    small_program::run_small,
     whole::on_arrays,
-    work::superlinear,
 };
 
 /// Instructions on arrays, and primitives.

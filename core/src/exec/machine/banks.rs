@@ -17,8 +17,8 @@ use super::{
     },
     array_bank::{ArrayBank, SharedArray},
     elements::KernelScratch,
-    room::MemoryBudget,
-    small::SmallScratch,
+    memory_budget::MemoryBudget,
+    small_program::SmallScratch,
 };
 
 /// Start of the registers of a call in each bank.

@@ -22,19 +22,19 @@ use super::{
     super::{
         Limits,
         code::{Bank, RegisterSlot},
-        recipe::FusedKernel,
+        fused_kernel::FusedKernel,
     },
     array_bank::ArrayBank,
     banks::{ArrayBanks, Banks, FrameBase},
-    loops::run,
-    room::MemoryBudget,
-    stretch::{
+    chunk::{
         Chunk, ChunkInputs, KernelOperand, VECTOR_BYTES, accumulate_chunk, aligned, write_chunk,
     },
-    sweeps::{
+    kernel_plan::{
         ElementLoop, KernelError, KernelPlan, OperandAccess, OutputSpec, StepInput,
         determines_shape, is_view_start,
     },
+    loops::run,
+    memory_budget::MemoryBudget,
 };
 
 /// Scratch memory of kernels: the results of steps for one chunk, operands broadcast for one, and

@@ -7,19 +7,19 @@
 mod array_bank;
 mod arrays;
 mod banks;
+mod buffer_pool;
+mod chunk;
+mod cost;
 mod elements;
-mod loops;
 #[cfg(feature = "jit")]
-mod native;
+mod enter_jit;
+mod kernel_plan;
+mod loops;
+mod memory_budget;
 mod replace;
-mod room;
 mod run;
-mod small;
-mod spare;
-mod stretch;
-mod sweeps;
+mod small_program;
 mod whole;
-mod work;
 
 use num_complex::Complex;
 

@@ -16,7 +16,7 @@ use crate::{
 };
 
 #[cfg(feature = "jit")]
-use super::native::{JitFrame, enter_jit};
+use super::enter_jit::{JitFrame, enter_jit};
 use super::{
     super::{
         Limits,
@@ -29,8 +29,8 @@ use super::{
     Machine,
     arrays::structural,
     banks::{FrameBase, TapeStorage},
+    memory_budget::{CHECK_INTERVAL, MemoryBudget},
     replace::Replacement,
-    room::{CHECK_INTERVAL, MemoryBudget},
 };
 
 /// Limits of the programs that a host runs, and the steps that they have used.

@@ -21,7 +21,7 @@ use super::{
     },
     array_bank::{ArrayBank, SharedArray, items},
     banks::{ArrayBanks, Banks, FrameBase},
-    room::{MemoryBudget, array_bytes},
+    memory_budget::{MemoryBudget, array_bytes},
 };
 
 /// The operands of one element kind, and ints.

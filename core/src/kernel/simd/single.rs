@@ -76,10 +76,10 @@ macro_rules! each_register {
     }};
 }
 
-mod ahead;
 mod loops;
 mod moves;
 mod pair;
+mod prefetch;
 mod strings;
 
 use std::ops::Range;
@@ -87,9 +87,9 @@ use std::ops::Range;
 use num_complex::Complex;
 
 use self::{
-    ahead::{PrefetchDistance, Prefetcher},
     loops::{Dense, Diagonal, FULL, REAL},
     moves::Exchange,
+    prefetch::{PrefetchDistance, Prefetcher},
 };
 use super::{InstructionSet, SharedPtr, Simd, SimdFloat, Task, as_reals};
 use crate::kernel::{

@@ -12,9 +12,9 @@ use super::{
     block::DenseBlock,
     buffer::{Buffer, TileBuffers},
     frame::{FrameSigns, StageExit, exit},
-    inner::ProbeSet,
     multiplex::Multiplexed,
     phases::Phases,
+    probes::ProbeSet,
     rows::{row_offsets, table},
     transfer::ENTRIES_PER_GATHER,
 };

@@ -45,18 +45,18 @@ mod block;
 mod buffer;
 mod compile;
 mod frame;
-mod inner;
 mod kernels;
-mod kick;
 mod multiplex;
 mod pair;
 mod phases;
+mod probes;
 mod rebind;
 mod rows;
-mod shared;
 mod tangent;
+mod tangent_update;
 mod transfer;
 mod variants;
+mod vector_probes;
 
 use std::{
     ops::Range,
@@ -69,9 +69,9 @@ use self::{
     block::DenseBlock,
     buffer::Buffer,
     compile::TileStep,
-    inner::Products,
     kernels::narrow,
     phases::TilePhases,
+    probes::Products,
     transfer::{Pipeline, ScatterPattern},
 };
 use crate::{

@@ -12,9 +12,8 @@ use num_complex::Complex;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
 
 use super::{
-    duration,
+    angle_value, duration,
     integer::{self, IntOperandKind, IntType, MAX_WIDTH, operate},
-    turn,
     value::{QasmValue, RealConstant, fits, wrong_operand},
 };
 use crate::{
@@ -40,7 +39,7 @@ pub(super) fn binary(
 ) -> Result<QasmValue, QasmProblem> {
     use BinaryOp::*;
     if matches!(left, QasmValue::AngleValue(_)) || matches!(right, QasmValue::AngleValue(_)) {
-        return turn::operate(op, left, right, version);
+        return angle_value::operate(op, left, right, version);
     }
     if let Some(result) = integers(op, &left, &right, version) {
         return result;
@@ -302,7 +301,7 @@ pub(super) fn power(
     exponent: QasmValue,
     version: Version,
 ) -> Result<QasmValue, QasmProblem> {
-    let (base, exponent) = (turn::plain(base)?, turn::plain(exponent)?);
+    let (base, exponent) = (angle_value::plain(base)?, angle_value::plain(exponent)?);
     if let (QasmValue::Int(a, ty), QasmValue::Int(n @ 0.., _), Version::V3) =
         (&base, &exponent, version)
     {
@@ -470,7 +469,7 @@ pub(super) fn mask(width: u32) -> u128 {
 
 /// A smooth function.
 pub(super) fn smooth(function: ElementaryFunction, x: QasmValue) -> Result<QasmValue, QasmProblem> {
-    let x = turn::plain(x)?;
+    let x = angle_value::plain(x)?;
     if let Some(n) = x.constant() {
         return match exact_value(function, &x, n) {
             Some(q) => RealConstant::fraction(q).checked(),

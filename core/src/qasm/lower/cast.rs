@@ -12,12 +12,12 @@ use std::cmp::Ordering;
 
 use super::{
     Lower, QasmLowering, QasmValue,
+    angle_value::{self, AngleValue},
     classical::Classical,
     declare::ELEMENT,
     evaluate::UNSIZED,
     integer::{INT, IntType, MAX_WIDTH},
     truth::nonzero,
-    turn::{self, AngleValue},
     value::RealConstant,
 };
 use crate::qasm::{
@@ -104,7 +104,7 @@ impl QasmLowering<'_> {
                 Ok(QasmValue::AngleValue(AngleValue::Bits { width: *width, bits: *bits }))
             }
             (BaseType::Float, v) if v.is_real() => {
-                turn::plain(value).and_then(|value| float(value, width))
+                angle_value::plain(value).and_then(|value| float(value, width))
             }
             (BaseType::Float, QasmValue::Bool(b)) => {
                 Ok(QasmValue::Number(RealConstant::decimal(f64::from(u8::from(*b)))))

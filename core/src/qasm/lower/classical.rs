@@ -5,15 +5,14 @@
 //! on bits.
 
 use super::{
-    ExprScope, IndexSet, Lower, QasmLowering, QasmValue,
-    choice::{self, ValueSet},
+    ExprScope, IndexSet, Lower, QasmLowering, QasmValue, bit_vector,
     evaluate::unary,
     functions,
     integer::IntType,
     names::SymbolEntry,
     truth::Truth,
+    value_set::{self, ValueSet},
     variables::VariableState,
-    words,
 };
 use crate::{
     circuit::Condition,
@@ -156,14 +155,14 @@ impl QasmLowering<'_> {
             }
             QasmExprKind::Call(name, args)
                 if functions::NAMES.contains(&self.interner.name(name.symbol))
-                    && !words::FUNCTIONS.contains(&self.interner.name(name.symbol))
+                    && !bit_vector::FUNCTIONS.contains(&self.interner.name(name.symbol))
                     && self.interner.name(name.symbol) != "sizeof"
                     && args.iter().any(|arg| self.may_depend(arg)) =>
             {
                 self.function_of_value_sets(*name, args, expr.span)
             }
             QasmExprKind::Call(name, args)
-                if words::FUNCTIONS.contains(&self.interner.name(name.symbol)) =>
+                if bit_vector::FUNCTIONS.contains(&self.interner.name(name.symbol)) =>
             {
                 self.function_of_bits(*name, args, expr)
             }
@@ -342,7 +341,7 @@ impl QasmLowering<'_> {
             }
             sides => sides,
         };
-        if choice::chooses(op, &left, &right) {
+        if value_set::chooses(op, &left, &right) {
             return self.combine_value_sets(op, left, right, span);
         }
         if matches!(left, Classical::AngleBits(_)) || matches!(right, Classical::AngleBits(_)) {

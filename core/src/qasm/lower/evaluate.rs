@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use num_complex::Complex;
 
 use super::{
-    ExprScope, Lower, QasmLowering, arithmetic,
+    ExprScope, Lower, QasmLowering,
+    angle_value::{self, AngleValue},
+    arithmetic,
     duration::Duration,
     functions,
     integer::{self, INT, TooLong},
     names::{GateEntry, SymbolEntry},
-    turn::{self, AngleValue},
     value::{QasmValue, RealConstant},
 };
 use crate::{
@@ -163,7 +164,7 @@ impl QasmLowering<'_> {
         span: QasmSpan,
     ) -> Lower<QasmValue> {
         if value.is_real() {
-            let value = turn::plain(value);
+            let value = angle_value::plain(value);
             return self.check(value, span);
         }
         let (given, expected) = (value.describe().to_owned(), expected.to_owned());

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 
 use super::{
     Guard, IndexSet, Lower, LoweredItem, Planned, QasmLowering, conditional::PlannedBranch,
-    hidden::ones, variables::VariableState,
+    scratch::ones, variables::VariableState,
 };
 use crate::{
     circuit::Condition,

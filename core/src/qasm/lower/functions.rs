@@ -8,9 +8,9 @@ use num_complex::Complex;
 use num_traits::ToPrimitive;
 
 use super::{
+    angle_value::AngleValue,
     arithmetic,
     integer::IntType,
-    turn::AngleValue,
     value::{QasmValue, RealConstant},
 };
 use crate::{

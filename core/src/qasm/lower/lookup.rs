@@ -9,10 +9,10 @@
 
 use super::{
     IndexSet, Lower, QasmLowering, QasmValue,
-    choice::UNDEFINED,
     classical::Classical,
     evaluate::position,
     truth::{Truth, is_one},
+    value_set::UNDEFINED,
 };
 use crate::qasm::{
     ast::{Index, QasmExpr, QasmSpan},

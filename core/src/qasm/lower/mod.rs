@@ -14,13 +14,15 @@
 //!
 //! A name that was declared with an error is kept as broken: its uses are silent.
 
-mod alternatives;
+mod angle_bits;
+mod angle_value;
 mod arguments;
 mod arithmetic;
+mod bit_vector;
 mod build;
 mod call;
+mod case_split;
 mod cast;
-mod choice;
 mod classical;
 mod compare;
 mod conditional;
@@ -30,33 +32,31 @@ mod digits;
 mod duration;
 mod evaluate;
 mod files;
+mod fixed_point;
 mod flow;
 mod frames;
 mod functions;
-mod hidden;
 mod input;
 mod instantiate;
 mod integer;
+mod join;
 mod lookup;
-mod merge;
 mod names;
 mod open_power;
 mod operands;
 mod power;
 mod pragma;
-mod recur;
 mod repeat;
 mod report;
+mod scratch;
 mod select;
-mod split;
 mod subroutine;
 mod truth;
-mod turn;
-mod turning;
 mod value;
+mod value_set;
+mod value_set_flow;
 mod variables;
 mod walk;
-mod words;
 
 use std::collections::{HashMap, HashSet};
 

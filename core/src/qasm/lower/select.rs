@@ -12,8 +12,8 @@
 use std::rc::Rc;
 
 use super::{
-    ExprScope, Lower, QasmLowering, QasmValue, classical::Classical, evaluate::position,
-    flow::index_span, integer::IntType, integer::MAX_WIDTH, turn::AngleValue,
+    ExprScope, Lower, QasmLowering, QasmValue, angle_value::AngleValue, classical::Classical,
+    evaluate::position, flow::index_span, integer::IntType, integer::MAX_WIDTH,
     variables::VariableState,
 };
 use crate::qasm::{

@@ -21,9 +21,9 @@ use num_complex::Complex;
 use num_traits::{CheckedMul, ToPrimitive};
 
 use super::{
+    angle_value::AngleValue,
     duration::Duration,
     integer::{IntOperandKind, IntType, operate},
-    turn::AngleValue,
 };
 use crate::{
     param::{self, ALL_WHOLE, Angle, ParamExpr, Q, Rounded, UNIT},

@@ -23,8 +23,8 @@
 use std::rc::Rc;
 
 use super::{
-    ErrorReported, Guard, IndexSet, Lower, QasmLowering, QasmValue, choice::ValueSet,
-    classical::Classical, integer::IntType, names::SymbolEntry,
+    ErrorReported, Guard, IndexSet, Lower, QasmLowering, QasmValue, classical::Classical,
+    integer::IntType, names::SymbolEntry, value_set::ValueSet,
 };
 use crate::qasm::{
     ast::{BaseType, FileSpan, Ident, InternedName, QasmSpan, Type},

@@ -14,7 +14,7 @@ use super::{
     super::{
         super::code::{Bank, ChecksumUpdate, Code, Pc, Reg, WriteMode},
         CellLayout, JitCell, JitTape,
-        entries::for_the_machine,
+        entry_points::for_the_machine,
         ops,
     },
     FLAGS, JitLowering,

@@ -36,7 +36,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variab
 use super::{
     super::code::{Bank, ChecksumUpdate, Code, Pc, Reg, RegisterSlot},
     CellLayout, JitArray, JitCell, JitContext, JitShape, JitTape,
-    entries::indexed,
+    entry_points::indexed,
     plan::{JitPlan, JitUnit},
 };
 use registers::width;

@@ -7,8 +7,8 @@
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
-    inner::{MAX_LANES, probe_factor},
     kernels::TileScratch,
+    probes::{MAX_LANES, probe_factor},
     variants::{MAX_VARIANTS, Variants},
 };
 use crate::{

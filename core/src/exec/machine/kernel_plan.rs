@@ -12,7 +12,7 @@ use crate::{
     scalar::{Basic, Twice},
 };
 
-use super::super::recipe::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView};
+use super::super::fused_kernel::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView};
 
 /// A message, and where it is from if not from the instruction as a whole.
 pub(super) type KernelError = (Option<Position>, ArrayError);

@@ -38,7 +38,7 @@ use crate::{
     pass::{order, reverse_postorder},
 };
 
-use super::normal::{CanonicalFunction, FinalValue};
+use super::canonical::{CanonicalFunction, FinalValue};
 
 /// Maximum number of cheap instructions that are recomputed in place of a push and its pop, which
 /// access memory and check bounds.

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use super::{
     Lower, QasmLowering, QasmValue,
+    angle_value::AngleValue,
     classical::Classical,
     compare::word,
     digits::to_digits,
@@ -23,7 +24,6 @@ use super::{
     integer::{INT, IntType},
     names::SymbolEntry,
     truth::{Truth, is_one},
-    turn::AngleValue,
     variables::VariableState,
 };
 use crate::{

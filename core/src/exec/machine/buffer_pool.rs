@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::Array;
 
-use super::room::array_bytes;
+use super::memory_budget::array_bytes;
 
 /// Sizes up to here have classes of their own.
 const EXACT: usize = 32;

@@ -15,7 +15,7 @@ use crate::{
 
 use super::{
     super::code::{Code, Reg},
-    stretches::SmallRegions,
+    small_regions::SmallRegions,
 };
 
 /// Superinstructions of a function: pairs of instructions that run as one.

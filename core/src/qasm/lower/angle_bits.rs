@@ -11,8 +11,8 @@
 //! modifiers too; for other gates it is a value set.
 
 use super::{
-    Lower, LoweredItem, QasmLowering, QasmValue, call::PlannedCall, classical::Classical,
-    integer::IntType, names::SymbolEntry, turn::AngleValue, variables::VariableState,
+    Lower, LoweredItem, QasmLowering, QasmValue, angle_value::AngleValue, call::PlannedCall,
+    classical::Classical, integer::IntType, names::SymbolEntry, variables::VariableState,
 };
 use crate::{
     circuit::Condition,

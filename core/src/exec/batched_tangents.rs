@@ -13,7 +13,7 @@ use crate::scalar::{Lanes, Real, Scalar};
 use super::{
     Bytecode, Derivatives, Executable, Machine, NoHost, RunError,
     batch::{pack, unpack},
-    constant::{BoundConstants, HostWithConstants},
+    bound_constants::{BoundConstants, HostWithConstants},
     data::Datum,
     machine::RecordedTapes,
 };

@@ -11,8 +11,8 @@ use crate::{
 
 use super::{
     array_bank::SharedArray,
+    kernel_plan::{BroadcastCursor, FusedStep, LoopOperand, ShapeKey, StepInput},
     loops::StepInputs,
-    sweeps::{BroadcastCursor, FusedStep, LoopOperand, ShapeKey, StepInput},
 };
 
 /// An operand.

@@ -16,10 +16,10 @@
 
 use super::{
     IndexSet, Lower, QasmLowering, QasmValue,
-    alternatives::chosen,
-    choice::{MAX_BITS, UNDEFINED, ValueSet},
     classical::Classical,
     truth::Truth,
+    value_set::{MAX_BITS, UNDEFINED, ValueSet},
+    value_set_flow::chosen,
     variables::VariableState,
 };
 use crate::qasm::ast::QasmSpan;

@@ -19,7 +19,7 @@ use super::{
     compile::{TileStage, TileStep},
     kernels::TileScratch,
     rows::table,
-    shared::VectorProbes,
+    vector_probes::VectorProbes,
 };
 use crate::basis::{extend, odd, reduce};
 use crate::kernel::{

@@ -17,11 +17,11 @@ use std::rc::Rc;
 
 use super::{
     Guard, IndexSet, Lower, QasmLowering, QasmValue,
-    choice::{MAX_BITS, UNDEFINED, ValueSet, union},
     classical::Classical,
     declare::ELEMENT,
     select::AxisSelection,
     truth::Truth,
+    value_set::{MAX_BITS, UNDEFINED, ValueSet, union},
     variables::VariableState,
 };
 use crate::{

@@ -13,8 +13,8 @@
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 use super::{
-    inner::{MAX_LANES, MAX_STRINGS, MAX_VECTORS, ProbeGroup, ProbeSet, Products, transform},
     kernels::TileScratch,
+    probes::{MAX_LANES, MAX_STRINGS, MAX_VECTORS, ProbeGroup, ProbeSet, Products, transform},
 };
 use crate::basis::odd;
 use crate::kernel::{

@@ -14,7 +14,7 @@ use super::{
     super::{
         code::{Bank, RegisterSlot, WriteMode},
         error::RunError,
-        small::{
+        small_program::{
             SmallBase, SmallIndex, SmallOffset, SmallOp, SmallProgram, SmallResult, SmallSlice,
             SmallStep,
         },

@@ -22,8 +22,8 @@ use crate::{
 };
 
 use super::{
-    super::recipe::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView},
-    stretches::SmallRegions,
+    super::fused_kernel::{FusedKernel, KernelInput, KernelOutput, KernelStep, KernelView},
+    small_regions::SmallRegions,
 };
 
 /// Maximum number of operations in a group: each needs a chunk of fast memory for its results.

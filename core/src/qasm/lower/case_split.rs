@@ -13,11 +13,11 @@
 
 use super::{
     Lower, QasmLowering, QasmValue,
-    choice::MAX_BITS,
     classical::Classical,
     integer::{INT, IntType},
     names::SymbolEntry,
     truth::Truth,
+    value_set::MAX_BITS,
     variables::VariableState,
 };
 use crate::{

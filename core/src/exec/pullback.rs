@@ -4,8 +4,8 @@ use crate::scalar::{Real, Scalar};
 
 use super::{
     CallError, Derivatives, DeriveError, Executable,
-    abreast::MIN_BATCH,
-    constant::HostWithConstants,
+    batched_tangents::MIN_BATCH,
+    bound_constants::HostWithConstants,
     data::Datum,
     machine::RecordedTapes,
     tangents::{check_cotangent, extend},

@@ -11,13 +11,13 @@ use crate::{
 use super::{
     super::{
         code::{Code, WriteMode},
-        small::{
+        small_program::{
             SmallBase, SmallIndex, SmallOffset, SmallOp, SmallProgram, SmallResult, SmallSlice,
             SmallStep,
         },
     },
     Compiler,
-    stretches::KnownSizes,
+    small_regions::KnownSizes,
 };
 
 impl Compiler<'_> {

@@ -11,10 +11,10 @@ use crate::{
 
 use super::{
     Bytecode, Derivatives, DeriveError, Executable, Limits, RunError,
-    abreast::MIN_BATCH,
-    constant::HostWithConstants,
+    batched_tangents::MIN_BATCH,
+    bound_constants::HostWithConstants,
+    compiled_derivative::{CacheLookup, known},
     data::Datum,
-    derived::{CacheLookup, known},
     machine::RecordedTapes,
     tangents::whole,
 };

@@ -8,9 +8,9 @@ use std::rc::Rc;
 
 use super::{
     Guard, IndexSet, Lower, LoweredItem, Planned, QasmLowering, QasmValue, Register,
+    angle_value::AngleValue,
     classical::Classical,
     integer::with_sign,
-    turn::AngleValue,
     variables::{QasmVariable, VariableState},
 };
 use crate::{
