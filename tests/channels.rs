@@ -784,7 +784,7 @@ fn wide_density_matrices_are_planned_right() {
 fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
     let mut model = NoiseModel::new();
     model
-        .misread(0.1, 0.2)
+        .readout_error(0.1, 0.2)
         .add(After::AllGates, Channel::new(ChannelKind::BitFlip, [0.3]).unwrap());
     let when = |bit: usize| {
         let mut circuit = Circuit::new(1);
@@ -796,7 +796,7 @@ fn noise_of_a_model_is_under_the_condition_of_what_it_follows() {
     let noisy = when(1).unwrap();
     let text = noisy.to_string();
     assert!(text.contains("if (c[0] == 0) bit_flip(0.3) q[0]\n"), "{text}");
-    assert!(text.ends_with("if (c[0] == 0) misread(0.1, 0.2) -> c[1]\n"), "{text}");
+    assert!(text.ends_with("if (c[0] == 0) readout_error(0.1, 0.2) -> c[1]\n"), "{text}");
     // Once the bit is another one, the condition is.
     assert!(matches!(when(0), Err(CircuitError::NoiseCondition { .. })));
 }
@@ -882,7 +882,7 @@ fn readings_may_be_wrong() {
         .readout_error(1, 0.2, 0.1)
         .unwrap();
     let text = circuit.to_string();
-    assert!(text.contains("misread(0, p) -> c[0]\n"), "{text}");
+    assert!(text.contains("readout_error(0, p) -> c[0]\n"), "{text}");
     let bound = BoundCircuit::<C>::new(&circuit, &Values::<f64>(&[0.25])).unwrap();
     let distribution = Simulator::new().distribution(&bound, 16).unwrap();
     let of = |m0: bool, m1: bool| {

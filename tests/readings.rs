@@ -97,7 +97,7 @@ fn outcomes_are_read_with_the_matrix() {
         let text = to_qasm3(&circuit).unwrap();
         let back = parse(&text, &QasmOptions::default()).unwrap().circuit;
         close(&distribution(&back), &expected, &text);
-        let count = |c: &Circuit| c.count_operations()["misread"];
+        let count = |c: &Circuit| c.count_operations()["readout_error"];
         assert_eq!(count(&back), count(&circuit));
 
         for circuit in [&circuit, &used] {
@@ -152,7 +152,7 @@ fn a_model_reads_qubits_together_once_all_are_measured() {
     let mut rng = Rng::new(8);
     let rows = matrix(&mut rng, 2);
     let mut model = NoiseModel::new();
-    model.misread_matrix(&[2, 0], &rows).unwrap().misread_on(&[0], 0.25, 0.125);
+    model.readout_matrix(&[2, 0], &rows).unwrap().readout_error_on(&[0], 0.25, 0.125);
     let circuit =
         Circuit::build(3, |c| c.add_register("m", 3)?.measure(0, 1)?.h(1)?.measure(2, 0)).unwrap();
     let names = |c: &Circuit| {
@@ -165,10 +165,10 @@ fn a_model_reads_qubits_together_once_all_are_measured() {
     let noisy = model.apply(&circuit).unwrap();
     let expected = [
         "measure q[0] -> c[1]",
-        "misread -> c[1]",
+        "readout_error -> c[1]",
         "h q[1]",
         "measure q[2] -> c[0]",
-        "misread -> c[0], c[1]",
+        "readout_error -> c[0], c[1]",
     ];
     assert_eq!(names(&noisy), expected);
     // In the shots that measure all qubits, too.

@@ -242,7 +242,7 @@ the first qubit, and a column for each that is read. kraus = [[[1, 0], [0, 0.6]]
 acts nowhere is a warning. The JSON of a noise model of Qiskit Aer, to_dict(serializable=True), is read
 as well. Noise also stands in the circuit itself, behind what it follows:
   #pragma braket noise bit_flip(0.1) q[0]
-  #pragma ketgrad misread(0.01, 0.02) c[0]
+  #pragma ketgrad readout_error(0.01, 0.02) c[0]
 
 Examples:
   ketgrad run bell.qasm --shots 1000 --seed 7

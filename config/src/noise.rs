@@ -327,7 +327,7 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
         section.finish()?;
         let qubits = qubits
             .ok_or_else(|| section.wrong("matrix", "`qubits` says which are read together"))?;
-        model.misread_matrix(&qubits, &rows).map_err(|e| section.wrong("matrix", e))?;
+        model.readout_matrix(&qubits, &rows).map_err(|e| section.wrong("matrix", e))?;
         return Ok(1);
     }
     let chances = [
@@ -349,8 +349,8 @@ fn read_reading(section: &mut Section<'_, '_>, model: &mut NoiseModel) -> Result
         let [p0, p1] =
             [0, 1].map(|of: usize| chances[of].get(k).map(|p| p.angle(model)).unwrap_or_default());
         match qubits {
-            Some(qubits) => model.misread_on(qubits, p0, p1),
-            None => model.misread(p0, p1),
+            Some(qubits) => model.readout_error_on(qubits, p0, p1),
+            None => model.readout_error(p0, p1),
         };
     }
     Ok(groups.len())

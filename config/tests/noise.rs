@@ -212,7 +212,7 @@ fn operators_stand_in_a_model_and_noise_in_what_is_converted() {
     );
     let noisy = ["measured.qasm", "--noise", "kraus.toml"];
     let text = folder.run(&[&["convert"], &noisy[..], &["--to", "qasm3"]].concat()).done().out;
-    assert!(text.contains("#pragma ketgrad misread(0.25, 0) c[1]\n"), "{text}");
+    assert!(text.contains("#pragma ketgrad readout_error(0.25, 0) c[1]\n"), "{text}");
     folder.file("noisy.qasm", &text);
     let counts = |what: &[&str]| {
         folder.run(&[&["run"], what, &["--shots", "9000", "--json"]].concat()).json()
@@ -242,7 +242,10 @@ fn density_matrices_run_what_has_no_noise_too_if_told_so() {
 #[test]
 fn circuits_with_noise_are_drawn() {
     let drawn = folder().run(&["draw", "bell.qasm", "--noise", "noise.toml"]).done().out;
-    assert!(drawn.contains("depolarizing(p)") && drawn.contains("misread c[1](0, 0.5)"), "{drawn}");
+    assert!(
+        drawn.contains("depolarizing(p)") && drawn.contains("readout_error c[1](0, 0.5)"),
+        "{drawn}"
+    );
 }
 
 /// Qubit 0 is one, and flips qubit 1.
@@ -309,7 +312,7 @@ fn relaxation_with_the_times_of_each_qubit() {
 }
 
 #[test]
-fn shots_that_measure_all_qubits_by_themselves_are_misread() {
+fn shots_that_measure_all_qubits_by_themselves_have_readout_errors() {
     let folder = Folder::new();
     let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\nbit[3] unused;\nqubit[2] q;\nry(.7) q[0];\ncx q[0], q[1];\n";
     folder.file("ry.qasm", text);
@@ -340,7 +343,7 @@ fn shots_that_measure_all_qubits_by_themselves_are_misread() {
 }
 
 #[test]
-fn means_over_shots_are_misread() {
+fn means_over_shots_have_readout_errors() {
     let folder = Folder::new();
     let text = "OPENQASM 3.0;\ninclude \"stdgates.inc\";\ninput float t;\nqubit[2] q;\nry(t) q[0];\ncx q[0], q[1];\n";
     folder.file("ry.qasm", text);
@@ -374,7 +377,7 @@ fn means_over_shots_are_misread() {
     // Readings that the circuit itself says, of a measurement at its end.
     folder.file(
         "own.qasm",
-        format!("{text}bit c;\nc = measure q[1];\n#pragma ketgrad misread(0.5, 0.5) c\n"),
+        format!("{text}bit c;\nc = measure q[1];\n#pragma ketgrad readout_error(0.5, 0.5) c\n"),
     );
     let own = [
         "grad",
@@ -599,10 +602,11 @@ fn qubits_are_read_together() {
         .run(&["convert", "measured.qasm", "--to", "qasm3", "--noise", "model.toml"])
         .done()
         .out;
-    let pragma = "#pragma ketgrad misread(0, 0, 0, 0.1, 0.3, 0.4, 0, 0, 0, 0, 0, 0) c[0], c[1]\n";
+    let pragma =
+        "#pragma ketgrad readout_error(0, 0, 0, 0.1, 0.3, 0.4, 0, 0, 0, 0, 0, 0) c[0], c[1]\n";
     assert!(converted.contains(pragma), "{converted}");
     let drawn = folder.run(&["draw", "measured.qasm", "--noise", "model.toml"]).done().out;
-    assert!(drawn.contains("misread c[0], c[1]"), "{drawn}");
+    assert!(drawn.contains("readout_error c[0], c[1]"), "{drawn}");
     let mean = [
         "grad",
         "one.qasm",

@@ -657,9 +657,9 @@ fn conditions_are_written_in_full() {
     assigned.when(bit(0, true), |c| c.assign(0, false)?.x(0)).unwrap();
     let text = to_qasm3(&assigned).unwrap();
     assert!(text.ends_with("\nif (c[0]) { c[0] = false; }\nif (c[0]) { x q; }\n"), "{text}");
-    let mut misread = c.clone();
-    misread.when(bit(0, true), |c| c.readout_error(0, 0.25, 0.5)?.x(0)).unwrap();
-    assert!(to_qasm3(&misread).unwrap().ends_with("}\nif (c[0]) { x q; }\n"));
+    let mut readout_error = c.clone();
+    readout_error.when(bit(0, true), |c| c.readout_error(0, 0.25, 0.5)?.x(0)).unwrap();
+    assert!(to_qasm3(&readout_error).unwrap().ends_with("}\nif (c[0]) { x q; }\n"));
     c.when(bit(0, true), |c| c.h(0)?.measure(0, 0)?.x(0)?.assign(3, true)?.reset(0)).unwrap();
     let text = to_qasm3(&c).unwrap();
     let blocks = "if (c[0]) {\n    h q;\n    c[0] = measure q;\n}\n\

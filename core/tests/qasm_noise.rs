@@ -580,7 +580,7 @@ fn noise_is_counted_before_it_is_built() {
 const PIECES: &[&str] = &[
     "#pragma braket noise ",
     "pragma braket noise kraus(",
-    "#pragma ketgrad misread(0.1, p) c",
+    "#pragma ketgrad readout_error(0.1, p) c",
     "#pragma braket unitary([[1, 0], [0, 1im]]) q",
     "bit_flip(",
     "pauli_channel(0.1, 0.2, p)",
@@ -635,7 +635,7 @@ fn damaged_noise_is_answered() {
          def f(qubit a) {{\n    #pragma braket noise bit_flip(0.1) a\n}}\nf(q[0]);\n\
          if (c[0]) {{\n    pragma braket noise two_qubit_dephasing(sin(p)) q[{{2, 0}}] // end\n}}\n\
          for float x in {{0.1, 0.2}} {{\n    #pragma braket noise pauli_channel(x, 0.1, p) q[0:1]\n}}\nc[0] = measure q[0];\n\
-         #pragma ketgrad misread(p, 0.1) c[0:1]\n#pragma braket unitary([[0, -1im], [1im, 0]]) q[0]\n"
+         #pragma ketgrad readout_error(p, 0.1) c[0:1]\n#pragma braket unitary([[0, -1im], [1im, 0]]) q[0]\n"
     );
     let (mut accepted, mut refused) = (0u64, 0u64);
     for seed in 0..ROUNDS {
@@ -731,7 +731,7 @@ fn matrices_have_the_first_qubit_as_the_most_significant() {
 
 #[test]
 fn readings_that_may_be_wrong_read_and_print_back() {
-    let body = "c[0] = measure q[1];\n#pragma ketgrad misread(0.25, 0.0) c[0]\n";
+    let body = "c[0] = measure q[1];\n#pragma ketgrad readout_error(0.25, 0.0) c[0]\n";
     let circuit = read(body);
     let mut expected = Circuit::new(3);
     expected
@@ -743,15 +743,15 @@ fn readings_that_may_be_wrong_read_and_print_back() {
         .unwrap();
     assert_eq!(circuit, expected);
     assert_eq!(accept(&to_qasm3(&circuit).unwrap()).circuit, circuit);
-    assert_eq!(to_qasm2(&circuit), Err(PrintError::Noise { channel: "misread" }));
+    assert_eq!(to_qasm2(&circuit), Err(PrintError::Noise { channel: "readout_error" }));
     // Along registers, with an input, under a condition that it changes, in a subroutine.
     assert_eq!(
-        lines("pragma ketgrad misread(1.0/10, 0.2) c"),
-        "misread(0.1, 0.2) -> c[0]\nmisread(0.1, 0.2) -> c[1]\n"
+        lines("pragma ketgrad readout_error(1.0/10, 0.2) c"),
+        "readout_error(0.1, 0.2) -> c[0]\nmisread(0.1, 0.2) -> c[1]\n"
     );
     let whole = read(
-        "input float p;\ndef flawed(qubit a, float p) -> bit {\n  bit b = measure a;\n  #pragma ketgrad misread(p, p/2) b\n  \
-         return b;\n}\nh q;\nc[0] = flawed(q[0], p);\nif (c[0]) {\n  #pragma ketgrad misread(0, p) c[0]\n  x q[1];\n}\n\
+        "input float p;\ndef flawed(qubit a, float p) -> bit {\n  bit b = measure a;\n  #pragma ketgrad readout_error(p, p/2) b\n  \
+         return b;\n}\nh q;\nc[0] = flawed(q[0], p);\nif (c[0]) {\n  #pragma ketgrad readout_error(0, p) c[0]\n  x q[1];\n}\n\
          c[1] = measure q[1];",
     );
     let again = accept(&to_qasm3(&whole).unwrap()).circuit;
@@ -779,26 +779,26 @@ fn readings_that_are_none() {
     let own = |rest: &str| errors(&format!("#pragma ketgrad {rest}"));
     assert_eq!(
         own("misred(0, 1) c"),
-        "`misred` pragma `misred` is not known [`misread(p0, p1) …` is one]"
+        "`misred` pragma `misred` is not known [`readout_error(p0, p1) …` is one]"
     );
     assert_eq!(
-        own("misread(0.1) c"),
-        "`0.1` `misread` takes 2 parameters, not 1 [`misread(p0, p1) …`]"
+        own("readout_error(0.1) c"),
+        "`0.1` `readout_error` takes 2 parameters, not 1 [`readout_error(p0, p1) …`]"
     );
     assert_eq!(
-        own("misread(0.1, 1.5) c"),
-        "`1.5` `p1` of `misread` is 1.5, which is not between 0 and 1"
+        own("readout_error(0.1, 1.5) c"),
+        "`1.5` `p1` of `readout_error` is 1.5, which is not between 0 and 1"
     );
     assert_eq!(
-        own("misread(0.1, 0.5) q"),
+        own("readout_error(0.1, 0.5) q"),
         "`q` `q` is a quantum register, not a classical register"
     );
     assert_eq!(
-        own("misread(0.1, 0.5) c[2]"),
+        own("readout_error(0.1, 0.5) c[2]"),
         "`c[2]` index 2 is out of range: `c` has 2 elements [indices of `c` are 0 to 1]"
     );
     let twelve = |entries: &str, bits: &str| {
-        own(&format!("misread({entries}, 0, 0, 0, 0, 0, 0, 0, 0, 0) {bits}"))
+        own(&format!("readout_error({entries}, 0, 0, 0, 0, 0, 0, 0, 0, 0) {bits}"))
     };
     let count =
         "12 probabilities are those of 2 bits that are read together: expected as many, each once";
@@ -807,14 +807,14 @@ fn readings_that_are_none() {
     assert_eq!(twelve("0, 0, 1", "c, c[0]"), format!("`c, c[0]` {count}"));
     assert_eq!(
         twelve("0, 2, 0", "c"),
-        "`2` `p(10 for 00)` of `misread` is 2, which is not between 0 and 1"
+        "`2` `p(10 for 00)` of `readout_error` is 2, which is not between 0 and 1"
     );
     assert_eq!(
         twelve("0.5, 0.25, 0.5", "c"),
         "`0.5, 0.25, 0.5` the sum of the probabilities of one outcome is 1.25, which is not between 0 and 1"
     );
     assert_eq!(
-        own("misread(0.1, 0.5)"),
+        own("readout_error(0.1, 0.5)"),
         "`` expected a register or a qubit, found the end of the line"
     );
 }

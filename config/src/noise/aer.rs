@@ -96,7 +96,7 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, AerFault> {
             Some("roerror") => {
                 let rows = readout(error, &path)?;
                 let mut add = |qubits: &[usize]| {
-                    let added = noise.misread_matrix(qubits, &rows).map(|_| ());
+                    let added = noise.readout_matrix(qubits, &rows).map(|_| ());
                     added.map_err(|e| (format!("{path}.probabilities"), e.to_string()))
                 };
                 match places {

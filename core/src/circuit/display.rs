@@ -22,7 +22,7 @@ pub(super) fn operation_name(instruction: &Instruction) -> String {
         Operation::Measure { .. } => "measure",
         Operation::Reset => "reset",
         Operation::Channel(channel) => channel.name(),
-        Operation::ReadoutError { .. } => "misread",
+        Operation::ReadoutError { .. } => "readout_error",
         Operation::Assign { .. } => "assign",
         Operation::Barrier => "barrier",
         Operation::Delay { .. } => "delay",

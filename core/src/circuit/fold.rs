@@ -9,7 +9,7 @@
 //! | a measurement of such a qubit | a bit that gets the value 0 |
 //! | a gate under a control in \|0> | nothing, or the gate without that control |
 //! | a condition on bits that are known | nothing, or the instruction without it |
-//! | a channel or a misreading of probability 0 | nothing |
+//! | a channel or a readout error of probability 0 | nothing |
 //! | a loop whose condition does not hold when it is reached | nothing |
 //!
 //! Facts that a loop changes are unknown in it and after it.

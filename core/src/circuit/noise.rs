@@ -7,7 +7,7 @@
 //! let p = model.param("p");
 //! model.add(After::Gates(1), Channel::new(ChannelKind::Depolarizing, [&p / 10])?);
 //! model.add(After::Gates(2), Channel::new(ChannelKind::TwoQubitDepolarizing, [&p])?);
-//! model.misread(0.01, 0.02);
+//! model.readout_error(0.01, 0.02);
 //!
 //! let mut bell = Circuit::build(2, |c| c.h(0)?.cx(0, 1))?;
 //! bell.measure_all()?;
@@ -18,9 +18,9 @@
 //! cx q[0], q[1]
 //! two_qubit_depolarizing(p) q[0], q[1]
 //! measure q[0] -> c[0]
-//! misread(0.01, 0.02) -> c[0]
+//! readout_error(0.01, 0.02) -> c[0]
 //! measure q[1] -> c[1]
-//! misread(0.01, 0.02) -> c[1]
+//! readout_error(0.01, 0.02) -> c[1]
 //! ");
 //! # Ok::<(), ketgrad_core::circuit::CircuitError>(())
 //! ```
@@ -163,7 +163,7 @@ impl NoiseModel {
     /// ```
     /// use ketgrad_core::circuit::{Circuit, NoiseModel};
     /// let mut model = NoiseModel::new();
-    /// model.misread(0.1, 0.3);
+    /// model.readout_error(0.1, 0.3);
     /// let circuit = model.measure_all(&Circuit::build(1, |c| c.h(0))?)?;
     /// assert_eq!(circuit.to_string(), "h q[0]\nmeasure q[0] -> c[0]\nmisread(0.1, 0.3) -> c[0]\n");
     /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
@@ -204,15 +204,15 @@ impl NoiseModel {
 
     /// Adds a readout error of all measurements: a 0 is read as 1 with probability `p0`, a 1 as 0
     /// with probability `p1`.
-    pub fn misread(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
+    pub fn readout_error(&mut self, p0: impl Into<Angle>, p1: impl Into<Angle>) -> &mut NoiseModel {
         self.readings
             .push(ReadoutRule { qubits: None, probabilities: Arc::new([p0.into(), p1.into()]) });
         self
     }
 
-    /// Adds a readout error, as [`NoiseModel::misread`] does, only for measurements of the given
+    /// Adds a readout error, as [`NoiseModel::readout_error`] does, only for measurements of the given
     /// qubits.
-    pub fn misread_on(
+    pub fn readout_error_on(
         &mut self,
         qubits: &[usize],
         p0: impl Into<Angle>,
@@ -233,17 +233,17 @@ impl NoiseModel {
     /// let mut model = NoiseModel::new();
     /// // Both are read wrongly at once, or none.
     /// let rows = [[0.9, 0.0, 0.0, 0.1], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.1, 0.0, 0.0, 0.9]];
-    /// model.misread_matrix(&[0, 1], &rows.map(Vec::from))?;
+    /// model.readout_matrix(&[0, 1], &rows.map(Vec::from))?;
     /// let circuit = model.measure_all(&Circuit::new(2))?;
     /// let text = circuit.to_string();
-    /// assert!(text.ends_with("misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) -> c[0], c[1]\n"), "{text}");
+    /// assert!(text.ends_with("readout_error(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) -> c[0], c[1]\n"), "{text}");
     /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
     /// ```
     ///
     /// # Errors
     /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`]
     /// for rows that do not form a readout matrix, [`CircuitError::RepeatedQubit`].
-    pub fn misread_matrix(
+    pub fn readout_matrix(
         &mut self,
         qubits: &[usize],
         rows: &[Vec<f64>],

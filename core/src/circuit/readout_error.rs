@@ -69,7 +69,7 @@ impl Circuit {
     /// ```
     /// use ketgrad_core::{circuit::Circuit, simulate::Simulator};
     /// let mut c = Circuit::new(1);
-    /// c.add_register("m", 1)?.measure(0, 0)?.misread(0, 0.25, 0.0)?;
+    /// c.add_register("m", 1)?.measure(0, 0)?.readout_error(0, 0.25, 0.0)?;
     /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 1000, 7)?;
     /// assert!((200..300).contains(&counts["1"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -109,7 +109,7 @@ impl Circuit {
     /// c.add_register("m", 2)?.x(0)?.measure(0..2, 0..2)?;
     /// // 01, where bit 0 is 1, is read as 10; all else is read rightly.
     /// let rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-    /// c.misread_matrix(0..2, &rows.map(Vec::from))?;
+    /// c.readout_matrix(0..2, &rows.map(Vec::from))?;
     /// let counts = Simulator::new().run_shots(&c, &[] as &[f64], 100, 7)?;
     /// assert_eq!(counts["10"], 100);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

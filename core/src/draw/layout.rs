@@ -288,7 +288,7 @@ impl Scribe<'_> {
             }
             Operation::ReadoutError { bits, probabilities } => {
                 let names: Vec<String> = bits.iter().map(|&bit| self.bits.name(bit)).collect();
-                let name = format!("misread {}", names.join(", "));
+                let name = format!("readout_error {}", names.join(", "));
                 // The matrix of several is too long for a label.
                 let shown = if bits.len() == 1 { &probabilities[..] } else { &[] };
                 (CellShape::Box, self.with_params(&name, shown))

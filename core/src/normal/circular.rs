@@ -5,21 +5,19 @@ use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
 use super::{
-    NormalError,
+    NormalResult,
     atoms::{Atom, AtomProduct, TrigFactor},
     sum::{Algebra, BigFraction, NormalSum, ratio, whole},
 };
 
-type TrigResult<T> = std::result::Result<T, NormalError>;
-
 impl Algebra {
     /// Returns the product of two trigonometric factors as a sum of such.
-    pub(super) fn trig_product(self, a: &TrigFactor, b: &TrigFactor) -> TrigResult<NormalSum> {
-        let both = |f: fn(Algebra, &NormalSum) -> TrigResult<NormalSum>,
+    pub(super) fn trig_product(self, a: &TrigFactor, b: &TrigFactor) -> NormalResult<NormalSum> {
+        let both = |f: fn(Algebra, &NormalSum) -> NormalResult<NormalSum>,
                     x: &NormalSum,
                     y: &NormalSum,
                     sign: i64|
-         -> TrigResult<NormalSum> {
+         -> NormalResult<NormalSum> {
             let sum = f(self, &x.plus(y)?)?.times_fraction(&ratio(sign, 2))?;
             f(self, &x.minus(y)?)?.times_fraction(&ratio(1, 2))?.plus(&sum)
         };
@@ -36,17 +34,17 @@ impl Algebra {
         }
     }
 
-    pub(super) fn cos(self, x: &NormalSum) -> TrigResult<NormalSum> {
+    pub(super) fn cos(self, x: &NormalSum) -> NormalResult<NormalSum> {
         self.wave(x, 0)
     }
 
-    pub(super) fn sin(self, x: &NormalSum) -> TrigResult<NormalSum> {
+    pub(super) fn sin(self, x: &NormalSum) -> NormalResult<NormalSum> {
         // sin x = cos(x - pi/2)
         self.wave(x, 3)
     }
 
     /// Computes `cos(x + quarters pi/2)`.
-    fn wave(self, x: &NormalSum, quarters: i64) -> TrigResult<NormalSum> {
+    fn wave(self, x: &NormalSum, quarters: i64) -> NormalResult<NormalSum> {
         let pi = AtomProduct::from_atom(Atom::Pi);
         let turns = x.terms().get(&pi).cloned().unwrap_or_else(BigFraction::zero);
         let mut rest = x.clone();
@@ -66,7 +64,7 @@ impl Algebra {
     }
 
     /// Computes `cos(x + quarters pi/2)` for an x without multiples of pi.
-    fn plain(self, x: &NormalSum, quarters: i64) -> TrigResult<NormalSum> {
+    fn plain(self, x: &NormalSum, quarters: i64) -> NormalResult<NormalSum> {
         if x.is_zero() {
             return Ok(NormalSum::constant(whole([1, 0, -1, 0][quarters as usize])));
         }

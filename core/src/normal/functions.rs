@@ -23,13 +23,11 @@ use num_rational::Ratio;
 use num_traits::{One, Signed, ToPrimitive};
 
 use super::{
-    NormalError,
+    NormalResult,
     atoms::{Atom, AtomProduct, TrigFactor},
     sum::{Algebra, BigFraction, NormalSum, ratio, whole},
 };
 use crate::ir::Number1;
-
-type FunctionResult<T> = std::result::Result<T, NormalError>;
 
 /// Radicands whose prime factors are looked for.
 const MAX_RADICAND: i128 = 1 << 40;
@@ -37,7 +35,7 @@ const MAX_RADICAND: i128 = 1 << 40;
 const MAX_EXPONENT: i32 = 8;
 
 impl Algebra {
-    pub(super) fn function(self, f: Number1, x: &NormalSum) -> FunctionResult<NormalSum> {
+    pub(super) fn function(self, f: Number1, x: &NormalSum) -> NormalResult<NormalSum> {
         use Number1 as F;
         if let Some(value) = self.special_value(f, x) {
             return value;
@@ -69,7 +67,7 @@ impl Algebra {
     }
 
     /// Evaluates a function at numbers of which the value is known.
-    fn special_value(self, f: Number1, x: &NormalSum) -> Option<FunctionResult<NormalSum>> {
+    fn special_value(self, f: Number1, x: &NormalSum) -> Option<NormalResult<NormalSum>> {
         use Number1 as F;
         let Some(q) = x.fraction() else { return special_angle(f, x).map(|q| pi(&q)) };
         let at = q.is_integer().then(|| q.numer().to_i64()).flatten();
@@ -100,9 +98,9 @@ impl Algebra {
     fn circular(
         self,
         x: &NormalSum,
-        f: fn(Algebra, &NormalSum) -> FunctionResult<NormalSum>,
+        f: fn(Algebra, &NormalSum) -> NormalResult<NormalSum>,
         even: bool,
-    ) -> FunctionResult<NormalSum> {
+    ) -> NormalResult<NormalSum> {
         let negative = is_negative(x);
         let x = if negative { x.negated() } else { x.clone() };
         let value = match (inner(&x, "asin"), inner(&x, "acos"), inner(&x, "atan")) {
@@ -118,7 +116,7 @@ impl Algebra {
         Ok(if negative && !even { value.negated() } else { value })
     }
 
-    fn tangent(self, x: &NormalSum) -> FunctionResult<NormalSum> {
+    fn tangent(self, x: &NormalSum) -> NormalResult<NormalSum> {
         if let Some(u) = inner(x, "atan") {
             return Ok(u);
         }
@@ -127,17 +125,17 @@ impl Algebra {
     }
 
     /// Computes `sqrt(1 - u^2)`.
-    fn leg(self, u: &NormalSum) -> FunctionResult<NormalSum> {
+    fn leg(self, u: &NormalSum) -> NormalResult<NormalSum> {
         self.root(&NormalSum::one().minus(&self.times(u, u)?)?)
     }
 
     /// Computes `sqrt(1 + u^2)`.
-    fn hypotenuse(self, u: &NormalSum) -> FunctionResult<NormalSum> {
+    fn hypotenuse(self, u: &NormalSum) -> NormalResult<NormalSum> {
         self.root(&NormalSum::one().plus(&self.times(u, u)?)?)
     }
 
     /// `(e^x - e^-x)/2`, or `(e^x + e^-x)/2`.
-    fn hyperbolic(self, x: &NormalSum, even: bool) -> FunctionResult<NormalSum> {
+    fn hyperbolic(self, x: &NormalSum, even: bool) -> NormalResult<NormalSum> {
         let negative = is_negative(x);
         let turned = if negative { x.negated() } else { x.clone() };
         let value = match (inner(&turned, "asinh"), inner(&turned, "acosh")) {
@@ -155,7 +153,7 @@ impl Algebra {
     }
 
     /// Computes `e^x`, where terms `n ln u` and `n/2 ln u` of x leave powers.
-    pub(super) fn exp(self, x: &NormalSum) -> FunctionResult<NormalSum> {
+    pub(super) fn exp(self, x: &NormalSum) -> NormalResult<NormalSum> {
         let (mut rest, mut factors) = (Vec::new(), Vec::new());
         for (product, q) in x.terms() {
             match logarithm(product).and_then(|u| Some((u, self.real_power(u, q)?))) {
@@ -170,7 +168,7 @@ impl Algebra {
 
     /// Computes `u^q` for a u that is positive, as far as it is a product of powers and square
     /// roots.
-    fn real_power(self, u: &NormalSum, q: &BigFraction) -> Option<FunctionResult<NormalSum>> {
+    fn real_power(self, u: &NormalSum, q: &BigFraction) -> Option<NormalResult<NormalSum>> {
         let twice = q * whole(2);
         let n = twice.is_integer().then(|| twice.numer().to_i32()).flatten()?;
         if u.terms().len() > 1 && n.abs() > 2 * MAX_EXPONENT {
@@ -184,7 +182,7 @@ impl Algebra {
     }
 
     /// Computes `pow(x, y)` where y is no whole number.
-    pub(super) fn general_power(self, x: &NormalSum, y: &NormalSum) -> FunctionResult<NormalSum> {
+    pub(super) fn general_power(self, x: &NormalSum, y: &NormalSum) -> NormalResult<NormalSum> {
         if let Some(a) = inner(x, "exp") {
             return self.exp(&self.times(&a, y)?);
         }
@@ -195,7 +193,7 @@ impl Algebra {
     }
 
     /// Factors that are seen to be positive leave the logarithm.
-    fn ln(self, x: &NormalSum) -> FunctionResult<NormalSum> {
+    fn ln(self, x: &NormalSum) -> NormalResult<NormalSum> {
         let content = x.content();
         if x.is_zero() || (x.is_constant() && content.is_negative()) {
             return Ok(call("ln", x));
@@ -249,7 +247,7 @@ impl Algebra {
     }
 
     /// Returns the absolute value: of a product, the product of those of its factors.
-    pub(super) fn abs(self, x: &NormalSum) -> FunctionResult<NormalSum> {
+    pub(super) fn abs(self, x: &NormalSum) -> NormalResult<NormalSum> {
         let q = x.content();
         let rest = x.times_fraction(&q.recip())?;
         if rest.terms().values().all(Signed::is_positive) && rest.terms().keys().all(is_nonnegative)
@@ -281,7 +279,7 @@ impl Algebra {
 
     /// Computes `sqrt(q u) = sqrt(q) sqrt(u)` for a positive fraction q, and squares leave the root
     /// by their absolute values.
-    pub(super) fn root(self, x: &NormalSum) -> FunctionResult<NormalSum> {
+    pub(super) fn root(self, x: &NormalSum) -> NormalResult<NormalSum> {
         if x.is_zero() {
             return Ok(NormalSum::zero());
         }
@@ -328,7 +326,7 @@ fn call(name: &'static str, x: &NormalSum) -> NormalSum {
     NormalSum::atom(Atom::Call(name, vec![x.clone()]))
 }
 
-fn pi(by: &BigFraction) -> FunctionResult<NormalSum> {
+fn pi(by: &BigFraction) -> NormalResult<NormalSum> {
     NormalSum::atom(Atom::Pi).times_fraction(by)
 }
 
@@ -442,7 +440,7 @@ fn exact_logarithm(q: &BigFraction, base: u32) -> Option<i64> {
 }
 
 /// Returns the logarithm of a positive fraction by those of primes, if they are found.
-fn rational_logarithm(q: &BigFraction) -> FunctionResult<NormalSum> {
+fn rational_logarithm(q: &BigFraction) -> NormalResult<NormalSum> {
     let mut out = NormalSum::zero();
     for (n, sign) in [(q.numer(), 1), (q.denom(), -1)] {
         if n.is_one() {

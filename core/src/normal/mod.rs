@@ -147,6 +147,8 @@ pub enum NormalError {
     Trace(#[from] TraceError),
 }
 
+type NormalResult<T> = Result<T, NormalError>;
+
 /// A real expression in normal form. Prints as a formula in `+ - * / ^`, functions, `pi` and names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Normal(NormalSum);

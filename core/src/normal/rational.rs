@@ -12,7 +12,7 @@ use num_integer::Integer;
 use num_traits::{One, ToPrimitive};
 
 use super::{
-    MAX_TERMS, Normal, NormalError,
+    MAX_TERMS, Normal, NormalError, NormalResult,
     atoms::{Atom, AtomProduct, TrigFactor},
     factor::{Factored, gcd, is_free},
     print,
@@ -20,8 +20,6 @@ use super::{
     write,
 };
 use crate::trace::Expr;
-
-type RationalResult<T> = std::result::Result<T, NormalError>;
 
 const ALGEBRA: Algebra = Algebra { limit: MAX_TERMS };
 
@@ -50,7 +48,7 @@ impl Normal {
     /// # Errors
     /// [`NormalError::Terms`] where the common denominator is too long,
     /// [`NormalError::DivisionByZero`].
-    pub fn cancelled(&self) -> RationalResult<RationalFunction> {
+    pub fn cancelled(&self) -> NormalResult<RationalFunction> {
         let mut variables = Variables::new(&self.0);
         let (fraction, is_complete) = variables.fraction(&self.0)?.reduced()?;
         let scale = fraction.numerator.content();
@@ -107,7 +105,7 @@ impl RationalFunction {
     ///
     /// # Errors
     /// Fails when [`Normal::expression`] does.
-    pub fn expression(&self) -> RationalResult<Expr> {
+    pub fn expression(&self) -> NormalResult<Expr> {
         Ok(write::expression(&self.numerator)? / write::expression(&self.denominator)?)
     }
 
@@ -139,7 +137,7 @@ impl PolynomialFraction {
         PolynomialFraction { numerator, denominator: NormalSum::one() }
     }
 
-    fn plus(self, other: PolynomialFraction) -> RationalResult<PolynomialFraction> {
+    fn plus(self, other: PolynomialFraction) -> NormalResult<PolynomialFraction> {
         if self.denominator == other.denominator {
             let numerator = self.numerator.plus(&other.numerator)?;
             return Ok(PolynomialFraction { numerator, denominator: self.denominator });
@@ -156,26 +154,26 @@ impl PolynomialFraction {
         Ok(PolynomialFraction { numerator, denominator: ALGEBRA.times(&self.denominator, &b)? })
     }
 
-    fn times(&self, other: &PolynomialFraction) -> RationalResult<PolynomialFraction> {
+    fn times(&self, other: &PolynomialFraction) -> NormalResult<PolynomialFraction> {
         Ok(PolynomialFraction {
             numerator: ALGEBRA.times(&self.numerator, &other.numerator)?,
             denominator: ALGEBRA.times(&self.denominator, &other.denominator)?,
         })
     }
 
-    fn inverse(self) -> RationalResult<PolynomialFraction> {
+    fn inverse(self) -> NormalResult<PolynomialFraction> {
         if self.numerator.is_zero() {
             return Err(NormalError::DivisionByZero);
         }
         Ok(PolynomialFraction { numerator: self.denominator, denominator: self.numerator })
     }
 
-    fn power(&self, e: u32) -> RationalResult<PolynomialFraction> {
+    fn power(&self, e: u32) -> NormalResult<PolynomialFraction> {
         (0..e).try_fold(PolynomialFraction::whole(NormalSum::one()), |power, _| power.times(self))
     }
 
     /// Cancels the greatest common divisor; also returns true if that was found.
-    fn reduced(self) -> RationalResult<(PolynomialFraction, bool)> {
+    fn reduced(self) -> NormalResult<(PolynomialFraction, bool)> {
         if self.numerator.is_zero() {
             return Ok((PolynomialFraction::whole(NormalSum::zero()), true));
         }
@@ -243,7 +241,7 @@ impl Variables {
         Atom::Symbol(format!("{k:06}"))
     }
 
-    fn fraction(&mut self, sum: &NormalSum) -> RationalResult<PolynomialFraction> {
+    fn fraction(&mut self, sum: &NormalSum) -> NormalResult<PolynomialFraction> {
         // Terms of one denominator first.
         let mut parts: BTreeMap<NormalSum, NormalSum> = BTreeMap::new();
         for (product, q) in sum.terms() {
@@ -270,7 +268,7 @@ impl Variables {
         )
     }
 
-    fn atom(&mut self, atom: &Atom) -> RationalResult<PolynomialFraction> {
+    fn atom(&mut self, atom: &Atom) -> NormalResult<PolynomialFraction> {
         match atom {
             Atom::Inverse(sum) => self.fraction(sum)?.reduced()?.0.inverse(),
             Atom::Call("exp", args) => self.exponential(&args[0]),
@@ -293,7 +291,7 @@ impl Variables {
     }
 
     /// Computes `e^a` in powers of variables.
-    fn exponential(&mut self, a: &NormalSum) -> RationalResult<PolynomialFraction> {
+    fn exponential(&mut self, a: &NormalSum) -> NormalResult<PolynomialFraction> {
         let mut out = PolynomialFraction::whole(NormalSum::one());
         for (product, q) in a.terms() {
             let step = self.steps.get(product).cloned().unwrap_or_else(BigInt::one);
@@ -311,7 +309,7 @@ impl Variables {
     }
 
     /// Returns a polynomial in variables as a normal form.
-    fn form(&self, polynomial: &NormalSum) -> RationalResult<NormalSum> {
+    fn form(&self, polynomial: &NormalSum) -> NormalResult<NormalSum> {
         let mut out = NormalSum::zero();
         for (product, q) in polynomial.terms() {
             let mut term = NormalSum::constant(q.clone());

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use num_traits::ToPrimitive;
 
 use super::{
-    NormalError,
+    NormalError, NormalResult,
     atoms::Atom,
     functions::is_negative,
     sum::{Algebra, NormalSum, ratio, whole},
@@ -16,12 +16,10 @@ use crate::{
     trace::Expr,
 };
 
-type ReadResult<T> = std::result::Result<T, NormalError>;
-
 /// Number of binary places up to which floats are fractions, as in expressions.
 const PLACES: i32 = 30;
 
-pub(super) fn normal(expr: &Expr, limit: usize) -> ReadResult<NormalSum> {
+pub(super) fn normal(expr: &Expr, limit: usize) -> NormalResult<NormalSum> {
     let line = StraightLineProgram::new(expr)?;
     let mut known = line.read(Algebra { limit }, |_| true, |v| v == line.result);
     known.remove(&line.result).unwrap_or_else(|| Err(unsupported("no result")))
@@ -40,7 +38,7 @@ pub(super) struct StraightLineProgram {
 }
 
 impl StraightLineProgram {
-    pub(super) fn new(expr: &Expr) -> ReadResult<StraightLineProgram> {
+    pub(super) fn new(expr: &Expr) -> NormalResult<StraightLineProgram> {
         const NAME: &str = "f";
         let names = expr.symbols();
         let inputs: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -90,7 +88,7 @@ impl StraightLineProgram {
         algebra: Algebra,
         wanted: impl Fn(Value) -> bool,
         kept: impl Fn(Value) -> bool,
-    ) -> HashMap<Value, ReadResult<NormalSum>> {
+    ) -> HashMap<Value, NormalResult<NormalSum>> {
         // A form is moved at its last use.
         let mut uses: HashMap<Value, usize> = HashMap::new();
         for arg in self.instructions().filter(|i| wanted(i.0)).flat_map(|(_, inst)| &inst.args) {
@@ -98,7 +96,7 @@ impl StraightLineProgram {
         }
         let symbols =
             self.params().map(|(v, name)| (v, Ok(NormalSum::atom(Atom::Symbol(name.clone())))));
-        let mut known: HashMap<Value, ReadResult<NormalSum>> = symbols.collect();
+        let mut known: HashMap<Value, NormalResult<NormalSum>> = symbols.collect();
         for (value, inst) in self.instructions().filter(|i| wanted(i.0)) {
             let mut take = |a: &Value| {
                 let left = uses.entry(*a).or_default();
@@ -107,7 +105,7 @@ impl StraightLineProgram {
                     if *left == 0 && !kept(*a) { known.remove(a) } else { known.get(a).cloned() };
                 form.unwrap_or(Ok(NormalSum::zero()))
             };
-            let args: ReadResult<Vec<NormalSum>> = inst.args.iter().map(&mut take).collect();
+            let args: NormalResult<Vec<NormalSum>> = inst.args.iter().map(&mut take).collect();
             let form = args.and_then(|args| algebra.fitting(algebra.apply(inst.op, args)?));
             known.insert(value, form);
         }
@@ -117,7 +115,7 @@ impl StraightLineProgram {
 
 impl Algebra {
     /// Applies an operation to normal forms.
-    fn apply(self, op: Op, mut args: Vec<NormalSum>) -> ReadResult<NormalSum> {
+    fn apply(self, op: Op, mut args: Vec<NormalSum>) -> NormalResult<NormalSum> {
         if let (Op::Number2(f @ (Number2::Add | Number2::Sub)), [x, y]) = (op, args.as_mut_slice())
         {
             let y = if f == Number2::Sub { y.negated() } else { std::mem::take(y) };
@@ -157,7 +155,7 @@ impl Algebra {
 }
 
 /// Returns a float: a fraction if it has few binary places.
-pub(super) fn float(x: f64) -> ReadResult<NormalSum> {
+pub(super) fn float(x: f64) -> NormalResult<NormalSum> {
     if !x.is_finite() {
         return Err(unsupported(format!("the number {x}")));
     }

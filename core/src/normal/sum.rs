@@ -8,7 +8,7 @@ use num_rational::Ratio;
 use num_traits::{One, Signed, Zero};
 
 use super::{
-    NormalError,
+    NormalError, NormalResult,
     atoms::{Atom, AtomProduct, TrigFactor, joined},
     functions::has_logarithm,
 };
@@ -22,8 +22,6 @@ pub(super) const MAX_BITS: u64 = 1 << 16;
 /// Products with their coefficients, none of which is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NormalSum(BTreeMap<AtomProduct, BigFraction>);
-
-type NormalResult<T> = std::result::Result<T, NormalError>;
 
 /// Returns the fraction n / d.
 pub(super) fn ratio(n: i64, d: i64) -> BigFraction {

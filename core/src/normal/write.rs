@@ -5,7 +5,7 @@ use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::{
-    NormalError,
+    NormalError, NormalResult,
     atoms::{Atom, TrigFactor},
     hyperbolic::collected,
     sum::{BigFraction, NormalSum, rank, whole},
@@ -17,9 +17,7 @@ use crate::{
     trace::Expr,
 };
 
-type WriteResult<T> = std::result::Result<T, NormalError>;
-
-pub(super) fn expression(sum: &NormalSum) -> WriteResult<Expr> {
+pub(super) fn expression(sum: &NormalSum) -> NormalResult<Expr> {
     let sum = collected(sum);
     let mut terms: Vec<_> = sum.terms().iter().collect();
     terms.sort_by(|a, b| rank(b.0, a.0));
@@ -72,7 +70,7 @@ fn integer(n: &BigInt) -> Expr {
     digits.iter().rev().fold(top, |sum, digit| sum * Expr::int(1 << 62) + Expr::int(*digit))
 }
 
-fn value(atom: &Atom) -> WriteResult<Expr> {
+fn value(atom: &Atom) -> NormalResult<Expr> {
     Ok(match atom {
         Atom::Symbol(name) => Expr::symbol(name),
         Atom::Pi => Expr::pi(),
@@ -80,7 +78,7 @@ fn value(atom: &Atom) -> WriteResult<Expr> {
         Atom::Root(n) => fraction(&whole(*n)).sqrt(),
         Atom::Inverse(sum) => Expr::one() / expression(sum)?,
         Atom::Call(name, args) => {
-            let args = args.iter().map(expression).collect::<WriteResult<Vec<_>>>()?;
+            let args = args.iter().map(expression).collect::<NormalResult<Vec<_>>>()?;
             call(name, &args)
                 .ok_or_else(|| NormalError::Unsupported { what: format!("`{name}`") })?
         }

@@ -35,7 +35,7 @@
 //!
 //! Noise is a line of its own in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`, as Amazon
 //! Braket and [`parse`](crate::qasm::parse) read it; a readout error is a pragma of this library,
-//! `#pragma ketgrad misread(p0, p1) c[0]`. OpenQASM 2 has none.
+//! `#pragma ketgrad readout_error(p0, p1) c[0]`. OpenQASM 2 has none.
 //!
 //! OpenQASM 3 keeps the unitary with its phase, OpenQASM 2 up to a phase of the whole state. Empty
 //! registers and barriers without qubits are left out, and so are identities under controls in

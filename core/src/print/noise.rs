@@ -3,8 +3,8 @@
 //! ```text
 //! #pragma braket noise depolarizing(0.125) q[0]
 //! #pragma braket noise kraus([[1.0, 0], [0, 0.6im]], [[0, 0.8], [0, 0]]) q[1]
-//! #pragma ketgrad misread(0.01, 0.02) c[0]
-//! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
+//! #pragma ketgrad readout_error(0.01, 0.02) c[0]
+//! #pragma ketgrad readout_error(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
 //! In a Kraus operator of a pragma the first qubit is the most significant bit of a row number, in
 //! a circuit it is the least: the qubits go in the opposite order.
@@ -61,7 +61,7 @@ pub(super) fn readout_error(
     bits: &[String],
 ) -> Result<String, PrintError> {
     let chances = chances.iter().map(|p| params.angle(p)).collect::<Result<Vec<_>, _>>()?;
-    Ok(format!("#pragma ketgrad misread({}) {}", chances.join(", "), bits.join(", ")))
+    Ok(format!("#pragma ketgrad readout_error({}) {}", chances.join(", "), bits.join(", ")))
 }
 
 /// Returns true if a statement ends with its line.

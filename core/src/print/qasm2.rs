@@ -175,7 +175,9 @@ impl Qasm2Printer {
             // They were lowered to gates.
             Operation::PauliRotation(_) => return Ok(None),
             Operation::While { .. } => return Err(PrintError::Loop),
-            Operation::ReadoutError { .. } => return Err(PrintError::Noise { channel: "misread" }),
+            Operation::ReadoutError { .. } => {
+                return Err(PrintError::Noise { channel: "readout_error" });
+            }
             Operation::Channel(channel) => {
                 return Err(PrintError::Noise { channel: channel.name() });
             }

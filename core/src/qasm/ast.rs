@@ -406,7 +406,7 @@ pub(super) enum PragmaKind {
     Noise,
     /// A matrix: `#pragma braket unitary(rows) operands`.
     Unitary,
-    /// A readout error: `#pragma ketgrad misread(p0, p1) bits`.
+    /// A readout error: `#pragma ketgrad readout_error(p0, p1) bits`.
     ReadoutError,
 }
 

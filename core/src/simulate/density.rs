@@ -6,7 +6,7 @@
 //! ```text
 //! gate U on q        ->  U on q, conj(U) on q + n
 //! channel on q       ->  sum_k w_k A_k (x) conj(A_k) on q, q + n
-//! misread bits       ->  all values, a branch each
+//! readout_error bits       ->  all values, a branch each
 //! measurement of q   ->  for each outcome v: |v><v| on q and on q + n, a branch with that bit
 //! ```
 //! The matrices of branches are not normalized: their traces are the probabilities. Those that are
@@ -110,7 +110,7 @@ impl Simulator {
             }
             self.check_outcomes(circuit.n_bits, distribution.len())?;
         }
-        self.misread(circuit, distribution, max_outcomes)
+        self.apply_readout_error(circuit, distribution, max_outcomes)
     }
 }
 
@@ -232,16 +232,16 @@ impl<'a, T: Real, S: Scalar<Real = T>> Evolution<'a, S> {
                     pending.push(superoperator(&[to_zero(0), to_zero(1)], &[], &[*qubit], n)?);
                 }
                 Action::Assign { bit, value } => branch.bits.set(*bit, *value),
-                Action::ReadoutError(misread) => {
+                Action::ReadoutError(readout_error) => {
                     self.execute(&mut pending, &mut branch)?;
-                    let weights = misread.weights(&branch.bits).iter().enumerate();
+                    let weights = readout_error.weights(&branch.bits).iter().enumerate();
                     let last =
                         weights.clone().rfind(|(_, share)| !share.is_exact_zero()).map(|(k, _)| k);
                     let mut branch = Some(branch);
                     for (k, share) in weights.filter(|(_, share)| !share.is_exact_zero()) {
                         let read = if Some(k) == last { branch.take() } else { branch.clone() };
                         let Some(mut read) = read else { continue };
-                        misread.apply(&mut read.bits, k);
+                        readout_error.apply(&mut read.bits, k);
                         read.rho.scale(share);
                         self.liveness.pass(step, &mut read.bits);
                         self.wait(step + 1, read)?;

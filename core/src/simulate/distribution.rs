@@ -105,24 +105,24 @@ impl Simulator {
                 return self.noisy_distribution(circuit, max_outcomes);
             }
         }
-        self.misread(circuit, distribution, max_outcomes)
+        self.apply_readout_error(circuit, distribution, max_outcomes)
     }
 
     /// Applies the final readout errors to the distribution.
-    pub(super) fn misread<T: Real, S: Scalar<Real = T>>(
+    pub(super) fn apply_readout_error<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,
         mut distribution: BTreeMap<Bits, T>,
         max_outcomes: usize,
     ) -> Result<BTreeMap<Bits, T>, SimulateError> {
-        for misread in &circuit.misreads {
+        for readout_error in &circuit.readout_errors {
             let mut after: BTreeMap<Bits, T> = BTreeMap::new();
             for (bits, p) in distribution {
-                for (weight, w) in misread.weights(&bits).iter().enumerate() {
+                for (weight, w) in readout_error.weights(&bits).iter().enumerate() {
                     let p = w.re() * &p;
                     if !p.is_exact_zero() {
                         let mut read = bits.clone();
-                        misread.apply(&mut read, weight);
+                        readout_error.apply(&mut read, weight);
                         *after.entry(read).or_insert_with(T::zero) += p;
                     }
                 }

@@ -146,8 +146,8 @@ fn read<R>(step: &SimulationStep<R>) -> SmallVec<[u32; 2]> {
     if let Some(condition) = &step.condition {
         condition.for_each_bit(&mut |bit| bits.push(bit));
     }
-    if let Action::ReadoutError(misread) = &step.action {
-        bits.extend_from_slice(&misread.bits);
+    if let Action::ReadoutError(readout_error) = &step.action {
+        bits.extend_from_slice(&readout_error.bits);
     }
     bits
 }
@@ -155,7 +155,7 @@ fn read<R>(step: &SimulationStep<R>) -> SmallVec<[u32; 2]> {
 pub(super) fn written<R>(step: &SimulationStep<R>) -> &[u32] {
     match &step.action {
         Action::Measure { bit, .. } | Action::Assign { bit, .. } => std::slice::from_ref(bit),
-        Action::ReadoutError(misread) => &misread.bits,
+        Action::ReadoutError(readout_error) => &readout_error.bits,
         _ => &[],
     }
 }
@@ -220,7 +220,7 @@ mod tests {
             n_bits: BITS as usize,
             steps,
             finals,
-            misreads: Vec::new(),
+            readout_errors: Vec::new(),
             start: None,
         }
     }

@@ -91,7 +91,7 @@ impl Simulator {
     /// exact; of the shots each group of the other terms has at least two. The same seed gives the
     /// same result for any number of threads. Measurements at the end of the circuit are set aside;
     /// with others, or noise, each shot is a trajectory. Where such a measurement has a readout
-    /// error ([`Circuit::misread`]), so has its qubit here; of a qubit that several of them read,
+    /// error ([`Circuit::readout_error`]), so has its qubit here; of a qubit that several of them read,
     /// the first bit with a readout error counts. Qubits that are read together are so in the basis
     /// of each group, where those that no term of the group is about are measured as they are.
     ///
@@ -256,23 +256,24 @@ impl ConfusionMatrices {
         // The bit of a qubit that counts.
         let mut bits = BTreeMap::new();
         for (&bit, &qubit) in &circuit.finals {
-            if circuit.misreads.iter().any(|misread| misread.bits.contains(&bit)) {
+            if circuit.readout_errors.iter().any(|readout_error| readout_error.bits.contains(&bit))
+            {
                 bits.entry(qubit).or_insert(bit);
             }
         }
         let mut errors = Vec::new();
-        for misread in &circuit.misreads {
+        for readout_error in &circuit.readout_errors {
             let qubit = |bit: &u32| circuit.finals.get(bit).filter(|q| bits.get(q) == Some(bit));
             let qubits: SmallVec<[usize; 2]> =
-                misread.bits.iter().filter_map(qubit).map(|&q| q as usize).collect();
+                readout_error.bits.iter().filter_map(qubit).map(|&q| q as usize).collect();
             if qubits.is_empty() {
                 continue;
             }
-            if qubits.len() < misread.bits.len() {
-                return Err(SimulateError::ReadingOfOthers { bits: misread.bits.to_vec() });
+            if qubits.len() < readout_error.bits.len() {
+                return Err(SimulateError::ReadingOfOthers { bits: readout_error.bits.to_vec() });
             }
             let number = |p: &R| p.re().primal().ok_or(StateError::Symbolic);
-            let row = |outcome| misread.weights_of(outcome).iter().map(number).collect();
+            let row = |outcome| readout_error.weights_of(outcome).iter().map(number).collect();
             let rows = (0..1 << qubits.len()).map(row).collect::<Result<_, _>>()?;
             errors.push(ConfusionMatrix { qubits, rows });
         }

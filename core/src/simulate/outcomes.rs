@@ -74,7 +74,7 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         let ends = self.ends(circuit, threads)?.into_iter();
         let mut all: Vec<Bits> = ends.map(|index| with_finals(self.bits, circuit, index)).collect();
         for (bits, &shot) in all.iter_mut().zip(self.shots) {
-            self.misread(circuit, shot, bits)?;
+            self.apply_readout_errors(circuit, shot, bits)?;
         }
         Ok(all)
     }
@@ -91,14 +91,14 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
         by_end.sort_unstable();
         for shots in by_end.chunk_by(|a, b| a.0 == b.0) {
             let mut bits = with_finals(self.bits, circuit, shots[0].0);
-            if circuit.misreads.is_empty() {
+            if circuit.readout_errors.is_empty() {
                 add(bits, shots.len() as u64)?;
                 continue;
             }
             // Counts by the bits with a readout error.
             let mut counts: BTreeMap<Vec<u32>, u64> = BTreeMap::new();
             for (_, shot) in shots {
-                let flipped = self.misread(circuit, *shot, &mut bits)?;
+                let flipped = self.apply_readout_errors(circuit, *shot, &mut bits)?;
                 flipped.iter().for_each(|&bit| bits.flip(bit));
                 *counts.entry(flipped).or_insert(0) += 1;
             }
@@ -123,24 +123,24 @@ impl<T: Real, S: Scalar<Real = T>> Trajectory<'_, S> {
     }
 
     /// Draws the final readout errors of a shot: the bits that were flipped, in order.
-    fn misread(
+    fn apply_readout_errors(
         &self,
         circuit: &BoundCircuit<S>,
         shot: usize,
         bits: &mut Bits,
     ) -> Result<Vec<u32>, StateError> {
         let mut flipped = Vec::new();
-        for (k, misread) in (self.draws + 1..).zip(&circuit.misreads) {
+        for (k, readout_error) in (self.draws + 1..).zip(&circuit.readout_errors) {
             let drawn = draw(self.seed, shot as u64, k);
             // The first weight is that of a correct readout.
             let mut sum = 0.0;
-            for (weight, p) in misread.weights(bits).iter().enumerate().skip(1) {
+            for (weight, p) in readout_error.weights(bits).iter().enumerate().skip(1) {
                 sum += p.re().primal().ok_or(StateError::Symbolic)?;
                 if drawn < sum {
                     let before = bits.clone();
-                    misread.apply(bits, weight);
+                    readout_error.apply(bits, weight);
                     flipped.extend(
-                        misread.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)),
+                        readout_error.bits.iter().filter(|&&bit| bits.get(bit) != before.get(bit)),
                     );
                     break;
                 }

@@ -161,7 +161,7 @@ pub struct BoundCircuit<R> {
     pub(super) steps: Vec<SimulationStep<R>>,
     pub(super) finals: BTreeMap<u32, u32>,
     /// Readout errors after the final measurements.
-    pub(super) misreads: Vec<ReadoutError<R>>,
+    pub(super) readout_errors: Vec<ReadoutError<R>>,
     /// The state to start from; `None` is |0…0>.
     pub(super) start: Option<Arc<StateVector<R>>>,
 }
@@ -178,7 +178,7 @@ impl<R: Ring> BoundCircuit<R> {
         let waits = can_defer(circuit);
         let mut waits = waits.iter();
         let mut steps: Vec<SimulationStep<R>> = Vec::new();
-        let (mut finals, mut misreads) = (BTreeMap::new(), Vec::new());
+        let (mut finals, mut readout_errors) = (BTreeMap::new(), Vec::new());
         // The heads of the loops around.
         let mut heads: Vec<usize> = Vec::new();
         for part in circuit.parts() {
@@ -210,12 +210,13 @@ impl<R: Ring> BoundCircuit<R> {
                     Operation::Measure { bit } => Action::Measure { qubit: qubit(), bit: *bit },
                     Operation::Reset => Action::Reset { qubit: qubit() },
                     Operation::ReadoutError { bits, probabilities } => {
-                        let misread = ReadoutError::new(circuit, bits, probabilities, binding)?;
+                        let readout_error =
+                            ReadoutError::new(circuit, bits, probabilities, binding)?;
                         if *waits {
-                            misreads.push(misread);
+                            readout_errors.push(readout_error);
                             continue;
                         }
-                        Action::ReadoutError(misread)
+                        Action::ReadoutError(readout_error)
                     }
                     Operation::Assign { bit, value } => Action::Assign { bit: *bit, value: *value },
                     Operation::While { .. } => Action::While { end: 0 },
@@ -245,7 +246,7 @@ impl<R: Ring> BoundCircuit<R> {
             }
         }
         let (n_qubits, n_bits) = (circuit.n_qubits(), circuit.n_bits());
-        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, misreads, start: None })
+        Ok(BoundCircuit { n_qubits, n_bits, steps, finals, readout_errors, start: None })
     }
 
     /// Puts other numbers into the gates that depend on parameters; the rest stays as it is. The
@@ -294,8 +295,9 @@ impl<R: Ring> BoundCircuit<R> {
     }
 
     fn has_readout_errors(&self) -> bool {
-        let misreads = |step: &SimulationStep<R>| matches!(step.action, Action::ReadoutError(_));
-        !self.misreads.is_empty() || self.steps.iter().any(misreads)
+        let readout_errors =
+            |step: &SimulationStep<R>| matches!(step.action, Action::ReadoutError(_));
+        !self.readout_errors.is_empty() || self.steps.iter().any(readout_errors)
     }
 
     pub(super) fn has_loops(&self) -> bool {
@@ -311,7 +313,7 @@ impl<R: Ring> BoundCircuit<R> {
     /// Returns the gates of a static circuit.
     #[must_use]
     pub fn operators(&self) -> Option<&[Operator<R>]> {
-        self.gates_before_readout().filter(|_| self.misreads.is_empty())
+        self.gates_before_readout().filter(|_| self.readout_errors.is_empty())
     }
 
     /// Returns the gates of a circuit that has one state before its final measurements, with or

@@ -367,8 +367,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     let p = live.state.probabilities_of(&[*qubit], &self.simulator.threads)?;
                     return Ok(random(live, p.into()));
                 }
-                Action::ReadoutError(misread) => {
-                    let weights = misread.weights(&live.bits).iter().map(Scalar::re).collect();
+                Action::ReadoutError(readout_error) => {
+                    let weights =
+                        readout_error.weights(&live.bits).iter().map(Scalar::re).collect();
                     return Ok(random(live, weights));
                 }
                 Action::Channel(channel) if channel.mixture => {
@@ -420,7 +421,9 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
                     live.state.flip(*qubit, threads)?;
                 }
             }
-            Some(Action::ReadoutError(misread)) => misread.apply(&mut live.bits, outcome),
+            Some(Action::ReadoutError(readout_error)) => {
+                readout_error.apply(&mut live.bits, outcome)
+            }
             Some(Action::Channel(channel)) => {
                 let operator = channel.operator(outcome, &weights[outcome])?;
                 if !matches!(operator.shape(), OperatorShape::Identity) {

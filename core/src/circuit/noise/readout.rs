@@ -5,7 +5,7 @@
 //! a measured bit, whose value they would see without the error:
 //!
 //! ```text
-//! a = measure q[0];   h q[2];   b = measure q[1];   misread(…) a, b
+//! a = measure q[0];   h q[2];   b = measure q[1];   readout_error(…) a, b
 //! a = measure q[0];   if (a) x q[1];                an error: `a` is not read yet
 //! ```
 
@@ -154,13 +154,13 @@ impl PendingReadouts {
     ) -> Result<(), CircuitError> {
         let Some((qubit, bit)) = measured(instruction) else { return Ok(()) };
         let all = || readings.iter().zip(chances);
-        let mut misread = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
+        let mut readout_error = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
             let operation = Operation::ReadoutError { bits, probabilities: Arc::clone(chances) };
             out.push(behind(instruction, operation, &[])).map(|_| ())
         };
         for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
         {
-            misread(ReadoutBitList::from_slice(&[bit]), chances)?;
+            readout_error(ReadoutBitList::from_slice(&[bit]), chances)?;
         }
         for ((reading, chances), group) in all().zip(&mut self.0) {
             let Some(qubits) = reading.together() else { continue };
@@ -168,7 +168,7 @@ impl PendingReadouts {
             group.bits[place] = Some(bit);
             group.condition.clone_from(&instruction.condition);
             if let Some(bits) = group.bits.iter().copied().collect::<Option<ReadoutBitList>>() {
-                misread(bits, chances)?;
+                readout_error(bits, chances)?;
                 group.bits.fill(None);
             }
         }

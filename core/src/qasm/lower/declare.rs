@@ -57,9 +57,9 @@ impl QasmLowering<'_> {
         let place = self.file_span(name.span);
         let (size, single) = match self.register_size(size) {
             Ok(size) => (size.unwrap_or(1), size.is_none()),
-            Err(Stop) => {
+            Err(ErrorReported) => {
                 self.names.break_name(name.symbol, place);
-                return Err(Stop);
+                return Err(ErrorReported);
             }
         };
         if before.checked_add(size).is_none() {
@@ -163,9 +163,9 @@ impl QasmLowering<'_> {
             }
             (_, _, Some(value)) => match self.classical(value) {
                 Ok(known) => self.declare_variable(*name, ty, Some((known, value.span))),
-                Err(Stop) => {
+                Err(ErrorReported) => {
                     self.names.break_name(name.symbol, self.file_span(name.span));
-                    Err(Stop)
+                    Err(ErrorReported)
                 }
             },
             (_, Some(dims), None) => {
@@ -235,9 +235,9 @@ impl QasmLowering<'_> {
         };
         match result {
             Ok(value) => self.declare_name(*name, SymbolEntry::Const(value)),
-            Err(Stop) => {
+            Err(ErrorReported) => {
                 self.names.break_name(name.symbol, self.file_span(name.span));
-                Err(Stop)
+                Err(ErrorReported)
             }
         }
     }

@@ -177,8 +177,8 @@ impl QasmLowering<'_> {
         let within = DefinitionContext { gate, qubits: &qubits, all };
         let mut result = Ok(());
         for statement in gate.body.iter().flat_map(|b| b.iter()) {
-            if let Err(Stop) = self.step(statement, within, &params, into) {
-                result = Err(Stop);
+            if let Err(ErrorReported) = self.step(statement, within, &params, into) {
+                result = Err(ErrorReported);
             }
         }
         if into.depth > MAX_DEPTH {

@@ -95,7 +95,7 @@ impl QasmLowering<'_> {
                 Ok(true) if self.leaving.is_some() || self.step_limit(span) => break Ok(()),
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
-                Err(Stop) => break Err(Stop),
+                Err(ErrorReported) => break Err(ErrorReported),
             }
             if self.left_somewhere() {
                 rest.extend(self.guard_rest(span));

@@ -148,7 +148,7 @@ impl QasmLowering<'_> {
         for operand in operands {
             match self.qubits(operand) {
                 Ok(picks) => qubits.push(picks),
-                Err(Stop) => sound = false,
+                Err(ErrorReported) => sound = false,
             }
         }
         if sound { Ok(qubits) } else { Err(ErrorReported) }
@@ -340,9 +340,9 @@ impl QasmLowering<'_> {
     pub(super) fn alias(&mut self, name: Ident, value: &QasmExpr) -> Lower<()> {
         match self.selection(value) {
             Ok(entry) => self.declare_name(name, entry),
-            Err(Stop) => {
+            Err(ErrorReported) => {
                 self.names.break_name(name.symbol, self.file_span(name.span));
-                Err(Stop)
+                Err(ErrorReported)
             }
         }
     }

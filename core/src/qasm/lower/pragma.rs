@@ -28,7 +28,10 @@ use crate::{
 const KRAUS: &str = "kraus";
 
 /// Name of a readout error, and its parameters.
-const READOUT_ERROR: (&str, [&str; 2]) = ("misread", ["p0", "p1"]);
+const READOUT_ERROR: (&str, [&str; 2]) = ("readout_error", ["p0", "p1"]);
+
+/// Earlier name of a readout error, which is still read.
+const EARLIER_READOUT_ERROR: &str = "misread";
 
 /// A channel along registers.
 #[derive(Debug)]
@@ -146,7 +149,7 @@ impl QasmLowering<'_> {
 
     fn readout_error(&mut self, pragma: &Pragma, span: QasmSpan) -> Lower<()> {
         let (name, (known, params)) = (self.name(pragma.name.symbol), READOUT_ERROR);
-        if name != known {
+        if name != known && name != EARLIER_READOUT_ERROR {
             let place = self.file_span(pragma.name.span);
             let error =
                 Diagnostic::error(QasmProblem::UnknownPragma { name }).with_label(place, "");

@@ -147,9 +147,9 @@ impl QasmLowering<'_> {
         let result = self.new_variable(name, ty, value);
         match result {
             Ok(id) => self.declare_name(name, SymbolEntry::Variable(id)),
-            Err(Stop) => {
+            Err(ErrorReported) => {
                 self.names.break_name(name.symbol, self.file_span(name.span));
-                Err(Stop)
+                Err(ErrorReported)
             }
         }
     }

@@ -65,7 +65,7 @@ pub(super) fn program(
         }
         match parser.statement() {
             Ok(statement) => statements.push(statement),
-            Err(Stop) => parser.recover(),
+            Err(ErrorReported) => parser.recover(),
         }
     }
     let version = parser.version;

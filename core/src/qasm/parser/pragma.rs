@@ -3,8 +3,8 @@
 //! ```text
 //! #pragma braket noise depolarizing(p) q[0]
 //! #pragma braket unitary([[0, 1], [1, 0]]) q[0]
-//! #pragma ketgrad misread(0.01, 0.02) c[0]
-//! #pragma ketgrad misread(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
+//! #pragma ketgrad readout_error(0.01, 0.02) c[0]
+//! #pragma ketgrad readout_error(0, 0, 0.1, 0, 0, 0, 0, 0, 0, 0.1, 0, 0) c[0], c[1]
 //! ```
 //! A pragma is one token to the end of its line. Its text is read by a parser of that part of the
 //! source, so that numbers and operands are those of the language, with their spans in the file.

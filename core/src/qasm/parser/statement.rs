@@ -137,7 +137,7 @@ impl QasmParser<'_> {
                 }
                 match p.statement() {
                     Ok(statement) => statements.push(statement),
-                    Err(Stop) => p.recover(),
+                    Err(ErrorReported) => p.recover(),
                 }
             }
         })
