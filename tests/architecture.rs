@@ -301,6 +301,63 @@ fn comments_end_at_100_columns() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
+/// Names that several types of one crate have on purpose, with the reason.
+const SHARED_NAMES: &[(&str, &[&str], &str)] = &[(
+    "dsl",
+    &[
+        "Alike", "Bind", "Either", "Entry", "Fill", "Fit", "Handle", "Item", "Numbers", "Numeric",
+        "Ordinal", "Rows", "Whole",
+    ],
+    "`program!` writes one call for native values and for handles: both modules have each name",
+)];
+
+/// Types that a line of code defines: name, or none.
+fn defined_type(line: &str) -> Option<&str> {
+    let code = line.trim_start();
+    let is_alias = |code: &str| code.starts_with("type ") && !line.starts_with(' ');
+    let code = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.trim_start(),
+        None => code,
+    };
+    let code = code.strip_prefix("unsafe ").unwrap_or(code);
+    let rest =
+        ["struct ", "enum ", "union ", "trait "].iter().find_map(|word| code.strip_prefix(word));
+    let rest = rest.or_else(|| code.strip_prefix("type ").filter(|_| is_alias(code)))?;
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|name| name.starts_with(char::is_uppercase))
+}
+
+/// Somebody who searches for a name finds one type.
+#[test]
+fn types_of_a_crate_have_different_names() {
+    let mut faults = Vec::new();
+    for (folder, _) in PACKAGES {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (path, source) in sources(&root().join(folder).join("src")) {
+            // What `emit` writes into Rust programs is text here.
+            if !path.to_string_lossy().contains("/emit/support/") {
+                for (k, line) in source.lines().enumerate() {
+                    if let Some(name) = defined_type(line) {
+                        let place = format!("{}:{}", path.display(), k + 1);
+                        places.entry(name.to_owned()).or_default().push(place);
+                    }
+                }
+            }
+        }
+        for (name, places) in places.into_iter().filter(|(_, places)| places.len() > 1) {
+            let shared = SHARED_NAMES.iter().find(|shared| shared.0 == *folder);
+            if !shared.is_some_and(|shared| shared.1.contains(&&*name)) {
+                faults.push(format!("{name}: {}", places.join(", ")));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "several types of one name:\n{}", faults.join("\n"));
+    assert_eq!(defined_type("    pub(crate) struct Place<'a> {"), Some("Place"));
+    assert_eq!(defined_type("pub unsafe trait Step: Send {"), Some("Step"));
+    assert_eq!(defined_type("    type Real = f64;"), None);
+}
+
 #[test]
 fn packages_point_inward() {
     let mut faults = Vec::new();

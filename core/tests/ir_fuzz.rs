@@ -530,7 +530,8 @@ fn derivatives(
         }
     }
     // <y_bar, J x_dot> = <J^H y_bar, x_dot>, with all parts of seeds the same number. Not if the
-    // value has more elements than its cotangent, which is zero beyond its end: `put` makes arrays longer.
+    // value has more elements than its cotangent, which is zero beyond its end: `put` makes arrays
+    // longer.
     let n_parts = |x: &Val| {
         let mut parts = Vec::new();
         x.parts(&mut parts);

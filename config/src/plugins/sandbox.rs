@@ -1,10 +1,10 @@
 //! `plugins verify --sandboxed`: each plugin in a process of its own, with limits.
 //!
 //! The process that was started loads nothing. For each plugin of the config, in the order of
-//! loading, it starts itself again with a [`SandboxTask`]: that process sets its limits, loads the plugin
-//! after those that were right so far, compares what it brings, and writes what it found as the
-//! last line of its standard output. A process that ends without that line, or not in time, is one
-//! more finding about its plugin. A last process does the same for the rules that are programs
+//! loading, it starts itself again with a [`SandboxTask`]: that process sets its limits, loads the
+//! plugin after those that were right so far, compares what it brings, and writes what it found as
+//! the last line of its standard output. A process that ends without that line, or not in time, is
+//! one more finding about its plugin. A last process does the same for the rules that are programs
 //! alone.
 //!
 //! The limits contain a plugin that crashes, loops or takes memory without end. They are no wall

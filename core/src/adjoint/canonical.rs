@@ -13,8 +13,8 @@
 //! - A loop's header has two predecessors: one from before the loop, and its one latch.
 //! - An exit block of a loop is reached from that loop only (a dedicated exit), so values that are
 //!   recorded once for a whole loop are recorded there.
-//! - A loop has at least one induction variable ([`InductionVariable`]), an integer that changes by a
-//!   constant in each iteration. That of `for i in a..b` is `i`; a loop without one gets one that
+//! - A loop has at least one induction variable ([`InductionVariable`]), an integer that changes by
+//!   a constant in each iteration. That of `for i in a..b` is `i`; a loop without one gets one that
 //!   starts at 0. An induction variable runs backwards in the adjoint, so the adjoint of a loop is
 //!   a counted loop, and no tag is recorded to say when it ends.
 //! - The end computes the length of every array parameter that a loop reads element by element:

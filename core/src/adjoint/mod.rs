@@ -7,7 +7,8 @@
 //! - `linear`: a pushforward in two parts, of which the second is run for each tangent.
 //! - [`gradient`], [`value_and_pullback`]: common compositions of these, as functions of the
 //!   program.
-//! - [`TransformRegistry`]: derivatives as functions that the functions of a program call, `grad(f)(x)`.
+//! - [`TransformRegistry`]: derivatives as functions that the functions of a program call,
+//!   `grad(f)(x)`.
 //! - [`on_duals`]: a version of a function for dual numbers.
 //! - [`implicit`]: implicit differentiation of a solution by the equation that it solves, instead
 //!   of through the iterations.

@@ -19,14 +19,14 @@
 //!
 //! The steps, one file for each:
 //!
-//! 1. [`normal`](super::normal): canonical form: one return; every loop has one entry edge, one
-//!    latch and an induction variable.
+//! 1. [`canonical`](super::canonical): canonical form: one return; every loop has one entry edge,
+//!    one latch and an induction variable.
 //! 2. [`activity`](super::activity) and [`cotangents`](super::cotangents): which values have a
 //!    cotangent, and where it may differ from zero (liveness).
 //! 3. [`sweep`](super::sweep): the reverse sweep, with the [`pullbacks`](super::pullbacks) of
 //!    instructions, and [`values`](super::values), how it gets primal values. A first draft shows
 //!    which values are needed.
-//! 4. [`record`](super::record): which of them are recorded, at which blocks, and which are
+//! 4. [`tape_plan`](super::tape_plan): which of them are recorded, at which blocks, and which are
 //!    recomputed.
 //! 5. The sweep once more, and here: the primal with its pushes.
 //!

@@ -1,8 +1,8 @@
 //! Transforms as functions of a program, to be called like others.
 //!
 //! `grad(f)` is a function `f.grad` next to `f`, under a name that no text can contain, and
-//! `grad(grad(f))` is `f.grad.grad`. It is [declared](TransformRegistry::declare) at its first call, so
-//! calls of it are ordinary calls. Its body is built when all functions are
+//! `grad(grad(f))` is `f.grad.grad`. It is [declared](TransformRegistry::declare) at its first
+//! call, so calls of it are ordinary calls. Its body is built when all functions are
 //! [complete](TransformRegistry::define), after those transforms that the function uses itself:
 //! differentiation maps functions to functions that can be differentiated.
 

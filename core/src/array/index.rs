@@ -265,7 +265,7 @@ fn checked_index(
 }
 
 /// Adds the k-th row of `rows` to row `indices[k]` of zeros in the given shape: the transpose of
-/// [`take`].
+/// [`gather`].
 ///
 /// # Errors
 /// An index is out of range, or the rows do not fit.

@@ -210,8 +210,8 @@ impl NoiseModel {
         self
     }
 
-    /// Adds a readout error, as [`NoiseModel::readout_error`] does, only for measurements of the given
-    /// qubits.
+    /// Adds a readout error, as [`NoiseModel::readout_error`] does, only for measurements of the
+    /// given qubits.
     pub fn readout_error_on(
         &mut self,
         qubits: &[usize],
@@ -241,7 +241,7 @@ impl NoiseModel {
     /// ```
     ///
     /// # Errors
-    /// [`CircuitError::MisreadBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`]
+    /// [`CircuitError::ReadoutBits`], [`CircuitError::ReadoutSize`] or [`CircuitError::ReadoutRow`]
     /// for rows that do not form a readout matrix, [`CircuitError::RepeatedQubit`].
     pub fn readout_matrix(
         &mut self,

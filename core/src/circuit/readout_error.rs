@@ -116,8 +116,8 @@ impl Circuit {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Circuit::push`]; [`CircuitError::ReadoutBitList`], [`CircuitError::ReadoutSize`] or
-    /// [`CircuitError::ReadoutRow`] for rows that do not form a readout matrix.
+    /// Those of [`Circuit::push`]; [`CircuitError::ReadoutBits`], [`CircuitError::ReadoutSize`]
+    /// or [`CircuitError::ReadoutRow`] for rows that do not form a readout matrix.
     pub fn readout_matrix(
         &mut self,
         bits: impl Operand,

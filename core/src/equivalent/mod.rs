@@ -61,14 +61,14 @@
 //! - Fractions of pi are roots of unity. A decimal of at most 12 digits is the fraction it says;
 //!   `e^{i/D}` is transcendental (Lindemann), so one symbol for it changes no verdict.
 //! - A longer decimal is taken for a rounded real, and so is what was rounded on the way
-//!   ([`Angle::slack`]), also within computed parameters. Then plain numbers decide, at a
+//!   ([`Angle::rounding_bound`]), also within computed parameters. Then plain numbers decide, at a
 //!   tolerance, and the verdict is not called exact.
 //! - Numbers say *equal* where the distance and what rounding may have done to it, which is bounded
 //!   gate by gate and angle by angle, are within the tolerance, and *different* where the distance
 //!   less that is beyond it. *Equal up to a phase* is said where the distance with the best phase
 //!   is within the tolerance, and that without any beyond it.
 //!
-//! [`Angle::slack`]: crate::param::Angle::slack
+//! [`Angle::rounding_bound`]: crate::param::Angle::rounding_bound
 
 mod determinant;
 mod exact;
@@ -336,9 +336,9 @@ pub enum EquivalentError {
 }
 
 /// Compares two circuits. Where both write classical bits at their ends, what is compared is how
-/// these depend on the inputs ([readout](EquivalenceSettings::ignore_measurements)). Time: less than that of
-/// simulating both once on the generic kernels, three times that where readout decides, some more
-/// where they are not equal; memory: three states.
+/// these depend on the inputs ([readout](EquivalenceSettings::ignore_measurements)). Time: less
+/// than that of simulating both once on the generic kernels, three times that where readout
+/// decides, some more where they are not equal; memory: three states.
 ///
 /// # Errors
 /// [`EquivalentError`] if they cannot be compared or not be run.

@@ -16,7 +16,7 @@
 //! is of second order in u is within the roundness of ENTRY. Fewer roundings, as fused products
 //! have, only help; a gate of zeros and ones adds none. By induction over the gates, from a start
 //! of norm 1, the computed image is off by at most `prod_k (1 + e_k) - 1 <= exp(sum_k e_k) - 1`.
-//! How well angles are known is another matter: see `Pair::doubt`.
+//! How well angles are known is another matter: see `CircuitPair::angle_rounding_bound`.
 //!
 //! The distance is off by no more than both images together, and by what reading it takes: see
 //! [`of_reading`].

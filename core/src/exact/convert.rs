@@ -28,7 +28,7 @@ impl Formula {
     /// let mut circuit = Circuit::new(1);
     /// let theta = circuit.param("theta");
     /// circuit.h(0)?.rz(0, theta)?;
-    /// let amplitude = ClosedForm::of(&circuit)?.amplitude(0)?.expressions()?;
+    /// let amplitude = ClosedForm::from_circuit(&circuit)?.amplitude(0)?.expressions()?;
     /// assert_eq!(amplitude.re.to_string(), "sqrt(2)/2*cos(theta/2)");
     /// assert_eq!(amplitude.im.derivative("theta")?.to_string(), "-sqrt(2)/4*cos(theta/2)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

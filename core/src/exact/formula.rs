@@ -98,7 +98,7 @@ impl Formula {
     /// let mut circuit = Circuit::new(2);
     /// let [a, b] = ["a", "b"].map(|name| circuit.param(name));
     /// circuit.ry(0, a)?.ry(1, b)?;
-    /// let amplitude = ClosedForm::of(&circuit)?.amplitude(0)?;
+    /// let amplitude = ClosedForm::from_circuit(&circuit)?.amplitude(0)?;
     /// assert_eq!(amplitude.text(Form::Trig), "cos(a/2)*cos(b/2)");
     /// assert_eq!(amplitude.expanded(Form::Trig), "(cos(a/2 - b/2) + cos(a/2 + b/2))/2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,7 +13,7 @@
 //! let theta = circuit.param("theta");
 //! circuit.ry(0, theta)?.cx(0, 1)?;
 //!
-//! let state = ClosedForm::of(&circuit)?;
+//! let state = ClosedForm::from_circuit(&circuit)?;
 //! assert_eq!(state.amplitude(0b11)?.to_string(), "sin(theta/2)");
 //! assert!(state.amplitude(0b01)?.is_zero());
 //! let z = state.expectation(&"Z0".parse()?)?;

@@ -1,9 +1,9 @@
 //! Several tangents or cotangents at one point, side by side.
 //!
-//! Code runs once for [`TANGENT_LANES`] of them, on [`Lanes`]: each instruction is fetched once, and its
-//! arithmetic is a loop over lanes. All lanes are at the same point, so they take the same path,
-//! and each has the result that it has alone; only products of matrices of floats are summed in
-//! another order. For programs on numbers and small arrays, on `f64`: fetching and dispatching
+//! Code runs once for [`TANGENT_LANES`] of them, on [`Lanes`]: each instruction is fetched once,
+//! and its arithmetic is a loop over lanes. All lanes are at the same point, so they take the same
+//! path, and each has the result that it has alone; only products of matrices of floats are summed
+//! in another order. For programs on numbers and small arrays, on `f64`: fetching and dispatching
 //! instructions is most of their time.
 
 use std::{any::Any, ops::Range};
@@ -65,8 +65,9 @@ pub(super) fn batches(n: usize, alone: bool) -> impl Iterator<Item = Range<usize
 
 impl<T: Real, S: Scalar<Real = T>> Derivatives<'_, S> {
     /// Runs code for the same first arguments and each set of last ones, of which there are at most
-    /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::load_tapes) if it reads any. Returns `None` if the
-    /// sets must run, or had better run, one after the other: also if one of them fails.
+    /// [`TANGENT_LANES`], with the tapes [taken](BatchedTangents::load_tapes) if it reads any.
+    /// Returns `None` if the sets must run, or had better run, one after the other: also if one of
+    /// them fails.
     pub(super) fn run_batched(
         &mut self,
         code: &Bytecode,

@@ -17,8 +17,8 @@ pub(super) fn mark_last_uses(routine: &mut Routine) {
 }
 
 /// Marks only those of writes to elements and of moves, in code of the style
-/// [`Followed`](super::compile::Style::Followed). Returns for each mark the slots whose arrays are
-/// moved between it and the next mark.
+/// [`Followed`](super::compile::Style::InstrumentedInPlace). Returns for each mark the slots whose
+/// arrays are moved between it and the next mark.
 pub(super) fn moved_arrays(routine: &mut Routine) -> Vec<Vec<RegisterSlot>> {
     last_uses(routine, |code| {
         matches!(code, Code::Set(..) | Code::Accumulate(..) | Code::MoveA(..))

@@ -122,7 +122,7 @@ impl<'a, T: Real> Bound<'a, T> {
     }
 
     /// Takes both vectors back to the start, and returns the derivative by the angle of each slot.
-    /// If psi began as |0…0> ([`StateHint::ToZero`]), both are invalid then.
+    /// If psi began as |0…0> ([`StateHint::EndsAtZero`]), both are invalid then.
     pub(super) fn back(
         &self,
         simulator: &Simulator,

@@ -10,9 +10,9 @@
 //! ```
 //! It is the derivative of the adjoint method, of which nothing is left to rounding: forward over
 //! adjoint. Where an executor takes tangents along
-//! ([`Pairs::run_tangents`](crate::kernel::Pairs::run_tangents)) and each generator is the same at
-//! every angle, all four vectors are in the cache tile by tile; else the adjoint method runs on
-//! duals.
+//! ([`PairExecutor::run_tangents`](crate::kernel::PairExecutor::run_tangents)) and each generator
+//! is the same at every angle, all four vectors are in the cache tile by tile; else the adjoint
+//! method runs on duals.
 //!
 //! Cost: 3 to 4 gradients; 4 states.
 

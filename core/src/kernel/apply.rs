@@ -7,9 +7,9 @@
 //! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
 //!   `base | offset` and the run after it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
-//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`OperatorRuns`] pins),
-//!   and the offsets of a shape differ, as the constructors of [`Operator`] see to. So slices of
-//!   one run at different offsets do not overlap.
+//! - *Own offsets*: a base is 0 in the bits that an offset may set (targets, which [`OperatorRuns`]
+//!   pins), and the offsets of a shape differ, as the constructors of [`Operator`] see to. So
+//!   slices of one run at different offsets do not overlap.
 #![expect(unsafe_code, reason = "takes disjoint slices, see disjoint.rs")]
 
 use std::ops::Range;

@@ -1,10 +1,11 @@
 //! States that an executor keeps where it computes: on a device, say.
 //!
 //! ```text
-//! Executor::residents ──► Residents ──basis, upload──► Resident ──apply──► … ──► expectation, inner, sample
+//! Executor::device_states ──► DeviceStates ──basis, upload──► DeviceStateVector ──apply──► … ──► expectation, inner, sample
 //! ```
 //! From the first gate to the last result only values come back; amplitudes move when
-//! [`DeviceStateVector::download`] asks for them. So a state may be larger than the memory of the host.
+//! [`DeviceStateVector::download`] asks for them. So a state may be larger than the memory of the
+//! host.
 //!
 //! Values are in double precision whatever the amplitudes are.
 
@@ -43,8 +44,8 @@ pub trait DeviceStateVector<R: Ring>: Any + Send {
     /// Applies operators in order.
     ///
     /// # Errors
-    /// See [`DeviceStateVector`]; an operator on a qubit that is not there, or one that the executor does
-    /// not take.
+    /// See [`DeviceStateVector`]; an operator on a qubit that is not there, or one that the
+    /// executor does not take.
     fn apply(&mut self, operators: &[Operator<R>]) -> Result<(), ExecuteError>;
     /// Applies operators to this state, psi, and to another, lambda, and returns the inner products
     /// in their order, which is that of [`OverlapProbe::before`].

@@ -11,7 +11,7 @@ pub(crate) fn clear<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
     threads.chunks(amplitudes, BLOCK, |_, part| part.fill(R::zero()));
 }
 
-/// |0…0>, over what was there: how an executor that has no better way begins [`Way::FromZero`](super::Way::FromZero).
+/// |0…0>, over what was there: how an executor that has no better way begins [`StateHint::StartsAtZero`](super::StateHint::StartsAtZero).
 pub fn reset_to_zero<R: Ring>(amplitudes: &mut [R], threads: &Threads) {
     clear(amplitudes, threads);
     if let Some(first) = amplitudes.first_mut() {

@@ -249,7 +249,8 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
 pub trait PreparedPair<R: Ring>: Send + Sync {
     /// Takes other operators: another binding of the same circuit, or any as many.
     fn bind(&mut self, operators: &[Operator<R>]);
-    /// Applies the operators to both states and returns the inner products, as [`PairExecutor::run`].
+    /// Applies the operators to both states and returns the inner products, as
+    /// [`PairExecutor::run`].
     ///
     /// # Errors
     /// Those of [`Executor::run`].

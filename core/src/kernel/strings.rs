@@ -79,8 +79,8 @@ impl<R: Ring> Operator<R> {
     }
 
     /// Other numbers about the same string under the same controls, as [`Operator::string`].
-    /// Nothing is allocated where it was about a string, or on one qubit as [`Operator::update_parameters`]
-    /// says.
+    /// Nothing is allocated where it was about a string, or on one qubit as
+    /// [`Operator::update_parameters`] says.
     ///
     /// # Errors
     /// Those of [`Operator::string`].

@@ -41,8 +41,8 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableProblem::NotHermitian`], [`ObservableProblem::Entry`] for one that is not finite or not within the
-    /// matrix, and [`ObservableProblem::TooManyTerms`].
+    /// [`ObservableProblem::NotHermitian`], [`ObservableProblem::Entry`] for one that is not finite
+    /// or not within the matrix, and [`ObservableProblem::TooManyTerms`].
     pub fn from_entries(
         n_qubits: usize,
         entries: impl IntoIterator<Item = (usize, usize, Complex<f64>)>,
@@ -117,8 +117,8 @@ impl PauliSum {
     /// ```
     ///
     /// # Errors
-    /// [`ObservableProblem::Repeated`] for a repeated qubit, [`ObservableProblem::TooManyTerms`] for more than 22
-    /// qubits.
+    /// [`ObservableProblem::Repeated`] for a repeated qubit, [`ObservableProblem::TooManyTerms`]
+    /// for more than 22 qubits.
     pub fn projector(values: &[(usize, bool)]) -> Result<PauliSum, ObservableError> {
         let failed = |problem| ObservableError { column: None, problem };
         if 1usize

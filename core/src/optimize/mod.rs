@@ -35,8 +35,8 @@
 //!
 //! # Where it ends
 //! [`Stopping`] says when the numbers of a state are good enough to look whether it is a minimum
-//! ([`CriticalPoint`]): at maxima and saddles, where the gradient is 0 too, [`minimize`] goes on along the
-//! curvature that leads down. [`StopReason`] is why it ended.
+//! ([`CriticalPoint`]): at maxima and saddles, where the gradient is 0 too, [`minimize`] goes on
+//! along the curvature that leads down. [`StopReason`] is why it ended.
 //!
 //! Of [measured](Measured) values the smallest is less than it should be, and no two are equal:
 //! means over windows of iterations are compared ([`Averages`]), and the [`Answer`] is measured

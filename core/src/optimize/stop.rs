@@ -6,12 +6,13 @@ use super::{State, vector::largest};
 
 /// Tolerances that end a minimisation.
 ///
-/// If values are exact, they say where a point is examined ([`Shape`](super::Shape)): from one that
-/// is no minimum the search goes on along the curvature that leads down. Measured values
+/// If values are exact, they say where a point is examined
+/// ([`CriticalPoint`](super::CriticalPoint)): from one that is no minimum the search goes on along
+/// the curvature that leads down. Measured values
 /// ([`Objective::is_measured`](super::Objective::is_measured)) are never equal but by chance: there
 /// the means over windows of 25 iterations are compared, and if they fall no further within their
-/// standard errors, and the gradients are consistent with 0, that is [`StopReason::NoProgress`], which
-/// does not claim a minimum.
+/// standard errors, and the gradients are consistent with 0, that is [`StopReason::NoProgress`],
+/// which does not claim a minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]

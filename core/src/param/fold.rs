@@ -12,8 +12,8 @@ use super::{Angle, Decimal, ElementaryFunction, ParamExpr, Q, Rounded, Step, rec
 const PRODUCT_POWER: i64 = 64;
 
 impl ParamExpr {
-    /// Returns the angle of an expression without parameters. Its [slack](Angle::rounding_bound) bounds the
-    /// errors of roundings on the way.
+    /// Returns the angle of an expression without parameters. Its [slack](Angle::rounding_bound)
+    /// bounds the errors of roundings on the way.
     pub(crate) fn folded(&self) -> Angle {
         let mut stack: Vec<Angle> = Vec::new();
         for step in self.steps() {

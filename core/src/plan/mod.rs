@@ -407,9 +407,10 @@ impl<E: SimdFloat> Plan<E> {
         });
     }
 
-    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are ([`PlanOptions::state_hint`]). Once
-    /// it has run, running it again on one thread allocates nothing. If `threads` are
-    /// [cancelled](Threads::check), it ends early, and the amplitudes are invalid.
+    /// Runs the plan on a state, or on |0…0> whatever the amplitudes are
+    /// ([`PlanOptions::state_hint`]). Once it has run, running it again on one thread allocates
+    /// nothing. If `threads` are [cancelled](Threads::check), it ends early, and the amplitudes are
+    /// invalid.
     ///
     /// # Panics
     /// If there are not 2^n amplitudes.

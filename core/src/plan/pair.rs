@@ -19,8 +19,9 @@ impl<E: SimdFloat> Plan<E> {
     }
 
     /// Plans operators and takes both states through them: `im <lambda|P|psi>` of each string at
-    /// its place. The inner products are in the order of [`OverlapProbe::before`]. Where psi ends as |0…0>
-    /// ([`StateHint::ToZero`]) they are all that is computed. 2 scratch tiles for each thread.
+    /// its place. The inner products are in the order of [`OverlapProbe::before`]. Where psi ends
+    /// as |0…0> ([`StateHint::EndsAtZero`]) they are all that is computed. 2 scratch tiles for each
+    /// thread.
     ///
     /// # Panics
     /// If the vectors are not states of one size that the operators fit, or their tiles would not

@@ -16,8 +16,9 @@ impl<E: SimdFloat> Plan<E> {
     /// Plans operators and takes `[psi, psi']` or `[psi, psi', lambda, lambda']` through them. At
     /// the place of each string P first `im <lambda|P|psi>` is taken and
     /// `im (<lambda'|P|psi> + <lambda|P|psi'>)`, and then `i kappa P` of each state is added to its
-    /// tangent. The inner products are in the order of [`OverlapProbe::before`], and `kicks` has a kappa
-    /// for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see [`StateHint`].
+    /// tangent. The inner products are in the order of [`OverlapProbe::before`], and `kicks` has a
+    /// kappa for each. Two states may begin as |0…0> and 0, and all be unwanted at the end, see
+    /// [`StateHint`].
     ///
     /// # Panics
     /// Those of [`Plan::run_pair`].

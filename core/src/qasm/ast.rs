@@ -1,9 +1,9 @@
 //! The syntax tree of both languages, with a span on every node.
 //!
-//! Names are [`InternedName`]s: numbers given by one interner for the file and all that it includes.
-//! Lists are boxed slices, since a file may have millions of gates. Operators that associate to the
-//! left form one flat [`QasmExprKind::Chain`], so that the depth of a tree is bounded by the nesting of
-//! the text, never by the length of a sum.
+//! Names are [`InternedName`]s: numbers given by one interner for the file and all that it
+//! includes. Lists are boxed slices, since a file may have millions of gates. Operators that
+//! associate to the left form one flat [`QasmExprKind::Chain`], so that the depth of a tree is
+//! bounded by the nesting of the text, never by the length of a sum.
 
 use std::{collections::HashMap, ops::Range, rc::Rc};
 

@@ -47,10 +47,10 @@
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`,
 //!   wherever a statement may stand but in gate definitions; so are matrices,
 //!   `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that may be wrong is
-//!   `#pragma ketgrad readout_error(p0, p1) c`, after its measurement, on each bit. With 12 probabilities
-//!   it is of two bits together: for each of the outcomes 00, 01, 10, 11, whose last digit is the
-//!   first bit, those of the three others in this order; with 56 of three bits, and so on. Other
-//!   pragmas are ignored with a warning.
+//!   `#pragma ketgrad readout_error(p0, p1) c`, after its measurement, on each bit. With 12
+//!   probabilities it is of two bits together: for each of the outcomes 00, 01, 10, 11, whose last
+//!   digit is the first bit, those of the three others in this order; with 56 of three bits, and so
+//!   on. Other pragmas are ignored with a warning.
 //! - `qelib1.inc` (extended by what files take for granted) and `stdgates.inc` are built in. In
 //!   OpenQASM 3 a gate that is defined nowhere is the one that Qiskit and Amazon Braket call so,
 //!   with a warning that shows a definition.

@@ -10,8 +10,8 @@
 //! - reverse mode reaches either the values or the vectors. For both together, as in
 //!   `V diag(g(w)) V^H`, it has to know `g'`, as it does for a product that is marked
 //!   ([`ArrayOp::Spectral`]), and else returns NaN ([`RuleBuilder::nan_for_degenerate_pairs`]);
-//! - no gradient is reversed once more, which could not know either: [`ArrayOp::SimplicityCheck`] makes it
-//!   NaN.
+//! - no gradient is reversed once more, which could not know either: [`ArrayOp::Simple`]
+//!   makes it NaN.
 
 use crate::{
     entity::Value,
@@ -122,7 +122,7 @@ impl RuleBuilder<'_> {
             if self.is_complex(x) { self.b.mixed(Mixed::Promote, &[undefined]) } else { undefined };
         self.add(x, undefined)
     }
-    /// Emits a decomposition for use by its derivatives: see [`A::SimplicityCheck`].
+    /// Emits a decomposition for use by its derivatives: see [`A::Simple`].
     pub(super) fn simple(&mut self, y: Value, simple: SimplicityCheck) -> Value {
         let k = self.b.int(simple as i64);
         self.array_op(A::Simple, &[y, k])

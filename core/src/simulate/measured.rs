@@ -91,9 +91,10 @@ impl Simulator {
     /// exact; of the shots each group of the other terms has at least two. The same seed gives the
     /// same result for any number of threads. Measurements at the end of the circuit are set aside;
     /// with others, or noise, each shot is a trajectory. Where such a measurement has a readout
-    /// error ([`Circuit::readout_error`]), so has its qubit here; of a qubit that several of them read,
-    /// the first bit with a readout error counts. Qubits that are read together are so in the basis
-    /// of each group, where those that no term of the group is about are measured as they are.
+    /// error ([`Circuit::readout_error`]), so has its qubit here; of a qubit that several of them
+    /// read, the first bit with a readout error counts. Qubits that are read together are so in the
+    /// basis of each group, where those that no term of the group is about are measured as they
+    /// are.
     ///
     /// Cost: a run, then for each group a pass for its basis and the shots; with trajectories a run
     /// for each group.

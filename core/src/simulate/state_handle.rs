@@ -71,8 +71,8 @@ impl<T: Real> StateHandle<T> {
         self.sample_counts_reporting(shots, seed, threads, &mut |_, _| {})
     }
 
-    /// Samples as [`StateHandle::sample_counts`] does, and tells `progress` (done, all) shots every now
-    /// and then.
+    /// Samples as [`StateHandle::sample_counts`] does, and tells `progress` (done, all) shots every
+    /// now and then.
     ///
     /// # Errors
     /// Those of [`StateHandle::sample_counts`].

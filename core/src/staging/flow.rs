@@ -146,8 +146,8 @@ impl StagingBuilder {
         branches.arms += 1;
     }
 
-    /// Ends the `if` with the value of `else`, or with [`StagedOperand::Nothing`] without one. It has a
-    /// value if all arms that reach the end do; `hint` is the expected kind.
+    /// Ends the `if` with the value of `else`, or with [`StagedOperand::Nothing`] without one. It
+    /// has a value if all arms that reach the end do; `hint` is the expected kind.
     ///
     /// # Errors
     /// If the arms do not agree; the operand is the number of the arm.

@@ -2,10 +2,10 @@
 //! assignment.
 //!
 //! Program text and other front ends express the same constructs in different ways. All of them go
-//! through a [`StagingBuilder`], which decides their meaning and writes the instructions: a literal integer
-//! takes the kind that fits, a real number is promoted where it is combined with a complex one,
-//! `if` has a value, a loop has targets for `continue` and `break`, `p.xs[i] = e` makes a new `p`.
-//! So two front ends that make the same calls build the same function.
+//! through a [`StagingBuilder`], which decides their meaning and writes the instructions: a literal
+//! integer takes the kind that fits, a real number is promoted where it is combined with a complex
+//! one, `if` has a value, a loop has targets for `continue` and `break`, `p.xs[i] = e` makes a new
+//! `p`. So two front ends that make the same calls build the same function.
 //!
 //! ```
 //! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, Given, Operator, Stage}};
@@ -39,8 +39,8 @@
 //! - Operands are lowered first, in the order in which they are written; then the stage converts
 //!   them and appends the operation. The position of an instruction is the one set last on
 //!   [`StagingBuilder::b`].
-//! - A method that fails has appended nothing that matters: the error is a [`TypeMismatch`], which names
-//!   the operand by its number, and the front end knows the position of that operand.
+//! - A method that fails has appended nothing that matters: the error is a [`TypeMismatch`], which
+//!   names the operand by its number, and the front end knows the position of that operand.
 
 mod arithmetic;
 mod arrays;

@@ -25,8 +25,8 @@
 //!   [`rules`](crate::rules)), duals for second derivatives.
 //! - Gradients *add up* over calls of `backward`, until [`Tape::zero_gradients`].
 //! - Numbers pass through as constants: they have no gradient.
-//! - Derivatives are those of the op table; an operation of one's own is an [`ScalarOperator`], applied
-//!   with [`Tape::apply`].
+//! - Derivatives are those of the op table; an operation of one's own is an [`ScalarOperator`],
+//!   applied with [`Tape::apply`].
 //! - [`Variable::freeze`] turns the recorded operations into a program, which can be optimised,
 //!   differentiated and run again.
 //! - Branches are those of Rust, decided when the tape is written. After [`Variable::set`] the path

@@ -44,8 +44,8 @@ const MARKS: [&str; 38] = [
     "&", "|", "#",
 ];
 
-/// Returns all tokens, followed by [`TextToken::End`]. A text that is too long, or has too many tokens,
-/// is an error there.
+/// Returns all tokens, followed by [`TextToken::End`]. A text that is too long, or has too many
+/// tokens, is an error there.
 pub(super) fn lex(
     source: &str,
     limits: &TextLimits,

@@ -152,8 +152,8 @@ impl<E: SimdFloat> DeviceState<E> {
         self.device.asked(|b, err| unsafe { apply(b.user, self.ptr, &list, err) })
     }
 
-    /// Runs [`DeviceStateVector::apply_pair`] with the calls of interface 1.1: from one inner product to the
-    /// next.
+    /// Runs [`DeviceStateVector::apply_pair`] with the calls of interface 1.1: from one inner
+    /// product to the next.
     fn step_by_step(
         &mut self,
         lambda: &mut DeviceState<E>,

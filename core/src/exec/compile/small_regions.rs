@@ -1,5 +1,5 @@
 //! Small-array regions: runs of instructions on small arrays of known shapes, each of which becomes
-//! [one instruction](super::super::small).
+//! [one instruction](super::super::small_program).
 //!
 //! A region is within one block. An instruction between its instructions that reads none of its
 //! values and only computes numbers is moved before it; anything else ends it.

@@ -1,8 +1,8 @@
 //! Sets of numbers, as unions of others: the dependences of each number of a run.
 //!
-//! A set is named by an [`SetId`], so that keeping and copying it costs nothing. Small ones are lists;
-//! a large union keeps its two parts, and its members are computed only when they are needed.
-//! Nothing is ever dropped.
+//! A set is named by an [`SetId`], so that keeping and copying it costs nothing. Small ones are
+//! lists; a large union keeps its two parts, and its members are computed only when they are
+//! needed. Nothing is ever dropped.
 //!
 //! Cost: joining is O([`MAX_LIST`]), members are found in O(joins that led to the set).
 

@@ -146,8 +146,8 @@ macro_rules! for_the_machine {
 }
 pub(super) use for_the_machine;
 
-/// Returns the array and the indices of an element whose index is computed, if a [cell](JitCell) holds
-/// as many.
+/// Returns the array and the indices of an element whose index is computed, if a [cell](JitCell)
+/// holds as many.
 pub(super) fn indexed(args: &[RegisterSlot]) -> Option<(RegisterSlot, &[RegisterSlot])> {
     let (array, indices) = args.split_first()?;
     let fits = (1..=size_of::<JitCell>() / size_of::<usize>()).contains(&indices.len());

@@ -1,9 +1,10 @@
 //! Costs of operations on whole arrays, in operations on their elements.
 //!
 //! One step may be a product of two matrices of 10^4 rows, so steps alone bound no run. Operations
-//! that make an array count its elements when it is made ([`Room`](super::room::Room)), and so do
-//! elementwise ones; here are the others: operations that read more than they make, and those of
-//! superlinear cost. The numbers are bounds within a small factor, of the usual algorithms.
+//! that make an array count its elements when it is made
+//! ([`MemoryBudget`](super::memory_budget::MemoryBudget)), and so do elementwise ones; here are the
+//! others: operations that read more than they make, and those of superlinear cost. The numbers are
+//! bounds within a small factor, of the usual algorithms.
 
 use crate::{
     array::{Contracted, Shape, contract_work},

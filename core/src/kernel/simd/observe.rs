@@ -1,8 +1,8 @@
 //! `O |psi>` and `<psi|O|psi>` for a real sum of Pauli strings, together.
 //!
 //! A string with the masks x and z takes the amplitude at `j ^ x` to j, with the sign
-//! `(-1)^{|j & z|}` and a weight that is real or imaginary (see [`FlipProduct`]). The bits of an index
-//! fall into those of a block, of a row in it and of a lane, as in `pauli`:
+//! `(-1)^{|j & z|}` and a weight that is real or imaginary (see [`FlipProduct`]). The bits of an
+//! index fall into those of a block, of a row in it and of a lane, as in `pauli`:
 //!
 //! ```text
 //! out[j] += weight (-1)^{|j_block & z_block|} (-1)^{|j_low & z_low|} psi[j ^ x]

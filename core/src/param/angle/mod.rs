@@ -54,8 +54,8 @@ pub type Q = Ratio<i64>;
 /// becomes radians. A coefficient of a parameter below 2^-63, about 1e-19, is 0; one above 2^63
 /// makes the angle NaN, which every binding refuses.
 ///
-/// An angle stores a bound of the errors of such roundings: its [slack](Angle::rounding_bound). Two angles
-/// are equal if they are written alike, whatever their rounding bounds are.
+/// An angle stores a bound of the errors of such roundings: its [slack](Angle::rounding_bound). Two
+/// angles are equal if they are written alike, whatever their rounding bounds are.
 #[derive(Clone, Debug)]
 pub struct Angle {
     pi: Q,

@@ -29,7 +29,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) enum Classical {
     Value(QasmValue),
-    /// A constant too wide for a [`QasmValue`], least significant bit first. A bit string has a width.
+    /// A constant too wide for a [`QasmValue`], least significant bit first. A bit string has a
+    /// width.
     Digits {
         digits: Vec<bool>,
         width: Option<usize>,

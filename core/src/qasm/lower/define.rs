@@ -1,9 +1,9 @@
 //! Gate definitions.
 //!
-//! A body is checked at its definition and kept as [`GateBodyStep`]s, whose arguments are values over the
-//! gate's own parameters (parameter k is `ParamId::new(k)`). Its size after expansion is stored
-//! with it, so that the size of any call is known without expanding anything: a tower of 50 gates
-//! that each call the one below twice has a size of 2^50, found in 50 additions.
+//! A body is checked at its definition and kept as [`GateBodyStep`]s, whose arguments are values
+//! over the gate's own parameters (parameter k is `ParamId::new(k)`). Its size after expansion is
+//! stored with it, so that the size of any call is known without expanding anything: a tower of 50
+//! gates that each call the one below twice has a size of 2^50, found in 50 additions.
 //!
 //! Invariants: a step calls only gates defined before; steps of size 0 are left out, so an
 //! expansion takes time in proportion to its size; definitions nest at most [`MAX_DEPTH`] deep.

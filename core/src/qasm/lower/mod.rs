@@ -3,8 +3,8 @@
 //! There are three steps, so that nothing is built before its size is known:
 //!
 //! 1. *Plan*: walk the statements in order, resolve every name, check every operand and evaluate
-//!    every constant. The result is a list of [`LoweredItem`]s, still with whole registers and calls of
-//!    defined gates. Errors are collected here.
+//!    every constant. The result is a list of [`LoweredItem`]s, still with whole registers and
+//!    calls of defined gates. Errors are collected here.
 //! 2. *Count* the operations after expansion, saturating; refuse too many.
 //! 3. *Build*: expand registers, definitions and powers into a [`Circuit`].
 //!

@@ -8,8 +8,8 @@
 //! sin(theta)*2    Expr    a postfix table
 //! sin(0.2)        Number  computed once, in f64
 //! ```
-//! A [`RealConstant`] carries its f64 and, while 62 bits hold it, the exact fraction, else a rounding
-//! bound.
+//! A [`RealConstant`] carries its f64 and, while 62 bits hold it, the exact fraction, else a
+//! rounding bound.
 //!
 //! Errors have no span: the caller knows that of the expression.
 

@@ -1,9 +1,9 @@
 //! Lowering of the syntax tree to the IR.
 //!
-//! The [`Stage`](crate::staging::Stage) decides the meaning of the program; here names are
-//! resolved, and errors are reported with their positions. Errors are collected: after one in a
-//! statement the next statement is lowered, and names that could not be defined are not reported
-//! again.
+//! The [`StagingBuilder`](crate::staging::StagingBuilder) decides the meaning of the program; here
+//! names are resolved, and errors are reported with their positions. Errors are collected: after
+//! one in a statement the next statement is lowered, and names that could not be defined are not
+//! reported again.
 //!
 //! | file | holds |
 //! |---|---|

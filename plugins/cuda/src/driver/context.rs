@@ -100,8 +100,8 @@ impl Context {
     fn reclaim(&self) -> Result<()> {
         self.synchronize()?;
         match self.pool {
-            // SAFETY: the pool is ours; what is in use stays.
             Some(pool) => {
+                // SAFETY: the pool is ours; what is in use stays.
                 self.api.check("cuMemPoolTrimTo", unsafe { (self.api.cuMemPoolTrimTo)(pool, 0) })
             }
             None => Ok(()),

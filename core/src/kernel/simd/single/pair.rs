@@ -102,9 +102,9 @@ impl<E: SimdFloat> RegisterSpan<'_, E> {
         }
     }
 
-    /// Returns the factors of a register, as [`RegisterSpan::coefficients`] has them: `off` for the lanes
-    /// whose target bit is 0 and `on` for the others, `outside` for those that a control leaves
-    /// alone.
+    /// Returns the factors of a register, as [`RegisterSpan::coefficients`] has them: `off` for the
+    /// lanes whose target bit is 0 and `on` for the others, `outside` for those that a control
+    /// leaves alone.
     ///
     /// # Safety
     /// Called within `S::vectorize`.
