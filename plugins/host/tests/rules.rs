@@ -10,7 +10,7 @@ use ketgrad_core::{
     text::parse_program_with,
     trace::{Callee, Expr, trace},
 };
-use ketgrad_plugin_host::{Plugins, Request, Settings};
+use ketgrad_plugin_host::{Plugins, Request};
 use num_complex::Complex;
 use num_dual::{Dual2_64, Dual64, HyperDual64};
 
@@ -29,13 +29,8 @@ pub(crate) fn request(name: &str) -> Request {
 }
 
 /// The special functions, and a rule that is a program alone.
-/// Settings without a limit of time, which a run under valgrind would meet.
-fn settings() -> Settings {
-    Settings::default().with_load_timeout(None)
-}
-
 pub(crate) fn plugins() -> Plugins {
-    let mut plugins = Plugins::new(settings());
+    let mut plugins = Plugins::new(support::settings());
     plugins.load(&request("ketgrad_special")).unwrap();
     let softplus =
         "rule softplus(x) { ln(1.0 + exp(x)) } pullback(x, y, y_bar) { y_bar / (1.0 + exp(-x)) }";
@@ -64,11 +59,11 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         ),
     ];
     for (source, way) in wrong {
-        let mut plugins = Plugins::new(settings());
+        let mut plugins = Plugins::new(support::settings());
         let error = plugins.add_program("the config", &source).unwrap_err().to_string();
         assert!(error.contains(way) && error.contains("differences give"), "{error}");
         assert!(plugins.rules().program().functions.is_empty());
-        let mut plugins = Plugins::new(settings().with_verify(false));
+        let mut plugins = Plugins::new(support::settings().with_verify(false));
         plugins.add_program("the config", &source).unwrap();
         assert!(plugins.verify()[0].disagreement.is_some(), "{source}");
     }
@@ -81,7 +76,7 @@ fn programs_whose_derivatives_are_wrong_are_refused() {
         "rule endless(x) { while true { } x } pullback(x, y, y_bar) { y_bar }".into(),
     ];
     for source in right {
-        let mut plugins = Plugins::new(settings());
+        let mut plugins = Plugins::new(support::settings());
         plugins.add_program("the config", &source).unwrap();
         let verdict = &plugins.verify()[0];
         assert_eq!(verdict.note.is_some(), source.contains("endless"), "{verdict:?}");
@@ -205,7 +200,7 @@ fn incomplete_functions_have_all_their_derivatives() {
 #[test]
 fn derivatives_of_rules_have_a_limit() {
     let second = |size| {
-        let mut plugins = Plugins::new(settings().with_derivative_size(size));
+        let mut plugins = Plugins::new(support::settings().with_derivative_size(size));
         plugins.load(&request("ketgrad_special")).unwrap();
         let program = parse_program_with("fn f(x) { erf(x) }", plugins.rules()).unwrap();
         let code = Bytecode::compile(&program, program.lookup("f").unwrap()).unwrap();
@@ -218,7 +213,7 @@ fn derivatives_of_rules_have_a_limit() {
         error.contains("`Settings::derivative_size`") && error.contains("plugin `ketgrad_special`"),
         "{error}"
     );
-    let most = second(settings().derivative_size).unwrap();
+    let most = second(support::settings().derivative_size).unwrap();
     close(most.real().unwrap().v1, 2.0 / PI.sqrt() * (-0.49f64).exp());
     assert_eq!(second(10_000), Ok(most));
 }
@@ -469,7 +464,7 @@ fn programs_inside_rust_call_rules_over_arrays() {
 /// above.
 #[test]
 fn array_kernels_have_first_derivatives() {
-    let mut plugins = Plugins::new(settings().with_verify(false));
+    let mut plugins = Plugins::new(support::settings().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let source = "fn f(a, b) { let s = scan([a, b, a * b]); s[1] * s[2] + norm2(s) }";
     let program = parse_program_with(source, plugins.rules()).unwrap();
@@ -501,7 +496,7 @@ fn array_kernels_have_first_derivatives() {
 /// With a program for the value too, kernel and program are the same function.
 #[test]
 fn a_program_serves_what_the_kernel_does_not() {
-    let mut plugins = Plugins::new(settings().with_verify(false));
+    let mut plugins = Plugins::new(support::settings().with_verify(false));
     plugins.load(&request("ketgrad_hostile")).unwrap();
     let Datum::Real(y) = value::<_, Dual2_64>(
         &plugins,

@@ -53,7 +53,7 @@ const MUTANTS: [(&str, &str); 25] = [
 #[test]
 fn every_mutated_gate_kernel_is_refused() {
     for (mutant, words) in MUTANTS {
-        match load(Settings::default(), mutants(), ("mutant", mutant)) {
+        match load(support::settings(), mutants(), ("mutant", mutant)) {
             Ok(_) => assert_eq!(words, "", "{mutant} is loaded"),
             Err(error) => {
                 let said = error.to_string();
@@ -66,7 +66,7 @@ fn every_mutated_gate_kernel_is_refused() {
             }
         }
         if ["imaginary", "split", "none"].contains(&mutant) {
-            let unverified = Settings::default().with_verify(false);
+            let unverified = support::settings().with_verify(false);
             let kernels = load(unverified, mutants(), ("mutant", mutant)).unwrap().host_kernels();
             let wrong = conform_kernels(&kernels[0], 16).iter().filter(|f| !f.holds()).count();
             assert_eq!(wrong == 0, words.is_empty(), "{mutant}");
@@ -78,7 +78,7 @@ fn every_mutated_gate_kernel_is_refused() {
 #[test]
 fn a_refusal_names_operator_and_amplitude() {
     let error =
-        load(Settings::default(), mutants(), ("mutant", "target_nine")).unwrap_err().to_string();
+        load(support::settings(), mutants(), ("mutant", "target_nine")).unwrap_err().to_string();
     assert!(
         error.contains("on qubits [9]: amplitude ") && error.contains(", expected "),
         "{error}"
@@ -96,19 +96,19 @@ fn wrong_devices_are_refused() {
         ("apply", "the device was lost"),
         ("none", ""),
     ] {
-        match load(Settings::default(), support::mock_device(), ("fail", fail)) {
+        match load(support::settings(), support::mock_device(), ("fail", fail)) {
             Ok(_) => assert_eq!(words, "", "{fail} is loaded"),
             Err(error) => assert!(error.to_string().contains(words), "{fail}: {error}"),
         }
     }
     // One that declines is not asked.
-    load(Settings::default(), support::mock_device(), ("score", "0")).unwrap();
+    load(support::settings(), support::mock_device(), ("score", "0")).unwrap();
 }
 
 #[test]
 fn the_shipped_kernels_conform() {
     let plugins =
-        load(Settings::default(), support::plugin("ketgrad_qkernels"), ("score", "200")).unwrap();
+        load(support::settings(), support::plugin("ketgrad_qkernels"), ("score", "200")).unwrap();
     for finding in conform_kernels(&plugins.host_kernels()[0], 16) {
         assert!(finding.holds(), "{finding}");
     }
@@ -118,7 +118,7 @@ fn the_shipped_kernels_conform() {
 #[test]
 fn what_agreed_is_kept() {
     let folder = std::env::temp_dir().join(format!("ketgrad-kept-{}", std::process::id()));
-    let cached = || Settings::default().with_cache(Some(folder.clone()));
+    let cached = || support::settings().with_cache(Some(folder.clone()));
     let entries = || std::fs::read_dir(&folder).map_or(0, Iterator::count);
     load(cached(), mutants(), ("mutant", "imaginary")).unwrap_err();
     assert_eq!(entries(), 0, "nothing that is wrong is kept");
@@ -129,7 +129,7 @@ fn what_agreed_is_kept() {
         load(settings, mutants(), ("mutant", "none")).unwrap();
         begin.elapsed()
     };
-    let compared = time(Settings::default());
+    let compared = time(support::settings());
     // The best of some: the machine may do something else meanwhile.
     let kept = (0..5).map(|_| time(cached())).min().unwrap();
     assert!(kept < compared / 2, "{kept:?}, compared in {compared:?}");

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use ketgrad_core::exec::Datum;
-use ketgrad_plugin_host::{Fault, Plugins, ProgramFault, Request, Selection, Settings, verify_at};
+use ketgrad_plugin_host::{Fault, Plugins, ProgramFault, Request, Selection, verify_at};
 use num_complex::Complex;
 
 use crate::support;
@@ -166,7 +166,7 @@ const MUTATED: &[(&str, &[(&str, &str)])] = &[
 ];
 
 fn loads(source: &str) -> Result<Vec<String>, ProgramFault> {
-    Plugins::new(Settings::default()).add_program("a test", source)
+    Plugins::new(support::settings()).add_program("a test", source)
 }
 
 #[test]
@@ -341,7 +341,7 @@ pub(crate) fn mutants() -> PathBuf {
 
 #[test]
 fn every_mutated_kernel_of_a_rule_is_refused() {
-    let mut plugins = Plugins::new(Settings::default());
+    let mut plugins = Plugins::new(support::settings());
     plugins.load(&library("right", "none")).unwrap();
     for verdict in plugins.verify() {
         assert!(
@@ -380,7 +380,7 @@ fn every_mutated_kernel_of_a_rule_is_refused() {
         ("turn_real", "cturn"),
     ];
     for (mutant, rule) in mutants {
-        let error = Plugins::new(Settings::default()).load(&library("wrong", mutant)).unwrap_err();
+        let error = Plugins::new(support::settings()).load(&library("wrong", mutant)).unwrap_err();
         assert!(
             matches!(&error.fault, Fault::Disagrees { name, .. } if name.starts_with(rule)),
             "{mutant}: {error}"
@@ -394,7 +394,7 @@ fn every_mutated_kernel_of_a_rule_is_refused() {
 fn points_of_the_author_are_compared() {
     let source =
         "rule f(x) { x * x } pullback(x, y, b) { if x > 40.0 { x * b } else { 2.0 * x * b } }";
-    let mut plugins = Plugins::new(Settings::default());
+    let mut plugins = Plugins::new(support::settings());
     plugins.add_program("a test", source).unwrap();
     let verdict = |x: f64| {
         let at = vec![Datum::Real(x)];
@@ -406,7 +406,7 @@ fn points_of_the_author_are_compared() {
     let long = |pullback: &str| {
         let source =
             format!("rule g(xs: array) {{ xs * xs }} pullback(xs, ys, b) {{ {pullback} }}");
-        let mut plugins = Plugins::new(Settings::default().with_verify(false));
+        let mut plugins = Plugins::new(support::settings().with_verify(false));
         plugins.add_program("a test", &source).unwrap();
         let at = vec![Datum::<Complex<f64>>::reals((0..300).map(|k| 0.1 * f64::from(k) + 1.0))];
         verify_at(plugins.rules().program(), &plugins.host(), "g", &[at])

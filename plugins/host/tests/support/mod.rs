@@ -12,6 +12,13 @@ use std::{
     },
 };
 
+use ketgrad_plugin_host::Settings;
+
+/// Settings without a limit of time for loading, which a run under valgrind would meet.
+pub(crate) fn settings() -> Settings {
+    Settings::default().with_load_timeout(None)
+}
+
 pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
