@@ -747,7 +747,7 @@ fn readings_that_may_be_wrong_read_and_print_back() {
     // Along registers, with an input, under a condition that it changes, in a subroutine.
     assert_eq!(
         lines("pragma ketgrad readout_error(1.0/10, 0.2) c"),
-        "readout_error(0.1, 0.2) -> c[0]\nmisread(0.1, 0.2) -> c[1]\n"
+        "readout_error(0.1, 0.2) -> c[0]\nreadout_error(0.1, 0.2) -> c[1]\n"
     );
     let whole = read(
         "input float p;\ndef flawed(qubit a, float p) -> bit {\n  bit b = measure a;\n  #pragma ketgrad readout_error(p, p/2) b\n  \

@@ -97,7 +97,7 @@
 //!
 //! # By hand
 //! ```
-//! use ketgrad::{exec::{Datum, Derivatives}, ir::{Editor, FunctionBuilder, Kind, Number1, Number2, Op, Param, Place, Program}};
+//! use ketgrad::{exec::{Datum, Derivatives}, ir::{Editor, FunctionBuilder, Kind, Number1, Number2, Op, Param, InsertionPoint, Program}};
 //!
 //! let mut b = FunctionBuilder::new("f", vec![Param::new("x", Kind::Real)], Kind::Real);
 //! let x = b.param(0);
@@ -108,7 +108,7 @@
 //! // x * x becomes x * sin(x).
 //! let mut editor = Editor::new(&mut program, f)?;
 //! let (_, product) = editor.find(|_| true).ok_or("nothing")?;
-//! let sine = editor.insert(Place::Before(product), Op::Number1(Number1::Sin), &[x])?;
+//! let sine = editor.insert(InsertionPoint::Before(product), Op::Number1(Number1::Sin), &[x])?;
 //! editor.set_operand(product, 1, sine)?;
 //! let slope = Derivatives::<f64>::new(&program, "f")?.gradient(&[Datum::Real(2.0)])?;
 //! assert_eq!(slope, [Datum::Real(2f64.sin() + 2.0 * 2f64.cos())]);

@@ -35,11 +35,11 @@ struct Request {
 /// Transforms that the functions of a program call.
 ///
 /// ```
-/// use ketgrad_core::{adjoint::{Transform, Transforms}, exec::{Datum, Derivatives}, ir::Position, text::parse_program};
+/// use ketgrad_core::{adjoint::{Transform, TransformRegistry}, exec::{Datum, Derivatives}, ir::Position, text::parse_program};
 ///
 /// let mut program = parse_program("fn f(x) { x * x * x }")?;
 /// let f = program.lookup("f").ok_or("no function")?;
-/// let mut transforms = Transforms::default();
+/// let mut transforms = TransformRegistry::default();
 /// let gradient = transforms.declare(&mut program, f, Transform::Grad, Position::default())?;
 /// let second = transforms.declare(&mut program, gradient, Transform::Grad, Position::default())?;
 /// transforms.define(&mut program).map_err(|(_, e)| e)?;

@@ -165,7 +165,7 @@ impl NoiseModel {
     /// let mut model = NoiseModel::new();
     /// model.readout_error(0.1, 0.3);
     /// let circuit = model.measure_all(&Circuit::build(1, |c| c.h(0))?)?;
-    /// assert_eq!(circuit.to_string(), "h q[0]\nmeasure q[0] -> c[0]\nmisread(0.1, 0.3) -> c[0]\n");
+    /// assert_eq!(circuit.to_string(), "h q[0]\nmeasure q[0] -> c[0]\nreadout_error(0.1, 0.3) -> c[0]\n");
     /// # Ok::<(), ketgrad_core::circuit::CircuitError>(())
     /// ```
     ///

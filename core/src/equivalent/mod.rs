@@ -20,11 +20,11 @@
 //! `2^61`. Gates are applied in tiles that stay in a cache, those on one qubit fused.
 //!
 //! ```
-//! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
+//! use ketgrad_core::{circuit::Circuit, equivalent::{EquivalenceSettings, Verdict, equivalent}, simulate::Simulator};
 //!
 //! let one = Circuit::build(2, |c| { let t = c.param("theta"); c.rzz(0, 1, t) })?;
 //! let other = Circuit::build(2, |c| { let t = c.param("theta"); c.cx(0, 1)?.p(1, t)?.cx(0, 1) })?;
-//! let report = equivalent(&one, &other, &Settings::default(), &Simulator::new())?;
+//! let report = equivalent(&one, &other, &EquivalenceSettings::default(), &Simulator::new())?;
 //! assert_eq!(report.verdict, Verdict::EqualUpToPhase);
 //! assert_eq!(report.phase.ok_or("no phase")?.text, "-1/2*theta"); // one = e^{-i theta/2} other
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -41,14 +41,14 @@
 //! each bit, by the same means and as exactly; a difference names a bit and both its probabilities.
 //!
 //! ```
-//! use ketgrad_core::{circuit::Circuit, equivalent::{Settings, Verdict, equivalent}, simulate::Simulator};
+//! use ketgrad_core::{circuit::Circuit, equivalent::{EquivalenceSettings, Verdict, equivalent}, simulate::Simulator};
 //!
 //! let read = |from: [usize; 2]| -> Result<Circuit, Box<dyn std::error::Error>> {
 //!     let mut c = Circuit::new(2);
 //!     c.add_register("c", 2)?.h(0)?.rx(1, 0.3)?.measure(from[0], 0)?.measure(from[1], 1)?;
 //!     Ok(c)
 //! };
-//! let report = equivalent(&read([0, 1])?, &read([1, 0])?, &Settings::default(), &Simulator::new())?;
+//! let report = equivalent(&read([0, 1])?, &read([1, 0])?, &EquivalenceSettings::default(), &Simulator::new())?;
 //! assert_eq!(report.verdict, Verdict::Different);
 //! assert!(report.reason.is_some_and(|why| why.starts_with("from |0...0>, c[0] is 1 with probability 0.5")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,13 +7,13 @@
 //! to the same program.
 //!
 //! ```
-//! use ketgrad_core::{exec::{Datum, Derivatives}, ir::{Editor, Number1, Op, Place}, text::parse_program};
+//! use ketgrad_core::{exec::{Datum, Derivatives}, ir::{Editor, Number1, Op, InsertionPoint}, text::parse_program};
 //!
 //! let mut program = parse_program("fn f(x) { x * x }")?;
 //! let f = program.lookup("f").ok_or("no function")?;
 //! let mut editor = Editor::new(&mut program, f)?;
 //! let (square, product) = editor.find(|inst| inst.op.name() == "mul").ok_or("no product")?;
-//! let y = editor.insert(Place::After(product), Op::Number1(Number1::Sin), &[square])?;
+//! let y = editor.insert(InsertionPoint::After(product), Op::Number1(Number1::Sin), &[square])?;
 //! editor.replace_uses(square, y)?; // what used x * x now uses sin(x * x)
 //!
 //! // What something uses cannot go.

@@ -75,7 +75,7 @@ impl Monomial {
 /// let is_param = |name: &str| ["J", "h"].contains(&name);
 /// let sum = ParametricSum::parse_on("0.5*J*Z0 Z1 - (h + J/2)*X0", 2, &is_param)?;
 /// assert_eq!(sum.params(), ["J", "h"]);
-/// assert_eq!(sum.at(&[2.0, 3.0])?.to_string(), "Z0 Z1 - 3*X0 - X0");
+/// assert_eq!(sum.evaluate(&[2.0, 3.0])?.to_string(), "Z0 Z1 - 3*X0 - X0");
 /// # Ok::<(), ketgrad_core::observable::ObservableError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]

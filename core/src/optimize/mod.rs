@@ -318,14 +318,14 @@ pub fn minimize<F: Objective>(
 ///
 /// ```
 /// use ketgrad_core::{ansatz, cancel::CancellationToken, hybrid::Expectation, problem};
-/// use ketgrad_core::optimize::{Adam, Optimizer, Stop, Stopping, minimize_until};
+/// use ketgrad_core::optimize::{Adam, Optimizer, StopReason, Stopping, minimize_until};
 ///
 /// let energy = Expectation::new(ansatz::uccsd(4, 2)?, [problem::h2()])?;
 /// let looks = std::sync::atomic::AtomicUsize::new(0);
 /// let token = CancellationToken::when(move || looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 5);
 /// let optimizer = Optimizer::from(Adam::default());
 /// let (end, stop) = minimize_until(&energy, &[0.1; 3], &optimizer, &Stopping::default(), &token)?;
-/// assert_eq!((stop, end.iterations), (Stop::Cancelled, 5));
+/// assert_eq!((stop, end.iterations), (StopReason::Cancelled, 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use ketgrad_core::{circuit::Circuit, kernel::{InstructionSet, Threads}, param::Values};
-//! use ketgrad_core::{plan::{Options, Plan}, simulate::BoundCircuit, state::StateVector};
+//! use ketgrad_core::{plan::{PlanOptions, Plan}, simulate::BoundCircuit, state::StateVector};
 //! use num_complex::Complex;
 //!
 //! let mut ghz = Circuit::new(8);
@@ -18,7 +18,7 @@
 //! }
 //! let bound = BoundCircuit::<Complex<f64>>::new(&ghz, &Values::<f64>(&[]))?;
 //! let operators = bound.operators().unwrap_or_default();
-//! let plan = Plan::new(8, operators, Options::new(InstructionSet::detect(), 8));
+//! let plan = Plan::new(8, operators, PlanOptions::new(InstructionSet::detect(), 8));
 //! let mut state = StateVector::<Complex<f64>>::zero(8)?;
 //! plan.run(state.amplitudes_mut(), &Threads::serial());
 //! assert!((state.probabilities()[255] - 0.5).abs() < 1e-15);

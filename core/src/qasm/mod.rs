@@ -1,7 +1,7 @@
 //! OpenQASM 2 and 3: from a text to a [`Circuit`].
 //!
 //! ```
-//! use ketgrad_core::qasm::{Options, parse};
+//! use ketgrad_core::qasm::{QasmOptions, parse};
 //!
 //! let source = r#"
 //!     OPENQASM 3.0;
@@ -11,7 +11,7 @@
 //!     h q[0];
 //!     ctrl @ rx(2*theta - pi/3) q[0], q[1];
 //! "#;
-//! let parsed = parse(source, &Options::default())?;
+//! let parsed = parse(source, &QasmOptions::default())?;
 //! assert_eq!(parsed.circuit.to_string(), "h q[0]\ncrx(-pi/3 + 2*theta) q[0], q[1]\n");
 //! # Ok::<(), ketgrad_core::qasm::Failed>(())
 //! ```
@@ -190,13 +190,13 @@ impl Parsed {
     /// step of a definition. `None` if no such instruction has this number.
     ///
     /// ```
-    /// use ketgrad_core::qasm::{Options, parse};
+    /// use ketgrad_core::qasm::{QasmOptions, parse};
     ///
     /// let source = "OPENQASM 3.0;\ninput float a;\nqubit q;\nU(0, 0, sqrt(a)) q;\n";
-    /// let parsed = parse(source, &Options::default())?;
+    /// let parsed = parse(source, &QasmOptions::default())?;
     /// let (number, error) = parsed.circuit.fault(&[-1.0]).unwrap();
     /// assert_eq!(error.to_string(), "the angle sqrt(a) is not a finite number");
-    /// assert_eq!(&source[parsed.place(number).unwrap().span], "U(0, 0, sqrt(a)) q;");
+    /// assert_eq!(&source[parsed.label_of(number).unwrap().span], "U(0, 0, sqrt(a)) q;");
     /// # Ok::<(), ketgrad_core::qasm::Failed>(())
     /// ```
     #[must_use]

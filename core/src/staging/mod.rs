@@ -8,25 +8,25 @@
 //! `p`. So two front ends that make the same calls build the same function.
 //!
 //! ```
-//! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, Given, Operator, Stage}};
+//! use ketgrad_core::{ir::{Compare, Kind, Param}, staging::{Builtin, StagedOperand, InfixOperator, StagingBuilder}};
 //!
 //! // fn root(a) { let mut x = a; while abs(x * x - a) > 1e-9 { x = 0.5 * (x + a / x); } x }
-//! let mut s = Stage::new("root", vec![Param::new("a", Kind::Real)], Kind::Real);
-//! let a = Given::Value(s.b.param(0));
+//! let mut s = StagingBuilder::new("root", vec![Param::new("a", Kind::Real)], Kind::Real);
+//! let a = StagedOperand::Value(s.b.param(0));
 //! let x = s.declare(a).unwrap();
 //! let head = s.begin_loop();
 //! let now = s.read(x);
-//! let square = s.binary(Operator::Mul, now, now).unwrap();
-//! let off = s.binary(Operator::Sub, square, a).unwrap();
+//! let square = s.binary(InfixOperator::Mul, now, now).unwrap();
+//! let off = s.binary(InfixOperator::Sub, square, a).unwrap();
 //! let off = s.builtin(Builtin::Abs, &[off]).unwrap();
-//! let small = Given::Value(s.b.real(1e-9));
-//! let more = s.binary(Operator::Compare(Compare::Gt), off, small).unwrap();
+//! let small = StagedOperand::Value(s.b.real(1e-9));
+//! let more = s.binary(InfixOperator::Compare(Compare::Gt), off, small).unwrap();
 //! let inside = s.enter_loop(head, Some(more)).unwrap();
 //! let now = s.read(x);
-//! let quotient = s.binary(Operator::Div, a, now).unwrap();
-//! let sum = s.binary(Operator::Add, now, quotient).unwrap();
-//! let half = Given::Value(s.b.real(0.5));
-//! let mean = s.binary(Operator::Mul, half, sum).unwrap();
+//! let quotient = s.binary(InfixOperator::Div, a, now).unwrap();
+//! let sum = s.binary(InfixOperator::Add, now, quotient).unwrap();
+//! let half = StagedOperand::Value(s.b.real(0.5));
+//! let mean = s.binary(InfixOperator::Mul, half, sum).unwrap();
 //! let place = s.place(x);
 //! s.assign(place, None, mean).unwrap();
 //! s.end_loop(inside);

@@ -7,11 +7,11 @@ use crate::{array::Array, scalar::Scalar};
 /// An operation with a gradient of its own.
 ///
 /// ```
-/// use ketgrad_core::tape::{Operator, Tape};
+/// use ketgrad_core::tape::{ScalarOperator, Tape};
 ///
 /// /// `w . x + b` with fixed weights, and a choice.
 /// struct Linear { weights: Vec<f64>, bias: f64, rectified: bool }
-/// impl Operator<f64> for Linear {
+/// impl ScalarOperator<f64> for Linear {
 ///     fn name(&self) -> &str { "linear" }
 ///     fn arity(&self) -> Option<usize> { Some(self.weights.len()) }
 ///     fn forward(&self, x: &[f64]) -> Result<f64, String> {
@@ -109,10 +109,10 @@ impl<S: Scalar> dyn ScalarOperator<S> {
     /// (inputs, output, cotangent).
     ///
     /// ```
-    /// use ketgrad_core::tape::{Operator, Tape};
+    /// use ketgrad_core::tape::{ScalarOperator, Tape};
     ///
     /// let tape = Tape::new();
-    /// let cube = <dyn Operator<f64>>::from_closures("cube", 1, |x| x[0].powi(3), |x, _, y_bar| vec![3.0 * x[0] * x[0] * y_bar]);
+    /// let cube = <dyn ScalarOperator<f64>>::from_closures("cube", 1, |x| x[0].powi(3), |x, _, y_bar| vec![3.0 * x[0] * x[0] * y_bar]);
     /// let x = tape.variable("x", 2.0);
     /// let y = tape.apply(&cube, &[x])?;
     /// y.backward()?;

@@ -15,11 +15,11 @@ use super::{Event, Interceptor, Interrupt, Moment, flops::flops};
 /// right sides. Comparisons, integers and copies cost none.
 ///
 /// ```
-/// use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
+/// use ketgrad_core::{exec::{Datum, inspect::{OpCounter, Inspection}}, text::parse_program};
 ///
 /// let program = parse_program("fn f(a: array, b: array) { sum(matmul(a, b)) }")?;
 /// let a = Datum::reals_of(&[50, 50], vec![0.5; 2500])?;
-/// let mut counter = Counter::default();
+/// let mut counter = OpCounter::default();
 /// Inspection::<f64>::new(&program, "f")?.run(&[a.clone(), a], &mut counter)?;
 /// assert_eq!(counter.flops, 2 * 50_u64.pow(3) + 2500); // 252 500
 /// # Ok::<(), Box<dyn std::error::Error>>(())

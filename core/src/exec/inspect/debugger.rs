@@ -9,7 +9,7 @@
 //! let program = parse_program("fn f(x) {\n  let y = x * x;\n  y + x\n}")?;
 //! let mut seen = Vec::new();
 //! let mut debugger = Debugger::new(|pause: &Pause<'_, f64>| {
-//!     seen.push((pause.event.at().line, pause.event.operands()));
+//!     seen.push((pause.event.position().line, pause.event.operands()));
 //!     Command::Continue
 //! })
 //! .with_breakpoint(3);

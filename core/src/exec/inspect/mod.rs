@@ -31,7 +31,7 @@
 //!
 //! ```
 //! use ketgrad_core::{
-//!     exec::{Datum, inspect::{Event, Inspection, Interceptor, Moment, Stop}},
+//!     exec::{Datum, inspect::{Event, Inspection, Interceptor, Moment, Interrupt}},
 //!     ir::{Number1, Op},
 //!     text::parse_program,
 //! };
@@ -39,10 +39,10 @@
 //! /// No exponential is above 10.
 //! struct Clip;
 //! impl Interceptor<f64> for Clip {
-//!     fn see(&mut self, _: &Event<'_, f64>) -> Result<(), Stop> {
+//!     fn see(&mut self, _: &Event<'_, f64>) -> Result<(), Interrupt> {
 //!         Ok(())
 //!     }
-//!     fn replace(&mut self, event: &Event<'_, f64>) -> Result<Option<Datum<f64>>, Stop> {
+//!     fn replace(&mut self, event: &Event<'_, f64>) -> Result<Option<Datum<f64>>, Interrupt> {
 //!         let is_exp = event.inst().is_some_and(|inst| inst.op == Op::Number1(Number1::Exp));
 //!         let y = event.result().filter(|_| is_exp);
 //!         Ok(y.and_then(|y| Some(Datum::Real(y.real()?.min(10.0)))))
@@ -55,10 +55,10 @@
 //! ```
 //!
 //! ```
-//! use ketgrad_core::{exec::{Datum, inspect::{Counter, Inspection}}, text::parse_program};
+//! use ketgrad_core::{exec::{Datum, inspect::{OpCounter, Inspection}}, text::parse_program};
 //!
 //! let program = parse_program("fn f(x) { let mut s = x; for i in 0..10 { s = s * x + 1; } s }")?;
-//! let mut counter = Counter::default();
+//! let mut counter = OpCounter::default();
 //! let y = Inspection::<f64>::new(&program, "f")?.run(&[Datum::Real(1.0)], &mut counter)?;
 //! assert_eq!(y.real(), Some(&11.0));
 //! assert_eq!((counter.count("mul"), counter.count("add"), counter.flops), (10, 10, 20));

@@ -187,8 +187,8 @@ impl Angle {
     /// ```
     /// use ketgrad_core::param::Angle;
     ///
-    /// assert_eq!((Angle::rad(0.1) + Angle::rad(0.2)).slack(), 0.0); // 0.3
-    /// assert!((Angle::rad(0.1) + Angle::rad(1e-20)).slack() > 0.0); // 0.1 again, but not by its meaning
+    /// assert_eq!((Angle::rad(0.1) + Angle::rad(0.2)).rounding_bound(), 0.0); // 0.3
+    /// assert!((Angle::rad(0.1) + Angle::rad(1e-20)).rounding_bound() > 0.0); // 0.1 again, but not by its meaning
     /// ```
     #[must_use]
     pub fn rounding_bound(&self) -> f64 {
