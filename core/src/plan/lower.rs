@@ -12,10 +12,10 @@
 //!                         the blocks that follow
 //! ```
 //! Clifford gates that close around rotations make these rotations about other strings, see
-//! `entries`. Neighbouring 1-qubit gates are fused. What is none of this stays as it is,
-//! [`PrimitiveOp::Plain`]: dense matrices on 3 qubits and more, 1-qubit matrices that are not unitary to
-//! rounding, phases on many bits. Each block that is written as something else is multiplied out
-//! again and compared with the product of the gates that it replaces
+//! `entries`. Neighbouring 1-qubit gates are fused. Other operators stay as they are
+//! ([`PrimitiveOp::Plain`]): dense matrices on 3 qubits and more, 1-qubit matrices that are not
+//! unitary to rounding, phases on many bits. Each block that is written as something else is
+//! multiplied out again and compared with the product of the gates that it replaces
 //! ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor

@@ -27,11 +27,11 @@
 //! let sum = s.binary(InfixOperator::Add, now, quotient).unwrap();
 //! let half = StagedOperand::Value(s.b.real(0.5));
 //! let mean = s.binary(InfixOperator::Mul, half, sum).unwrap();
-//! let place = s.place(x);
+//! let place = s.assignment_target(x);
 //! s.assign(place, None, mean).unwrap();
 //! s.end_loop(inside);
 //! let root = s.read(x);
-//! s.give(root).unwrap();
+//! s.return_value(root).unwrap();
 //! assert_eq!(s.finish().blocks.len(), 4);
 //! ```
 //!

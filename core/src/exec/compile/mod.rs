@@ -109,8 +109,8 @@ impl Bytecode {
             Compiler::new(program, f, &numbers, style, known, alone, &balanced).routine()
         };
         let mut routines: Vec<Routine> = ids.iter().map(of).collect();
-        for (k, recipe) in routines.iter_mut().flat_map(|r| &mut r.kernels).enumerate() {
-            Arc::make_mut(recipe).number = k;
+        for (k, kernel) in routines.iter_mut().flat_map(|r| &mut r.kernels).enumerate() {
+            Arc::make_mut(kernel).number = k;
         }
         let tape = |op| match op {
             Op::Push { tape, .. } | Op::Pop { tape, .. } => tape as usize + 1,

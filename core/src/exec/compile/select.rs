@@ -136,11 +136,11 @@ impl Compiler<'_> {
 
     /// Emits the fused kernel of a group of elementwise operations.
     fn elements(&mut self, i: Inst) {
-        let (recipe, args, results) = self.fusion_groups.kernel(self.f, i);
+        let (kernel, args, results) = self.fusion_groups.kernel(self.f, i);
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let results = self.slots(&results);
         let args = self.slots(&args);
-        self.routine.kernels.push(Arc::new(recipe));
+        self.routine.kernels.push(Arc::new(kernel));
         self.emit(Code::Elements(self.routine.kernels.len() as u32 - 1, args, results));
     }
 

@@ -240,9 +240,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             }
             on_arrays(banks, op, &slots[args.range()], result, base, limits).map_err(full)?;
         }
-        Code::Elements(recipe, args, results) => {
-            let recipe = &place.routine.kernels[recipe as usize];
-            run_kernel(banks, recipe, &slots[args.range()], &slots[results.range()], base, limits)
+        Code::Elements(kernel, args, results) => {
+            let kernel = &place.routine.kernels[kernel as usize];
+            run_kernel(banks, kernel, &slots[args.range()], &slots[results.range()], base, limits)
                 .map_err(|(at, source)| fail(at.unwrap_or(place.position()), source))?;
         }
         Code::Small(number, args, results) => {

@@ -61,7 +61,7 @@ type KernelResults<S> = ResultVec<KernelOperand<S>>;
 /// Runs a fused kernel.
 pub(super) fn run_kernel<T: Real, S: Scalar<Real = T>>(
     banks: &mut Banks<S>,
-    recipe: &Arc<FusedKernel>,
+    kernel: &Arc<FusedKernel>,
     args: &[RegisterSlot],
     results: &[RegisterSlot],
     base: FrameBase,
@@ -93,7 +93,7 @@ pub(super) fn run_kernel<T: Real, S: Scalar<Real = T>>(
         ..
     } = arrays;
     let mut run = KernelRun { real_bank, complex_bank, scratch, budget: room, args };
-    let values = run.run(recipe, &mut operands, limits.array);
+    let values = run.run(kernel, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
         let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
         match operand {
@@ -132,13 +132,13 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// Runs the loops of a kernel.
     fn run(
         &mut self,
-        recipe: &Arc<FusedKernel>,
+        kernel: &Arc<FusedKernel>,
         operands: &mut KernelOperands<S>,
         limit: usize,
     ) -> Result<KernelResults<S>, KernelError> {
-        let mut plan = self.plan(recipe, operands, limit)?;
+        let mut plan = self.plan(kernel, operands, limit)?;
         let done = self.run_loops(&mut plan.loops, operands, limit);
-        self.scratch.plans[recipe.number] = Some(plan);
+        self.scratch.plans[kernel.number] = Some(plan);
         done
     }
 
@@ -146,20 +146,20 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// one.
     fn plan(
         &mut self,
-        recipe: &Arc<FusedKernel>,
+        kernel: &Arc<FusedKernel>,
         operands: &[KernelOperand<S>],
         limit: usize,
     ) -> Result<KernelPlan, KernelError> {
         let plans = &mut self.scratch.plans;
-        if plans.len() <= recipe.number {
-            plans.resize_with(recipe.number + 1, || None);
+        if plans.len() <= kernel.number {
+            plans.resize_with(kernel.number + 1, || None);
         }
-        let seen = |k: usize, o: &KernelOperand<S>| o.shape_key(determines_shape(recipe, k));
-        let mut last = plans[recipe.number].take().filter(|plan| Arc::ptr_eq(&plan.kernel, recipe));
+        let seen = |k: usize, o: &KernelOperand<S>| o.shape_key(determines_shape(kernel, k));
+        let mut last = plans[kernel.number].take().filter(|plan| Arc::ptr_eq(&plan.kernel, kernel));
         if let Some(plan) = &mut last {
             let mut moved = false;
             let fits = operands.iter().enumerate().all(|(k, o)| {
-                let begins_elsewhere = !o.matches_key(&plan.keys[k]) && is_view_start(recipe, k);
+                let begins_elsewhere = !o.matches_key(&plan.keys[k]) && is_view_start(kernel, k);
                 if begins_elsewhere {
                     (plan.keys[k], moved) = (seen(k, o), true);
                 }
@@ -174,7 +174,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             Some(plan) => Ok(plan),
             None => {
                 let seen = operands.iter().enumerate().map(|(k, o)| seen(k, o));
-                KernelPlan::new(recipe, seen.collect(), limit)
+                KernelPlan::new(kernel, seen.collect(), limit)
             }
         }
     }

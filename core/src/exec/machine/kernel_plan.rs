@@ -162,15 +162,15 @@ impl OutputSpec {
 impl KernelPlan {
     /// Finds it.
     pub(super) fn new(
-        recipe: &Arc<FusedKernel>,
+        kernel: &Arc<FusedKernel>,
         seen: Vec<ShapeKey>,
         limit: usize,
     ) -> Result<KernelPlan, KernelError> {
-        let shapes = KernelShapes::infer(recipe, &seen, limit)?;
-        let whole = shapes.whole(recipe);
+        let shapes = KernelShapes::infer(kernel, &seen, limit)?;
+        let whole = shapes.whole(kernel);
         let operands = seen.len();
         let mut maker = KernelPlanner {
-            kernel: recipe,
+            kernel: kernel,
             keys: &seen,
             shapes,
             operands,
@@ -180,7 +180,7 @@ impl KernelPlan {
         let sweep = maker.result_loop(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
         let mut sweeps = maker.loops;
         sweeps.push(sweep);
-        Ok(KernelPlan { kernel: recipe.clone(), keys: seen, loops: sweeps })
+        Ok(KernelPlan { kernel: kernel.clone(), keys: seen, loops: sweeps })
     }
 
     /// Moves the starts of views to those of the current operands.
@@ -348,21 +348,21 @@ impl ElementLoop {
 }
 
 /// Returns true if an operand is an int that shapes depend on.
-pub(super) fn determines_shape(recipe: &FusedKernel, k: usize) -> bool {
-    recipe.views.iter().any(|v| v.args.contains(&k))
-        || recipe.outputs.iter().any(|o| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k))
+pub(super) fn determines_shape(kernel: &FusedKernel, k: usize) -> bool {
+    kernel.views.iter().any(|v| v.args.contains(&k))
+        || kernel.outputs.iter().any(|o| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k))
 }
 
 /// Returns true if an operand determines nothing but the starts of views.
-pub(super) fn is_view_start(recipe: &FusedKernel, k: usize) -> bool {
+pub(super) fn is_view_start(kernel: &FusedKernel, k: usize) -> bool {
     let other = |v: &KernelView| {
         let start = if v.op == ArrayOp::Slice { 2 } else { 3 };
         v.args.iter().enumerate().any(|(place, &arg)| arg == k && place != start)
     };
     let axis = |o: &KernelOutput| matches!(o, KernelOutput::SumKeep(_, axis) if *axis == k);
-    determines_shape(recipe, k)
-        && !recipe.views.iter().any(other)
-        && !recipe.outputs.iter().any(axis)
+    determines_shape(kernel, k)
+        && !kernel.views.iter().any(other)
+        && !kernel.outputs.iter().any(axis)
 }
 
 /// Shapes of the inputs and results of a kernel; none of numbers.
@@ -374,7 +374,7 @@ struct KernelShapes {
 
 impl KernelShapes {
     fn infer(
-        recipe: &FusedKernel,
+        kernel: &FusedKernel,
         seen: &[ShapeKey],
         limit: usize,
     ) -> Result<KernelShapes, KernelError> {
@@ -386,11 +386,11 @@ impl KernelShapes {
             views: Vec::new(),
             steps: Vec::new(),
         };
-        for view in &recipe.views {
+        for view in &kernel.views {
             let view = viewed(view, &shapes.operands, seen).map_err(|e| (Some(view.at), e))?;
             shapes.views.push(view);
         }
-        for step in &recipe.steps {
+        for step in &kernel.steps {
             let shape = match step.from.map(|from| shapes.shape_of(from)) {
                 [Some(a), Some(b)] if a == b => Some(a.clone()),
                 [Some(a), Some(b)] => {
@@ -419,8 +419,8 @@ impl KernelShapes {
     }
 
     /// Returns the one shape of the arrays that results are made or summed from.
-    fn whole(&self, recipe: &FusedKernel) -> Shape {
-        let shape = recipe.outputs.iter().find_map(|output| match *output {
+    fn whole(&self, kernel: &FusedKernel) -> Shape {
+        let shape = kernel.outputs.iter().find_map(|output| match *output {
             KernelOutput::Array(k) => self.steps[k].as_ref(),
             KernelOutput::Shape(_) => None,
             KernelOutput::Sum(from)
@@ -465,8 +465,8 @@ struct KernelPlanner<'a> {
 impl KernelPlanner<'_> {
     /// Plans the loop that gives the results, after those before it.
     fn result_loop(&mut self, mut sweep: ElementLoop) -> Result<ElementLoop, ArrayError> {
-        let recipe = self.kernel;
-        for (k, step) in recipe.steps.iter().enumerate() {
+        let kernel = self.kernel;
+        for (k, step) in kernel.steps.iter().enumerate() {
             let shape = self.shapes.steps[k].clone().unwrap_or_default();
             let made = if shape == sweep.shape {
                 let from = step.from.map(|from| self.input_of(from, &mut sweep));
@@ -480,7 +480,7 @@ impl KernelPlanner<'_> {
             self.places.push(made);
         }
         let mut whole: Vec<(KernelInput, usize)> = Vec::new();
-        for (k, output) in recipe.outputs.iter().enumerate() {
+        for (k, output) in kernel.outputs.iter().enumerate() {
             let wanted = match self.wanted(*output, &mut sweep)? {
                 Ok(wanted) => wanted,
                 Err(from) => match whole.iter().find(|s| s.0 == from) {
