@@ -18,11 +18,13 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     entity::{Block, Value, Variable},
     ir::{Function, FunctionBuilder, Kind, Op, Terminator},
+    rules::Reach,
 };
 
 use super::{
     canonical::CanonicalFunction,
     leaves::{sum, tangent_leaves},
+    sweep::AdjointSweep,
 };
 
 /// Liveness of cotangents, which are zero elsewhere: a cotangent is live if an active instruction
@@ -241,5 +243,37 @@ impl<'a> Cotangents<'a> {
         let kind = &self.f.kinds[v];
         let declare = || tangent_leaves(kind).into_iter().map(|leaf| b.declare(leaf)).collect();
         self.variables.entry(v).or_insert_with(declare)
+    }
+}
+
+impl AdjointSweep<'_> {
+    /// Returns the cotangent of a value, leaf by leaf, and its reach, and resets both to zero.
+    pub(super) fn take_cotangent_and_reach(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
+        let bars = self.bars.take_cotangent(&mut self.b, v);
+        let reach = if self.analysis.reached.wanted[v.index()] {
+            self.there.take_cotangent(&mut self.b, v).into_iter().map(Reach::Where).collect()
+        } else {
+            vec![Reach::Always; bars.len()]
+        };
+        (bars, reach)
+    }
+
+    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if it has
+    /// reaches.
+    pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
+        if self.analysis.reached.wanted[v.index()] {
+            let b = &mut self.b;
+            let there: Vec<Value> =
+                reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
+            self.there.add(b, v, start, &there);
+        }
+    }
+
+    pub(super) fn take_cotangent(&mut self, v: Value) -> Vec<Value> {
+        self.take_cotangent_and_reach(v).0
+    }
+
+    pub(super) fn add(&mut self, v: Value, start: usize, bars: &[Value]) {
+        self.bars.add(&mut self.b, v, start, bars);
     }
 }

@@ -312,34 +312,4 @@ impl AdjointSweep<'_> {
             self.add_reach(arg, 0, &leaves, &reaches);
         }
     }
-
-    /// Returns the cotangent of a value, leaf by leaf, and its reach, and resets both to zero.
-    pub(super) fn take_cotangent_and_reach(&mut self, v: Value) -> (Vec<Value>, Vec<Reach>) {
-        let bars = self.bars.take_cotangent(&mut self.b, v);
-        let reach = if self.analysis.reached.wanted[v.index()] {
-            self.there.take_cotangent(&mut self.b, v).into_iter().map(Reach::Where).collect()
-        } else {
-            vec![Reach::Always; bars.len()]
-        };
-        (bars, reach)
-    }
-
-    /// Adds to the reaches of the leaves of a value's cotangent, from the `start`-th on, if it has
-    /// reaches.
-    pub(super) fn add_reach(&mut self, v: Value, start: usize, bars: &[Value], reach: &[Reach]) {
-        if self.analysis.reached.wanted[v.index()] {
-            let b = &mut self.b;
-            let there: Vec<Value> =
-                reach.iter().zip(bars).map(|(r, &bar)| r.value(b, bar)).collect();
-            self.there.add(b, v, start, &there);
-        }
-    }
-
-    fn take_cotangent(&mut self, v: Value) -> Vec<Value> {
-        self.take_cotangent_and_reach(v).0
-    }
-
-    fn add(&mut self, v: Value, start: usize, bars: &[Value]) {
-        self.bars.add(&mut self.b, v, start, bars);
-    }
 }

@@ -30,9 +30,10 @@ use crate::{
 };
 
 use super::{
-    canonical::{CanonicalFunction, InductionVariable},
+    canonical::{CanonicalFunction, condition},
     cotangents::{Cotangents, LiveCotangents},
     error::DiffError,
+    induction::InductionVariable,
     leaves::{close, make_whole, open},
     reach::ReachFacts,
     reverse::ReverseEngine,
@@ -353,32 +354,5 @@ impl<'a> AdjointSweep<'a> {
     /// Returns the primal and the adjoint of a function, for pullbacks of calls.
     pub(super) fn pair(&mut self, g: FuncId) -> super::Reverse {
         self.engine.pair(g)
-    }
-}
-
-/// Returns the condition that tells from which of two predecessors the primal came into a block,
-/// and which one that is if it holds: the two edges come from different sides of the branch that
-/// ends the block's immediate dominator.
-fn condition(n: &CanonicalFunction, block: Block) -> Option<(Value, usize)> {
-    let [first, second] = n.predecessors[block.index()].as_slice() else { return None };
-    let branching = n.loops.tree.immediate_dominator(block)?;
-    let Terminator::Branch(condition, yes, no) = &n.f.blocks[branching].end else { return None };
-    let side = |edge: &Edge| {
-        if edge.from == branching {
-            return Some(edge.index);
-        }
-        let leads = |t: &Target| {
-            n.predecessors[t.block.index()].len() == 1 && n.loops.dominates(t.block, edge.from)
-        };
-        match (leads(yes), leads(no)) {
-            (true, false) => Some(0),
-            (false, true) => Some(1),
-            _ => None,
-        }
-    };
-    match (side(first)?, side(second)?) {
-        (0, 1) => Some((*condition, 0)),
-        (1, 0) => Some((*condition, 1)),
-        _ => None,
     }
 }

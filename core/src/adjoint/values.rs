@@ -15,7 +15,7 @@ use crate::{
 };
 
 use super::{
-    canonical::{FinalValue, InductionVariable},
+    induction::{FinalValue, InductionVariable},
     sweep::{AdjointSweep, Popped},
     tape_plan::PrimalSource,
 };
