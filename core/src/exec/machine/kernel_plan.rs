@@ -170,7 +170,7 @@ impl KernelPlan {
         let whole = shapes.whole(kernel);
         let operands = seen.len();
         let mut maker = KernelPlanner {
-            kernel: kernel,
+            kernel,
             keys: &seen,
             shapes,
             operands,
