@@ -44,8 +44,9 @@ fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Err
 
     let source = include_str!("readme.rs");
     let readme = include_str!("../../README.md");
-    for line in readme.lines().filter(|l| l.starts_with("let energy") || l.starts_with("let (end"))
-    {
+    let starts = ["let energy", "let (end", "    minimize(&energy"];
+    for start in starts {
+        let line = readme.lines().find(|line| line.starts_with(start)).ok_or(start)?;
         assert!(source.contains(line), "{line}");
     }
     Ok(())
