@@ -17,7 +17,7 @@ use num_complex::Complex;
 
 use crate::{
     programs::{Dice, Generator},
-    reference::Val,
+    reference::{self, Val, Why},
 };
 
 type C = Complex<f64>;
@@ -48,7 +48,7 @@ fn calls(p: &Program, f: FuncId) -> usize {
 
 #[test]
 fn what_is_inlined_changes_no_bit() {
-    let mut sizes = HashSet::new();
+    let (mut sizes, mut known) = (HashSet::new(), 0);
     for seed in 0..9 {
         let complex = seed % 3 == 2;
         let source = if complex { Generator::complex(seed) } else { Generator::real(seed) };
@@ -64,6 +64,18 @@ fn what_is_inlined_changes_no_bit() {
         for (root, more) in [(f, None), (back, Some(Datum::Real(1.0)))] {
             args.extend(more);
             let expected = run(&program, root, &args);
+            let values = args.iter().map(Val::of).collect();
+            match reference::run(&program, root, values, 1_000_000, 1000) {
+                Ok(x) => {
+                    known += 1;
+                    assert!(
+                        x.is_close(&Val::of(&expected), 1e-9),
+                        "{expected:?}, not {x:?}\n{source}"
+                    );
+                }
+                // An operation that the interpreter lacks.
+                Err(why) => assert_eq!(why, Why::Unknown, "{source}"),
+            }
             for limits in all_limits() {
                 let mut better = program.clone();
                 optimize_all_within(&mut better, root, Level::Strict, &limits);
@@ -75,6 +87,7 @@ fn what_is_inlined_changes_no_bit() {
             }
         }
     }
+    assert!(known >= 6, "{known} of 18");
     // The limits do make a difference.
     assert!(sizes.len() > 3 * 9, "{sizes:?}");
 }

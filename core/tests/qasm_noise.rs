@@ -749,6 +749,11 @@ fn readings_that_may_be_wrong_read_and_print_back() {
         lines("pragma ketgrad readout_error(1.0/10, 0.2) c"),
         "readout_error(0.1, 0.2) -> c[0]\nreadout_error(0.1, 0.2) -> c[1]\n"
     );
+    // The earlier name of the pragma.
+    assert_eq!(
+        lines("pragma ketgrad misread(1.0/10, 0.2) c"),
+        "readout_error(0.1, 0.2) -> c[0]\nreadout_error(0.1, 0.2) -> c[1]\n"
+    );
     let whole = read(
         "input float p;\ndef flawed(qubit a, float p) -> bit {\n  bit b = measure a;\n  #pragma ketgrad readout_error(p, p/2) b\n  \
          return b;\n}\nh q;\nc[0] = flawed(q[0], p);\nif (c[0]) {\n  #pragma ketgrad readout_error(0, p) c[0]\n  x q[1];\n}\n\

@@ -21,13 +21,13 @@ pub(crate) fn agrees(
     host: &Loaded,
     name: &str,
     known: &mut Entry,
-    patience: &TimeBudget,
+    budget: &TimeBudget,
 ) -> Result<(), String> {
     let item = format!("rule {name}");
     if known.knows(&item) {
         return Ok(());
     }
-    let (verdict, is_final) = examined(program, host, name, &[], patience);
+    let (verdict, is_final) = examined(program, host, name, &[], budget);
     if let Some(reason) = verdict.disagreement {
         return Err(reason);
     }

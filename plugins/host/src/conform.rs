@@ -37,7 +37,7 @@ pub(crate) const VERSION: u32 = 1;
 const AT_LOAD: usize = 6;
 
 /// Time at load after which no further part is begun.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIME_AT_LOAD: Duration = Duration::from_secs(10);
 
 /// Largest number of qubits of states that are compared amplitude by amplitude, but for lists of
 /// operators.
@@ -121,7 +121,7 @@ pub fn conform_kernels(kernels: &HostKernels, n_qubits: usize) -> Vec<Finding> {
 /// Runs the short form for a device, up to the first part that does not hold; the flag is true if
 /// the time sufficed for all.
 pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
-    let until = Some(Instant::now() + PATIENCE);
+    let until = Some(Instant::now() + TIME_AT_LOAD);
     let most = device.max_qubits();
     let mut findings = Vec::new();
     let mut all = true;
@@ -142,7 +142,7 @@ pub(crate) fn device_at_load(device: &Device) -> (Vec<Finding>, bool) {
 
 /// Runs the short form for gate kernels in the host's memory.
 pub(crate) fn kernels_at_load(kernels: &HostKernels) -> (Vec<Finding>, bool) {
-    let until = Some(Instant::now() + PATIENCE);
+    let until = Some(Instant::now() + TIME_AT_LOAD);
     let most = kernels.max_qubits();
     let mut findings = operators_here(kernels, AT_LOAD.min(most));
     let (lists, all) = run_lists::<f64>(kernels, kernels.max_targets(), most, &SHORT, until);

@@ -372,9 +372,9 @@ impl Plugins {
         let key = cache::hash(&[&cache::surroundings(), &self.loaded, "program", source]);
         if verified {
             let mut known = Entry::read(self.settings.cache.as_deref(), &key);
-            let patience = TimeBudget::of_text();
+            let budget = TimeBudget::of_text();
             for name in &names {
-                agrees(&parsed, &self.host, name, &mut known, &patience)
+                agrees(&parsed, &self.host, name, &mut known, &budget)
                     .map_err(|reason| ProgramFault::Disagrees { name: name.clone(), reason })?;
             }
             known.write();

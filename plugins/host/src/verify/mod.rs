@@ -99,9 +99,9 @@ pub(crate) fn examined(
     host: &Loaded,
     name: &str,
     at: &[NamedPoint],
-    patience: &TimeBudget,
+    budget: &TimeBudget,
 ) -> (Verdict, bool) {
-    if patience.is_over() {
+    if budget.is_over() {
         return (Verdict::none(name, "there was no time left to compare it"), false);
     }
     let Some(f) = program.lookup(name) else {
@@ -132,7 +132,7 @@ pub(crate) fn examined(
     // be NaN where no formula is wrong.
     let has_rule = rule.is_some() || program.rule(f).is_some();
     let all: Vec<TestPoint> = named.chain(trials(&kinds, has_rule)).collect();
-    let clock = patience.begin();
+    let clock = budget.begin();
     let mut comparison = match Comparison::new(program, host, rule, name, clock) {
         Ok(Some(comparison)) => comparison,
         Ok(None) => return (verdict, true),
