@@ -55,7 +55,7 @@ const SOURCES: &[Source] = &[
     }),
     ("parameter", |_, _, xs| xs),
     ("product", |b, x, xs| b.lifted(Op::Number2(Number2::Mul), &[xs, x], REALS)),
-    ("spread", |b, x, xs| b.on_arrays(ArrayOp::Spread, &[x, xs])),
+    ("broadcast_to", |b, x, xs| b.on_arrays(ArrayOp::BroadcastTo, &[x, xs])),
     ("slice", |b, _, xs| {
         let (zero, one) = (b.int(0), b.int(1));
         b.on_arrays(ArrayOp::Slice, &[xs, zero, zero, one])

@@ -415,7 +415,7 @@ fn arrays_of_whole_numbers_take_the_kind_that_fits() {
         "outer([1#, 2#], a) + matmul([[1#, 2#], [3#, 4#]], [a, [1#, 2#]])",
         "matvec([[1#, 2#], [3#, 4#]], [1#, 2#])",
         "solve([[2#, 1#], [1#, 2#]], [1#, 2#])",
-        "sort([3#, 1#]) + take([1#, 2#], [1, 0]) + row([[1#, 2#], [3#, 4#]], 0)",
+        "sort([3#, 1#]) + gather([1#, 2#], [1, 0]) + row([[1#, 2#], [3#, 4#]], 0)",
         "if c { [1#, 2#] } else { a }",
         "if c { a } else { [1#, 2#] }",
         "if c { [1#, 2#] } else if a[0] > 0 { [3#, 4#] } else { [0.5, 1.0] }",
@@ -696,6 +696,29 @@ fn what_is_wrong_is_said_with_its_place() {
 /// A function's result follows from the kinds of its parameters as lowering decides it: whatever
 /// may be called with these kinds is inferred to give a kind that the body fits, and no promotion
 /// of it.
+#[test]
+fn array_functions_are_read_by_the_names_of_earlier_releases() {
+    let names = [
+        ("broadcast_to", "spread", "(2.0, a)"),
+        ("dynamic_update_slice", "paste", "(slice(a, 0, 0, 2), a, 0, 1)"),
+        ("pad", "embed", "(slice(a, 0, 0, 2), a, 0, 1)"),
+        ("gather", "take", "(a, [2, 0])"),
+        ("gather_along", "take_along", "(reshape(a, [1, 3]), [1], 1)"),
+        ("reverse_cumsum", "cumsum_back", "(a, 0)"),
+        ("exclusive_prod", "prod_others", "(a)"),
+        ("reshape_like", "like", "(a, [[1.0, 2.0]])"),
+        ("ravel_multi_index", "place", "(a, [2])"),
+    ];
+    for (name, earlier, args) in names {
+        let [now, before] =
+            [name, earlier].map(|f| parse_program(&format!("fn f(a: array) {{ {f}{args} }}")));
+        assert_eq!(now, before, "{earlier}");
+        let now = now.unwrap().to_string();
+        assert!(now.contains(&format!("{name} v")), "{now}");
+        assert_eq!(ir::parse(&now.replace(name, earlier)).unwrap().to_string(), now, "{earlier}");
+    }
+}
+
 #[test]
 fn inferred_results_are_what_bodies_give() {
     const KINDS: [&str; 7] =

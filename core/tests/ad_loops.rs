@@ -59,7 +59,7 @@ const LOOPS: &[&str] = &[
     "let mut v = y; for i in 0..3 { v = v * x; } v + floor(x)",
     "let mut v = y; for i in 0..5 { if v > 1 { break; } v = v * x + 0.5; } v + round(x) * y",
     "let mut v = y; for i in 0..4 { if i % 2 == 0 { v = v * x; } v = v + trunc(x) * y; } v",
-    "let a = [x, y]; let mut v = [y, x * y]; if x > 1 { v = v * a; } sum(like(v, a))",
+    "let a = [x, y]; let mut v = [y, x * y]; if x > 1 { v = v * a; } sum(reshape_like(v, a))",
     "let xs = [x, y, x * y]; let v = xs - x; if y > 1 { return x * x; } dot(xs, v) * x",
 ];
 

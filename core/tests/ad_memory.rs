@@ -182,7 +182,7 @@ const PARTS: [&str; 11] = [
     "fn f(x, n: int) { let mut p = full(0.0, [n, 4]); let mut y = full(x, [4]);
         for i in 0..n { y = sin(y); p = with_row(p, y, i); } sum(p) }",
     "fn f(x, n: int) { let mut p = full(x, [4, n]); let mut y = full(x, [4, 1]);
-        for i in 0..n { y = sin(y) * slice(p, 1, n - 1 - i, 1); p = paste(y, p, 1, i); } sum(p * p) }",
+        for i in 0..n { y = sin(y) * slice(p, 1, n - 1 - i, 1); p = dynamic_update_slice(y, p, 1, i); } sum(p * p) }",
     "fn f(x, n: int) { let mut p = [x]; let mut y = x; for i in 0..n { y = sin(y); p = concat(p, [y], 0); } sum(p) }",
     "fn f(x, n: int) { let mut p = full(x, [1, 2]); let mut y = full(x, [1, 2]);
         for i in 0..n { y = sin(y); p = concat(p, y, 0); } sum(p * p) }",

@@ -333,7 +333,7 @@ fn elements_are_chosen_one_by_one() {
         ("sum(cbrt(a * a * a))", [0.0, 8.0, 1.0], [nan, 1.0, 1.0]),
         ("sum(slice(sqrt(a), 0, 1, 2))", [0.0, 0.25, 4.0], [0.0, 1.0, 0.25]),
         ("sum(sqrt(slice(a, 0, 1, 2)))", [0.0, 0.25, 4.0], [0.0, 1.0, 0.25]),
-        ("sum(take(sqrt(2.0 * a), [1, 1]))", [0.0, 2.0, 0.0], [0.0, 1.0, 0.0]),
+        ("sum(gather(sqrt(2.0 * a), [1, 1]))", [0.0, 2.0, 0.0], [0.0, 1.0, 0.0]),
         (
             "let s = sqrt(a); let mut t = 0.0; for i in 1..3 { t += s[i] * s[i]; } t",
             [0.0, 1.0, 4.0],
@@ -341,7 +341,7 @@ fn elements_are_chosen_one_by_one() {
         ),
         ("sum(max(a, sqrt(a)))", [4.0, 9.0, 0.25], [1.0, 1.0, 1.0]),
         (
-            "let x = a[0]; let s = spread(sqrt(x), a); sum(masked(step(a, 5.0), s, 3.0 * a))",
+            "let x = a[0]; let s = broadcast_to(sqrt(x), a); sum(masked(step(a, 5.0), s, 3.0 * a))",
             [0.0, 1.0, 2.0],
             [3.0, 3.0, 3.0],
         ),

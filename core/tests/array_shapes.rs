@@ -230,9 +230,9 @@ fn same(a: &Outcome, b: &Outcome, what: &str) {
             assert!(close, "{what}: {x:?} is not {y:?}");
         }
         (a, b) => {
-            // A place that is wrong for `embed` is wrong for the `slice` of its pullback, which may
+            // A place that is wrong for `pad` is wrong for the `slice` of its pullback, which may
             // come first.
-            let words = |e: &Outcome| e.as_ref().err().map(|e| e.replace("`slice`", "`embed`"));
+            let words = |e: &Outcome| e.as_ref().err().map(|e| e.replace("`slice`", "`pad`"));
             assert_eq!(words(a), words(b), "{what}: {a:?} and {b:?}");
         }
     }
@@ -375,20 +375,20 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
         "sum(slice(a, 0, n, 3))",
         "sum(sin(slice(a, 0, n, 3)) * a)",
         "sum(slice(a, 0, n, len(a)))",
-        "sum(take(a, [n, k, n]))",
-        "sum(take(m, [k, n]))",
-        "sum(take(a * a, [n]))",
+        "sum(gather(a, [n, k, n]))",
+        "sum(gather(m, [k, n]))",
+        "sum(gather(a * a, [n]))",
         "a[n] * a[k]",
         "m[n, k] * m[k, n]",
         "{ let mut b = a; b[n] = a[k] * a[0]; sum(b * b) }",
         "{ let mut b = m; b[n, k] += a[0]; sum(b * b) }",
         "sum(with_row(m, row(m, 0) * 2.0, n))",
         "sum(with_row(m, row(m, n), k))",
-        "sum(paste(slice(a, 0, 0, k), a, 0, n) * a)",
-        "sum(paste(a * a, a, 0, n))",
-        "sum(paste(m, m, n, 0))",
-        "sum(embed(a, a, 0, n))",
-        "sum(embed(slice(a, 0, 0, 1), a, 0, n) * a)",
+        "sum(dynamic_update_slice(slice(a, 0, 0, k), a, 0, n) * a)",
+        "sum(dynamic_update_slice(a * a, a, 0, n))",
+        "sum(dynamic_update_slice(m, m, n, 0))",
+        "sum(pad(a, a, 0, n))",
+        "sum(pad(slice(a, 0, 0, 1), a, 0, n) * a)",
         "sum(scatter([a[0], a[1]], a, [n, k]) * a)",
         "sum(reshape(m, [n, k]))",
         "sum(reshape(a, [n, -1]))",
@@ -402,7 +402,7 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
         "sum(linear_recurrence(slice(m, 0, 0, k), m, n))",
         "sum(norm_axis(m, n) * var_axis(m, n))",
         "sum(maximum_axis(m, n))",
-        "sum(take_along(reshape(a, [1, -1]), [n], 1)) * a[0]",
+        "sum(gather_along(reshape(a, [1, -1]), [n], 1)) * a[0]",
         "sum(scatter_along([a[0], a[0]], [a, a], [n, k], 1) * [a, a])",
         "sum(sum_keep(m, n) * m)",
         "sum(softmax(m, n) * m)",
@@ -417,11 +417,11 @@ fn indices_out_of_range_are_errors_in_code_for_certain_shapes_too() {
         "real(dim(row(m, n), 0)) * a[0]",
         "real(len(sin(slice(a, 0, n, 2)) * 2.0)) * a[0]",
         "{ let s = slice(a, 0, n, 2); let mut y = a[0]; for i in 0..len(s) { y = y * a[i]; } y }",
-        "{ let mut y = a[0]; let s = slice(a, 0, n, 2); for i in 0..2 { y += sum(spread(y, s)); } y }",
+        "{ let mut y = a[0]; let s = slice(a, 0, n, 2); for i in 0..2 { y += sum(broadcast_to(y, s)); } y }",
         "{ let mut y = a[0]; for i in 0..n { y += sum(row(m, i)); } y }",
         "{ let mut y = a[0]; for i in 0..k { y += sum(slice(a, 0, n, 2) * y); } y }",
-        "{ let mut y = a[0]; for i in 0..k { y += sum(spread(y, slice(a, 0, n, 2))); } y }",
-        "{ let mut b = a; for i in 0..n { b = paste(slice(b, 0, k, 1), b, 0, i); } sum(b * b) }",
+        "{ let mut y = a[0]; for i in 0..k { y += sum(broadcast_to(y, slice(a, 0, n, 2))); } y }",
+        "{ let mut b = a; for i in 0..n { b = dynamic_update_slice(slice(b, 0, k, 1), b, 0, i); } sum(b * b) }",
         "{ let mut b = m; for i in 0..n { b = with_row(b, row(b, k) * row(b, i), i); } sum(b) }",
     ];
     let mut rng = Rng::new(17);
@@ -462,9 +462,9 @@ fn reals(items: &[f64]) -> Datum<C> {
 fn indices_of_any_shape_are_counted() {
     let ks = Datum::ints_of(&[1, 3], vec![0, 1, 2]).unwrap();
     let args = [reals(&[1.0, 2.0, 3.0]), ks];
-    let source = "fn f(a: array, ks: array<int>) { let m = take(a, ks); real(dim(m, 0)) * m[2] }";
+    let source = "fn f(a: array, ks: array<int>) { let m = gather(a, ks); real(dim(m, 0)) * m[2] }";
     assert_eq!(agree(source, &args), Ok(vec![Datum::Real(9.0), reals(&[0.0, 0.0, 3.0])]));
-    let source = "fn f(a: array, ks: array<int>) { sum(take(a, ks)) }";
+    let source = "fn f(a: array, ks: array<int>) { sum(gather(a, ks)) }";
     assert_eq!(agree(source, &args), Ok(vec![Datum::Real(6.0), reals(&[1.0, 1.0, 1.0])]));
     let source = "fn f(a: array, ks: array<int>) { sum(scatter(a * a, [0.0; 4], ks)) }";
     assert_eq!(agree(source, &args), Ok(vec![Datum::Real(14.0), reals(&[2.0, 4.0, 6.0])]));
@@ -525,7 +525,7 @@ fn what_never_runs_fails_nothing() {
         ["eye(4294967296)", "eye(4294967297)", "eye(20000)", "full(1.0, [9223372036854775807, 4])"]
     {
         let source = format!(
-            "fn f(x, n: int) {{ let mut s = x; for i in 0..n {{ s += sum(spread(x, {unit})); }} s }}"
+            "fn f(x, n: int) {{ let mut s = x; for i in 0..n {{ s += sum(broadcast_to(x, {unit})); }} s }}"
         );
         let never = agree(&source, &[Datum::Real(2.0), Datum::Int(0)]);
         assert_eq!(never, Ok(vec![Datum::Real(2.0), Datum::Real(1.0)]), "{unit}");
@@ -533,8 +533,7 @@ fn what_never_runs_fails_nothing() {
         assert!(error.contains("100000000"), "{error}");
     }
     // Zeros that are made once for a shape are not made beyond the limit either.
-    let source =
-        "fn f(x, n: int) { let mut s = x; for i in 0..n { s += sum(spread(x, eye(20))); } s }";
+    let source = "fn f(x, n: int) { let mut s = x; for i in 0..n { s += sum(broadcast_to(x, eye(20))); } s }";
     let program = parse_program(source).unwrap();
     let limits = Limits::new().with_array(100);
     let mut f = Derivatives::<f64>::new(&program, "f").unwrap().with_limits(limits);

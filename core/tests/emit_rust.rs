@@ -615,7 +615,7 @@ const WHOLE: &[(&str, &str, &str)] = &[
     ),
     (
         "shapes",
-        "fn f(a: array, b: array) { let c = concat(transpose(a), reshape(b, [3, -1]), 1); let d = slice(c, 1, 1, 2) * permute(row(insert_axis(a, 0), 0), [1, 0]); sum(d * d) + sum(take(c, [2, 0, 2]) * 0.5) * sum(tril(matmul(a, transpose(b)), 0)) + sum(triu(d, 1)) + real(dim(c, 1) + len(shape(c))) + c[1, 2] }",
+        "fn f(a: array, b: array) { let c = concat(transpose(a), reshape(b, [3, -1]), 1); let d = slice(c, 1, 1, 2) * permute(row(insert_axis(a, 0), 0), [1, 0]); sum(d * d) + sum(gather(c, [2, 0, 2]) * 0.5) * sum(tril(matmul(a, transpose(b)), 0)) + sum(triu(d, 1)) + real(dim(c, 1) + len(shape(c))) + c[1, 2] }",
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
     ),
     (
@@ -638,7 +638,7 @@ const WHOLE: &[(&str, &str, &str)] = &[
     ),
     (
         "axes",
-        "fn f(a: array, b: array) { let c = cumprod(a, 1) * flip(b, 0) + linear_recurrence(slice(a, 1, 0, 2), slice(b, 1, 1, 2), 1); sum(c * c) + sum(prod_axis(a, 0) * maximum_axis(b, 0)) + sum(minimum_axis(a, 1) * norm_axis(b, 1)) + var(a) * std(b) + sum(var_axis(a, 0) * std_axis(b, 0)) + sum(take_along(a, [2, 0], 1) * take_along(b, argmin_axis(a, 1), 1)) + real(argmax_axis(b, 0)[1]) + sum(scatter_along([a[0], b[1]], a, [1, 2], 1) * b) }",
+        "fn f(a: array, b: array) { let c = cumprod(a, 1) * flip(b, 0) + linear_recurrence(slice(a, 1, 0, 2), slice(b, 1, 1, 2), 1); sum(c * c) + sum(prod_axis(a, 0) * maximum_axis(b, 0)) + sum(minimum_axis(a, 1) * norm_axis(b, 1)) + var(a) * std(b) + sum(var_axis(a, 0) * std_axis(b, 0)) + sum(gather_along(a, [2, 0], 1) * gather_along(b, argmin_axis(a, 1), 1)) + real(argmax_axis(b, 0)[1]) + sum(scatter_along([a[0], b[1]], a, [1, 2], 1) * b) }",
         "m2x3:0.3,-0.7,1.1,0.9,0.2,-0.4 m2x3:1.3,0.6,-0.8,0.25,-1.2,0.5",
     ),
     (

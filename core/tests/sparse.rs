@@ -331,7 +331,7 @@ fn patterns_hold_where_numbers_choose_otherwise() {
     let sources = [
         "fn f(u: array) { sort(u) * [1.0, 2.0, 3.0] }",
         "fn f(u: array) { [select(u[0] > u[1], u[0], u[1] * u[2]), u[argmax(u)], u[0]] }",
-        "fn f(u: array) { let k = argsort(u); [u[k[0]] * 2, u[k[2]], sum(take(u, [k[1]]))] }",
+        "fn f(u: array) { let k = argsort(u); [u[k[0]] * 2, u[k[2]], sum(gather(u, [k[1]]))] }",
         "fn f(u: array) { let mut v = [0.0; 3]; v[argmin(u)] = u[0] * u[1]; v }",
         "fn f(u: array) { let p = if u[0] > 0.0 { (u[1], 1) } else { (u[1], 1) }; [select(u[2] > u[1], p.0, u[2]), u[p.1], u[0] * u[0]] }",
     ];
@@ -375,7 +375,7 @@ fn choosing(rng: &mut Rng) -> String {
             1 => format!("let s = sort(w); b = s[{i}] * v[{j}] + s[3]; "),
             2 => "a = a + w[argmax(w)] * w[argmin(u)]; ".into(),
             3 => format!("let k = argsort(u); b = b + w[k[{i}]] * v[{j}]; "),
-            4 => format!("w = take(w, argsort(u)) * v[{j}]; "),
+            4 => format!("w = gather(w, argsort(u)) * v[{j}]; "),
             5 => format!("w[argmax(v)] = a * u[{i}]; "),
             6 => format!("w[{i}] = w[{i}] * b; "),
             7 => "b = maximum(w) * minimum(v) + a; ".into(),

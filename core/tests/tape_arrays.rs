@@ -126,7 +126,7 @@ fn every_method_agrees_with_duals_and_with_the_frozen_function() {
         "logarithms of probabilities": |v, m, a, t| m.log_softmax(1) * m;
         "one element": |v, m, a, t| m.element(&[2, 1]) * v.get(3) + t.element(&[1, 0, 2]);
         "slice": |v, m, a, t| t.slice(1, 1..3);
-        "take": |v, m, a, t| m.take(&[2, 0, 2]);
+        "gather": |v, m, a, t| m.gather(&[2, 0, 2]);
         "reshape": |v, m, a, t| t.reshape(&[4, 6]).matmul(m.reshape(&[6, 2]));
         "permute": |v, m, a, t| t.permute(&[2, 0, 1]);
         "concat": |v, m, a, t| m.concat(a, 0);

@@ -25,7 +25,7 @@ program! {
     fn shaped(a: array, b: array) {
         let c = concat(transpose(a), reshape(b, [3, 2]), 1);
         let d = slice(c, 1, 1, 2) * permute(row(insert_axis(a, 0), 0), [1, 0]);
-        sum(d * d) + sum(take(c, [2, 0, 2]) * 0.5) * sum(tril(matmul(a, transpose(b)), 0))
+        sum(d * d) + sum(gather(c, [2, 0, 2]) * 0.5) * sum(tril(matmul(a, transpose(b)), 0))
     }
     fn reduced(a: array, b: array) {
         let s = sum(sum_axis(a, 0) * mean_axis(b, 0)) + prod(a) + norm(b) + logsumexp(a * b);
@@ -187,7 +187,7 @@ fn shapes_and_parts() {
         let c = a.transpose().concat(b.reshape(&[3, 2]), 1);
         let d = c.slice(1, 1..3) * a.insert_axis(0).row(0).permute(&[1, 0]);
         let ones = a.tape().constant_array(&Array::from_rows([[1.0, 0.0], [1.0, 1.0]]));
-        (d * d).sum() + (c.take(&[2, 0, 2]) * 0.5).sum() * (a.matmul(b.transpose()) * ones).sum()
+        (d * d).sum() + (c.gather(&[2, 0, 2]) * 0.5).sum() * (a.matmul(b.transpose()) * ones).sum()
     });
 }
 

@@ -62,8 +62,8 @@ mod axes {
             let c = cumprod(a, 1) * flip(a, 0) + linear_recurrence(a, a * 0.5, 1).slice(1, 1, 3);
             let m = maximum_axis(c, 0) * minimum_axis(a, 0) + a.prod_axis(0);
             let k = argmax_axis(a, 1);
-            sum(m) + sum(norm_axis(c, 1) * take_along(a, k, 1)) + var(a) * std(c) + sum(var_axis(c, 0) * a.std_axis(0))
-                + sum(scatter_along(row(a, 0), transpose(a), [1, 0, 1], 1)) * sum(norm_keep(a, 0)) + sum(take_along(a, argmin_axis(c, 0), 0))
+            sum(m) + sum(norm_axis(c, 1) * gather_along(a, k, 1)) + var(a) * std(c) + sum(var_axis(c, 0) * a.std_axis(0))
+                + sum(scatter_along(row(a, 0), transpose(a), [1, 0, 1], 1)) * sum(norm_keep(a, 0)) + sum(gather_along(a, argmin_axis(c, 0), 0))
         }
     }
 
@@ -130,6 +130,39 @@ mod compared {
                 );
             }
         }
+    }
+}
+
+mod earlier_names {
+    use super::*;
+    both! {
+        fn earlier(a: array) {
+            let b = spread(2.0, a) * cumsum_back(a, 0) + prod_others(a) + a.take([2, 1, 0]) * like(a, a);
+            let c = paste(slice(b, 0, 0, 2), b, 0, 1) + embed(slice(b, 0, 1, 1), a, 0, place(a, [1]));
+            sum(c) + sum(take_along(reshape(a, [1, 3]), [1], 1))
+        }
+    }
+    mod now {
+        use super::*;
+        program! {
+            fn earlier(a: array) {
+                let b = broadcast_to(2.0, a) * reverse_cumsum(a, 0) + exclusive_prod(a)
+                    + a.gather([2, 1, 0]) * reshape_like(a, a);
+                let c = dynamic_update_slice(slice(b, 0, 0, 2), b, 0, 1)
+                    + pad(slice(b, 0, 1, 1), a, 0, ravel_multi_index(a, [1]));
+                sum(c) + sum(gather_along(reshape(a, [1, 3]), [1], 1))
+            }
+        }
+    }
+
+    #[test]
+    fn mean_what_the_names_of_today_mean() {
+        let text = parse_program(TEXT).unwrap();
+        let at = [0.5, -0.3, 1.25];
+        let native = now::earlier(Array::new(&[3], at.to_vec()).unwrap());
+        same(&earlier::ir(), &text, "earlier", &at, Some(&[3]), native, |x| {
+            earlier(Array::new(&[3], x.to_vec()).unwrap())
+        });
     }
 }
 

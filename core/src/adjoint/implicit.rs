@@ -200,10 +200,10 @@ impl Equation {
         {
             let one = s.b.real(1.0);
             let unit = s.b.inst(Op::AddAt, &[empty, counter.value, one], kind);
-            let unit = s.b.on_arrays(ArrayOp::Like, &[unit, x]);
+            let unit = s.b.on_arrays(ArrayOp::ReshapeLike, &[unit, x]);
             let all = self.pulled(program, s, x, args, unit);
             let row = s.b.field(all, 1);
-            let row = s.b.on_arrays(ArrayOp::Like, &[row, x]);
+            let row = s.b.on_arrays(ArrayOp::ReshapeLike, &[row, x]);
             let row = flat(s, row, &[n]);
             let zero = s.b.int(0);
             let before = s.b.use_variable(rows);
@@ -213,12 +213,12 @@ impl Equation {
         }
         let rows = s.b.use_variable(rows);
         let jacobian = flat(s, rows, &[n, n]);
-        let y = s.b.on_arrays(ArrayOp::Like, &[y, x]);
+        let y = s.b.on_arrays(ArrayOp::ReshapeLike, &[y, x]);
         let y = flat(s, y, &[n]);
         let op = if transposed { ArrayOp::SolveAdjoint } else { ArrayOp::Solve };
         let solved = s.b.on_arrays(op, &[jacobian, y]);
         let negative = s.b.number1(Number1::Neg, solved);
-        s.b.on_arrays(ArrayOp::Like, &[negative, x])
+        s.b.on_arrays(ArrayOp::ReshapeLike, &[negative, x])
     }
 }
 

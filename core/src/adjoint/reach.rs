@@ -192,16 +192,16 @@ impl ReachAnalysis<'_> {
             }
             Op::Call(_) => true,
             Op::OnArrays(op) => match op {
-                A::Like
+                A::ReshapeLike
                 | A::Slice
-                | A::Take
-                | A::TakeAlong
+                | A::Gather
+                | A::GatherAlong
                 | A::Tril
                 | A::Triu
                 | A::Diagonal
                 | A::SignDet => false,
-                A::Paste => k == 1,
-                A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike => k == 0,
+                A::DynamicUpdateSlice => k == 1,
+                A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike => k == 0,
                 A::ContractFirst | A::ContractSecond => k < 2,
                 A::SolveLower | A::SolveUpper => k == 1,
                 A::Cholesky => false,

@@ -233,7 +233,7 @@ fn define(
 /// Extends a (co)tangent to all elements of the arrays in `x`.
 fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     match b.kind(x).clone() {
-        Kind::Array(_) => b.on_arrays(ArrayOp::Like, &[bar, x]),
+        Kind::Array(_) => b.on_arrays(ArrayOp::ReshapeLike, &[bar, x]),
         Kind::Tuple(t) => {
             let mut parts = Vec::new();
             for (k, _) in t.fields.iter().enumerate().filter(|(_, f)| f.kind.is_differentiable()) {
@@ -272,7 +272,7 @@ fn hessian(program: &Program, of: FuncId, declared: Declared) -> Function {
     // Both bounds are ints.
     if let Ok(counter) = s.begin_for(StagedOperand::Literal(0), StagedOperand::Value(n), false) {
         let k = counter.value;
-        let zeros = s.b.on_arrays(ArrayOp::Spread, &[zero, x]);
+        let zeros = s.b.on_arrays(ArrayOp::BroadcastTo, &[zero, x]);
         let along = s.b.inst(Op::Set, &[zeros, k, one], result.clone());
         let mut all = args.clone();
         for (j, p) in twice.params[args.len()..].iter().enumerate() {
@@ -309,7 +309,7 @@ fn matrix_function(program: &Program, of: FuncId, declared: Declared) -> Functio
     let w = s.b.on_arrays(ArrayOp::Slice, &[both, zero, zero, one]);
     let w = s.b.on_arrays(ArrayOp::DropAxis, &[w, zero]);
     let blank = s.b.real(0.0);
-    let zeros = s.b.on_arrays(ArrayOp::Spread, &[blank, w]);
+    let zeros = s.b.on_arrays(ArrayOp::BroadcastTo, &[blank, w]);
     let lists = [s.b.declare(result.clone()), s.b.declare(result.clone())];
     lists.iter().for_each(|list| s.b.define(*list, zeros));
     // Both bounds are ints.

@@ -163,7 +163,7 @@ pub fn gather_along<T: Clone>(
     axis: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    const OP: &str = "take_along";
+    const OP: &str = "gather_along";
     let shape = a.shape();
     let (axis, rest) = chosen(OP, &shape, indices, axis)?;
     let places = places(OP, &shape, indices, axis)?;

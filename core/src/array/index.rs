@@ -138,7 +138,7 @@ pub fn pad<T: Clone + Zero>(
     start: i64,
     out: &mut Array<T>,
 ) -> Result<(), ArrayError> {
-    let moved = RunCopy::pad("embed", &part.shape(), shape, axis, start)?;
+    let moved = RunCopy::pad("pad", &part.shape(), shape, axis, start)?;
     moved.copy(part, 0, out.overwrite(shape, &T::zero()));
     Ok(())
 }
@@ -153,7 +153,7 @@ pub fn dynamic_update_slice<T: Clone>(
     axis: i64,
     start: i64,
 ) -> Result<(), ArrayError> {
-    let moved = RunCopy::pad("paste", &part.shape(), &whole.shape(), axis, start)?;
+    let moved = RunCopy::pad("dynamic_update_slice", &part.shape(), &whole.shape(), axis, start)?;
     moved.copy_into(part, whole);
     Ok(())
 }
@@ -246,7 +246,7 @@ pub fn gather<T: Clone>(
     shape[0] = indices.len();
     let to = out.start(&shape);
     for &k in indices {
-        let k = checked_index("take", k, rows, &a.shape())?;
+        let k = checked_index("gather", k, rows, &a.shape())?;
         to.extend_from_slice(&a[k * inner..(k + 1) * inner]);
     }
     Ok(())
@@ -303,7 +303,7 @@ pub fn broadcast_to<T: Clone>(
     let from = a.shape();
     if super::broadcast(&from, to).as_deref() != Some(to) {
         let words = "an array that can be repeated to the shape of the other";
-        return Err(ArrayError::shape("spread", words, &[&from, to]));
+        return Err(ArrayError::shape("broadcast_to", words, &[&from, to]));
     }
     if let Some(first) = a.first() {
         let items = out.overwrite(to, first);

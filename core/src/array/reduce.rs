@@ -64,7 +64,7 @@ pub fn sum_like<S: Ring>(a: &Array<S>, to: &[usize], out: &mut Array<S>) -> Resu
 /// There is no such axis.
 pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Result<(), ArrayError> {
     let shape = a.shape();
-    let axis = checked_axis(if back { "cumsum_back" } else { "cumsum" }, axis, &shape)?;
+    let axis = checked_axis(if back { "reverse_cumsum" } else { "cumsum" }, axis, &shape)?;
     let (outer, along, inner) = axis_split(&shape, axis);
     for block in a.chunks_exact_mut((along * inner).max(1)).take(outer) {
         for step in 1..along {

@@ -47,7 +47,7 @@ pub fn flat_index(shape: &[usize], indices: &[i64]) -> Result<i64, ArrayError> {
     let found = fits.then(|| indices.iter().zip(shape).try_fold(0, inside)).flatten();
     found.and_then(|place| i64::try_from(place).ok()).ok_or_else(|| {
         let what = format!("the element at {indices:?}");
-        ArrayError::Range { op: "place", what, shape: shape.to_vec() }
+        ArrayError::Range { op: "ravel_multi_index", what, shape: shape.to_vec() }
     })
 }
 

@@ -95,7 +95,9 @@ fn replaced(f: &mut Function, b: Block, v: Value, places: &[(&[usize], Value)]) 
 fn whole(f: &mut Function, b: Block, bar: Value, x: Value) -> Value {
     let kind = f.kinds[x].clone();
     match &kind {
-        Kind::Array(_) => push(f, b, Op::OnArrays(ArrayOp::Like), &[bar, x], f.kinds[bar].clone()),
+        Kind::Array(_) => {
+            push(f, b, Op::OnArrays(ArrayOp::ReshapeLike), &[bar, x], f.kinds[bar].clone())
+        }
         Kind::Tuple(t) => {
             let with_tangents: Vec<usize> =
                 (0..t.fields.len()).filter(|&k| t.fields[k].kind.is_differentiable()).collect();

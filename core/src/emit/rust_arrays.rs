@@ -44,7 +44,7 @@ pub(super) const TEXTS: [&str; 2] = [ARRAYS, COMPLEX];
 pub(super) fn is_shaped(f: &Function) -> bool {
     f.insts.values().any(|inst| {
         let array = |v: &crate::entity::Value| matches!(f.kinds[*v], Kind::Array(_));
-        matches!(inst.op, Op::OnArrays(op) if op != ArrayOp::Like)
+        matches!(inst.op, Op::OnArrays(op) if op != ArrayOp::ReshapeLike)
             || inst.op.is_elementwise() && inst.args.iter().any(array)
     })
 }
@@ -169,8 +169,8 @@ impl RustWriter<'_, '_> {
                 }
             };
         }
-        let number_first = op == ArrayOp::Spread && !self.is_array(&args[0]);
-        let name = if number_first { "spread_number" } else { op.name() };
+        let number_first = op == ArrayOp::BroadcastTo && !self.is_array(&args[0]);
+        let name = if number_first { "broadcast_to_number" } else { op.name() };
         let list =
             |k: usize, kind: Kind| op.takes_shape() && k == 1 && kind == Kind::Array(Element::Int);
         let args: Vec<String> = (args.iter().enumerate())

@@ -145,7 +145,7 @@ impl RustWriter<'_, '_> {
             return (text, POSTFIX);
         }
         match op {
-            Op::OnArrays(ArrayOp::Like) if !self.file.shaped => {
+            Op::OnArrays(ArrayOp::ReshapeLike) if !self.file.shaped => {
                 let (x, of) = (
                     self.with_precedence(&args[0], POSTFIX),
                     self.with_precedence(&args[1], POSTFIX),

@@ -38,7 +38,7 @@ pub(super) enum KernelOutput {
 /// among zeros.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct KernelView {
-    /// `Slice` or `Embed`.
+    /// `Slice` or `Pad`.
     pub(super) op: ArrayOp,
     /// Operands of the kernel that are those of the op.
     pub(super) args: [usize; 4],

@@ -10,7 +10,7 @@
 //! │        │          │               │      └ documentation
 //! │        │          │               └ result
 //! │        │          └ operands
-//! │        └ name in text
+//! │        └ name in text; after a `|` the name of earlier releases, which is still read
 //! └ variant
 //! ```
 //!
@@ -34,11 +34,11 @@ macro_rules! for_each_array_op {
         $reader! {
             // Shapes.
             Dim "dim" (Any, Int) -> Int, "The length along an axis.";
-            Place "place" (Any, Ints) -> Int, "The place in row-major order of the element with the given indices, one for each axis.";
+            RavelMultiIndex "ravel_multi_index" | "place" (Any, Ints) -> Int, "The place in row-major order of the element with the given indices, one for each axis.";
             Count "count" (Ints) -> Int, "How many elements an array of the given shape has.";
             Shape "shape" (Any) -> Ints, "The length along each axis.";
             Reshape "reshape" (Array, Ints) -> Array, "The elements in the same row-major order in another shape; one length may be -1, which means what is left.";
-            Like "like" (Array, Form) -> Array, "The elements of the first in the shape of the second, or in this shape, in row-major order, cut off or followed by zeros. For (co)tangents.";
+            ReshapeLike "reshape_like" | "like" (Array, Form) -> Array, "The elements of the first in the shape of the second, or in this shape, in row-major order, cut off or followed by zeros. For (co)tangents.";
             InsertAxis "insert_axis" (Array, Int) -> Array, "With a new axis of length 1 at the given place.";
             DropAxis "drop_axis" (Array, Int) -> Array, "Without an axis, whose length must be 1.";
             Transpose "transpose" (Array) -> Array, "The last two axes change places.";
@@ -46,15 +46,15 @@ macro_rules! for_each_array_op {
             Unpermute "unpermute" (Array, Ints) -> Array, "Axis `p[k]` of the result is axis k of the array.";
             // Parts.
             Slice "slice" (Array, Int, Int, Int) -> Array, "`slice(x, axis, start, len)`: a range along an axis.";
-            Embed "embed" (Array, Form, Int, Int) -> Array, "`embed(part, x, axis, start)`: a part in its place among zeros, in the shape of x, or in the shape x.";
-            Paste "paste" (Array, Array, Int, Int) -> Array, "`paste(part, x, axis, start)`: x, but for a part in its place.";
+            Pad "pad" | "embed" (Array, Form, Int, Int) -> Array, "`pad(part, x, axis, start)`: a part in its place among zeros, in the shape of x, or in the shape x.";
+            DynamicUpdateSlice "dynamic_update_slice" | "paste" (Array, Array, Int, Int) -> Array, "`dynamic_update_slice(part, x, axis, start)`: x, but for a part in its place.";
             Concat "concat" (Array, Array, Int) -> Array, "Two arrays joined along an axis.";
-            Take "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
+            Gather "gather" | "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
             Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";
-            Spread "spread" (Either, Form) -> Array, "Repeated to the shape of the second; an array also to this shape.";
+            BroadcastTo "broadcast_to" | "spread" (Either, Form) -> Array, "Repeated to the shape of the second; an array also to this shape.";
             SumLike "sum_like" (Array, Form) -> Array, "What was repeated summed, to the shape of the second, or to this shape.";
             Flip "flip" (Array, Int) -> Array, "The elements along an axis in the opposite order.";
-            TakeAlong "take_along" (Array, Ints, Int) -> Array, "`take_along(x, indices, axis)`: the element of each line along an axis at its index; the axis is lost.";
+            GatherAlong "gather_along" | "take_along" (Array, Ints, Int) -> Array, "`gather_along(x, indices, axis)`: the element of each line along an axis at its index; the axis is lost.";
             ScatterAlong "scatter_along" (Array, Array, Ints, Int) -> Array, "`scatter_along(y, x, indices, axis)`: zeros in the shape of x, but for an element of y in each line along an axis at its index.";
             Tril "tril" (Array, Int) -> Array, "The elements on and below the k-th diagonal of matrices; the others are 0.";
             Triu "triu" (Array, Int) -> Array, "The elements on and above the k-th diagonal of matrices; the others are 0.";
@@ -63,10 +63,10 @@ macro_rules! for_each_array_op {
             // Reductions.
             SumKeep "sum_keep" (Array, Int) -> Array, "The sums along an axis, whose length becomes 1.";
             Cumsum "cumsum" (Array, Int) -> Array, "The sums up to each element along an axis.";
-            CumsumBack "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
+            ReverseCumsum "reverse_cumsum" | "cumsum_back" (Array, Int) -> Array, "The sums from each element on along an axis.";
             LinearRecurrence "linear_recurrence" (Array, Array, Int) -> Array, "`y_0 = 0, y_(k+1) = a_k y_k + b_k` along an axis, which is one longer than those of a and b.";
             Prod "prod" (Array) -> Number, "The product of all elements; 1 for none.";
-            ProdOthers "prod_others" (Array) -> Array, "For each element the product of all others.";
+            ExclusiveProd "exclusive_prod" | "prod_others" (Array) -> Array, "For each element the product of all others.";
             ProdPairs "prod_pairs" (Array, Array) -> Array, "`y_i = sum_(j != i) v_j prod_(k != i, j) x_k`: the second derivative of the product of x, times v. Its derivative by x takes systems of equations, O(n^2).";
             Norm "norm" (Array) -> Real, "The square root of the sum of the squared moduli of all elements.";
             NormKeep "norm_keep" (Reals, Int) -> Reals, "`norm` along an axis, whose length becomes 1.";
@@ -139,7 +139,8 @@ enum Sort {
 }
 
 macro_rules! array_ops {
-    ($($op:ident $name:literal ($($operand:ident),*) -> $result:ident, $doc:literal;)*) => {
+    ($($op:ident $name:literal $(| $earlier:literal)?
+        ($($operand:ident),*) -> $result:ident, $doc:literal;)*) => {
         /// An operation on whole arrays.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum ArrayOp { $(#[doc = $doc] $op,)* }
@@ -153,10 +154,10 @@ macro_rules! array_ops {
             /// Returns a sentence that says what the operation computes.
             #[must_use]
             pub fn doc(self) -> &'static str { match self { $(ArrayOp::$op => $doc,)* } }
-            /// Returns the operation of the given name.
+            /// Returns the operation of the given name, or of the name that it had earlier.
             #[must_use]
             pub fn by_name(name: &str) -> Option<ArrayOp> {
-                match name { $($name => Some(ArrayOp::$op),)* _ => None }
+                match name { $($name $(| $earlier)? => Some(ArrayOp::$op),)* _ => None }
             }
             fn signature(self) -> (&'static [Sort], Sort) {
                 match self { $(ArrayOp::$op => (&[$(Sort::$operand),*], Sort::$result),)* }
@@ -173,7 +174,7 @@ impl ArrayOp {
         use ArrayOp as A;
         matches!(
             self,
-            A::Like
+            A::ReshapeLike
                 | A::Reshape
                 | A::InsertAxis
                 | A::DropAxis
@@ -181,13 +182,13 @@ impl ArrayOp {
                 | A::Permute
                 | A::Unpermute
                 | A::Slice
-                | A::Embed
-                | A::Paste
+                | A::Pad
+                | A::DynamicUpdateSlice
                 | A::Concat
-                | A::Take
-                | A::Spread
+                | A::Gather
+                | A::BroadcastTo
                 | A::Flip
-                | A::TakeAlong
+                | A::GatherAlong
                 | A::ScatterAlong
                 | A::Tril
                 | A::Triu

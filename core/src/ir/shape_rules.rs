@@ -189,10 +189,10 @@ fn on_arrays(
             let axis = checked_axis(name, int!(args, 1), &shape)?;
             Ok(AbstractValue::Int(long(shape[axis])))
         }
-        A::Place => flat_index(&known!(args, 0), list!(args, 1)).map(AbstractValue::Int),
+        A::RavelMultiIndex => flat_index(&known!(args, 0), list!(args, 1)).map(AbstractValue::Int),
         A::Shape => Ok(AbstractValue::Ints(known!(args, 0).iter().map(|&n| long(n)).collect())),
         A::Reshape => reshaped(known!(args, 0), list!(args, 1)),
-        A::Like => array(&known!(args, 1)),
+        A::ReshapeLike => array(&known!(args, 1)),
         A::Simple => match known!(args, 0).as_slice() {
             shape @ [_, _] => array(shape),
             shape => wrong("a matrix", &[shape]),
@@ -204,7 +204,7 @@ fn on_arrays(
             array(&m)
         }
         // The start does not matter for the shape.
-        A::Embed | A::Paste => {
+        A::Pad | A::DynamicUpdateSlice => {
             let whole = known!(args, 1);
             match (args[0].shape(), args[2], args[3]) {
                 (Some(part), AbstractValue::Int(axis), AbstractValue::Int(start)) => {
@@ -274,7 +274,7 @@ fn on_arrays(
             shape[axis] += other[axis];
             array(&shape)
         }
-        A::Take => {
+        A::Gather => {
             let mut shape = known!(args, 0);
             if let Some(AbstractValue::Ints(list)) = args.get(1) {
                 in_all(name, list, shape[0], &shape)?;
@@ -283,7 +283,7 @@ fn on_arrays(
             shape[0] = elements(&known!(args, 1));
             array(&shape)
         }
-        A::Spread => {
+        A::BroadcastTo => {
             let to = known!(args, 1);
             match args[0].shape() {
                 Some(from) if broadcast(&from, &to).as_ref() != Some(&to) => {
@@ -323,14 +323,14 @@ fn on_arrays(
             shape[axis] = 1;
             array(&shape)
         }
-        A::Cumsum | A::CumsumBack | A::Softmax | A::Flip => {
+        A::Cumsum | A::ReverseCumsum | A::Softmax | A::Flip => {
             let shape = known!(args, 0);
             if let Some(AbstractValue::Int(axis)) = args.get(1) {
                 checked_axis(name, *axis, &shape)?;
             }
             array(&shape)
         }
-        A::ProdOthers => array(&known!(args, 0)),
+        A::ExclusiveProd => array(&known!(args, 0)),
         A::ProdPairs => {
             let (a, b) = (known!(args, 0), known!(args, 1));
             if a == b { array(&a) } else { wrong("two arrays of one shape", &[&a, &b]) }
@@ -352,7 +352,7 @@ fn on_arrays(
             }
             array(&rest)
         }
-        A::TakeAlong => {
+        A::GatherAlong => {
             let shape = known!(args, 0);
             let (along, rest) = chosen(name, &shape, args[1], int!(args, 2))?;
             if let AbstractValue::Ints(list) = args[1] {

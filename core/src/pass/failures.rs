@@ -93,7 +93,7 @@ fn fails_by_shapes(op: ArrayOp) -> bool {
         || matches!(
             op,
             A::Dim
-                | A::Place
+                | A::RavelMultiIndex
                 | A::Count
                 | A::Uniform
                 | A::Normal
@@ -102,11 +102,11 @@ fn fails_by_shapes(op: ArrayOp) -> bool {
                 | A::SumLike
                 | A::SumKeep
                 | A::Cumsum
-                | A::CumsumBack
+                | A::ReverseCumsum
                 | A::LinearRecurrence
                 | A::NormKeep
                 | A::Prod
-                | A::ProdOthers
+                | A::ExclusiveProd
                 | A::ProdPairs
                 | A::Norm
                 | A::Dot

@@ -190,14 +190,19 @@ impl<'k> ShapeClasses<'k> {
         let first = classes.first().copied()?;
         let int = |k: usize| known(f, inst.args[k]);
         Some(match op {
-            A::Like | A::Embed | A::Paste | A::Scatter | A::ScatterAlong | A::SumLike => classes[1],
-            A::Spread => *classes.last()?,
+            A::ReshapeLike
+            | A::Pad
+            | A::DynamicUpdateSlice
+            | A::Scatter
+            | A::ScatterAlong
+            | A::SumLike => classes[1],
+            A::BroadcastTo => *classes.last()?,
             A::Softmax
             | A::Cumsum
-            | A::CumsumBack
+            | A::ReverseCumsum
             | A::Tril
             | A::Triu
-            | A::ProdOthers
+            | A::ExclusiveProd
             | A::ProdPairs => first,
             A::Flip => first,
             A::Inv | A::Cofactors | A::CofactorsAlong | A::Cholesky | A::Expm | A::ExpmAlong => {
@@ -329,7 +334,7 @@ fn traces(f: &mut Function, b: Block) -> bool {
 /// Returns the operand that equals the result.
 fn needless(f: &Function, shapes: &mut ShapeClasses<'_>, inst: &InstData) -> Option<Value> {
     use ArrayOp as A;
-    let Op::OnArrays(A::SumLike | A::Like | A::Spread) = inst.op else { return None };
+    let Op::OnArrays(A::SumLike | A::ReshapeLike | A::BroadcastTo) = inst.op else { return None };
     let [x, other] = inst.args[..] else { return None };
     if inst.shape_list(f).is_some() {
         return None;
@@ -354,7 +359,7 @@ fn shorter(
             );
             // An array that is mostly zeros is reduced to its other elements.
             let part = |v: Value| {
-                let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Embed))?;
+                let embed = maker(v).filter(|m| m.op == Op::OnArrays(A::Pad))?;
                 let count = |v| shapes.known_shape(v).map(|s| s.iter().product::<usize>());
                 count(embed.args[0]).zip(count(v))
             };
@@ -363,22 +368,22 @@ fn shorter(
             (number && !little).then(|| InstData { op: Op::Number2(Number2::Add), ..inst.clone() })
         }
         // One number in another shape.
-        Op::OnArrays(A::Like) if inst.shape_list(f).is_none() => {
+        Op::OnArrays(A::ReshapeLike) if inst.shape_list(f).is_none() => {
             let fill = maker(inst.args[0])?;
             let whole = match fill.op {
                 Op::Fill => maker(fill.args[1]).filter(|m| m.op == Op::Len)?.args[0],
-                Op::OnArrays(A::Spread) if !is_array(f, fill.args[0]) => fill.args[1],
+                Op::OnArrays(A::BroadcastTo) if !is_array(f, fill.args[0]) => fill.args[1],
                 _ => return None,
             };
             let (a, b) = (shapes.class(whole), shapes.class(inst.args[1]));
-            let mut new = InstData { op: Op::OnArrays(A::Spread), ..inst.clone() };
+            let mut new = InstData { op: Op::OnArrays(A::BroadcastTo), ..inst.clone() };
             new.args[0] = fill.args[0];
             (shapes.elements(a) == shapes.elements(b)).then_some(new)
         }
         op if op.is_elementwise() && inst.args.len() == 2 => {
             let [a, b] = [inst.args[0], inst.args[1]];
             let repeated = |shapes: &mut ShapeClasses<'_>, v: Value, beside: Value| {
-                let spread = maker(v).filter(|m| m.op == Op::OnArrays(A::Spread))?;
+                let spread = maker(v).filter(|m| m.op == Op::OnArrays(A::BroadcastTo))?;
                 let needless = is_array(f, beside)
                     && shapes.class(beside) == shapes.class(spread.args[1])
                     && is_array(f, v);

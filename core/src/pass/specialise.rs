@@ -140,7 +140,7 @@ fn needless(f: &Function, inst: &InstData, known: &[AbstractValue]) -> Option<Va
 fn shape_of(op: Op) -> Option<usize> {
     use ArrayOp as A;
     match op {
-        Op::OnArrays(A::SumLike | A::Like | A::Spread | A::Embed | A::Scatter) => Some(1),
+        Op::OnArrays(A::SumLike | A::ReshapeLike | A::BroadcastTo | A::Pad | A::Scatter) => Some(1),
         Op::OnArrays(A::ContractFirst | A::ContractSecond) => Some(2),
         _ => None,
     }

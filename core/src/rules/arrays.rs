@@ -145,7 +145,7 @@ impl RuleBuilder<'_> {
         let rows = self.dim(a, zero);
         let columns = self.columns(x, rows);
         let product = self.array_op(ArrayOp::MatMul, &[a, columns]);
-        self.array_op(ArrayOp::Like, &[product, x])
+        self.array_op(ArrayOp::ReshapeLike, &[product, x])
     }
     /// Emits `1 / (w_j - w_i)` of a row, 0 where they are equal.
     pub(super) fn inverse_gaps(&mut self, w: Value) -> Value {
@@ -182,23 +182,25 @@ pub(super) fn pull(
     let second = args.get(1).copied().unwrap_or(x);
     let third = args.get(2).copied().unwrap_or(x);
     Some(Contribution::Add(match (op, k) {
-        (A::Like | A::Reshape | A::InsertAxis | A::DropAxis, 0) => r.array_op(A::Like, &[bar, x]),
+        (A::ReshapeLike | A::Reshape | A::InsertAxis | A::DropAxis, 0) => {
+            r.array_op(A::ReshapeLike, &[bar, x])
+        }
         (A::Transpose, _) => r.array_op(A::Transpose, &[bar]),
         (A::Permute, 0) => r.array_op(A::Unpermute, &[bar, second]),
         (A::Unpermute, 0) => r.array_op(A::Permute, &[bar, second]),
-        (A::Slice, 0) => r.array_op(A::Embed, &[bar, x, second, third]),
-        (A::Embed, 0) => {
+        (A::Slice, 0) => r.array_op(A::Pad, &[bar, x, second, third]),
+        (A::Pad, 0) => {
             let n = r.dim(x, third);
             r.array_op(A::Slice, &[bar, third, args[3], n])
         }
-        (A::Paste, 0) => {
+        (A::DynamicUpdateSlice, 0) => {
             let n = r.dim(x, third);
             r.array_op(A::Slice, &[bar, third, args[3], n])
         }
-        (A::Paste, 1) => {
+        (A::DynamicUpdateSlice, 1) => {
             let zero = r.lit(0.0, x);
-            let zeros = r.array_op(A::Spread, &[zero, x]);
-            r.array_op(A::Paste, &[zeros, bar, third, args[3]])
+            let zeros = r.array_op(A::BroadcastTo, &[zero, x]);
+            r.array_op(A::DynamicUpdateSlice, &[zeros, bar, third, args[3]])
         }
         (A::Concat, _) => {
             let (zero, m) = (r.b.int(0), r.dim(x, third));
@@ -210,14 +212,14 @@ pub(super) fn pull(
                 }
             }
         }
-        (A::Take, 0) => r.array_op(A::Scatter, &[bar, x, second]),
+        (A::Gather, 0) => r.array_op(A::Scatter, &[bar, x, second]),
         (A::Scatter, 0) => {
-            let rows = r.array_op(A::Take, &[bar, third]);
-            r.array_op(A::Like, &[rows, x])
+            let rows = r.array_op(A::Gather, &[bar, third]);
+            r.array_op(A::ReshapeLike, &[rows, x])
         }
         (A::Flip, 0) => r.array_op(A::Flip, &[bar, second]),
-        (A::TakeAlong, 0) => r.array_op(A::ScatterAlong, &[bar, x, second, third]),
-        (A::ScatterAlong, 0) => r.array_op(A::TakeAlong, &[bar, third, args[3]]),
+        (A::GatherAlong, 0) => r.array_op(A::ScatterAlong, &[bar, x, second, third]),
+        (A::ScatterAlong, 0) => r.array_op(A::GatherAlong, &[bar, third, args[3]]),
         (A::LinearRecurrence, _) => {
             let along = adjoint_recurrence(r, x, bar, third);
             if k == 1 {
@@ -232,26 +234,29 @@ pub(super) fn pull(
             let reach = reach.whole(r.b, y);
             product(r.b, slope, bar, reach)
         }
-        (A::Spread, 0) if is_array(r.b, x) => r.array_op(A::SumLike, &[bar, x]),
-        (A::Spread, 0) => {
+        (A::BroadcastTo, 0) if is_array(r.b, x) => r.array_op(A::SumLike, &[bar, x]),
+        (A::BroadcastTo, 0) => {
             let kind = r.b.kind(x).clone();
             r.b.inst(Op::Sum, &[bar], kind)
         }
-        (A::SumLike | A::SumKeep, 0) => r.array_op(A::Spread, &[bar, x]),
-        (A::Like | A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike, _) => {
+        (A::SumLike | A::SumKeep, 0) => r.array_op(A::BroadcastTo, &[bar, x]),
+        (
+            A::ReshapeLike | A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike,
+            _,
+        ) => {
             return Some(Contribution::Zero);
         }
         (A::Tril | A::Triu, 0) => r.array_op(op, &[bar, second]),
         (A::Diagonal, _) => r.array_op(A::DiagonalMatrix, &[bar]),
         (A::DiagonalMatrix, _) => r.array_op(A::Diagonal, &[bar]),
-        (A::Cumsum, 0) => r.array_op(A::CumsumBack, &[bar, second]),
-        (A::CumsumBack, 0) => r.array_op(A::Cumsum, &[bar, second]),
+        (A::Cumsum, 0) => r.array_op(A::ReverseCumsum, &[bar, second]),
+        (A::ReverseCumsum, 0) => r.array_op(A::Cumsum, &[bar, second]),
         (A::Prod, _) => {
-            let others = r.array_op(A::ProdOthers, &[x]);
+            let others = r.array_op(A::ExclusiveProd, &[x]);
             let others = r.conj(others);
             r.mul(others, bar)
         }
-        (A::ProdOthers, _) => {
+        (A::ExclusiveProd, _) => {
             let x = r.conj(x);
             r.array_op(A::ProdPairs, &[x, bar])
         }
@@ -458,7 +463,7 @@ fn adjoint_recurrence(r: &mut RuleBuilder<'_>, a: Value, bar: Value, axis: Value
     let bar = r.array_op(ArrayOp::Flip, &[bar, axis]);
     // The first factor multiplies a zero, so that any number will do: a zero, prepended to the
     // others.
-    let shifted = r.array_op(ArrayOp::Embed, &[turned, bar, axis, one]);
+    let shifted = r.array_op(ArrayOp::Pad, &[turned, bar, axis, one]);
     let factors = before_last(r, shifted, a, axis);
     let terms = before_last(r, bar, a, axis);
     let all = r.array_op(ArrayOp::LinearRecurrence, &[factors, terms, axis]);
@@ -510,11 +515,11 @@ pub(super) fn push(
             let (first, last) = (with(r, 0), with(r, 1));
             sum(r, first, last)
         }
-        A::Concat | A::Paste => {
+        A::Concat | A::DynamicUpdateSlice => {
             let zeros = |k: usize, r: &mut RuleBuilder<'_>| {
                 dot(k).unwrap_or_else(|| {
                     let zero = r.lit(0.0, args[k]);
-                    r.array_op(A::Spread, &[zero, args[k]])
+                    r.array_op(A::BroadcastTo, &[zero, args[k]])
                 })
             };
             if dot(0).is_none() && dot(1).is_none() {
@@ -575,10 +580,10 @@ pub(super) fn push(
             let Some(d) = dot(0) else { return Some(None) };
             Some(match op {
                 A::Prod => {
-                    let others = r.array_op(A::ProdOthers, &[x]);
+                    let others = r.array_op(A::ExclusiveProd, &[x]);
                     r.array_op(A::Dot, &[others, d])
                 }
-                A::ProdOthers => r.array_op(A::ProdPairs, &[x, d]),
+                A::ExclusiveProd => r.array_op(A::ProdPairs, &[x, d]),
                 A::Norm => {
                     let x = r.conj(x);
                     let along = r.array_op(A::Dot, &[x, d]);
@@ -602,7 +607,7 @@ pub(super) fn push(
                         Reach::Always => dot,
                         reach => {
                             let there = reach.value(r.b, d);
-                            let there = r.array_op(A::Like, &[there, x]);
+                            let there = r.array_op(A::ReshapeLike, &[there, x]);
                             let there = r.array_op(A::SumKeep, &[there, second]);
                             r.b.number2(Number2::Guard, dot, there)
                         }

@@ -30,7 +30,7 @@ pub(crate) fn whole(b: &mut FunctionBuilder, bar: Value, x: Value) -> Value {
     // These give a (co)tangent its shape when they make it.
     let known =
         b.maker(bar).is_some_and(|(op, _)| op.is_elementwise() || matches!(op, Op::OnArrays(_)));
-    if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::Like, &[bar, x]) }
+    if known || !is_array(b, x) { bar } else { b.on_arrays(ArrayOp::ReshapeLike, &[bar, x]) }
 }
 
 /// Marks a cotangent that may belong to another array than the one it was made for, so that
@@ -49,7 +49,7 @@ pub(super) fn loose(b: &mut FunctionBuilder, bar: Value) -> Value {
 /// Returns the number that all elements are, if it is known.
 fn uniform(b: &FunctionBuilder, bar: Value) -> Option<Value> {
     match b.maker(bar)? {
-        (Op::Fill | Op::OnArrays(ArrayOp::Spread), args) => {
+        (Op::Fill | Op::OnArrays(ArrayOp::BroadcastTo), args) => {
             args.first().copied().filter(|&x| !is_array(b, x))
         }
         _ => None,
@@ -89,12 +89,12 @@ pub(super) fn pull(
     if alone && is_array(b, x) {
         // The result has the shape of the operand.
         if !is_array(b, term) {
-            term = b.on_arrays(ArrayOp::Spread, &[term, x]);
+            term = b.on_arrays(ArrayOp::BroadcastTo, &[term, x]);
         }
         return Some(Contribution::Add(term));
     }
     if number.is_some() {
-        term = b.on_arrays(ArrayOp::Spread, &[term, y]);
+        term = b.on_arrays(ArrayOp::BroadcastTo, &[term, y]);
     }
     Some(Contribution::Add(match b.kind(x) {
         Kind::Array(_) => b.on_arrays(ArrayOp::SumLike, &[term, x]),
@@ -124,6 +124,6 @@ pub(super) fn push(
     let alone = args.iter().filter(|&&a| is_array(b, a)).count() == 1;
     Some(sum.map(|dot| {
         let fits = alone && is_array(b, dot);
-        if fits { dot } else { b.on_arrays(ArrayOp::Spread, &[dot, y]) }
+        if fits { dot } else { b.on_arrays(ArrayOp::BroadcastTo, &[dot, y]) }
     }))
 }

@@ -103,7 +103,7 @@ pub(super) fn triangle(r: &mut RuleBuilder<'_>, op: A, x: Value) -> Value {
 pub(super) fn twice_along(r: &mut RuleBuilder<'_>, a: Value, e: Value, f: Value) -> Value {
     let (zero, one) = (r.b.int(0), r.b.int(1));
     let blank = r.lit(0.0, a);
-    let blank = r.array_op(A::Spread, &[blank, a]);
+    let blank = r.array_op(A::BroadcastTo, &[blank, a]);
     let mut square = |[p, q, s, t]: [Value; 4]| {
         let (upper, lower) =
             (r.array_op(A::Concat, &[p, q, one]), r.array_op(A::Concat, &[s, t, one]));

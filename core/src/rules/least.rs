@@ -105,5 +105,5 @@ pub(super) fn push_lstsq(r: &mut RuleBuilder<'_>, [a, b]: [Value; 2], y: Value, 
     let seen = r.array_op(A::Lstsq, &[a, seen]);
     let unseen = r.sub(source, seen);
     let sum = r.add(moved, unseen);
-    r.array_op(A::Like, &[sum, y])
+    r.array_op(A::ReshapeLike, &[sum, y])
 }

@@ -64,5 +64,5 @@ pub(super) fn triples(r: &mut RuleBuilder<'_>, x: Value, v: Value, w: Value) -> 
     let ([p, p_v, p_w, p_vw], [q, q_v, q_w, q_vw]) = (product(true), product(false));
     let terms = [(p_vw, q), (p_v, q_w), (p_w, q_v), (p, q_vw)].map(|(p, q)| r.mul(p, q));
     let sum = terms.into_iter().reduce(|x, y| r.add(x, y)).unwrap_or(p);
-    r.array_op(A::Like, &[sum, x])
+    r.array_op(A::ReshapeLike, &[sum, x])
 }

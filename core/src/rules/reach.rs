@@ -55,7 +55,7 @@ impl Reach {
                 if is_array(b, bar) { loose(b, there) } else { there }
             }
             Reach::Always if is_array(b, bar) => {
-                let there = b.on_arrays(ArrayOp::Spread, &[one, bar]);
+                let there = b.on_arrays(ArrayOp::BroadcastTo, &[one, bar]);
                 loose(b, there)
             }
             Reach::Always => one,
@@ -110,7 +110,7 @@ pub(crate) fn push_reach(
             let there = whole(b, there, args[k]);
             let there = as_in(b, there, y);
             let there = through(b, op, args, y, k, there)?;
-            if is_array(b, y) { b.on_arrays(ArrayOp::Spread, &[there, y]) } else { there }
+            if is_array(b, y) { b.on_arrays(ArrayOp::BroadcastTo, &[there, y]) } else { there }
         } else {
             everywhere(b, there, y)
         };
@@ -128,7 +128,7 @@ fn moves(op: Op) -> bool {
         Op::Get | Op::Set | Op::Peek | Op::Put | Op::AddAt | Op::Accumulate => true,
         Op::OnArrays(op) => {
             op.moves()
-                || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::CumsumBack)
+                || matches!(op, A::Scatter | A::SumLike | A::SumKeep | A::Cumsum | A::ReverseCumsum)
         }
         _ => false,
     }
@@ -164,7 +164,7 @@ pub(crate) fn everywhere(b: &mut FunctionBuilder, there: Value, x: Value) -> Val
         any = b.inst(Op::Sum, &[there], kind);
     }
     let any = as_in(b, any, x);
-    if is_array(b, x) { b.on_arrays(ArrayOp::Spread, &[any, x]) } else { any }
+    if is_array(b, x) { b.on_arrays(ArrayOp::BroadcastTo, &[any, x]) } else { any }
 }
 
 /// Converts a reach to the kind of the numbers in `x`.

@@ -322,7 +322,7 @@ impl StagingBuilder {
                     ArrayOp::ArgMinAxis
                 };
                 let places = on(self, op, &[x, axis]);
-                on(self, ArrayOp::TakeAlong, &[x, places, axis])
+                on(self, ArrayOp::GatherAlong, &[x, places, axis])
             }
             Composed::Maximum | Composed::Minimum => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
@@ -333,7 +333,7 @@ impl StagingBuilder {
             Composed::Sort => {
                 let x = self.fit(arg(0), &Kind::Array(Element::Real))?;
                 let order = on(self, ArrayOp::ArgSort, &[x]);
-                on(self, ArrayOp::Take, &[x, order])
+                on(self, ArrayOp::Gather, &[x, order])
             }
             Composed::Trace => {
                 let x = array(self, 0)?;
@@ -431,7 +431,10 @@ impl StagingBuilder {
                 let k = self.fit(arg(2), &Kind::Int).map_err(|e| e.at_operand(2))?;
                 let zero = self.b.int(0);
                 let part = on(self, ArrayOp::InsertAxis, &[y, zero]);
-                self.on_arrays(ArrayOp::Paste, &[part, x, zero, k].map(StagedOperand::Value))?
+                self.on_arrays(
+                    ArrayOp::DynamicUpdateSlice,
+                    &[part, x, zero, k].map(StagedOperand::Value),
+                )?
             }
             Composed::Masked => {
                 let mask = self.fit(arg(0), &Kind::Array(Element::Real))?;

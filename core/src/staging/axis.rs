@@ -85,8 +85,8 @@ impl StagingBuilder {
         let kind = self.b.kind(x).clone();
         let (zero, one) = (self.b.number(0.0, &kind), self.b.number(1.0, &kind));
         let line = self.b.on_arrays(ArrayOp::SumKeep, &[x, axis]);
-        let [zeros, ones] = [zero, one].map(|c| self.b.on_arrays(ArrayOp::Spread, &[c, line]));
-        let rest = self.b.on_arrays(ArrayOp::Spread, &[zero, x]);
+        let [zeros, ones] = [zero, one].map(|c| self.b.on_arrays(ArrayOp::BroadcastTo, &[c, line]));
+        let rest = self.b.on_arrays(ArrayOp::BroadcastTo, &[zero, x]);
         let factors = self.b.on_arrays(ArrayOp::Concat, &[zeros, x, axis]);
         let terms = self.b.on_arrays(ArrayOp::Concat, &[ones, rest, axis]);
         let all = self.b.on_arrays(ArrayOp::LinearRecurrence, &[factors, terms, axis]);

@@ -122,7 +122,7 @@ impl StagingBuilder {
             values.push(self.fit(*index, &Kind::Int).map_err(|e| e.at_operand(k + 1))?);
         }
         let list = self.b.inst(Op::Array, &values, Kind::Array(Element::Int));
-        Ok(self.b.on_arrays(ArrayOp::Place, &[xs, list]))
+        Ok(self.b.on_arrays(ArrayOp::RavelMultiIndex, &[xs, list]))
     }
 
     /// Builds `[x; n]`, with elements of kind `hint` if given; else a literal takes the kind that
@@ -174,7 +174,7 @@ impl StagingBuilder {
         let zero = self.b.int(0);
         let rows = self.b.on_arrays(ArrayOp::InsertAxis, &[row, zero]);
         let firsts = self.b.inst(Op::Fill, &[zero, n], Kind::Array(Element::Int));
-        Ok(StagedOperand::Value(self.b.on_arrays(ArrayOp::Take, &[rows, firsts])))
+        Ok(StagedOperand::Value(self.b.on_arrays(ArrayOp::Gather, &[rows, firsts])))
     }
 
     /// Reads `xs[i]`.

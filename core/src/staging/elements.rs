@@ -136,6 +136,6 @@ impl StagingBuilder {
     fn spread(&mut self, x: Value, form: Value) -> Value {
         let is_complex = matches!(self.b.kind(x), Kind::Complex | Kind::Array(Element::Complex));
         let form = if is_complex { self.b.mixed(Mixed::Promote, &[form]) } else { form };
-        self.b.on_arrays(ArrayOp::Spread, &[x, form])
+        self.b.on_arrays(ArrayOp::BroadcastTo, &[x, form])
     }
 }

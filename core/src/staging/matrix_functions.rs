@@ -132,7 +132,7 @@ impl StagingBuilder {
             None
         } else if self.values(v) == Some(both) {
             let one = self.b.number(1.0, &kind);
-            Some(self.b.on_arrays(ArrayOp::Spread, &[one, v]))
+            Some(self.b.on_arrays(ArrayOp::BroadcastTo, &[one, v]))
         } else {
             let (op, args) = self.b.maker(v)?;
             if !op.is_elementwise() || slopes.len() >= SIZE {
@@ -150,7 +150,7 @@ impl StagingBuilder {
             let dot = pushforward(&mut self.b, op, &args, v, &dots, &reach)?;
             Some(dot.unwrap_or_else(|| {
                 let zero = self.b.number(0.0, &kind);
-                self.b.on_arrays(ArrayOp::Spread, &[zero, v])
+                self.b.on_arrays(ArrayOp::BroadcastTo, &[zero, v])
             }))
         };
         slopes.insert(v, slope);

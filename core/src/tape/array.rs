@@ -207,8 +207,8 @@ impl<'t, T: Real, S: Scalar<Real = T>> ArrayVariable<'t, S> {
     /// Gathers the parts at the given indices along the first axis.
     #[must_use]
     #[track_caller]
-    pub fn take(self, indices: &[usize]) -> ArrayVariable<'t, S> {
-        self.to_array(BuiltinCall::new("take").with(ints(indices)), &[])
+    pub fn gather(self, indices: &[usize]) -> ArrayVariable<'t, S> {
+        self.to_array(BuiltinCall::new("gather").with(ints(indices)), &[])
     }
 
     /// Returns the elements in the same row-major order in another shape.

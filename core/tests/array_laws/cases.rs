@@ -100,15 +100,15 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[5000], &[5000]], &[&[70, 60], &[60]], &[&[4096], &[1]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { embed(a * a, b, 1, 1) * b }",
+        "fn f(a: {k}, b: {k}) { pad(a * a, b, 1, 1) * b }",
         &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { paste(a * a, b, 1, 1) * b }",
+        "fn f(a: {k}, b: {k}) { dynamic_update_slice(a * a, b, 1, 1) * b }",
         &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { paste(a, b * b, 0, 2) * b }",
+        "fn f(a: {k}, b: {k}) { dynamic_update_slice(a, b * b, 0, 2) * b }",
         &[&[&[1], &[3]], &[&[2, 2], &[4, 2]]],
     ),
     case(
@@ -132,29 +132,29 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}, b: {k}) { concat(a * a, b, 1) }",
         &[&[&[2, 2], &[2, 1]], &[&[2, 3, 1], &[2, 1, 1]]],
     ),
-    case("fn f(a: {k}) { let i = [2, 0, 2]; take(a * a, i) }", &[&[&[3]], &[&[3, 2]]]),
+    case("fn f(a: {k}) { let i = [2, 0, 2]; gather(a * a, i) }", &[&[&[3]], &[&[3, 2]]]),
     case(
         "fn f(a: {k}, b: {k}) { let i = [1, 0, 1]; scatter(a * a, b, i) * b }",
         &[&[&[3], &[4]], &[&[3, 2], &[2, 2]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { spread(a * a, b) + sum_like(b * b, a) }",
+        "fn f(a: {k}, b: {k}) { broadcast_to(a * a, b) + sum_like(b * b, a) }",
         &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { spread(a * a, shape(b)) + sum_like(b * b, shape(a)) }",
+        "fn f(a: {k}, b: {k}) { broadcast_to(a * a, shape(b)) + sum_like(b * b, shape(a)) }",
         &[&[&[3], &[2, 3]], &[&[2, 1], &[2, 2]], &[&[1], &[3]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { embed(a * a, shape(b), 1, 1) * b }",
+        "fn f(a: {k}, b: {k}) { pad(a * a, shape(b), 1, 1) * b }",
         &[&[&[2, 2], &[2, 4]], &[&[2, 0], &[2, 1]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { like(a * a, shape(b)) + b }",
+        "fn f(a: {k}, b: {k}) { reshape_like(a * a, shape(b)) + b }",
         &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]],
     ),
     case(
-        "fn f(a: {k}, b: {k}) { like(a * a, b) + b }",
+        "fn f(a: {k}, b: {k}) { reshape_like(a * a, b) + b }",
         &[&[&[4], &[2, 2]], &[&[2], &[3]], &[&[2, 3], &[2]]],
     ),
     case("fn f(a: {k}) { tril(a * a, 0) + triu(a, 1) - tril(a, -1) }", MATRICES),
@@ -177,7 +177,7 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[3]], &[&[2, 2]]],
     ),
     case("fn f(a: {k}) { a * mean(a) + norm(a) }", &[&[&[3]], &[&[2, 2]], &[&[1]]]),
-    case("fn f(a: {k}) { cumsum(a * a, 0) * cumsum_back(a, 0) }", ANY),
+    case("fn f(a: {k}) { cumsum(a * a, 0) * reverse_cumsum(a, 0) }", ANY),
     // Along an axis.
     case("fn f(a: {k}) { flip(a * a, 0) * a }", ANY),
     case("fn f(a: {k}) { flip(a * a, 1) - flip(a, 0) }", &[&[&[2, 3]], &[&[2, 3, 2]], &[&[2, 0]]]),
@@ -199,7 +199,7 @@ pub(crate) const CASES: &[Case] = &[
         &[&[&[2, 3]], &[&[2, 3, 2]], &[&[1, 2]]],
     ),
     case(
-        "fn f(a: {k}) { let k = [1, 0]; take_along(a * a, k, 1) * take_along(a, k, 1) }",
+        "fn f(a: {k}) { let k = [1, 0]; gather_along(a * a, k, 1) * gather_along(a, k, 1) }",
         &[&[&[2, 3]], &[&[2, 2]]],
     ),
     case(
@@ -213,7 +213,7 @@ pub(crate) const CASES: &[Case] = &[
     real("fn f(a: {k}) { norm_keep(a * a, 0) * a }", &[&[&[3]], &[&[2, 3]], &[&[2, 3, 2]]]),
     real("fn f(a: {k}) { log_softmax(a * 2.0, 0) * a }", &[&[&[4]], &[&[3, 2]], &[&[1]]]),
     case("fn f(a: {k}) { prod(a) * a }", ANY),
-    case("fn f(a: {k}) { prod_others(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]),
+    case("fn f(a: {k}) { exclusive_prod(a) + prod_pairs([0.5, 2.0, -1.0], a) }", &[&[&[3]]]),
     case("fn f(a: {k}) { prod_pairs(a, a * a) }", &[&[&[4]], &[&[2, 2]], &[&[1]], &[&[0]]]),
     real("fn f(a: {k}) { maximum(a) * minimum(a) * sort(a) }", VECTORS),
     real("fn f(a: {k}) { logsumexp(a * 3.0) + a }", &[&[&[4]], &[&[2, 3]], &[&[1]]]),
@@ -416,10 +416,10 @@ pub(crate) fn drawn(case: &Case, rng: &mut Rng) -> Option<Vec<Vec<usize>>> {
         vec![vec![rng.between(1, 9)]]
     } else if called("permute(") {
         vec![lengths(rng, 3, 0)]
-    } else if called("spread(") {
+    } else if called("broadcast_to(") {
         let to = lengths(rng, rank, 0);
         vec![narrower(rng, &to), to]
-    } else if called("like(") {
+    } else if called("reshape_like(") {
         vec![lengths(rng, rank, 0), lengths(rng, 2, 0)]
     } else if called("concat(a, b * b, 0)") {
         let mut shapes = vec![lengths(rng, rank, 0); 2];

@@ -28,7 +28,7 @@ const STATEMENTS: &[&str] = &[
     "s = 0.1 * sum_axis(g, 0) + s;",
     "s = s + 0.1 * reshape(transpose(reshape(s, [1, len(s)])), [len(s)]);",
     "let mut b = s; b[0] = 0.1 * t; b[len(b) - 1] += x[0]; s = b * x;",
-    "g = 0.9 * g + paste(insert_axis(x, 0), w, 0, i);",
+    "g = 0.9 * g + dynamic_update_slice(insert_axis(x, 0), w, 0, i);",
     "s = s + 0.05 * matvec(transpose(matmul(g, transpose(w))), sum_axis(w, 1))[0] * x;",
     "let mut j = 0; while j < i { s = s * 0.9 + 0.1 * row(g, j); j += 1; }",
     "s = twice(s, i);",
@@ -177,7 +177,7 @@ fn errors_are_the_same() {
             (2, 3),
         ),
         (
-            "fn f(x: array, w: array) { let y = x * 2; paste(insert_axis(y * y, 0), w, 0, len(x)) }",
+            "fn f(x: array, w: array) { let y = x * 2; dynamic_update_slice(insert_axis(y * y, 0), w, 0, len(x)) }",
             (2, 3),
         ),
         ("fn f(x: array, w: array) { let k = argmax(x) + 2; slice(x * x, 0, k, 2) * 2 }", (1, 4)),

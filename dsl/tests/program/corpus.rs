@@ -179,14 +179,14 @@ program! {
         let wide = reshape(flat, [2, 3]);
         let both = concat(wide, 2.0 * a, 0);
         let one = drop_axis(insert_axis(permute(both, [1, 0]), 0), 0);
-        take(slice(one, 1, 1, 2), [2, 0]) + row(a, 1).sum() + paste(a, wide, 0, 0).with_row(row(a, 0), 1).sum()
+        gather(slice(one, 1, 1, 2), [2, 0]) + row(a, 1).sum() + dynamic_update_slice(a, wide, 0, 0).with_row(row(a, 0), 1).sum()
     }
     fn triangles(m: array) { sum(tril(m, 0) * 2.0 - m.triu(-1)) + sum(diagonal(m) * diagonal(diagonal_matrix(diagonal(m)))) }
     fn reduced(a: array) {
         let s = sum(a) + mean(a) + prod(a) + norm(a) + maximum(a) + minimum(a) + logsumexp(a) + real(argmax(a) - argmin(a));
         s + sum(sum_axis(a, 0) * mean_axis(a, 0)) + sum(softmax(a, 1) * cumsum(a, 0)) + sum(logsumexp_axis(a, 1))
     }
-    fn sorted(v: array) -> array { sort(v) + take(v, argsort(v)) * cumsum_back(v, 0) + prod_others(v) }
+    fn sorted(v: array) -> array { sort(v) + gather(v, argsort(v)) * reverse_cumsum(v, 0) + exclusive_prod(v) }
     fn multiplied(a: array, b: array) -> array {
         let c = einsum(a, b, [0, 1], [2, 1], [0, 2]);
         let d = matmul_nh(a, b) + contract(a, b, [0, 1, 2, 1, 0, 2]);
@@ -237,7 +237,7 @@ program! {
     fn filtered(a: array, n: int) -> array {
         let mut b = a;
         let lengths = [n, 3];
-        b += full(0.25, lengths) + spread(2.0, a);
+        b += full(0.25, lengths) + broadcast_to(2.0, a);
         if sum(&b) > 0.0 { b = b * step(a, 0.0) }
         let hot = if n > 2 { true } else { false };
         select(hot, b, a)
@@ -246,7 +246,7 @@ program! {
     fn whole(a: array, z: array<complex>) -> array {
         let b = concat([5, 6], a, 0) * dot([1, 2], a);
         let c = matvec([[1, 0], [0, 2]], a) + re(z * [1, 2]) + [3, 4] * a;
-        outer([1, 2], c) - spread(b[3], c)
+        outer([1, 2], c) - broadcast_to(b[3], c)
     }
-    fn counts(ns: array<int>, a: array) -> array { real(ns) * a + real(count([2, 2]) + place(a, [1])) }
+    fn counts(ns: array<int>, a: array) -> array { real(ns) * a + real(count([2, 2]) + ravel_multi_index(a, [1])) }
 }

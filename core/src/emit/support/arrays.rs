@@ -217,11 +217,11 @@ fn array_dim<T>(a: &Array<T>, axis: i64) -> i64 {
 }
 //-
 /// The place of the element with the given indices.
-fn array_place<T>(a: &Array<T>, indices: &[i64]) -> i64 {
+fn array_ravel_multi_index<T>(a: &Array<T>, indices: &[i64]) -> i64 {
     let shape = a.shape();
     let inside = |(i, n): (&i64, &usize)| usize::try_from(*i).is_ok_and(|i| i < *n);
     let fits = indices.len() == shape.len() && indices.iter().zip(&shape).all(inside);
-    assert!(fits, "`place`: the element at {indices:?} of an array of shape {shape:?}");
+    assert!(fits, "`ravel_multi_index`: the element at {indices:?} of an array of shape {shape:?}");
     indices.iter().zip(&shape).fold(0, |at, (i, n)| at * *n as i64 + i)
 }
 //-
@@ -253,7 +253,7 @@ fn array_form(lengths: &Array<i64>) -> Array<()> {
 }
 //-
 /// The elements of the first in the shape of the second, cut off or followed by zeros.
-fn array_like<T: Copy + Default, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
+fn array_reshape_like<T: Copy + Default, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
     let mut items = a.items.clone();
     items.resize(b.len(), T::default());
     Array { lengths: b.lengths.clone(), items }
@@ -320,9 +320,9 @@ fn array_slice<T: Copy>(a: &Array<T>, axis: i64, start: i64, len: i64) -> Array<
 }
 //-
 /// A part in its place among zeros.
-fn array_embed<T: Copy + Default, U>(part: &Array<T>, whole: &Array<U>, axis: i64, start: i64) -> Array<T> {
+fn array_pad<T: Copy + Default, U>(part: &Array<T>, whole: &Array<U>, axis: i64, start: i64) -> Array<T> {
     let (shape, own) = (whole.shape(), part.shape());
-    let axis = array_axis("embed", axis, &shape);
+    let axis = array_axis("pad", axis, &shape);
     let (outer, along, inner) = array_split(&shape, axis);
     let (start, len) = (start as usize, own[axis]);
     let mut items = vec![T::default(); whole.len()];
@@ -334,16 +334,16 @@ fn array_embed<T: Copy + Default, U>(part: &Array<T>, whole: &Array<U>, axis: i6
 }
 //-
 /// An array, but for a part in its place.
-fn array_paste<T: Copy>(part: &Array<T>, whole: &Array<T>, axis: i64, start: i64) -> Array<T> {
+fn array_dynamic_update_slice<T: Copy>(part: &Array<T>, whole: &Array<T>, axis: i64, start: i64) -> Array<T> {
     let (shape, own) = (whole.shape(), part.shape());
-    let axis = array_axis("paste", axis, &shape);
+    let axis = array_axis("dynamic_update_slice", axis, &shape);
     let (outer, along, inner) = array_split(&shape, axis);
     let mut expected = shape.clone();
     expected[axis] = own.get(axis).copied().unwrap_or(0);
-    assert!(expected == own, "`paste` takes a part that differs from the whole along one axis, given {own:?} and {shape:?}");
+    assert!(expected == own, "`dynamic_update_slice` takes a part that differs from the whole along one axis, given {own:?} and {shape:?}");
     let len = own[axis];
     let fits = start >= 0 && start.checked_add(len as i64).is_some_and(|end| end <= along as i64);
-    assert!(fits, "`paste`: {len} elements from {start} on along an axis of {along}");
+    assert!(fits, "`dynamic_update_slice`: {len} elements from {start} on along an axis of {along}");
     let mut items = whole.items.clone();
     for k in 0..outer {
         let from = (k * along + start as usize) * inner;
@@ -370,13 +370,13 @@ fn array_concat<T: Copy>(a: &Array<T>, b: &Array<T>, axis: i64) -> Array<T> {
 }
 //-
 /// What stands at the given indices along the first axis.
-fn array_take<T: Copy>(a: &Array<T>, indices: &[i64]) -> Array<T> {
+fn array_gather<T: Copy>(a: &Array<T>, indices: &[i64]) -> Array<T> {
     let mut shape = a.shape();
     let (rows, inner) = (shape[0], shape[1..].iter().product::<usize>());
     shape[0] = indices.len();
     let mut items = Vec::with_capacity(inner * indices.len());
     for &k in indices {
-        assert!(k >= 0 && k < rows as i64, "`take`: index {k} along an axis of {rows}");
+        assert!(k >= 0 && k < rows as i64, "`gather`: index {k} along an axis of {rows}");
         items.extend_from_slice(&a.items[k as usize * inner..(k as usize + 1) * inner]);
     }
     Array::new(&shape, items)
@@ -400,15 +400,15 @@ fn array_scatter<T: Copy + Default + std::ops::AddAssign>(
 }
 //-
 /// One number everywhere, in the shape of an array.
-fn array_spread_number<T: Copy, U>(x: T, b: &Array<U>) -> Array<T> {
+fn array_broadcast_to_number<T: Copy, U>(x: T, b: &Array<U>) -> Array<T> {
     Array { lengths: b.lengths.clone(), items: vec![x; b.len()] }
 }
 //-
 /// Repeated to the shape of the second.
-fn array_spread<T: Copy, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
+fn array_broadcast_to<T: Copy, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
     let (from, to) = (a.shape(), b.shape());
     let fits = array_broadcast(&from, &to).as_ref() == Some(&to);
-    assert!(fits, "`spread`: an array of shape {from:?} cannot be repeated to {to:?}");
+    assert!(fits, "`broadcast_to`: an array of shape {from:?} cannot be repeated to {to:?}");
     let places = array_places(&to, &array_repeated(&from, &to));
     Array::new(&to, places.into_iter().map(|k| a.items[k]).collect())
 }

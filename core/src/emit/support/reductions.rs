@@ -44,8 +44,8 @@ fn array_cumsum<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
 }
 //-
 /// The sums from each element on along an axis.
-fn array_cumsum_back<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
-    array_cumulative("cumsum_back", a, axis, true)
+fn array_reverse_cumsum<T: Number>(a: &Array<T>, axis: i64) -> Array<T> {
+    array_cumulative("reverse_cumsum", a, axis, true)
 }
 //-
 /// The product of all elements, in four chains.
@@ -58,7 +58,7 @@ fn array_prod<T: Number>(a: &[T]) -> T {
 }
 //-
 /// For each element the product of all others.
-fn array_prod_others<T: Number>(a: &Array<T>) -> Array<T> {
+fn array_exclusive_prod<T: Number>(a: &Array<T>) -> Array<T> {
     let mut to = a.clone();
     let (mut before, mut after) = (T::of(1.0), T::of(1.0));
     for (p, x) in to.items.iter_mut().zip(&a.items) {
@@ -257,8 +257,8 @@ fn array_chosen(op: &str, shape: &[usize], indices: &Array<i64>, axis: i64) -> (
 }
 //-
 /// The element of each line along an axis at its index.
-fn array_take_along<T: Copy>(a: &Array<T>, indices: &Array<i64>, axis: i64) -> Array<T> {
-    let (places, rest) = array_chosen("take_along", &a.shape(), indices, axis);
+fn array_gather_along<T: Copy>(a: &Array<T>, indices: &Array<i64>, axis: i64) -> Array<T> {
+    let (places, rest) = array_chosen("gather_along", &a.shape(), indices, axis);
     Array::new(&rest, places.into_iter().map(|place| a.items[place]).collect())
 }
 //-

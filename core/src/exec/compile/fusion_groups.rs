@@ -7,7 +7,7 @@
 //! - An operation is fused with its reader if all its readers are in one group of the same block;
 //!   so the values between them are never arrays. A reduction may end a group, of all elements or
 //!   of those that were broadcast. A view may begin it: a part of an array (`slice`), or an array
-//!   among zeros (`embed`), whose elements are read where they are.
+//!   among zeros (`pad`), whose elements are read where they are.
 //! - Groups whose ends have [one shape](crate::pass) become one, at the last of them, unless an
 //!   instruction between them reads a result of the first.
 //!
@@ -112,7 +112,7 @@ impl FusionGroups {
                     operands.len() - 1
                 })
             };
-            if let (Op::OnArrays(op @ (ArrayOp::Slice | ArrayOp::Embed)), Some(v), &[a, b, c, d]) =
+            if let (Op::OnArrays(op @ (ArrayOp::Slice | ArrayOp::Pad)), Some(v), &[a, b, c, d]) =
                 (inst.op, inst.result, &inst.args[..])
             {
                 known.insert(v, KernelInput::View(views.len()));
@@ -344,7 +344,7 @@ fn roles(f: &Function) -> Vec<FusionRole> {
         _ if makes(i) => FusionRole::Elementwise,
         _ if f.insts[i].shape_list(f).is_some() => FusionRole::Other,
         Op::Sum => FusionRole::Reduction,
-        Op::OnArrays(ArrayOp::Slice | ArrayOp::Embed) => {
+        Op::OnArrays(ArrayOp::Slice | ArrayOp::Pad) => {
             match f.insts[i].result.map(|v| &f.kinds[v]) {
                 Some(Kind::Array(Element::Real | Element::Complex)) => FusionRole::View,
                 _ => FusionRole::Other,
@@ -365,7 +365,7 @@ fn roles(f: &Function) -> Vec<FusionRole> {
 fn shape_read(f: &Function, i: Inst) -> Option<Value> {
     let inst = &f.insts[i];
     match inst.op {
-        Op::OnArrays(ArrayOp::SumLike | ArrayOp::Spread) => inst.args.get(1).copied(),
+        Op::OnArrays(ArrayOp::SumLike | ArrayOp::BroadcastTo) => inst.args.get(1).copied(),
         _ => None,
     }
 }

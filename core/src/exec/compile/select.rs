@@ -25,7 +25,7 @@ impl Compiler<'_> {
             {
                 return self.elements(i);
             }
-            if let (Op::OnArrays(op @ ArrayOp::Place), Some((list, _))) =
+            if let (Op::OnArrays(op @ ArrayOp::RavelMultiIndex), Some((list, _))) =
                 (inst.op, self.superinstructions.inner(i))
             {
                 let args: Vec<Value> = [&args[..1], &self.f.insts[list].args].concat();

@@ -267,11 +267,11 @@ impl<'a> SmallBuilder<'a> {
         let x = self.slice_of(args[0]);
         let from = self.sizes.shape(args[0]).unwrap_or_default();
         match op {
-            A::Like | A::Reshape | A::InsertAxis | A::DropAxis => x,
+            A::ReshapeLike | A::Reshape | A::InsertAxis | A::DropAxis => x,
             A::SumLike | A::SumKeep if x.len == len => x,
-            A::Spread if number || x.len == 1 => self.step(SmallOp::Fill(x), len),
-            A::Spread if x.len == len => x,
-            A::Spread => self.gather(x, Strided::broadcast(&from, &shape), len),
+            A::BroadcastTo if number || x.len == 1 => self.step(SmallOp::Fill(x), len),
+            A::BroadcastTo if x.len == len => x,
+            A::BroadcastTo => self.gather(x, Strided::broadcast(&from, &shape), len),
             A::SumLike | A::SumKeep => {
                 self.step(SmallOp::Sums(x, Repeated::new(&shape, &from)), len)
             }
@@ -297,14 +297,14 @@ impl<'a> SmallBuilder<'a> {
                 let last = (outer - 1) * along * inner + body * inner;
                 self.gather(SmallSlice { len: last, ..start }, lines, len)
             }
-            A::Embed => {
+            A::Pad => {
                 let place = self.step(SmallOp::Zeros, len);
-                self.write_part("embed", [args[0], args[2], args[3]], place, &shape)
+                self.write_part("pad", [args[0], args[2], args[3]], place, &shape)
             }
-            A::Paste => {
+            A::DynamicUpdateSlice => {
                 let whole = self.slice_of(args[1]);
                 let place = self.copy(whole);
-                self.write_part("paste", [args[0], args[2], args[3]], place, &shape)
+                self.write_part("dynamic_update_slice", [args[0], args[2], args[3]], place, &shape)
             }
             A::Transpose => {
                 let rank = from.len();

@@ -181,17 +181,17 @@ impl KnownSizes<'_> {
             }
             Op::OnArrays(_) if inst.shape_list(self.f).is_some() => false,
             Op::OnArrays(op) => match op {
-                A::Like | A::Reshape | A::InsertAxis | A::DropAxis => {
+                A::ReshapeLike | A::Reshape | A::InsertAxis | A::DropAxis => {
                     let count = |v: Value| self.shape(v).map(|s| s.iter().product::<usize>());
                     gives
                         && small(0)
                         && inst.result.is_some_and(|v| count(v) == count(inst.args[0]))
                 }
                 A::Slice => gives && known(1) && known(3) && self.shape(inst.args[0]).is_some(),
-                A::Embed | A::Paste => {
-                    gives && small(0) && known(2) && (op == A::Embed || small(1)) && self.fits(inst)
+                A::Pad | A::DynamicUpdateSlice => {
+                    gives && small(0) && known(2) && (op == A::Pad || small(1)) && self.fits(inst)
                 }
-                A::Spread => gives && (small(0) || self.is_number(inst.args[0])),
+                A::BroadcastTo => gives && (small(0) || self.is_number(inst.args[0])),
                 A::SumLike => gives && small(0),
                 A::SumKeep => gives && small(0) && known(1),
                 A::Dot => number && small(0) && small(1),
@@ -226,7 +226,7 @@ impl KnownSizes<'_> {
         let (Some(axis), start) = (self.int(inst.args[2]), self.int(inst.args[3])) else {
             return false;
         };
-        crate::array::RunCopy::pad("embed", &part, &whole, axis, start.unwrap_or(0)).is_ok()
+        crate::array::RunCopy::pad("pad", &part, &whole, axis, start.unwrap_or(0)).is_ok()
     }
 
     /// Returns true if an instruction may move to before the region that precedes it. `reads` is
@@ -248,7 +248,7 @@ impl KnownSizes<'_> {
     fn is_view(&self, inst: &InstData) -> bool {
         use ArrayOp as A;
         match inst.op {
-            Op::OnArrays(A::Like | A::Reshape | A::InsertAxis | A::DropAxis) => true,
+            Op::OnArrays(A::ReshapeLike | A::Reshape | A::InsertAxis | A::DropAxis) => true,
             Op::OnArrays(A::Slice) => self
                 .shape(inst.args[0])
                 .and_then(|s| self.split(&s, inst.args[1]))

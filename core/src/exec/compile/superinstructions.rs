@@ -67,7 +67,8 @@ impl Superinstructions {
     fn absorb_index_lists(&mut self, f: &Function, uses: &[u32]) {
         let mut asked = vec![0; f.kinds.len()];
         let listed = || f.blocks.values().flat_map(|b| &b.insts).map(|&i| (i, &f.insts[i]));
-        let places = || listed().filter(|(_, inst)| inst.op == Op::OnArrays(ArrayOp::Place));
+        let places =
+            || listed().filter(|(_, inst)| inst.op == Op::OnArrays(ArrayOp::RavelMultiIndex));
         places().for_each(|(_, inst)| asked[inst.args[1].index()] += 1);
         let lists = listed().filter(|(_, inst)| inst.op == Op::Array);
         let lists = lists.filter_map(|(i, inst)| Some((inst.result?, i)));
@@ -98,7 +99,7 @@ fn is_sum_or_product(op: Op) -> bool {
 /// Returns true if an instruction gives a part among zeros, of one kind of elements.
 fn is_embedded(f: &Function, inst: &InstData) -> bool {
     let kinds = inst.result.iter().chain(inst.args.iter().take(2)).map(|v| &f.kinds[*v]);
-    inst.op == Op::OnArrays(ArrayOp::Embed) && kinds.clone().zip(kinds.skip(1)).all(|(a, b)| a == b)
+    inst.op == Op::OnArrays(ArrayOp::Pad) && kinds.clone().zip(kinds.skip(1)).all(|(a, b)| a == b)
 }
 
 /// Returns the superinstruction `d = (a first b) second c`, or `d = c second (a first b)` if
@@ -154,7 +155,7 @@ mod tests {
                 block0(v0: array<real>, v1: array<real>, v2: array<real>):
                     v3: int = int 0
                     v4: int = int 1
-                    v5: array<real> = embed v1, v2, v3, v4
+                    v5: array<real> = pad v1, v2, v3, v4
                     v6: array<real> = {sum}
                     v7: (array<real>, array<real>) = tuple v6, {rest}
                     return v7

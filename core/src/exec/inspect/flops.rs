@@ -9,7 +9,7 @@
 //! | elementwise on arrays | those on numbers, for each element of the result |
 //! | `sum`, `sum_keep`, `sum_like`, `cumsum`, `scatter`, `add_at`, `accumulate` | 1 for each element that is added |
 //! | `prod` | n |
-//! | `prod_others`, `linear_recurrence` | 3 n, 2 n |
+//! | `exclusive_prod`, `linear_recurrence` | 3 n, 2 n |
 //! | `prod_pairs` | 2 n^2 |
 //! | `dot`, `norm`, `norm_keep`, `trace_product` | 2 n, the elements of one operand |
 //! | `softmax` | 4 n |
@@ -119,9 +119,9 @@ fn on_arrays(
         a.axis_from_last(0).min(a.axis_from_last(1)),
     );
     Err(match op {
-        A::SumKeep | A::SumLike | A::Cumsum | A::CumsumBack | A::Scatter => return Ok(a.count()),
+        A::SumKeep | A::SumLike | A::Cumsum | A::ReverseCumsum | A::Scatter => return Ok(a.count()),
         A::Prod => a.count(),
-        A::ProdOthers => 3 * a.count(),
+        A::ExclusiveProd => 3 * a.count(),
         A::LinearRecurrence | A::Norm | A::NormKeep | A::Dot | A::TraceProduct => 2 * a.count(),
         A::ProdPairs => 2 * a.count() * a.count(),
         A::Softmax => 4 * a.count(),

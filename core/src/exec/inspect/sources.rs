@@ -53,7 +53,7 @@ pub(super) fn on_arrays<S: Scalar>(
             places.enumerate().for_each(|(from, place)| sources[place].push((0, from)));
             Some(sources)
         }
-        ArrayOp::Spread if shape(values.first()?).is_none() => Some(vec![vec![(0, 0)]; n]),
+        ArrayOp::BroadcastTo if shape(values.first()?).is_none() => Some(vec![vec![(0, 0)]; n]),
         _ => {
             let marks = marked(op, values).ok().flatten()?;
             let first = values.first().and_then(shape).map_or(0, |s| s.iter().product());
@@ -96,22 +96,22 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
     let mut out = Array::default();
     match op {
         A::Reshape => array::reshape(&mut a, list)?,
-        A::Like => array::reshape_like(&mut a, &to),
+        A::ReshapeLike => array::reshape_like(&mut a, &to),
         A::InsertAxis => array::insert_axis(&mut a, int(1))?,
         A::DropAxis => array::drop_axis(&mut a, int(1))?,
         A::Tril | A::Triu => array::triangle(&mut a, int(1), op == A::Triu)?,
         A::Transpose => array::transpose(&a, &mut out)?,
         A::Permute | A::Unpermute => array::permute(&a, list, op == A::Unpermute, &mut out)?,
         A::Slice => array::slice(&a, int(1), int(2), int(3), &mut out)?,
-        A::Embed => array::pad(&a, &to, int(2), int(3), &mut out)?,
-        A::Paste => {
+        A::Pad => array::pad(&a, &to, int(2), int(3), &mut out)?,
+        A::DynamicUpdateSlice => {
             out = b.clone();
             array::dynamic_update_slice(&a, &mut out, int(2), int(3))?;
         }
         A::Concat => array::concat(&a, &b, int(2), &mut out)?,
-        A::Take => array::gather(&a, list, &mut out)?,
+        A::Gather => array::gather(&a, list, &mut out)?,
         A::Flip => array::flip(&a, int(1), &mut out)?,
-        A::TakeAlong => match values.get(1) {
+        A::GatherAlong => match values.get(1) {
             Some(Datum::Ints(indices)) => array::gather_along(&a, indices, int(2), &mut out)?,
             _ => return Ok(None),
         },
@@ -119,12 +119,12 @@ fn marked<S: Scalar>(op: ArrayOp, values: &[Datum<S>]) -> Result<Option<Array<i6
             Some(Datum::Ints(indices)) => array::scatter_along(&a, &to, indices, int(3), &mut out)?,
             _ => return Ok(None),
         },
-        A::Spread => array::broadcast_to(&a, &to, &mut out)?,
+        A::BroadcastTo => array::broadcast_to(&a, &to, &mut out)?,
         A::Diagonal => array::diagonal(&a, &mut out)?,
         A::DiagonalMatrix => array::diagonal_matrix(&a, &mut out)?,
         _ => return Ok(None),
     }
     let in_place =
-        matches!(op, A::Reshape | A::Like | A::InsertAxis | A::DropAxis | A::Tril | A::Triu);
+        matches!(op, A::Reshape | A::ReshapeLike | A::InsertAxis | A::DropAxis | A::Tril | A::Triu);
     Ok(Some(if in_place { a } else { out }))
 }

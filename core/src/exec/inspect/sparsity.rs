@@ -383,7 +383,9 @@ impl Sparsity {
             Op::OnArrays(op) => on_arrays(op, &values, &value),
             _ => by_elements(&values, &value),
         };
-        if let (Op::OnArrays(ArrayOp::Like), Some(Shadow::Array(given))) = (inst.op, args.first()) {
+        if let (Op::OnArrays(ArrayOp::ReshapeLike), Some(Shadow::Array(given))) =
+            (inst.op, args.first())
+        {
             // The elements stay in order, even if some are missing.
             let mut elements = Shadow::like(&value, Sets::NONE).into_elements();
             let known = Arc::make_mut(&mut elements).iter_mut().zip(given.iter());

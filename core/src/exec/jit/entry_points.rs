@@ -162,7 +162,9 @@ pub(super) fn is_native(code: Code, slots: &[RegisterSlot], own: Option<u32>) ->
     match code {
         for_the_machine!() => false,
         Code::Call(callee, ..) => own == Some(callee),
-        Code::OnArrays(ArrayOp::Place, args, _) => indexed(&slots[args.range()]).is_some(),
+        Code::OnArrays(ArrayOp::RavelMultiIndex, args, _) => {
+            indexed(&slots[args.range()]).is_some()
+        }
         Code::OnArrays(..) => false,
         Code::Return(_) => own.is_some(),
         Code::Select(bank, ..) => bank == bank.element(),

@@ -206,7 +206,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let sum = arrays.read(on(s.bank, s.reg), s.last);
                 let part = arrays.read(on(p.bank, p.reg), p.last);
                 let whole = arrays.read(on(w.bank, w.reg), w.last);
-                let moved = RunCopy::pad("embed", &shape(&part), &shape(&whole), axis, start)
+                let moved = RunCopy::pad("pad", &shape(&part), &shape(&whole), axis, start)
                     .map_err(full)?;
                 let len = items(&whole).len();
                 let mut sum = if items(&sum).is_empty() {
@@ -232,7 +232,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::OnArrays(op, args, results) => {
             let [result] = slots[results.range()] else { return Ok(()) };
-            if op != ArrayOp::Place {
+            if op != ArrayOp::RavelMultiIndex {
                 work(banks, op, &slots[args.range()], base);
                 if banks.arrays.budget.is_overworked() {
                     return Err(place.work(limits.work));

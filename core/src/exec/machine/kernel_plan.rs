@@ -440,7 +440,7 @@ fn viewed(
     let int = |k: usize| if let ShapeKey::Int(n) = seen[view.args[k]] { n } else { -1 };
     match view.op {
         ArrayOp::Slice => RunCopy::slice(&shape(0), int(1), int(2), int(3)),
-        _ => Ok((shape(1), RunCopy::pad("embed", &shape(0), &shape(1), int(2), int(3))?)),
+        _ => Ok((shape(1), RunCopy::pad("pad", &shape(0), &shape(1), int(2), int(3))?)),
     }
 }
 

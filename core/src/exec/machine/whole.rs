@@ -45,7 +45,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
     let on = |slot: RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, complexes, ints, arrays } = banks;
     // Reading an element is the most common operation.
-    if let (ArrayOp::Place, [array, indices @ ..]) = (op, args)
+    if let (ArrayOp::RavelMultiIndex, [array, indices @ ..]) = (op, args)
         && indices.iter().all(|s| s.bank == Bank::Int)
     {
         let indices: SmallVec<[i64; 4]> = indices.iter().map(|&s| ints[on(s)]).collect();
@@ -197,7 +197,7 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
             arrays.ints.store(to, Some(shape));
         } else if op == ArrayOp::Count {
             ints[to] = array::count(items(&list), limits.array)?;
-        } else if op == ArrayOp::Place {
+        } else if op == ArrayOp::RavelMultiIndex {
             ints[to] = array::flat_index(&shape, items(&list))?;
         } else {
             ints[to] = length(numbers.first().copied().unwrap_or(0), &shape)?;
@@ -226,7 +226,7 @@ fn length(axis: i64, shape: &[usize]) -> Result<i64, ArrayError> {
 fn int_of<E>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<i64, ArrayError> {
     let shape = x.arrays[0].shape();
     match op {
-        ArrayOp::Place => array::flat_index(&shape, items(&x.list)),
+        ArrayOp::RavelMultiIndex => array::flat_index(&shape, items(&x.list)),
         _ => length(x.ints[0], &shape),
     }
 }
@@ -382,28 +382,28 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     if matches!(
         op,
         A::Reshape
-            | A::Like
+            | A::ReshapeLike
             | A::InsertAxis
             | A::DropAxis
             | A::Tril
             | A::Triu
             | A::Cumsum
-            | A::CumsumBack
+            | A::ReverseCumsum
     ) {
         let first = x.arrays.remove(0);
         let mut y = bank.make_unique(Some(first), room)?;
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
-            A::Like => array::reshape_like(out, &form(x, 0, limits)?),
+            A::ReshapeLike => array::reshape_like(out, &form(x, 0, limits)?),
             A::InsertAxis => array::insert_axis(out, x.ints[0])?,
             A::DropAxis => array::drop_axis(out, x.ints[0])?,
             A::Tril | A::Triu => array::triangle(out, x.ints[0], op == A::Triu)?,
-            _ => array::cumulative_sum(out, x.ints[0], op == A::CumsumBack)?,
+            _ => array::cumulative_sum(out, x.ints[0], op == A::ReverseCumsum)?,
         }
         return Ok(y);
     }
-    if op == A::Paste {
+    if op == A::DynamicUpdateSlice {
         let mut y = bank.make_unique(x.arrays.pop(), room)?;
         array::dynamic_update_slice(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
@@ -424,12 +424,13 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     }
     // The shape that a result is given.
     let to = match op {
-        A::Spread if x.number.is_some() => x.arrays[0].shape(),
-        A::Spread | A::SumLike | A::Embed => form(x, 1, limits)?,
+        A::BroadcastTo if x.number.is_some() => x.arrays[0].shape(),
+        A::BroadcastTo | A::SumLike | A::Pad => form(x, 1, limits)?,
         A::Scatter | A::ScatterAlong => x.arrays.get(1).map(|b| b.shape()).unwrap_or_default(),
         _ => Shape::new(),
     };
-    if matches!(op, A::Spread | A::SumLike) && x.number.is_none() && x.arrays[0].shape() == to {
+    if matches!(op, A::BroadcastTo | A::SumLike) && x.number.is_none() && x.arrays[0].shape() == to
+    {
         return Ok(x.arrays.remove(0));
     }
     let a = &x.arrays[0];
@@ -441,7 +442,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             let shape = array::matmul_shape(a, b, op == A::MatMulHn, op == A::MatMulNh)?;
             checked_count(&shape, limits.array)?
         }
-        A::SumKeep | A::TakeAlong => reduced(a, int(0)),
+        A::SumKeep | A::GatherAlong => reduced(a, int(0)),
         A::LinearRecurrence => checked_count(&[a.len() + reduced(a, int(0))], limits.array)?,
         // A slice that is kept for the reverse pass keeps its buffer: one of the right length.
         A::Slice => {
@@ -450,9 +451,9 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         A::Diagonal => a.shape().iter().copied().min().unwrap_or(0),
         A::Solve | A::SolveAdjoint | A::SolveLower | A::SolveUpper => b.len(),
-        A::Embed | A::Scatter | A::ScatterAlong | A::Spread | A::SumLike => to.iter().product(),
+        A::Pad | A::Scatter | A::ScatterAlong | A::BroadcastTo | A::SumLike => to.iter().product(),
         A::Concat | A::Convolve => checked_count(&[a.len() + b.len()], limits.array)?,
-        A::Take => {
+        A::Gather => {
             checked_count(&[items(&x.list).len(), a.len() / a.shape()[0].max(1)], limits.array)?
         }
         A::DiagonalMatrix => checked_count(&[a.len(), a.len()], limits.array)?,
@@ -477,11 +478,11 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Transpose => array::transpose(a, out)?,
         A::Permute | A::Unpermute => array::permute(a, items(&x.list), op == A::Unpermute, out)?,
         A::Slice => array::slice(a, int(0), int(1), int(2), out)?,
-        A::Embed => array::pad(a, &to, int(0), int(1), out)?,
+        A::Pad => array::pad(a, &to, int(0), int(1), out)?,
         A::Concat => array::concat(a, b, int(0), out)?,
-        A::Take => array::gather(a, items(&x.list), out)?,
+        A::Gather => array::gather(a, items(&x.list), out)?,
         A::Flip => array::flip(a, int(0), out)?,
-        A::TakeAlong => {
+        A::GatherAlong => {
             array::gather_along(a, x.list.as_deref().unwrap_or(&no_indices), int(0), out)?
         }
         A::ScatterAlong => {
@@ -489,7 +490,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         }
         A::LinearRecurrence => array::linear_recurrence(a, b, int(0), out)?,
         A::Scatter => array::scatter(a, &to, items(&x.list), out)?,
-        A::Spread => match &x.number {
+        A::BroadcastTo => match &x.number {
             // The array may have a shape without elements.
             Some(number) => {
                 out.start(&to).resize(to.iter().product(), number.clone());
@@ -500,7 +501,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         A::Diagonal => array::diagonal(a, out)?,
         A::DiagonalMatrix => array::diagonal_matrix(a, out)?,
         A::SumKeep => array::sum_keep(a, int(0), out)?,
-        A::ProdOthers => array::exclusive_products(a, out),
+        A::ExclusiveProd => array::exclusive_products(a, out),
         A::ProdPairs => array::product_pairs(a, b, out)?,
         A::MatMul | A::MatMulNh | A::MatMulHn => {
             array::matmul(a, b, op == A::MatMulHn, op == A::MatMulNh, out)?;

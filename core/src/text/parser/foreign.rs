@@ -126,7 +126,7 @@ pub(in crate::text) fn own_name(name: &str) -> Option<&'static str> {
         "ifelse" | "cond" => "select",
         "relu" => "max",
         "logdet" | "slogdet" => "logabsdet",
-        "gather" | "index_select" => "take",
+        "index_select" => "gather",
         _ => return None,
     })
 }

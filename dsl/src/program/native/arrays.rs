@@ -100,7 +100,7 @@ pub(super) fn stack<E: Element>(items: Vec<Arr<E>>) -> Arr<E> {
 #[track_caller]
 pub(super) fn rows<E: Element>(row: Arr<E>, n: i64) -> Arr<E> {
     let row = call("insert_axis", &[E::datum(row.0), Datum::Int(0)]);
-    E::array(call("take", &[row, list(fill(0, n))]))
+    E::array(call("gather", &[row, list(fill(0, n))]))
 }
 
 /// An array of numbers of the kind `S`, where a function takes one: by value, by reference, or
@@ -347,7 +347,7 @@ macro_rules! functions {
                 length(shape[axis])
             }
             #[track_caller]
-            pub fn place(x: impl Items, indices: impl Fit<Arr<i64>>) -> i64 {
+            pub fn ravel_multi_index(x: impl Items, indices: impl Fit<Arr<i64>>) -> i64 {
                 sure(place_of(&x.shape(), indices.fit().0.items()))
             }
             #[track_caller]
@@ -394,8 +394,8 @@ macro_rules! functions {
                 N::array(call::<S>("eye", &[Datum::Int(n.fit())]))
             }
             #[track_caller]
-            pub fn spread<S: Number, B: Numbers<S>, A: Beside<B::Element>>(a: A, b: B) -> Arr<A::Out> {
-                Element::array(call::<S>("spread", &[a.operand(), b.value()]))
+            pub fn broadcast_to<S: Number, B: Numbers<S>, A: Beside<B::Element>>(a: A, b: B) -> Arr<A::Out> {
+                Element::array(call::<S>("broadcast_to", &[a.operand(), b.value()]))
             }
             #[track_caller]
             pub fn step<A: Stepped<B>, B>(a: A, b: B) -> A::Out {

@@ -178,6 +178,8 @@ macro_rules! functions {
         pub mod functions {
             use super::*;
             pub use super::array_functions::*;
+            // Names of earlier releases.
+            pub use super::array_functions::{broadcast_to as spread, ravel_multi_index as place};
             $(
                 #[inline]
                 pub fn $n1<X: Numeric>(x: X) -> X::Out {

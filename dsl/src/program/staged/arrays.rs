@@ -246,8 +246,8 @@ macro_rules! functions {
                 named("dim", &[x.given(None), axis.given(None)])
             }
             #[track_caller]
-            pub fn place<E>(x: impl Bind<Out = Ex<Array<E>>>, indices: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
-                named("place", &[x.given(None), given!(Ints indices)])
+            pub fn ravel_multi_index<E>(x: impl Bind<Out = Ex<Array<E>>>, indices: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
+                named("ravel_multi_index", &[x.given(None), given!(Ints indices)])
             }
             #[track_caller]
             pub fn count(lengths: impl Fit<Ex<Array<i64>>>) -> Ex<i64> {
@@ -290,11 +290,11 @@ macro_rules! functions {
                 builtin(Builtin::Composed(Composed::Eye), &[n.given(None)])
             }
             #[track_caller]
-            pub fn spread<A: Numeric, B: Numeric + NumberArray>(a: A, b: B) -> Ex<Together<A, B>>
+            pub fn broadcast_to<A: Numeric, B: Numeric + NumberArray>(a: A, b: B) -> Ex<Together<A, B>>
             where
                 A::Kind: Join<B::Kind>,
             {
-                named("spread", &[a.given(None), b.given(None)])
+                named("broadcast_to", &[a.given(None), b.given(None)])
             }
             #[track_caller]
             pub fn step<X: Numeric, Y: Numeric<Kind: RealNumbers>>(x: X, y: Y) -> Ex<Together<X, Y>>
