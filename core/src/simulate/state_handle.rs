@@ -115,17 +115,17 @@ impl Simulator {
     ///
     /// # Errors
     /// Those of [`Simulator::run`].
-    pub fn run_placed<T: Real>(
+    pub fn run_to_handle<T: Real>(
         &self,
         circuit: &Circuit,
         inputs: &[T],
     ) -> Result<StateHandle<T>, SimulateError> {
         type RunHandleFn<T> =
             fn(&Simulator, &Circuit, &[T]) -> Result<StateHandle<T>, SimulateError>;
-        compiled!(T: RunHandleFn = [f32, f64] Simulator::run_placed_any)(self, circuit, inputs)
+        compiled!(T: RunHandleFn = [f32, f64] Simulator::run_to_handle_any)(self, circuit, inputs)
     }
 
-    fn run_placed_any<T: Real>(
+    fn run_to_handle_any<T: Real>(
         &self,
         circuit: &Circuit,
         inputs: &[T],

@@ -304,7 +304,7 @@ fn only_values_leave_the_device() {
     // The same shots as here.
     let counts = simulator.run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap();
     assert_eq!(counts, Simulator::new().run_shots(&circuit(), &[0.7f64], 3000, 5).unwrap());
-    let state = simulator.run_placed(&circuit(), &[0.7f64]).unwrap();
+    let state = simulator.run_to_handle(&circuit(), &[0.7f64]).unwrap();
     assert!(matches!(state, StateHandle::Device(_)), "{state:?}");
     // The amplitudes themselves have to move.
     let error = state.into_state(&Threads::serial()).unwrap_err();
@@ -536,7 +536,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     assert!(distance(&given, &expected) < ROUNDING);
     let counts = |s: &Simulator| s.run_shots(&wide, &[0.7f64], 500, 3).unwrap();
     assert_eq!(counts(&auto), counts(&here));
-    assert!(matches!(auto.run_placed(&wide, &[0.7f64]).unwrap(), StateHandle::Host(_)));
+    assert!(matches!(auto.run_to_handle(&wide, &[0.7f64]).unwrap(), StateHandle::Host(_)));
     let gradient = |s: &Simulator| {
         let of = Expectation::new(wide.clone(), [sum.clone()]).unwrap().with_simulator(s.clone());
         (of.values(&[0.7f64]).unwrap()[0], of.value_and_gradient(&[0.7f64]).unwrap().1[0])
@@ -549,7 +549,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
 
     let refused = [
         required.run(&wide, &[0.7]).unwrap_err().to_string(),
-        required.run_placed(&wide, &[0.7f64]).unwrap_err().to_string(),
+        required.run_to_handle(&wide, &[0.7f64]).unwrap_err().to_string(),
         Expectation::new(wide.clone(), [sum])
             .unwrap()
             .with_simulator(required)
@@ -559,7 +559,7 @@ fn operators_too_wide_for_a_device_run_elsewhere() {
     ];
     assert!(refused.iter().all(|r| r.ends_with(why)), "{refused:?}");
     // What it takes stays there.
-    assert!(matches!(auto.run_placed(&circuit(), &[0.7f64]).unwrap(), StateHandle::Device(_)));
+    assert!(matches!(auto.run_to_handle(&circuit(), &[0.7f64]).unwrap(), StateHandle::Device(_)));
 }
 
 /// A gradient needs two states. Where the second has no room it runs in the host's memory; by name

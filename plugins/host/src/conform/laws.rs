@@ -24,7 +24,7 @@ fn simulator<E: SimdFloat>(device: &Device) -> Simulator {
 }
 
 fn run<E: SimdFloat>(device: &Device, circuit: &Circuit) -> Result<StateHandle<E>, ExecuteError> {
-    simulator::<E>(device).run_placed(circuit, &[]).map_err(from_simulator)
+    simulator::<E>(device).run_to_handle(circuit, &[]).map_err(from_simulator)
 }
 
 fn from_simulator(error: SimulateError) -> ExecuteError {
