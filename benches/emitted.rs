@@ -1,6 +1,6 @@
 // Written by ketgrad. Edition 2021 or later.
 
-/// What a primal records for its adjoint.
+/// Record of a primal for its adjoint.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     bools: Vec<bool>,
@@ -135,7 +135,7 @@ fn int_mul(a: i64, b: i64) -> i64 {
     a.checked_mul(b).expect("an integer product overflows")
 }
 
-/// An array of so many elements: those behind its own are 0.
+/// An array of the given number of elements: those after its own are 0.
 fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
     xs.resize(n, T::default());
     xs

@@ -181,7 +181,7 @@ fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     z
 }
 //-
-/// Where the first of the greatest elements of a vector stands.
+/// The index of the first of the greatest elements of a vector.
 fn array_first_of_greatest<T: Number>(x: &[T]) -> usize {
     let most = x.iter().fold(0.0, |m: f64, x| m.max(x.square()));
     x.iter().position(|x| x.square() >= 0.81 * most).expect("a singular vector is not zero")
@@ -295,7 +295,7 @@ fn array_combined<T: Number>(vectors: &[Vec<T>], factors: &[T], count: usize) ->
     (0..count).map(sum).collect()
 }
 //-
-/// Where equal numbers that follow each other begin and end.
+/// The ranges of equal numbers that follow each other.
 fn array_runs<T: Number>(w: &[T]) -> Vec<std::ops::Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
