@@ -24,7 +24,7 @@ pub const MAX_THREADS: usize = 1024;
     arg_required_else_help = true
 )]
 pub struct LowArgs {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: Verb,
     /// Options of every verb.
@@ -51,7 +51,7 @@ pub struct CommonArgs {
         hide_possible_values = true
     )]
     pub precision: Option<Precision>,
-    /// Who runs circuits: the best, the best on the processor, or the one of that name, such as
+    /// Backend of circuits: the best, the best on the processor, or the one of that name, such as
     /// cuda:0 [default: auto]
     #[arg(long, global = true, value_name = "auto|cpu|NAME", allow_hyphen_values = true)]
     pub backend: Option<String>,
@@ -99,7 +99,7 @@ impl Precision {
     }
 }
 
-/// What the program can do.
+/// Verbs of the program.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Verb {
     /// Simulates a circuit in OpenQASM 2 or 3
@@ -150,12 +150,12 @@ pub enum Verb {
 /// The verb `plugins`.
 #[derive(Clone, Debug, Args)]
 pub struct PluginsArgs {
-    /// What to do.
+    /// The verb of `plugins`.
     #[command(subcommand)]
     pub what: PluginsVerb,
 }
 
-/// What `plugins` can do.
+/// Verbs of `plugins`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum PluginsVerb {
     /// Shows what is loaded, and why the rest is not
@@ -179,7 +179,7 @@ pub enum PluginsVerb {
         /// more is a finding. What it is not: a wall around files and network
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "300")]
         sandboxed: Option<u32>,
-        /// What a process in the sandbox is to do
+        /// Task of a process in the sandbox
         #[arg(long, hide = true)]
         task: Option<String>,
     },
@@ -284,7 +284,7 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// How a circuit with noise or with measurements in the middle is run: density matrices (exact,
+    /// Method for a circuit with noise or with measurements in the middle: density matrices (exact,
     /// 4^n entries), trajectories (shot by shot), or auto: with noise density matrices up to 10
     /// qubits, else trajectories
     #[arg(
@@ -352,7 +352,7 @@ pub struct AmplitudesArgs {
     /// those of --basis; may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Vec<String>,
-    /// How: in sines and cosines, in exponentials, or in LaTeX
+    /// Form: in sines and cosines, in exponentials, or in LaTeX
     #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
     pub form: String,
     /// Multiply everything out: one sum for each amplitude, with as many summands as it has terms
@@ -393,7 +393,7 @@ pub struct GradArgs {
     /// FCIDUMP, or a Hermitian matrix (.npy, MatrixMarket); may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
     pub observable: Vec<String>,
-    /// How: adjoint, shift, forward, symbolic (in closed form) or difference
+    /// Method: adjoint, shift, forward, symbolic (in closed form) or difference
     /// [default: adjoint; shift with --shots]
     #[arg(
         long,

@@ -92,7 +92,7 @@ impl From<Diagnostic> for Remark {
     }
 }
 
-/// Why the program ends without a result.
+/// Failure: the reason why the program ends without a result.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Exit status of the program.

@@ -229,7 +229,7 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     Ok(levels.first().map(|level| level.energy))
 }
 
-/// Why the minimisation cannot go on.
+/// Failure of a minimisation that cannot go on.
 fn failed(error: OptimizeError<HybridError>) -> Failure {
     let strength = matches!(&error, OptimizeError::Objective(e) if e.is_no_probability());
     let failure = Failure::input(error);

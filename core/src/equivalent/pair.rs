@@ -295,7 +295,7 @@ impl CircuitPair {
         }
     }
 
-    /// Why no field can decide, if that is known already.
+    /// Returns the reason why no field can decide, if it is known already.
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.as_ref().map(|angle| {
             let (x, text) = (angle.radian_part(), self.circuits[0].angle_text(angle));

@@ -82,7 +82,7 @@ use crate::{
     simulate::SimulateError,
 };
 
-/// Why there is no closed form.
+/// Error of a closed form: the reason why there is none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExactError {
@@ -141,7 +141,7 @@ pub enum ExactError {
     Gate {
         /// The gate.
         gate: &'static str,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A coefficient of an observable that is no finite decimal.

@@ -43,7 +43,7 @@ use super::{
     derivatives::Gradient,
 };
 
-/// Why a gradient does not stay in a budget.
+/// Error of a gradient that does not stay in a budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
@@ -54,7 +54,7 @@ pub enum BudgetError {
         function: String,
         /// Position of the loop.
         at: Position,
-        /// Why, in words.
+        /// Reason, in words.
         why: &'static str,
     },
     /// There is no loop.

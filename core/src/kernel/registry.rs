@@ -81,7 +81,8 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// Estimates the seconds for this number of operators on n qubits, up to a common factor;
     /// `None` to decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
-    /// Why it does not take these operators, if it does not. It must be cheap beside running them.
+    /// Returns the reason why it does not take these operators, if it does not. The cost must be
+    /// small beside running them.
     fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
         let _ = operators;
         None

@@ -66,7 +66,7 @@ pub enum Equality {
     },
     /// The question could not be decided.
     Unknown {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{scalar::Ring, state::StateVector};
 
-/// Why a loop never ends.
+/// Reason why a loop never ends.
 pub(super) const CONDITION: &str = "its condition holds whatever it measures or assigns";
 pub(super) const CYCLE: &str = "its rounds repeat, with the same state and the same outcomes";
 

@@ -83,7 +83,7 @@ pub fn rounds_in_seconds(n_qubits: usize) -> u64 {
     rounds.clamp(1000, MAX_ROUNDS)
 }
 
-/// Why a circuit did not run.
+/// Error of a simulation: the reason why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {

@@ -47,7 +47,7 @@ use super::{
 };
 use plan::{JitPlan, JitUnit};
 
-/// Why a program could not become machine code.
+/// Error of a program that could not become machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JitError {

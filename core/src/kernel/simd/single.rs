@@ -25,7 +25,7 @@
 //! (`ahead`). The loops are in `loops`, `moves` and `pair`.
 //!
 //! # Safety
-//! What the loops rely on, by the names that they cite:
+//! Conditions that the loops rely on, by the names that they cite:
 //! - *set*: a loop is the `run` of a task, which is called within `vectorize` alone.
 //! - *rows*: registers are loaded and stored at `start + i | row`, where start + i is a register
 //!   number with the high fixed bits at their values and the high bits of the span at 0, and the
