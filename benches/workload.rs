@@ -1,4 +1,4 @@
-//! What is timed: one gate, walking over the qubits of a state.
+//! Workload that is timed: one gate, walking over the qubits of a state.
 //!
 //! A gate on qubit 0 and one on the top qubit load memory in different patterns, so a time says
 //! something only as a mean over targets. From 20 qubits on every third or so target is enough.

@@ -15,7 +15,7 @@ use ketgrad_core::{
 };
 
 const POINTS: usize = 300;
-/// Where the three heaps are, how wide they are along each axis, and the share of the points in
+/// Centres of the three clusters, their widths along each axis, and the share of the points in
 /// each.
 const HEAPS: [([f64; 2], [f64; 2], f64); 3] =
     [([-2.0, 0.0], [0.5, 0.9], 0.5), ([1.5, 1.5], [0.4, 0.4], 0.3), ([2.0, -2.0], [0.8, 0.3], 0.2)];

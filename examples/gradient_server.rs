@@ -54,7 +54,7 @@ const PENDULUM: &str = "
         x
     }";
 
-/// What all connections share: a job takes a copy, which costs no compilation.
+/// State that all connections share: a job takes a copy, which costs no compilation.
 struct Service {
     energy: Expectation,
     pendulum: Derivatives<'static, f64>,

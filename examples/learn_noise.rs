@@ -1,7 +1,7 @@
-//! What noise a device has, learned from its counts: circuits of growing depth are measured on a
-//! device that nobody looks into, and the strengths of a noise model are fitted to what they show.
-//! The model's values and their derivatives by the strengths come from density matrices, by the
-//! adjoint method.
+//! Noise of a device, learned from its counts: circuits of growing depth are measured on a
+//! device whose parameters are unknown, and the strengths of a noise model are fitted to what they
+//! show. The model's values and their derivatives by the strengths come from density matrices, by
+//! the adjoint method.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example learn_noise

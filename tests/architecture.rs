@@ -39,7 +39,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("plugins/hostile", &["ketgrad_plugin_sdk"]),
 ];
 
-/// What core has no business with: files, environment, terminals, clocks, processes.
+/// Items that core must not use: files, environment, terminals, clocks, processes.
 const OUTSIDE: &[&str] = &[
     "std::fs",
     "std::env",
@@ -54,7 +54,7 @@ const OUTSIDE: &[&str] = &[
     "dbg!(",
 ];
 
-/// Whether a line is a comment: prose may name anything.
+/// True if a line is a comment: prose may name anything.
 fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
@@ -251,7 +251,7 @@ fn unsafe_code_and_statics_stand_where_the_page_says() {
     assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
 }
 
-/// Whether a line gives the reason of unsafe code by pointing at another one's: code moves, and
+/// True if a line gives the reason of unsafe code by pointing at another one's: code moves, and
 /// then it points at nothing.
 fn points_elsewhere(line: &str) -> bool {
     let reason = line.trim_start().strip_prefix("// SAFETY:");

@@ -1094,7 +1094,7 @@ fn circuits_too_large_for_any_state_are_refused_by_every_way() {
     }
 }
 
-/// What is measured decides what comes next: the average over all outcomes has derivatives, too.
+/// Measurements decide what comes next: the average over all outcomes has derivatives, too.
 #[test]
 fn feedback_has_derivatives() {
     // RY(a) measured: 1 with sin^2(a/2), then the other qubit turns by b, else by a; noise p flips

@@ -1,4 +1,4 @@
-//! What is idle or known costs nothing and changes nothing: circuits with qubits that nothing
+//! Idle or known parts cost nothing and change nothing: circuits with qubits that nothing
 //! touches, resets of fresh qubits, conditions on bits that nothing has written and noise of
 //! probability 0, against the circuits without them.
 

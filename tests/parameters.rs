@@ -410,7 +410,7 @@ fn radians(angle: &Angle) -> i128 {
     }
 }
 
-/// What a factor that is no fraction of a power of two makes of an angle is off by its slack at
+/// An angle of a factor that is no fraction of a power of two is off by its slack at
 /// most: of radians, of multiples of pi, of coefficients, and of a slack that was there before.
 #[test]
 fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {

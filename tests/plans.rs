@@ -463,8 +463,8 @@ fn blocks_that_are_no_unitaries() {
     }
 }
 
-/// What keeps no norm, as the operators of a damping, is no rotation, whatever gates close around
-/// it.
+/// An operator that keeps no norm, as those of a damping, is no rotation, whatever gates close
+/// around it.
 #[test]
 fn clifford_gates_around_what_is_no_unitary() {
     const N: usize = 6;

@@ -40,7 +40,7 @@ use peers::Harness;
 use table::{Row, Times};
 use work::Suite;
 
-/// What the command line says.
+/// Options of the command line.
 struct Options {
     harness: PathBuf,
     python: String,

@@ -1,4 +1,4 @@
-//! What a device backend of a plugin takes for gates, circuits and gradients, beside the speed of
+//! Times of a plugin's device backend for gates, circuits and gradients, beside the speed of
 //! its memory.
 //!
 //! ```text
@@ -139,7 +139,7 @@ impl<E: SimdFloat> Bench<'_, E> {
         (off, seconds)
     }
 
-    /// How far the circuit and then its inverse are from leaving |0> as it is.
+    /// Distance from |0> of the state after the circuit and its inverse.
     fn undone(&self, name: &str) -> f64 {
         let circuit = circuit(name, self.n);
         let mut state = self.zero();

@@ -1,4 +1,4 @@
-//! What is compared at load and by `plugins verify`, and what is kept of it.
+//! Comparisons at load and by `plugins verify`, and what is kept of them.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 use std::{fs, path::Path};

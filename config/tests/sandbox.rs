@@ -139,7 +139,7 @@ fn loading_has_a_limit_of_time() {
     run(&folder, &DIFF, None).done();
 }
 
-/// What the process says, without its time.
+/// Answer of the process, without its time.
 fn without_seconds(ran: &Ran) -> Value {
     let mut json: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{ran:#?}"));

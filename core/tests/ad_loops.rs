@@ -127,7 +127,7 @@ fn a_loop_that_does_not_run_brings_no_nan() {
     close(number(&gradient[1]), 2.5, source);
 }
 
-/// How many pushes stand in the gradient of a function.
+/// Number of pushes in the gradient of a function.
 fn pushes(source: &str) -> usize {
     let program = parse_program(source).unwrap();
     let texts = Derivatives::<f64>::new(&program, "f").unwrap().adjoint().unwrap();
@@ -161,7 +161,7 @@ fn only_what_is_needed_is_recorded() {
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
 }
 
-/// Where an array is written in a loop, its cotangent is too, in place: nobody reads it as it was
+/// If an array is written in a loop, its cotangent is too, in place: nobody reads it as it was
 /// before.
 #[test]
 fn cotangents_of_written_arrays_are_written_in_place() {

@@ -27,7 +27,7 @@ fn point(n: i64) -> [Datum<f64>; 2] {
     [Datum::Real(0.5), Datum::Int(n)]
 }
 
-/// Whether it is the error of an array, and the bytes in use and the limit that it tells.
+/// True if it is the error of an array; with it the bytes in use and the limit that it tells.
 fn of_memory(error: DeriveError) -> (bool, usize, usize) {
     match error {
         DeriveError::Run(RunError::Array {

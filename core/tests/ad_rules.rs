@@ -570,7 +570,7 @@ fn a_steep_rule_keeps_constants_and_values_on_duals() {
     assert_eq!(y.re, f64::INFINITY);
 }
 
-/// What is not to be differentiated is a constant to numbers with derivatives, too.
+/// A function that is not to be differentiated is a constant to numbers with derivatives, too.
 #[test]
 fn constants_stay_constants_on_duals() {
     let mut rules = Rules::from_program(read("fn g(x) { x * x } fn f(x) { g(x) * x }"));

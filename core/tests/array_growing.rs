@@ -14,7 +14,7 @@ use ketgrad_core::{
 };
 use support::random::Rng;
 
-/// How units, rows or numbers, stand in an array: the shape of n of them, and their text.
+/// Layout of units, rows or numbers, in an array: the shape of n of them, and their text.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// `[n]`

@@ -240,8 +240,8 @@ fn what_cannot_be_differentiated_is_told() {
     );
 }
 
-/// What is registered under a name does not stand in for the function of the text, nor does its
-/// derivative.
+/// A function that is registered under a name does not replace the function of the text, nor does
+/// its derivative.
 #[test]
 fn functions_of_the_text_go_before_registered_ones() {
     let registered = parse_program("fn g(x) { x * x } rule used(x) { grad(g)(x) }").unwrap();

@@ -205,7 +205,7 @@ fn latex_keeps_precedence_and_names() {
     assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
 }
 
-/// Whether a subscript or a power stands directly on another one, which TeX refuses.
+/// True if a subscript or a power follows directly on another one, which TeX refuses.
 fn stands_on_another(latex: &str) -> bool {
     let mut open: Vec<Option<char>> = Vec::new();
     let mut before = ' ';

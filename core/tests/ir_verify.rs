@@ -110,7 +110,7 @@ fn every_invariant_is_named_where_it_breaks() {
 /// An invariant, what is said, and the edit that breaks it.
 type Broken = (u8, &'static str, fn(&mut Function));
 
-/// What texts cannot say, or would not: ids of things that are not there.
+/// Programs that texts cannot say, or would not: with ids that nothing has.
 const WRONG_IDS: &[Broken] = &[
     (4, "v99 is defined nowhere", |f| f.insts[Inst::new(0)].args[0] = Value::new(99)),
     (4, "v99 is defined nowhere", |f| f.blocks[Block::new(0)].params.push(Value::new(99))),
@@ -253,7 +253,7 @@ fn rules_of_primitives_have_their_signature() {
     assert_eq!(verify(&program), []);
 }
 
-/// What is differentiated takes from its tapes what it leaves there.
+/// A differentiated function takes from its tapes what it leaves there.
 #[test]
 fn a_half_of_a_derivative_has_no_derivative() {
     let mut program = parse(WHOLE).unwrap();

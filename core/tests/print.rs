@@ -22,7 +22,7 @@ type C = Complex<f64>;
 /// Definitions hold exactly but for rounding.
 const DEFINITION: f64 = 1e-14;
 
-/// What the syntheses promise.
+/// Accuracy that the syntheses promise.
 const SYNTHESIS: f64 = 1e-10;
 
 fn matrix(circuit: &Circuit) -> Matrix<C> {
@@ -167,7 +167,7 @@ fn syntheses_equal_their_matrices_with_the_phase() {
     }
 }
 
-/// Where decompositions go wrong: repeated eigenvalues and singular values, zero blocks, and sines
+/// Hard cases of decompositions: repeated eigenvalues and singular values, zero blocks, and sines
 /// that are tiny but not 0.
 #[test]
 fn syntheses_hold_on_matrices_with_structure() {

@@ -287,7 +287,7 @@ fn what_cannot_be_known_is_an_error() {
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
 }
 
-/// What random programs are made of: two qubits, three bits, an integer, and a subroutine that
+/// Statement of a random program: two qubits, three bits, an integer, and a subroutine that
 /// measures and returns early.
 enum Step {
     /// By a constant, plus the round of the innermost loop.

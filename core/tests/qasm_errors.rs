@@ -1,4 +1,4 @@
-//! What is wrong is said, with its place and what would be right.
+//! Errors are told with their position and what would be right.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -53,7 +53,7 @@ fn arrays_beyond_what_is_kept() {
     assert!(v3(&many).contains("elements in all"), "{}", v3(&many));
 }
 
-/// What a block declares is counted before it takes memory.
+/// Declarations of a block are counted before they take memory.
 #[test]
 fn registers_in_blocks_beyond_the_limit() {
     for (body, count) in [

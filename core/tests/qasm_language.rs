@@ -1,4 +1,4 @@
-//! What the languages mean: phases, modifiers, exact angles, parameters, includes.
+//! Meaning of the languages: phases, modifiers, exact angles, parameters, includes.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{

@@ -8,7 +8,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-/// What the code of `f` gives, which is the same on every executor.
+/// Result of the code of `f`, which is the same on every executor.
 fn run(program: &Program, args: &[Datum<f64>]) -> Result<Datum<f64>, RunError> {
     let f = program.lookup("f").unwrap();
     assert_eq!(verify(program), []);

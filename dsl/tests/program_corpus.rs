@@ -24,7 +24,7 @@ use ketgrad::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-/// What stands between the braces of `program! { … }`, with everything before it blanked: positions
+/// Text between the braces of `program! { … }`, with everything before it blanked: positions
 /// stay.
 fn text() -> String {
     let source = include_str!("program/corpus.rs");
@@ -141,7 +141,8 @@ fn instructions_know_line_and_column() {
     assert_eq!(sub.at, Position::new(u32::try_from(line + 1).unwrap(), 18));
 }
 
-/// What the macro writes itself stands at the instruction before it, never at `program!`.
+/// Instructions that the macro writes itself have the position of the instruction before them,
+/// never that of `program!`.
 #[test]
 fn conditions_and_elements_stand_among_their_operands() {
     let program = c::relu::ir();

@@ -98,7 +98,7 @@ mod everything {
         assert_eq!(names(&parse_program(&applied).unwrap()), names(&text));
     }
 
-    /// What the IR of both gives, which is what is native to the last bit.
+    /// Result of the IR of both, which is the native one to the last bit.
     #[track_caller]
     fn value(name: &str, args: &[Datum<f64>]) -> Vec<f64> {
         let [a, b] = [slope::ir(), parse_program(TEXT).unwrap()].map(|program| {

@@ -18,7 +18,7 @@ use crate::finding::{Check, Finding};
 /// The memory of a child, in KiB of address space.
 const MEMORY: u64 = 6 << 20;
 
-/// How much of what a child wrote to stderr is told, in bytes: an overflowed stack or a lack of
+/// Bytes of a child's stderr that are told: an overflowed stack or a lack of
 /// memory in words.
 const LAST_WORDS: usize = 400;
 

@@ -43,7 +43,7 @@ const PROGRAMS: &[&str] = &[
     "fn f(x) {\n  let z = complex(x, 1.0);\n  let (a, b) = (re(z * z), im(exp(z)));\n  atan2(a, b) + hypot(a, b)\n}\n",
 ];
 
-/// What is put in somewhere.
+/// Texts that are inserted somewhere.
 const PIECES: &[&str] = &[
     "4294967296",
     "9223372036854775807",

@@ -27,7 +27,7 @@ type D = Datum<Complex<f64>>;
 /// each statement.
 const ROUNDING: f64 = 1e-9;
 
-/// What a run may use.
+/// Limits of a run.
 pub(crate) const LIMITS: Limits = Limits::new()
     .with_steps(2_000_000)
     .with_work(1 << 32)
@@ -168,12 +168,12 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
     Ok(())
 }
 
-/// Whether a message is of arrays that do not fit.
+/// True if a message is of arrays that do not fit.
 fn is_of_shapes(message: &str) -> bool {
     message.contains("shape") || message.contains("axis")
 }
 
-/// Whether a way runs all instructions, also those that nobody uses.
+/// True if a method runs all instructions, also those that nobody uses.
 fn is_whole(way: &str) -> bool {
     way.contains("None") || way == "inspected"
 }
@@ -309,7 +309,7 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
     second(drawn, program, args, choice)
 }
 
-/// What comes of a step to both sides of each number.
+/// Results of a step to both sides of each number.
 fn beside<'a>(
     drawn: &'a Drawn,
     places: &'a [interpret::Place],

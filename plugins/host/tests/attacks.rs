@@ -18,14 +18,14 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{Plugins, ProgramFault, Settings};
 
-/// How long an attack may take without optimization, with other tests beside it. With optimization
+/// Time that an attack may take without optimization, with other tests beside it. With optimization
 /// it takes a twentieth.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How many bytes the process may grow by; other tests run in it too.
+/// Bytes that the process may grow by; other tests run in it too.
 const MEMORY: usize = 1 << 30;
 
-/// What becomes of a rule.
+/// Fate of a rule.
 enum Fate {
     /// It is loaded: it is short, or takes too long to be compared.
     Loaded,
@@ -42,7 +42,7 @@ fn resident() -> usize {
     number.unwrap_or(0) << 10
 }
 
-/// What an attack gives, if it stays within time and memory.
+/// Result of an attack, if it stays within time and memory.
 fn survived<T: Send + 'static>(name: &str, attack: impl FnOnce() -> T + Send + 'static) -> T {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);

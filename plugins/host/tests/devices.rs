@@ -148,7 +148,7 @@ fn gradients_run_on_the_device() {
     assert!((expected[0] - given[0]).abs() < ROUNDING * 10.0, "{expected:?} {given:?}");
 }
 
-/// Who computes alone, whatever its score, with no memory for a state in the host.
+/// Simulator with one device, whatever its score, with no memory for a state in the host.
 fn alone(plugins: &Plugins, name: &str) -> Simulator {
     let executors = plugins.chosen::<f64>(&Choice::from(name), 6, 30).unwrap();
     Simulator::new().with_executors(executors).with_memory_limit(0)

@@ -38,7 +38,7 @@ fn in_c(definitions: &[&str]) -> PathBuf {
     support::c_plugin(&source, &name, definitions)
 }
 
-/// Why a plugin is not loaded.
+/// Reason why a plugin is not loaded.
 fn refused(request: &Request) -> String {
     let mut plugins = Plugins::new(unverified());
     let error = plugins.load(request).unwrap_err().to_string();
@@ -283,7 +283,7 @@ fn kernels_on_arrays_that_lie() {
     }
 }
 
-/// Why a plugin is not loaded where its rules are verified.
+/// Reason why a plugin is not loaded where its rules are verified.
 fn disagrees(request: &Request) -> String {
     let mut plugins = Plugins::new(Settings::default());
     let error = plugins.load(request).unwrap_err();

@@ -34,7 +34,7 @@ impl<T> Newer<T> {
     }
 }
 
-/// What a plugin has added, and how often it asked for more.
+/// Extensions that a plugin has added, and how often it asked for more.
 #[derive(Default)]
 struct Added {
     backends: Vec<Backend>,

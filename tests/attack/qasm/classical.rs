@@ -308,7 +308,7 @@ impl Text {
     }
 }
 
-/// What one outcome has come to.
+/// State of one outcome.
 #[derive(Clone, Debug)]
 struct Branch {
     state: DenseState,
