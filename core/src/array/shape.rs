@@ -367,7 +367,7 @@ impl RunCopy {
     pub(crate) fn copy<T: Clone + Zero>(&self, a: &[T], start: usize, mut out: &mut [T]) {
         let (mut k, mut at) = self.run_and_offset(start);
         while !out.is_empty() {
-            let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
+            let (run, rest) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
             // Bounds of the body within this piece.
             let [first, last] =
@@ -379,7 +379,7 @@ impl RunCopy {
                 run[first..last].clone_from_slice(&a[from..from + last - first]);
             }
             (k, at) = (k + 1, 0);
-            out = behind;
+            out = rest;
         }
     }
 }
@@ -517,12 +517,12 @@ impl Repeated {
                 continue;
             }
             let (at, phase, n) = self.part(out.len());
-            let (part, behind) = out.split_at_mut(n);
+            let (part, rest) = out.split_at_mut(n);
             match &a[at..at + self.period] {
                 [x] => part.fill(x.clone()),
                 line => repeat(line, phase, part),
             }
-            out = behind;
+            out = rest;
         }
     }
 }

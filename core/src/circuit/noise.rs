@@ -420,7 +420,7 @@ impl NoiseRule {
                 let time = delay_time(instruction, dt)?;
                 for qubit in qubits {
                     for channel in Channel::relaxation(time, t1, t2)? {
-                        out.push(behind(instruction, Operation::Channel(channel), &[qubit]))?;
+                        out.push(conditioned(instruction, Operation::Channel(channel), &[qubit]))?;
                     }
                 }
                 return Ok(());
@@ -432,7 +432,7 @@ impl NoiseRule {
             return Err(CircuitError::NoiseQubits { channel, expected, after, given });
         }
         for targets in qubits.chunks(expected) {
-            out.push(behind(instruction, Operation::Channel(channel.clone()), targets))?;
+            out.push(conditioned(instruction, Operation::Channel(channel.clone()), targets))?;
         }
         Ok(())
     }
@@ -467,7 +467,7 @@ fn among(qubits: &Option<Vec<usize>>, qubit: u32) -> bool {
 }
 
 /// Returns an operation on some qubits, under the condition of an instruction.
-fn behind(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
+fn conditioned(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
     let (controls, condition) = (Default::default(), instruction.condition.clone());
     Instruction { operation, targets: targets.into(), controls, condition }
 }

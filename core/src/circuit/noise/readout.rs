@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::{among, behind};
+use super::{among, conditioned};
 use crate::{
     circuit::{Circuit, CircuitError, Condition, Instruction, Operation, ReadoutBitList},
     param::Angle,
@@ -156,7 +156,7 @@ impl PendingReadouts {
         let all = || readings.iter().zip(chances);
         let mut readout_error = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
             let operation = Operation::ReadoutError { bits, probabilities: Arc::clone(chances) };
-            out.push(behind(instruction, operation, &[])).map(|_| ())
+            out.push(conditioned(instruction, operation, &[])).map(|_| ())
         };
         for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
         {

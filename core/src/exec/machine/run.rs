@@ -452,9 +452,10 @@ pub(super) fn run_routine<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                             place.store(banks, base, &value).map_err(|e| place!().full(e))?;
                             // Instructions that need not run are passed over, up to the mark after
                             // them.
-                            let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
+                            let is_next =
+                                |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
                             let skipped =
-                                program[pc..].iter().position(behind).filter(|_| place.is_before);
+                                program[pc..].iter().position(is_next).filter(|_| place.is_before);
                             pc += skipped.unwrap_or(0);
                         }
                     }

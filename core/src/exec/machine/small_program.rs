@@ -134,9 +134,9 @@ pub(super) fn run_small<T: Real, S: Scalar<Real = T>>(
                 SmallOp::Concat(all) => {
                     let mut out = out;
                     for from in all {
-                        let (part, behind) = out.split_at_mut(from.len);
+                        let (part, rest) = out.split_at_mut(from.len);
                         part.clone_from_slice(view.read(from));
-                        out = behind;
+                        out = rest;
                     }
                 }
                 SmallOp::WritePart { part, lead, offset, run, body, add } => {

@@ -27,13 +27,13 @@ impl QasmLowering<'_> {
     /// Lowers a list of statements, up to one that leaves it.
     pub(super) fn list(&mut self, statements: &[QasmStmt], all: &[QasmStmt]) {
         let mut rest = Vec::new();
-        for (statement, behind) in statements.iter().zip((0..statements.len()).rev()) {
+        for (statement, remaining) in statements.iter().zip((0..statements.len()).rev()) {
             if self.full() || self.leaving.is_some() || self.step_limit(statement.span) {
                 break;
             }
             // An error was reported; the next statement may still have its own.
             let _ = self.statement(statement, all);
-            if behind > 0 && self.left_somewhere() {
+            if remaining > 0 && self.left_somewhere() {
                 rest.extend(self.guard_rest(statement.span));
             }
         }
