@@ -214,7 +214,7 @@ Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j)
 (fermions, by Jordan-Wigner). In words such as XIZ, a letter for each qubit, qubit 0 is the last one.
 Coefficients may have parameters: '0.5*J*Z0 Z1 - (h + J/2)*X0 + J**2' with --set J=2 --set h=0.1. They
 are polynomials in inputs of the circuit and in other names with a value; names that are operators, such
-as X0, ZZ, x and I, are never parameters. In NumPy files the others stand behind the inputs of the
+as X0, ZZ, x and I, are never parameters. In NumPy files the others follow the inputs of the
 circuit, in order of first occurrence.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
 Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
@@ -222,14 +222,14 @@ Inputs that are integers, bits or truth values decide what the circuit is, so ea
 --params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
 result becomes a list over the rows. --set wins over --params. A NumPy file has the parameters that
-nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files stand side by side.
+nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files are joined.
 
 --set a=0.3+-0.01 (or ±, or as a text in JSON) gives a parameter a standard deviation, and expectation
 values come with theirs, by their slopes. Parameters are independent; of several observables
 stderr_covariance has the covariances of the errors. `0.3 + -0.01` is a sum.
 
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
-parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
+parameters = [0.001] adds that channel after every gate on one qubit (after = [\"cx\"]: after those
 gates; qubits = [0, 1]: only on these of their qubits; gate_qubits = [[0, 1]]: only from 0 to 1), and
 [[reading]] with p0 and p1 gives the probabilities that a 0 or a 1 is read wrongly, in counts and in the
 means of `grad --shots`. A name in place of a number is a parameter, a list has a value for each of
@@ -240,7 +240,7 @@ is of two qubits that are read together: a row for each true outcome 00, 01, 10,
 the first qubit, and a column for each that is read. kraus = [[[1, 0], [0, 0.6]],
 [[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. A rule that
 acts nowhere is a warning. The JSON of a noise model of Qiskit Aer, to_dict(serializable=True), is read
-as well. Noise also stands in the circuit itself, behind what it follows:
+as well. Noise may also be in the circuit itself, after what it follows:
   #pragma braket noise bit_flip(0.1) q[0]
   #pragma ketgrad readout_error(0.01, 0.02) c[0]
 
@@ -254,7 +254,7 @@ pub struct RunArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// Measure so many times and count the outcomes
+    /// Number of times to measure; the outcomes are counted
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
     /// The expectation value of an observable, or of those in @FILE; may be repeated
@@ -366,7 +366,7 @@ pub struct AmplitudesArgs {
 const GRAD_HELP: &str = "\
 JSON: {value, gradient {name: x}, hessian {row: {column: x}}, method, seconds}; of several observables
 {expectations [{observable, value, gradient, hessian}], method, seconds}; lists over the rows of a sweep.
-With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient. The array that
+With --shots or error bars stderr follows value, and gradient_stderr follows gradient. The array that
 --output writes has an axis for the rows of a sweep, one for several observables, and one for the parameters.
 
 --set a=0.3+-0.01 gives an input a standard deviation; values and derivatives come with theirs, by their
@@ -407,7 +407,7 @@ pub struct GradArgs {
     /// Start from this state instead of all zeros
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub input: Option<PathBuf>,
-    /// Measure: so many shots for each value, with standard errors
+    /// Measure, with this number of shots for each value, with standard errors
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
     /// Write the gradient: float64, or float32 with f32, in order of declaration
@@ -557,7 +557,7 @@ pub struct DrawArgs {
     /// Write the picture to a file instead of the standard output
     #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// Wrap the picture to so many columns [default: the terminal's width; else no wrapping]
+    /// Wrap the picture to this number of columns [default: the terminal's width; else no wrapping]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub width: Option<usize>,
     /// Draw what is in gates that the file defines, where each is a box with its name
@@ -571,7 +571,7 @@ pub struct DrawArgs {
 const OPTIMIZE_HELP: &str = "\
 A job is a TOML file:
 
-  seed = 7                     # shots = 1000: energies from so many shots, by \"spsa\", \"adam\" or \"nelder_mead\"
+  seed = 7                     # shots = 1000: energies from 1000 shots, by \"spsa\", \"adam\" or \"nelder_mead\"
   [ansatz]                     # or name = \"hardware_efficient\" (qubits, layers), \"qaoa\" (graph,
   circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons, or those of an FCIDUMP); inputs are the
                                # parameters

@@ -124,7 +124,7 @@ fn arrays_of_several_axes_are_given_row_by_row() {
     for (at, words) in [
         ("m=[[1,2],[3]]", ["`m`", "2 elements here"]),
         ("m=[[1,2],3]", ["`m`", "[[1, 2], [3, 4]]"]),
-        ("m=[1,[2]]", ["`m`", "as what stands beside it"]),
+        ("m=[1,[2]]", ["`m`", "like its neighbours"]),
         ("m=[[1,x]]", ["`m`", "a list of numbers"]),
         (deep.as_str(), ["`m`", "array"]),
     ] {

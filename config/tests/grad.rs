@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Folder, keys};
 
-/// `<Z0> = cos(a) cos(sin(b) + pi/4)` behind a CX that leaves it, and `<Z0 Z1>`.
+/// `<Z0> = cos(a) cos(sin(b) + pi/4)` after a CX that leaves it, and `<Z0 Z1>`.
 const ANSATZ: &str = r#"OPENQASM 3.0;
 include "stdgates.inc";
 input float a;

@@ -36,7 +36,7 @@ fn a_job_does_not_write_over_what_it_reads() {
     folder.file("job.toml", format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
     folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
     folder.file("job.toml", format!("{job}[output]\ncheckpoint = '.'\n"));
-    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "is there and no file"]);
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "exists and is no file"]);
     assert_eq!(std::fs::read_to_string(folder.path("ansatz.qasm")).unwrap(), circuit);
     assert_eq!(std::fs::read_to_string(folder.path("sum.txt")).unwrap(), "Z0\nZ1\n");
 }

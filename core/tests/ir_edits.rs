@@ -99,7 +99,7 @@ fn refusals_say_what_is_wrong() {
         ),
         (
             e.insert(InsertionPoint::After(Inst::new(99)), SIN, &[x]).map(drop),
-            "inst99 stands nowhere in `f`",
+            "inst99 is nowhere in `f`",
         ),
         (e.replace(inst, Op::Compare(Compare::Lt), &[x, x]), "lt gives bool, not real"),
         (e.set_operand(inst, 0, n), "sin takes a real or complex number, given (int)"),

@@ -274,7 +274,7 @@ impl Verifier<'_> {
                 };
                 (self.line, self.at) = (VerifiedPoint::Inst(i), inst.at);
                 if std::mem::replace(&mut listed[i.index()], true) {
-                    self.report(4, "the same instruction stands in two places".into());
+                    self.report(4, "the same instruction is in two places".into());
                 }
                 self.instruction(inst);
             }

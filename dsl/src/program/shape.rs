@@ -93,9 +93,7 @@ impl<W, K: HasTangent + Shape> Differentiable for Of<W, K> {
 pub type Tangent<W, K> = <Of<W, K> as Differentiable>::Kind;
 
 /// Kinds of parameters, each of which has tangents, at a call.
-#[diagnostic::on_unimplemented(
-    message = "`vjp` is there for at most eight parameters with cotangents"
-)]
+#[diagnostic::on_unimplemented(message = "`vjp` takes at most eight parameters with cotangents")]
 pub trait AllDifferentiable {
     /// The kind of the cotangent of one, or of a tuple of those of several.
     type Kind: Shape;
@@ -121,7 +119,7 @@ impl<W, K: IsReal> Real for Of<W, K> {}
 pub trait RealOrArray {}
 /// [`RealOrArray`], of a kind.
 #[diagnostic::on_unimplemented(
-    message = "`hessian` is there for functions whose first parameter is a real number or an array of such, not `{Self}`"
+    message = "`hessian` takes functions whose first parameter is a real number or an array of such, not `{Self}`"
 )]
 pub trait IsRealOrArray {}
 impl IsRealOrArray for f64 {}

@@ -36,7 +36,7 @@ mod a30 { ketgrad::program! { fn f(x) { let mut xs = [x, 1.0]; xs[0] = true; xs[
 mod a31 { ketgrad::program! { fn f(x) { let y: int = x; 1.0 } } } //~ this is `ketgrad::program::staged::Ex<f64>`
 mod a32 { ketgrad::program! { fn f(x) { let y = x } } } //~ is a `;` missing?
 mod a33 { ketgrad::program! { fn f(x) { x * (1 / 2) } } } //~ a quotient of int literals such as `1 / 2` is 0 in Rust
-mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a comparison stands only in the condition of an `if` or a `while`
+mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a comparison is allowed only in the condition of an `if` or a `while`
 mod a35 { ketgrad::program! { fn f(x) { if x > 0.0 x } } } //~ expected a block `{ … }` after
 mod a36 { ketgrad::program! { use geometry::{a, b}; fn f(x) { x } } } //~ expected `use path::to::function;`
 mod a37 { ketgrad::program! { fn f(x) { abs({ let mut t = x; t += 1.0; t }) } } } //~ a block inside an expression
