@@ -626,7 +626,7 @@ proptest! {
     }
 }
 
-/// A rotation by a decimal of so many digits that only numbers decide.
+/// A rotation by a decimal with too many digits for exact arithmetic, so that numbers decide.
 fn rounded_rotation(c: &mut Circuit) {
     c.ry(0, 0.123_456_789_012_345_6).unwrap();
 }

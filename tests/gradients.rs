@@ -484,7 +484,7 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
     }
 }
 
-/// So many Pauli strings between operators, each with fewer X or Y than `below`, at any places.
+/// `count` Pauli strings between operators, each with fewer X or Y than `below`, at any places.
 fn strings(
     count: usize,
     below: usize,

@@ -388,7 +388,7 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     }
 }
 
-/// 26 digits behind the point.
+/// 26 digits after the point.
 const SCALE: i128 = 100_000_000_000_000_000_000_000_000;
 
 /// The radians of an angle: what their shortest decimal means, or if they were rounded, the float.

@@ -25,13 +25,13 @@ const TOLERANCE_F64: f64 = 1e-12;
 /// The same in single precision, where a rounding is 6e-8.
 const TOLERANCE_F32: f64 = 1e-5;
 
-/// So many different qubits in random order.
+/// `count` different qubits in random order.
 fn qubits(rng: &mut Rng, n: usize, count: usize) -> Vec<usize> {
     rng.permutation(n)[..count].to_vec()
 }
 
-/// Appends a gate of the table, or for `None` a unitary, on random qubits under so many controls of
-/// random values.
+/// Appends a gate of the table, or for `None` a unitary, on random qubits under a number of
+/// controls of random values.
 fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, controls: usize) {
     let on = qubits(rng, c.n_qubits(), targets + controls);
     let conditions: Vec<_> = on[targets..].iter().map(|&q| (q, rng.below(2) == 0)).collect();

@@ -257,8 +257,8 @@ fn calls_that_do_not_fit() {
     assert_eq!(e.to_string(), "`n` of `f` is int, given real");
 }
 
-/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers
-/// with zeros behind.
+/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers,
+/// followed by zeros.
 #[test]
 fn tangents_that_are_too_long() {
     let source = "rule long(xs: array) { sum(xs) } pullback(xs, y, b) { [b, b, 5.0] }

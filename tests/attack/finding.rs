@@ -54,7 +54,7 @@ pub(crate) fn guarded(input: &dyn ToString, f: impl FnOnce() -> Checked) -> Chec
 }
 
 /// Drops parts of a list, larger pieces first, as long as `check` finds the same law broken. Gives
-/// up after so many checks.
+/// up after a number of checks.
 pub(crate) fn minimal<T: Clone>(
     parts: &[T],
     found: Finding,

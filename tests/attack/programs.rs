@@ -300,7 +300,7 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
         Err(_) if beside(drawn, &places).any(|outcome| !matches!(outcome, Outcome::Value(_))) => {}
         Err(error) => return Err(failed("gradients are checked", error.to_string())),
     }
-    // Differences see what is behind `detach`, and the mean slope of steps.
+    // Differences see what is under `detach`, and the mean slope of steps.
     let unfit = ["detach", "rem(", "floor("];
     let source = drawn.to_string();
     if edge || unfit.iter().any(|word| source.contains(word)) {

@@ -34,9 +34,9 @@ use support::{
 
 /// Distances from which results are wrong, in double and in single precision.
 const WRONG: [f64; 2] = [1e-11, 1e-4];
-/// Every so many pairs, one has many phases of one sign.
+/// Number of pairs of which one has many phases of one sign.
 const LONG: u64 = 333;
-/// So many phases.
+/// Number of those phases.
 const PHASES: usize = 100_000;
 
 /// The survey with this name, of these seeds, or of as many as are begun until then.

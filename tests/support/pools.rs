@@ -214,7 +214,7 @@ pub struct PoolCircuit {
 }
 
 impl PoolCircuit {
-    /// A circuit of a pool on some qubits, of about so many gates.
+    /// A circuit of a pool on some qubits, of about the given number of gates.
     #[must_use]
     pub fn draw(pool: Pool, n_qubits: usize, len: usize, seed: u64) -> PoolCircuit {
         let mut draw = Drawing { rng: Rng::new(seed), n: n_qubits, gates: Vec::new() };

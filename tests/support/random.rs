@@ -180,8 +180,8 @@ impl Rng {
         self.fill(&mut circuit, len, angle);
         circuit
     }
-    /// Appends so many groups of rotations between Clifford gates, all of which are undone after
-    /// them in reverse order, most of them; some gates stand in between.
+    /// Appends a number of groups of rotations between Clifford gates, all of which are undone
+    /// after them in reverse order, most of them; some gates stand in between.
     pub fn conjugated(
         &mut self,
         circuit: &mut Circuit,

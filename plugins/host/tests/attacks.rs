@@ -2,8 +2,8 @@
 //! once, or refused in words.
 //!
 //! An attack runs in a thread of its own, one at a time, with a deadline and a bound on the memory
-//! of the process. A rule that is loaded and never ends is stopped by the limits of whoever runs
-//! it.
+//! of the process. A rule that is loaded and never ends is stopped by the limits of the run that
+//! calls it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -90,7 +90,7 @@ fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
     (0..n).map(line).collect()
 }
 
-/// `before`, `x` and `after`, these so many times.
+/// `x` between `depth` copies of `before` and of `after`.
 fn nested(before: &str, after: &str, depth: usize) -> String {
     format!("fn f(x) {{ {}x{} }}", before.repeat(depth), after.repeat(depth))
 }

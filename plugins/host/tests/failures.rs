@@ -92,7 +92,7 @@ fn files_that_are_no_plugins() {
 fn libraries_that_are_cut_short() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let whole = fs::read(in_c(&["RIGHT"])).unwrap();
-    // Behind the segments there are section headers only, which nobody loads.
+    // After the segments there are section headers only, which are not loaded.
     let (mut refusals, mut loads) = (0, 0);
     for len in [64, 100, 1000, 4096, 8000, 12_000, whole.len() - 500, whole.len() - 1] {
         let cut = folder.join(format!("cut_{len}.so"));

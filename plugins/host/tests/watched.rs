@@ -111,7 +111,7 @@ fn modes() -> [u64; 3] {
     [(one / three).to_bits(), (-one / three).to_bits(), (tiny / 4.0).to_bits()]
 }
 
-/// Each of the functions of a plugin leaves another rounding behind and denormal numbers flushed.
+/// Each of the functions of a plugin leaves another rounding mode and denormal numbers flushed.
 #[test]
 fn modes_of_the_processor_are_put_back_after_every_call() {
     let usual = modes();

@@ -438,7 +438,7 @@ impl Frame<'_> {
                 Value::Poison => return Err(Failure::Fails),
                 _ => return Err(Failure::Stops),
             },
-            // Whoever reads another element need not look at this one.
+            // An engine that reads another element need not look at this one.
             Array::List(items) => {
                 items.iter().map(|x| self.real(x)).collect::<Run<_>>().map_err(unclear)?
             }

@@ -111,8 +111,8 @@ fn array_contracted<T: Number>(
     Array::new(&shape, items)
 }
 //-
-/// The labels of two arrays of so many axes and of the result: one list behind the other, or three
-/// lists that have to fit, with the least integer between them.
+/// The labels of two arrays, by their numbers of axes, and of the result: one list after the other,
+/// or three lists that have to fit, with the least integer between them.
 fn array_labels(labels: &[i64], first: usize, second: usize) -> [&[i64]; 3] {
     let parts: Vec<&[i64]> = labels.split(|l| *l == i64::MIN).collect();
     if let [p, q, o] = parts[..] {

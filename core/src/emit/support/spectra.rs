@@ -148,7 +148,7 @@ fn array_ql(d: &mut [f64], e: &mut [f64], mut turn: impl FnMut(usize, f64, f64))
     }
 }
 //-
-/// The eigenvectors, one behind the other, of a tridiagonal matrix, whose diagonal becomes its
+/// The eigenvectors, one after the other, of a tridiagonal matrix, whose diagonal becomes its
 /// eigenvalues.
 fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     let n = d.len();
@@ -354,7 +354,7 @@ fn array_orthogonal<T: Number>(x: &mut [T], y: &mut [T], m: usize) -> bool {
     true
 }
 //-
-/// Adds vectors of length `m` to orthonormal ones until there are so many.
+/// Adds vectors of length `m` to orthonormal ones until there are `count`.
 fn array_complete<T: Number>(m: usize, count: usize, vectors: &mut Vec<Vec<T>>) {
     let mut covered: Vec<f64> = vec![0.0; m];
     let cover = |covered: &mut [f64], x: &[T]| covered.iter_mut().zip(x).for_each(|(c, x)| *c += x.square());
