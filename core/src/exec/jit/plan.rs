@@ -71,7 +71,7 @@ impl JitPlan<'_> {
         slots: &mut [RegisterSlot],
         mut see: impl FnMut(usize, &RegisterSet),
     ) {
-        let after = self.liveness.blocks.partition_point(|stretch| stretch.start <= pc);
+        let after = self.liveness.blocks.partition_point(|block| block.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
         let mut live = self.liveness.live_out[k].clone();
         let mut reads = Vec::new();

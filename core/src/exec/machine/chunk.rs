@@ -204,7 +204,7 @@ pub(super) fn write_chunk<E: Clone>(array: &mut Arc<Array<E>>, start: usize, ite
 
 /// Adds a chunk to a sum or to sums, or writes it to the result.
 pub(super) fn accumulate_chunk<T: Real, S: Scalar<Real = T>>(
-    stretch: &Chunk<'_, S>,
+    chunk: &Chunk<'_, S>,
     place: StepInput,
     result: &mut KernelOperand<S>,
     runs: Option<&mut BroadcastCursor>,
@@ -221,15 +221,13 @@ pub(super) fn accumulate_chunk<T: Real, S: Scalar<Real = T>>(
         }
     }
     match result {
-        KernelOperand::Real(s) => {
-            *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place))
-        }
+        KernelOperand::Real(s) => *s = sum_on(std::mem::replace(s, T::zero()), chunk.reals(place)),
         KernelOperand::Complex(s) => {
-            *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place))
+            *s = sum_on(std::mem::replace(s, S::zero()), chunk.complexes(place))
         }
-        KernelOperand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
+        KernelOperand::Reals(Some(array)) => into(array, chunk.reals(place), chunk.start, runs),
         KernelOperand::Complexes(Some(array)) => {
-            into(array, stretch.complexes(place), stretch.start, runs)
+            into(array, chunk.complexes(place), chunk.start, runs)
         }
         _ => {}
     }

@@ -89,10 +89,10 @@ pub(super) fn run_kernel<T: Real, S: Scalar<Real = T>>(
         complexes: complex_bank,
         ints: int_bank,
         scratch,
-        budget: room,
+        budget,
         ..
     } = arrays;
-    let mut run = KernelRun { real_bank, complex_bank, scratch, budget: room, args };
+    let mut run = KernelRun { real_bank, complex_bank, scratch, budget, args };
     let values = run.run(kernel, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
         let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
@@ -300,7 +300,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             let slot = work.slot;
             let (mut real, mut complex) =
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-            let stretch = Chunk {
+            let chunk = Chunk {
                 sources,
                 steps: works,
                 slots: *slots,
@@ -311,16 +311,16 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 start,
                 len,
             };
-            let read = ChunkInputs { chunk: &stretch, from: work.from };
+            let read = ChunkInputs { chunk: &chunk, from: work.from };
             let done = if let Some(twice) = work.pair {
-                let range = stretch.range(work, &real);
-                T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
+                let range = chunk.range(work, &real);
+                T::twice_all(twice, work.from.map(|place| chunk.reals(place)), &mut real[range]);
                 Ok(())
             } else if work.complex {
-                let range = stretch.range(work, &complex);
+                let range = chunk.range(work, &complex);
                 run(work.op, &read, true, &mut [], &mut complex[range])
             } else {
-                let range = stretch.range(work, &real);
+                let range = chunk.range(work, &real);
                 run(work.op, &read, false, &mut real[range], &mut [])
             };
             (reals[slot], complexes[slot]) = (real, complex);
@@ -328,7 +328,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (Some(work.at), ArrayError::Undecided { op: work.op.name(), source })
             })?;
         }
-        let stretch = Chunk {
+        let chunk = Chunk {
             sources,
             steps: works,
             slots: *slots,
@@ -342,10 +342,10 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 OutputSpec::Sums(place, _, runs) => {
-                    accumulate_chunk(&stretch, *place, result, runs.as_mut())
+                    accumulate_chunk(&chunk, *place, result, runs.as_mut())
                 }
                 OutputSpec::Sum(place) | OutputSpec::Array(place @ StepInput::Operand(_), _) => {
-                    accumulate_chunk(&stretch, *place, result, None);
+                    accumulate_chunk(&chunk, *place, result, None);
                 }
                 _ => {}
             }
@@ -396,7 +396,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         operands: &[KernelOperand<S>],
         results: &mut KernelResults<S>,
     ) -> Result<(), ArrayError> {
-        let KernelRun { real_bank, complex_bank, scratch, budget: room, .. } = self;
+        let KernelRun { real_bank, complex_bank, scratch, budget, .. } = self;
         let complex = |place: StepInput| match place {
             StepInput::Step(k) => sweep.steps[k].complex,
             StepInput::Operand(k) => {
@@ -427,10 +427,10 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             }
             OutputSpec::Sum(_) => results.push(KernelOperand::Real(T::zero())),
             OutputSpec::Sums(place, ref shape, _) if complex(place) => {
-                results.push(KernelOperand::Complexes(Some(zeros(complex_bank, shape, room)?)));
+                results.push(KernelOperand::Complexes(Some(zeros(complex_bank, shape, budget)?)));
             }
             OutputSpec::Sums(_, ref shape, _) => {
-                results.push(KernelOperand::Reals(Some(zeros(real_bank, shape, room)?)));
+                results.push(KernelOperand::Reals(Some(zeros(real_bank, shape, budget)?)));
             }
             OutputSpec::Array(place, _) if complex(place) => {
                 let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
@@ -438,7 +438,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                     complex_bank,
                     &sweep.shape,
                     slot,
-                    room,
+                    budget,
                 )?)));
             }
             OutputSpec::Array(place, _) => {
@@ -447,7 +447,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                     real_bank,
                     &sweep.shape,
                     slot,
-                    room,
+                    budget,
                 )?)));
             }
         }
@@ -472,10 +472,10 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
 fn zeros<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     let n = shape.iter().product();
-    let mut array = bank.fresh(n, room)?;
+    let mut array = bank.fresh(n, budget)?;
     Arc::make_mut(&mut array).start(shape).resize(n, E::zero());
     Ok(array)
 }
@@ -485,9 +485,9 @@ fn unwritten<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],
     slot: Option<&mut Vec<E>>,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let mut array = bank.uninitialized(shape.iter().product(), room)?;
+    let mut array = bank.uninitialized(shape.iter().product(), budget)?;
     let to = Arc::make_mut(&mut array);
     to.overwrite(shape, &E::zero());
     slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
