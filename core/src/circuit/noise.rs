@@ -174,13 +174,13 @@ impl NoiseModel {
     pub fn measure_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         let mut out = circuit.clone();
         let first = out.register_alone("meas", out.n_qubits())?;
-        let chances = self.chances(&mut out)?;
+        let probabilities = self.readout_probabilities(&mut out)?;
         let mut pending = PendingReadouts::new(&self.readings);
         for qubit in 0..out.n_qubits() {
             out.measure(qubit, first + qubit)?;
             let last = out.instructions.len() - 1;
             let measured = out.instructions[last].clone();
-            pending.follow(&self.readings, &chances, &measured, &mut out)?;
+            pending.follow(&self.readings, &probabilities, &measured, &mut out)?;
         }
         pending.finish(&self.readings)?;
         Ok(out)
@@ -197,7 +197,10 @@ impl NoiseModel {
     }
 
     /// Returns the probabilities of its readout errors in a circuit.
-    fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
+    fn readout_probabilities(
+        &self,
+        circuit: &mut Circuit,
+    ) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
         let of = |r: &ReadoutRule| r.probabilities.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
@@ -218,8 +221,8 @@ impl NoiseModel {
         p0: impl Into<Angle>,
         p1: impl Into<Angle>,
     ) -> &mut NoiseModel {
-        let chances = Arc::new([p0.into(), p1.into()]);
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
+        let probabilities = Arc::new([p0.into(), p1.into()]);
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities });
         self
     }
 
@@ -253,8 +256,8 @@ impl NoiseModel {
                 qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX),
             });
         }
-        let chances = off_diagonal(rows, qubits.len())?;
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
+        let probabilities = off_diagonal(rows, qubits.len())?;
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities });
         Ok(self)
     }
 
@@ -285,7 +288,7 @@ impl NoiseModel {
                 relaxation @ Noise::Relaxation { .. } => relaxation.clone(),
             });
         }
-        let chances = self.chances(&mut out)?;
+        let probabilities = self.readout_probabilities(&mut out)?;
         let mut pending = PendingReadouts::new(&self.readings);
 
         let mut heads = Vec::new();
@@ -312,7 +315,7 @@ impl NoiseModel {
                 for (rule, noise) in self.rules.iter().zip(&noises) {
                     rule.follow(instruction, noise, &mut out)?;
                 }
-                pending.follow(&self.readings, &chances, instruction, &mut out)?;
+                pending.follow(&self.readings, &probabilities, instruction, &mut out)?;
                 if out.instructions.len() > first && changes_its_condition(instruction) {
                     return Err(CircuitError::NoiseCondition {
                         after: operation_name(instruction),
