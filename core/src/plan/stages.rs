@@ -329,16 +329,16 @@ pub(super) fn stages(
     n_qubits: usize,
     all: &[PrimitiveOp],
     (size, low): (usize, usize),
-    way: StateHint,
+    hint: StateHint,
     lookahead: usize,
 ) -> (Vec<Stage>, usize) {
-    let backwards = way == StateHint::EndsAtZero;
+    let backwards = hint == StateHint::EndsAtZero;
     let mut left = RemainingOps::new(all, backwards, lookahead);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
     let mut room = StageCandidates { n_qubits, size, low, active_qubits: low, limit: n_qubits };
     let everything = room.everything();
-    if way == StateHint::Arbitrary || size == n_qubits {
+    if hint == StateHint::Arbitrary || size == n_qubits {
         room.active_qubits = everything;
     }
     let mut stages = Vec::new();

@@ -489,8 +489,8 @@ impl Simulator {
         let amplitudes = state.amplitudes_mut();
         self.executors.with_fallback(n_qubits, operators, |executor: &dyn Executor<R>| {
             let skips = new && executor.skips_zeros(n_qubits, operators.len());
-            let way = if skips { StateHint::StartsAtZero } else { StateHint::Arbitrary };
-            executor.run_reporting(operators, way, amplitudes, &self.threads, &mut report)
+            let hint = if skips { StateHint::StartsAtZero } else { StateHint::Arbitrary };
+            executor.run_reporting(operators, hint, amplitudes, &self.threads, &mut report)
         })?;
         Ok(())
     }
