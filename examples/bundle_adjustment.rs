@@ -6,7 +6,7 @@
 //! ```
 //! A step `d` solves `(J^T J + damping diag(J^T J)) d = -J^T r`. The program is that of a
 //! [benchmark](programs/bundle_adjustment.kg); each row of its Jacobian has entries for one camera
-//! and one point only, so that a dozen products give all of it.
+//! and one point only, so that about twelve products give all of it.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad_core::{

@@ -387,7 +387,7 @@ fn every_file_of_tests_belongs_to_a_program() {
         let modules = paths.filter(|path| {
             path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").is_file()
         });
-        // The one program that stands beside another.
+        // The one test program beside another.
         let modules = modules.filter(|path| !path.ends_with("tests/memory.rs"));
         let names = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
         let missing = undeclared(&fs::read_to_string(at.join("main.rs")).unwrap(), names);
@@ -406,7 +406,7 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
     let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
     let locked =
         section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
-    // What a feature asks for that nobody asked for is not there.
+    // Items of a feature that is not enabled are absent.
     let features = section(&read("core/Cargo.toml"), "\n[features]\n", "\n[");
     let default = features.lines().find(|line| line.starts_with("default =")).unwrap();
     let on = |line: &&str| default.contains(&format!("\"{}\"", line.split(' ').next().unwrap()));

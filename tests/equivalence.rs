@@ -410,7 +410,7 @@ fn rounded_numbers_are_not_what_they_look_like() {
         assert!(exact || report.reason.unwrap().contains("rounded"), "{text}");
     }
     assert!(!compare(&rz(Angle::rad(0.1) + Angle::rad(1e-20)), &tenth).exact);
-    // What everybody can calculate stays exact.
+    // Numbers with simple exact values stay exact.
     for text in ["sqrt(2.25) - cos(0)*7/5", "abs(-0.1)", "2**2/40", "0.3 - sin(pi/2)/5"] {
         assert!(compare(&written(text), &tenth).exact, "{text}");
     }

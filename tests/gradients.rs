@@ -1018,7 +1018,7 @@ fn a_program_is_differentiated_through_its_circuits_to_second_order() {
     assert!((gradient[1].real().unwrap() - value.eps2).abs() < 1e-13);
     assert!((hessian[0][1] - value.eps1eps2).abs() < 1e-12, "{hessian:?} {value:?}");
     assert!((hessian[1][0] - hessian[0][1]).abs() < 1e-12);
-    // A handle that nobody owns.
+    // A handle of no circuit.
     let wrong = [Datum::Handle(7), Datum::Handle(g), Datum::Real(0.1), Datum::Real(0.2)];
     assert!(loss.value(&wrong).unwrap_err().to_string().contains("handle 7"));
 }

@@ -135,7 +135,7 @@ fn embedded(rng: &mut Rng, c: &Circuit, places: &[usize]) -> Circuit {
     wide.append(c, places).unwrap();
     wide.add_register("unused", 3).unwrap();
     let first = c.n_bits();
-    // What stands before all is known to do nothing.
+    // Instructions before all others are known to do nothing.
     let mut whole = Circuit::new(100);
     for _ in 0..6 {
         let q = rng.below(100);

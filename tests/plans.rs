@@ -42,7 +42,7 @@ fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, 
     .unwrap();
 }
 
-/// Appends what a number stands for: a gate of the table, a rotation about a string or a unitary of
+/// Appends what a number represents: a gate of the table, a rotation about a string or a unitary of
 /// up to 4 qubits, under up to 3 controls.
 fn push_any(c: &mut Circuit, number: u64) {
     let (n, mut rng) = (c.n_qubits(), Rng::new(number));
@@ -150,7 +150,7 @@ fn agrees_on<E: SimdFloat>(c: &Circuit, tolerance: f64, threads: &[usize]) {
 }
 
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of
-/// threads, on a given state, and on |0…0> whatever stood there before.
+/// threads, on a given state, and on |0…0> whatever was there before.
 fn plans_agree<E: SimdFloat>(c: &Circuit, tolerance: f64) {
     plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
 }

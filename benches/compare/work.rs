@@ -70,7 +70,7 @@ pub(crate) enum Work {
     Gates(Circuit),
     /// All gates.
     Circuit(Circuit),
-    /// All gates, by a plan that is there.
+    /// All gates, by a prepared plan.
     Plan(Circuit),
     /// The expectation value in the state that the circuit makes.
     Pauli(Circuit, PauliSum),

@@ -19,7 +19,7 @@ crz(sin(w[1])) q[0], q[1];
 h q[1];
 c = measure q;
 "#;
-/// Rounding of a handful of gates.
+/// Rounding of a few gates.
 const ROUNDING: f64 = 1e-12;
 /// Central differences.
 const DIFFERENCE: f64 = 1e-8;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Folder, data};
 
-/// Rounding of a handful of gates.
+/// Rounding of a few gates.
 const ROUNDING: f64 = 1e-12;
 
 /// Depolarizing of a strength that is an input, and readings that are wrong.

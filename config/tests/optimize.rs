@@ -358,7 +358,7 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
     );
     assert_eq!(std::fs::read(&checkpoint).unwrap(), whole, "every number of the trajectory");
     // A run that is killed while it writes the curve, or asks whether it can, leaves a file beside
-    // that, which nobody can take away any more; of checkpoints nothing is left.
+    // that, which nothing can remove any more; no checkpoint is left.
     let litter =
         |name: &String| name.starts_with(".killed.checkpoint.json") && name.ends_with(".tmp");
     assert_eq!(folder.names().into_iter().find(litter), None);

@@ -1,4 +1,4 @@
-//! Arrays that grow at their end and are cut off there: worked on in place where nobody else has
+//! Arrays that grow at their end and are cut off there: worked on in place where nothing else has
 //! them, against rows that are copied.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]

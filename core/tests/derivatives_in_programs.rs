@@ -121,7 +121,7 @@ fn arrays_structs_and_several_parameters() {
         &x,
         &[-4.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0],
     );
-    // All elements are there, of parts that nothing leads to too.
+    // All elements exist, of parts that nothing leads to, too.
     gives(
         "fn g(x: array) { x[0] } fn f(x: array) { grad(g)(x) + grad(g)(2 * x) }",
         &x,

@@ -161,7 +161,7 @@ fn signs(c: &Circuit) -> [usize; 4] {
                 signs[2] += 1
             }
             Operation::Gate(g) if g.kind() == GateKind::SWAP && plain => signs[2] += 2,
-            // A phase without a target stands on its last control, or on a line of its own.
+            // A phase without a target is drawn on its last control, or on a line of its own.
             _ => signs[3] += i.targets.len().max(1),
         }
     }

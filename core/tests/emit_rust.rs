@@ -792,7 +792,7 @@ fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
     roots.iter().for_each(|r| optimize_all(&mut program, r.0, Level::Strict));
     let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
     let text = emit_rust(&program, &ids).unwrap();
-    // It stands in a module by `include!`.
+    // It is put into a module by `include!`.
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared_programs.rs"), text)
         .unwrap();
     let start =

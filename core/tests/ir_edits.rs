@@ -183,7 +183,7 @@ fn pick<T: Copy>(of: &[T], rng: &mut Rng) -> Option<T> {
     (!of.is_empty()).then(|| of[rng.below(of.len())])
 }
 
-/// One edit at random, of ids that are there mostly.
+/// One edit at random, mostly of ids that exist.
 fn edit(e: &mut Editor<'_>, rng: &mut Rng) -> Result<(), EditError> {
     let f: &Function = e.function();
     let values: Vec<Value> = f.kinds.keys().collect();

@@ -488,7 +488,7 @@ fn derivatives(
     expected: &Result<Val, Why>,
     seen: &mut Seen,
 ) -> Result<(), String> {
-    // A recording that nobody reads may be dropped, and with it the error.
+    // A recording that nothing reads may be dropped, and with it the error.
     let dropped = Err(Why::Unknown);
     let expected = if *expected == Err(Why::Tapes) { &dropped } else { expected };
     let mut program = p.clone();

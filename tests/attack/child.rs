@@ -29,7 +29,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn serve(check: Check, seeds: std::ops::Range<u64>) {
     let mut out = std::io::stdout().lock();
     let mut tell = |line: String| {
-        // A parent that is gone wants nothing more.
+        // A parent that is gone needs nothing more.
         if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
             std::process::exit(0);
         }

@@ -1,4 +1,4 @@
-//! Texts that nobody would write: huge numbers, deep nesting, odd declarations, valid texts with
+//! Texts that no user would write: huge numbers, deep nesting, odd declarations, valid texts with
 //! pieces moved. There must be an answer: a circuit, a program or an error, in bounded time and
 //! memory.
 

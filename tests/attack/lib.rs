@@ -61,7 +61,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("ir", ir::check),
 ];
 
-/// Seconds of an attack, if nobody says.
+/// Seconds of an attack, by default.
 const SECONDS: u64 = 60;
 /// Seeds of one process.
 const BATCH: u64 = 200;

@@ -134,7 +134,7 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             // `xs[n] - xs[n]` is 0 there, whatever n is.
             (Outcome::Failed, Ok(_)) if way.contains("Algebraic") => {}
             (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
-            // What nobody uses may go, and its failure with it.
+            // An unused instruction may be removed, and its failure with it.
             (Outcome::Dead(_), Err(_)) => {}
             (Outcome::Dead(v), Ok(given))
                 if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}
@@ -173,7 +173,7 @@ fn is_of_shapes(message: &str) -> bool {
     message.contains("shape") || message.contains("axis")
 }
 
-/// True if a method runs all instructions, also those that nobody uses.
+/// True if a method runs all instructions, also unused ones.
 fn is_whole(way: &str) -> bool {
     way.contains("None") || way == "inspected"
 }

@@ -415,7 +415,7 @@ impl Drawing {
             for (name, angles) in &word {
                 self.put(name, angles, &[target]);
             }
-            // What stands inside makes the product a diagonal up to the word around it.
+            // The gates inside make the product a diagonal up to the word around it.
             let inner = ["z", "x", "t", "id", "y"][self.rng.below(5)];
             if self.rng.below(2) == 0 {
                 self.put(inner, &[], &[target]);

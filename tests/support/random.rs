@@ -181,7 +181,7 @@ impl Rng {
         circuit
     }
     /// Appends a number of groups of rotations between Clifford gates, all of which are undone
-    /// after them in reverse order, most of them; some gates stand in between.
+    /// after them in reverse order, most of them; some gates are in between.
     pub fn conjugated(
         &mut self,
         circuit: &mut Circuit,

@@ -53,7 +53,7 @@ const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 ///
 /// # Errors
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;
-/// the last checkpoint is there then.
+/// the last checkpoint exists then.
 pub fn optimize(
     args: &Optimize,
     common: &Common,

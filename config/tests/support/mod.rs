@@ -171,7 +171,7 @@ impl Ran {
     }
 }
 
-/// The keys of an object as they stand in its text, in order.
+/// The keys of an object in the order of its text.
 pub(crate) fn keys(text: &str) -> Vec<String> {
     let (mut keys, mut depth, mut start) = (Vec::new(), 0, None);
     let bytes = text.as_bytes();

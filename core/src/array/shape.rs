@@ -211,7 +211,7 @@ pub(crate) struct Repeated {
     runs: RunStarts,
     pub(crate) period: usize,
     length: usize,
-    /// The start of the run at hand, and how much of it is done.
+    /// The start of the current run, and how much of it is done.
     at: usize,
     done: usize,
     /// The start of the run whose elements are in the buffer, repeated.
@@ -490,7 +490,7 @@ impl Repeated {
         lines.into_remainder()
     }
 
-    /// Goes on by whole runs of one number each that are at hand, of at most `most` elements
+    /// Goes on by whole runs of one number each that follow, of at most `most` elements
     /// together.
     pub(crate) fn lines(&mut self, most: usize) -> Option<ConstantRuns> {
         if self.period != 1 || self.length > most {

@@ -158,7 +158,7 @@ impl CircuitPair {
     }
 
     /// Returns a computed parameter. Those whose normal forms are rational combinations of others
-    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
+    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both occur, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());

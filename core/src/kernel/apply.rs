@@ -201,7 +201,7 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
         }
     }
 
-    /// Returns the amplitudes of the run at `base` that stand `offset` further.
+    /// Returns the amplitudes of the run at `base` that are `offset` further.
     ///
     /// # Safety
     /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other

@@ -61,7 +61,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the numbers here are exact: nothing stands behind a zero"
+    reason = "the numbers here are exact: a zero hides no derivative"
 )]
 
 mod atoms;

@@ -192,7 +192,7 @@ pub struct Plan<E> {
     ordered_probes: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
+#[expect(clippy::large_enum_variant, reason = "a plan has few passes")]
 enum PlanPass<E> {
     Tile(TileStage<E>),
     Plain { operator: usize, active_qubits: usize },

@@ -11,7 +11,7 @@
 //! ```
 //! The planner is greedy: it tries some sets, each grown from a seed by whatever operation comes
 //! next until it is full, and takes the one whose stage does most work. The lowest qubits always
-//! belong to Q, so that whole cache lines are read. A dense block wants its qubits as they are, not
+//! belong to Q, so that whole cache lines are read. A dense block needs its qubits as they are, not
 //! as sums of others, so it also waits for the next stage where a CX of this one has touched its
 //! qubits.
 //!

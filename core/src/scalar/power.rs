@@ -10,7 +10,7 @@
 //! units in the last place.
 //!
 //! As in [`elementary`](super::elementary), a power has one value on every machine, wherever it
-//! stands in an array.
+//! is in an array.
 
 use std::f64::consts::LN_2;
 

@@ -126,7 +126,7 @@ fn what_has_no_exponential_is_an_error() {
         error(&Array::from(vec![1.0])).to_string(),
         "`expm` takes a square matrix, given [1]"
     );
-    // How often a symbol must be halved nobody knows.
+    // The number of halvings of a symbol is unknown.
     let symbol = Array::new(&[1, 1], vec![Expr::symbol("x")]).unwrap();
     let error = expm(&symbol, &mut Array::default()).unwrap_err();
     assert!(matches!(error, ArrayError::Undecided { op: "expm", .. }), "{error}");

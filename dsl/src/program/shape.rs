@@ -1,4 +1,4 @@
-//! Kinds as types: what stands after `:` in a `program!` is a Rust type, the one of the value on
+//! Kinds as types: the text after `:` in a `program!` is a Rust type, the one of the value on
 //! `f64`.
 //!
 //! `real` is `f64`, `array<complex>` is `Array<Complex<f64>>`, `(real, int)` is a tuple, a struct
@@ -108,8 +108,8 @@ pub type Tangents<W, K> = <Of<W, K> as AllDifferentiable>::Kind;
 pub trait Real {}
 /// [`Real`], of a kind.
 #[diagnostic::on_unimplemented(
-    message = "`grad`, `value_and_grad` and `hessian` are there for functions that give a real number, `matrix_function` for \
-               those of a real number that give one, not `{Self}`"
+    message = "`grad`, `value_and_grad` and `hessian` take functions that return a real number, `matrix_function` \
+               those of a real number that return one, not `{Self}`"
 )]
 pub trait IsReal {}
 impl IsReal for f64 {}

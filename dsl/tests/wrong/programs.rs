@@ -46,7 +46,7 @@ mod a40 { ketgrad::program! { fn f(a: array<complex>) { maximum(a) } } } //~ exp
 mod a41 { ketgrad::program! { fn f(a: array) { a + 1.0 } } } //~ expected a value of kind
 mod a42 { ketgrad::program! { fn f(a: array) { let mut b = a; sum(b) + b[0] } } } //~ borrow of moved value
 mod a43 { ketgrad::program! { fn g(n: int, x) { x } fn f(x) { g::grad(1, x) } } } //~ `i64` has no derivative
-mod a44 { ketgrad::program! { fn g(x) -> (real, real) { (x, x) } fn f(x) { g::grad(x) } } } //~ are there for functions that give a real number
+mod a44 { ketgrad::program! { fn g(x) -> (real, real) { (x, x) } fn f(x) { g::grad(x) } } } //~ take functions that return a real number
 mod a45 { ketgrad::program! { fn g(x: complex) { re(x) } fn f(x) { g::hessian(x) } } } //~ whose first parameter is a real number or an array
 mod a46 { ketgrad::program! { fn g(x, n: int) { x } fn f(x) { g::jvp(x, 1, x, x).0 } } } //~ this function takes 3 arguments but 4 arguments were supplied
 mod a47 { ketgrad::program! { fn g(x, y) { x } fn f(x) { g::vjp(x, x, 1.0) + x } } } //~ cannot add

@@ -100,7 +100,7 @@ fn what_does_not_fit_is_said() {
 /// Change of a pullback's cotangent, at one place of a number of places.
 type Back<T> = fn(&[T], T, usize, usize) -> T;
 
-/// The squares of an array; the pullback says what stands at each place.
+/// The squares of an array; the pullback says what is at each place.
 struct Squares<T> {
     back: Back<T>,
     calls: AtomicU32,

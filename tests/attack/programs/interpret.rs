@@ -25,7 +25,7 @@ impl Dual {
     }
     /// `y` with the slopes by two operands.
     fn chain(y: f64, parts: &[(f64, Dual)]) -> Dual {
-        // An infinite slope of what stands still: reverse mode cannot know that it does.
+        // An infinite slope of a constant: reverse mode cannot know that it is one.
         let part =
             |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
         let off = |&(slope, x): &(f64, Dual)| (slope * x.d).abs() + (slope * x.off).abs();
@@ -122,7 +122,7 @@ pub(crate) enum Outcome {
     /// A value, and something failed that it does not depend on.
     Dead(Value),
     Failed,
-    /// A failure, or what comes after it if nobody looks.
+    /// A failure, or what comes after it if nothing checks.
     Unclear,
     Stopped,
 }
@@ -390,7 +390,7 @@ impl Frame<'_> {
             }
             Real::Select(c, a, b) => {
                 let (c, a, b) = (self.cond(c), self.real(a), self.real(b));
-                // Between two that are alike nobody needs to decide.
+                // Between two that are alike no decision is needed.
                 let alike = matches!((&a, &b), (Ok(a), Ok(b)) if a.re.to_bits() == b.re.to_bits());
                 let c = c.map_err(|failure| if alike { unclear(failure) } else { failure })?;
                 let (chosen, other) = if c { (a, b) } else { (b, a) };

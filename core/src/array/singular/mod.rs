@@ -385,7 +385,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
         triangle.apply(m, &mut left);
     }
     reduced.right.apply(n, &mut right);
-    // The columns as they stood.
+    // The columns as they were.
     for vector in right.chunks_exact_mut(n.max(1)) {
         let sorted = vector.to_vec();
         columns.iter().zip(sorted).for_each(|(&j, x)| vector[j] = x);

@@ -166,7 +166,7 @@ impl JitUnit {
     pub(super) fn live_in_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         debug_assert!(
             self.live_at.contains_key(&pc),
-            "machine code begins or ends at {pc}, which nobody foresaw"
+            "machine code begins or ends at {pc}, which is not planned"
         );
         self.live_at.get(&pc).into_iter().flatten().copied()
     }

@@ -35,7 +35,7 @@
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 /// Does something at the address `here` of the first row of each register that a part of the runs
-/// has; the others stand `rows` further. Runs of one and two registers, which gates on low qubits
+/// has; the others are `rows` further. Runs of one and two registers, which gates on low qubits
 /// have, have loops of their own. The vector's address is read once: a store could change what
 /// `place` holds for all that the compiler knows.
 ///

@@ -100,7 +100,7 @@ pub(super) struct SweepRotation {
 /// An operation and its number in the layout.
 pub(super) type NumberedOp<'a> = (usize, &'a Placed);
 
-/// Takes operations as long as those that come next may commute with all that are there: not where
+/// Takes operations as long as those that come next may commute with all taken so far: not where
 /// amplitudes move along vectors that span a tile, for then something is in the way of any other,
 /// and no more than a window of those that move.
 fn refill<'a>(
