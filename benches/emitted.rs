@@ -141,7 +141,7 @@ fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
     xs
 }
 
-/// Room for what the rounds of a loop record, `each` values a round.
+/// Room for what the iterations of a loop record, `each` values an iteration.
 fn room<T: Clone + Default>(
     tape: &mut Vec<T>,
     rounds: std::ops::Range<i64>,

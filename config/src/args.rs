@@ -64,7 +64,7 @@ pub struct CommonArgs {
     /// The most memory to use, such as 8GiB, 500MB or bytes [default: what is free]
     #[arg(long, global = true, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size)]
     pub memory_limit: Option<u64>,
-    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops
+    /// The most steps of a program, such as 1e9 [default: 1e9], or iterations of a circuit's loops
     /// [default: 1e6, fewer on more than 10 qubits]
     #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub max_steps: Option<u64>,
@@ -176,7 +176,7 @@ pub enum PluginsVerb {
         at: Vec<String>,
         /// Each plugin in a process of its own, with limits: that many seconds (300 if none are
         /// given), the memory of `--memory-limit` or else 4 GiB. One that crashes, loops or takes
-        /// more is a finding. What it is not: a wall around files and network
+        /// more is a finding. Files and network are not restricted
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "300")]
         sandboxed: Option<u32>,
         /// Task of a process in the sandbox
@@ -443,8 +443,8 @@ pub struct DiffArgs {
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
-    /// The most memory that the gradient keeps of long loops, such as 64MiB: rounds are computed
-    /// again instead
+    /// The most memory that the gradient keeps of long loops, such as 64MiB: iterations are
+    /// computed again instead
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "emit", allow_hyphen_values = true)]
     pub memory_budget: Option<u64>,
     /// Print the program or its derivative instead of running it; with --order 2 its second

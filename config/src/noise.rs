@@ -142,7 +142,7 @@ pub fn add(
         if unused > 0 {
             let name = &file.name;
             terminal.note(&format!(
-                "note: errors of {name} for instructions and qubits that the circuit has not: {unused}"
+                "note: errors of {name} for instructions and qubits that the circuit does not have: {unused}"
             ));
         }
     }

@@ -366,13 +366,13 @@ fn loops_that_never_end_are_found_before_the_limit() {
         ),
         (
             "qubit q; bit c; x q; c = measure q; while (c == 1) { x q; x q; c = measure q; }",
-            "rounds repeat",
+            "iterations repeat",
         ),
-        ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "rounds repeat"),
+        ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "iterations repeat"),
         // A cycle of four rounds
         (
             "qubit[2] q; bit c; h q[1]; while (c == 0) { s q[1]; c = measure q[0]; }",
-            "rounds repeat",
+            "iterations repeat",
         ),
     ] {
         let circuit = v3(body);

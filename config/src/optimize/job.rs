@@ -374,7 +374,7 @@ fn read_optimizer(
             settings.into()
         }
         "natural_gradient" if noise => {
-            let message = "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
+            let message = "the natural gradient takes the metric of state vectors, which a circuit with noise does not have";
             return Err(section
                 .wrong("method", message)
                 .help("lbfgs, adam, newton_cg, nelder_mead and spsa run it"));

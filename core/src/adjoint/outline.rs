@@ -154,7 +154,7 @@ impl OutlinableLoop {
         }
         if !params.iter().enumerate().any(|(k, p)| k != counter && f.kinds[*p].tangent().is_some())
         {
-            return Err(kept("no round hands a number to the next one"));
+            return Err(kept("no iteration hands a number to the next one"));
         }
         let used = used_in(f, &inner, header);
         let after_loop = |b: Block| !inner(b) && loops.dominates(header, b);

@@ -26,7 +26,7 @@ impl Circuit {
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
-    /// // |+> until a measurement gives 1: two rounds on average.
+    /// // |+> until a measurement gives 1: two iterations on average.
     /// let mut c = Circuit::new(1);
     /// c.add_register("m", 1)?;
     /// c.while_loop(Condition::Bit { bit: 0, value: false }, |c| c.reset(0)?.h(0)?.measure(0, 0))?;

@@ -59,7 +59,7 @@ pub enum BudgetError {
     },
     /// There is no loop.
     #[error(
-        "`{function}` has no loop of its own: its memory does not depend on a number of rounds"
+        "`{function}` has no loop of its own: its memory does not depend on a number of iterations"
     )]
     None {
         /// The function.

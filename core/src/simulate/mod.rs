@@ -66,11 +66,12 @@ use crate::{
 /// GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// Largest number of rounds of loops in one run of a circuit, by default: seconds on a few qubits.
+/// Largest number of iterations of loops in one run of a circuit, by default: seconds on a few
+/// qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
-/// Returns the largest number of rounds that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10 of
-/// them, 1000 for 20 and more.
+/// Returns the largest number of iterations that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10
+/// of them, 1000 for 20 and more.
 ///
 /// ```
 /// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
@@ -150,9 +151,9 @@ pub enum SimulateError {
         /// Bytes available.
         available: u128,
     },
-    /// A loop of the circuit that exceeds the allowed number of rounds.
+    /// A loop of the circuit that exceeds the allowed number of iterations.
     #[error(
-        "a loop of the circuit goes on after {limit} rounds: what ends it may never happen, or too rarely"
+        "a loop of the circuit goes on after {limit} iterations: what ends it may never happen, or too rarely"
     )]
     Endless {
         /// The number allowed.
@@ -242,7 +243,7 @@ pub struct Simulator {
     pub threads: Threads,
     /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// Largest number of rounds that the loops of a circuit may take together in one run;
+    /// Largest number of iterations that the loops of a circuit may take together in one run;
     /// [`MAX_ROUNDS`] unless told.
     pub max_rounds: u64,
 }

@@ -227,7 +227,7 @@ fn push<T>(tape: &mut Vec<T>, x: T) {
     tape.push(x);
 }
 //-
-/// Room for what the rounds of a loop record, `each` values a round.
+/// Room for what the iterations of a loop record, `each` values an iteration.
 fn room<T: Clone + Default>(
     tape: &mut Vec<T>,
     rounds: std::ops::Range<i64>,

@@ -118,7 +118,7 @@ impl QasmLowering<'_> {
             return self.unroll(condition, body, all, span, false).map(|_| ());
         }
         if !self.may_leave(body) {
-            let help = "give it a condition that a round can change, or a `break`";
+            let help = "give it a condition that an iteration can change, or a `break`";
             let place = self.file_span(span);
             return Err(self
                 .report(Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help)));
