@@ -431,7 +431,7 @@ fn the_table_has_no_cycles() {
     for (i, (module, used)) in table.iter().enumerate() {
         for used in used {
             let before = table[..i].iter().any(|row| row.0 == *used);
-            assert!(before, "{module} uses {used}, which does not stand before it");
+            assert!(before, "{module} uses {used}, which is not before it");
         }
     }
 }

@@ -112,7 +112,7 @@ pub trait Executor<R: Ring>: Send + Sync {
         0.0
     }
 
-    /// Returns true if this number of operators takes it less time on n qubits when it is told that
+    /// Returns true if this number of operators takes it less time on n qubits with the hint that
     /// the state is |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);

@@ -244,7 +244,7 @@ pub struct Simulator {
     /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
     /// Largest number of iterations that the loops of a circuit may take together in one run;
-    /// [`MAX_ROUNDS`] unless told.
+    /// [`MAX_ROUNDS`] by default.
     pub max_rounds: u64,
 }
 
@@ -466,8 +466,8 @@ impl Simulator {
         })
     }
 
-    /// Applies operators to a state; `progress` is told (done, all) every now and then. A state
-    /// that has not been changed since it was made as |0…0> takes less time than any other.
+    /// Applies operators to a state; `progress` is called with (done, all) every now and then. A
+    /// state that has not been changed since it was made as |0…0> takes less time than any other.
     ///
     /// # Errors
     /// [`SimulateError`] if an operator needs a qubit that is not there, or an executor fails.
@@ -641,8 +641,8 @@ impl Simulator {
         self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
-    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done,
-    /// all) shots every now and then.
+    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is called with
+    /// (done, all) shots every now and then.
     ///
     /// # Errors
     /// Those of [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.

@@ -137,7 +137,7 @@ fn refill<'a>(
 }
 
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
-/// nothing left behind, nor with what has been taken (phases never do among themselves).
+/// nothing left in it, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
     ops: Vec<NumberedOp<'a>>,
     looks_change: bool,
