@@ -75,11 +75,11 @@ impl<S: Scalar> KernelOperand<S> {
     }
 
     /// Returns true if it matches the key that a plan was made for.
-    pub(super) fn matches_key(&self, seen: &ShapeKey) -> bool {
+    pub(super) fn matches_key(&self, key: &ShapeKey) -> bool {
         fn of<E>(array: &SharedArray<E>, shape: &[usize]) -> bool {
             array.as_ref().map_or(shape == [0], |a| a.is_of(shape))
         }
-        match (self, seen) {
+        match (self, key) {
             (_, ShapeKey::Number) => true,
             (KernelOperand::Int(n), ShapeKey::Int(m)) => n == m,
             (KernelOperand::Reals(array), ShapeKey::Shape(shape)) => of(array, shape),
