@@ -23,8 +23,8 @@ const POINTS: usize = 12;
 const SEEN: usize = CAMERAS * POINTS;
 const UNKNOWNS: usize = CAMERAS * 11 + POINTS * 3;
 
-/// The errors by the numbers of all cameras and those of all points. Where who sees what is a
-/// constant, and so are the weights.
+/// The errors by the numbers of all cameras and those of all points. The list of observations
+/// is a constant, and so are the weights.
 fn errors(seen: Vec<f64>) -> Result<Derivatives<'static, f64>, Failure> {
     let program = parse_program(PROGRAM)?;
     let of = |f: fn(i64) -> i64| Datum::ints((0..SEEN as i64).map(f));

@@ -30,7 +30,7 @@ fn model() -> Result<NoiseModel, CircuitError> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Without noise each circuit gives 111, or by way of a superposition that is taken back.
+    // Without noise each circuit gives 111, or by way of a superposition that is undone.
     let mut circuits = Vec::new();
     for depth in [2, 4, 8, 12] {
         circuits.push(Circuit::build(3, |c| {
