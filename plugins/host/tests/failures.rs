@@ -187,7 +187,10 @@ fn selections_and_duplicates() {
     assert_eq!(plugins.reports()[0].rules, ["cube"]);
 
     let error = refused(&request(&path).with_rules(Selection::Except(vec!["cub".into()])));
-    assert!(error.contains("names the rule `cub`, which it has not; it has `panics`"), "{error}");
+    assert!(
+        error.contains("names the rule `cub`, which it does not have; it has `panics`"),
+        "{error}"
+    );
     let error = refused(&request(&path).with_kernels(Selection::Only(vec!["k".into()])));
     assert!(error.contains("names the kernel `k`"), "{error}");
 
