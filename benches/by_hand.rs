@@ -66,7 +66,7 @@ pub fn trace(a: &[f64], b: &[f64], n: usize) -> (f64, Vec<f64>, Vec<f64>) {
 
 /// Calls of [`TREE`] from this `n`.
 pub const TREE_CALLS: usize = 21_891;
-/// How deep they go.
+/// Depth of the recursion.
 pub const DEPTH: i64 = 20;
 
 /// A function that calls itself twice.

@@ -1,6 +1,6 @@
 // Written by ketgrad. Edition 2021 or later.
 
-/// What a primal records for its adjoint.
+/// Record of a primal for its adjoint.
 #[derive(Clone, Debug, Default)]
 pub struct Tape {
     bools: Vec<bool>,
@@ -135,13 +135,13 @@ fn int_mul(a: i64, b: i64) -> i64 {
     a.checked_mul(b).expect("an integer product overflows")
 }
 
-/// An array of so many elements: those behind its own are 0.
+/// An array of the given number of elements: those after its own are 0.
 fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
     xs.resize(n, T::default());
     xs
 }
 
-/// Room for what the rounds of a loop record, `each` values a round.
+/// Room for what the iterations of a loop record, `each` values an iteration.
 fn room<T: Clone + Default>(
     tape: &mut Vec<T>,
     rounds: std::ops::Range<i64>,

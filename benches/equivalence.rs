@@ -1,4 +1,4 @@
-//! How long it takes to decide that two circuits are equal, beside simulating both in `f64`.
+//! Time to decide that two circuits are equal, beside simulating both in `f64`.
 //!
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin equivalence [-- QUBITS…]

@@ -161,7 +161,7 @@ fn f(alpha: array, mu: array, icf: array, x: array, place: array) {
     data + 0.5 * (sum(diagonals * diagonals) + sum(low * low))
 }";
 
-/// Where the strict lower triangle of a 10 x 10 matrix, column by column, goes in its transpose.
+/// Places in the transpose of the strict lower triangle of a 10 x 10 matrix, column by column.
 fn place() -> Datum<f64> {
     let pairs: Vec<(usize, usize)> =
         (0..10).flat_map(|j| (j + 1..10).map(move |i| (i, j))).collect();

@@ -1,4 +1,4 @@
-//! What plugins cost: a call of a rule over the same maths written inline, and loaded kernels
+//! Costs of plugins: a call of a rule over the same maths written inline, and loaded kernels
 //! beside built-in ones.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! How far an optimizer comes on shots: for each problem a line of a table over many seeds.
+//! Progress of optimizers on shots: for each problem a line of a table over many seeds.
 //!
 //! ```text
 //! cargo run --release -p ketgrad-benches --bin shots -- [seeds=100] [iterations=300] [shots=100] [only=ising]

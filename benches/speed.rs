@@ -18,8 +18,8 @@
 //! about strings; `strings` prints parameter, factor and string of each exponential instead
 //! (`compare/excitations.py`). `gates` with the word `targets` also prints each target's time.
 //! `seconds` of a circuit is binding, planning and running on |0…0>, or with the word `given` on
-//! whatever the state holds, in memory that is there. `floor` is what the plan's bytes take at the
-//! speed of a pass that scales the state in place.
+//! whatever the state holds, in memory allocated before. `floor` is what the plan's bytes take at
+//! the speed of a pass that scales the state in place.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people")]
 
 use std::{hint::black_box, time::Instant};

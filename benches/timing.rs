@@ -1,4 +1,4 @@
-//! What gradients are timed by.
+//! Timers of gradients.
 
 use std::time::Instant;
 

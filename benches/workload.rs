@@ -1,4 +1,4 @@
-//! What is timed: one gate, walking over the qubits of a state.
+//! Workload that is timed: one gate, walking over the qubits of a state.
 //!
 //! A gate on qubit 0 and one on the top qubit load memory in different patterns, so a time says
 //! something only as a mean over targets. From 20 qubits on every third or so target is enough.
@@ -91,9 +91,9 @@ mod tests {
         let text = emit_rust(&program, &gradients).expect("it has a structure");
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/emitted.rs");
         if std::env::var_os("KETGRAD_BLESS").is_some() {
-            std::fs::write(path, &text).expect("the folder is there");
+            std::fs::write(path, &text).expect("the folder exists");
         }
-        let written = std::fs::read_to_string(path).expect("it is there");
+        let written = std::fs::read_to_string(path).expect("the file exists");
         assert!(text == written, "run with KETGRAD_BLESS=1 if this is right\n{text}");
     }
 }

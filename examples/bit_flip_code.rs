@@ -1,4 +1,4 @@
-//! One cycle of the three-qubit code: two parities find any single bit flip and take it back.
+//! One cycle of the three-qubit code: two parities find any single bit flip and undo it.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example bit_flip_code

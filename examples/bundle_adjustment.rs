@@ -6,7 +6,7 @@
 //! ```
 //! A step `d` solves `(J^T J + damping diag(J^T J)) d = -J^T r`. The program is that of a
 //! [benchmark](programs/bundle_adjustment.kg); each row of its Jacobian has entries for one camera
-//! and one point only, so that a dozen products give all of it.
+//! and one point only, so that about twelve products give all of it.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use ketgrad_core::{
@@ -23,8 +23,8 @@ const POINTS: usize = 12;
 const SEEN: usize = CAMERAS * POINTS;
 const UNKNOWNS: usize = CAMERAS * 11 + POINTS * 3;
 
-/// The errors by the numbers of all cameras and those of all points. Where who sees what is a
-/// constant, and so are the weights.
+/// The errors by the numbers of all cameras and those of all points. The list of observations
+/// is a constant, and so are the weights.
 fn errors(seen: Vec<f64>) -> Result<Derivatives<'static, f64>, Failure> {
     let program = parse_program(PROGRAM)?;
     let of = |f: fn(i64) -> i64| Datum::ints((0..SEEN as i64).map(f));

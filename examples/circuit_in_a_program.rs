@@ -53,7 +53,7 @@ fn qubit() -> Result<Expectation, Box<dyn std::error::Error>> {
     Ok(Expectation::new(circuit, [pauli!(Z0)?])?)
 }
 
-/// What the primitive is where `loss` runs as Rust, on any number.
+/// The primitive where `loss` runs as Rust, on any number.
 fn natively<S: Number>(_: u32, angles: Array<S>) -> Array<S> {
     qubit().and_then(|qubit| Ok(qubit.values(&angles)?.into())).unwrap_or_default()
 }

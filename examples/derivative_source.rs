@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let power = Derivatives::<f64>::new(&program, "power")?;
     let (derived, gradient) = power.derivative()?;
 
-    // A loop's adjoint runs it backwards: an array stands in for the tape.
+    // A loop's adjoint runs it backwards: an array replaces the tape.
     let text = emit_text(&derived, gradient)?;
     println!("{text}");
     let again = parse_program(&text)?;

@@ -1,7 +1,7 @@
-//! What an Ising chain does after its field is switched on: the mean magnetization over time, and
-//! how fast it changes, by two ways that have nothing in common. One is the derivative of the whole
+//! Dynamics of an Ising chain after its field is switched on: the mean magnetization over time, and
+//! its rate of change, by two independent methods. One is the derivative of the whole
 //! circuit by the time, the other an observable: `d<M>/dt = <i [H, M]>`. Beside the circuit, a
-//! product formula, stands the evolution without any step.
+//! product formula, there is the evolution without any step.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example dynamics

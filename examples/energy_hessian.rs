@@ -1,5 +1,5 @@
 //! The Hessian of an energy at a start and at the minimum, where it is positive. Newton's method
-//! goes from one to the other in a handful of steps.
+//! goes from one to the other in a few steps.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example energy_hessian

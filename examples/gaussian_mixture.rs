@@ -15,9 +15,9 @@ use ketgrad_core::{
 };
 
 const POINTS: usize = 300;
-/// Where the three heaps are, how wide they are along each axis, and the share of the points in
+/// Centres of the three clusters, their widths along each axis, and the share of the points in
 /// each.
-const HEAPS: [([f64; 2], [f64; 2], f64); 3] =
+const CLUSTERS: [([f64; 2], [f64; 2], f64); 3] =
     [([-2.0, 0.0], [0.5, 0.9], 0.5), ([1.5, 1.5], [0.4, 0.4], 0.3), ([2.0, -2.0], [0.8, 0.3], 0.2)];
 
 /// Minus the mean logarithm of the density. The parameters are one vector: three weights, the
@@ -27,7 +27,7 @@ fn surprise(p: array, points: array) {
     let alpha = slice(p, 0, 0, 3);
     let means = reshape(slice(p, 0, 3, 6), [3, 2]);
     let logs = reshape(slice(p, 0, 9, 6), [3, 2]);
-    // [heap, point, axis]
+    // [cluster, point, axis]
     let z = (insert_axis(points, 0) - insert_axis(means, 1)) * exp(-insert_axis(logs, 1));
     let each = insert_axis(alpha - sum_axis(logs, 1), 1) - 0.5 * sum_axis(z * z, 2);
     logsumexp(alpha) + ln(2 * 3.141592653589793) - mean(logsumexp_axis(each, 0))
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Points of the three heaps, from a small generator.
+/// Points of the three clusters, from a small generator.
 fn points() -> Vec<[f64; 2]> {
     let mut state = 12_345u64;
     let mut uniform = || {
@@ -90,7 +90,7 @@ fn points() -> Vec<[f64; 2]> {
         [r * angle.cos(), r * angle.sin()]
     };
     let mut points = Vec::with_capacity(POINTS);
-    for (mean, width, share) in HEAPS {
+    for (mean, width, share) in CLUSTERS {
         for _ in 0..(share * POINTS as f64).round() as usize {
             let z = normal();
             points.push([mean[0] + width[0] * z[0], mean[1] + width[1] * z[1]]);

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! energy x0 x1 ...            ->  the energy of an Ising ring at these angles, and its gradient
-//! pendulum x0 friction steps  ->  where a pendulum is after so many steps, and the derivatives by x0 and friction
+//! pendulum x0 friction steps  ->  position of a pendulum after a number of steps, and its derivatives by x0 and friction
 //! ```
 //!
 //! ```text
@@ -54,7 +54,7 @@ const PENDULUM: &str = "
         x
     }";
 
-/// What all connections share: a job takes a copy, which costs no compilation.
+/// State that all connections share: a job takes a copy, which costs no compilation.
 struct Service {
     energy: Expectation,
     pendulum: Derivatives<'static, f64>,
@@ -98,7 +98,7 @@ impl Service {
     }
 }
 
-/// Serves whoever connects.
+/// Serves all that connect.
 async fn serve(listener: TcpListener, service: Arc<Service>) -> Result<(), Fault> {
     loop {
         let (stream, _) = listener.accept().await?;

@@ -18,7 +18,7 @@ use ketgrad_core::{
 const POINTS: usize = 1000;
 const STEPS: usize = 20;
 
-/// What is missing to `u - before = dt (k(u) u_x)_x`; `RATIO` is the time step over the square of
+/// Residual of `u - before = dt (k(u) u_x)_x`; `RATIO` is the time step over the square of
 /// the distance of points.
 const EQUATION: &str = "
 fn residual(u: array, before: array) -> array {

@@ -1,7 +1,7 @@
-//! What noise a device has, learned from its counts: circuits of growing depth are measured on a
-//! device that nobody looks into, and the strengths of a noise model are fitted to what they show.
-//! The model's values and their derivatives by the strengths come from density matrices, by the
-//! adjoint method.
+//! Noise of a device, learned from its counts: circuits of growing depth are measured on a
+//! device whose parameters are unknown, and the strengths of a noise model are fitted to what they
+//! show. The model's values and their derivatives by the strengths come from density matrices, by
+//! the adjoint method.
 //!
 //! ```text
 //! cargo run -p ketgrad-examples --example learn_noise
@@ -30,7 +30,7 @@ fn model() -> Result<NoiseModel, CircuitError> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Without noise each circuit gives 111, or by way of a superposition that is taken back.
+    // Without noise each circuit gives 111, or by way of a superposition that is undone.
     let mut circuits = Vec::new();
     for depth in [2, 4, 8, 12] {
         circuits.push(Circuit::build(3, |c| {

@@ -1,7 +1,7 @@
 //! Repetition until success. First a loop that a measurement ends: from Clifford gates and
 //! Toffolis, a rotation by `acos(3/5)`, which is no rational part of a turn; a round succeeds with
 //! probability 5/8 and is a Z otherwise (Nielsen and Chuang, exercise 4.41). Then a rotation by any
-//! angle, unrolled: each round succeeds with probability 1/2, and a failure is taken back by the
+//! angle, unrolled: each round succeeds with probability 1/2, and a failure is undone by the
 //! next round, which tries twice the angle.
 //!
 //! ```text

@@ -39,7 +39,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("plugins/hostile", &["ketgrad_plugin_sdk"]),
 ];
 
-/// What core has no business with: files, environment, terminals, clocks, processes.
+/// Items that core must not use: files, environment, terminals, clocks, processes.
 const OUTSIDE: &[&str] = &[
     "std::fs",
     "std::env",
@@ -54,7 +54,7 @@ const OUTSIDE: &[&str] = &[
     "dbg!(",
 ];
 
-/// Whether a line is a comment: prose may name anything.
+/// True if a line is a comment: prose may name anything.
 fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }
@@ -251,7 +251,7 @@ fn unsafe_code_and_statics_stand_where_the_page_says() {
     assert!(faults.is_empty(), "ARCHITECTURE.md:\n{}", faults.join("\n"));
 }
 
-/// Whether a line gives the reason of unsafe code by pointing at another one's: code moves, and
+/// True if a line gives the reason of unsafe code by pointing at another one's: code moves, and
 /// then it points at nothing.
 fn points_elsewhere(line: &str) -> bool {
     let reason = line.trim_start().strip_prefix("// SAFETY:");
@@ -387,7 +387,7 @@ fn every_file_of_tests_belongs_to_a_program() {
         let modules = paths.filter(|path| {
             path.extension().is_some_and(|e| e == "rs") || path.join("mod.rs").is_file()
         });
-        // The one program that stands beside another.
+        // The one test program beside another.
         let modules = modules.filter(|path| !path.ends_with("tests/memory.rs"));
         let names = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
         let missing = undeclared(&fs::read_to_string(at.join("main.rs")).unwrap(), names);
@@ -406,7 +406,7 @@ fn the_lock_file_beside_the_workspace_has_what_core_uses() {
     let manifest = section(&read("core/Cargo.toml"), "\n[dependencies]\n", "\n[");
     let locked =
         section(&read("plugins/symbolica/Cargo.lock"), "\nname = \"ketgrad-core\"\n", "\n]");
-    // What a feature asks for that nobody asked for is not there.
+    // Items of a feature that is not enabled are absent.
     let features = section(&read("core/Cargo.toml"), "\n[features]\n", "\n[");
     let default = features.lines().find(|line| line.starts_with("default =")).unwrap();
     let on = |line: &&str| default.contains(&format!("\"{}\"", line.split(' ').next().unwrap()));
@@ -431,7 +431,7 @@ fn the_table_has_no_cycles() {
     for (i, (module, used)) in table.iter().enumerate() {
         for used in used {
             let before = table[..i].iter().any(|row| row.0 == *used);
-            assert!(before, "{module} uses {used}, which does not stand before it");
+            assert!(before, "{module} uses {used}, which is not before it");
         }
     }
 }

@@ -205,7 +205,7 @@ fn comparisons_are_cancelled_anywhere() {
     }
 }
 
-/// What was found so far is kept: it is what the iterations so far find.
+/// The result so far is kept: it is what the iterations so far find.
 #[test]
 fn optimizations_are_cancelled_between_iterations_and_within() {
     let energy = Expectation::new(ansatz::uccsd(4, 2).unwrap(), [problem::h2()]).unwrap();

@@ -613,7 +613,7 @@ fn damping_has_derivatives_where_it_takes_all() {
             z.hessian_by(Method::Forward, &[1.0f64]).unwrap()[0][0].abs() < ROUNDING,
             "{channel}"
         );
-        // What stands off the diagonal falls infinitely fast; its value is that at 1.
+        // The off-diagonal entry falls infinitely fast; its value is that at 1.
         let (value, gradient) = energy(one(channel), "X0").value_and_gradient(&[1.0f64]).unwrap();
         assert!(value == 0.0 && gradient[0] == f64::NEG_INFINITY, "{value} {gradient:?}");
         let x = energy(one(channel), "1e-9 X0 + 1e3 Z0");

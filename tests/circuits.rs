@@ -197,7 +197,7 @@ fn parameters_stay_in_their_circuits() {
         second.bind(&[("y", b.clone())]).unwrap_err(),
         CircuitError::ForeignParam { .. }
     ));
-    assert_eq!(second, before, "what is refused leaves nothing behind");
+    assert_eq!(second, before, "what is refused changes nothing");
 
     // Clones, and circuits that have the parameter at the same place, take it; a bare number is any
     // parameter.
@@ -210,7 +210,7 @@ fn parameters_stay_in_their_circuits() {
     assert_eq!(second.to_string(), "rx(2*y) q[0]\n");
     assert_eq!(Angle::theta(ParamId::new(0)), a);
 
-    // Of a circuit with one parameter less, the numbers of those behind it have moved.
+    // In a circuit with one parameter less, the numbers of those after it have moved.
     let mut bound = copy.bind(&[("a", Angle::pi(1, 2))]).unwrap();
     assert!(bound.rz(0, &a).is_err() && bound.rz(0, &b).is_err());
     let b = bound.param("b");

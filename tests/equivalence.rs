@@ -365,7 +365,7 @@ fn a_tiny_difference_is_one() {
     assert!(report.witness.unwrap().distance < 1e-8);
 }
 
-/// What a float does not tell apart is not equal, and what it holds exactly is.
+/// Numbers that a float does not tell apart are not equal, and those that it holds exactly are.
 #[test]
 fn large_angles_are_equal_only_where_they_are_known() {
     let rx = |angle: f64| {
@@ -410,7 +410,7 @@ fn rounded_numbers_are_not_what_they_look_like() {
         assert!(exact || report.reason.unwrap().contains("rounded"), "{text}");
     }
     assert!(!compare(&rz(Angle::rad(0.1) + Angle::rad(1e-20)), &tenth).exact);
-    // What everybody can calculate stays exact.
+    // Numbers with simple exact values stay exact.
     for text in ["sqrt(2.25) - cos(0)*7/5", "abs(-0.1)", "2**2/40", "0.3 - sin(pi/2)/5"] {
         assert!(compare(&written(text), &tenth).exact, "{text}");
     }
@@ -542,8 +542,8 @@ proptest! {
         prop_assert!(how == 2 || ring.verdict != Verdict::Different, "{:?}", ring);
     }
 
-    /// What a transpiler prints with all digits is never called different, however tight the
-    /// tolerance.
+    /// Circuits that a transpiler prints with all digits are never called different, however tight
+    /// the tolerance.
     #[test]
     fn rounded_angles_are_no_difference(
         seed in any::<u64>(),
@@ -626,7 +626,7 @@ proptest! {
     }
 }
 
-/// A rotation by a decimal of so many digits that only numbers decide.
+/// A rotation by a decimal with too many digits for exact arithmetic, so that numbers decide.
 fn rounded_rotation(c: &mut Circuit) {
     c.ry(0, 0.123_456_789_012_345_6).unwrap();
 }
@@ -699,7 +699,7 @@ fn a_phase_is_claimed_only_beyond_the_bound() {
 /// one gate more.
 const PAIRS: u64 = 360;
 
-/// What is appended somewhere in the middle: no multiple of the identity at any angles.
+/// Appends a change somewhere in the middle: no multiple of the identity at any angles.
 fn push_a_change(circuit: &mut Circuit, rng: &mut Rng) {
     let n = circuit.n_qubits();
     let order = rng.permutation(n);
@@ -912,7 +912,7 @@ fn bits_are_matched_by_the_names_of_their_registers() {
     );
 }
 
-/// What is declared and not written costs nothing.
+/// A declaration without use costs nothing.
 #[test]
 fn readout_into_a_register_of_two_billion_bits() {
     let circuit = |bits: [usize; 2]| {

@@ -23,7 +23,7 @@ const H: &str = "0.8 Z0 Z1 - 0.6 X1 Y2 + 0.5 X0 + 0.9 Y0 X1 Z2 - 0.3 Y1 + 0.4 X0
 /// Rounding of a few hundred gates.
 const ROUNDING: f64 = 1e-12;
 
-/// What sixty steps of fourth order leave: some (0.7 / 60)^4.
+/// Error of sixty steps of fourth order: some (0.7 / 60)^4.
 const SIXTY_STEPS: f64 = 2e-8;
 
 /// `exp(-i H t)` by its series, for a short time, squared until the time is long.

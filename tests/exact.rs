@@ -208,7 +208,7 @@ fn circuits_on_expressions_equal_their_numbers() {
     }
 }
 
-/// What the ring finds to be one function, expressions are too, by fields.
+/// If the ring finds entries to be one function, fields find their expressions to be one, too.
 #[test]
 fn ring_and_expressions_agree() {
     let mut rng = Rng::new(13);
@@ -682,8 +682,8 @@ fn random_circuits_at_fractions_of_pi_equal_their_numbers() {
     }
 }
 
-/// What cancels is exactly zero, in whatever way it is computed: a circuit, then its inverse in
-/// other gates.
+/// A difference that cancels is exactly zero, in whatever way it is computed: a circuit, then its
+/// inverse in other gates.
 #[test]
 fn fractions_of_pi_that_cancel_are_exactly_zero() {
     let mut rng = Rng::new(29);

@@ -484,7 +484,7 @@ fn fast_and_generic(circuit: &Circuit, observable: &PauliSum) {
     }
 }
 
-/// So many Pauli strings between operators, each with fewer X or Y than `below`, at any places.
+/// `count` Pauli strings between operators, each with fewer X or Y than `below`, at any places.
 fn strings(
     count: usize,
     below: usize,
@@ -1018,7 +1018,7 @@ fn a_program_is_differentiated_through_its_circuits_to_second_order() {
     assert!((gradient[1].real().unwrap() - value.eps2).abs() < 1e-13);
     assert!((hessian[0][1] - value.eps1eps2).abs() < 1e-12, "{hessian:?} {value:?}");
     assert!((hessian[1][0] - hessian[0][1]).abs() < 1e-12);
-    // A handle that nobody owns.
+    // A handle of no circuit.
     let wrong = [Datum::Handle(7), Datum::Handle(g), Datum::Real(0.1), Datum::Real(0.2)];
     assert!(loss.value(&wrong).unwrap_err().to_string().contains("handle 7"));
 }
@@ -1094,7 +1094,7 @@ fn circuits_too_large_for_any_state_are_refused_by_every_way() {
     }
 }
 
-/// What is measured decides what comes next: the average over all outcomes has derivatives, too.
+/// Measurements decide what comes next: the average over all outcomes has derivatives, too.
 #[test]
 fn feedback_has_derivatives() {
     // RY(a) measured: 1 with sin^2(a/2), then the other qubit turns by b, else by a; noise p flips

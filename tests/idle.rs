@@ -1,4 +1,4 @@
-//! What is idle or known costs nothing and changes nothing: circuits with qubits that nothing
+//! Idle or known parts cost nothing and change nothing: circuits with qubits that nothing
 //! touches, resets of fresh qubits, conditions on bits that nothing has written and noise of
 //! probability 0, against the circuits without them.
 
@@ -135,7 +135,7 @@ fn embedded(rng: &mut Rng, c: &Circuit, places: &[usize]) -> Circuit {
     wide.append(c, places).unwrap();
     wide.add_register("unused", 3).unwrap();
     let first = c.n_bits();
-    // What stands before all is known to do nothing.
+    // Instructions before all others are known to do nothing.
     let mut whole = Circuit::new(100);
     for _ in 0..6 {
         let q = rng.below(100);

@@ -145,7 +145,7 @@ fn serde_gives_back_what_was_written() {
     assert_eq!(read.to_string(), circuit.to_string());
 }
 
-/// What cannot be built by hand is not read either.
+/// A circuit that cannot be built by hand is not read either.
 #[test]
 fn serde_refuses_what_makes_no_sense() {
     let error = |text: &str| from_str::<Array<f64>>(text).unwrap_err().to_string();

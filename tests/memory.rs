@@ -22,7 +22,7 @@ use ketgrad_core::{
 };
 use num_complex::Complex;
 
-/// What this stand-in gives at most.
+/// Largest request that this stand-in grants.
 const MOST: usize = 1 << 30;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);

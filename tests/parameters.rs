@@ -388,7 +388,7 @@ fn computed_and_shared_parameters_go_through_the_tiles_of_the_adjoint_method() {
     }
 }
 
-/// 26 digits behind the point.
+/// 26 digits after the point.
 const SCALE: i128 = 100_000_000_000_000_000_000_000_000;
 
 /// The radians of an angle: what their shortest decimal means, or if they were rounded, the float.
@@ -410,7 +410,7 @@ fn radians(angle: &Angle) -> i128 {
     }
 }
 
-/// What a factor that is no fraction of a power of two makes of an angle is off by its slack at
+/// An angle of a factor that is no fraction of a power of two is off by its slack at
 /// most: of radians, of multiples of pi, of coefficients, and of a slack that was there before.
 #[test]
 fn an_angle_times_a_number_is_off_by_no_more_than_it_says() {

@@ -31,7 +31,7 @@ use support::{
 /// the state.
 const ROUNDINGS: f64 = 8.0;
 
-/// How far a run of so many gates may be from the reference, which rounds as well.
+/// Tolerance of a run of a number of gates: the reference rounds as well.
 fn tolerance<E: SimdFloat>(gates: usize) -> f64 {
     ROUNDINGS * Into::<f64>::into(E::EPSILON) * (gates + 4) as f64
 }
@@ -49,9 +49,9 @@ fn sets() -> impl Iterator<Item = InstructionSet> {
     InstructionSet::ALL.into_iter().filter(|set| set.is_available())
 }
 
-/// What plans do on large states or seldom: blocks written as factors, products kept because
-/// nothing that is written for them is close enough, stages and levels that look no further than a
-/// few operations.
+/// Choices that plans make on large states or seldom: blocks written as factors, products kept
+/// because nothing that is written for them is close enough, stages and levels that look no further
+/// than a few operations.
 fn corners(options: PlanOptions) -> [PlanOptions; 5] {
     let factors = options.with_factor_blocks(true);
     let few = options.with_lookahead(2);
@@ -128,7 +128,7 @@ fn plans_that_move_few_qubits_are_right() {
     }
 }
 
-/// What users get: the simulator plans by itself here.
+/// The defaults of users: the simulator plans by itself here.
 #[test]
 fn long_circuits_on_fifteen_qubits_and_more_are_right() {
     for pool in Pool::ALL {

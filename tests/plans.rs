@@ -25,13 +25,13 @@ const TOLERANCE_F64: f64 = 1e-12;
 /// The same in single precision, where a rounding is 6e-8.
 const TOLERANCE_F32: f64 = 1e-5;
 
-/// So many different qubits in random order.
+/// `count` different qubits in random order.
 fn qubits(rng: &mut Rng, n: usize, count: usize) -> Vec<usize> {
     rng.permutation(n)[..count].to_vec()
 }
 
-/// Appends a gate of the table, or for `None` a unitary, on random qubits under so many controls of
-/// random values.
+/// Appends a gate of the table, or for `None` a unitary, on random qubits under a number of
+/// controls of random values.
 fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, controls: usize) {
     let on = qubits(rng, c.n_qubits(), targets + controls);
     let conditions: Vec<_> = on[targets..].iter().map(|&q| (q, rng.below(2) == 0)).collect();
@@ -42,7 +42,7 @@ fn push(c: &mut Circuit, rng: &mut Rng, kind: Option<GateKind>, targets: usize, 
     .unwrap();
 }
 
-/// Appends what a number stands for: a gate of the table, a rotation about a string or a unitary of
+/// Appends what a number represents: a gate of the table, a rotation about a string or a unitary of
 /// up to 4 qubits, under up to 3 controls.
 fn push_any(c: &mut Circuit, number: u64) {
     let (n, mut rng) = (c.n_qubits(), Rng::new(number));
@@ -150,7 +150,7 @@ fn agrees_on<E: SimdFloat>(c: &Circuit, tolerance: f64, threads: &[usize]) {
 }
 
 /// A plan gives the same as the generic kernels, with tiles of every size, whatever the number of
-/// threads, on a given state, and on |0…0> whatever stood there before.
+/// threads, on a given state, and on |0…0> whatever was there before.
 fn plans_agree<E: SimdFloat>(c: &Circuit, tolerance: f64) {
     plans_agree_on::<E>(c, tolerance, &(3..=c.n_qubits().max(3)).collect::<Vec<_>>());
 }
@@ -463,8 +463,8 @@ fn blocks_that_are_no_unitaries() {
     }
 }
 
-/// What keeps no norm, as the operators of a damping, is no rotation, whatever gates close around
-/// it.
+/// An operator that keeps no norm, as those of a damping, is no rotation, whatever gates close
+/// around it.
 #[test]
 fn clifford_gates_around_what_is_no_unitary() {
     const N: usize = 6;

@@ -324,7 +324,7 @@ fn fields(fields: &Fields, only_public: bool) -> String {
     }
 }
 
-/// What is implemented: methods that are public, and traits.
+/// Lists the implementations: methods that are public, and traits.
 fn impls_of(module: &Module, lines: &mut BTreeSet<String>) {
     for item in &module.items {
         let Item::Impl(block) = item else { continue };

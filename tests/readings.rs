@@ -44,7 +44,7 @@ fn index(bits: &Bits, n: usize) -> usize {
     (0..n).map(|k| usize::from(bits.get(k as u32)) << k).sum()
 }
 
-/// What outcomes are read as, by the definition.
+/// Distribution that outcomes are read as, by the definition.
 fn read(truth: &[f64], bits: &[usize], rows: &[Vec<f64>]) -> Vec<f64> {
     let own = |outcome: usize| {
         bits.iter().enumerate().map(|(k, b)| (outcome >> b & 1) << k).sum::<usize>()

@@ -37,7 +37,7 @@ fn three_angles() -> Expectation {
     .unwrap()
 }
 
-/// What is far above the minimum is not said to be one, and the steps come much further than
+/// A point far above the minimum is not said to be one, and the steps come much further than
 /// coincidences of values allowed: they ended at -1.41 in the mean.
 #[test]
 fn no_coincidence_of_values_is_a_minimum() {

@@ -227,7 +227,7 @@ fn samples_do_not_depend_on_threads_but_on_the_seed() {
 
 #[test]
 fn samples_at_the_edges() {
-    // A basis state gives itself, wherever it stands relative to the blocks.
+    // A basis state gives itself, wherever it is relative to the blocks.
     for (n, index) in [(0, 0), (1, 0), (1, 1), (12, 0), (12, 2047), (12, 2048), (12, 4095)] {
         let state = State::basis(n, index).unwrap();
         assert_eq!(state.sample(100, 1, &serial()).unwrap(), vec![index; 100]);

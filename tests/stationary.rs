@@ -1,4 +1,4 @@
-//! Where an optimizer may say that it is at a minimum: maxima, saddles, flat places.
+//! Points at which an optimizer may say that it is at a minimum: maxima, saddles, flat places.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::{convert::Infallible, f64::consts::PI};

@@ -16,9 +16,9 @@
 //!
 //! | suite | a run of ketgrad is |
 //! |---|---|
-//! | `gates` | one gate on a state that is there, over the targets in turn; no two gates are joined |
-//! | `circuits` | binding, planning and running all gates on a state that is there |
-//! | `plans` | running a plan that was made before, on a state that is there; peers run their circuits as before |
+//! | `gates` | one gate on an allocated state, over the targets in turn; no two gates are joined |
+//! | `circuits` | binding, planning and running all gates on an allocated state |
+//! | `plans` | running a plan that was made before, on an allocated state; peers run their circuits as before |
 //! | `pauli` | the expectation value of 100 random Pauli strings of weight 4 |
 //! | `shots` | 10^5 shots, in order |
 //! | `gradient` | the energy of a prepared ansatz with its 8n derivatives, binding included |
@@ -40,7 +40,7 @@ use peers::Harness;
 use table::{Row, Times};
 use work::Suite;
 
-/// What the command line says.
+/// Options of the command line.
 struct Options {
     harness: PathBuf,
     python: String,

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python3 noise.py KETGRAD [REPEATS]
 
 KETGRAD is the program (`cargo build --release --bin ketgrad`). Needs qiskit-aer, qulacs and NumPy from PyPI. The circuits are four
-layers of RX and RZ on each qubit and a chain of CX, with depolarizing noise behind every gate and, in rows that say so, amplitude
-damping behind gates on one qubit. Everything on one thread; each row is measured in turns of all three, and what is compared are
+layers of RX and RZ on each qubit and a chain of CX, with depolarizing noise after every gate and, in rows that say so, amplitude
+damping after gates on one qubit. Everything on one thread; each row is measured in turns of all three, and what is compared are
 medians of the times that the programs themselves give for the simulation, without reading the circuit. First, where
 density matrices run the circuit, all three must have the same probabilities. One JSON object a line.
 """

@@ -50,7 +50,7 @@ print(json.dumps({
     "terms": [[float(c), " ".join(f"{p}{q}" for q, p in s.items())] for c, s in terms]}))
 "#;
 
-/// Where the peers are.
+/// Location of the peers.
 pub(crate) struct Harness {
     folder: PathBuf,
     python: String,

@@ -1,4 +1,4 @@
-//! What is timed: suites, and their circuits as the harness gives them.
+//! Workloads that are timed: suites, and their circuits as the harness gives them.
 
 use ketgrad_core::{circuit::Circuit, matrix::Matrix, observable::PauliSum};
 use num_complex::Complex;
@@ -64,13 +64,13 @@ impl Suite {
 /// Shots of the suite `shots`.
 pub(crate) const SHOTS: usize = 100_000;
 
-/// What one run does.
+/// Work of one run.
 pub(crate) enum Work {
     /// Each gate by itself.
     Gates(Circuit),
     /// All gates.
     Circuit(Circuit),
-    /// All gates, by a plan that is there.
+    /// All gates, by a prepared plan.
     Plan(Circuit),
     /// The expectation value in the state that the circuit makes.
     Pauli(Circuit, PauliSum),

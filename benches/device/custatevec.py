@@ -20,7 +20,7 @@ COMPUTE_64F = 16
 
 class Library:
     def __init__(self, path):
-        # The library wants cuBLAS of the CUDA that CuPy has loaded.
+        # The library needs cuBLAS of the CUDA that CuPy has loaded.
         cupy.cuda.Device(0).use()
         cupy.ones((2, 2)) @ cupy.ones((2, 2))
         self.lib = ctypes.CDLL(path)

@@ -1,4 +1,4 @@
-//! What a device backend of a plugin takes for gates, circuits and gradients, beside the speed of
+//! Times of a plugin's device backend for gates, circuits and gradients, beside the speed of
 //! its memory.
 //!
 //! ```text
@@ -139,7 +139,7 @@ impl<E: SimdFloat> Bench<'_, E> {
         (off, seconds)
     }
 
-    /// How far the circuit and then its inverse are from leaving |0> as it is.
+    /// Distance from |0> of the state after the circuit and its inverse.
     fn undone(&self, name: &str) -> f64 {
         let circuit = circuit(name, self.n);
         let mut state = self.zero();
@@ -280,36 +280,41 @@ impl<E: SimdFloat> Bench<'_, E> {
     }
 }
 
-fn run<E: SimdFloat>(device: &Device, plugins: &Plugins, n: usize, wants: impl Fn(&str) -> bool) {
+fn run<E: SimdFloat>(
+    device: &Device,
+    plugins: &Plugins,
+    n: usize,
+    is_selected: impl Fn(&str) -> bool,
+) {
     let precision = if size_of::<E>() == 4 { "single" } else { "double" };
     let Some(residents) = Executor::<Complex<E>>::device_states(device) else { return };
     let head = format!("\"n\": {n}, \"precision\": \"{precision}\"");
-    let named: Vec<&str> = ALL.into_iter().filter(|name| wants(name)).collect();
+    let named: Vec<&str> = ALL.into_iter().filter(|name| is_selected(name)).collect();
     let names = if named.is_empty() || named.len() == ALL.len() { ALL.to_vec() } else { named };
-    if wants("conform") {
+    if is_selected("conform") {
         for finding in conform(device, n) {
             println!("{}{finding}", if finding.holds() { "" } else { "WRONG " });
         }
     }
     let mut bench = Bench { residents, plugins, n, head, names, copy: 2e12 };
     bench.measure_copy();
-    if wants("check") {
+    if is_selected("check") {
         bench.check();
     }
-    if wants("gates") {
+    if is_selected("gates") {
         bench.gates();
     }
-    if wants("circuits") {
+    if is_selected("circuits") {
         bench.circuits();
     }
     // Expectation values are computed in double precision.
-    if wants("gradient") && size_of::<E>() == size_of::<f64>() {
+    if is_selected("gradient") && size_of::<E>() == size_of::<f64>() {
         bench.gradient();
     }
-    if wants("values") {
+    if is_selected("values") {
         bench.values();
     }
-    if wants("moves") {
+    if is_selected("moves") {
         bench.moves();
     }
 }
@@ -339,11 +344,11 @@ fn main() {
     let sizes: Vec<usize> =
         pairs().filter(|(key, _)| *key == "n").filter_map(|(_, n)| n.parse().ok()).collect();
     for n in if sizes.is_empty() { vec![20] } else { sizes } {
-        let wants = |word: &str| has(word) || (all && PARTS.contains(&word));
+        let is_selected = |word: &str| has(word) || (all && PARTS.contains(&word));
         if has("f32") {
-            run::<f32>(device, &plugins, n, wants);
+            run::<f32>(device, &plugins, n, is_selected);
         } else {
-            run::<f64>(device, &plugins, n, wants);
+            run::<f64>(device, &plugins, n, is_selected);
         }
     }
 }

@@ -24,7 +24,7 @@ pub const MAX_THREADS: usize = 1024;
     arg_required_else_help = true
 )]
 pub struct LowArgs {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: Verb,
     /// Options of every verb.
@@ -51,7 +51,7 @@ pub struct CommonArgs {
         hide_possible_values = true
     )]
     pub precision: Option<Precision>,
-    /// Who runs circuits: the best, the best on the processor, or the one of that name, such as
+    /// Backend of circuits: the best, the best on the processor, or the one of that name, such as
     /// cuda:0 [default: auto]
     #[arg(long, global = true, value_name = "auto|cpu|NAME", allow_hyphen_values = true)]
     pub backend: Option<String>,
@@ -64,7 +64,7 @@ pub struct CommonArgs {
     /// The most memory to use, such as 8GiB, 500MB or bytes [default: what is free]
     #[arg(long, global = true, value_name = "SIZE", allow_hyphen_values = true, value_parser = parse_size)]
     pub memory_limit: Option<u64>,
-    /// The most steps of a program, such as 1e9 [default: 1e9], or rounds of a circuit's loops
+    /// The most steps of a program, such as 1e9 [default: 1e9], or iterations of a circuit's loops
     /// [default: 1e6, fewer on more than 10 qubits]
     #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = parse_count)]
     pub max_steps: Option<u64>,
@@ -99,7 +99,7 @@ impl Precision {
     }
 }
 
-/// What the program can do.
+/// Verbs of the program.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Verb {
     /// Simulates a circuit in OpenQASM 2 or 3
@@ -150,12 +150,12 @@ pub enum Verb {
 /// The verb `plugins`.
 #[derive(Clone, Debug, Args)]
 pub struct PluginsArgs {
-    /// What to do.
+    /// The verb of `plugins`.
     #[command(subcommand)]
     pub what: PluginsVerb,
 }
 
-/// What `plugins` can do.
+/// Verbs of `plugins`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum PluginsVerb {
     /// Shows what is loaded, and why the rest is not
@@ -176,10 +176,10 @@ pub enum PluginsVerb {
         at: Vec<String>,
         /// Each plugin in a process of its own, with limits: that many seconds (300 if none are
         /// given), the memory of `--memory-limit` or else 4 GiB. One that crashes, loops or takes
-        /// more is a finding. What it is not: a wall around files and network
+        /// more is a finding. Files and network are not restricted
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "300")]
         sandboxed: Option<u32>,
-        /// What a process in the sandbox is to do
+        /// Task of a process in the sandbox
         #[arg(long, hide = true)]
         task: Option<String>,
     },
@@ -214,7 +214,7 @@ Both may be what OpenFermion, Qiskit, PennyLane, Cirq or CUDA-Q print: '(0.5+0j)
 (fermions, by Jordan-Wigner). In words such as XIZ, a letter for each qubit, qubit 0 is the last one.
 Coefficients may have parameters: '0.5*J*Z0 Z1 - (h + J/2)*X0 + J**2' with --set J=2 --set h=0.1. They
 are polynomials in inputs of the circuit and in other names with a value; names that are operators, such
-as X0, ZZ, x and I, are never parameters. In NumPy files the others stand behind the inputs of the
+as X0, ZZ, x and I, are never parameters. In NumPy files the others follow the inputs of the
 circuit, in order of first occurrence.
 Parameters are the circuit's `input` declarations. A value may be an expression: pi/4 is exact.
 Inputs that are integers, bits or truth values decide what the circuit is, so each needs its value:
@@ -222,14 +222,14 @@ Inputs that are integers, bits or truth values decide what the circuit is, so ea
 --params takes a JSON file ({\"theta\": 0.3, \"w\": [0.1, \"pi/2\"]}) or a NumPy file in order of
 declaration; with a 2-D NumPy file every row is a run of its own, all with the same seed, and each
 result becomes a list over the rows. --set wins over --params. A NumPy file has the parameters that
-nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files stand side by side.
+nothing else gives, or all: --params a.npy --set b=0.3 is a sweep of a. Several files are joined.
 
 --set a=0.3+-0.01 (or ±, or as a text in JSON) gives a parameter a standard deviation, and expectation
 values come with theirs, by their slopes. Parameters are independent; of several observables
 stderr_covariance has the covariances of the errors. `0.3 + -0.01` is a sum.
 
 --noise takes a TOML file. In it [[noise]] with width = 1, channel = \"depolarizing\" and
-parameters = [0.001] adds that channel behind every gate on one qubit (after = [\"cx\"]: behind those
+parameters = [0.001] adds that channel after every gate on one qubit (after = [\"cx\"]: after those
 gates; qubits = [0, 1]: only on these of their qubits; gate_qubits = [[0, 1]]: only from 0 to 1), and
 [[reading]] with p0 and p1 gives the probabilities that a 0 or a 1 is read wrongly, in counts and in the
 means of `grad --shots`. A name in place of a number is a parameter, a list has a value for each of
@@ -240,7 +240,7 @@ is of two qubits that are read together: a row for each true outcome 00, 01, 10,
 the first qubit, and a column for each that is read. kraus = [[[1, 0], [0, 0.6]],
 [[0, [0, 0.8]], [0, 0]]] gives a channel by its operators, an entry as a number or [re, im]. A rule that
 acts nowhere is a warning. The JSON of a noise model of Qiskit Aer, to_dict(serializable=True), is read
-as well. Noise also stands in the circuit itself, behind what it follows:
+as well. Noise may also be in the circuit itself, after what it follows:
   #pragma braket noise bit_flip(0.1) q[0]
   #pragma ketgrad readout_error(0.01, 0.02) c[0]
 
@@ -254,7 +254,7 @@ pub struct RunArgs {
     /// The circuit; - reads it from the standard input
     #[arg(value_name = "FILE.qasm")]
     pub file: PathBuf,
-    /// Measure so many times and count the outcomes
+    /// Number of times to measure; the outcomes are counted
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
     /// The expectation value of an observable, or of those in @FILE; may be repeated
@@ -284,7 +284,7 @@ pub struct RunArgs {
     /// Write the state before the measurements: complex128, or complex64 with f32
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// How a circuit with noise or with measurements in the middle is run: density matrices (exact,
+    /// Method for a circuit with noise or with measurements in the middle: density matrices (exact,
     /// 4^n entries), trajectories (shot by shot), or auto: with noise density matrices up to 10
     /// qubits, else trajectories
     #[arg(
@@ -352,7 +352,7 @@ pub struct AmplitudesArgs {
     /// those of --basis; may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true)]
     pub observable: Vec<String>,
-    /// How: in sines and cosines, in exponentials, or in LaTeX
+    /// Form: in sines and cosines, in exponentials, or in LaTeX
     #[arg(long, value_name = "trig|exp|latex", allow_hyphen_values = true, default_value = "trig")]
     pub form: String,
     /// Multiply everything out: one sum for each amplitude, with as many summands as it has terms
@@ -366,7 +366,7 @@ pub struct AmplitudesArgs {
 const GRAD_HELP: &str = "\
 JSON: {value, gradient {name: x}, hessian {row: {column: x}}, method, seconds}; of several observables
 {expectations [{observable, value, gradient, hessian}], method, seconds}; lists over the rows of a sweep.
-With --shots or error bars stderr stands behind value, and gradient_stderr behind gradient. The array that
+With --shots or error bars stderr follows value, and gradient_stderr follows gradient. The array that
 --output writes has an axis for the rows of a sweep, one for several observables, and one for the parameters.
 
 --set a=0.3+-0.01 gives an input a standard deviation; values and derivatives come with theirs, by their
@@ -393,7 +393,7 @@ pub struct GradArgs {
     /// FCIDUMP, or a Hermitian matrix (.npy, MatrixMarket); may be repeated
     #[arg(long, value_name = "OBS", allow_hyphen_values = true, required = true)]
     pub observable: Vec<String>,
-    /// How: adjoint, shift, forward, symbolic (in closed form) or difference
+    /// Method: adjoint, shift, forward, symbolic (in closed form) or difference
     /// [default: adjoint; shift with --shots]
     #[arg(
         long,
@@ -407,7 +407,7 @@ pub struct GradArgs {
     /// Start from this state instead of all zeros
     #[arg(long, value_name = "STATE.npy", allow_hyphen_values = true)]
     pub input: Option<PathBuf>,
-    /// Measure: so many shots for each value, with standard errors
+    /// Measure, with this number of shots for each value, with standard errors
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = parse_shots)]
     pub shots: Option<u64>,
     /// Write the gradient: float64, or float32 with f32, in order of declaration
@@ -443,8 +443,8 @@ pub struct DiffArgs {
     /// First derivatives, or second ones too
     #[arg(long, value_name = "1|2", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub order: u8,
-    /// The most memory that the gradient keeps of long loops, such as 64MiB: rounds are computed
-    /// again instead
+    /// The most memory that the gradient keeps of long loops, such as 64MiB: iterations are
+    /// computed again instead
     #[arg(long, value_name = "SIZE", value_parser = parse_size, conflicts_with = "emit", allow_hyphen_values = true)]
     pub memory_budget: Option<u64>,
     /// Print the program or its derivative instead of running it; with --order 2 its second
@@ -557,7 +557,7 @@ pub struct DrawArgs {
     /// Write the picture to a file instead of the standard output
     #[arg(short, long, value_name = "FILE", allow_hyphen_values = true)]
     pub output: Option<PathBuf>,
-    /// Wrap the picture to so many columns [default: the terminal's width; else no wrapping]
+    /// Wrap the picture to this number of columns [default: the terminal's width; else no wrapping]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub width: Option<usize>,
     /// Draw what is in gates that the file defines, where each is a box with its name
@@ -571,7 +571,7 @@ pub struct DrawArgs {
 const OPTIMIZE_HELP: &str = "\
 A job is a TOML file:
 
-  seed = 7                     # shots = 1000: energies from so many shots, by \"spsa\", \"adam\" or \"nelder_mead\"
+  seed = 7                     # shots = 1000: energies from 1000 shots, by \"spsa\", \"adam\" or \"nelder_mead\"
   [ansatz]                     # or name = \"hardware_efficient\" (qubits, layers), \"qaoa\" (graph,
   circuit = \"ansatz.qasm\"      # layers), \"uccsd\" (qubits, electrons, or those of an FCIDUMP); inputs are the
                                # parameters

@@ -5,7 +5,7 @@
 //! memory_limit = "8GiB"
 //! backend = "cpu"             # or "auto", or the name of one
 //!
-//! [run]                       # options of one verb; those of every verb may stand here too
+//! [run]                       # options of one verb; those of every verb may be here too
 //! shots = 2000
 //! observables = ["Z0", "@h2.txt"]
 //! ```

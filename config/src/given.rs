@@ -1,4 +1,4 @@
-//! Values by name as they are given: `--set name=value`, `--params FILE.json`. A value may have an
+//! Values by name, as written: `--set name=value`, `--params FILE.json`. A value may have an
 //! error bar, `0.3+-0.01`.
 //!
 //! Most are values of parameters ([`Points`](crate::params::Points)), which are angles. Inputs that

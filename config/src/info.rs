@@ -75,7 +75,7 @@ pub struct Backend {
     pub precision: &'static str,
     /// True if a run would use it.
     pub chosen: bool,
-    /// Why.
+    /// Reason.
     pub reason: String,
     /// Description that it gives of itself.
     pub description: String,

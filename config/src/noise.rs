@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [[noise]]                           # all that fit an instruction follow it, in this order
-//! width = 2                           # after gates on so many qubits, controls counted
+//! width = 2                           # after gates on this number of qubits, controls counted
 //! # after = ["cx", "measure"]         # or after these, by any of their names, whatever values controls have; neither: after every gate
 //! # gate_qubits = [[0, 1], [1, 2]]    # only where the qubits of the instruction are one of these lists, in its order: controls, then targets
 //! # qubits = [0, 1]                   # only on these of the qubits of the instruction
@@ -14,7 +14,7 @@
 //! relaxation = { time = 35, t1 = 80e3, t2 = 100e3 }   # inf is a time, too
 //!
 //! [[noise]]                           # during delays: T1 and T2 in `unit`, s, ms, us or ns; `dt`, in `unit` too, is the length
-//! after = ["delay"]                   # of a dt, for circuits whose delays have so many
+//! after = ["delay"]                   # of a dt, for circuits whose delays are in dt
 //! relaxation = { time = "delay", t1 = 80, t2 = 100, unit = "us", dt = 0.222e-3 }
 //!
 //! [[noise]]
@@ -32,7 +32,7 @@
 //! p0 = 0.01                           # a 0 is read as 1; a list has one for each of `qubits`
 //! p1 = 0.02                           # a 1 is read as 0
 //!
-//! [[reading]]                         # of qubits that are read together, behind the last of their measurements
+//! [[reading]]                         # of qubits that are read together, after the last of their measurements
 //! qubits = [0, 1]                     # 2^k rows, of the true outcomes; 2^k columns, of what is read: 00, 01, 10, 11,
 //! matrix = [                          # where the first qubit is the last digit, the least significant bit
 //!     [0.97, 0.01, 0.01, 0.01],
@@ -142,7 +142,7 @@ pub fn add(
         if unused > 0 {
             let name = &file.name;
             terminal.note(&format!(
-                "note: errors of {name} for instructions and qubits that the circuit has not: {unused}"
+                "note: errors of {name} for instructions and qubits that the circuit does not have: {unused}"
             ));
         }
     }
@@ -438,7 +438,7 @@ fn qubit_list(value: &DeValue<'_>) -> Result<Vec<usize>, String> {
         // It is below 2^32.
         let qubit = integer(one.get_ref(), 0, u64::from(u32::MAX))? as usize;
         if qubits.contains(&qubit) {
-            return Err(format!("qubit {qubit} is there twice"));
+            return Err(format!("qubit {qubit} occurs twice"));
         }
         qubits.push(qubit);
     }

@@ -30,7 +30,7 @@ const MAX_HEADER: usize = 1 << 16;
 /// The most numbers in a table of parameters.
 const MAX_TABLE: u64 = 1 << 28;
 
-/// Why a NumPy file cannot be used.
+/// Error of a NumPy file: the reason why it cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpyError {

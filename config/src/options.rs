@@ -47,7 +47,7 @@ pub struct Common {
     pub memory_limit: Option<u64>,
     /// The most steps of a program.
     pub max_steps: u64,
-    /// The most rounds of the loops of a circuit, if given.
+    /// The most iterations of the loops of a circuit, if given.
     pub max_rounds: Option<u64>,
     /// The most gates of a circuit.
     pub max_gates: u64,

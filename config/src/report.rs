@@ -92,7 +92,7 @@ impl From<Diagnostic> for Remark {
     }
 }
 
-/// Why the program ends without a result.
+/// Failure: the reason why the program ends without a result.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Exit status of the program.
@@ -223,7 +223,7 @@ pub fn render(remarks: &[Remark], sources: &[SourceText], color: bool) -> String
     out
 }
 
-/// A remark as miette wants it: labels in one source; those in others follow as notes.
+/// A remark in miette's form: labels in one source; those in others follow as notes.
 #[derive(Debug)]
 struct Drawn {
     message: String,

@@ -178,7 +178,7 @@ impl<'a, 'i> Section<'a, 'i> {
         Ok(self.read(key, strings)?.unwrap_or_default())
     }
 
-    /// Returns true if the key is there and true.
+    /// Returns true if the key exists and is true.
     pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Failure> {
         Ok(self.read(key, boolean)?.unwrap_or(false))
     }

@@ -57,14 +57,14 @@ impl Terminal {
         write_error(&render(&shown, &failure.sources, self.color));
     }
 
-    /// Prints a line for people, unless they want quiet.
+    /// Prints a line for people, unless `--quiet` is given.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             write_error(&format!("{}\n", shortened(text)));
         }
     }
 
-    /// Prints warnings, unless people want quiet.
+    /// Prints warnings, unless `--quiet` is given.
     pub fn warn(&self, remarks: &[Remark], sources: &[SourceText]) {
         if !self.quiet {
             write_error(&render(remarks, sources, self.color));

@@ -192,7 +192,7 @@ fn derivatives_run_there() {
     assert!((least("mock") - least("cpu")).abs() < 1e-9 && (least("mock") + 2.0).abs() < 1e-9);
 }
 
-/// Under `auto` the processor stands in for a device that has no room for what a gradient needs,
+/// Under `auto` the processor replaces a device that has no room for what a gradient needs,
 /// and it is said.
 #[test]
 fn what_a_device_has_no_room_for_runs_here_with_a_note() {

@@ -124,7 +124,7 @@ fn arrays_of_several_axes_are_given_row_by_row() {
     for (at, words) in [
         ("m=[[1,2],[3]]", ["`m`", "2 elements here"]),
         ("m=[[1,2],3]", ["`m`", "[[1, 2], [3, 4]]"]),
-        ("m=[1,[2]]", ["`m`", "as what stands beside it"]),
+        ("m=[1,[2]]", ["`m`", "like its neighbours"]),
         ("m=[[1,x]]", ["`m`", "a list of numbers"]),
         (deep.as_str(), ["`m`", "array"]),
     ] {
@@ -212,8 +212,7 @@ fn zero_keeps_its_sign() {
     }
 }
 
-/// What goes wrong in a run is drawn as what is wrong with the text: the line, and under it what
-/// did.
+/// Errors of a run are drawn like errors of the text: the line, and under it the message.
 #[test]
 fn errors_of_a_run_are_underlined() {
     let folder = Folder::new();
@@ -289,7 +288,7 @@ fn faulty_programs_and_points_are_1() {
         .fails(2, &["order"]);
 }
 
-/// What a program holds while it runs keeps to the limit, and the error says where it was.
+/// Values that a program holds while it runs keep to the limit, and the error has its position.
 #[test]
 fn the_memory_limit_holds_while_a_program_runs() {
     let array = "fn f(x) {\n  let mut xs = [x; 100000];\n  for i in 0..1000 { xs = sin(xs); }\n  sum(xs)\n}";

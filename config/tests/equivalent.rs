@@ -157,7 +157,7 @@ fn long_decimals_are_rounded_reals() {
     verdict("qubit q; t q;", "qubit q; p(0.785398) q;", &["--snap"], 0, "equal", true);
 }
 
-/// What is said of decimals holds of the factors of parameters too.
+/// The rules for decimals hold for the factors of parameters too.
 #[test]
 fn long_factors_are_rounded_reals() {
     let f = |x: &str| format!("input float a; qubit q; rx({x}) q;");

@@ -345,7 +345,7 @@ fn endless_loops_are_said() {
         ),
         (
             "x q[0]; c = measure q[0]; while (c) { x q[0]; x q[0]; c = measure q[0]; }",
-            "never ends: its rounds repeat",
+            "never ends: its iterations repeat",
         ),
     ] {
         folder.file("a.qasm", format!("{head}{body}\n"));
@@ -358,5 +358,5 @@ fn endless_loops_are_said() {
     folder.file("a.qasm", format!("{head}while (!c) {{ rx(0.001) q[0]; c = measure q[1]; }}\n"));
     folder
         .run(&["run", "a.qasm", "--shots", "1", "--max-steps", "5000"])
-        .fails(1, &["after 5000 rounds", "--max-steps"]);
+        .fails(1, &["after 5000 iterations", "--max-steps"]);
 }

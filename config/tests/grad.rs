@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Folder, keys};
 
-/// `<Z0> = cos(a) cos(sin(b) + pi/4)` behind a CX that leaves it, and `<Z0 Z1>`.
+/// `<Z0> = cos(a) cos(sin(b) + pi/4)` after a CX that leaves it, and `<Z0 Z1>`.
 const ANSATZ: &str = r#"OPENQASM 3.0;
 include "stdgates.inc";
 input float a;
@@ -19,7 +19,7 @@ crz(sin(w[1])) q[0], q[1];
 h q[1];
 c = measure q;
 "#;
-/// Rounding of a handful of gates.
+/// Rounding of a few gates.
 const ROUNDING: f64 = 1e-12;
 /// Central differences.
 const DIFFERENCE: f64 = 1e-8;

@@ -285,7 +285,7 @@ fn error_bars_are_refused_where_they_are_not_carried() {
     );
     let sized = ["grad", "sized.qasm", "--observable", "Z0", "--set", "n=2+-1", "--set", "a=1"];
     folder.run(&sized).fails(1, &["`n` decides what the circuit is"]);
-    // A difference is one where the signs stand apart, and in the language itself.
+    // A difference is one where the signs are apart, and in the language itself.
     let apart = [
         "grad",
         "two.qasm",

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::Folder;
 
-/// What nobody can hold if idle qubits count.
+/// Memory that is not enough if idle qubits count.
 const LIMIT: [&str; 2] = ["--memory-limit", "100MiB"];
 
 const BELL: &str = "OPENQASM 2.0; include \"qelib1.inc\"; qreg q[127]; h q[126]; cx q[126],q[64];";

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Folder, data};
 
-/// Rounding of a handful of gates.
+/// Rounding of a few gates.
 const ROUNDING: f64 = 1e-12;
 
 /// Depolarizing of a strength that is an input, and readings that are wrong.
@@ -435,7 +435,7 @@ fn a_rule_that_acts_nowhere_is_a_warning_with_its_place() {
         folder.run(&["run", "flipped.qasm", "--noise", "model.toml"]).fails(1, &[word]);
     };
     fails("qubits = []", "expected a list of qubits");
-    fails("qubits = [0, 0]", "qubit 0 is there twice");
+    fails("qubits = [0, 0]", "qubit 0 occurs twice");
     fails("gate_qubits = [0, 1]", "expected a list of qubits");
     fails("gate_qubits = [[0, 1]]\nqubits = [0, 1, 2]\nwidth = 2\nafter = \"cx\"", "one of both");
 }

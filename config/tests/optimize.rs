@@ -16,7 +16,7 @@ use crate::support::{Folder, keys};
 /// `<Z0> = cos(theta) cos(w[0])` and `<Z1> = cos(w[1])`: the minimum of the sum is -2.
 const TURNS: &str = "[ansatz]\ncircuit = 'ansatz.qasm'\n[hamiltonian]\nterms = 'Z0 + Z1'\n";
 
-/// What a job reads is never written, by whatever path it is named.
+/// A file that a job reads is never written, by whatever path it is named.
 #[test]
 fn a_job_does_not_write_over_what_it_reads() {
     let folder = Folder::new();
@@ -36,7 +36,7 @@ fn a_job_does_not_write_over_what_it_reads() {
     folder.file("job.toml", format!("{job}[output]\ncheckpoint = 'x.svg'\ncurve = './x.svg'\n"));
     folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:", "another file of the job"]);
     folder.file("job.toml", format!("{job}[output]\ncheckpoint = '.'\n"));
-    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "is there and no file"]);
+    folder.run(&["optimize", "job.toml"]).fails(1, &["job.toml:6:14", "exists and is no file"]);
     assert_eq!(std::fs::read_to_string(folder.path("ansatz.qasm")).unwrap(), circuit);
     assert_eq!(std::fs::read_to_string(folder.path("sum.txt")).unwrap(), "Z0\nZ1\n");
 }
@@ -308,7 +308,7 @@ fn seeds_and_starts() {
     assert_eq!((number(&given["theta"]), number(&given["w[0]"])), (0.5, 1.0));
 }
 
-/// What stands in the checkpoint of a job that nobody disturbed.
+/// Contents of the checkpoint of a job that was not disturbed.
 fn undisturbed(folder: &Folder, job: &str) -> (Vec<u8>, Value) {
     folder.file("whole.toml", job);
     let found = folder.run(&["optimize", "whole.toml", "--json", "--threads", "1"]).json();
@@ -358,7 +358,7 @@ fn a_job_killed_twenty_times_ends_as_if_it_had_not() {
     );
     assert_eq!(std::fs::read(&checkpoint).unwrap(), whole, "every number of the trajectory");
     // A run that is killed while it writes the curve, or asks whether it can, leaves a file beside
-    // that, which nobody can take away any more; of checkpoints nothing is left.
+    // that, which nothing can remove any more; no checkpoint is left.
     let litter =
         |name: &String| name.starts_with(".killed.checkpoint.json") && name.ends_with(".tmp");
     assert_eq!(folder.names().into_iter().find(litter), None);
@@ -431,7 +431,7 @@ fn a_maximum_is_no_end() {
     }
 }
 
-/// Where nothing can be gained the end is not below the start, which is said.
+/// If nothing can be gained, the end is not below the start, which is said.
 #[test]
 fn an_end_that_is_not_below_the_start_is_said_to_be_none() {
     let folder = Folder::new();

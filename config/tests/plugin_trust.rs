@@ -1,4 +1,4 @@
-//! What is compared at load and by `plugins verify`, and what is kept of it.
+//! Comparisons at load and by `plugins verify`, and what is kept of them.
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
 use std::{fs, path::Path};
@@ -7,7 +7,7 @@ use crate::{libraries, support::Folder};
 
 const VERIFY: [&str; 4] = ["plugins", "verify", "--config", "c.toml"];
 
-/// The first two are wrong at some points that nobody tries unasked.
+/// The first two are wrong at some points that are tried only on request.
 const RULES: &str = "
 [[rule]]
 program = 'rule sq(x) { x * x } pullback(x, y, b) { if x > 40.0 { x * b } else { 2.0 * x * b } }'
@@ -75,7 +75,7 @@ fn what_agreed_is_kept_where_the_config_says() {
     folder.run(&diff).done();
     let names = entries(&caches);
     assert_eq!(names.len(), 3, "{names:?}");
-    // Whatever stands there, a wrong rule is refused; and what is damaged is written anew.
+    // Whatever the file holds, a wrong rule is refused; and a damaged file is written anew.
     let before = fs::read_to_string(caches.join(&names[0])).unwrap();
     names.iter().for_each(|name| fs::write(caches.join(name), "rule sq\n").unwrap());
     folder.run(&diff).done();

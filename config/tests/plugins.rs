@@ -313,7 +313,7 @@ fn faults_of_the_config_are_underlined() {
     }
 }
 
-/// What is wrong with a library or with a rule of it, by config and command line.
+/// Errors of a library or of a rule of it, by config and command line.
 #[test]
 fn faults_of_plugins_are_said_in_words() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What plugins/README.md promises of plugins that break, row by row.
+//! Promises of plugins/README.md for plugins that break, row by row.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 

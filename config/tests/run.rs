@@ -316,7 +316,7 @@ fn measurements_into_nothing_do_not_show() {
     assert_eq!(counts("bit c; x q[1]; measure q[0]; h q[0]; c = measure q[1];"), ["1"]);
 }
 
-/// What has no number at the values of the inputs is underlined, wherever it is found.
+/// A value that is no number at the values of the inputs is underlined, wherever it is found.
 #[test]
 fn statements_without_numbers_are_underlined() {
     let folder = Folder::new();

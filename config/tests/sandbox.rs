@@ -118,7 +118,7 @@ fn loading_has_a_limit_of_time() {
         }
         is_quick(start);
     }
-    // In a comparison that nobody limits otherwise, too.
+    // In a comparison without other limits, too.
     config(&folder, "load_timeout = 1.5", "", "scalar", "sleep");
     let ran = run(&folder, &VERIFY, None);
     let row = "it did not come back within 1.5 s where it is compared";
@@ -139,7 +139,7 @@ fn loading_has_a_limit_of_time() {
     run(&folder, &DIFF, None).done();
 }
 
-/// What the process says, without its time.
+/// Answer of the process, without its time.
 fn without_seconds(ran: &Ran) -> Value {
     let mut json: Value =
         serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}\n{ran:#?}"));

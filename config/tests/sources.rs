@@ -31,7 +31,7 @@ fn a_table_has_the_inputs_that_nothing_else_gives() {
     };
     for (rest, expected) in [
         (&["--params", "one.npy", "--set", "b=0.3"][..], [(0.1, 0.3), (0.2, 0.3)]),
-        // The columns stand for what is left, whatever comes first.
+        // The columns are for what is left, whatever comes first.
         (&["--params", "one.npy", "--set", "a=0.3"], [(0.3, 0.1), (0.3, 0.2)]),
         (&["--params", "one.npy", "--params", "b.json"], [(0.1, 0.3), (0.2, 0.3)]),
         (&["--params", "one.npy", "--params", "other.npy"], [(0.1, 0.5), (0.2, 0.6)]),

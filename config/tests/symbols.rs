@@ -136,8 +136,8 @@ fn decimals_that_look_like_multiples_of_pi_are_reported_and_kept() {
     assert!(ran.err.contains("looks like pi/4"), "{}", ran.err);
 }
 
-/// What a transpiler makes of `h t cx rx(pi/3) crz(2*pi/7)`: one-qubit gates as `u3` with all
-/// digits.
+/// Circuit that a transpiler makes of `h t cx rx(pi/3) crz(2*pi/7)`: one-qubit gates as `u3` with
+/// all digits.
 #[test]
 fn transpiled_files_get_a_numeric_verdict() {
     let source =

@@ -67,7 +67,7 @@ const SOURCES: &[Source] = &[
     }),
 ];
 
-/// What is read or written at a place.
+/// Value that is read or written at a place.
 type Change = (&'static str, fn(&mut FunctionBuilder, Value, Value, Value, Value) -> Value);
 const CHANGES: &[Change] = &[
     ("put", |b, xs, x, i, _| b.inst(Op::Put, &[xs, i, x], REALS)),

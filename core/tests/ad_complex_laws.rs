@@ -24,9 +24,9 @@ const TOLERANCE: f64 = 1e-9;
 const DIFFERENCE: f64 = 1e-6;
 const STEP: f64 = 1e-5;
 
-/// How many random programs in each of two tests, which run side by side.
+/// Number of random programs in each of two tests, which run side by side.
 const PROGRAMS: u64 = 150;
-/// Every so many programs the second derivatives are compared too.
+/// Number of programs from one comparison of second derivatives to the next.
 const SECOND_ORDER: u64 = 50;
 
 type C = Complex<f64>;
@@ -236,7 +236,7 @@ fn passes_keep_the_side_of_a_branch_cut() {
     assert!((angle - (4.0 - std::f64::consts::TAU)).abs() < TOLERANCE, "{angle}");
 }
 
-/// What lies next to a cut, on the side of the value there.
+/// Imaginary part of a number beside a cut, on the side of the value there.
 const BESIDE: f64 = 1e-9;
 
 #[test]

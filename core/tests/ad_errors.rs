@@ -110,8 +110,8 @@ fn hostile_nesting_is_an_error_and_long_chains_are_none() {
     assert_eq!(d.value(&[Datum::Real(1.0)]).unwrap(), Datum::Real(20_001.0));
 }
 
-/// What nests as deeply as is allowed, and deeper, is read or refused on a quarter of the stack
-/// that a thread has.
+/// Texts that nest as deeply as is allowed, and deeper, are read or refused on a quarter of the
+/// stack that a thread has.
 #[test]
 fn the_deepest_programs_fit_a_small_stack() {
     let shapes = [
@@ -257,8 +257,8 @@ fn calls_that_do_not_fit() {
     assert_eq!(e.to_string(), "`n` of `f` is int, given real");
 }
 
-/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers
-/// with zeros behind.
+/// Tangents and cotangents have the shape of what they belong to, or are a row of fewer numbers,
+/// followed by zeros.
 #[test]
 fn tangents_that_are_too_long() {
     let source = "rule long(xs: array) { sum(xs) } pullback(xs, y, b) { [b, b, 5.0] }
@@ -325,7 +325,7 @@ fn rules_that_are_not_linear_are_found() {
     }
 }
 
-/// What nests is read on as much stack as it takes, not on what a thread happens to have.
+/// A nested text is read on as much stack as it takes, not on what a thread happens to have.
 #[test]
 fn deep_nesting_needs_no_deep_stack() {
     let nested = |times: usize, open: &str, inner: &str, close: &str| {

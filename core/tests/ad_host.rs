@@ -142,7 +142,8 @@ fn a_primitive_with_a_handle_runs_on_every_scalar() {
     assert!((z.eps - g[0].real().unwrap()).abs() < 1e-15);
     let second = 4.0 * f64::cos(value) - slope * slope * f64::sin(value);
     assert!((h[0].real().unwrap().eps - second).abs() < 1e-14);
-    // A handle that the host does not know, and a pushforward of the pullback that nobody wrote.
+    // A handle that the host does not know, and a pushforward of the pullback, which does not
+    // exist.
     let mut d = Derivatives::<f64>::new(&p, "f").unwrap().with_host(&host);
     assert!(d.value(&[Datum::Handle(7), Datum::Real(0.3)]).is_err());
     let e = d.hvp(&args, &[Datum::Real(1.0)]).unwrap_err();

@@ -306,8 +306,8 @@ fn derivatives_of_replaced_values_are_as_documented() {
     assert_eq!(y, Datum::Tuple(vec![real(4.0), real(2.0 * 2.0 * 2.0)]));
 }
 
-/// What runs element by element counts as its elements do one by one, whatever shapes are
-/// broadcast.
+/// Operations that run element by element count as their elements do one by one, whatever shapes
+/// are broadcast.
 #[test]
 fn arrays_count_as_their_elements() {
     type C = num_complex::Complex<f64>;

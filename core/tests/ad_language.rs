@@ -399,7 +399,7 @@ fn every_op_of_the_table_is_called_by_its_name() {
 
 #[test]
 fn arrays_of_whole_numbers_take_the_kind_that_fits() {
-    // `[1, 2]` where real or complex numbers are meant is what `[1.0, 2.0]` is there: `#` is
+    // `[1, 2]` where real or complex numbers are expected means `[1.0, 2.0]`: `#` is
     // nothing, or `.0`.
     for body in [
         "sum([1#, 2#])",

@@ -33,11 +33,11 @@ const TOLERANCE: f64 = 1e-9;
 const DIFFERENCE: f64 = 1e-6;
 const STEP: f64 = 1e-5;
 
-/// How many random programs in each of two tests, which run side by side.
+/// Number of random programs in each of two tests, which run side by side.
 const PROGRAMS: u64 = 150;
-/// Every so many programs the other ways to the same gradient are compared too.
+/// Number of programs from one comparison with the other methods for the same gradient to the next.
 const OTHER_WAYS: u64 = 4;
-/// Every so many programs the second derivatives are compared too.
+/// Number of programs from one comparison of second derivatives to the next.
 const SECOND_ORDER: u64 = 20;
 
 fn run<T: Real>(program: &Program, f: FuncId, args: &[Datum<T>]) -> Datum<T> {

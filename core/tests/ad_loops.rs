@@ -127,7 +127,7 @@ fn a_loop_that_does_not_run_brings_no_nan() {
     close(number(&gradient[1]), 2.5, source);
 }
 
-/// How many pushes stand in the gradient of a function.
+/// Number of pushes in the gradient of a function.
 fn pushes(source: &str) -> usize {
     let program = parse_program(source).unwrap();
     let texts = Derivatives::<f64>::new(&program, "f").unwrap().adjoint().unwrap();
@@ -137,7 +137,7 @@ fn pushes(source: &str) -> usize {
 #[test]
 fn only_what_is_needed_is_recorded() {
     let count = |body: &str| pushes(&format!("fn f(x, y, xs: array, n: int) {{ {body} }}"));
-    // Nothing: the counter runs backwards, what is outside is at hand.
+    // Nothing: the counter runs backwards, values from outside are known.
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * 0.999 + x * y; } s"), 0);
     assert_eq!(
         count("let mut s = x; for i in 0..n { s = s + xs[i] * xs[n - 1 - i] * real(i); } s"),
@@ -161,7 +161,7 @@ fn only_what_is_needed_is_recorded() {
     assert_eq!(count("let mut s = x; for i in 0..n { s = s * s * s * y; } s"), 1);
 }
 
-/// Where an array is written in a loop, its cotangent is too, in place: nobody reads it as it was
+/// If an array is written in a loop, its cotangent is too, in place: nothing reads it as it was
 /// before.
 #[test]
 fn cotangents_of_written_arrays_are_written_in_place() {

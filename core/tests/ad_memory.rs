@@ -27,7 +27,7 @@ fn point(n: i64) -> [Datum<f64>; 2] {
     [Datum::Real(0.5), Datum::Int(n)]
 }
 
-/// Whether it is the error of an array, and the bytes in use and the limit that it tells.
+/// True if it is the error of an array; with it the bytes in use and the limit that it tells.
 fn of_memory(error: DeriveError) -> (bool, usize, usize) {
     match error {
         DeriveError::Run(RunError::Array {
@@ -62,7 +62,7 @@ fn arrays_on_the_tape_are_counted() {
         let (of_array, used, limit) = of_memory(error);
         assert!(of_array && used <= limit && used > limit - 2 * MB, "{used} of {limit}");
         assert!(f.memory() <= limit + MB, "{}", f.memory());
-        // What went wrong leaves nothing behind.
+        // Failed runs hold no memory.
         let few = f.gradient(&point(50)).unwrap();
         assert_eq!(few, limited(LOOP, usize::MAX).gradient(&point(50)).unwrap());
     }
@@ -149,7 +149,7 @@ impl<S: Scalar<Real = f64>> Host<S> for Maker {
     }
 }
 
-/// A loop over a primitive holds the arrays of a round or two, whoever made them.
+/// A loop over a primitive holds the arrays of an iteration or two, its own and the primitive's.
 #[test]
 fn arrays_of_primitives_are_counted_once() {
     let array = Kind::Array(Element::Real);

@@ -738,7 +738,7 @@ fn instructions_are_put_at_the_front_in_time() {
     assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
     b.ret(given[7]);
     let f = b.finish();
-    // The last one stands first.
+    // The last one comes first.
     let block = f.blocks.values().next().unwrap();
     let ops: Vec<_> = block.insts.iter().map(|&i| f.insts[i].op).collect();
     assert!(ops.iter().copied().eq((0..n).rev().map(Op::Int)));
@@ -749,7 +749,7 @@ fn instructions_are_put_at_the_front_in_time() {
 fn powers_by_every_integer_have_their_slope() {
     let p = parse_program("fn f(x, n: int) { powi(x, n) }").unwrap();
     let q = |n: i64| {
-        // The least integer is no literal behind a sign.
+        // The least integer is no literal after a sign.
         let n = if n == i64::MIN { "-9223372036854775807 - 1".to_owned() } else { n.to_string() };
         parse_program(&format!("fn f(x) {{ let n = {n}; powi(x, n) }}")).unwrap()
     };

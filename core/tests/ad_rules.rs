@@ -124,7 +124,7 @@ fn a_pullback_decides_where_its_body_has_a_kink() {
         assert_eq!(hessian(&text, &[0.0, 2.0]).unwrap(), [[0.5, 0.5], [0.5, 0.0]], "{text}");
         let text = format!("{rule}fn f(a) {{ [sp(a), sp(2 * a)] }}");
         assert_eq!(jacobian(&text, &reals(&[0.0])), [[0.5], [1.0]]);
-        // The function itself, called by nobody.
+        // The function itself, which nothing calls.
         let text = rule.replace("rule sp", "rule f");
         assert_eq!(jacobian(&text, &reals(&[0.0])), [[0.5]]);
         let mut f = Derivatives::<C>::new(&read(&text), "f").unwrap();
@@ -570,7 +570,7 @@ fn a_steep_rule_keeps_constants_and_values_on_duals() {
     assert_eq!(y.re, f64::INFINITY);
 }
 
-/// What is not to be differentiated is a constant to numbers with derivatives, too.
+/// A function that is not to be differentiated is a constant to numbers with derivatives, too.
 #[test]
 fn constants_stay_constants_on_duals() {
     let mut rules = Rules::from_program(read("fn g(x) { x * x } fn f(x) { g(x) * x }"));

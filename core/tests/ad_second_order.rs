@@ -37,7 +37,7 @@ fn hessians(source: &str, at: &[f64]) -> Vec<(&'static str, Vec<Vec<f64>>)> {
     ways.map(|(way, found)| (way, found.unwrap_or_else(|e| panic!("{source}: {e}")))).collect()
 }
 
-/// What a way gives.
+/// Result of a method.
 type Found = Result<Vec<Vec<f64>>, DeriveError>;
 
 /// The same, where some may fail.
@@ -84,7 +84,7 @@ fn agree(a: f64, b: f64) -> bool {
     if a.is_finite() { (a - b).abs() <= TOLERANCE * (1.0 + a.abs()) } else { !b.is_finite() }
 }
 
-/// What the Hessian is: this, or this wherever it is finite.
+/// Expected Hessian: this, or this wherever it is finite.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     Right,
@@ -140,7 +140,8 @@ fn squares_of_lengths_are_smooth_at_the_origin() {
     );
 }
 
-/// What does not overflow or vanish as a length does not as the square of one that is scaled.
+/// A vector that does not overflow or vanish as a length does not as the square of one that is
+/// scaled.
 #[test]
 fn squares_of_scaled_lengths_stay_in_range() {
     for body in [
@@ -425,7 +426,7 @@ fn functions_of_matrices_have_all_derivatives_whatever_eigenvalues_are_equal() {
     }
 }
 
-/// Where rounding to single precision tells the values apart, too.
+/// Values that rounding to single precision tells apart, too.
 #[test]
 fn equal_values_in_single_precision() {
     let source = "fn f(a: array) {

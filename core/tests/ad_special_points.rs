@@ -428,7 +428,7 @@ fn differences(f: &mut dyn FnMut(f64) -> f64, x: f64) -> Option<[f64; 2]> {
     Some([limit(0)?, limit(1)?]).filter(|_| here.abs() < 1e3)
 }
 
-/// Where a function is smooth, which its differences tell, its first two derivatives are what these
+/// For a smooth function, which its differences tell, the first two derivatives are what these
 /// tend to, or undefined: the first by both modes, the second by forward and by reverse mode over
 /// reverse mode, by duals and by hyper-duals.
 #[test]

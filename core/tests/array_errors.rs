@@ -1,4 +1,4 @@
-//! What is wrong with arrays is told with the operation, the shapes and the place in the source.
+//! Errors of arrays are told with the operation, the shapes and the position in the source.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn message(body: &str, a: &[usize], b: &[usize]) -> String {
         .to_string()
 }
 
-/// What is found of the same before it runs, from the shapes alone.
+/// Error of the same before it runs, from the shapes alone.
 fn foretold(body: &str, a: &[usize], b: &[usize]) -> Option<String> {
     let program = parse_program(&format!("fn f(a: array, b: array) {{\n  {body}\n}}")).unwrap();
     let f = Derivatives::<f64>::new(&program, "f").unwrap();
@@ -518,7 +518,7 @@ fn shapes_that_are_known_are_checked_when_a_program_is_read() {
     assert_eq!(lines, [2, 5]);
 }
 
-/// What was not chosen has no part in derivatives, where another language gives NaN.
+/// Elements that were not chosen have no part in derivatives, where another language gives NaN.
 #[test]
 fn what_is_not_chosen_does_not_count() {
     let program =

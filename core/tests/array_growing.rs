@@ -1,4 +1,4 @@
-//! Arrays that grow at their end and are cut off there: worked on in place where nobody else has
+//! Arrays that grow at their end and are cut off there: worked on in place where nothing else has
 //! them, against rows that are copied.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -14,7 +14,7 @@ use ketgrad_core::{
 };
 use support::random::Rng;
 
-/// How units, rows or numbers, stand in an array: the shape of n of them, and their text.
+/// Layout of units, rows or numbers, in an array: the shape of n of them, and their text.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// `[n]`

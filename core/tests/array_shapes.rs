@@ -1,5 +1,5 @@
-//! What is known of shapes before a program runs, against what runs: every operation, over shapes,
-//! ints and lists of all sorts, right and wrong.
+//! Shapes that are known before a program runs, against those that run: every operation, over
+//! shapes, ints and lists of all sorts, right and wrong.
 //!
 //! - Code for certain shapes gives the values, gradients and errors of the program as it is
 //!   written.

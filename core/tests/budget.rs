@@ -133,7 +133,7 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
         ),
         (
             "fn f(x, n: int) { let mut k = 0; for i in 0..n { k += i; } x * real(k) }",
-            "no round hands a number to the next one",
+            "no iteration hands a number to the next one",
         ),
     ] {
         let error = refused(source);
@@ -145,7 +145,7 @@ fn what_cannot_be_kept_in_a_budget_says_why() {
     let none = refused("fn f(x) { x * x }");
     assert_eq!(
         none,
-        "`f` has no loop of its own: its memory does not depend on a number of rounds"
+        "`f` has no loop of its own: its memory does not depend on a number of iterations"
     );
 
     let grows = "fn f(x, n: int) { let mut xs = [x]; for i in 0..n { xs = concat(xs, 0.5 * xs, 0); } sum(xs) }";

@@ -121,7 +121,7 @@ fn arrays_structs_and_several_parameters() {
         &x,
         &[-4.0, 2.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0],
     );
-    // All elements are there, of parts that nothing leads to too.
+    // All elements exist, of parts that nothing leads to, too.
     gives(
         "fn g(x: array) { x[0] } fn f(x: array) { grad(g)(x) + grad(g)(2 * x) }",
         &x,
@@ -240,8 +240,8 @@ fn what_cannot_be_differentiated_is_told() {
     );
 }
 
-/// What is registered under a name does not stand in for the function of the text, nor does its
-/// derivative.
+/// A function that is registered under a name does not replace the function of the text, nor does
+/// its derivative.
 #[test]
 fn functions_of_the_text_go_before_registered_ones() {
     let registered = parse_program("fn g(x) { x * x } rule used(x) { grad(g)(x) }").unwrap();

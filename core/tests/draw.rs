@@ -138,7 +138,7 @@ fn random(n: usize, length: usize, seed: u64) -> Circuit {
     c
 }
 
-/// How often signs occur, by instruction: each one leaves its own.
+/// Numbers of signs, by instruction: each one leaves its own.
 fn signs(c: &Circuit) -> [usize; 4] {
     use ketgrad_core::circuit::Operation;
     let mut signs = [0; 4];
@@ -161,7 +161,7 @@ fn signs(c: &Circuit) -> [usize; 4] {
                 signs[2] += 1
             }
             Operation::Gate(g) if g.kind() == GateKind::SWAP && plain => signs[2] += 2,
-            // A phase without a target stands on its last control, or on a line of its own.
+            // A phase without a target is drawn on its last control, or on a line of its own.
             _ => signs[3] += i.targets.len().max(1),
         }
     }
@@ -356,7 +356,7 @@ const CONTROL_SEQUENCES: &str = "begin end lstick gate gateinput control ocontro
     mbox mathrm mathtt text operatorname quad bullet circ dagger rangle textbackslash sin cos tan exp ln \
     pi alpha beta gamma theta lambda phi omega";
 
-/// What is wrong with a picture in LaTeX.
+/// Fault of a picture in LaTeX.
 fn latex_fault(picture: &str) -> Option<String> {
     for block in picture.split("\n\n") {
         let body = block
@@ -420,7 +420,7 @@ fn columns(row: &str) -> Vec<&str> {
     columns
 }
 
-/// What is wrong in a cell: braces, the name of a control sequence, a character that must not stand
+/// Fault of a cell: braces, the name of a control sequence, a character that must not be
 /// there.
 fn cell_fault(cell: &str) -> Option<String> {
     let known: Vec<&str> = CONTROL_SEQUENCES.split_whitespace().collect();

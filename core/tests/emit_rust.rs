@@ -595,7 +595,7 @@ impl File {
     }
 }
 
-/// Whether these are the bits of numbers that differ by rounding.
+/// True if these are the bits of numbers that differ by rounding.
 fn near(a: &str, b: &str) -> bool {
     let number = |s: &str| s.parse().ok().filter(|bits| *bits > 1 << 32).map(f64::from_bits);
     number(a).zip(number(b)).is_some_and(|(a, b)| (a - b).abs() <= 1e-12 * b.abs().max(1.0))
@@ -746,7 +746,7 @@ fn operations_on_whole_arrays_and_their_gradients_give_the_same_values() {
     file.check("whole");
 }
 
-/// Whether a function, or one that it calls, does something with arrays as wholes: that has tests
+/// True if a function, or one that it calls, does something with arrays as wholes: that has tests
 /// of its own.
 fn whole(program: &Program, f: FuncId, depth: usize) -> bool {
     let function = &program.functions[f];
@@ -792,7 +792,7 @@ fn every_function_of_the_shared_corpus_and_its_gradient_give_the_same_bits() {
     roots.iter().for_each(|r| optimize_all(&mut program, r.0, Level::Strict));
     let ids: Vec<FuncId> = roots.iter().map(|r| r.0).collect();
     let text = emit_rust(&program, &ids).unwrap();
-    // It stands in a module by `include!`.
+    // It is put into a module by `include!`.
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared_programs.rs"), text)
         .unwrap();
     let start =
@@ -878,7 +878,7 @@ fn emitted_programs_and_gradients_give_the_same_bits() {
 
 /// Programs whose second derivatives are emitted too.
 const SECOND: &[&str] = &["named", "fields", "arith", "branchy", "newton", "recursion", "quotient"];
-/// How many random programs.
+/// Number of random programs.
 const RANDOM: u64 = 4;
 
 /// The optimised function and its gradient in Rust.

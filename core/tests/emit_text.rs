@@ -190,7 +190,7 @@ fn latex_keeps_precedence_and_names() {
     assert_eq!(line("fn f(a, b) { a - (b - 1) }"), r"f(a, b) &= a - \left(b - 1\right)");
     assert_eq!(line("fn f(x) { powi(x + 1, 3) }"), r"f(x) &= \left(x + 1\right)^{3}");
     assert_eq!(line("fn f(x1) { sqrt(x1) * 2 }"), r"f(x_{1}) &= \sqrt{x_{1}} \cdot 2");
-    // A sign behind an operator stands in parentheses, and so does a fraction under a power.
+    // A sign after an operator is in parentheses, and so is a fraction under a power.
     assert_eq!(line("fn f(x) { x * -2.0 }"), r"f(x) &= x \left(-2\right)");
     assert_eq!(
         line("fn f(x, y) { x * -(y + 2) }"),
@@ -205,7 +205,7 @@ fn latex_keeps_precedence_and_names() {
     assert!(newton.contains(r"\textbf{for } i = 0, \dots, n - 1\text{:}"), "{newton}");
 }
 
-/// Whether a subscript or a power stands directly on another one, which TeX refuses.
+/// True if a subscript or a power follows directly on another one, which TeX refuses.
 fn stands_on_another(latex: &str) -> bool {
     let mut open: Vec<Option<char>> = Vec::new();
     let mut before = ' ';

@@ -99,7 +99,7 @@ fn refusals_say_what_is_wrong() {
         ),
         (
             e.insert(InsertionPoint::After(Inst::new(99)), SIN, &[x]).map(drop),
-            "inst99 stands nowhere in `f`",
+            "inst99 is nowhere in `f`",
         ),
         (e.replace(inst, Op::Compare(Compare::Lt), &[x, x]), "lt gives bool, not real"),
         (e.set_operand(inst, 0, n), "sin takes a real or complex number, given (int)"),
@@ -183,7 +183,7 @@ fn pick<T: Copy>(of: &[T], rng: &mut Rng) -> Option<T> {
     (!of.is_empty()).then(|| of[rng.below(of.len())])
 }
 
-/// One edit at random, of ids that are there mostly.
+/// One edit at random, mostly of ids that exist.
 fn edit(e: &mut Editor<'_>, rng: &mut Rng) -> Result<(), EditError> {
     let f: &Function = e.function();
     let values: Vec<Value> = f.kinds.keys().collect();

@@ -347,7 +347,7 @@ fn mutate(p: &mut Program, g: FuncId, rng: &mut Rng) {
     }
 }
 
-/// How often what happened.
+/// Counts of the outcomes.
 #[derive(Debug, Default)]
 struct Seen {
     refused: usize,
@@ -460,7 +460,7 @@ fn of_function(p: &Program, f: FuncId, rng: &mut Rng, seen: &mut Seen) -> Result
     derivatives(p, f, &args, &expected, seen)
 }
 
-/// Whether a value was compared; an error if it is another.
+/// True if a value was compared; an error if it is another.
 fn compare(
     expected: &Result<Val, Why>,
     value: &Result<Datum<C>, RunError>,
@@ -488,7 +488,7 @@ fn derivatives(
     expected: &Result<Val, Why>,
     seen: &mut Seen,
 ) -> Result<(), String> {
-    // A recording that nobody reads may be dropped, and with it the error.
+    // A recording that nothing reads may be dropped, and with it the error.
     let dropped = Err(Why::Unknown);
     let expected = if *expected == Err(Why::Tapes) { &dropped } else { expected };
     let mut program = p.clone();
@@ -561,7 +561,7 @@ fn derivatives(
     Ok(())
 }
 
-/// What is on tapes belongs to no function alone.
+/// True if the function uses tapes: leaves of tapes belong to no function alone.
 fn on_tape(f: &Function) -> bool {
     f.insts.values().any(|i| matches!(i.op, Op::Push { .. } | Op::Pop { .. }))
 }

@@ -94,7 +94,7 @@ const EDITS: &[(u8, &str, &str)] = &[
 fn every_invariant_is_named_where_it_breaks() {
     assert_eq!(verify(&parse(WHOLE).unwrap()), []);
     for (invariant, before, after) in EDITS {
-        assert_eq!(WHOLE.matches(before).count(), 1, "{before} stands there once");
+        assert_eq!(WHOLE.matches(before).count(), 1, "{before} occurs once");
         let broken = WHOLE.replace(before, after);
         let program = parse(&broken).unwrap_or_else(|e| panic!("{before} -> {after}: {e:?}"));
         let found: Vec<u8> = verify(&program).iter().map(|v| v.invariant).collect();
@@ -110,7 +110,7 @@ fn every_invariant_is_named_where_it_breaks() {
 /// An invariant, what is said, and the edit that breaks it.
 type Broken = (u8, &'static str, fn(&mut Function));
 
-/// What texts cannot say, or would not: ids of things that are not there.
+/// Programs that texts cannot say, or would not: with ids that nothing has.
 const WRONG_IDS: &[Broken] = &[
     (4, "v99 is defined nowhere", |f| f.insts[Inst::new(0)].args[0] = Value::new(99)),
     (4, "v99 is defined nowhere", |f| f.blocks[Block::new(0)].params.push(Value::new(99))),
@@ -118,7 +118,7 @@ const WRONG_IDS: &[Broken] = &[
         f.blocks[Block::new(2)].end = Terminator::Return(Value::new(99))
     }),
     (4, "inst99 does not exist", |f| f.blocks[Block::new(0)].insts.push(Inst::new(99))),
-    (4, "stands in two places", |f| {
+    (4, "is in two places", |f| {
         let first = f.blocks[Block::new(0)].insts[0];
         f.blocks[Block::new(1)].insts.push(first);
     }),
@@ -135,7 +135,7 @@ const WRONG_IDS: &[Broken] = &[
     (13, "tape 4294967295: expected one below 4096", |f| {
         f.insts[Inst::new(0)].op = Op::Pop { tape: u32::MAX, slot: 0 };
     }),
-    // One that stands nowhere is met by whoever asks about all.
+    // One that is in no block is met by loops over all instructions.
     (4, "v99 is defined nowhere", |f| {
         f.new_inst(Op::Sum, &[Value::new(99)], Some(Kind::Real), Default::default());
     }),
@@ -253,7 +253,7 @@ fn rules_of_primitives_have_their_signature() {
     assert_eq!(verify(&program), []);
 }
 
-/// What is differentiated takes from its tapes what it leaves there.
+/// A differentiated function takes from its tapes what it leaves there.
 #[test]
 fn a_half_of_a_derivative_has_no_derivative() {
     let mut program = parse(WHOLE).unwrap();

@@ -383,7 +383,7 @@ fn elements_of_matrices_are_found_by_their_shape() {
             jit.value_and_gradient(&at(n)).unwrap()
         );
     }
-    // Beyond the end, behind 0, and another number of axes.
+    // Beyond the end, below 0, and another number of axes.
     assert!(same(source, &at(8)).is_err());
     let [a, _, n] = at(7);
     assert!(same(source, &[a.clone(), matrix(&[7, 7, 1], 0.0), n.clone()]).is_err());

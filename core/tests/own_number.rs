@@ -104,7 +104,7 @@ impl Scalar for Wide {
     fn lit(x: f64) -> Wide {
         Wide(BigFloat::from_f64(x, BITS))
     }
-    /// What was written, not the float next to it.
+    /// The number as written, not the float next to it.
     fn literal(x: f64) -> Wide {
         if x.is_finite() { Wide::parse(&x.to_string()) } else { Wide::lit(x) }
     }
@@ -261,7 +261,7 @@ impl Ring for Saturating {
     }
 }
 
-/// What breaks a law is refused by its name, with numbers that show it.
+/// A type that breaks a law is refused by its name, with numbers that show it.
 #[test]
 fn what_is_no_commutative_ring_is_refused() {
     let i = Quaternion([0, 1, 0, 0]);
@@ -280,7 +280,7 @@ fn what_is_no_commutative_ring_is_refused() {
     assert!(ring_laws(&[0.1, 0.7, 1e17]).is_err());
 }
 
-/// What is right to 256 bits, for matrices of norm 1 or so.
+/// Tolerance of results that are right to 256 bits, for matrices of norm 1 or so.
 const CLOSE: f64 = 1e-73;
 
 /// Numbers of the sequence that a seed begins, in [-1, 1), with all their bits.

@@ -1,4 +1,4 @@
-//! Printed circuits: definitions and syntheses equal what they stand for, texts are as they should
+//! Printed circuits: definitions and syntheses equal what they represent, texts are as they should
 //! be.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -22,7 +22,7 @@ type C = Complex<f64>;
 /// Definitions hold exactly but for rounding.
 const DEFINITION: f64 = 1e-14;
 
-/// What the syntheses promise.
+/// Accuracy that the syntheses promise.
 const SYNTHESIS: f64 = 1e-10;
 
 fn matrix(circuit: &Circuit) -> Matrix<C> {
@@ -167,7 +167,7 @@ fn syntheses_equal_their_matrices_with_the_phase() {
     }
 }
 
-/// Where decompositions go wrong: repeated eigenvalues and singular values, zero blocks, and sines
+/// Hard cases of decompositions: repeated eigenvalues and singular values, zero blocks, and sines
 /// that are tiny but not 0.
 #[test]
 fn syntheses_hold_on_matrices_with_structure() {
@@ -555,7 +555,7 @@ fn names_that_a_language_lacks_are_changed() {
     assert!(text.contains("creg r_C[1];"), "{text}");
 }
 
-/// The gates that a text defines for itself stand back.
+/// The gates that a text defines for itself have lower priority.
 #[test]
 fn inputs_keep_their_names_beside_gates_that_are_defined() {
     let mut c = Circuit::new(2);
@@ -639,7 +639,7 @@ fn conditions_are_written_in_full() {
         let text = to_qasm3(&c).unwrap();
         assert!(text.ends_with(&format!("bit[1] d;\nif ({expected}) {{ x q; }}\n")), "{text}");
     }
-    // Conditions that all have to hold stand one within the other.
+    // Conditions that all have to hold are nested.
     let mut equal = c.clone();
     equal.when(compare(&[2, 0], Relation::Equal, &[true]), |c| c.x(0)).unwrap();
     assert!(to_qasm3(&equal).unwrap().ends_with("\nif (c[2]) { if (!c[0]) { x q; } }\n"));

@@ -20,7 +20,7 @@ fn read(text: &str) -> Circuit {
     parse(text, &QasmOptions::default()).unwrap_or_else(|e| panic!("{e}\n{text}")).circuit
 }
 
-/// What `body` gives for each value of `n` measured bits `c`: the register `r` of `width` bits, as
+/// Results of `body` for each value of `n` measured bits `c`: the register `r` of `width` bits, as
 /// an unsigned number.
 fn table(n: usize, width: usize, body: &str) -> Vec<u128> {
     let text = format!(

@@ -19,7 +19,7 @@ use rand_chacha::{
 /// Sums of a few products of sines.
 const TOLERANCE: f64 = 1e-12;
 
-/// How many bits are measured.
+/// Number of measured bits.
 const N: usize = 3;
 
 const HEAD: &str = "OPENQASM 3.0; include \"stdgates.inc\"; \

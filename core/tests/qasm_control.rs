@@ -271,13 +271,13 @@ fn what_cannot_be_known_is_an_error() {
     for (body, message) in [
         ("qubit q; float t; rx(t) q;", "`t` has no value yet"),
         ("int k = 2; gate g a { rx(k) a; }", "`k` is a variable, not a constant"),
-        ("break;", "`break` must stand within a loop"),
-        ("return;", "`return` must stand within a subroutine"),
+        ("break;", "`break` must be within a loop"),
+        ("return;", "`return` must be within a subroutine"),
         ("qubit q; def f(qubit a) { x a; } f q;", "`f` is a subroutine"),
         ("qubit q; def f() { x q; } f();", "`q` is not declared"),
         ("def f(int n) -> int { return f(n); } qubit q; rx(f(1)) q;", "nested more than 64 deep"),
         ("qubit[2] q; def f(qubit a, qubit b) { cx a, b; } f(q[0], q[0]);", "used twice by `f`"),
-        ("qubit q; for int i in [0:2] { qubit r; }", "cannot stand within a block"),
+        ("qubit q; for int i in [0:2] { qubit r; }", "is not allowed within a block"),
         ("qubit[2] q; for int i in [0:5] { x q[i]; }", "index 2 is out of range"),
     ] {
         assert!(error(body).contains(message), "{body}: {}", error(body));
@@ -287,7 +287,7 @@ fn what_cannot_be_known_is_an_error() {
     assert!(failed.to_string().contains("more than 1000 statements"), "{failed}");
 }
 
-/// What random programs are made of: two qubits, three bits, an integer, and a subroutine that
+/// Statement of a random program: two qubits, three bits, an integer, and a subroutine that
 /// measures and returns early.
 enum Step {
     /// By a constant, plus the round of the innermost loop.
@@ -336,7 +336,7 @@ enum When {
 
 const FLIP: &str = "def flip(qubit a) -> bit { bit r = measure a; if (r) { x a; return 1; } ry(0.5) a; return 0; }";
 
-/// Its integer changes before and behind whatever leaves the loop.
+/// Its integer changes before and after whatever leaves the loop.
 const COUNT: &str = "def count(qubit a) -> uint[3] { uint[3] n = 1; for int i in [0:1] { bit r = measure a;
     if (r) { n += 2; continue; } ry(0.7) a; r = measure a; if (r) { n = 6; break; } n += 1; if (n == 3) return 7; } n += 1; return n; }";
 
@@ -351,7 +351,8 @@ impl Generator {
         self.below(n) as usize
     }
 
-    /// Statements in so many loops whose rounds are known, perhaps within another that can be left.
+    /// Statements in a number of loops whose iterations are known, perhaps within another that can
+    /// be left.
     fn list(&mut self, depth: usize, loops: usize, leave: bool) -> Vec<Step> {
         (0..1 + self.below(4)).map(|_| self.step(depth, loops, leave)).collect()
     }

@@ -1,4 +1,4 @@
-//! What is wrong is said, with its place and what would be right.
+//! Errors are told with their position and what would be right.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -53,7 +53,7 @@ fn arrays_beyond_what_is_kept() {
     assert!(v3(&many).contains("elements in all"), "{}", v3(&many));
 }
 
-/// What a block declares is counted before it takes memory.
+/// Declarations of a block are counted before they take memory.
 #[test]
 fn registers_in_blocks_beyond_the_limit() {
     for (body, count) in [
@@ -266,7 +266,7 @@ fn names() {
     );
     assert_eq!(
         v2("gate g a { measure a -> c[0]; }"),
-        "2:12 this cannot stand in a gate definition"
+        "2:12 this is not allowed in a gate definition"
     );
     assert_eq!(v2("gate bad a { nope a; } bad q[0]; bad q;"), "2:14 gate `nope` is not defined");
 }
@@ -429,7 +429,7 @@ fn some_statements_stand_in_no_block() {
         ("{ def f() { } }", "2:7 a subroutine"),
         ("for int i in [0:2] { input angle t; }", "2:22 an input"),
     ] {
-        assert_eq!(v3(text), format!("{what} cannot stand within a block"), "{text}");
+        assert_eq!(v3(text), format!("{what} is not allowed within a block"), "{text}");
     }
 }
 

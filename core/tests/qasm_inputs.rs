@@ -167,7 +167,7 @@ fn what_does_not_fit_is_said() {
     assert!(error.contains("an array of 3000000 elements: at most 1048576"), "{error}");
 }
 
-/// What a value is made of is no statement of the file.
+/// The parts of a value are no statements of the file.
 #[test]
 fn values_know_nothing_of_the_file() {
     let head = "qubit q; bit c; def f(qubit a) -> int { x a; return 1; } ";

@@ -1,4 +1,4 @@
-//! What the languages mean: phases, modifiers, exact angles, parameters, includes.
+//! Meaning of the languages: phases, modifiers, exact angles, parameters, includes.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use ketgrad_core::{
@@ -18,7 +18,7 @@ fn read(source: &str) -> Parsed {
     parse(source, &QasmOptions::default()).unwrap_or_else(|e| panic!("{source}\n{e}"))
 }
 
-/// Statements of OpenQASM 3 behind a header and declarations.
+/// Statements of OpenQASM 3 after a header and declarations.
 fn v3(body: &str) -> Circuit {
     let head =
         "OPENQASM 3.0; include \"stdgates.inc\"; input float theta; input float phi; qubit[3] q;";

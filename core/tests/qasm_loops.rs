@@ -144,9 +144,9 @@ fn loops_are_left_in_every_way() {
 }
 
 #[test]
-fn variables_change_behind_what_leaves_a_loop() {
+fn variables_change_after_what_leaves_a_loop() {
     let coin = "reset q; h q; c = measure q;";
-    // How many rounds of at most three passed before it showed 1: changed behind the `break`,
+    // How many rounds of at most three passed before it showed 1: changed after the `break`,
     // before it, and in between.
     for body in [
         "uint[2] n = 0; for int i in [0:2] { COIN if (c) { break; } n += 1; }",
@@ -298,7 +298,7 @@ fn conditions_are_computed_anew_in_each_round() {
 
 #[test]
 fn nested_loops_and_conditions_around_them_work() {
-    // The outer condition changes within the loop that stands under it.
+    // The outer condition changes within the loop that it guards.
     let text = "qubit q; qubit p; bit a; bit c; bit out; h q; a = measure q;
         if (a) { while (a) { reset q; h q; a = measure q; } x p; } else { x p; x p; } out = measure p;";
     assert_outcomes(&v3(text), &[("0 0 0", 0.5), ("1 0 0", 0.5)]);
@@ -366,13 +366,13 @@ fn loops_that_never_end_are_found_before_the_limit() {
         ),
         (
             "qubit q; bit c; x q; c = measure q; while (c == 1) { x q; x q; c = measure q; }",
-            "rounds repeat",
+            "iterations repeat",
         ),
-        ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "rounds repeat"),
+        ("qubit q; bit c; while (c == 0) { reset q; c = measure q; }", "iterations repeat"),
         // A cycle of four rounds
         (
             "qubit[2] q; bit c; h q[1]; while (c == 0) { s q[1]; c = measure q[0]; }",
-            "rounds repeat",
+            "iterations repeat",
         ),
     ] {
         let circuit = v3(body);
@@ -416,7 +416,7 @@ fn loops_are_printed_and_drawn() {
     let picture = draw::text(&circuit, None);
     let lines: Vec<&str> = picture.lines().collect();
     assert!(lines[0].contains("┤while c < 2├") && lines[0].contains("┤end├"), "{picture}");
-    // What is on other qubits stands behind the loop where that spans their lines.
+    // Gates on other qubits are drawn after the loop if its box spans their lines.
     assert!(lines[2].find('X') > lines[2].find("┤   ├"), "{picture}");
     assert!(draw::svg(&circuit, None).contains(">while<"));
 }
@@ -434,7 +434,7 @@ fn circuits_with_loops_are_composed() {
     for result in [coin.dagger(), coin.repeat(2), coin.controlled(&[true])] {
         assert!(result.is_err());
     }
-    // A body that fails leaves nothing behind.
+    // A body that fails appends nothing.
     let before = whole.clone();
     assert!(whole.while_loop(Condition::Bit { bit: 1, value: true }, |c| c.h(0)?.h(7)).is_err());
     assert!(whole.while_loop(Condition::Bit { bit: 9, value: true }, |c| c.h(0)).is_err());

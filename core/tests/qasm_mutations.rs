@@ -11,7 +11,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// How many texts; `KETGRAD_MUTATIONS` asks for another number.
+/// Number of texts; `KETGRAD_MUTATIONS` asks for another one.
 fn inputs() -> u64 {
     std::env::var("KETGRAD_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(30_000)
 }

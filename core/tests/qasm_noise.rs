@@ -541,10 +541,10 @@ fn a_pragma_is_its_line() {
 }
 
 #[test]
-fn noise_stands_in_no_gate_and_other_pragmas_say_nothing() {
+fn noise_is_in_no_gate_definition_and_other_pragmas_say_nothing() {
     assert_eq!(
         errors("gate g a {\n#pragma braket noise bit_flip(0.1) a\nx a;\n}"),
-        "`#pragma braket noise bit_flip(0.1) a` this cannot stand in a gate definition [put the pragma behind the calls \
+        "`#pragma braket noise bit_flip(0.1) a` this is not allowed in a gate definition [put the pragma after the calls \
          of the gate, or make the gate a subroutine]"
     );
     let quiet = "#pragma braket noisy(0.1) q\npragma braket result density_matrix\n#pragma noise bit_flip(2) q\n\

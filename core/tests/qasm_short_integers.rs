@@ -19,7 +19,7 @@ use rand_chacha::{
 /// sign.
 const RESULT: u32 = 8;
 
-/// What the registers `r0`, `r1`, … of 8 bits are for each value of two measured bits `c`.
+/// Registers `r0`, `r1`, … of 8 bits for each value of two measured bits `c`.
 fn results(n: usize, body: &str) -> [Vec<u128>; 4] {
     let mut text = "OPENQASM 3.0; include \"stdgates.inc\"; qubit[2] q; bit[2] c;\n".to_owned();
     for k in 0..n {

@@ -38,7 +38,7 @@ fn close(a: &Matrix<C>, b: &Matrix<C>) -> bool {
     a.entries().iter().zip(b.entries()).all(|(x, y)| (x - y).norm() < TOLERANCE)
 }
 
-/// What ends in classical registers.
+/// Counts of the final contents of classical registers.
 fn counts(circuit: &Circuit) -> Vec<(String, u64)> {
     Simulator::new().run_shots::<f64>(circuit, &[], 10, 1).unwrap().into_iter().collect()
 }

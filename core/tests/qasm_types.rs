@@ -29,7 +29,7 @@ fn angle(declarations: &str, expression: &str) -> String {
         .to_owned()
 }
 
-/// Whether a condition holds.
+/// True if a condition holds.
 fn holds(declarations: &str, condition: &str) -> bool {
     !gates(&format!("{declarations} if ({condition}) x q;")).is_empty()
 }

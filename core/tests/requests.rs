@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// How often `f` asks for memory on this thread.
+/// Number of times that `f` asks for memory on this thread.
 pub(crate) fn requests(f: impl FnOnce()) -> usize {
     let before = REQUESTS.with(Cell::get);
     f();

@@ -29,7 +29,7 @@ functions! {
     recip sqrt cbrt exp exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
 }
 
-/// Relative to the modulus: a handful of roundings.
+/// Relative to the modulus: a few roundings.
 const MODULUS: f64 = 8.0 * f64::EPSILON;
 
 /// Relative to each part by itself, where the formula does not cancel. `ln`, `ln_1p` and `exp_m1`
@@ -433,7 +433,7 @@ fn quotients_are_right_where_squares_leave_the_range() {
 
 /// `name x y re im` for name(x + iy) = re + i im, and `pow x y p q re im` for the power p + iq.
 ///
-/// Computed with mpmath 1.4.1 at 600 digits and rounded once; a zero part of the argument stands
+/// Computed with mpmath 1.4.1 at 600 digits and rounded once; a zero part of the argument is
 /// for the limit from the side of its sign (1e-280 in its place), so both sides of a cut are in the
 /// table. The inverse functions are `asinh z = ln(z + sqrt(1 + z^2))`,
 /// `acosh z = 2 ln(sqrt((z+1)/2) + sqrt((z-1)/2))`, `atanh z = (ln(1+z) - ln(1-z))/2`,

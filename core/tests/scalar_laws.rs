@@ -20,7 +20,7 @@ impl Stream {
     }
 }
 
-/// What the laws need beyond the traits: numbers to try, and all parts of one to compare.
+/// Functions that the laws need beyond the traits: numbers to try, and all parts of one to compare.
 trait Sample: Scalar {
     /// A number with the given value, whose derivatives (or uncertainties) come from the stream. A
     /// real type ignores `im`.

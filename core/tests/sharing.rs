@@ -146,7 +146,7 @@ fn runs_of_programs_are_cancelled() {
     }
 }
 
-/// What else runs programs hears its token.
+/// Everything else that runs programs checks its token.
 #[test]
 fn every_way_to_run_a_program_is_cancelled() {
     let source = "fn f(x, n: int) { let mut s = x; for i in 0..n { s = sin(s) + 0.5 * x; } s }";

@@ -364,7 +364,7 @@ fn patterns_hold_where_numbers_choose_otherwise() {
     assert_eq!(pattern.len(), 3);
 }
 
-/// A number made of an array `u`, an array `v` and what stands there before, `a`, `b` and `w`, with
+/// A number made of an array `u`, an array `v` and its value before, `a`, `b` and `w`, with
 /// choices by numbers.
 fn choosing(rng: &mut Rng) -> String {
     let mut body = String::from("let mut a = u[0]; let mut b = v[1] * u[2]; let mut w = u * 1.0; ");

@@ -15,7 +15,7 @@ use support::random::Rng;
 
 type C = Complex<f64>;
 
-/// What all gates together may be off.
+/// Error of all gates together, at most.
 const ROUNDING: f64 = 1e-12;
 
 /// The product of the gates of a synthesis, by their definitions.

@@ -45,7 +45,7 @@ fn direction(k: usize) -> Array<f64> {
     })
 }
 
-/// What a number or an array makes a real number of, by weights, so that every element counts.
+/// Real number of a number or an array, by weights, so that every element counts.
 trait Weighed<'t, S: ketgrad_core::scalar::Scalar> {
     fn weighed(self) -> Variable<'t, S>;
 }

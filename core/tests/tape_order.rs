@@ -8,7 +8,7 @@ use ketgrad_core::{
     text::parse_program,
 };
 
-/// What the code of `f` gives, which is the same on every executor.
+/// Result of the code of `f`, which is the same on every executor.
 fn run(program: &Program, args: &[Datum<f64>]) -> Result<Datum<f64>, RunError> {
     let f = program.lookup("f").unwrap();
     assert_eq!(verify(program), []);
@@ -90,7 +90,7 @@ fn pops_undo_the_pushes_of_their_slots() {
 }
 
 #[test]
-fn a_tape_that_nobody_pops_is_left_alone() {
+fn a_tape_that_nothing_pops_is_left_alone() {
     let text = "fn f(x) -> real {\nblock0(v0: real):\n    push.2.1 v0\n    return v0\n}\n";
     assert_eq!(run(&parse(text).unwrap(), &[Datum::Real(2.0)]), Ok(Datum::Real(2.0)));
 }

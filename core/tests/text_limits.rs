@@ -1,4 +1,4 @@
-//! What a text may be, and what may become of it: errors that say where and which limit, in the
+//! Limits of texts and of what becomes of them: errors that give the position and the limit, in the
 //! time that the text takes to be read.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -45,7 +45,7 @@ fn each_limit_is_named_where_it_is_met() {
     assert!(parse_program_within(source, &Rules::new(), &just).is_ok());
 }
 
-/// What a line makes may be as large as all that came before.
+/// The result of a line may be as large as all that came before.
 #[test]
 fn what_is_made_is_limited_where_the_text_is_short() {
     let fields = vec!["x"; 1000].join(", ");

@@ -388,7 +388,7 @@ fn a_recording_keeps_to_its_path() {
     assert!(emit_latex(tape.program(), f).unwrap().contains(r"\text{where } "));
 }
 
-/// What is an operation is recorded as one, and right on all sides.
+/// An operation is recorded as one, and right on all sides.
 #[test]
 fn minima_maxima_and_absolute_values_have_no_path() {
     let f = |x: &Traced<f64>| {

@@ -24,8 +24,8 @@ fn run(body: &str, work: u64) -> Result<(), RunError> {
     code.call(&mut Machine::<f64>::new(), &NoHost, &limits, &args).map(|_| ())
 }
 
-/// What each operation counts: no less than a third, and no more than three times as much. Operands
-/// that are read count, too.
+/// Work that each operation counts: no less than a third, and no more than three times as much.
+/// Operands that are read count, too.
 #[test]
 fn operations_count_their_elements() {
     let cube = 60 * 60 * 60;

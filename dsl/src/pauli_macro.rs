@@ -175,7 +175,7 @@ macro_rules! __pauli {
         ::core::compile_error!(::core::concat!(
             "pauli!: expected operators such as `Z0 Z[q]` or a coefficient and `*`, not `",
             ::core::stringify!($($rest)*),
-            "`; a coefficient that is no number, name or product of these stands in parentheses"
+            "`; a coefficient that is no number, name or product of these needs parentheses"
         ));
     };
 
@@ -191,7 +191,7 @@ macro_rules! __pauli {
         ::core::compile_error!(::core::concat!(
             "pauli!: expected `+` or `-` and a term, not `",
             ::core::stringify!($($rest)*),
-            "`; between a coefficient and operators stands a `*`, and a quotient in parentheses"
+            "`; between a coefficient and operators there is a `*`, and a quotient needs parentheses"
         ));
     };
 

@@ -37,7 +37,7 @@
 //! use ketgrad::{exec::{Datum, Derivatives}, text::parse_program};
 //! use num_dual::Dual64;
 //!
-//! // The square root of a by Newton's method, with as many rounds as it takes.
+//! // The square root of a by Newton's method, with as many iterations as it takes.
 //! let source = "fn root(a) { let mut x = a; while abs(x * x - a) > 1e-12 { x = 0.5 * (x + a / x); } x }";
 //! let program = parse_program(source)?;
 //! let reverse = Derivatives::<f64>::new(&program, "root")?.gradient(&[Datum::Real(2.0)])?;

@@ -24,7 +24,7 @@ use ketgrad::{
 use num_complex::Complex;
 use num_dual::Dual64;
 
-/// What stands between the braces of `program! { … }`, with everything before it blanked: positions
+/// Text between the braces of `program! { … }`, with everything before it blanked: positions
 /// stay.
 fn text() -> String {
     let source = include_str!("program/corpus.rs");
@@ -101,8 +101,8 @@ fn print(program: &Program, f: &Function) -> String {
     program.print(id)
 }
 
-/// An operator stands where its expression begins, a call or a method where its name does: as in
-/// the text but for the operator.
+/// An operator has the position where its expression begins, a call or a method where its name
+/// does: as in the text but for the operator.
 #[test]
 fn instructions_know_line_and_column() {
     let (from_text, from_macro) = (parse_program(&text()).unwrap(), c::relu::ir());
@@ -128,7 +128,7 @@ fn instructions_know_line_and_column() {
         let (a, b) = (named(a), named(b));
         compared += a.len();
         for ((op, at), (_, macro_at)) in a.iter().zip(&b) {
-            // The method `x.sin()` stands at `sin` for both; so does the call `sin(x)`.
+            // The method `x.sin()` has the position of `sin` for both; so does the call `sin(x)`.
             assert_eq!(at, macro_at, "{op:?}");
         }
         assert_eq!(a.len(), b.len());
@@ -141,7 +141,8 @@ fn instructions_know_line_and_column() {
     assert_eq!(sub.at, Position::new(u32::try_from(line + 1).unwrap(), 18));
 }
 
-/// What the macro writes itself stands at the instruction before it, never at `program!`.
+/// Instructions that the macro writes itself have the position of the instruction before them,
+/// never that of `program!`.
 #[test]
 fn conditions_and_elements_stand_among_their_operands() {
     let program = c::relu::ir();

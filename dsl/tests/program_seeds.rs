@@ -227,7 +227,7 @@ mod keywords {
     }
 }
 
-/// What Rust has to mark is called as it is written in program text.
+/// A function that Rust has to mark is called as it is written in program text.
 #[test]
 fn keywords_are_names_without_their_mark() {
     let program = keywords::r#type::ir();

@@ -98,7 +98,7 @@ mod everything {
         assert_eq!(names(&parse_program(&applied).unwrap()), names(&text));
     }
 
-    /// What the IR of both gives, which is what is native to the last bit.
+    /// Result of the IR of both, which is the native one to the last bit.
     #[track_caller]
     fn value(name: &str, args: &[Datum<f64>]) -> Vec<f64> {
         let [a, b] = [slope::ir(), parse_program(TEXT).unwrap()].map(|program| {
@@ -309,7 +309,7 @@ mod hosted {
         assert_eq!(other(3.0), 6.0);
         let panics = std::panic::catch_unwind(|| slope(1.0)).unwrap_err();
         assert!(panics.downcast_ref::<String>().unwrap().contains("`secret`"));
-        // With a rule, all of it is there.
+        // With a rule, all of it exists.
         let rules =
             parse_program("rule secret(x) { x } pullback(x, y, bar) { 5.0 * bar }").unwrap();
         let program = slope::ir_with(&Rules::from_program(rules)).unwrap();

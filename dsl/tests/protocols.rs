@@ -16,7 +16,7 @@ fn tolerance(p: f64) -> f64 {
     5.0 * (p * (1.0 - p) / SHOTS as f64).sqrt() + 1e-12
 }
 
-/// How often each outcome of the register that was declared last occurs, as a fraction of the
+/// Frequency of each outcome of the register that was declared last, as a fraction of the
 /// shots.
 fn law(circuit: &Circuit) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
     let mut law = BTreeMap::new();

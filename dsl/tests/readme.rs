@@ -1,4 +1,4 @@
-//! The example of the README compiles, runs, and stands there as it does here.
+//! The example of the README compiles, runs, and is the same there as here.
 
 use ketgrad::{Simulator, circuit, scalar::Uncertain};
 use num_dual::Dual64;

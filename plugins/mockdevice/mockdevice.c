@@ -10,7 +10,7 @@
  *   fail = "conjugate" it takes every matrix for its complex conjugate; "single": in single precision only
  *   score = "0"        how well it says that it would do; 1 without the option
  *   since = "1.1"      it has nothing that is newer; "1.9": its table is longer than this host's
- *   room = "1"         so many states fit at once
+ *   room = "1"         number of states that fit at once
  *   moves = "forbidden"  amplitudes do not leave it: proves that only values do; "out": they leave it, and none come to
  *                      it: proves that states are made there */
 

@@ -41,7 +41,7 @@ fn gcd(a: i128, b: i128) -> i128 {
     i128::try_from(a).unwrap_or(1).max(1)
 }
 
-/// What an expression is worth.
+/// Value of an expression.
 #[derive(Clone, Copy, Debug)]
 enum Worth {
     /// A number.

@@ -18,7 +18,7 @@ use crate::finding::{Check, Finding};
 /// The memory of a child, in KiB of address space.
 const MEMORY: u64 = 6 << 20;
 
-/// How much of what a child wrote to stderr is told, in bytes: an overflowed stack or a lack of
+/// Bytes of a child's stderr that are told: an overflowed stack or a lack of
 /// memory in words.
 const LAST_WORDS: usize = 400;
 
@@ -29,7 +29,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn serve(check: Check, seeds: std::ops::Range<u64>) {
     let mut out = std::io::stdout().lock();
     let mut tell = |line: String| {
-        // A parent that is gone wants nothing more.
+        // A parent that is gone needs nothing more.
         if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
             std::process::exit(0);
         }

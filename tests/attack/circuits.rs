@@ -19,12 +19,12 @@ use support::{
 
 use crate::finding::{Checked, Finding, guarded, minimal};
 
-/// What each gate may round, and what the first costs.
+/// Rounding in double precision, for each gate.
 const ROUNDING: f64 = 2e-15;
 /// The same in single precision, and for an angle of some radians.
 const ROUNDING_F32: f64 = 4e-6;
 
-/// What is drawn from a seed.
+/// Circuit and questions that are drawn from a seed.
 struct Draw {
     pool: Pool,
     circuit: PoolCircuit,

@@ -46,7 +46,7 @@ use crate::{
     programs::LIMITS,
 };
 
-/// How far numbers may be off unless a file says something else.
+/// Error of numbers unless a file says something else, at most.
 const ROUNDING: f64 = 1e-9;
 
 /// Checks a file.

@@ -116,7 +116,7 @@ fn laws(drawn: &PoolCircuit, pool: Pool, choice: u64) -> Checked {
     Ok(())
 }
 
-/// What each basis state becomes.
+/// Image of each basis state.
 fn columns(circuit: &PoolCircuit) -> Vec<DenseState> {
     let column = |index| {
         let mut state = DenseState::basis(circuit.n_qubits, index);
@@ -126,7 +126,7 @@ fn columns(circuit: &PoolCircuit) -> Vec<DenseState> {
     (0..1usize << circuit.n_qubits).map(column).collect()
 }
 
-/// How far pairs of states are from each other up to one phase, at most.
+/// Distance of pairs of states from each other up to one phase, at most.
 fn up_to_phase(pairs: &[(DenseState, DenseState)]) -> f64 {
     let overlap: C = pairs
         .iter()

@@ -1,4 +1,4 @@
-//! What an attack found: a law that does not hold, with the least input that shows it.
+//! Findings of an attack: a law that does not hold, with the least input that shows it.
 
 use std::{
     cell::RefCell,
@@ -11,7 +11,7 @@ pub(crate) struct Finding {
     /// The law, in few words and without numbers: findings with the same words have one cause,
     /// perhaps.
     pub(crate) law: String,
-    /// What was computed, and what was expected.
+    /// Computed and expected value.
     pub(crate) detail: String,
     /// The least input that shows it.
     pub(crate) input: String,
@@ -54,7 +54,7 @@ pub(crate) fn guarded(input: &dyn ToString, f: impl FnOnce() -> Checked) -> Chec
 }
 
 /// Drops parts of a list, larger pieces first, as long as `check` finds the same law broken. Gives
-/// up after so many checks.
+/// up after a number of checks.
 pub(crate) fn minimal<T: Clone>(
     parts: &[T],
     found: Finding,

@@ -53,7 +53,7 @@ impl Parametrised {
         };
         let gates = circuit.gates.iter().map(|gate| {
             let slots = gate.angles.iter().map(|_| slot(rng)).collect();
-            // Special points, where waves stand still, are worth half of the tries.
+            // Special points, where waves are stationary, are worth half of the tries.
             let constant =
                 |angle: &PoolAngle| if rng.below(2) == 0 { PoolAngle::Pi(0, 1) } else { *angle };
             let angles = gate.angles.iter().map(constant).collect();

@@ -1,4 +1,4 @@
-//! Texts that nobody would write: huge numbers, deep nesting, odd declarations, valid texts with
+//! Texts that no user would write: huge numbers, deep nesting, odd declarations, valid texts with
 //! pieces moved. There must be an answer: a circuit, a program or an error, in bounded time and
 //! memory.
 
@@ -43,7 +43,7 @@ const PROGRAMS: &[&str] = &[
     "fn f(x) {\n  let z = complex(x, 1.0);\n  let (a, b) = (re(z * z), im(exp(z)));\n  atan2(a, b) + hypot(a, b)\n}\n",
 ];
 
-/// What is put in somewhere.
+/// Texts that are inserted somewhere.
 const PIECES: &[&str] = &[
     "4294967296",
     "9223372036854775807",

@@ -112,7 +112,7 @@ fn mutated(text: &str, rng: &mut Rng) -> String {
     lines.join("\n")
 }
 
-/// What is no program is refused; what is one runs or says why not.
+/// A text that is no program is refused; one that is runs or gives a reason why not.
 fn answered(text: &str) -> Checked {
     let Ok(program) = ir::parse(text) else { return Ok(()) };
     if !verify(&program).is_empty() {

@@ -61,7 +61,7 @@ const TARGETS: &[(&str, Check)] = &[
     ("ir", ir::check),
 ];
 
-/// Seconds of an attack, if nobody says.
+/// Seconds of an attack, by default.
 const SECONDS: u64 = 60;
 /// Seeds of one process.
 const BATCH: u64 = 200;
@@ -137,13 +137,13 @@ pub fn check_seed(name: &str, seed: u64) -> Result<(), String> {
 /// Checks whether a file of the corpus is as its first lines say.
 ///
 /// # Errors
-/// What is not.
+/// The law that fails, and how.
 pub fn check_file(file: &Path) -> Result<(), String> {
     corpus::check(file).map_err(|found| format!("{}: {}", found.law, found.detail))
 }
 
-/// What the words of a command line ask for. The process must be one that runs this with its own
-/// words, since it starts itself for each range of seeds.
+/// Runs what the words of a command line ask for. The process must be one that runs this with its
+/// own words, since it starts itself for each range of seeds.
 ///
 /// # Errors
 /// Words that say nothing, and what was found.

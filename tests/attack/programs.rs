@@ -27,7 +27,7 @@ type D = Datum<Complex<f64>>;
 /// each statement.
 const ROUNDING: f64 = 1e-9;
 
-/// What a run may use.
+/// Limits of a run.
 pub(crate) const LIMITS: Limits = Limits::new()
     .with_steps(2_000_000)
     .with_work(1 << 32)
@@ -134,7 +134,7 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
             // `xs[n] - xs[n]` is 0 there, whatever n is.
             (Outcome::Failed, Ok(_)) if way.contains("Algebraic") => {}
             (Outcome::Unclear, outcome) if outcome.is_err() || !is_whole(way) => {}
-            // What nobody uses may go, and its failure with it.
+            // An unused instruction may be removed, and its failure with it.
             (Outcome::Dead(_), Err(_)) => {}
             (Outcome::Dead(v), Ok(given))
                 if !is_whole(way) && close(given, &v.primal(), ROUNDING) => {}
@@ -168,12 +168,12 @@ fn laws(drawn: &Drawn, choice: u64) -> Checked {
     Ok(())
 }
 
-/// Whether a message is of arrays that do not fit.
+/// True if a message is of arrays that do not fit.
 fn is_of_shapes(message: &str) -> bool {
     message.contains("shape") || message.contains("axis")
 }
 
-/// Whether a way runs all instructions, also those that nobody uses.
+/// True if a method runs all instructions, also unused ones.
 fn is_whole(way: &str) -> bool {
     way.contains("None") || way == "inspected"
 }
@@ -300,7 +300,7 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
         Err(_) if beside(drawn, &places).any(|outcome| !matches!(outcome, Outcome::Value(_))) => {}
         Err(error) => return Err(failed("gradients are checked", error.to_string())),
     }
-    // Differences see what is behind `detach`, and the mean slope of steps.
+    // Differences see what is under `detach`, and the mean slope of steps.
     let unfit = ["detach", "rem(", "floor("];
     let source = drawn.to_string();
     if edge || unfit.iter().any(|word| source.contains(word)) {
@@ -309,7 +309,7 @@ fn slopes(drawn: &Drawn, program: &ketgrad_core::ir::Program, args: &[D], choice
     second(drawn, program, args, choice)
 }
 
-/// What comes of a step to both sides of each number.
+/// Results of a step to both sides of each number.
 fn beside<'a>(
     drawn: &'a Drawn,
     places: &'a [interpret::Place],

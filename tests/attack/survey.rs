@@ -1,4 +1,4 @@
-//! How far results are from right ones, in numbers: a table instead of findings.
+//! Distances of results from right ones, in numbers: a table instead of findings.
 //!
 //! ```text
 //! cargo run --release -p ketgrad-attack -- --survey states --seed 0 --count 1000
@@ -32,11 +32,11 @@ use support::{
     random::Rng,
 };
 
-/// What is further off is wrong, in double and in single precision.
+/// Distances from which results are wrong, in double and in single precision.
 const WRONG: [f64; 2] = [1e-11, 1e-4];
-/// Every so many pairs, one has many phases of one sign.
+/// Number of pairs of which one has many phases of one sign.
 const LONG: u64 = 333;
-/// So many phases.
+/// Number of those phases.
 const PHASES: usize = 100_000;
 
 /// The survey with this name, of these seeds, or of as many as are begun until then.
@@ -91,7 +91,7 @@ pub(crate) fn run(
 struct Row {
     /// The line of the table that it belongs to.
     line: String,
-    /// What is largest in the table.
+    /// Distance from the right result.
     off: f64,
     /// Which input is wrong.
     wrong: Option<String>,
@@ -168,7 +168,7 @@ fn states(seed: u64) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// How far the simulator's state is from the reference.
+/// Distance of the simulator's state from the reference.
 fn off<E: SimdFloat + Real>(drawn: &PoolCircuit, reference: &DenseState) -> Result<f64, String> {
     let state = Simulator::new().run::<E>(&drawn.circuit(), &[]).map_err(|e| e.to_string())?;
     let wide = |z: &Complex<E>| Complex::new(Into::<f64>::into(z.re), z.im.into());

@@ -35,7 +35,7 @@ fn every_file_of_the_corpus_is_as_it_says() {
     let entries = std::fs::read_dir(&folder).map(|all| all.flatten().map(|e| e.path()).collect());
     let mut files: Vec<PathBuf> = entries.unwrap_or_default();
     files.sort();
-    assert!(files.len() > 30, "the corpus is there");
+    assert!(files.len() > 30, "the corpus exists");
     let wrong: Vec<String> = files.iter().filter_map(|file| check_file(file).err()).collect();
     assert!(wrong.is_empty(), "{} of {} files:\n{}", wrong.len(), files.len(), wrong.join("\n"));
 }

@@ -25,7 +25,7 @@ pub const EXACT: f64 = 0.0;
 
 /// A ring whose numbers have a list of floats that says everything about them.
 pub trait Parts: Ring {
-    /// How far two ways to the same short result may be apart.
+    /// Distance of two ways to the same short result, at most.
     const TOLERANCE: f64;
     /// The floats.
     fn parts(&self) -> Vec<f64>;

@@ -214,7 +214,7 @@ pub struct PoolCircuit {
 }
 
 impl PoolCircuit {
-    /// A circuit of a pool on some qubits, of about so many gates.
+    /// A circuit of a pool on some qubits, of about the given number of gates.
     #[must_use]
     pub fn draw(pool: Pool, n_qubits: usize, len: usize, seed: u64) -> PoolCircuit {
         let mut draw = Drawing { rng: Rng::new(seed), n: n_qubits, gates: Vec::new() };
@@ -415,7 +415,7 @@ impl Drawing {
             for (name, angles) in &word {
                 self.put(name, angles, &[target]);
             }
-            // What stands inside makes the product a diagonal up to the word around it.
+            // The gates inside make the product a diagonal up to the word around it.
             let inner = ["z", "x", "t", "id", "y"][self.rng.below(5)];
             if self.rng.below(2) == 0 {
                 self.put(inner, &[], &[target]);

@@ -12,7 +12,7 @@ use proptest::{prelude::*, sample::select};
 
 use crate::close::Parts;
 
-/// How often rotations about strings are among random gates, beside each gate of the table once.
+/// Weight of rotations about strings among random gates, where each gate of the table has 1.
 const ROTATIONS: usize = 4;
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -180,8 +180,8 @@ impl Rng {
         self.fill(&mut circuit, len, angle);
         circuit
     }
-    /// Appends so many groups of rotations between Clifford gates, all of which are undone after
-    /// them in reverse order, most of them; some gates stand in between.
+    /// Appends a number of groups of rotations between Clifford gates, all of which are undone
+    /// after them in reverse order, most of them; some gates are in between.
     pub fn conjugated(
         &mut self,
         circuit: &mut Circuit,
@@ -271,7 +271,7 @@ pub fn angle_of(n_params: u32) -> impl Strategy<Value = Angle> {
     (constant, term).prop_map(|(a, b)| a + b)
 }
 
-/// What one gate of a random circuit is drawn as.
+/// Kind of one gate of a random circuit.
 #[derive(Clone, Debug)]
 pub struct Draw {
     /// `None` for a rotation about a string with these letters.

@@ -300,7 +300,7 @@ impl Reader<'_> {
             if rows {
                 self.elements(part, kind, axis + 1, shape, items)?;
             } else if nested(&part) {
-                return Err(self.wrong(part, kind, "a number, as what stands beside it"));
+                return Err(self.wrong(part, kind, "a number, like its neighbours"));
             } else {
                 items.push(part);
             }

@@ -78,7 +78,7 @@ fn model(tree: &Value, circuit: &Circuit) -> Result<NoiseModel, AerFault> {
                     let path = format!("{path}.operations");
                     if name == "measure" {
                         let why =
-                            "Aer has errors of `measure` before it, where no rule of ours stands";
+                            "Aer has errors of `measure` before it, where no rule of ours can be";
                         return Err((path, why.to_owned()));
                     }
                     let after = After::named([name]).map_err(|e| (path, e.to_string()))?;

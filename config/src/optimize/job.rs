@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! seed = 7                        # of the random start; --seed wins
-//! # shots = 1000                  # energies as so many shots give them, by spsa, adam or nelder_mead
+//! # shots = 1000                  # energies from 1000 shots, by spsa, adam or nelder_mead
 //! # grouping = "commuting"        # with shots: which terms are measured together; or qubit_wise
 //!
 //! [ansatz]
@@ -374,7 +374,7 @@ fn read_optimizer(
             settings.into()
         }
         "natural_gradient" if noise => {
-            let message = "the natural gradient takes the metric of state vectors, which a circuit with noise has not";
+            let message = "the natural gradient takes the metric of state vectors, which a circuit with noise does not have";
             return Err(section
                 .wrong("method", message)
                 .help("lbfgs, adam, newton_cg, nelder_mead and spsa run it"));
@@ -438,7 +438,7 @@ fn read_start(
         let name = circuit.inputs().nth(outside.input).unwrap_or_default();
         let [low, high] = outside.interval;
         let message = format!(
-            "`{name}` begins at {}, but noise is there from {low} to {high} only",
+            "`{name}` begins at {}, but noise is defined from {low} to {high} only",
             outside.value
         );
         caused_by(&section, &values, Failure::input(message))
@@ -470,7 +470,7 @@ fn read_output(
     }
     // A checkpoint is renamed into its place: a device there would be gone.
     if fs::metadata(&checkpoint).is_ok_and(|there| !there.is_file()) {
-        let message = format_args!("{} is there and no file", checkpoint.display());
+        let message = format_args!("{} exists and is no file", checkpoint.display());
         return Err(section.wrong("checkpoint", message));
     }
     if same_file(&checkpoint, &curve) {

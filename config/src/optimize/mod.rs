@@ -53,7 +53,7 @@ const CHEMICAL_ACCURACY: f64 = 1.6e-3;
 ///
 /// # Errors
 /// [`Failure`] if the job or a file that it names is at fault, or the minimisation cannot go on;
-/// the last checkpoint is there then.
+/// the last checkpoint exists then.
 pub fn optimize(
     args: &Optimize,
     common: &Common,
@@ -229,7 +229,7 @@ fn lowest(job: &Job, common: &Common) -> Result<Option<f64>, Failure> {
     Ok(levels.first().map(|level| level.energy))
 }
 
-/// Why the minimisation cannot go on.
+/// Failure of a minimisation that cannot go on.
 fn failed(error: OptimizeError<HybridError>) -> Failure {
     let strength = matches!(&error, OptimizeError::Objective(e) if e.is_no_probability());
     let failure = Failure::input(error);

@@ -113,7 +113,7 @@ impl From<BackendVerdict> for PluginComparison {
 }
 
 impl Found {
-    /// Returns true if nothing that was compared is wrong, and every plugin is there that should
+    /// Returns true if nothing that was compared is wrong, and every plugin is loaded that should
     /// be.
     pub(super) fn is_right(&self) -> bool {
         let none = Comparisons::default();

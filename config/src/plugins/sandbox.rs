@@ -158,7 +158,7 @@ fn run(task: &SandboxTask, limit: Duration) -> Result<Result<Found, String>, Fai
     }
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 fn ended(status: Option<ExitStatus>, limit: Duration, errors: &str) -> String {
     let Some(how) = status else {
         return format!("in a process of its own it did not end within {} s", limit.as_secs_f64());

@@ -122,7 +122,7 @@ pub(super) fn verify(table: &PluginsTable, part: &Part, at: &[String]) -> Result
     Ok(found)
 }
 
-/// Returns the points that are named. Of a part of the config not all rules are there: what fits
+/// Returns the points that are named. A part of the config lacks some rules: what fits
 /// none is for another.
 fn points(
     at: &[String],

@@ -136,7 +136,7 @@ impl SweepTask<'_> {
             };
             let point = point.map_err(|error| match error {
                 SimulateError::Endless { .. } => {
-                    Failure::input(error).help("--max-steps allows more rounds")
+                    Failure::input(error).help("--max-steps allows more iterations")
                 }
                 SimulateError::State(StateError::Memory { .. })
                 | SimulateError::Branches { .. }

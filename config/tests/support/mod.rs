@@ -83,7 +83,7 @@ impl Folder {
         Ran::new(args, child.wait_with_output().unwrap())
     }
 
-    /// Where the program finds the user's caches: beside the folder.
+    /// Folder of the user's caches: beside the folder.
     pub(crate) fn caches(&self) -> PathBuf {
         self.0.with_extension("caches")
     }
@@ -120,7 +120,7 @@ pub(crate) fn npy(shape: &str, numbers: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// What a call left behind.
+/// Call, its exit status and its output.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) call: String,
@@ -171,7 +171,7 @@ impl Ran {
     }
 }
 
-/// The keys of an object as they stand in its text, in order.
+/// The keys of an object in the order of its text.
 pub(crate) fn keys(text: &str) -> Vec<String> {
     let (mut keys, mut depth, mut start) = (Vec::new(), 0, None);
     let bytes = text.as_bytes();

@@ -97,7 +97,7 @@ pub(super) fn values(
     slots: &ReachSlots,
 ) -> Vec<bool> {
     let given = given(f, varied, is_root);
-    wants(program, f, varied, &given, params, slots)
+    demanded(program, f, varied, &given, params, slots)
 }
 
 /// Returns all values but those that depend on an instruction that does not only move.
@@ -146,7 +146,7 @@ fn has_rule(program: &Program, op: Op) -> bool {
 }
 
 /// Computes the least fixed point, from the slopes backwards.
-fn wants(
+fn demanded(
     program: &Program,
     f: &Function,
     varied: &[bool],

@@ -154,15 +154,15 @@ impl OutlinableLoop {
         }
         if !params.iter().enumerate().any(|(k, p)| k != counter && f.kinds[*p].tangent().is_some())
         {
-            return Err(kept("no round hands a number to the next one"));
+            return Err(kept("no iteration hands a number to the next one"));
         }
         let used = used_in(f, &inner, header);
-        let behind = |b: Block| !inner(b) && loops.dominates(header, b);
-        let mut later: BTreeSet<Value> = used_in(f, &behind, header);
+        let after_loop = |b: Block| !inner(b) && loops.dominates(header, b);
+        let mut later: BTreeSet<Value> = used_in(f, &after_loop, header);
         let of_header =
             f.blocks[header].insts.iter().flat_map(|&i| f.insts[i].args.iter().copied());
         later.extend(of_header.chain(no.args.iter().copied()));
-        let passed = defined_in(f, &behind);
+        let passed = defined_in(f, &after_loop);
         let outside = |v: &Value| !defined.contains(v) && !passed.contains(v);
         let (constants, values): (Vec<Value>, Vec<Value>) =
             used.union(&later).copied().filter(outside).partition(|v| constant(*v));

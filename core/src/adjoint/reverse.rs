@@ -11,7 +11,7 @@
 //!     s = x; i = 0                        y = pop                  recorded once
 //!     loop while i < 1000                 i = 1000; x_bar = 0; y_bar = 0
 //!         t = sin s                       loop until i = 0
-//!         s = t * y + x                       s, t = pop           recorded each time round
+//!         s = t * y + x                       s, t = pop           recorded in each iteration
 //!         i = i + 1                           i = i - 1            counted, not recorded
 //!     return s                                x_bar += s_bar; y_bar += t s_bar; s_bar = cos(s) y s_bar
 //!                                         return (x_bar + s_bar, y_bar)

@@ -11,7 +11,7 @@
 //! 4. recorded: pushed by the primal and popped by the adjoint, once for all that need it.
 //!
 //! ```text
-//! for i in 0..n { s = sin(s) * xs[2 * i]; }        recorded: n and xs once; s and sin(s) each time round
+//! for i in 0..n { s = sin(s) * xs[2 * i]; }        recorded: n and xs once; s, sin(s) in each iteration
 //! ```
 //!
 //! # Where a value is recorded

@@ -3,7 +3,7 @@
 //! ```text
 //! the plan says     the adjoint does
 //! record            pop at the start of the block that recorded it, a variable if several do
-//! counter           a variable: set where the loop was left, changed each time round
+//! counter           a variable: set where the loop was left, changed in each iteration
 //! computed          the instruction that defines it, once more, from operands got in the same way
 //! ```
 //!

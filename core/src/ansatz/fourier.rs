@@ -41,7 +41,7 @@ pub fn qft(n_qubits: usize) -> Result<Circuit, CircuitError> {
 /// `e^{2 pi i f}`, the number that qubits 0 to `bits - 1` hold is `2^bits f` if that is whole, and
 /// else near it. Nothing is measured.
 ///
-/// The circuit is there `2^bits - 1` times under a control. Its global phase counts, and its
+/// The circuit occurs `2^bits - 1` times under a control. Its global phase counts, and its
 /// parameters stay.
 ///
 /// ```

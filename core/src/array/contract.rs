@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `p`, `q` and `o` are lists of labels, any integers, one for each axis. A label of both factors
-//! pairs their axes, one of a single factor stands alone; either is summed if `o` lacks it. So
+//! pairs their axes, one of a single factor has no partner; either is summed if `o` lacks it. So
 //! `[0, 1], [1, 2] -> [0, 2]` is the product of matrices, `[0, 1, 2], [0, 2, 3] -> [0, 1, 3]` a
 //! stack of them, `[0, 1], [0, 1] -> [0]` dot products of rows.
 //!
@@ -28,7 +28,7 @@ use super::{
 
 type Labels = SmallVec<[i64; 6]>;
 
-/// Stands between the three lists of labels where they are told apart by themselves, not by how
+/// Separates the three lists of labels where they are told apart by themselves, not by how
 /// many axes the arrays have; no label.
 pub(crate) const BETWEEN: i64 = i64::MIN;
 

@@ -136,7 +136,7 @@ pub enum ArrayError {
     Undecided {
         /// The operation.
         op: &'static str,
-        /// Why.
+        /// Cause.
         source: Undecided,
     },
 }

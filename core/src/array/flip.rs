@@ -79,7 +79,7 @@ mod x86 {
     #[target_feature(enable = "avx")]
     #[inline]
     unsafe fn pairs(at: *const f64, step: usize) -> __m256d {
-        // SAFETY: the caller promises that the numbers are there.
+        // SAFETY: the caller promises that the numbers exist.
         unsafe {
             let low = _mm256_castpd128_pd256(_mm_loadu_pd(at));
             _mm256_insertf128_pd::<1>(low, _mm_loadu_pd(at.add(step)))

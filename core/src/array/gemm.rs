@@ -43,7 +43,7 @@ fn checked<S>(a: GemmOperand<'_, S>, b: GemmOperand<'_, S>, c: &[S]) -> (usize, 
     assert_eq!(
         (a.items.len(), b.items.len(), c.len()),
         (m * k, k * n, m * n),
-        "every element is there"
+        "every element exists"
     );
     (m, k, n)
 }

@@ -236,7 +236,7 @@ fn beside<T: Real, S: Scalar<Real = T>>(vectors: &[S], m: usize) -> Vec<S> {
     vector
 }
 
-/// Places in the order of the numbers there, equal ones as they stand.
+/// Places in the order of the numbers there, equal ones in their order.
 fn sorted<T: Real>(numbers: &[T], first: Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     let compared = |i: usize, j: usize| match numbers[i].try_cmp(&numbers[j]) {

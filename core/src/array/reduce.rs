@@ -85,9 +85,9 @@ pub fn cumulative_sum<S: Ring>(a: &mut Array<S>, axis: i64, back: bool) -> Resul
 pub fn norm<T: Real, S: Scalar<Real = T>>(a: &[S]) -> T {
     let mut total = T::zero();
     let mut few = ChunkBuffer::new();
-    for stretch in a.chunks(CHUNK) {
-        let some = &mut few.0[..stretch.len()];
-        some.iter_mut().zip(stretch).for_each(|(y, x)| *y = x.abs2());
+    for chunk in a.chunks(CHUNK) {
+        let some = &mut few.0[..chunk.len()];
+        some.iter_mut().zip(chunk).for_each(|(y, x)| *y = x.abs2());
         total += sum(some);
     }
     if total.is_exact_zero() {

@@ -211,7 +211,7 @@ pub(crate) struct Repeated {
     runs: RunStarts,
     pub(crate) period: usize,
     length: usize,
-    /// The start of the run at hand, and how much of it is done.
+    /// The start of the current run, and how much of it is done.
     at: usize,
     done: usize,
     /// The start of the run whose elements are in the buffer, repeated.
@@ -367,7 +367,7 @@ impl RunCopy {
     pub(crate) fn copy<T: Clone + Zero>(&self, a: &[T], start: usize, mut out: &mut [T]) {
         let (mut k, mut at) = self.run_and_offset(start);
         while !out.is_empty() {
-            let (run, behind) = out.split_at_mut((self.run - at).min(out.len()));
+            let (run, rest) = out.split_at_mut((self.run - at).min(out.len()));
             let end = at + run.len();
             // Bounds of the body within this piece.
             let [first, last] =
@@ -379,7 +379,7 @@ impl RunCopy {
                 run[first..last].clone_from_slice(&a[from..from + last - first]);
             }
             (k, at) = (k + 1, 0);
-            out = behind;
+            out = rest;
         }
     }
 }
@@ -490,7 +490,7 @@ impl Repeated {
         lines.into_remainder()
     }
 
-    /// Goes on by whole runs of one number each that are at hand, of at most `most` elements
+    /// Goes on by whole runs of one number each that follow, of at most `most` elements
     /// together.
     pub(crate) fn lines(&mut self, most: usize) -> Option<ConstantRuns> {
         if self.period != 1 || self.length > most {
@@ -517,12 +517,12 @@ impl Repeated {
                 continue;
             }
             let (at, phase, n) = self.part(out.len());
-            let (part, behind) = out.split_at_mut(n);
+            let (part, rest) = out.split_at_mut(n);
             match &a[at..at + self.period] {
                 [x] => part.fill(x.clone()),
                 line => repeat(line, phase, part),
             }
-            out = behind;
+            out = rest;
         }
     }
 }

@@ -112,18 +112,18 @@ impl<S: Ring> WideLoop for AddRuns<'_, S> {
             while let Some(ConstantRuns { length, count, at, step }) =
                 runs.lines(items.len().min(BLOCK))
             {
-                let (lines, behind) = items.split_at(count * length);
+                let (lines, rest) = items.split_at(count * length);
                 for (k, line) in lines.chunks_exact(length).enumerate() {
                     sums[at + k * step] += block_sum(line);
                 }
-                items = behind;
+                items = rest;
             }
             if items.is_empty() {
                 break;
             }
             let (at, phase, n) = runs.part(items.len());
-            let (part, behind) = items.split_at(n);
-            items = behind;
+            let (part, rest) = items.split_at(n);
+            items = rest;
             let sums = &mut sums[at..at + period];
             if let [sum] = sums {
                 *sum += SumLoop(S::zero(), part).run();

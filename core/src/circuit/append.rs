@@ -306,8 +306,8 @@ impl Circuit {
         {
             return Err(self.no_such_bit(bit as usize));
         }
-        if let Operation::ReadoutError { bits, probabilities: chances } = &instruction.operation {
-            self.check_readout_error(bits, chances)?;
+        if let Operation::ReadoutError { bits, probabilities } = &instruction.operation {
+            self.check_readout_error(bits, probabilities)?;
         }
         match &instruction.operation {
             Operation::Gate(gate) => {

@@ -150,9 +150,7 @@ impl CircuitFacts {
                 left.targets = SmallVec::new();
                 left.condition = left.condition.filter(|c| self.truth(c).is_none());
             }
-            Operation::ReadoutError { probabilities: chances, .. }
-                if chances.iter().all(is_never) =>
-            {
+            Operation::ReadoutError { probabilities, .. } if probabilities.iter().all(is_never) => {
                 return None;
             }
             Operation::Channel(channel) if does_nothing(channel) => return None,

@@ -80,7 +80,7 @@ impl Operation {
             Operation::Gate(gate) => gate.params(),
             Operation::PauliRotation(rotation) => rotation.params(),
             Operation::Channel(channel) => channel.params(),
-            Operation::ReadoutError { probabilities: chances, .. } => &chances[..],
+            Operation::ReadoutError { probabilities, .. } => &probabilities[..],
             _ => &[],
         }
     }
@@ -89,9 +89,9 @@ impl Operation {
     #[must_use]
     pub fn map_params(&self, f: impl FnMut(&Angle) -> Angle) -> Operation {
         match self {
-            Operation::ReadoutError { bits, probabilities: chances } => Operation::ReadoutError {
+            Operation::ReadoutError { bits, probabilities } => Operation::ReadoutError {
                 bits: bits.clone(),
-                probabilities: chances.iter().map(f).collect(),
+                probabilities: probabilities.iter().map(f).collect(),
             },
             Operation::Gate(gate) => Operation::Gate(gate.map_params(f)),
             Operation::PauliRotation(rotation) => {

@@ -26,7 +26,7 @@ impl Circuit {
     ///
     /// ```
     /// use ketgrad_core::circuit::{Circuit, Condition};
-    /// // |+> until a measurement gives 1: two rounds on average.
+    /// // |+> until a measurement gives 1: two iterations on average.
     /// let mut c = Circuit::new(1);
     /// c.add_register("m", 1)?;
     /// c.while_loop(Condition::Bit { bit: 0, value: false }, |c| c.reset(0)?.h(0)?.measure(0, 0))?;
@@ -55,11 +55,11 @@ impl Circuit {
 
     /// Turns all instructions after the loop header at this position into its body.
     pub(crate) fn set_body(&mut self, at: usize) {
-        let behind = self.instructions.len().saturating_sub(at + 1);
+        let length = self.instructions.len().saturating_sub(at + 1);
         if let Some(Instruction { operation: Operation::While { body }, .. }) =
             self.instructions.get_mut(at)
         {
-            *body = u32::try_from(behind).unwrap_or(u32::MAX);
+            *body = u32::try_from(length).unwrap_or(u32::MAX);
         }
     }
 

@@ -174,13 +174,13 @@ impl NoiseModel {
     pub fn measure_all(&self, circuit: &Circuit) -> Result<Circuit, CircuitError> {
         let mut out = circuit.clone();
         let first = out.register_alone("meas", out.n_qubits())?;
-        let chances = self.chances(&mut out)?;
+        let probabilities = self.readout_probabilities(&mut out)?;
         let mut pending = PendingReadouts::new(&self.readings);
         for qubit in 0..out.n_qubits() {
             out.measure(qubit, first + qubit)?;
             let last = out.instructions.len() - 1;
             let measured = out.instructions[last].clone();
-            pending.follow(&self.readings, &chances, &measured, &mut out)?;
+            pending.follow(&self.readings, &probabilities, &measured, &mut out)?;
         }
         pending.finish(&self.readings)?;
         Ok(out)
@@ -197,7 +197,10 @@ impl NoiseModel {
     }
 
     /// Returns the probabilities of its readout errors in a circuit.
-    fn chances(&self, circuit: &mut Circuit) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
+    fn readout_probabilities(
+        &self,
+        circuit: &mut Circuit,
+    ) -> Result<Vec<Arc<[Angle]>>, CircuitError> {
         let of = |r: &ReadoutRule| r.probabilities.iter().map(|p| self.bound(p, circuit)).collect();
         self.readings.iter().map(of).collect()
     }
@@ -218,8 +221,8 @@ impl NoiseModel {
         p0: impl Into<Angle>,
         p1: impl Into<Angle>,
     ) -> &mut NoiseModel {
-        let chances = Arc::new([p0.into(), p1.into()]);
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
+        let probabilities = Arc::new([p0.into(), p1.into()]);
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities });
         self
     }
 
@@ -253,8 +256,8 @@ impl NoiseModel {
                 qubit: u32::try_from(qubits[k]).unwrap_or(u32::MAX),
             });
         }
-        let chances = off_diagonal(rows, qubits.len())?;
-        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities: chances });
+        let probabilities = off_diagonal(rows, qubits.len())?;
+        self.readings.push(ReadoutRule { qubits: Some(qubits.to_vec()), probabilities });
         Ok(self)
     }
 
@@ -285,7 +288,7 @@ impl NoiseModel {
                 relaxation @ Noise::Relaxation { .. } => relaxation.clone(),
             });
         }
-        let chances = self.chances(&mut out)?;
+        let probabilities = self.readout_probabilities(&mut out)?;
         let mut pending = PendingReadouts::new(&self.readings);
 
         let mut heads = Vec::new();
@@ -312,7 +315,7 @@ impl NoiseModel {
                 for (rule, noise) in self.rules.iter().zip(&noises) {
                     rule.follow(instruction, noise, &mut out)?;
                 }
-                pending.follow(&self.readings, &chances, instruction, &mut out)?;
+                pending.follow(&self.readings, &probabilities, instruction, &mut out)?;
                 if out.instructions.len() > first && changes_its_condition(instruction) {
                     return Err(CircuitError::NoiseCondition {
                         after: operation_name(instruction),
@@ -420,7 +423,7 @@ impl NoiseRule {
                 let time = delay_time(instruction, dt)?;
                 for qubit in qubits {
                     for channel in Channel::relaxation(time, t1, t2)? {
-                        out.push(behind(instruction, Operation::Channel(channel), &[qubit]))?;
+                        out.push(conditioned(instruction, Operation::Channel(channel), &[qubit]))?;
                     }
                 }
                 return Ok(());
@@ -432,7 +435,7 @@ impl NoiseRule {
             return Err(CircuitError::NoiseQubits { channel, expected, after, given });
         }
         for targets in qubits.chunks(expected) {
-            out.push(behind(instruction, Operation::Channel(channel.clone()), targets))?;
+            out.push(conditioned(instruction, Operation::Channel(channel.clone()), targets))?;
         }
         Ok(())
     }
@@ -467,7 +470,7 @@ fn among(qubits: &Option<Vec<usize>>, qubit: u32) -> bool {
 }
 
 /// Returns an operation on some qubits, under the condition of an instruction.
-fn behind(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
+fn conditioned(instruction: &Instruction, operation: Operation, targets: &[u32]) -> Instruction {
     let (controls, condition) = (Default::default(), instruction.condition.clone());
     Instruction { operation, targets: targets.into(), controls, condition }
 }

@@ -44,7 +44,7 @@ impl Numbers {
 /// One number or a list of numbers: see the [module](self).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no operand of a gate",
-    label = "expected qubits: a `usize`, a range such as `0..2` or `..`, or a list; angles stand in parentheses before them"
+    label = "expected qubits: a `usize`, a range such as `0..2` or `..`, or a list; angles are in parentheses before them"
 )]
 pub trait Operand {
     /// Returns the numbers, out of `n`.

@@ -44,15 +44,15 @@ pub(super) fn off_diagonal(rows: &[Vec<f64>], n_bits: usize) -> Result<Arc<[Angl
     if rows.is_empty() {
         return Err(CircuitError::ReadoutSize { rows: 0, columns: 0, n_bits });
     }
-    for (row, chances) in rows.iter().enumerate() {
-        let sum = chances.iter().sum::<f64>();
-        let are_chances = chances.iter().all(|p| (0.0..=1.0).contains(p));
-        if !are_chances || (sum - 1.0).abs() > ROW_TOLERANCE {
+    for (row, probabilities) in rows.iter().enumerate() {
+        let sum = probabilities.iter().sum::<f64>();
+        let are_probabilities = probabilities.iter().all(|p| (0.0..=1.0).contains(p));
+        if !are_probabilities || (sum - 1.0).abs() > ROW_TOLERANCE {
             return Err(CircuitError::ReadoutRow { row });
         }
     }
-    let beside = rows.iter().enumerate().flat_map(|(row, chances)| {
-        chances
+    let beside = rows.iter().enumerate().flat_map(|(row, probabilities)| {
+        probabilities
             .iter()
             .enumerate()
             .filter(move |(column, _)| *column != row)
@@ -85,15 +85,12 @@ impl Circuit {
         p1: impl Into<Angle>,
     ) -> Result<&mut Circuit, CircuitError> {
         let bits = self.bits(bits)?;
-        let chances: Arc<[Angle]> = Arc::new([p0.into(), p1.into()]);
+        let probabilities: Arc<[Angle]> = Arc::new([p0.into(), p1.into()]);
         self.all_or_nothing(|circuit| {
             for bit in bits {
-                let (bits, chances) = (SmallVec::from_slice(&[bit]), Arc::clone(&chances));
-                circuit.operation(
-                    Operation::ReadoutError { bits, probabilities: chances },
-                    &[],
-                    &[],
-                )?;
+                let (bits, probabilities) =
+                    (SmallVec::from_slice(&[bit]), Arc::clone(&probabilities));
+                circuit.operation(Operation::ReadoutError { bits, probabilities }, &[], &[])?;
             }
             Ok(circuit)
         })
@@ -124,8 +121,8 @@ impl Circuit {
         rows: &[Vec<f64>],
     ) -> Result<&mut Circuit, CircuitError> {
         let bits: ReadoutBitList = self.bits(bits)?.into();
-        let chances = off_diagonal(rows, bits.len())?;
-        self.operation(Operation::ReadoutError { bits, probabilities: chances }, &[], &[])
+        let probabilities = off_diagonal(rows, bits.len())?;
+        self.operation(Operation::ReadoutError { bits, probabilities }, &[], &[])
     }
 
     /// The numbers of classical bits.
@@ -139,7 +136,7 @@ impl Circuit {
     pub(super) fn check_readout_error(
         &self,
         bits: &[u32],
-        chances: &[Angle],
+        probabilities: &[Angle],
     ) -> Result<(), CircuitError> {
         if !(1..=MAX_READOUT_BITS).contains(&bits.len()) {
             return Err(CircuitError::ReadoutBits { given: bits.len(), limit: MAX_READOUT_BITS });
@@ -147,7 +144,7 @@ impl Circuit {
         if let Some(k) = (1..bits.len()).find(|&k| bits[..k].contains(&bits[k])) {
             return Err(CircuitError::RepeatedBit { bit: bits[k] });
         }
-        let (given, expected) = (chances.len(), n_readout_probabilities(bits.len()));
+        let (given, expected) = (probabilities.len(), n_readout_probabilities(bits.len()));
         if given != expected {
             return Err(CircuitError::ReadoutProbabilities { given, expected, n_bits: bits.len() });
         }

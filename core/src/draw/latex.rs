@@ -230,8 +230,8 @@ fn formula(text: &str, names: &[&str]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix("**") {
-            let (exponent, after) = behind.split_at(operand_end(behind));
+        if let Some(operand) = rest.strip_prefix("**") {
+            let (exponent, after) = operand.split_at(operand_end(operand));
             rest = after;
             let _ = write!(out, "^{{{}}}", formula(exponent, names));
             continue;
@@ -244,15 +244,15 @@ fn formula(text: &str, names: &[&str]) -> String {
             _ if is_number => rest.find(|c: char| !(c.is_ascii_digit() || c == '.')),
             _ => Some(c.len_utf8()),
         };
-        let (token, behind) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = behind;
+        let (token, tail) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = tail;
         match token {
             "π" => out.push_str("\\pi "),
             "*" => out.push_str("\\,"),
-            "sin" | "cos" | "tan" | "exp" | "ln" if behind.starts_with('(') => {
+            "sin" | "cos" | "tan" | "exp" | "ln" if rest.starts_with('(') => {
                 let _ = write!(out, "\\{token}");
             }
-            _ if starts_name(c) && behind.starts_with('(') => {
+            _ if starts_name(c) && rest.starts_with('(') => {
                 let _ = write!(out, "\\operatorname{{{}}}", escaped(token));
             }
             _ if starts_name(c) => out.push_str(&latex_name_beside(token, names.iter().copied())),

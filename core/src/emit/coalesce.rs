@@ -1,8 +1,8 @@
 //! Copy coalescing: one variable in place of two of which one is assigned to the other.
 //!
 //! ```text
-//! t = e; v = t                          ->  v = e                     if nobody else reads t
-//! x = y; …x…; y = x                     ->  …y…                       if nobody else reads x, nor … y
+//! t = e; v = t                          ->  v = e                     if nothing else reads t
+//! x = y; …x…; y = x                     ->  …y…                       if nothing else reads x, nor … y
 //! ```
 //!
 //! The first is written by a loop at its end, the second by a loop in a loop around itself. Both

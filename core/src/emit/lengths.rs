@@ -6,7 +6,7 @@
 //! ```text
 //! v3: array<real> = fill 0.0, len v0        at least as long as v0, whatever is added later
 //! v5: real = get v0, v4                     so v4 is less than that length
-//! v6: array<real> = add_at v3, v4, v5       and this element is there
+//! v6: array<real> = add_at v3, v4, v5       and this element exists
 //! ```
 //!
 //! Cost: O(size x depth of loops).

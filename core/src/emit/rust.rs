@@ -220,7 +220,7 @@ impl<'a> RustFile<'a> {
             out.push_str("}\n");
         }
         if !self.tape.is_empty() {
-            out.push_str("\n/// What a primal records for its adjoint.\n#[derive(Clone, Debug, Default)]\npub struct Tape {\n");
+            out.push_str("\n/// Record of a primal for its adjoint.\n#[derive(Clone, Debug, Default)]\npub struct Tape {\n");
             for field in &self.tape {
                 let _ = writeln!(out, "    {field}: {},", self.tape_type(field));
             }

@@ -322,8 +322,8 @@ impl<'a> Structurer<'a> {
     /// Returns true if a block is written after a loop, which has just been written, and after all
     /// that belongs to it: after the block `after`, or after an enclosing statement.
     pub(super) fn comes_after(&self, after: Option<Block>, block: Block) -> bool {
-        let behind = |b: Block| self.flow.tree.dominates(b, block);
-        after.is_none_or(behind)
-            || self.frames.iter().any(|frame| !frame.is_back_edge && behind(frame.target))
+        let dominates = |b: Block| self.flow.tree.dominates(b, block);
+        after.is_none_or(dominates)
+            || self.frames.iter().any(|frame| !frame.is_back_edge && dominates(frame.target))
     }
 }

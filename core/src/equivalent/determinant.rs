@@ -19,7 +19,7 @@ use crate::{
 const STEP: f64 = 0.01;
 
 /// Returns the slopes of the phase by each parameter; `None` if the pair is not unitary as it
-/// stands.
+/// is.
 pub(super) fn slopes(pair: &CircuitPair) -> Option<Vec<f64>> {
     let mut slopes = vec![0.0; pair.circuits[0].params().len()];
     let mut known: Vec<(GateKind, Vec<f64>)> = Vec::new();

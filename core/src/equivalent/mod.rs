@@ -284,13 +284,13 @@ pub struct EquivalenceReport {
     /// phase at each: `v` is |0…0> or a random state. Where bits differ it is the total variation
     /// distance of their distributions, half the sum of the differences of all probabilities.
     pub max_difference: Option<f64>,
-    /// Why the verdict is not exact or not known.
+    /// Reason why the verdict is not exact or not known.
     pub reason: Option<String>,
     /// Notes about the circuits, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Why two circuits cannot be compared.
+/// Error of a comparison: the reason why two circuits cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EquivalentError {

@@ -25,7 +25,7 @@ use crate::{
 const POINTS: usize = 3;
 /// Largest number of draws for points at which all angles are finite.
 const DRAWS: u64 = 64;
-/// Why numbers say nothing.
+/// Reason why numbers decide nothing.
 const NOWHERE: &str = "and at none of the points tried are all angles finite";
 /// The streams of the seed that angles and vectors are drawn from.
 const ANGLES: u64 = 1 << 40;

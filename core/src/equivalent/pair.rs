@@ -158,7 +158,7 @@ impl CircuitPair {
     }
 
     /// Returns a computed parameter. Those whose normal forms are rational combinations of others
-    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both are there, in any order.
+    /// are such sums of angles: `-cos(a)`, or `cos(a) + sin(b)` where both occur, in any order.
     fn computed(&mut self, table: &mut Circuit, expr: ParamExpr) -> Result<Angle, EquivalentError> {
         for param in &table.params()[self.values.len()..] {
             let id = param_id(self.values.len());
@@ -295,7 +295,7 @@ impl CircuitPair {
         }
     }
 
-    /// Why no field can decide, if that is known already.
+    /// Returns the reason why no field can decide, if it is known already.
     pub(super) fn obstacle(&self) -> Option<String> {
         self.rounded.as_ref().map(|angle| {
             let (x, text) = (angle.radian_part(), self.circuits[0].angle_text(angle));

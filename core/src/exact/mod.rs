@@ -38,8 +38,8 @@
 //! [`Formula::text`] is short and always the same for the same formula. Phases and variables that
 //! separate become factors. What is left is one sum of sines and cosines, `cos(a/2 + b/2)`, or a
 //! sum of products whose factors are such sums again: the variables, in the order of the circuit's
-//! parameters, are cut in two where that leaves the fewest monomials, and what stands beside the
-//! same factor is collected, again and again on both sides. Whichever of the two has fewer
+//! parameters, are cut in two where that leaves the fewest monomials, and what is multiplied by
+//! the same factor is collected, again and again on both sides. Whichever of the two has fewer
 //! functions and names is written, the one sum if they have as many. After ten rotations of a GHZ
 //! state that is two products instead of 512 terms; for layers of rotations and CNOTs on n qubits
 //! it grows with 4^n, not with the number of paths through the layers. [`Formula::expanded`] writes
@@ -82,7 +82,7 @@ use crate::{
     simulate::SimulateError,
 };
 
-/// Why there is no closed form.
+/// Error of a closed form: the reason why there is none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExactError {
@@ -141,7 +141,7 @@ pub enum ExactError {
     Gate {
         /// The gate.
         gate: &'static str,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A coefficient of an observable that is no finite decimal.

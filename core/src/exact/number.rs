@@ -31,7 +31,7 @@ pub const MAX_TERMS: usize = 1 << 22;
 /// The most pairs of terms that one product may form: a few seconds.
 pub(super) const MAX_PAIRS: usize = 1 << 26;
 
-/// Why a number could not be computed. It stays with everything computed from it.
+/// Reason why a number could not be computed. It stays with everything computed from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExactNumberError {
@@ -79,7 +79,7 @@ impl Exact {
         self.terms.len()
     }
 
-    /// Why it could not be computed, if so.
+    /// Returns the reason why it could not be computed, if so.
     #[must_use]
     pub fn fault(&self) -> Option<ExactNumberError> {
         self.fault

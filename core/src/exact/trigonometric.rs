@@ -8,7 +8,7 @@
 //! way round, as for one that only shifts phases, is written in exponentials again.
 //!
 //! A term's key has a digit for each variable that occurs with different exponents, the first in
-//! the highest bits, and one for the real root that its coefficient stands before. Digit 0 stands
+//! the highest bits, and one for the real root that its coefficient multiplies. Digit 0 stands
 //! for 1; digits `2 j + 2` and `2 j + 3` for the cosine and the sine, or `z^e` and `z^-e`, of the
 //! j-th size of exponent.
 //!

@@ -43,7 +43,7 @@ use super::{
     derivatives::Gradient,
 };
 
-/// Why a gradient does not stay in a budget.
+/// Error of a gradient that does not stay in a budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
@@ -54,12 +54,12 @@ pub enum BudgetError {
         function: String,
         /// Position of the loop.
         at: Position,
-        /// Why, in words.
+        /// Reason, in words.
         why: &'static str,
     },
     /// There is no loop.
     #[error(
-        "`{function}` has no loop of its own: its memory does not depend on a number of rounds"
+        "`{function}` has no loop of its own: its memory does not depend on a number of iterations"
     )]
     None {
         /// The function.
@@ -79,7 +79,7 @@ pub enum BudgetError {
     },
     /// More memory is needed than the budget, whatever is kept.
     #[error(
-        "the gradient of `{function}` takes {needed} bytes, more than the budget of {budget}: a round and what stands outside of the loop take that by themselves"
+        "the gradient of `{function}` takes {needed} bytes, more than the budget of {budget}: an iteration and the values outside of the loop take that by themselves"
     )]
     Exceeded {
         /// The function.
@@ -300,7 +300,7 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
         let first = entry.first.clone();
         let begins = size(&first);
         steps.set_memory(budget);
-        let mut behind = None;
+        let mut after_loop = None;
         let run = steps.vjp(rounds, first, &entry.parameters(), |end| {
             let ends = size(end);
             let mut found = match ends > begins {
@@ -314,10 +314,10 @@ impl<'h, T: Real, S: Scalar<Real = T>> LoopSegment<'h, S> {
                 Ok((_, bars)) if !bars.is_empty() => bars.remove(0),
                 _ => end.zero_tangent().unwrap_or(Datum::Tuple(vec![])),
             };
-            behind = Some(found);
+            after_loop = Some(found);
             bar
         })?;
-        let (value, rest_bars) = match behind {
+        let (value, rest_bars) = match after_loop {
             Some(found) => found?,
             None => return Err(CallError::Undefined { name: name.to_owned() }.into()),
         };

@@ -37,7 +37,7 @@ use super::{Datum, Executable, Host, Limits, Machine, RunError};
 /// rules.primitive("slow", &[Kind::Real], Kind::Real)?;
 /// let program = parse_program_with("fn f(x) { let mut y = x; for i in 0..100 { y = slow(y); } y }", &rules)?;
 ///
-/// // 1,000 rounds would be fine, 100 times as many are not.
+/// // 1,000 iterations would be fine, 100 times as many are not.
 /// let few = Limits::new().with_steps(50_000);
 /// let error = Derivatives::<f64>::new(&program, "f")?.with_host(&host).with_limits(few).value(&[Datum::Real(1.0)]);
 /// assert!(error.unwrap_err().to_string().contains("steps"));

@@ -373,7 +373,7 @@ struct ReverseSweep<'s, 'h, S: Scalar, F> {
     together: usize,
     seed: Option<F>,
     end: Option<Datum<S>>,
-    /// The cotangent of the state that the part at hand ends with.
+    /// The cotangent of the state that the current part ends with.
     bar: Option<Datum<S>>,
     sums: Vec<Datum<S>>,
     repeated: usize,
@@ -444,7 +444,7 @@ fn add<S: Scalar>(sum: &mut Datum<S>, bar: &Datum<S>) {
 /// Returns the number of `n` steps that come before the next snapshot if there is room for `c`;
 /// `n - 1` if there is no more room, so that the last step is done.
 ///
-/// With s = c + 1 states at hand, the start among them, `binomial(s + r, s)` steps can be reversed
+/// With s = c + 1 stored states, the start among them, `binomial(s + r, s)` steps can be reversed
 /// so that none is run more than r times again. For the least such r that is enough for n, the
 /// first part may be as long as `binomial(s + r - 1, s)` and at least `binomial(s + r - 2, s)`, the
 /// second at most `binomial(s - 1 + r, s - 1)` (Griewank and Walther, Evaluating Derivatives,

@@ -105,9 +105,9 @@ impl CoalescedClasses {
         let liveness = RegisterLiveness::analyze(routine, touched);
         let mut slots = routine.slots.clone();
         let mut writes = Vec::new();
-        for (stretch, after) in liveness.blocks.iter().zip(&liveness.live_out) {
+        for (block, after) in liveness.blocks.iter().zip(&liveness.live_out) {
             let mut live = after.clone();
-            for pc in stretch.clone().rev() {
+            for pc in block.clone().rev() {
                 let mut code = routine.code[pc];
                 writes.clear();
                 visit(&mut code, &mut slots, |bank, reg, access| {
@@ -138,7 +138,7 @@ impl CoalescedClasses {
                     }
                 });
             }
-            if stretch.start == 0 {
+            if block.start == 0 {
                 // The caller writes all parameters before the first instruction.
                 let of = |s: &RegisterSlot| touched.index_of(s.bank, s.reg);
                 for p in routine.params.iter().filter_map(of) {

@@ -99,7 +99,7 @@ pub enum RunError {
     Array {
         /// Position in the source.
         at: Position,
-        /// Why.
+        /// Cause.
         source: ArrayError,
     },
     /// A comparison of numbers without a value.
@@ -109,7 +109,7 @@ pub enum RunError {
         op: &'static str,
         /// Position in the source.
         at: Position,
-        /// Why.
+        /// Cause.
         source: Undecided,
     },
     /// A recording away from the path that it was recorded on.
@@ -139,7 +139,7 @@ pub enum RunError {
     Host {
         /// Position in the source.
         at: Position,
-        /// Why.
+        /// Cause.
         source: HostError,
     },
     /// The interceptor stopped the run.
@@ -147,7 +147,7 @@ pub enum RunError {
     Intercepted {
         /// Position in the source.
         at: Position,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A pop from an empty tape: the program was not made by the transforms.

@@ -114,7 +114,7 @@ impl<S: Scalar> Host<S> for NoHost {
     }
 }
 
-/// Why a primitive gave no value.
+/// Error of a primitive: the reason why it gave no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
@@ -142,7 +142,7 @@ pub enum HostError {
     Failed {
         /// Its name.
         name: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }

@@ -55,9 +55,9 @@ fn last_uses(routine: &mut Routine, of: impl Fn(&Code) -> bool) {
         return;
     }
     let liveness = RegisterLiveness::analyze(routine, &arrays);
-    for (stretch, after) in liveness.blocks.iter().zip(liveness.live_out) {
+    for (block, after) in liveness.blocks.iter().zip(liveness.live_out) {
         let mut live = after;
-        for pc in stretch.clone().rev() {
+        for pc in block.clone().rev() {
             let mut reads = Vec::new();
             let is_looked_for = of(&routine.code[pc]);
             visit(&mut routine.code[pc], &mut routine.slots, |bank, reg, access| {

@@ -75,23 +75,23 @@ pub(super) struct RegisterLiveness {
 
 impl RegisterLiveness {
     pub(super) fn analyze(routine: &Routine, numbering: &Numbering) -> RegisterLiveness {
-        let stretches = basic_blocks(routine);
+        let blocks = basic_blocks(routine);
         let mut of_pc = vec![0; routine.code.len()];
-        for (k, s) in stretches.iter().enumerate() {
+        for (k, s) in blocks.iter().enumerate() {
             of_pc[s.clone()].fill(k);
         }
-        let next: Vec<Vec<usize>> = (stretches.iter())
+        let next: Vec<Vec<usize>> = (blocks.iter())
             .map(|s| {
                 routine.successors(s.end - 1).filter_map(|pc| of_pc.get(pc).copied()).collect()
             })
             .collect();
         let empty = RegisterSet::new(numbering.len());
         let (mut before, mut after) =
-            (vec![empty.clone(); stretches.len()], vec![empty; stretches.len()]);
+            (vec![empty.clone(); blocks.len()], vec![empty; blocks.len()]);
         let mut slots = routine.slots.clone();
         // Upward-exposed reads and writes of each basic block, which are all that the iteration
         // needs.
-        let summary: Vec<(RegisterSet, RegisterSet)> = stretches
+        let summary: Vec<(RegisterSet, RegisterSet)> = blocks
             .iter()
             .map(|s| {
                 let (mut reads, mut writes) =
@@ -110,7 +110,7 @@ impl RegisterLiveness {
             .collect();
         loop {
             let mut changed = false;
-            for k in (0..stretches.len()).rev() {
+            for k in (0..blocks.len()).rev() {
                 let mut set = RegisterSet::new(numbering.len());
                 next[k].iter().for_each(|&n| set.extend(&before[n]));
                 let (reads, writes) = &summary[k];
@@ -120,7 +120,7 @@ impl RegisterLiveness {
                 (before[k], after[k]) = (start, set);
             }
             if !changed {
-                return RegisterLiveness { blocks: stretches, live_out: after };
+                return RegisterLiveness { blocks, live_out: after };
             }
         }
     }
@@ -144,10 +144,10 @@ fn basic_blocks(routine: &Routine) -> Vec<Range<usize>> {
     }
     starts[len] = true;
     let mut first = 0;
-    let mut stretches = Vec::new();
+    let mut blocks = Vec::new();
     for (pc, _) in starts.iter().enumerate().skip(1).filter(|s| *s.1) {
-        stretches.push(first..pc);
+        blocks.push(first..pc);
         first = pc;
     }
-    stretches
+    blocks
 }

@@ -1,7 +1,7 @@
 //! The field of `p = 2^64 - 2^32 + 1`, whose products reduce without a division.
 //!
 //! `2^64 = 2^32 - 1` and `2^96 = -1` modulo p, and `p - 1 = 2^32 * 3 * 5 * 17 * 257 * 65537`, so
-//! that multiples of `pi/2^31`, `pi/3`, `pi/5`, `pi/17` and their products are there.
+//! that multiples of `pi/2^31`, `pi/3`, `pi/5`, `pi/17` and their products are exact.
 
 use num_traits::{One, Zero};
 

@@ -19,7 +19,7 @@
 //!
 //! | ring | numbers modulo | |
 //! |---|---|---|
-//! | [`Fp`] | `2^64 - 2^32 + 1` | the fastest; one prime for everybody |
+//! | [`Fp`] | `2^64 - 2^32 + 1` | the fastest; one prime for all uses |
 //! | [`Residue`] | a prime known at run time | what a bound on the error of a random prime needs |
 //! | [`Bare`] | the same, kept by those that multiply | half the size, for long vectors |
 //! | [`FloatResidue`] | a prime below `2^49` | a quarter of the time, where a larger bound will do |

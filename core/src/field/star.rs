@@ -1,7 +1,7 @@
 //! Conjugation where a field has none: a number beside the image of its conjugate.
 //!
 //! `Star(x, y)` holds a residue at a point and the residue of the conjugate there, that is, at the
-//! inverse point. Conjugation swaps the two, so `|a|^2`, norms and inner products are there.
+//! inverse point. Conjugation swaps the two, so `|a|^2`, norms and inner products exist.
 
 use num_complex::Complex;
 use num_traits::{One, Zero};

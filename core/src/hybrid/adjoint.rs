@@ -127,11 +127,11 @@ impl<'a, T: Real> Bound<'a, T> {
         &self,
         simulator: &Simulator,
         slots: &[ParameterUse],
-        way: StateHint,
+        hint: StateHint,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Vec<T>, SimulateError> {
-        if let Some(by_angle) = self.at_once(simulator, slots, way, psi, lambda)? {
+        if let Some(by_angle) = self.at_once(simulator, slots, hint, psi, lambda)? {
             return Ok(by_angle);
         }
         let mut by_angle = vec![T::zero(); slots.len()];
@@ -158,7 +158,7 @@ impl<'a, T: Real> Bound<'a, T> {
         &self,
         simulator: &Simulator,
         slots: &[ParameterUse],
-        way: StateHint,
+        hint: StateHint,
         psi: &mut StateVector<Complex<T>>,
         lambda: &mut StateVector<Complex<T>>,
     ) -> Result<Option<Vec<T>>, SimulateError> {
@@ -172,7 +172,7 @@ impl<'a, T: Real> Bound<'a, T> {
         let run = |executor: &dyn Executor<_>| match executor.pair_executor(n_qubits) {
             Some(pairs) => {
                 let products =
-                    pairs.run(&back.operators, &back.probes, way, psi, lambda, &simulator.threads);
+                    pairs.run(&back.operators, &back.probes, hint, psi, lambda, &simulator.threads);
                 products.map(Some)
             }
             None => Ok(None),

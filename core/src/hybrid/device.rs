@@ -52,7 +52,7 @@ impl Expectation {
     ) -> Result<Option<ValuesAndSlopes<T>>, HybridError> {
         let Some(sums) = self.device_observables::<T>(bound.count()) else { return Ok(None) };
         let Some(cotangent) = weighted(&sums, weights) else { return Ok(None) };
-        let Some(way) = bound.backward_pass(&self.parameter_uses)? else { return Ok(None) };
+        let Some(back) = bound.backward_pass(&self.parameter_uses)? else { return Ok(None) };
         self.simulator.threads.check().map_err(SimulateError::from)?;
         let (n_qubits, operators) = (self.circuit.n_qubits(), bound.operators());
         let work = |executor: &dyn Executor<_>| {
@@ -64,11 +64,11 @@ impl Expectation {
             psi.apply(&operators)?;
             let values = observe(&psi, &sums)?;
             psi.observed_into(&cotangent, &mut *lambda)?;
-            let products = psi.apply_pair(&mut *lambda, &way.operators, &way.probes)?;
+            let products = psi.apply_pair(&mut *lambda, &back.operators, &back.probes)?;
             Ok(Some((values, products)))
         };
         let done = self.simulator.executors.with_fallback(n_qubits, &operators, work)?;
-        Ok(done.map(|(values, products)| (values, way.by_angle(&self.parameter_uses, &products))))
+        Ok(done.map(|(values, products)| (values, back.by_angle(&self.parameter_uses, &products))))
     }
 
     /// Returns the observables as Pauli sums, if the best executor for this number of operators

@@ -439,7 +439,7 @@ impl Expectation {
         self.observables.iter().map(|o| o.value(state, threads)).collect()
     }
 
-    /// Returns the values and `2 sum_k w_k O_k |psi>`: in one go where the executor has a way to.
+    /// Returns the values and `2 sum_k w_k O_k |psi>`: at once if the executor can.
     pub(super) fn observe_and_cotangent<T: Real>(
         &self,
         psi: &StateVector<Complex<T>>,

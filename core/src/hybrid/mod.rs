@@ -92,7 +92,7 @@ use crate::{
     simulate::SimulateError, state::StateError,
 };
 
-/// Why there is no derivative.
+/// Error of a derivative: the reason why there is none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HybridError {
@@ -171,7 +171,7 @@ pub enum HybridError {
     /// A parameter that is computed from others has no derivative.
     #[error("a computed parameter: {reason}")]
     Computed {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// An input beside which numbers are too far apart for differences.

@@ -265,7 +265,8 @@ impl<T: Real> DensityAdjoint<'_, T> {
     }
 
     /// Undoes a layer of gates on both. A gate whose qubits no later gate of the layer has touched
-    /// can be looked at while these still stand, so gates are undone in as few goes as that allows.
+    /// can be looked at while these are still applied, so gates are undone in as few goes as that
+    /// allows.
     fn undo(
         &mut self,
         layer: usize,

@@ -35,7 +35,7 @@ macro_rules! for_each_array_op {
             // Shapes.
             Dim "dim" (Any, Int) -> Int, "The length along an axis.";
             RavelMultiIndex "ravel_multi_index" | "place" (Any, Ints) -> Int, "The place in row-major order of the element with the given indices, one for each axis.";
-            Count "count" (Ints) -> Int, "How many elements an array of the given shape has.";
+            Count "count" (Ints) -> Int, "The number of elements of an array of the given shape.";
             Shape "shape" (Any) -> Ints, "The length along each axis.";
             Reshape "reshape" (Array, Ints) -> Array, "The elements in the same row-major order in another shape; one length may be -1, which means what is left.";
             ReshapeLike "reshape_like" | "like" (Array, Form) -> Array, "The elements of the first in the shape of the second, or in this shape, in row-major order, cut off or followed by zeros. For (co)tangents.";
@@ -52,7 +52,7 @@ macro_rules! for_each_array_op {
             Gather "gather" | "take" (Array, Ints) -> Array, "`x[i_0], x[i_1], …` along the first axis.";
             Scatter "scatter" (Array, Array, Ints) -> Array, "`scatter(y, x, i)`: the rows of y added to the rows i of zeros in the shape of x.";
             BroadcastTo "broadcast_to" | "spread" (Either, Form) -> Array, "Repeated to the shape of the second; an array also to this shape.";
-            SumLike "sum_like" (Array, Form) -> Array, "What was repeated summed, to the shape of the second, or to this shape.";
+            SumLike "sum_like" (Array, Form) -> Array, "The sums over the repeated elements, in the shape of the second, or in this shape.";
             Flip "flip" (Array, Int) -> Array, "The elements along an axis in the opposite order.";
             GatherAlong "gather_along" | "take_along" (Array, Ints, Int) -> Array, "`gather_along(x, indices, axis)`: the element of each line along an axis at its index; the axis is lost.";
             ScatterAlong "scatter_along" (Array, Array, Ints, Int) -> Array, "`scatter_along(y, x, indices, axis)`: zeros in the shape of x, but for an element of y in each line along an axis at its index.";
@@ -88,7 +88,7 @@ macro_rules! for_each_array_op {
             MatMulNh "matmul_nh" (Array, Array) -> Array, "`A B^H` for matrices or stacks of them.";
             MatMulHn "matmul_hn" (Array, Array) -> Array, "`A^H B` for matrices or stacks of them.";
             TraceProduct "trace_product" (Array, Array) -> Number, "`tr(A B)` without the product.";
-            Contract "contract" (Array, Array, Ints) -> Array, "The sum of products of elements of two arrays over the labels of their axes that the result lacks: `contract(a, b, [0, 1, 1, 2, 0, 2])` is `matmul(a, b)`. The labels are those of both arrays and of the result, one list behind the other, or with the least integer between the lists, which then have to fit one by one; none occurs twice at one array.";
+            Contract "contract" (Array, Array, Ints) -> Array, "The sum of products of elements of two arrays over the labels of their axes that the result lacks: `contract(a, b, [0, 1, 1, 2, 0, 2])` is `matmul(a, b)`. The labels are those of both arrays and of the result, one list after the other, or with the least integer between the lists, which then have to fit one by one; none occurs twice at one array.";
             ContractFirst "contract_first" (Array, Array, Array, Ints) -> Array, "`contract_first(y, b, a, labels)`: what `contract` does with y in the place of the result, for its first operand, in the shape of a. For cotangents.";
             ContractSecond "contract_second" (Array, Array, Array, Ints) -> Array, "`contract_second(a, y, b, labels)`: what `contract` does with y in the place of the result, for its second operand, in the shape of b. For cotangents.";
             Convolve "convolve" (Array, Array) -> Array, "The full convolution of two vectors.";

@@ -59,7 +59,7 @@ pub enum EditError {
         blocks: usize,
     },
     /// The instruction is in no block.
-    #[error("{inst} stands nowhere in `{function}`")]
+    #[error("{inst} is nowhere in `{function}`")]
     NoInst {
         /// The function.
         function: String,

@@ -111,7 +111,7 @@ macro_rules! for_each_op {
                 Round "round" (a) -> y: regular = Piece::Round.eval(a, a), [a.lit(0.0)], "The nearest integer; halves away from 0.";
                 Trunc "trunc" (a) -> y: regular = Piece::Trunc.eval(a, a), [a.lit(0.0)], "The integer part.";
                 Detach "detach" (a) -> y: regular = Piece::Detach.eval(a, a), [a.lit(0.0)], "The number itself as a constant: no derivative passes.";
-                Beyond "beyond" (a) -> y: regular = Ok(a.beyond()), [a.lit(1.0)], "What the number carries beside its value: 0 of a plain number, the derivatives of a dual one.";
+                Beyond "beyond" (a) -> y: regular = Ok(a.beyond()), [a.lit(1.0)], "The part of the number beside its value: 0 of a plain number, the derivatives of a dual one.";
                 Erf "erf" (a) -> y: regular = Ok(a.erf()), [(-(a * a)).exp() * FRAC_2_SQRT_PI], "The error function.";
                 Erfc "erfc" (a) -> y: regular = Ok(a.erfc()), [(-(a * a)).exp() * -FRAC_2_SQRT_PI], "`1 - erf(a)`, accurate where that is small.";
                 Lgamma "lgamma" (a) -> y: singular = Ok(a.lgamma()), [a.polygamma(0)], "The logarithm of the modulus of the gamma function.";
@@ -141,12 +141,12 @@ macro_rules! for_each_op {
                 FoldIn "fold_in" (a, b) = Some(threefry(a, b)), "The key that a key and an integer make: the block of the counter b under the key a.";
             }
             compare {
-                Lt "lt" "ilt" (order) = order == Some(Ordering::Less), "Whether `a < b`.";
-                Le "le" "ile" (order) = matches!(order, Some(Ordering::Less | Ordering::Equal)), "Whether `a <= b`.";
-                Gt "gt" "igt" (order) = order == Some(Ordering::Greater), "Whether `a > b`.";
-                Ge "ge" "ige" (order) = matches!(order, Some(Ordering::Greater | Ordering::Equal)), "Whether `a >= b`.";
-                Eq "eq" "ieq" (order) = order == Some(Ordering::Equal), "Whether `a == b`.";
-                Ne "ne" "ine" (order) = order != Some(Ordering::Equal), "Whether `a != b`.";
+                Lt "lt" "ilt" (order) = order == Some(Ordering::Less), "True if `a < b`.";
+                Le "le" "ile" (order) = matches!(order, Some(Ordering::Less | Ordering::Equal)), "True if `a <= b`.";
+                Gt "gt" "igt" (order) = order == Some(Ordering::Greater), "True if `a > b`.";
+                Ge "ge" "ige" (order) = matches!(order, Some(Ordering::Greater | Ordering::Equal)), "True if `a >= b`.";
+                Eq "eq" "ieq" (order) = order == Some(Ordering::Equal), "True if `a == b`.";
+                Ne "ne" "ine" (order) = order != Some(Ordering::Equal), "True if `a != b`.";
             }
             mixed {
                 Promote "promote" (Real) -> Complex, "The complex number with this real part.";
@@ -162,9 +162,9 @@ macro_rules! for_each_op {
                 PowiReal "powi" (Real, Int) -> Real, "`a^n`; `a^0 = 1` everywhere.";
                 PowiComplex "cpowi" (Complex, Int) -> Complex, "`a^n` of a complex number.";
                 Polygamma "polygamma" (Real, Int) -> Real, "The n-th derivative of digamma; of order 0 digamma, the derivative of `lgamma`.";
-                Not "not" (Bool) -> Bool, "Whether not.";
-                And "and" (Bool, Bool) -> Bool, "Whether both.";
-                Or "or" (Bool, Bool) -> Bool, "Whether one.";
+                Not "not" (Bool) -> Bool, "The negation.";
+                And "and" (Bool, Bool) -> Bool, "True if both are.";
+                Or "or" (Bool, Bool) -> Bool, "True if one of them is, or both.";
             }
         }
     };

@@ -274,7 +274,7 @@ impl Verifier<'_> {
                 };
                 (self.line, self.at) = (VerifiedPoint::Inst(i), inst.at);
                 if std::mem::replace(&mut listed[i.index()], true) {
-                    self.report(4, "the same instruction stands in two places".into());
+                    self.report(4, "the same instruction is in two places".into());
                 }
                 self.instruction(inst);
             }
@@ -615,13 +615,13 @@ impl LinkEvalForest {
     /// Returns the vertex of least semidominator among `v` and its ancestors with numbers from
     /// `first` on. Compresses the path.
     fn eval(&mut self, v: usize, first: usize) -> usize {
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut at = v;
         while self.ancestors[at] >= first {
-            way.push(at);
+            path.push(at);
             at = self.ancestors[at];
         }
-        while let Some(below) = way.pop() {
+        while let Some(below) = path.pop() {
             self.ancestors[below] = self.ancestors[at];
             if self.semi[self.labels[at]] < self.semi[self.labels[below]] {
                 self.labels[below] = self.labels[at];

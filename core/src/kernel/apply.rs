@@ -3,7 +3,7 @@
 //! Every loop has the same frame: walk the runs, take the slices of a run at the shape's offsets,
 //! zip through them. `LEN` is the length of a run where it is short and known (1, 2, 4), else 0.
 //!
-//! What the loops rely on:
+//! Conditions that the loops rely on:
 //! - *In range*: [`apply`] asserts that the operator's highest qubit is one of the vector, so that
 //!   `base | offset` and the run after it are below its length.
 //! - *Own runs*: [`Threads::split`] gives each thread other runs, and runs do not overlap.
@@ -201,7 +201,7 @@ impl<R: ActsOn<A>, A: Clone + Send + Sync> OperatorTask<'_, R, A> {
         }
     }
 
-    /// Returns the amplitudes of the run at `base` that stand `offset` further.
+    /// Returns the amplitudes of the run at `base` that are `offset` further.
     ///
     /// # Safety
     /// `base` is of a run that this thread was given, `offset` is one of the shape's, and no other

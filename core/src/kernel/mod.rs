@@ -141,7 +141,7 @@ impl<R: Ring> Operator<R> {
         bcomspace(n_qubits, all())?;
         let value = controls.iter().filter(|c| c.1).fold(0, |v, c| v | 1 << c.0);
         let mut fixed = all().fold(0, |mask, q| mask | 1 << q);
-        // Row j of the matrix stands at the bits of j spread over the targets.
+        // Row j of the matrix is at the bits of j spread over the targets.
         let spread = |j: usize| {
             targets.iter().enumerate().fold(0, |offset, (bit, &q)| offset | (j >> bit & 1) << q)
         };

@@ -81,7 +81,8 @@ pub trait Executor<R: Ring>: Send + Sync {
     /// Estimates the seconds for this number of operators on n qubits, up to a common factor;
     /// `None` to decline. It must be cheap.
     fn cost(&self, n_qubits: usize, operators: usize) -> Option<f64>;
-    /// Why it does not take these operators, if it does not. It must be cheap beside running them.
+    /// Returns the reason why it does not take these operators, if it does not. The cost must be
+    /// small beside running them.
     fn declines(&self, operators: &[Operator<R>]) -> Option<String> {
         let _ = operators;
         None
@@ -111,7 +112,7 @@ pub trait Executor<R: Ring>: Send + Sync {
         0.0
     }
 
-    /// Returns true if this number of operators takes it less time on n qubits when it is told that
+    /// Returns true if this number of operators takes it less time on n qubits with the hint that
     /// the state is |0…0>.
     fn skips_zeros(&self, n_qubits: usize, operators: usize) -> bool {
         let _ = (n_qubits, operators);
@@ -125,9 +126,9 @@ pub trait Executor<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedOperators<R>>> {
-        let _ = (n_qubits, operators, way);
+        let _ = (n_qubits, operators, hint);
         None
     }
 
@@ -143,7 +144,7 @@ pub trait Executor<R: Ring>: Send + Sync {
         None
     }
 
-    /// Applies the operators, to |0…0> if that is the way, and tells `progress` every now and then
+    /// Applies the operators, to |0…0> if that is the hint, and tells `progress` every now and then
     /// the number of those done, at the end all.
     ///
     /// # Errors
@@ -151,12 +152,12 @@ pub trait Executor<R: Ring>: Send + Sync {
     fn run_reporting(
         &self,
         operators: &[Operator<R>],
-        way: StateHint,
+        hint: StateHint,
         amplitudes: &mut [R],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        if way == StateHint::StartsAtZero {
+        if hint == StateHint::StartsAtZero {
             reset_to_zero(amplitudes, threads);
         }
         let at_once = (REPORT_EVERY / amplitudes.len().max(1)).max(1);
@@ -175,7 +176,7 @@ pub trait Executor<R: Ring>: Send + Sync {
 /// backward pass of a gradient.
 pub trait PairExecutor<R: Ring>: Send + Sync {
     /// Applies the operators to both states and returns the inner products in their order, which is
-    /// that of [`OverlapProbe::before`]. `way` is that of psi; from |0…0> it is taken as given.
+    /// that of [`OverlapProbe::before`]. `hint` is that of psi; from |0…0> it is taken as given.
     ///
     /// # Errors
     /// Those of [`Executor::run`].
@@ -183,7 +184,7 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
         &self,
         operators: &[Operator<R>],
         inners: &[OverlapProbe],
-        way: StateHint,
+        hint: StateHint,
         psi: &mut [R],
         lambda: &mut [R],
         threads: &Threads,
@@ -192,7 +193,7 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
     /// Takes states and their tangents through the operators, `[psi, psi']` or
     /// `[psi, psi', lambda, lambda']`: at the place of each string P first `im <lambda|P|psi>` is
     /// taken and how it changes along the tangents, and then `i kappa P` of each state is added to
-    /// its tangent. `kicks` has a kappa for each string. `way` is that of psi; from
+    /// its tangent. `kicks` has a kappa for each string. `hint` is that of psi; from
     /// |0…0> it is taken as given for four states. `None`, and nothing is changed, if it cannot.
     ///
     /// # Errors
@@ -201,11 +202,11 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
         &self,
         operators: &[Operator<R>],
         (inners, kicks): (&[OverlapProbe], &[f64]),
-        way: StateHint,
+        hint: StateHint,
         states: &mut [&mut [R]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
-        let _ = (operators, inners, kicks, way, states, threads);
+        let _ = (operators, inners, kicks, hint, states, threads);
         Ok(None)
     }
 
@@ -215,9 +216,9 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
         &self,
         n_qubits: usize,
         operators: &[Operator<R>],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedOperators<R>>> {
-        let _ = (n_qubits, operators, way);
+        let _ = (n_qubits, operators, hint);
         None
     }
 
@@ -227,9 +228,9 @@ pub trait PairExecutor<R: Ring>: Send + Sync {
         n_qubits: usize,
         operators: &[Operator<R>],
         inners: &[OverlapProbe],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedPair<R>>> {
-        let _ = (n_qubits, operators, inners, way);
+        let _ = (n_qubits, operators, inners, hint);
         None
     }
 

@@ -3,7 +3,7 @@
 //!
 //! The difference is computed gate by gate, so to speak: every instruction of its function is
 //! carried out once modulo a random prime, with random residues for the inputs. Sines, cosines and
-//! exponentials of sums `sum_j q_j m_j + a pi` are there too: each product `m_j` gets a residue for
+//! exponentials of sums `sum_j q_j m_j + a pi` occur too: each product `m_j` gets a residue for
 //! `e^{i m_j / d}` of its own, d being the common denominator of its coefficients, and multiples of
 //! pi are roots of unity. (Exponentials of different products, and the products, are algebraically
 //! independent functions: the theorem of Ax.) Square roots of primes that divide the order of the
@@ -66,7 +66,7 @@ pub enum Equality {
     },
     /// The question could not be decided.
     Unknown {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }

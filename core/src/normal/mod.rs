@@ -61,7 +61,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the numbers here are exact: nothing stands behind a zero"
+    reason = "the numbers here are exact: a zero hides no derivative"
 )]
 
 mod atoms;
@@ -95,7 +95,7 @@ use sum::NormalSum;
 /// The most terms of a normal form.
 pub const MAX_TERMS: usize = 1 << 12;
 
-/// Why an expression has no normal form.
+/// Error of a normal form: the reason why an expression has none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NormalError {

@@ -21,7 +21,7 @@ const FIRST: usize = 6;
 /// Roots of the distance to the point that are powers of.
 const MAX_ROOT: i32 = 60;
 
-/// Why there is no series or no limit.
+/// Error of a series or a limit: the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SeriesError {

@@ -290,7 +290,7 @@ impl<'a> Reader<'a> {
         let bra = self.take_while(bits);
         self.expect('|', "a bit or `|`")?;
         if ket != bra {
-            let instead = "the same bits stand on both sides; a sum such as `|01><10| + |10><01|` is a matrix, which is a file";
+            let instead = "the same bits are on both sides; a sum such as `|01><10| + |10><01|` is a matrix, which is a file";
             return Err(self.foreign(at, "an operator between two states", instead));
         }
         let expected = *self.letters.get_or_insert(ket.len());

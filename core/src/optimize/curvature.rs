@@ -100,8 +100,8 @@ pub(super) fn curvature<E>(
         let scale = largest(eigen.eigenvalues.as_slice());
         let residual = left * eigen.eigenvectors[(m - 1, order[0])].abs();
         let certain = m == n || residual <= RESIDUAL * scale;
-        // A small residual by chance is none that lasts: at least three products, where there are
-        // so many inputs.
+        // A small residual by chance does not last: at least three products, if there are as many
+        // inputs.
         if all || left <= f64::EPSILON * scale || (certain && m >= 3.min(n)) {
             let vector = |k: usize| {
                 let column = eigen.eigenvectors.column(k);

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// Why a minimisation cannot go on.
+/// Error of a minimisation that cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptimizeError<E: Error + 'static> {

@@ -6,7 +6,7 @@
 //! phi(t) <= phi(0) + c1 t phi'(0)        |phi'(t)| <= c2 |phi'(0)|,
 //! ```
 //!
-//! where, once values differ by rounding only, `phi'(t) <= (2 c1 - 1) phi'(0)` stands for the
+//! where, once values differ by rounding only, `phi'(t) <= (2 c1 - 1) phi'(0)` replaces the
 //! first. An interval is kept whose lower end satisfies the first condition with a negative slope
 //! and whose upper end violates it or has a positive one, so that there is a step inside; it
 //! shrinks by cubic interpolation.

@@ -10,7 +10,7 @@ use crate::{
 
 /// A real function of real inputs, with what derivatives it has.
 pub trait Objective {
-    /// Why a value or a derivative is not to be had.
+    /// Error of a value or a derivative that cannot be computed.
     type Error: Error + 'static;
 
     /// Returns the value at x.

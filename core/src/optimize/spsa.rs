@@ -8,7 +8,7 @@
 //! measured.
 //!
 //! # Calibration
-//! What is not given comes from the first values. With the standard error e of a value,
+//! Settings that are not given come from the first values. With the standard error e of a value,
 //!
 //! ```text
 //! width = e, but from 0.2 to 0.4,      step = min(reach / r, 1 / q),

@@ -53,7 +53,7 @@ impl Stopping {
         Stopping { change, ..self }
     }
 
-    /// Why to stop here, if so, as far as the numbers of a state show:
+    /// Returns the reason to stop here, if there is one, as far as the numbers of a state show:
     /// [`Optimizer::advance`](super::Optimizer::advance) also looks at the function.
     #[must_use]
     pub fn reached(&self, state: &State) -> Option<StopReason> {
@@ -86,7 +86,7 @@ impl Stopping {
     }
 }
 
-/// Why a minimisation ended.
+/// Reason why a minimisation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

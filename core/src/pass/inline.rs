@@ -148,10 +148,10 @@ pub(super) fn inline_once(program: &mut Program, id: FuncId) -> bool {
         let Some(found) = calls.iter().map(|c| c.0).position(small) else { return any };
         let (g, block, place) = calls[found];
         let mut f = f.clone();
-        let behind = f.blocks[block].insts.split_off(place);
-        let call = f.insts[behind[0]].clone();
+        let tail = f.blocks[block].insts.split_off(place);
+        let call = f.insts[tail[0]].clone();
         let after = splice(&mut f, block, &call, &program.functions[g]);
-        f.blocks[after].insts = behind[1..].to_vec();
+        f.blocks[after].insts = tail[1..].to_vec();
         program.functions[id] = compact(&f);
         any = true;
     }

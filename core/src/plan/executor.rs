@@ -89,12 +89,12 @@ impl Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: StateHint,
+        hint: StateHint,
     ) -> Plan<E> {
         Plan::new(
             n_qubits,
             operators,
-            PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) },
+            PlanOptions { state_hint: hint, ..PlanOptions::new(self.set, n_qubits) },
         )
     }
 
@@ -141,10 +141,10 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedOperators<Complex<E>>>> {
         let plans = self.plans_these(n_qubits, operators);
-        plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, way)) as _)
+        plans.then(|| Box::new(self.plan::<E>(n_qubits, operators, hint)) as _)
     }
 
     fn pair_executor(&self, n_qubits: usize) -> Option<&dyn PairExecutor<Complex<E>>> {
@@ -154,14 +154,14 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
-        way: StateHint,
+        hint: StateHint,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
         let n_qubits = amplitudes.len().trailing_zeros() as usize;
         if self.plans_these(n_qubits, operators) {
-            let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
+            let options = PlanOptions { state_hint: hint, ..PlanOptions::new(self.set, n_qubits) };
             let mut told = 0;
             Plan::run_once(operators, options, amplitudes, threads, &mut |done, all| {
                 told = operators.len() * done / all;
@@ -173,7 +173,7 @@ impl<E: SimdFloat> Executor<Complex<E>> for Fast {
             }
             return Ok(());
         }
-        if way == StateHint::StartsAtZero {
+        if hint == StateHint::StartsAtZero {
             reset_to_zero(amplitudes, threads);
         }
         for (number, operator) in operators.iter().enumerate() {
@@ -201,13 +201,13 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         &self,
         operators: &[Operator<Complex<E>>],
         inners: &[OverlapProbe],
-        way: StateHint,
+        hint: StateHint,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         threads: &Threads,
     ) -> Result<Vec<f64>, ExecuteError> {
         let n_qubits = psi.len().trailing_zeros() as usize;
-        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: hint, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_pair(operators, inners, options, (psi, lambda), threads);
         finished(threads).map(|()| products)
     }
@@ -216,12 +216,12 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         &self,
         operators: &[Operator<Complex<E>>],
         along: (&[OverlapProbe], &[f64]),
-        way: StateHint,
+        hint: StateHint,
         states: &mut [&mut [Complex<E>]],
         threads: &Threads,
     ) -> Result<Option<Vec<[f64; 2]>>, ExecuteError> {
         let n_qubits = states.first().map_or(0, |state| state.len().trailing_zeros() as usize);
-        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: hint, ..PlanOptions::new(self.set, n_qubits) };
         let products = Plan::run_tangents(operators, along, options, states, threads);
         finished(threads).map(|()| Some(products))
     }
@@ -230,9 +230,9 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         &self,
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedOperators<Complex<E>>>> {
-        Some(Box::new(self.plan::<E>(n_qubits, operators, way)))
+        Some(Box::new(self.plan::<E>(n_qubits, operators, hint)))
     }
 
     fn prepare(
@@ -240,9 +240,9 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Fast {
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: &[OverlapProbe],
-        way: StateHint,
+        hint: StateHint,
     ) -> Option<Box<dyn PreparedPair<Complex<E>>>> {
-        let options = PlanOptions { state_hint: way, ..PlanOptions::new(self.set, n_qubits) };
+        let options = PlanOptions { state_hint: hint, ..PlanOptions::new(self.set, n_qubits) };
         Some(Box::new(PairPlan::new(n_qubits, operators, inners, options)))
     }
 

@@ -19,7 +19,7 @@
 //! ([`Cut::tolerance`](super::Cut)).
 //!
 //! The tan form of a rotation takes 2 products for each amplitude instead of 8; its real factor
-//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X stand beside it
+//! `c = 1/sqrt(1 + t^2)` is left to be applied once for many gates. Whether Z and X are beside it
 //! is a matter of its numbers: they cost nothing (see `layout`), and so all angles of a gate are
 //! the same operations but where one vanishes.
 

@@ -107,10 +107,10 @@ impl PlanOptions {
         PlanOptions { low_qubits, ..self }
     }
 
-    /// Sets [`way`](PlanOptions::state_hint).
+    /// Sets [`state_hint`](PlanOptions::state_hint).
     #[must_use]
-    pub fn with_state_hint(self, way: StateHint) -> PlanOptions {
-        PlanOptions { state_hint: way, ..self }
+    pub fn with_state_hint(self, hint: StateHint) -> PlanOptions {
+        PlanOptions { state_hint: hint, ..self }
     }
 
     /// Sets [`stream_from_bytes`](PlanOptions::stream_from_bytes).
@@ -169,8 +169,8 @@ impl PlanOptions {
     }
 
     /// Replaces one hint by the one of an arbitrary state.
-    fn without_hint(self, way: StateHint) -> PlanOptions {
-        if self.state_hint == way {
+    fn without_hint(self, hint: StateHint) -> PlanOptions {
+        if self.state_hint == hint {
             PlanOptions { state_hint: StateHint::Arbitrary, ..self }
         } else {
             self
@@ -192,7 +192,7 @@ pub struct Plan<E> {
     ordered_probes: bool,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a plan has a handful of passes")]
+#[expect(clippy::large_enum_variant, reason = "a plan has few passes")]
 enum PlanPass<E> {
     Tile(TileStage<E>),
     Plain { operator: usize, active_qubits: usize },

@@ -11,7 +11,7 @@
 //! ```
 //! The planner is greedy: it tries some sets, each grown from a seed by whatever operation comes
 //! next until it is full, and takes the one whose stage does most work. The lowest qubits always
-//! belong to Q, so that whole cache lines are read. A dense block wants its qubits as they are, not
+//! belong to Q, so that whole cache lines are read. A dense block needs its qubits as they are, not
 //! as sums of others, so it also waits for the next stage where a CX of this one has touched its
 //! qubits.
 //!
@@ -329,16 +329,16 @@ pub(super) fn stages(
     n_qubits: usize,
     all: &[PrimitiveOp],
     (size, low): (usize, usize),
-    way: StateHint,
+    hint: StateHint,
     lookahead: usize,
 ) -> (Vec<Stage>, usize) {
-    let backwards = way == StateHint::EndsAtZero;
+    let backwards = hint == StateHint::EndsAtZero;
     let mut left = RemainingOps::new(all, backwards, lookahead);
     let size = size.min(n_qubits);
     let low = (1usize << low.min(size)) - 1;
     let mut room = StageCandidates { n_qubits, size, low, active_qubits: low, limit: n_qubits };
     let everything = room.everything();
-    if way == StateHint::Arbitrary || size == n_qubits {
+    if hint == StateHint::Arbitrary || size == n_qubits {
         room.active_qubits = everything;
     }
     let mut stages = Vec::new();

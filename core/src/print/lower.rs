@@ -7,7 +7,7 @@
 //!              ──●  =  ⊕──●───⊕──●── …      the target idle costs O(m)
 //!              ─[P]──────[P†]──[P]──
 //! ```
-//! - A control of value 0 stands between two `x`.
+//! - A control of value 0 is between two `x`.
 //! - X, Y, H, SX are phases in another basis; a general one-qubit gate is a phase and three
 //!   rotations.
 //! - A gate on more qubits is its [`definition`] (or its synthesis) with controls on every gate,

@@ -56,12 +56,13 @@ fn numbers(angles: &[Angle], params: &ParamTexts) -> Result<Vec<String>, PrintEr
 
 /// Returns the pragma of a readout error of bits. The text ends with its line.
 pub(super) fn readout_error(
-    chances: &[Angle],
+    probabilities: &[Angle],
     params: &ParamTexts,
     bits: &[String],
 ) -> Result<String, PrintError> {
-    let chances = chances.iter().map(|p| params.angle(p)).collect::<Result<Vec<_>, _>>()?;
-    Ok(format!("#pragma ketgrad readout_error({}) {}", chances.join(", "), bits.join(", ")))
+    let probabilities =
+        probabilities.iter().map(|p| params.angle(p)).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("#pragma ketgrad readout_error({}) {}", probabilities.join(", "), bits.join(", ")))
 }
 
 /// Returns true if a statement ends with its line.

@@ -10,7 +10,7 @@
 //! - A delay whose length is open waits for a `stretch` of its own.
 //! - Gates that the source of the circuit defined keep their names, with a definition in gates of
 //!   the table; inverses and controls of calls are modifiers.
-//! - Noise is a pragma, which ends with its line: under a condition the braces stand on other
+//! - Noise is a pragma, which ends with its line: under a condition the braces are on other
 //!   lines.
 //! - Instructions under one condition share an `if` as long as none of them changes what it reads.
 

@@ -92,7 +92,7 @@ fn joined(pieces: Vec<SynthesisPiece>) -> Vec<SynthesisGate> {
                 continue;
             }
             SynthesisPiece::Pair(matrix) => {
-                behind(&left.take().unwrap_or([SvdComplex::new(1.0, 0.0); 4]), matrix)
+                after_diagonal(&left.take().unwrap_or([SvdComplex::new(1.0, 0.0); 4]), matrix)
             }
         };
         let Some(pair) = KakDecomposition::new(&matrix) else {
@@ -110,7 +110,7 @@ fn joined(pieces: Vec<SynthesisPiece>) -> Vec<SynthesisGate> {
             let n_cx = |matrix: &M4| KakDecomposition::new(matrix).map_or(3, |pair| pair.n_cx());
             let most = if later.next().is_some() { 2 } else { 3 };
             // Unless the diagonal costs more there than it saves here.
-            if 3 + n_cx(next) >= 2 + n_cx(&behind(&diagonal, next)).min(most) {
+            if 3 + n_cx(next) >= 2 + n_cx(&after_diagonal(&diagonal, next)).min(most) {
                 rest.steps(&mut steps);
                 left = Some(diagonal);
                 continue;
@@ -122,7 +122,7 @@ fn joined(pieces: Vec<SynthesisPiece>) -> Vec<SynthesisGate> {
 }
 
 /// A diagonal and then a matrix.
-fn behind(diagonal: &[SvdComplex; 4], matrix: &M4) -> M4 {
+fn after_diagonal(diagonal: &[SvdComplex; 4], matrix: &M4) -> M4 {
     std::array::from_fn(|at| matrix[at] * diagonal[at % 4])
 }
 

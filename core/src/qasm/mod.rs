@@ -45,7 +45,7 @@
 //!   register.
 //! - Where bits are declared as `output`, all other registers are hidden.
 //! - Noise is a pragma of Amazon Braket in OpenQASM 3, `#pragma braket noise depolarizing(p) q[0]`,
-//!   wherever a statement may stand but in gate definitions; so are matrices,
+//!   wherever a statement may be but in gate definitions; so are matrices,
 //!   `#pragma braket unitary([[0, 1], [1, 0]]) q[0]`. A reading that may be wrong is
 //!   `#pragma ketgrad readout_error(p0, p1) c`, after its measurement, on each bit. With 12
 //!   probabilities it is of two bits together: for each of the outcomes 00, 01, 10, 11, whose last

@@ -77,7 +77,7 @@ pub enum QasmProblem {
     OpaqueGate { name: String },
     #[error("`{name}` is {is}, not {expected}")]
     WrongKind { name: String, is: &'static str, expected: &'static str },
-    #[error("this cannot stand in a gate definition")]
+    #[error("this is not allowed in a gate definition")]
     NotInGate,
     #[error("`reset` in a gate definition is not OpenQASM; each call of the gate resets the qubit")]
     ResetInGate,
@@ -91,9 +91,9 @@ pub enum QasmProblem {
     #[error("the input `{name}` is {expected}, not {given}")]
     BadInput { name: String, given: String, expected: String },
 
-    #[error("{what} cannot stand within a block")]
+    #[error("{what} is not allowed within a block")]
     WithinBlock { what: &'static str },
-    #[error("`{word}` must stand within {place}")]
+    #[error("`{word}` must be within {place}")]
     Misplaced { word: &'static str, place: &'static str },
     #[error("`{name}` is a subroutine: it is called with all its arguments in parentheses")]
     SubroutineAsGate { name: String },

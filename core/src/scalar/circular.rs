@@ -14,7 +14,7 @@
 //! `cos` .8, `tan` .9.
 //!
 //! As in [`elementary`](super::elementary), a number has one value on every machine, wherever it
-//! stands in an array.
+//! is in an array.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 

@@ -2,7 +2,7 @@
 //!
 //! A generic function is compiled by every crate that calls it, so a program of a few lines would
 //! optimize an interpreter and all kernels once more. [`compiled!`] gives the function over `f32`,
-//! `f64` and complex numbers of both that stands in a table of this crate, which is compiled with
+//! `f64` and complex numbers of both that is in a table of this crate, which is compiled with
 //! it; over every other type, the caller's own.
 //!
 //! ```text

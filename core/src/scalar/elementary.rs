@@ -22,13 +22,13 @@
 //!
 //! Every product that is added to something is rounded once with the sum (`mul_add`), also where
 //! the processor has no instruction for it and takes long. So a number has one value on every
-//! machine, wherever it stands in an array.
+//! machine, wherever it is in an array.
 
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
 /// Remainder of ln 2.
 pub(super) const LN_2_REST: f64 = 2.319_046_813_846_299_6e-17;
-/// Added to a float and subtracted again, it rounds to an integer, which stands in its last digits.
+/// Added to a float and subtracted again, it rounds to an integer, which is in its last digits.
 pub(super) const ROUND: f64 = 6_755_399_441_055_744.0;
 /// Largest exponent: beyond it `e^x` overflows or vanishes.
 const LARGEST_EXPONENT: f64 = 710.0;

@@ -1,7 +1,7 @@
 //! The number traits: [`Ring`] < [`Conj`] < [`Scalar`] < [`Real`] < [`Ordered`].
 //!
 //! Kernels ask for [`Ring`], norms and expectation values for [`Conj`] or [`Scalar`], rules and
-//! engines for [`Scalar`], code that compares while it runs for [`Ordered`]. One bound stands in a
+//! engines for [`Scalar`], code that compares while it runs for [`Ordered`]. One bound is in a
 //! signature; it brings the operators on values and on references in all four combinations:
 //!
 //! ```
@@ -317,8 +317,8 @@ pub trait Scalar:
     #[must_use]
     fn atanh(&self) -> Self;
     /// Replaces every number by its exponential. Floats take a polynomial, several at a time: right
-    /// to two units in the last place, the same on every machine and wherever a number stands, but
-    /// perhaps another neighbour of the right value than [`exp`](Scalar::exp). So are the other
+    /// to two units in the last place, the same on every machine and wherever a number is stored,
+    /// but perhaps another neighbour of the right value than [`exp`](Scalar::exp). So are the other
     /// functions of this kind, sines and cosines of any size too.
     fn exp_all(numbers: &mut [Self]) {
         numbers.iter_mut().for_each(|x| *x = x.exp());

@@ -88,7 +88,8 @@ pub(crate) fn primal<T: Real>(x: &T) -> Result<f64, Undecided> {
     x.primal().ok_or_else(|| Undecided::new("number without a value"))
 }
 
-/// Computes each number of `out` from those at its index in `x` and `y`; one number stands for all.
+/// Computes each number of `out` from those at its index in `x` and `y`; one number is used for
+/// all.
 pub(super) fn plain<T: Real>(f: Piece, [x, y]: [&[T]; 2], out: &mut [T]) -> Result<(), Undecided> {
     let at = |x: &[T], k: usize| if x.len() == 1 { 0 } else { k };
     for (k, z) in out.iter_mut().enumerate() {

@@ -10,7 +10,7 @@
 //! units in the last place.
 //!
 //! As in [`elementary`](super::elementary), a power has one value on every machine, wherever it
-//! stands in an array.
+//! is in an array.
 
 use std::f64::consts::LN_2;
 
@@ -63,10 +63,10 @@ fn parity(y: f64) -> (bool, bool) {
     let bits = y.to_bits();
     let digits = bits & ((1 << 52) - 1) | 1 << 52;
     // Number of digits after the point.
-    let behind = 1075u64.wrapping_sub(bits >> 52 & 0x7ff);
-    let (fraction, even) = (behind.cast_signed() > 0, behind.cast_signed() < 0);
-    let small = behind.cast_signed() > 52;
-    let by = behind & 63;
+    let places = 1075u64.wrapping_sub(bits >> 52 & 0x7ff);
+    let (fraction, even) = (places.cast_signed() > 0, places.cast_signed() < 0);
+    let small = places.cast_signed() > 52;
+    let by = places & 63;
     let integer = !fraction || (!small && digits & ((1 << by) - 1) == 0);
     let odd = integer && !even && digits >> by & 1 == 1;
     (integer || y == 0.0, odd && !small)

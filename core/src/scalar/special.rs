@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The error functions and the logarithm of the gamma function are musl's (`libm`), the others
-//! stand where emitted Rust has them from. For `x > 0` and `n > 0`
+//! are where emitted Rust has them from. For `x > 0` and `n > 0`
 //!
 //! ```text
 //! |polygamma(n, x)| = n! sum_k 1 / (x + k)^(n+1)

@@ -39,7 +39,7 @@ pub struct Twice {
     pub back: bool,
 }
 
-/// Computes each number of `out` from those at its index in `a`, `b`, `c`; one number stands for
+/// Computes each number of `out` from those at its index in `a`, `b`, `c`; one number is used for
 /// all.
 pub(super) fn plain<S: Ring>(twice: Twice, [a, b, c]: [&[S]; 3], out: &mut [S]) {
     let at = |x: &[S], k: usize| if x.len() == 1 { 0 } else { k };

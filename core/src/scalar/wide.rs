@@ -34,7 +34,7 @@ pub(crate) fn wide<S: Ring, L: WideLoop>(work: L) -> L::Output {
     work.run()
 }
 
-/// Maps each number to the one at its index; one number stands for all.
+/// Maps each number to the one at its index; one number is used for all.
 #[inline]
 pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     match a {
@@ -43,7 +43,7 @@ pub(crate) fn one<A, B: Ring>(a: &[A], out: &mut [B], f: impl Fn(&A) -> B) {
     }
 }
 
-/// Maps each two numbers at an index to one; a list of one number stands for all.
+/// Maps each two numbers at an index to one; a list of one number is used for all.
 #[inline]
 pub(crate) fn two<A, B: Ring>(a: &[A], b: &[A], out: &mut [B], f: impl Fn(&A, &A) -> B) {
     match (a, b) {

@@ -8,9 +8,9 @@
 //! while (c != 0) {  reset q;  h q;  c = measure q; }
 //!                   └─ c = 1, 2 and 3 are one here: it is written before it is read
 //! ```
-//! So a loop takes as many branches as it has different states in a round, not as it has histories.
-//! Where that is more than the entries of a density matrix for each value of the bits, the circuit
-//! runs on those instead.
+//! So a loop takes as many branches as it has different states in an iteration, not as it has
+//! histories. Where that is more than the entries of a density matrix for each value of the bits,
+//! the circuit runs on those instead.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Simulator {
     /// # Errors
     /// [`SimulateError::TooManyBranches`] if there are more than `max_outcomes` outcomes, or twice
     /// as many branches: all together, or with loops at once; [`SimulateError::Endless`] for a
-    /// branch that goes round too often.
+    /// branch with too many iterations.
     pub fn distribution<T: Real, S: Scalar<Real = T>>(
         &self,
         circuit: &BoundCircuit<S>,

@@ -209,16 +209,16 @@ impl Lanczos<'_> {
         let (mut products, mut residual) = (0, f64::INFINITY);
         while products < MOST_PRODUCTS {
             let (mut diagonal, mut beside, mut lowest) = (Vec::new(), Vec::new(), Vec::new());
-            let mut look = 4;
+            let mut next_check = 4;
             self.run(&state, found, &mut |_, a, b| {
                 diagonal.push(a);
                 beside.push(b);
                 let is_closed = b <= f64::EPSILON * self.scale;
                 let n = diagonal.len();
-                if n < look && !is_closed {
+                if n < next_check && !is_closed {
                     return true;
                 }
-                look = n + n.div_ceil(6);
+                next_check = n + n.div_ceil(6);
                 lowest = lowest_eigenvector(&diagonal, &beside);
                 let beyond = b * lowest.last().map_or(0.0, |y: &f64| y.abs());
                 !is_closed && n < MOST_VECTORS && beyond > 0.5 * TOLERANCE * self.scale

@@ -1,8 +1,8 @@
-//! Loops of circuits that never end, found before the limit of rounds.
+//! Loops of circuits that never end, found before the limit of iterations.
 //!
 //! - A condition that holds whatever its loop writes never fails.
-//! - A round that begins with the bits and the state of an earlier one, between which all outcomes
-//!   were certain, comes again and again. Snapshots are taken after 2^k rounds, so that a cycle of
+//! - An iteration that begins with the bits and the state of an earlier one, between which all
+//!   outcomes were certain, repeats. Snapshots are taken after 2^k iterations, so that a cycle of
 //!   any length is found (R. P. Brent, BIT 20, 176, 1980).
 
 use super::{
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{scalar::Ring, state::StateVector};
 
-/// Why a loop never ends.
+/// Reason why a loop never ends.
 pub(super) const CONDITION: &str = "its condition holds whatever it measures or assigns";
-pub(super) const CYCLE: &str = "its rounds repeat, with the same state and the same outcomes";
+pub(super) const CYCLE: &str = "its iterations repeat, with the same state and the same outcomes";
 
-/// Number of rounds after which cycles are searched.
+/// Number of iterations after which cycles are searched.
 pub(super) const FIRST: u64 = 1 << 10;
 
 /// States of more amplitudes are not compared.
@@ -25,7 +25,7 @@ const MOST_AMPLITUDES: usize = 1 << 12;
 /// Largest number of bits whose values are all tried.
 const MOST_BITS: usize = 12;
 
-/// An outcome as likely as this counts as certain: others are due after more rounds than any
+/// An outcome as likely as this counts as certain: others are due after more iterations than any
 /// limit allows.
 pub(super) const CERTAIN: f64 = 1.0 - 1e-12;
 
@@ -56,7 +56,7 @@ pub(super) fn can_end<R>(circuit: &BoundCircuit<R>, head: usize, bits: &Bits) ->
     })
 }
 
-/// State and bits at the beginning of a round of a loop.
+/// State and bits at the beginning of an iteration of a loop.
 #[derive(Clone)]
 pub(super) struct Snapshot<S> {
     head: usize,
@@ -67,7 +67,7 @@ pub(super) struct Snapshot<S> {
 }
 
 impl<S: Ring> Snapshot<S> {
-    /// Returns true if a round begins with the state and the bits of the snapshot; takes a new
+    /// Returns true if an iteration begins with the state and the bits of the snapshot; takes a new
     /// snapshot when it is due.
     pub(super) fn comes_again(
         snapshot: &mut Option<Box<Snapshot<S>>>,

@@ -66,11 +66,12 @@ use crate::{
 /// GiB.
 pub const MAX_MATRIX_QUBITS: usize = 13;
 
-/// Largest number of rounds of loops in one run of a circuit, by default: seconds on a few qubits.
+/// Largest number of iterations of loops in one run of a circuit, by default: seconds on a few
+/// qubits.
 pub const MAX_ROUNDS: u64 = 1_000_000;
 
-/// Returns the largest number of rounds that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10 of
-/// them, 1000 for 20 and more.
+/// Returns the largest number of iterations that takes seconds on n qubits: [`MAX_ROUNDS`] up to 10
+/// of them, 1000 for 20 and more.
 ///
 /// ```
 /// use ketgrad_core::simulate::{MAX_ROUNDS, rounds_in_seconds};
@@ -83,7 +84,7 @@ pub fn rounds_in_seconds(n_qubits: usize) -> u64 {
     rounds.clamp(1000, MAX_ROUNDS)
 }
 
-/// Why a circuit did not run.
+/// Error of a simulation: the reason why a circuit did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulateError {
@@ -150,9 +151,9 @@ pub enum SimulateError {
         /// Bytes available.
         available: u128,
     },
-    /// A loop of the circuit that exceeds the allowed number of rounds.
+    /// A loop of the circuit that exceeds the allowed number of iterations.
     #[error(
-        "a loop of the circuit goes on after {limit} rounds: what ends it may never happen, or too rarely"
+        "a loop of the circuit goes on after {limit} iterations: what ends it may never happen, or too rarely"
     )]
     Endless {
         /// The number allowed.
@@ -242,8 +243,8 @@ pub struct Simulator {
     pub threads: Threads,
     /// Largest number of bytes that a state may take; checked before anything is allocated.
     pub memory_limit: Option<u64>,
-    /// Largest number of rounds that the loops of a circuit may take together in one run;
-    /// [`MAX_ROUNDS`] unless told.
+    /// Largest number of iterations that the loops of a circuit may take together in one run;
+    /// [`MAX_ROUNDS`] by default.
     pub max_rounds: u64,
 }
 
@@ -465,8 +466,8 @@ impl Simulator {
         })
     }
 
-    /// Applies operators to a state; `progress` is told (done, all) every now and then. A state
-    /// that has not been changed since it was made as |0…0> takes less time than any other.
+    /// Applies operators to a state; `progress` is called with (done, all) every now and then. A
+    /// state that has not been changed since it was made as |0…0> takes less time than any other.
     ///
     /// # Errors
     /// [`SimulateError`] if an operator needs a qubit that is not there, or an executor fails.
@@ -489,8 +490,8 @@ impl Simulator {
         let amplitudes = state.amplitudes_mut();
         self.executors.with_fallback(n_qubits, operators, |executor: &dyn Executor<R>| {
             let skips = new && executor.skips_zeros(n_qubits, operators.len());
-            let way = if skips { StateHint::StartsAtZero } else { StateHint::Arbitrary };
-            executor.run_reporting(operators, way, amplitudes, &self.threads, &mut report)
+            let hint = if skips { StateHint::StartsAtZero } else { StateHint::Arbitrary };
+            executor.run_reporting(operators, hint, amplitudes, &self.threads, &mut report)
         })?;
         Ok(())
     }
@@ -640,8 +641,8 @@ impl Simulator {
         self.named(circuit, &name, state.sample_counts(shots, seed, &self.threads)?)
     }
 
-    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is told (done,
-    /// all) shots every now and then.
+    /// Computes [`Simulator::counts`] of a state that may be elsewhere; `progress` is called with
+    /// (done, all) shots every now and then.
     ///
     /// # Errors
     /// Those of [`Simulator::counts`]; [`SimulateError::Execute`] if it cannot be sampled there.

@@ -53,7 +53,8 @@ pub(super) enum Action<R> {
     ReadoutError(ReadoutError<R>),
     /// A bit gets a value.
     Assign { bit: u32, value: bool },
-    /// A round of a loop begins; if the condition does not hold, execution goes on after the loop.
+    /// An iteration of a loop begins; if the condition does not hold, execution goes on after the
+    /// loop.
     While { end: usize },
     /// Back edge to the head of a loop.
     BackEdge { head: usize },

@@ -264,14 +264,14 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[derive(Clone)]
 pub(super) struct LiveBranch<S> {
     pub(super) step: usize,
-    /// The rounds of loops so far.
+    /// The iterations of loops so far.
     pub(super) rounds: u64,
     pub(super) bits: Bits,
     pub(super) state: StateVector<S>,
     /// Gates that have not been applied yet: between the chances of noise that no state changes
     /// they are planned as one.
     pending: Vec<Operator<S>>,
-    /// Snapshot at the beginning of a round of a loop that goes on for long.
+    /// Snapshot at the beginning of an iteration of a loop that goes on for long.
     snapshot: Option<Box<Snapshot<S>>>,
 }
 
@@ -387,7 +387,7 @@ impl<'a, T: Real, S: Scalar<Real = T>> TrajectoryRunner<'a, S> {
         Ok(BranchStop::End)
     }
 
-    /// Refuses a loop of which it is known that it never ends, at the head of a round.
+    /// Refuses a loop of which it is known that it never ends, at the start of an iteration.
     fn check_end(&self, live: &mut LiveBranch<S>) -> Result<(), SimulateError> {
         if live.rounds.is_power_of_two() && !can_end(self.circuit, live.step, &live.bits) {
             return Err(SimulateError::NeverEnds { why: CONDITION });

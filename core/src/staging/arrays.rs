@@ -57,7 +57,7 @@ composed! {
     Outer "outer" (Array, Array) "`y_ij = a_i b_j` of two vectors; nothing is conjugated.";
     Einsum "einsum" (Array, Array, Ints, Ints, Ints) "`einsum(a, b, [0, 1], [1, 2], [0, 2])`: sums of products of elements of two arrays over the labels of axes that the last list lacks; the lists are written out.";
     Kron "kron" (Array, Array) "The Kronecker product of two matrices.";
-    Row "row" (Array, Int) "What stands at an index along the first axis, which is lost.";
+    Row "row" (Array, Int) "The elements at an index along the first axis, which is lost.";
     WithRow "with_row" (Array, Array, Int) "`with_row(x, y, k)`: x, but for y at index k along the first axis.";
     Masked "masked" (Reals, Number, Number) "`masked(m, x, y)`: x where m is 1, as `step` gives it, and y where it is 0, element by element. What is not chosen has no part in values and derivatives, even if it is infinite or undefined.";
     Full "full" (Number, Ints) "An array of the given shape with one number everywhere.";

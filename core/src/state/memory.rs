@@ -92,8 +92,8 @@ impl<R: Ring> Amplitudes<R> {
                 place.write(number.clone());
             }
         });
-        // SAFETY: there is room for so many numbers, and the chunks covered all of them. Had a
-        // clone panicked, the panic would have come through, and the numbers would leak.
+        // SAFETY: the capacity is at least the new length, and the chunks covered all of them. Had
+        // a clone panicked, the panic would have come through, and the numbers would leak.
         unsafe { room.set_len(skip + dim) };
         Some(Amplitudes { room, skip, new: false })
     }

@@ -46,7 +46,7 @@ use crate::{
 /// stay within it.
 pub const NORM_TOLERANCE: f64 = 1e-4;
 
-/// Why a state could not be made or used.
+/// Error of a state: the reason why it could not be made or used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {

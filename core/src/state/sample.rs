@@ -198,7 +198,7 @@ impl<T: Real, S: Scalar<Real = T>> StateVector<S> {
 }
 
 /// Counts the basis states that `find` returns for ascending uniform numbers. The shots are those
-/// of [`StateVector::sample`]; `progress` is told (done, all) of them.
+/// of [`StateVector::sample`]; `progress` is called with (done, all) of them.
 pub(crate) fn counts_by<E>(
     shots: usize,
     seed: u64,

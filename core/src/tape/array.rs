@@ -304,7 +304,7 @@ methods! {
     std "std" ()() -> Variable to_number, "The standard deviation of all elements, the root of `var`.";
     std_axis "std_axis" ()(axis) -> ArrayVariable to_array, "The standard deviations along an axis, which is lost.";
     norm_axis "norm_axis" ()(axis) -> ArrayVariable to_array, "The norms along an axis, which is lost.";
-    row "row" ()(index) -> ArrayVariable to_array, "What stands at an index along the first axis, which is lost.";
+    row "row" ()(index) -> ArrayVariable to_array, "The elements at an index along the first axis, which is lost.";
     with_row "with_row" (row)(index) -> ArrayVariable to_array, "This array, but for a row at an index along the first axis.";
     transpose "transpose" ()() -> ArrayVariable to_array, "The last two axes change places.";
     insert_axis "insert_axis" ()(axis) -> ArrayVariable to_array, "With a new axis of length 1 at the given place.";

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use crate::{exec::DeriveError, trace::TraceError};
 
-/// Why a tape gave no value or no gradient.
+/// Error of a tape: the reason why it gave no value or no gradient.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TapeError {
@@ -41,7 +41,7 @@ pub enum TapeError {
     Operator {
         /// The operation.
         operator: String,
-        /// Why; of arrays with the shapes.
+        /// Reason; of arrays with the shapes.
         reason: String,
         /// Location in the user's code.
         at: Option<&'static Location<'static>>,

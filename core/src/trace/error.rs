@@ -7,7 +7,7 @@ use crate::{
     scalar::Undecided,
 };
 
-/// Why an expression or a recording could not be made, read or run.
+/// Error of an expression or a recording that could not be made, read or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {

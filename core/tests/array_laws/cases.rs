@@ -80,7 +80,7 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}) { slice(a, 0, 1, 2) * slice(a * a, 0, 0, 2) }",
         &[&[&[3]], &[&[4, 2]], &[&[3, 1, 2]]],
     ),
-    // Parts read where they stand, by several operations at once, repeated, and over more than one
+    // Parts read in place, by several operations at once, repeated, and over more than one
     // stretch.
     case(
         "fn f(a: {k}) { let u = slice(a, 1, 1, 2) - slice(a, 1, 0, 2) * slice(a, 1, 0, 2); (u - 3) * (u - 0.5 * u) }",
@@ -94,7 +94,7 @@ pub(crate) const CASES: &[Case] = &[
         "fn f(a: {k}) { slice(a, 0, 1, 600) * slice(a, 0, 0, 600) - 2 * slice(a, 0, 1, 600) }",
         &[&[&[601]], &[&[601, 2]]],
     ),
-    // So many elements that results take the place of operands.
+    // Enough elements for results to take the place of operands.
     case(
         "fn f(a: {k}, b: {k}) { let u = a * b; let v = exp(u) - a; sin(v * v) * (v + u) + v * b * sum(u * v) / 1e4 }",
         &[&[&[5000], &[5000]], &[&[70, 60], &[60]], &[&[4096], &[1]]],

@@ -1,4 +1,4 @@
-//! What derivatives of functions of arrays must obey, at given shapes.
+//! Laws of derivatives of functions of arrays, at given shapes.
 
 use ketgrad_core::{
     exec::{Datum, Derivatives},
@@ -138,7 +138,7 @@ pub(crate) struct Case {
     pub(crate) source: &'static str,
     /// Shapes of the arguments to try it on.
     pub(crate) shapes: Shapes,
-    /// Whether it has a meaning on complex numbers.
+    /// True if it has a meaning on complex numbers.
     pub(crate) complex: bool,
     /// Added to all elements, or to the diagonal of square matrices, and their order besides: keeps
     /// them in the domain.

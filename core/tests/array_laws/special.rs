@@ -1,4 +1,4 @@
-//! What is compiled for arrays of certain shapes gives what is compiled for any: drawn programs
+//! Code compiled for arrays of certain shapes gives what is compiled for any: drawn programs
 //! with loops and branches, on shapes that change from call to call; values, derivatives, and
 //! errors.
 
@@ -11,8 +11,8 @@ use ketgrad_core::{
 
 use support::random::Rng;
 
-/// What a round of the loop may do: s and x have n elements, g and w are [m, n], t is a number, i
-/// the round.
+/// Statements of an iteration of the loop: s and x have n elements, g and w are [m, n], t is a
+/// number, i the iteration.
 const STATEMENTS: &[&str] = &[
     "s = tanh(s * row(w, i) + x);",
     "s = s + 0.1 * exp(row(g, i) * -0.5);",

@@ -28,7 +28,8 @@ fn hermitian<T: Real, S: Scalar<Real = T>>(a: &Array<S>) -> Array<S> {
     matrix(n, |i, j| (a[i * n + j].clone() + a[j * n + i].conj()) * S::ratio(1, 2))
 }
 
-/// Whether `A = V diag(w) V^H`, `V^H V = 1`, `w` is ascending and each column begins as it should.
+/// Asserts `A = V diag(w) V^H`, `V^H V = 1`, that `w` is ascending and each column begins as it
+/// should.
 #[track_caller]
 fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> (Array<f64>, Array<S>) {
     let (n, a, (w, v)) = (a.shape()[0], hermitian(a), decompose(a));

@@ -126,11 +126,11 @@ fn what_has_no_exponential_is_an_error() {
         error(&Array::from(vec![1.0])).to_string(),
         "`expm` takes a square matrix, given [1]"
     );
-    // How often a symbol must be halved nobody knows.
+    // The number of halvings of a symbol is unknown.
     let symbol = Array::new(&[1, 1], vec![Expr::symbol("x")]).unwrap();
     let error = expm(&symbol, &mut Array::default()).unwrap_err();
     assert!(matches!(error, ArrayError::Undecided { op: "expm", .. }), "{error}");
-    // Nor do numbers side by side agree, which whoever runs them takes one by one.
+    // Nor do numbers side by side agree, which are run one by one.
     let lanes = Array::new(&[1, 1], vec![Lanes([1.0, 2.0])]).unwrap();
     assert!(expm(&lanes, &mut Array::default()).is_err());
     let lanes = Array::new(&[1, 1], vec![Lanes([1.0, 1.0])]).unwrap();

@@ -18,7 +18,7 @@ fn factors<S: Scalar>(a: &Array<S>) -> Array<S> {
     out
 }
 
-/// Whether `Q R = A`, `Q^H Q = 1`, and `R` is a triangle with a diagonal that is not negative.
+/// Asserts `Q R = A`, `Q^H Q = 1`, and that `R` is a triangle with a diagonal that is not negative.
 #[track_caller]
 fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) {
     let (m, n) = (a.shape()[0], a.shape()[1]);

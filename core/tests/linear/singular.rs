@@ -32,7 +32,7 @@ fn factors<S: Scalar>(a: &Array<S>) -> Factors<S> {
     Factors { s: y[..k].to_vec(), u: part(1, m), v: part(1 + m, n) }
 }
 
-/// Whether `A = U diag(s) V^H`, `U^H U = V^H V = 1`, and `s` descends to 0 at least.
+/// Asserts `A = U diag(s) V^H`, `U^H U = V^H V = 1`, and that `s` descends to 0 at least.
 #[track_caller]
 fn holds<S: Scalar<Real = f64>>(a: &Array<S>, what: &str) -> Vec<f64> {
     let (m, n) = (a.shape()[0], a.shape()[1]);

@@ -98,7 +98,7 @@ pub(crate) fn projector(v: &Array<CT>, columns: &[usize], i: usize, j: usize) ->
     CT::sum(columns.iter().map(|&k| v[i * n + k] * v[j * n + k].conj()))
 }
 
-/// What a function of arrays gives, in row-major order.
+/// Value of a function of arrays, in row-major order.
 pub(crate) fn value(source: &str, args: &[Datum<f64>]) -> Vec<f64> {
     let program = parse_program(source).unwrap_or_else(|e| panic!("{}", e[0]));
     match Derivatives::new(&program, "f").unwrap().value(args).unwrap() {

@@ -8,7 +8,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-/// What all programs on real numbers start with.
+/// Header of all programs on real numbers.
 const REAL: &str =
     "fn helper(x, n: int) { if n <= 0 { x } else { sin(x) + 0.5 * helper(x * 0.7 + 0.1, n - 1) } }
 struct P { u, v }

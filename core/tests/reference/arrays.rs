@@ -4,7 +4,7 @@ use ketgrad_core::ir::{ArrayOp, Element, Kind, Op};
 
 use super::{Array, C, Got, Val, Why, fails, numbers};
 
-/// What an operation without effects gives.
+/// Result of an operation without effects.
 pub(super) fn apply(op: Op, args: &[Val], result: Option<&Kind>, limit: usize) -> Got<Val> {
     let array = |x: &Val| matches!(x, Val::Reals(_) | Val::Complexes(_) | Val::Ints(_));
     if op.is_elementwise() && args.iter().any(array) {
@@ -43,7 +43,7 @@ fn scalar(op: Op, args: &[Val]) -> Got<Val> {
     })
 }
 
-/// How arrays of one element kind are taken apart and what they start from.
+/// Access to arrays of one element kind, and the numbers that they start from.
 struct Sort<T> {
     of: fn(&Val) -> Option<&Array<T>>,
     item: fn(&Val) -> Option<T>,

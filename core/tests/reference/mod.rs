@@ -41,7 +41,7 @@ pub(crate) enum Val {
     Tuple(Vec<Val>),
 }
 
-/// Why there is no value.
+/// Reason why there is no value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Why {
     /// The program fails here, on every executor.
@@ -60,7 +60,7 @@ pub(crate) fn fails<T>(why: impl Into<String>) -> Got<T> {
     Err(Why::Fails(why.into()))
 }
 
-/// What is on the tapes: for each tape the leaves of each sort, the last one last, with the slot
+/// Contents of the tapes: for each tape the leaves of each sort, the last one last, with the slot
 /// that pushed it.
 type Tapes = HashMap<(u32, usize), Vec<(u32, Val)>>;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(
 struct Machine<'a> {
     program: &'a Program,
     tapes: Tapes,
-    /// Whether a pop took what another slot pushed.
+    /// True if a pop took what another slot pushed.
     crossed: bool,
     steps: usize,
     limit: usize,
@@ -166,7 +166,7 @@ impl Machine<'_> {
         }))
     }
 
-    /// Whether anything that is reached from a function pops from a list.
+    /// True if anything that is reached from a function pops from a list.
     fn is_popped(&self, f: FuncId, list: (u32, usize)) -> bool {
         self.program.reachable(f).into_iter().map(|g| &self.program.functions[g]).any(|g| {
             let insts = g.blocks.values().flat_map(|b| &b.insts).map(|&i| &g.insts[i]);

@@ -1,4 +1,4 @@
-//! What operations on numbers give.
+//! Results of operations on numbers.
 
 use ketgrad_core::ir::{Compare, Int1, Int2, Mixed, Number1, Number2, Real1, Real2};
 

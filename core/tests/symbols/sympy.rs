@@ -26,7 +26,7 @@ fn questions(kind: &str) -> Vec<Vec<&'static str>> {
     found
 }
 
-/// Whether two expressions have the same value everywhere, by their normal forms.
+/// True if two expressions have the same value everywhere, by their normal forms.
 fn same(a: &Expr, b: &Expr) -> bool {
     (a - b).normal().unwrap().cancelled().unwrap().is_zero()
 }

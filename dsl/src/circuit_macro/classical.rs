@@ -18,7 +18,7 @@ macro_rules! __measure {
     };
     (@to $c:ident [$first:expr, $($q:expr),+ $(,)?] $($t:tt)*) => {
         ::core::compile_error!(::core::concat!(
-            "circuit!: a list of qubits stands in brackets: `measure [",
+            "circuit!: a list of qubits is in brackets: `measure [",
             ::core::stringify!($first, $($q),+),
             "] -> ",
             ::core::stringify!($($t)*),

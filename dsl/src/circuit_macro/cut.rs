@@ -82,10 +82,10 @@ macro_rules! __statements {
         $crate::__statements! { $c [$($m)* repeat ($($n)+)] $($rest)* }
     };
     ($c:ident $m:tt ctrl $($rest:tt)*) => {
-        ::core::compile_error!("circuit!: controls stand in parentheses: `ctrl(0, !1) x 2;`");
+        ::core::compile_error!("circuit!: controls are in parentheses: `ctrl(0, !1) x 2;`");
     };
     ($c:ident $m:tt repeat $($rest:tt)*) => {
-        ::core::compile_error!("circuit!: a number of times stands in parentheses: `repeat(3) { … }`");
+        ::core::compile_error!("circuit!: a number of times is in parentheses: `repeat(3) { … }`");
     };
     ($c:ident $m:tt dagger ($($s:tt)*) $($rest:tt)*) => {
         ::core::compile_error!("circuit!: the inverse is written `dagger h 0;` or `dagger { … }`");

@@ -5,7 +5,7 @@
 //!
 //! 1. `__body!` (`cut.rs`) cuts the body at the next `;` after every 48 tokens. The pieces are
 //!    expanded one beside the other, so the depth of macro calls, which rustc limits to 128, grows
-//!    by 2 or 3 for a dozen statements instead of by one for each.
+//!    by 2 or 3 for twelve statements instead of by one for each.
 //! 2. `__statements!` cuts a piece into statements: the tokens before a `;`, or a head and a block.
 //!    It looks 8 tokens ahead at once, for the same reason.
 //! 3. `__statement!` (`statement.rs`) writes one statement, whose tokens it has to itself;
@@ -86,7 +86,7 @@ mod statement;
 ///
 /// Operands of gates are anything that is an [`Operand`](ketgrad_core::circuit::Operand): a number,
 /// a range (`..` is all qubits, `2..` those from 2), a list, an iterator such as
-/// `(0..n).step_by(2)`. Lists stand for one gate each; lists beside one another are paired, a
+/// `(0..n).step_by(2)`. Lists mean one gate each; lists beside one another are paired, a
 /// number goes with every element of a list.
 ///
 /// ```

@@ -103,7 +103,7 @@ macro_rules! __statement {
         let $name: ::std::vec::Vec<&$crate::param::Angle> = $name.iter().collect();
     };
     ($c:ident [] qubits $($rest:tt)*) => {
-        ::core::compile_error!("circuit!: `qubits` stands once, at the beginning");
+        ::core::compile_error!("circuit!: `qubits` is written once, at the beginning");
     };
 
     // Words of others.

@@ -1,4 +1,4 @@
-//! Kinds as types: what stands after `:` in a `program!` is a Rust type, the one of the value on
+//! Kinds as types: the text after `:` in a `program!` is a Rust type, the one of the value on
 //! `f64`.
 //!
 //! `real` is `f64`, `array<complex>` is `Array<Complex<f64>>`, `(real, int)` is a tuple, a struct
@@ -93,9 +93,7 @@ impl<W, K: HasTangent + Shape> Differentiable for Of<W, K> {
 pub type Tangent<W, K> = <Of<W, K> as Differentiable>::Kind;
 
 /// Kinds of parameters, each of which has tangents, at a call.
-#[diagnostic::on_unimplemented(
-    message = "`vjp` is there for at most eight parameters with cotangents"
-)]
+#[diagnostic::on_unimplemented(message = "`vjp` takes at most eight parameters with cotangents")]
 pub trait AllDifferentiable {
     /// The kind of the cotangent of one, or of a tuple of those of several.
     type Kind: Shape;
@@ -110,8 +108,8 @@ pub type Tangents<W, K> = <Of<W, K> as AllDifferentiable>::Kind;
 pub trait Real {}
 /// [`Real`], of a kind.
 #[diagnostic::on_unimplemented(
-    message = "`grad`, `value_and_grad` and `hessian` are there for functions that give a real number, `matrix_function` for \
-               those of a real number that give one, not `{Self}`"
+    message = "`grad`, `value_and_grad` and `hessian` take functions that return a real number, `matrix_function` \
+               those of a real number that return one, not `{Self}`"
 )]
 pub trait IsReal {}
 impl IsReal for f64 {}
@@ -121,7 +119,7 @@ impl<W, K: IsReal> Real for Of<W, K> {}
 pub trait RealOrArray {}
 /// [`RealOrArray`], of a kind.
 #[diagnostic::on_unimplemented(
-    message = "`hessian` is there for functions whose first parameter is a real number or an array of such, not `{Self}`"
+    message = "`hessian` takes functions whose first parameter is a real number or an array of such, not `{Self}`"
 )]
 pub trait IsRealOrArray {}
 impl IsRealOrArray for f64 {}

@@ -1,7 +1,7 @@
 //! `program!`: items.
 //!
 //! `__program_items!` sorts the items of a block; each function then becomes a module of its own,
-//! in which the two bodies stand:
+//! in which the two bodies are:
 //!
 //! ```text
 //! fn f(x) { x * x }   ->   pub use self::f::__run as f;
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Inside a body the name of each function of the block means `__native` or `__staged`, and as a
-//! module the transforms of its world. The structs of a block stand in the module of its first
+//! module the transforms of its world. The structs of a block are in the module of its first
 //! function.
 //!
 //! Invariant: the macro writes calls that could be written by hand, and no name of an op occurs in
@@ -57,7 +57,7 @@
 /// ```
 ///
 /// The language is that of [program text](ketgrad_core::text), and the same text gives the same IR.
-/// The macro stands at the level of a module.
+/// The macro is used at the level of a module.
 ///
 /// # What a function becomes
 /// | written | is |
@@ -122,7 +122,7 @@
 /// # Arrays
 /// Operators and functions of numbers work on arrays element by element, with
 /// [broadcasting](ketgrad_core::array#broadcasting); all functions of arrays that program text has
-/// are there, as `f(x)` and as `x.f()`: shapes, parts, reductions, products, linear algebra,
+/// are available, as `f(x)` and as `x.f()`: shapes, parts, reductions, products, linear algebra,
 /// transforms ([one](ketgrad_core::ir::ArrayOp), [two](ketgrad_core::staging::Composed)).
 ///
 /// ```
@@ -173,11 +173,11 @@
 /// `let`, `let mut`, `let x: kind`, `let (a, mut b)`, `=`, `+=`, `-=`, `*=`, `/=` on variables,
 /// fields and elements; `if` / `else if` / `else` as a statement, as the value of a `let`, an
 /// assignment or the body; `while`, `for i in a..b` and `a..=b`, `break`, `continue`, `return e;`,
-/// blocks. Expressions are Rust's, so rustc checks names and kinds and its errors stand at the
+/// blocks. Expressions are Rust's, so rustc checks names and kinds and its errors are at the
 /// words of the program.
 ///
-/// Conditions are comparisons joined by `&&`, `||`, `!` and parentheses. **A comparison stands only
-/// in a condition**: elsewhere rustc says that values cannot be compared, with
+/// Conditions are comparisons joined by `&&`, `||`, `!` and parentheses. **A comparison is allowed
+/// only in a condition**: elsewhere rustc says that values cannot be compared, with
 /// `ComparisonsStandOnlyInConditions`; write `let c = if a < b { true } else { false };`. There is
 /// no `match` and no `loop`.
 ///
@@ -192,7 +192,7 @@
 ///   where each literal is what is written). `1 / 2` would be 0 there and is refused.
 /// - A function of yours with the name of one of the language, `fn sin(x)`, is what `sin(x)` calls;
 ///   `x.sin()` is the language's, where text takes yours.
-/// - A block stands as a statement or as the value of a `let`, not inside an expression.
+/// - A block is a statement or the value of a `let`, not inside an expression.
 /// - A function without a real number among its parameters is told its type natively:
 ///   `f::<f64>(3)`.
 /// - Natively an array declared with `let mut` is moved by an expression that uses it as a whole;
@@ -201,10 +201,10 @@
 /// - An array of literals alone that is an operand takes its type of number from the others:
 ///   `dot([1.0, 2.0], x)`. Where there are no others natively, `let` gives it one.
 /// - Natively ints overflow and indices are checked as in Rust, by a panic; the IR gives errors.
-/// - An instruction stands where its expression begins (rustc knows no positions of operators).
-///   Comparisons, `!`, `xs[i] = e`, counters and constants take the place of the instruction
-///   before: the last one in their operands, if there is one, else that of an earlier statement, or
-///   none at the start of a function.
+/// - An instruction has the position where its expression begins (rustc knows no positions of
+///   operators). Comparisons, `!`, `xs[i] = e`, counters and constants take the position of the
+///   instruction before: the last one in their operands, if there is one, else that of an earlier
+///   statement, or none at the start of a function.
 ///
 /// # Limits
 /// 120 statements in a row, and six nested blocks with long conditions, fit rustc's default

@@ -11,7 +11,7 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; h 0 cx 0, 1; }; //~ is a `;` missing?
     circuit! { qubits n; h; }; //~ `h` needs qubits: `h 0;`
     circuit! { qubits n; k += 1; }; //~ `k += 1` is no statement
-    circuit! { qubits n; qubits 3; }; //~ `qubits` stands once, at the beginning
+    circuit! { qubits n; qubits 3; }; //~ `qubits` is written once, at the beginning
     circuit! { qubits n; bits c(2); }; //~ expected `bits name[size], …;`
     circuit! { qubits n; param 3; }; //~ expected `param name, …;`
     circuit! { qubits n; bits c; measure 0; }; //~ `measure 0` says not where to
@@ -37,19 +37,19 @@ pub fn wrong(n: usize, q: usize) {
     circuit! { qubits n; qreg q[2]; }; //~ `qubits name[size], …;` at the beginning
     circuit! { qubits n; measure_all; }; //~ write `measure ..;`
     circuit! { qubits n; bits c[2]; c = measure 0..2; }; //~ a measurement is written `measure qubits -> register;`
-    circuit! { qubits n; bits c[2]; measure 0, 1 -> c; }; //~ a list of qubits stands in brackets: `measure [0, 1] -> c`
-    circuit! { qubits n; ctrl 0 x 1; }; //~ controls stand in parentheses: `ctrl(0, !1) x 2;`
-    circuit! { qubits n; ctrl @ x 0, 1; }; //~ controls stand in parentheses
+    circuit! { qubits n; bits c[2]; measure 0, 1 -> c; }; //~ a list of qubits is in brackets: `measure [0, 1] -> c`
+    circuit! { qubits n; ctrl 0 x 1; }; //~ controls are in parentheses: `ctrl(0, !1) x 2;`
+    circuit! { qubits n; ctrl @ x 0, 1; }; //~ controls are in parentheses
     circuit! { qubits n; negctrl x 0, 1; }; //~ write `ctrl(!0) x 2;`
     circuit! { qubits n; control(0) x 1; }; //~ there is no `control`
     circuit! { qubits n; inv h 0; }; //~ there is no `inv`: write `dagger h 0;`
     circuit! { qubits n; dagger(h 0); }; //~ the inverse is written `dagger h 0;` or `dagger { … }`
-    circuit! { qubits n; repeat 3 { h 0; } }; //~ a number of times stands in parentheses: `repeat(3) { … }`
-    pauli!(0.5 Z0); //~ between a coefficient and operators stands a `*`
+    circuit! { qubits n; repeat 3 { h 0; } }; //~ a number of times is in parentheses: `repeat(3) { … }`
+    pauli!(0.5 Z0); //~ between a coefficient and operators there is a `*`
     pauli!(1 / 2 * Z0); //~ a quotient in parentheses
     pauli!(sum(q in 0..n) Z[q]); //~ expected `sum(q in 0..n) { Z[q] }`
     pauli!(); //~ expected a sum such as
     pauli!(Z0 +); //~ expected
-    pauli!(n / 2 * Z0); //~ a coefficient that is no number, name or product of these stands in parentheses
+    pauli!(n / 2 * Z0); //~ a coefficient that is no number, name or product of these needs parentheses
     pauli!(2 ^ Z0); //~ expected `+` or `-` and a term, not `^ Z0`
 }

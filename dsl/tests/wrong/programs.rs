@@ -36,7 +36,7 @@ mod a30 { ketgrad::program! { fn f(x) { let mut xs = [x, 1.0]; xs[0] = true; xs[
 mod a31 { ketgrad::program! { fn f(x) { let y: int = x; 1.0 } } } //~ this is `ketgrad::program::staged::Ex<f64>`
 mod a32 { ketgrad::program! { fn f(x) { let y = x } } } //~ is a `;` missing?
 mod a33 { ketgrad::program! { fn f(x) { x * (1 / 2) } } } //~ a quotient of int literals such as `1 / 2` is 0 in Rust
-mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a comparison stands only in the condition of an `if` or a `while`
+mod a34 { ketgrad::program! { fn f(a, b) { let c = a == 1; a } } } //~ a comparison is allowed only in the condition of an `if` or a `while`
 mod a35 { ketgrad::program! { fn f(x) { if x > 0.0 x } } } //~ expected a block `{ … }` after
 mod a36 { ketgrad::program! { use geometry::{a, b}; fn f(x) { x } } } //~ expected `use path::to::function;`
 mod a37 { ketgrad::program! { fn f(x) { abs({ let mut t = x; t += 1.0; t }) } } } //~ a block inside an expression
@@ -46,7 +46,7 @@ mod a40 { ketgrad::program! { fn f(a: array<complex>) { maximum(a) } } } //~ exp
 mod a41 { ketgrad::program! { fn f(a: array) { a + 1.0 } } } //~ expected a value of kind
 mod a42 { ketgrad::program! { fn f(a: array) { let mut b = a; sum(b) + b[0] } } } //~ borrow of moved value
 mod a43 { ketgrad::program! { fn g(n: int, x) { x } fn f(x) { g::grad(1, x) } } } //~ `i64` has no derivative
-mod a44 { ketgrad::program! { fn g(x) -> (real, real) { (x, x) } fn f(x) { g::grad(x) } } } //~ are there for functions that give a real number
+mod a44 { ketgrad::program! { fn g(x) -> (real, real) { (x, x) } fn f(x) { g::grad(x) } } } //~ take functions that return a real number
 mod a45 { ketgrad::program! { fn g(x: complex) { re(x) } fn f(x) { g::hessian(x) } } } //~ whose first parameter is a real number or an array
 mod a46 { ketgrad::program! { fn g(x, n: int) { x } fn f(x) { g::jvp(x, 1, x, x).0 } } } //~ this function takes 3 arguments but 4 arguments were supplied
 mod a47 { ketgrad::program! { fn g(x, y) { x } fn f(x) { g::vjp(x, x, 1.0) + x } } } //~ cannot add

@@ -138,7 +138,7 @@ impl KernelProgram {
         n_qubits: usize,
         operators: &[Operator<Complex<E>>],
         inners: Option<&[OverlapProbe]>,
-        (form, way): (LaunchGeometry, StateHint),
+        (form, hint): (LaunchGeometry, StateHint),
         schedule: &mut Option<Schedule>,
     ) -> KernelProgram {
         let mut program = KernelProgram::default();
@@ -156,7 +156,7 @@ impl KernelProgram {
             tile_qubits,
             low_qubits,
             factor_blocks: false,
-            state_hint: way,
+            state_hint: hint,
             tolerance,
             lookahead,
         };
@@ -343,8 +343,8 @@ mod tests {
             }
         }
         let form = LaunchGeometry::new(Precision::Double, (8, 0), 227 << 10);
-        let tiles = |way| {
-            let program = KernelProgram::new(n, &operators, None, (form, way), &mut None);
+        let tiles = |hint| {
+            let program = KernelProgram::new(n, &operators, None, (form, hint), &mut None);
             let of = |launch: &KernelLaunch| {
                 if let KernelLaunch::Stage(stage) = launch {
                     stage.tiles

@@ -136,11 +136,11 @@ impl Schedules {
         inners: Option<&[OverlapProbe]>,
     ) -> KernelProgram {
         let form = LaunchGeometry::for_state(state);
-        let way = if inners.is_some() { StateHint::Arbitrary } else { state_hint(state, form) };
+        let hint = if inners.is_some() { StateHint::Arbitrary } else { state_hint(state, form) };
         let kept = &self.kept[usize::from(inners.is_some())]
             [usize::from(state.precision() == Precision::Single)];
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        KernelProgram::new(state.n_qubits() as usize, operators, inners, (form, way), &mut kept)
+        KernelProgram::new(state.n_qubits() as usize, operators, inners, (form, hint), &mut kept)
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn called(
         return Ok(());
     }
     // SAFETY: the callee has written the first `len` bytes, which it says itself; no more than
-    // there are are read. A callee that lies about it makes us print what stood on the stack, so
+    // there are are read. A callee that lies about it makes us print what was on the stack, so
     // the buffer is only trusted up to `cap`.
     let said = unsafe { slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), err.len.min(MESSAGE)) };
     let known = matches!(status, abi::ERROR | abi::UNSUPPORTED | abi::INVALID | abi::NO_HARDWARE);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `auto` | all: by priority, then score, then the order of registration |
 //! | `cpu` | the built-in kernels and those of plugins on the host's memory, in that order; no device |
-//! | a name | that backend, or nobody |
+//! | a name | that backend, or none |
 //!
 //! The built-in kernels are called `fast`. Numbers that carry derivatives have no kernels but the
 //! built-in ones, whatever the choice.

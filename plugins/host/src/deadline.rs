@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_goes_on_in_whoever_waits() {
+    fn a_panic_goes_on_in_the_waiting_thread() {
         let caught = catch_unwind(|| within(Some(Duration::from_secs(600)), |_| panic!("here")));
         assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"here"));
     }

@@ -217,12 +217,12 @@ impl<E: SimdFloat> Executor<Complex<E>> for Device {
     fn run_reporting(
         &self,
         operators: &[Operator<Complex<E>>],
-        way: StateHint,
+        hint: StateHint,
         amplitudes: &mut [Complex<E>],
         threads: &Threads,
         progress: &mut dyn FnMut(usize),
     ) -> Result<(), ExecuteError> {
-        let mut state = match way {
+        let mut state = match hint {
             StateHint::StartsAtZero => self.zero(amplitudes, threads)?,
             StateHint::Arbitrary | StateHint::EndsAtZero => self.upload_amplitudes(amplitudes)?,
         };
@@ -246,7 +246,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Device {
         &self,
         operators: &[Operator<Complex<E>>],
         inners: &[OverlapProbe],
-        way: StateHint,
+        hint: StateHint,
         psi: &mut [Complex<E>],
         lambda: &mut [Complex<E>],
         _: &Threads,
@@ -254,7 +254,7 @@ impl<E: SimdFloat> PairExecutor<Complex<E>> for Device {
         let (mut on_psi, mut on_lambda) =
             (self.upload_amplitudes(psi)?, self.upload_amplitudes(lambda)?);
         let values = on_psi.apply_pair(&mut on_lambda, operators, inners)?;
-        if way != StateHint::EndsAtZero {
+        if hint != StateHint::EndsAtZero {
             on_psi.download(psi)?;
             on_lambda.download(lambda)?;
         }

@@ -147,7 +147,7 @@ pub enum Fault {
         owner: String,
     },
     /// The config names a rule or kernel that the plugin does not have.
-    #[error("the config names the {what} `{name}`, which it has not; it has {}", list(have))]
+    #[error("the config names the {what} `{name}`, which it does not have; it has {}", list(have))]
     NoSuch {
         /// A rule or a kernel.
         what: &'static str,

@@ -334,8 +334,8 @@ impl Kernel {
         }
     }
 
-    /// Notes on what its calls have left behind so far: memory that is never freed, modes of the
-    /// processor.
+    /// Notes on what its calls have left in the process so far: memory that is never freed, modes
+    /// of the processor.
     pub(crate) fn noticed(&self) -> Vec<String> {
         let (mut notes, name) = (Vec::new(), &self.raw.name);
         if self.raw.callee.changes_modes() {

@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn bytes_written_over_a_file_are_not_run() {
         let folder = folder("written");
-        let (first, second) = (compiled(&folder, "before"), compiled(&folder, "behind"));
+        let (first, second) = (compiled(&folder, "before"), compiled(&folder, "after"));
         let other = fs::read(&second).unwrap();
         let opened = Opened::first(vec![first.clone()]).unwrap();
         let pin = opened.sha256.clone();
@@ -404,7 +404,7 @@ mod tests {
         assert_ne!(sha256_of(&first).unwrap(), pin);
         // It is another library from now on, though the file is the same one, and what is loaded
         // stays what it is.
-        assert_eq!(name(Opened::first(vec![first.clone()]).unwrap()), "behind");
+        assert_eq!(name(Opened::first(vec![first.clone()]).unwrap()), "after");
         fs::write(&first, "no library").unwrap();
         assert!(Opened::first(vec![first]).unwrap().load("it").is_err());
         fs::remove_dir_all(folder).unwrap();

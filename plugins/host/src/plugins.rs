@@ -421,8 +421,8 @@ impl Plugins {
         self.host.missing_derivative(error)
     }
 
-    /// Notes on what calls have left behind so far, also since the reports were written: tapes that
-    /// are never freed, modes of the processor. With the plugin's name.
+    /// Notes on what calls have left in the process so far, also since the reports were written:
+    /// tapes that are never freed, modes of the processor. With the plugin's name.
     #[must_use]
     pub fn noticed(&self) -> Vec<String> {
         let rules = self.host.rules().iter().flat_map(|rule| {

@@ -2,8 +2,8 @@
 //! once, or refused in words.
 //!
 //! An attack runs in a thread of its own, one at a time, with a deadline and a bound on the memory
-//! of the process. A rule that is loaded and never ends is stopped by the limits of whoever runs
-//! it.
+//! of the process. A rule that is loaded and never ends is stopped by the limits of the run that
+//! calls it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -18,14 +18,14 @@ use ketgrad_core::{
 };
 use ketgrad_plugin_host::{Plugins, ProgramFault, Settings};
 
-/// How long an attack may take without optimization, with other tests beside it. With optimization
+/// Time that an attack may take without optimization, with other tests beside it. With optimization
 /// it takes a twentieth.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How many bytes the process may grow by; other tests run in it too.
+/// Bytes that the process may grow by; other tests run in it too.
 const MEMORY: usize = 1 << 30;
 
-/// What becomes of a rule.
+/// Fate of a rule.
 enum Fate {
     /// It is loaded: it is short, or takes too long to be compared.
     Loaded,
@@ -42,7 +42,7 @@ fn resident() -> usize {
     number.unwrap_or(0) << 10
 }
 
-/// What an attack gives, if it stays within time and memory.
+/// Result of an attack, if it stays within time and memory.
 fn survived<T: Send + 'static>(name: &str, attack: impl FnOnce() -> T + Send + 'static) -> T {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +90,7 @@ fn lines(n: usize, line: impl Fn(usize) -> String) -> String {
     (0..n).map(line).collect()
 }
 
-/// `before`, `x` and `after`, these so many times.
+/// `x` between `depth` copies of `before` and of `after`.
 fn nested(before: &str, after: &str, depth: usize) -> String {
     format!("fn f(x) {{ {}x{} }}", before.repeat(depth), after.repeat(depth))
 }

@@ -1,4 +1,4 @@
-//! What the host runs for a kernel counts in the run that calls it.
+//! Work that the host runs for a kernel counts in the run that calls it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{

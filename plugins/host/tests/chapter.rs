@@ -59,7 +59,7 @@ fn the_crate_of_the_chapter_builds_outside_the_workspace_and_loads() {
          #[test] fn kernels_are_sound() {{ {checks} }} }}"
     );
     fs::write(folder.join("src/lib.rs"), format!("{whole}\n{more}")).unwrap();
-    // The versions that are at hand without a network.
+    // The versions that are available without a network.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let target = folder.join("target");
     let output = Command::new(env!("CARGO"))

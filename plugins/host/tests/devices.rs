@@ -148,7 +148,7 @@ fn gradients_run_on_the_device() {
     assert!((expected[0] - given[0]).abs() < ROUNDING * 10.0, "{expected:?} {given:?}");
 }
 
-/// Who computes alone, whatever its score, with no memory for a state in the host.
+/// Simulator with one device, whatever its score, with no memory for a state in the host.
 fn alone(plugins: &Plugins, name: &str) -> Simulator {
     let executors = plugins.chosen::<f64>(&Choice::from(name), 6, 30).unwrap();
     Simulator::new().with_executors(executors).with_memory_limit(0)
@@ -170,7 +170,7 @@ fn the_mock_device_conforms() {
 /// `KETGRAD_DEVICE_OPTIONS="key=value key=value"`, `KETGRAD_DEVICE_QUBITS=30`.
 #[test]
 #[ignore = "on the device that KETGRAD_DEVICE names"]
-#[expect(clippy::print_stdout, reason = "whoever runs it wants to see the differences")]
+#[expect(clippy::print_stdout, reason = "the differences are there to be read")]
 fn a_device_that_is_named_conforms() {
     let path = std::env::var("KETGRAD_DEVICE").expect("KETGRAD_DEVICE names a library");
     let text = |key: &str| std::env::var(key).unwrap_or_default();
@@ -254,7 +254,7 @@ fn a_device_that_panics_is_an_error() {
     }
     let device = &plain("describe").devices()[0];
     assert!(device.describe().starts_with("it panicked: a panic of the device in describe"));
-    // Whoever cannot say how well it would do does not run, and why is said.
+    // A device that cannot give its score does not run, and the reason is reported.
     let refused = plain("score").chosen::<f64>(&"plain".into(), 6, 30).unwrap_err().to_string();
     assert!(
         refused.contains("its score failed: it panicked: a panic of the device in score at "),
@@ -590,7 +590,7 @@ fn a_gradient_whose_second_state_has_no_room_runs_elsewhere() {
         if let Err(error) = refused {
             assert_eq!((error.to_string(), notes[0].to_string()), (why.to_owned(), why.to_owned()));
         }
-        // No state is left behind on the way: the next one finds room.
+        // No state is leaked: the next one finds memory.
         assert!(auto.values(&[0.7f64]).is_ok());
     }
 }

@@ -38,7 +38,7 @@ fn in_c(definitions: &[&str]) -> PathBuf {
     support::c_plugin(&source, &name, definitions)
 }
 
-/// Why a plugin is not loaded.
+/// Reason why a plugin is not loaded.
 fn refused(request: &Request) -> String {
     let mut plugins = Plugins::new(unverified());
     let error = plugins.load(request).unwrap_err().to_string();
@@ -92,7 +92,7 @@ fn files_that_are_no_plugins() {
 fn libraries_that_are_cut_short() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let whole = fs::read(in_c(&["RIGHT"])).unwrap();
-    // Behind the segments there are section headers only, which nobody loads.
+    // After the segments there are section headers only, which are not loaded.
     let (mut refusals, mut loads) = (0, 0);
     for len in [64, 100, 1000, 4096, 8000, 12_000, whole.len() - 500, whole.len() - 1] {
         let cut = folder.join(format!("cut_{len}.so"));
@@ -187,7 +187,10 @@ fn selections_and_duplicates() {
     assert_eq!(plugins.reports()[0].rules, ["cube"]);
 
     let error = refused(&request(&path).with_rules(Selection::Except(vec!["cub".into()])));
-    assert!(error.contains("names the rule `cub`, which it has not; it has `panics`"), "{error}");
+    assert!(
+        error.contains("names the rule `cub`, which it does not have; it has `panics`"),
+        "{error}"
+    );
     let error = refused(&request(&path).with_kernels(Selection::Only(vec!["k".into()])));
     assert!(error.contains("names the kernel `k`"), "{error}");
 
@@ -283,7 +286,7 @@ fn kernels_on_arrays_that_lie() {
     }
 }
 
-/// Why a plugin is not loaded where its rules are verified.
+/// Reason why a plugin is not loaded where its rules are verified.
 fn disagrees(request: &Request) -> String {
     let mut plugins = Plugins::new(Settings::default());
     let error = plugins.load(request).unwrap_err();

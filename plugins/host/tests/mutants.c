@@ -287,7 +287,7 @@ static ketgrad_status apply_host(void *user, const ketgrad_host *host, uint32_t 
         for (size_t row = 0; row < (size_t)1 << g->n_targets; row++)
             for (uint32_t t = 0; t < g->n_targets; t++)
                 if (row >> t & 1) p.offset[row] |= (size_t)1 << g->targets[t], p.all |= p.offset[row];
-        /* The base of a group stands in one part, whose other amplitudes no part touches. */
+        /* The base of a group is in one part, whose other amplitudes no part touches. */
         if (host->parallel_for && n_qubits >= 14) {
             ketgrad_status status = host->parallel_for(host->ctx, p.n, p.n / 8, apply_part, &p);
             if (status != KETGRAD_OK) return status;

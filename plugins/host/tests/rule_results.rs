@@ -1,4 +1,4 @@
-//! What kernels give beside a number: errors, arrays of any shape, several results, numbers of
+//! Results of kernels other than a number: errors, arrays of any shape, several results, numbers of
 //! mixed kinds and of other precisions.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -145,7 +145,7 @@ fn several_results_of_mixed_kinds() {
     );
 }
 
-/// What a program gives in `f64` and in a narrower type: its value, gradient, and the products of
+/// Results of a program in `f64` and in a narrower type: its value, gradient, and the products of
 /// its Jacobian.
 fn narrow<T: Real, S: Scalar<Real = T>, W: Scalar<Real = f64>>(
     plugins: &Plugins,

@@ -2,7 +2,7 @@
 //! an older table.
 //!
 //! The test plays the host: it loads the library, takes what that adds, and hands it structs that
-//! are longer than those of this version, with bytes behind them that would do harm if somebody
+//! are longer than those of this version, with bytes after them that would do harm if somebody
 //! read them.
 #![expect(unsafe_code, reason = "plays the host")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
@@ -34,7 +34,7 @@ impl<T> Newer<T> {
     }
 }
 
-/// What a plugin has added, and how often it asked for more.
+/// Extensions that a plugin has added, and how often it asked for more.
 #[derive(Default)]
 struct Added {
     backends: Vec<Backend>,
@@ -235,7 +235,7 @@ fn devices_walk_gates_by_their_stride() {
     assert_eq!(values, [0.0; 2]);
 }
 
-/// A host of version 1.0: its table ends before `get_extension`, and what stands behind it is not
+/// A host of version 1.0: its table ends before `get_extension`, and the bytes after it are not
 /// ours.
 #[test]
 fn an_older_host_has_no_extensions() {

@@ -1,4 +1,4 @@
-//! What is watched around every call: the memory beside results, inputs, the processor's modes, and
+//! Checks around every call: the memory beside results, inputs, the processor's modes, and
 //! what is never freed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -104,14 +104,14 @@ fn kernels_on_arrays_that_write_to_their_inputs() {
     assert_eq!(given, xs());
 }
 
-/// What the processor makes of a third, of its negative, and of a denormal number.
+/// Bits that the processor makes of a third, of its negative, and of a denormal number.
 fn modes() -> [u64; 3] {
     let (one, three) = (black_box(1.0f64), black_box(3.0f64));
     let tiny = black_box(f64::MIN_POSITIVE);
     [(one / three).to_bits(), (-one / three).to_bits(), (tiny / 4.0).to_bits()]
 }
 
-/// Each of the functions of a plugin leaves another rounding behind and denormal numbers flushed.
+/// Each of the functions of a plugin leaves another rounding mode and denormal numbers flushed.
 #[test]
 fn modes_of_the_processor_are_put_back_after_every_call() {
     let usual = modes();

@@ -21,7 +21,7 @@ fn load(
     plugins.load(&request).map(|()| plugins)
 }
 
-/// Where it is wrong, and what the refusal says of it.
+/// Mutation, and the text of its refusal.
 const MUTANTS: [(&str, &str); 25] = [
     ("imaginary", "each operator, 2 qubits in f64: off by"),
     ("conjugate", "each operator, 2 qubits"),
@@ -74,7 +74,7 @@ fn every_mutated_gate_kernel_is_refused() {
     }
 }
 
-/// What was given, what was expected, and for which operator.
+/// A refusal tells the given and the expected value, and the operator.
 #[test]
 fn a_refusal_names_operator_and_amplitude() {
     let error =
@@ -114,7 +114,7 @@ fn the_shipped_kernels_conform() {
     }
 }
 
-/// What agreed is not compared again, for the same library with the same options.
+/// Kernels that agreed are not compared again, for the same library with the same options.
 #[test]
 fn what_agreed_is_kept() {
     let folder = std::env::temp_dir().join(format!("ketgrad-kept-{}", std::process::id()));

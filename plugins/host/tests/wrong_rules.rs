@@ -189,7 +189,7 @@ fn every_mutated_program_is_refused() {
     assert!(wrong >= 60, "{wrong}");
 }
 
-/// What a refusal says: the point, what was given for which seed, what was expected.
+/// A refusal tells the point, the given value and its seed, and the expected value.
 #[test]
 fn a_refusal_names_seed_and_element() {
     let said = |source: &str| loads(source).unwrap_err().to_string();

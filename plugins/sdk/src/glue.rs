@@ -304,7 +304,7 @@ unsafe extern "C" fn forward<T: Element>(
         // SAFETY: the host gives `n_in` arrays, and one to be filled.
         let (x, y) = unsafe { (inputs::<T>(rule, x)?, view_mut::<T>(&*y)?) };
         let kept = dense::<T>(rule)?.forward(&x, y)?;
-        // SAFETY: the host gives a place for the tape, or null if it wants none.
+        // SAFETY: the host gives a place for the tape, or null if it needs none.
         unsafe { keep(tape, kept) };
         Ok(())
     })

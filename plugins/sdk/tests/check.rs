@@ -97,10 +97,10 @@ fn what_does_not_fit_is_said() {
     assert_eq!(error(&rule(2, "(n: int, a) -> real", &[&[], &[]]), &[3.0, 2.0]), None);
 }
 
-/// What a pullback does with a cotangent, and at which place of how many.
+/// Change of a pullback's cotangent, at one place of a number of places.
 type Back<T> = fn(&[T], T, usize, usize) -> T;
 
-/// The squares of an array; the pullback says what stands at each place.
+/// The squares of an array; the pullback says what is at each place.
 struct Squares<T> {
     back: Back<T>,
     calls: AtomicU32,

@@ -1,3 +1,3 @@
-//! What the kit tells authors of plugins.
+//! Messages of the kit to authors of plugins.
 
 mod check;

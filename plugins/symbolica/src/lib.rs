@@ -43,14 +43,14 @@ pub use text::{ReadError, WriteError, read};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Symbolic(Atom);
 
-/// Why there is no value.
+/// Error of an expression that has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
     /// A name that Symbolica does not take.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// What Symbolica says, such as that a symbol has no value.
+    /// Symbolica's message, such as that a symbol has no value.
     #[error("the expression has no value: {reason}")]
     NoValue {
         /// In its words.

@@ -45,7 +45,7 @@ operators! {
 
 /// There for num_complex alone, which asks for it and does not use it.
 fn remainder(_: &Symbolic, _: &Symbolic) -> Symbolic {
-    panic!("a symbolic expression has no remainder: the operator is there for num_complex's bounds only")
+    panic!("a symbolic expression has no remainder: the operator exists for num_complex's bounds only")
 }
 
 impl std::ops::Neg for Symbolic {

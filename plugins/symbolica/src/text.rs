@@ -22,24 +22,24 @@ const NAMESPACE: &str = "ketgrad";
 /// Formulas nested more deeply are refused rather than read.
 const DEEPEST: usize = 200;
 
-/// Why a text is no formula.
+/// Error of a text that is no formula.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Something else than what has to stand there.
+    /// Another token than the expected one.
     #[error("expected {expected} at byte {at} of the formula, found {found}")]
     Unexpected {
-        /// Where, in bytes from 0.
+        /// Position, in bytes from 0.
         at: usize,
-        /// What may stand there.
+        /// Expected tokens.
         expected: &'static str,
-        /// What does.
+        /// Token that was found.
         found: String,
     },
     /// More brackets within brackets than are read.
     #[error("the formula is nested more than {DEEPEST} times at byte {at}")]
     Deep {
-        /// Where, in bytes from 0.
+        /// Position, in bytes from 0.
         at: usize,
     },
     /// A function of something that is not real.
@@ -47,7 +47,7 @@ pub enum ReadError {
     Imaginary {
         /// Which.
         function: String,
-        /// Where, in bytes from 0.
+        /// Position, in bytes from 0.
         at: usize,
     },
     /// A name that Symbolica does not take.
@@ -55,7 +55,7 @@ pub enum ReadError {
     Name(#[from] NameError),
 }
 
-/// What ketgrad's formulas do not have.
+/// Error of an expression that ketgrad's formulas do not have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{what} has no place in a formula")]
 pub struct WriteError {

@@ -37,7 +37,7 @@ pub(crate) enum Int {
 }
 
 impl Int {
-    /// Whether it is an integer by more than its literals.
+    /// True if it is an integer by more than its literals.
     fn is_typed(&self) -> bool {
         match self {
             Int::Lit(_) => false,
@@ -162,7 +162,7 @@ impl Drawn {
 }
 
 impl Drawing<'_> {
-    /// Where derivatives are asked for: simple numbers, and any.
+    /// Point at which derivatives are asked for: simple numbers, and any.
     fn point(&mut self) -> f64 {
         match self.rng.below(4) {
             0 => [0.0, 1.0, -1.0, 0.5, 2.0][self.rng.below(5)],

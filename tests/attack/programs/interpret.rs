@@ -1,4 +1,4 @@
-//! What programs mean: an interpreter of their syntax trees on dual numbers.
+//! Meaning of programs: an interpreter of their syntax trees on dual numbers.
 //!
 //! Derivatives at kinks and edges are those of the table in `core/src/ir/table.rs`: `abs` has 0 at
 //! 0, `min` and `max` give all to the first at a tie. Where a slope is infinite there is no
@@ -25,7 +25,7 @@ impl Dual {
     }
     /// `y` with the slopes by two operands.
     fn chain(y: f64, parts: &[(f64, Dual)]) -> Dual {
-        // An infinite slope of what stands still: reverse mode cannot know that it does.
+        // An infinite slope of a constant: reverse mode cannot know that it is one.
         let part =
             |&(slope, x): &(f64, Dual)| if slope.is_finite() { slope * x.d } else { f64::NAN };
         let off = |&(slope, x): &(f64, Dual)| (slope * x.d).abs() + (slope * x.off).abs();
@@ -35,13 +35,13 @@ impl Dual {
         }
         new
     }
-    /// Whether the derivative is known up to this, relative to numbers above 1.
+    /// True if the derivative is known up to this, relative to numbers above 1.
     pub(crate) fn is_known_up_to(&self, tolerance: f64) -> bool {
         self.d.is_finite() && self.off * f64::EPSILON <= tolerance * self.d.abs().max(1.0)
     }
 }
 
-/// What a run came by.
+/// Events of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// A number or a slope that is infinite or undefined. Where the result does not depend on it,
@@ -74,7 +74,7 @@ pub(crate) enum Value {
     Real(Dual),
     Int(i64),
     Array(Vec<Dual>),
-    /// What a failure left.
+    /// Result of a failure.
     Poison,
 }
 
@@ -88,11 +88,11 @@ impl Value {
             Value::Poison => Vec::new(),
         }
     }
-    /// Whether all of them are finite, and not so large that rounding is.
+    /// True if all of them are finite, and not so large that rounding is.
     pub(crate) fn is_finite(&self) -> bool {
         self.primal().iter().all(|x| x.is_finite() && x.abs() < 1e9)
     }
-    /// Whether all slopes are finite: where a constant has none, the sign of a zero or an infinity
+    /// True if all slopes are finite: where a constant has none, the sign of a zero or an infinity
     /// decided on the way.
     pub(crate) fn is_smooth(&self) -> bool {
         match self {
@@ -103,7 +103,7 @@ impl Value {
     }
 }
 
-/// Why a program has no value.
+/// Reason why a program has no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Failure {
     /// An index out of range, a shape that does not fit, an integer that overflows.
@@ -115,14 +115,14 @@ pub(crate) enum Failure {
     Stops,
 }
 
-/// What a run comes to.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Value(Value),
     /// A value, and something failed that it does not depend on.
     Dead(Value),
     Failed,
-    /// A failure, or what comes after it if nobody looks.
+    /// A failure, or what comes after it if nothing checks.
     Unclear,
     Stopped,
 }
@@ -194,9 +194,9 @@ struct Frame<'a> {
     helpers: &'a [Real],
     values: HashMap<String, Value>,
     steps: usize,
-    /// Whether something failed whose result is not looked at so far.
+    /// True if something failed whose result is not looked at so far.
     failed: bool,
-    /// Whether an infinity or a NaN has decided what to do: there are no slopes to speak of then.
+    /// True if an infinity or a NaN has decided what to do: there are no slopes to speak of then.
     decided_beyond: bool,
 }
 
@@ -390,7 +390,7 @@ impl Frame<'_> {
             }
             Real::Select(c, a, b) => {
                 let (c, a, b) = (self.cond(c), self.real(a), self.real(b));
-                // Between two that are alike nobody needs to decide.
+                // Between two that are alike no decision is needed.
                 let alike = matches!((&a, &b), (Ok(a), Ok(b)) if a.re.to_bits() == b.re.to_bits());
                 let c = c.map_err(|failure| if alike { unclear(failure) } else { failure })?;
                 let (chosen, other) = if c { (a, b) } else { (b, a) };
@@ -438,7 +438,7 @@ impl Frame<'_> {
                 Value::Poison => return Err(Failure::Fails),
                 _ => return Err(Failure::Stops),
             },
-            // Whoever reads another element need not look at this one.
+            // An engine that reads another element need not look at this one.
             Array::List(items) => {
                 items.iter().map(|x| self.real(x)).collect::<Run<_>>().map_err(unclear)?
             }

@@ -19,7 +19,7 @@ use support::{
 use crate::finding::{Checked, Finding, guarded, minimal};
 
 const ROUNDING: f64 = 1e-10;
-/// Beyond so many branches, or statements, nobody waits.
+/// Largest number of branches, and of statements, that a case may take.
 const MOST: usize = 300;
 
 /// The integer type of all variables of a text.
@@ -308,7 +308,7 @@ impl Text {
     }
 }
 
-/// What one outcome has come to.
+/// State of one outcome.
 #[derive(Clone, Debug)]
 struct Branch {
     state: DenseState,

@@ -18,7 +18,7 @@ use crate::finding::{Checked, Finding, guarded, minimal};
 
 /// Through some hundred gates.
 const ROUNDING: f64 = 1e-11;
-/// Beyond so many gates nobody waits.
+/// Largest number of gates that a case may take.
 const MOST: usize = 4000;
 
 /// A matrix on targets under controls.
@@ -61,7 +61,7 @@ struct Call {
     angles: Vec<Slope>,
     /// Those of controls first.
     qubits: Vec<usize>,
-    /// In a loop of so many rounds.
+    /// In a loop, with its number of iterations.
     rounds: usize,
 }
 
@@ -109,7 +109,7 @@ impl Text {
         text
     }
 
-    /// A call that fits on so many qubits.
+    /// A call that fits on a number of qubits.
     fn call(&self, rng: &mut Rng, n: usize, n_params: usize) -> Option<Call> {
         let (what, n_angles, k) = if rng.below(2) == 0 && !self.definitions.is_empty() {
             let which = rng.below(self.definitions.len());
@@ -291,7 +291,7 @@ pub(crate) fn check(rng: &mut Rng) -> Checked {
 
 fn laws(text: &Text) -> Checked {
     let Some(reference) = text.reference() else { return Ok(()) };
-    // The rotations at the beginning, behind the declaration.
+    // The rotations at the beginning, after the declaration.
     let source = text.source();
     let starts: String =
         (0..text.n_qubits).map(|q| format!("ry({:?}) q[{q}];\n", 0.5 + 0.4 * q as f64)).collect();

@@ -280,7 +280,7 @@ fn carried<T: Real, S: Scalar<Real = T>>(
 ) -> Result<SvdFactors<T, S>, ArrayError> {
     let SvdFactors { values: s, mut left, mut right } = factors;
     let (k, order) = (m.min(n), m + n);
-    let behind = order - k;
+    let first_positive = order - k;
     let square = |f: &dyn Fn(usize, usize) -> S| {
         Array::new(&[order, order], (0..order * order).map(|e| f(e / order, e % order)).collect())
     };
@@ -293,21 +293,22 @@ fn carried<T: Real, S: Scalar<Real = T>>(
     let mut values: Array<T> = (0..order)
         .map(|j| match j {
             j if j < k => -s[j].clone(),
-            j if j < behind => T::zero(),
+            j if j < first_positive => T::zero(),
             j => s[order - 1 - j].clone(),
         })
         .collect();
     // True if two of them are equal: those of one sign that belong to equal singular values, and
     // all that are zero.
-    let is_zero = |j: usize| (k..behind).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
+    let is_zero =
+        |j: usize| (k..first_positive).contains(&j) || s[j.min(order - 1 - j)].is_exact_zero();
     let is_equal = |i: usize, j: usize| match (is_zero(i), is_zero(j)) {
         (false, false) => (i < k) == (j < k) && is_same(i.min(order - 1 - i), j.min(order - 1 - j)),
         (i, j) => i && j,
     };
     let half = S::from_real(<T as Scalar>::sqrt(&T::ratio(1, 2)));
     let mut vectors = square(&|i, j| {
-        let is_alone = j >= k && j < behind;
-        let pair = if j < behind { j } else { order - 1 - j };
+        let is_alone = j >= k && j < first_positive;
+        let pair = if j < first_positive { j } else { order - 1 - j };
         let by = |x: &S| if is_alone { x.clone() } else { x * &half };
         match (i < m, j < k) {
             (true, _) if is_alone && m < n => S::zero(),
@@ -384,7 +385,7 @@ fn factor<F: Scalar<Real = f64> + Copy>(
         triangle.apply(m, &mut left);
     }
     reduced.right.apply(n, &mut right);
-    // The columns as they stood.
+    // The columns as they were.
     for vector in right.chunks_exact_mut(n.max(1)) {
         let sorted = vector.to_vec();
         columns.iter().zip(sorted).for_each(|(&j, x)| vector[j] = x);

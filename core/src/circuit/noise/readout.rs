@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::{among, behind};
+use super::{among, conditioned};
 use crate::{
     circuit::{Circuit, CircuitError, Condition, Instruction, Operation, ReadoutBitList},
     param::Angle,
@@ -148,27 +148,29 @@ impl PendingReadouts {
     pub(super) fn follow(
         &mut self,
         readings: &[ReadoutRule],
-        chances: &[Arc<[Angle]>],
+        probabilities: &[Arc<[Angle]>],
         instruction: &Instruction,
         out: &mut Circuit,
     ) -> Result<(), CircuitError> {
         let Some((qubit, bit)) = measured(instruction) else { return Ok(()) };
-        let all = || readings.iter().zip(chances);
-        let mut readout_error = |bits: ReadoutBitList, chances: &Arc<[Angle]>| {
-            let operation = Operation::ReadoutError { bits, probabilities: Arc::clone(chances) };
-            out.push(behind(instruction, operation, &[])).map(|_| ())
+        let all = || readings.iter().zip(probabilities);
+        let mut readout_error = |bits: ReadoutBitList, probabilities: &Arc<[Angle]>| {
+            let operation =
+                Operation::ReadoutError { bits, probabilities: Arc::clone(probabilities) };
+            out.push(conditioned(instruction, operation, &[])).map(|_| ())
         };
-        for (_, chances) in all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
+        for (_, probabilities) in
+            all().filter(|(r, _)| r.together().is_none() && among(&r.qubits, qubit))
         {
-            readout_error(ReadoutBitList::from_slice(&[bit]), chances)?;
+            readout_error(ReadoutBitList::from_slice(&[bit]), probabilities)?;
         }
-        for ((reading, chances), group) in all().zip(&mut self.0) {
+        for ((reading, probabilities), group) in all().zip(&mut self.0) {
             let Some(qubits) = reading.together() else { continue };
             let Some(place) = qubits.iter().position(|q| *q == qubit as usize) else { continue };
             group.bits[place] = Some(bit);
             group.condition.clone_from(&instruction.condition);
             if let Some(bits) = group.bits.iter().copied().collect::<Option<ReadoutBitList>>() {
-                readout_error(bits, chances)?;
+                readout_error(bits, probabilities)?;
                 group.bits.fill(None);
             }
         }

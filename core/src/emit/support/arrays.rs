@@ -101,7 +101,7 @@ fn array_add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Array<T>, i: i
     xs.items[i] += x;
 }
 //-
-/// An array in the shape of another: the elements behind its own are 0.
+/// An array in the shape of another: the elements after its own are 0.
 fn array_at_full_length<T: Copy + Default, U>(mut xs: Array<T>, like: &Array<U>) -> Array<T> {
     xs.items.resize(like.items.len(), T::default());
     xs.lengths.clone_from(&like.lengths);
@@ -189,7 +189,7 @@ fn array_axis(op: &str, axis: i64, shape: &[usize]) -> usize {
     }
 }
 //-
-/// How many elements are before an axis, along it and behind it.
+/// The numbers of elements before an axis, along it and after it.
 fn array_split(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (shape[..axis].iter().product(), shape[axis], shape[axis + 1..].iter().product())
 }
@@ -225,7 +225,7 @@ fn array_ravel_multi_index<T>(a: &Array<T>, indices: &[i64]) -> i64 {
     indices.iter().zip(&shape).fold(0, |at, (i, n)| at * *n as i64 + i)
 }
 //-
-/// How many elements a shape has.
+/// The number of elements of a shape.
 fn array_count(shape: &[i64]) -> i64 {
     assert!(shape.iter().all(|n| *n >= 0), "a shape of {shape:?}");
     shape.iter().product()
@@ -369,7 +369,7 @@ fn array_concat<T: Copy>(a: &Array<T>, b: &Array<T>, axis: i64) -> Array<T> {
     Array::new(&shape, items)
 }
 //-
-/// What stands at the given indices along the first axis.
+/// The rows at the given indices along the first axis.
 fn array_gather<T: Copy>(a: &Array<T>, indices: &[i64]) -> Array<T> {
     let mut shape = a.shape();
     let (rows, inner) = (shape[0], shape[1..].iter().product::<usize>());
@@ -413,7 +413,7 @@ fn array_broadcast_to<T: Copy, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
     Array::new(&to, places.into_iter().map(|k| a.items[k]).collect())
 }
 //-
-/// What was repeated summed, to the shape of the second.
+/// The sums over the repeated elements, in the shape of the second.
 fn array_sum_like<T: Copy + Default + std::ops::AddAssign, U>(a: &Array<T>, b: &Array<U>) -> Array<T> {
     let (from, to) = (a.shape(), b.shape());
     let fits = array_broadcast(&from, &to).as_ref() == Some(&from);

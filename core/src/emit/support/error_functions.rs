@@ -20,7 +20,7 @@ fn erf(x: f64) -> f64 {
     sum * (-x * x).exp() * std::f64::consts::FRAC_2_SQRT_PI
 }
 //-
-/// What the error function lacks of 1: of numbers beyond 1 as a continued fraction.
+/// The error function's distance from 1: of numbers beyond 1 as a continued fraction.
 fn erfc(x: f64) -> f64 {
     if x < 1.0 {
         let a = x.abs();

@@ -18,7 +18,7 @@ fn detach(a: f64) -> f64 {
     a
 }
 //-
-/// What a number carries beside its value: nothing.
+/// The part of a number beside its value: nothing.
 fn beyond(_: f64) -> f64 {
     0.0
 }
@@ -176,7 +176,7 @@ fn add_at<T: Copy + Default + std::ops::AddAssign>(xs: &mut Vec<T>, i: i64, x: T
     xs[i as usize] += x;
 }
 //-
-/// An array of so many elements: those behind its own are 0.
+/// An array of the given number of elements: those after its own are 0.
 fn at_full_length<T: Copy + Default>(mut xs: Vec<T>, n: usize) -> Vec<T> {
     xs.resize(n, T::default());
     xs
@@ -227,7 +227,7 @@ fn push<T>(tape: &mut Vec<T>, x: T) {
     tape.push(x);
 }
 //-
-/// Room for what the rounds of a loop record, `each` values a round.
+/// Room for what the iterations of a loop record, `each` values an iteration.
 fn room<T: Clone + Default>(
     tape: &mut Vec<T>,
     rounds: std::ops::Range<i64>,

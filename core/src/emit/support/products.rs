@@ -111,8 +111,8 @@ fn array_contracted<T: Number>(
     Array::new(&shape, items)
 }
 //-
-/// The labels of two arrays of so many axes and of the result: one list behind the other, or three
-/// lists that have to fit, with the least integer between them.
+/// The labels of two arrays, by their numbers of axes, and of the result: one list after the other,
+/// or three lists that have to fit, with the least integer between them.
 fn array_labels(labels: &[i64], first: usize, second: usize) -> [&[i64]; 3] {
     let parts: Vec<&[i64]> = labels.split(|l| *l == i64::MIN).collect();
     if let [p, q, o] = parts[..] {
@@ -131,13 +131,13 @@ fn array_contract<T: Number>(a: &Array<T>, b: &Array<T>, labels: &[i64]) -> Arra
     array_contracted("contract", (a, p), (b, q), o, None)
 }
 //-
-/// What the first factor gets from the result and the second.
+/// The contribution to the first factor from the result and the second.
 fn array_contract_first<T: Number>(y: &Array<T>, b: &Array<T>, a: &Array<T>, labels: &[i64]) -> Array<T> {
     let [p, q, o] = array_labels(labels, a.shape().len(), b.shape().len());
     array_contracted("contract_first", (y, o), (b, q), p, Some(a))
 }
 //-
-/// What the second factor gets from the first and the result.
+/// The contribution to the second factor from the first and the result.
 fn array_contract_second<T: Number>(a: &Array<T>, y: &Array<T>, b: &Array<T>, labels: &[i64]) -> Array<T> {
     let [p, q, o] = array_labels(labels, a.shape().len(), b.shape().len());
     array_contracted("contract_second", (a, p), (y, o), q, Some(b))

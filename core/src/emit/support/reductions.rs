@@ -127,7 +127,7 @@ fn array_shift(a: &[f64]) -> f64 {
     greatest.filter(|x| x.is_finite()).unwrap_or(0.0)
 }
 //-
-/// The lines of an array along an axis, one behind the other.
+/// The lines of an array along an axis, one after the other.
 fn array_lines(op: &str, a: &Array<f64>, axis: i64) -> (usize, Vec<Vec<f64>>) {
     let shape = a.shape();
     let axis = array_axis(op, axis, &shape);

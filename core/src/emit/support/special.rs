@@ -24,7 +24,7 @@ fn logaddexp(x: f64, y: f64) -> f64 {
 fn polygamma(x: f64, n: i64) -> f64 {
     /// Beyond this order it is NaN.
     const LARGEST_ORDER: i64 = 2048;
-    /// What is added to the order for the least argument of the asymptotic series.
+    /// Number that is added to the order for the least argument of the asymptotic series.
     const FAR: f64 = 15.0;
     /// `B_2k / (2k)!` for `k = 1, 2, …`
     const BERNOULLI: [f64; 11] = [

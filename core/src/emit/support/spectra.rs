@@ -148,7 +148,7 @@ fn array_ql(d: &mut [f64], e: &mut [f64], mut turn: impl FnMut(usize, f64, f64))
     }
 }
 //-
-/// The eigenvectors, one behind the other, of a tridiagonal matrix, whose diagonal becomes its
+/// The eigenvectors, one after the other, of a tridiagonal matrix, whose diagonal becomes its
 /// eigenvalues.
 fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     let n = d.len();
@@ -181,7 +181,7 @@ fn array_turned(d: &mut [f64], e: &mut [f64]) -> Vec<f64> {
     z
 }
 //-
-/// Where the first of the greatest elements of a vector stands.
+/// The index of the first of the greatest elements of a vector.
 fn array_first_of_greatest<T: Number>(x: &[T]) -> usize {
     let most = x.iter().fold(0.0, |m: f64, x| m.max(x.square()));
     x.iter().position(|x| x.square() >= 0.81 * most).expect("a singular vector is not zero")
@@ -295,7 +295,7 @@ fn array_combined<T: Number>(vectors: &[Vec<T>], factors: &[T], count: usize) ->
     (0..count).map(sum).collect()
 }
 //-
-/// Where equal numbers that follow each other begin and end.
+/// The ranges of equal numbers that follow each other.
 fn array_runs<T: Number>(w: &[T]) -> Vec<std::ops::Range<usize>> {
     let mut runs = Vec::new();
     let mut start = 0;
@@ -354,7 +354,7 @@ fn array_orthogonal<T: Number>(x: &mut [T], y: &mut [T], m: usize) -> bool {
     true
 }
 //-
-/// Adds vectors of length `m` to orthonormal ones until there are so many.
+/// Adds vectors of length `m` to orthonormal ones until there are `count`.
 fn array_complete<T: Number>(m: usize, count: usize, vectors: &mut Vec<Vec<T>>) {
     let mut covered: Vec<f64> = vec![0.0; m];
     let cover = |covered: &mut [f64], x: &[T]| covered.iter_mut().zip(x).for_each(|(c, x)| *c += x.square());

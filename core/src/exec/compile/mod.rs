@@ -195,15 +195,18 @@ impl<'a> Compiler<'a> {
         let f = &program.functions[id];
         let uses = uses(f);
         let fast = style == Style::Fast;
-        let stretches =
+        let small_regions =
             if fast { SmallRegions::find(f, known, alone) } else { SmallRegions::default() };
-        let pairs = if fast {
-            Superinstructions::select(f, &uses, &stretches)
+        let superinstructions = if fast {
+            Superinstructions::select(f, &uses, &small_regions)
         } else {
             Superinstructions::none(f)
         };
-        let together =
-            if fast { FusionGroups::find(f, known, &stretches) } else { FusionGroups::default() };
+        let fusion_groups = if fast {
+            FusionGroups::find(f, known, &small_regions)
+        } else {
+            FusionGroups::default()
+        };
         let routine = Routine {
             name: f.name.clone(),
             code: vec![],
@@ -232,9 +235,9 @@ impl<'a> Compiler<'a> {
             predecessor_counts: f.predecessors().iter().map(Vec::len).collect(),
             known,
             balanced,
-            small_regions: stretches,
-            superinstructions: pairs,
-            fusion_groups: together,
+            small_regions,
+            superinstructions,
+            fusion_groups,
             uses,
             constants: HashMap::new(),
             at: Position::default(),

@@ -23,23 +23,23 @@ use super::{
 impl Compiler<'_> {
     /// Emits the small-array region that is due before an instruction.
     pub(super) fn small_before(&mut self, i: Inst) {
-        if let Some(stretch) = self.small_regions.before(i).map(<[Inst]>::to_vec) {
-            self.small_program(&stretch);
+        if let Some(region) = self.small_regions.before(i).map(<[Inst]>::to_vec) {
+            self.small_program(&region);
         }
     }
 
     /// Emits the small-array region that is due at the end of a block.
     pub(super) fn small_at_end(&mut self, b: Block) {
-        if let Some(stretch) = self.small_regions.at_end(b).map(<[Inst]>::to_vec) {
-            self.small_program(&stretch);
+        if let Some(region) = self.small_regions.at_end(b).map(<[Inst]>::to_vec) {
+            self.small_program(&region);
         }
     }
 
-    fn small_program(&mut self, stretch: &[Inst]) {
+    fn small_program(&mut self, region: &[Inst]) {
         let f = self.f;
         let mut writer = SmallBuilder::new(KnownSizes { f, known: self.known });
         let mut left: HashMap<Value, u32> = HashMap::new();
-        for &i in stretch {
+        for &i in region {
             let inst = &f.insts[i];
             for v in &inst.args {
                 if let Some(uses) = left.get_mut(v) {
@@ -52,7 +52,7 @@ impl Compiler<'_> {
         }
         // Values that are read outside of the region.
         let mut results = Vec::new();
-        for v in stretch.iter().filter_map(|&i| f.insts[i].result) {
+        for v in region.iter().filter_map(|&i| f.insts[i].result) {
             let Some(&place) =
                 writer.places.get(&v).filter(|_| left.get(&v).is_some_and(|n| *n > 0))
             else {
@@ -67,7 +67,7 @@ impl Compiler<'_> {
         let SmallBuilder { args, code, .. } = writer;
         let (args, results) = (self.leaves(&args), self.leaves(&results));
         let (args, results) = (self.slots(&args), self.slots(&results));
-        self.at = stretch.first().map_or(self.at, |&i| f.insts[i].at);
+        self.at = region.first().map_or(self.at, |&i| f.insts[i].at);
         self.routine.small_programs.push(Arc::new(code));
         self.emit(Code::Small(self.routine.small_programs.len() as u32 - 1, args, results));
     }

@@ -37,22 +37,22 @@ impl SmallRegions {
         let sizes = KnownSizes { f, known };
         let slots = if alone { sizes.slots() } else { HashSet::new() };
         for (b, block) in f.blocks.iter() {
-            let mut stretch: Vec<Inst> = Vec::new();
+            let mut region: Vec<Inst> = Vec::new();
             let mut made: HashSet<Value> = HashSet::new();
             for &i in &block.insts {
                 let inst = &f.insts[i];
                 let reads = inst.args.iter().any(|v| made.contains(v));
                 if sizes.is_eligible(inst, &slots, &made) {
                     made.extend(inst.result);
-                    stretch.push(i);
-                } else if !sizes.commutes(inst, reads) && !stretch.is_empty() {
-                    all.end(&sizes, std::mem::take(&mut stretch), |all, it| {
+                    region.push(i);
+                } else if !sizes.commutes(inst, reads) && !region.is_empty() {
+                    all.end(&sizes, std::mem::take(&mut region), |all, it| {
                         all.before.insert(i, it)
                     });
                     made.clear();
                 }
             }
-            all.end(&sizes, stretch, |all, it| all.at_end.insert(b, it));
+            all.end(&sizes, region, |all, it| all.at_end.insert(b, it));
         }
         all
     }
@@ -61,14 +61,14 @@ impl SmallRegions {
     fn end(
         &mut self,
         sizes: &KnownSizes<'_>,
-        stretch: Vec<Inst>,
+        region: Vec<Inst>,
         keep: impl FnOnce(&mut SmallRegions, Vec<Inst>) -> Option<Vec<Inst>>,
     ) {
-        let insts = || stretch.iter().map(|&i| &sizes.f.insts[i]);
+        let insts = || region.iter().map(|&i| &sizes.f.insts[i]);
         let on_tape = insts().any(|i| matches!(i.op, Op::Push { .. } | Op::Pop { .. }));
         if on_tape || insts().filter(|i| !sizes.is_view(i)).count() >= 2 {
-            self.members.extend(&stretch);
-            keep(self, stretch);
+            self.members.extend(&region);
+            keep(self, region);
         }
     }
 

@@ -34,7 +34,7 @@ impl Superinstructions {
     /// Selects the superinstructions of a function. O(size).
     pub(super) fn select(f: &Function, uses: &[u32], others: &SmallRegions) -> Superinstructions {
         let mut pairs = Superinstructions::none(f);
-        // Definitions of the block at hand: earlier ones carry another block's number.
+        // Definitions of the current block: earlier ones carry another block's number.
         let mut defined: Vec<Option<(usize, Inst)>> = vec![None; f.kinds.len()];
         for (b, block) in f.blocks.iter() {
             for &i in block.insts.iter().filter(|i| !others.contains(**i)) {

@@ -46,7 +46,7 @@ pub enum Command {
     Stop,
 }
 
-/// Why the run pauses.
+/// Reason why the run pauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// A breakpoint.
@@ -60,7 +60,7 @@ pub enum Reason {
 pub struct Pause<'a, S: Scalar> {
     /// Moment at which it pauses, with all values.
     pub event: &'a Event<'a, S>,
-    /// Why it pauses.
+    /// Reason of the pause.
     pub reason: Reason,
 }
 

@@ -117,7 +117,7 @@ pub enum Moment {
     Return(Block),
 }
 
-/// Why an interceptor stops a run.
+/// Reason why an interceptor stops a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interrupt(pub String);
 

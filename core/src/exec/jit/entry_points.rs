@@ -51,9 +51,9 @@ pub(super) fn insert_entry_points(routine: &mut Routine, own: Option<u32>) -> Ve
         }
     }
     let inside = |from: usize, to: usize| native[to] && part[from] == part[to];
-    let doors: Vec<bool> =
+    let is_entry: Vec<bool> =
         (0..len).map(|pc| candidates[pc] && is_worthwhile(routine, inside, pc)).collect();
-    let place = write_entry_points(routine, &doors, &part);
+    let place = write_entry_points(routine, &is_entry, &part);
     let ends = starts[1..].iter().copied().chain([len]);
     starts.iter().zip(ends).map(|(&start, end)| place[start]..place[end]).collect()
 }
@@ -104,15 +104,15 @@ fn is_worthwhile(routine: &Routine, inside: impl Fn(usize, usize) -> bool, from:
 
 /// Inserts entry points before these instructions; jumps to one now lead to its entry point.
 /// Returns the new index of each instruction, or of its entry point.
-fn write_entry_points(routine: &mut Routine, doors: &[bool], part: &[usize]) -> Vec<usize> {
-    let mut place = Vec::with_capacity(doors.len() + 1);
-    let (mut code, mut at, mut door) = (Vec::new(), Vec::new(), 0);
-    for (pc, &wanted) in doors.iter().enumerate() {
+fn write_entry_points(routine: &mut Routine, is_entry: &[bool], part: &[usize]) -> Vec<usize> {
+    let mut place = Vec::with_capacity(is_entry.len() + 1);
+    let (mut code, mut at, mut number) = (Vec::new(), Vec::new(), 0);
+    for (pc, &wanted) in is_entry.iter().enumerate() {
         place.push(code.len());
         if wanted {
-            code.push(Code::Native(part[pc] as u32 - 1, door));
+            code.push(Code::Native(part[pc] as u32 - 1, number));
             at.push(routine.at[pc]);
-            door += 1;
+            number += 1;
         }
         code.push(routine.code[pc]);
         at.push(routine.at[pc]);

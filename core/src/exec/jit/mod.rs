@@ -1,13 +1,13 @@
 //! Machine code for programs over `f64`, by Cranelift (feature `jit`).
 //!
 //! ```text
-//! bytecode ──entries──► bytecode with doors ──plan, lower──► a function of machine code for each part of a routine
+//! bytecode ──entry_points──► bytecode with entry points ──plan, lower──► a function of machine code for each part of a routine
 //!
-//!   0: native 0        door: machine code runs from here …
+//!   0: native 0        entry point: machine code runs from here …
 //!   1: t = a * a
 //!   2: r = r + t       … to an instruction that only the register machine knows, or that has to fail
 //!   3: call g
-//!   4: native 1        and from the next door on
+//!   4: native 1        and from the next entry point on
 //! ```
 //!
 //! Machine code loads the registers of numbers from the machine's banks at an entry point, and
@@ -47,7 +47,7 @@ use super::{
 };
 use plan::{JitPlan, JitUnit};
 
-/// Why a program could not become machine code.
+/// Error of a program that could not become machine code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JitError {

@@ -71,7 +71,7 @@ impl JitPlan<'_> {
         slots: &mut [RegisterSlot],
         mut see: impl FnMut(usize, &RegisterSet),
     ) {
-        let after = self.liveness.blocks.partition_point(|stretch| stretch.start <= pc);
+        let after = self.liveness.blocks.partition_point(|block| block.start <= pc);
         let Some(k) = after.checked_sub(1) else { return };
         let mut live = self.liveness.live_out[k].clone();
         let mut reads = Vec::new();
@@ -166,7 +166,7 @@ impl JitUnit {
     pub(super) fn live_in_at(&self, pc: usize) -> impl Iterator<Item = (Bank, Reg)> {
         debug_assert!(
             self.live_at.contains_key(&pc),
-            "machine code begins or ends at {pc}, which nobody foresaw"
+            "machine code begins or ends at {pc}, which is not planned"
         );
         self.live_at.get(&pc).into_iter().flatten().copied()
     }

@@ -103,9 +103,9 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn fresh(
         &mut self,
         len: usize,
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
-        let mut array = self.uninitialized(len, room)?;
+        let mut array = self.uninitialized(len, budget)?;
         Arc::make_mut(&mut array).as_vec().clear();
         Ok(array)
     }
@@ -116,12 +116,12 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn uninitialized(
         &mut self,
         len: usize,
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
-        room.work(len as u64);
+        budget.work(len as u64);
         match self.pool.take_best_fit(len) {
             Some(array) => Ok(array),
-            None => self.allocate(len, room),
+            None => self.allocate(len, budget),
         }
     }
 
@@ -129,22 +129,22 @@ impl<T: Clone> ArrayBank<T> {
     fn allocate(
         &mut self,
         len: usize,
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         if self.pool.len() >= MAX_SPARE_BUFFERS
             && let Some(largest) = self.pool.take_largest()
         {
-            room.release(array_bytes::<T>(largest.capacity()));
+            budget.release(array_bytes::<T>(largest.capacity()));
         }
         let bytes = buffer_bytes::<T>(len);
-        if !room.fits(bytes) {
-            room.release(self.buffers());
+        if !budget.fits(bytes) {
+            budget.release(self.buffers());
             self.release();
         }
-        if !room.fits(bytes) {
-            return Err(room.error(array_bytes::<T>(len)));
+        if !budget.fits(bytes) {
+            return Err(budget.error(array_bytes::<T>(len)));
         }
-        room.add(bytes);
+        budget.add(bytes);
         Ok(Arc::new(Array::from(Vec::with_capacity(buffer_len(len)))))
     }
 
@@ -152,13 +152,13 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn make_unique(
         &mut self,
         array: SharedArray<T>,
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<Arc<Array<T>>, ArrayError> {
         let Some(mut array) = array else { return Ok(self.empty()) };
         if Arc::get_mut(&mut array).is_some() {
             return Ok(array);
         }
-        let mut copy = self.fresh(array.len(), room)?;
+        let mut copy = self.fresh(array.len(), budget)?;
         Arc::make_mut(&mut copy).copy_from(&array);
         Ok(copy)
     }
@@ -168,15 +168,15 @@ impl<T: Clone> ArrayBank<T> {
     pub(super) fn adopt(
         &mut self,
         array: &Arc<Array<T>>,
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<(), ArrayError> {
         if Arc::strong_count(array) > 1 {
             return Ok(());
         }
         if let Some(buffer) = self.pool.take_like(array.capacity()) {
-            room.release(array_bytes::<T>(buffer.capacity()));
+            budget.release(array_bytes::<T>(buffer.capacity()));
         }
-        room.reserve(array_bytes::<T>(array.capacity()))
+        budget.reserve(array_bytes::<T>(array.capacity()))
     }
 
     /// Keeps the memory of an array that is not shared.

@@ -50,11 +50,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
     let on = |bank: Bank, reg: u32| base[bank as usize] + reg as usize;
     let Banks { reals: r, complexes: c, ints: n, arrays } = &mut *banks;
     let ArrayBanks {
-        reals: real_arrays,
-        complexes: complex_arrays,
-        ints: int_arrays,
-        budget: room,
-        ..
+        reals: real_arrays, complexes: complex_arrays, ints: int_arrays, budget, ..
     } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     let full = |source| fail(place.position(), source);
@@ -96,7 +92,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
         }
         Code::Array(bank, d, list) => {
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh(list.range().len(), room).map_err(full)?;
+                let mut array = arrays.fresh(list.range().len(), budget).map_err(full)?;
                 let values = slots[list.range()].iter().map(|s| numbers[on(ITEM, s.reg)].clone());
                 Arc::make_mut(&mut array).as_vec().extend(values);
                 arrays.store(on(bank, d), Some(array));
@@ -108,7 +104,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
             let count =
                 count.ok_or(RunError::Length { len, limit: limits.array, at: place.position() })?;
             by_bank!(bank, |arrays, numbers, ITEM| {
-                let mut array = arrays.fresh(count, room).map_err(full)?;
+                let mut array = arrays.fresh(count, budget).map_err(full)?;
                 Arc::make_mut(&mut array).as_vec().resize(count, numbers[on(ITEM, x)].clone());
                 arrays.store(on(bank, d), Some(array));
             });
@@ -148,9 +144,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 });
                 let k = k.ok_or_else(|| place.index(index, len))?;
                 let array = arrays.read(on(s.bank, s.reg), s.last);
-                let mut array = arrays.make_unique(array, room).map_err(full)?;
+                let mut array = arrays.make_unique(array, budget).map_err(full)?;
                 let elements = Arc::make_mut(&mut array);
-                grow(elements, k + 1, room).map_err(full)?;
+                grow(elements, k + 1, budget).map_err(full)?;
                 if how == WriteMode::Add {
                     elements[k] += value;
                 } else {
@@ -182,9 +178,9 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                             &[&whole, &part],
                         )));
                     }
-                    let mut sum = arrays.make_unique(long, room).map_err(full)?;
+                    let mut sum = arrays.make_unique(long, budget).map_err(full)?;
                     let elements = Arc::make_mut(&mut sum);
-                    room.work(items(&short).len() as u64);
+                    budget.work(items(&short).len() as u64);
                     elements.iter_mut().zip(items(&short)).for_each(|(a, b)| *a += b.clone());
                     // A vector may be added to an array of another shape.
                     if let Some(short) =
@@ -212,18 +208,18 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
                 let mut sum = if items(&sum).is_empty() {
                     // The first part makes the array, in a buffer that fits.
                     arrays.recycle(sum);
-                    arrays.fresh(len, room).map_err(full)?
+                    arrays.fresh(len, budget).map_err(full)?
                 } else {
-                    arrays.make_unique(sum, room).map_err(full)?
+                    arrays.make_unique(sum, budget).map_err(full)?
                 };
                 let elements = Arc::make_mut(&mut sum);
-                grow(elements, len, room).map_err(full)?;
+                grow(elements, len, budget).map_err(full)?;
                 if let Some(whole) =
                     whole.as_ref().filter(|w| elements.is_vector() && !w.is_vector())
                 {
                     elements.set_shape_of(whole);
                 }
-                room.work(items(&part).len() as u64);
+                budget.work(items(&part).len() as u64);
                 moved.add(items(&part), elements);
                 arrays.recycle(part);
                 arrays.recycle(whole);
@@ -311,7 +307,7 @@ pub(super) fn structural<T: Real, S: Scalar<Real = T>>(
 /// Counts the work of an operation on whole arrays before it runs: its operands, or its cost beyond
 /// them.
 fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[RegisterSlot], base: FrameBase) {
-    let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut banks.arrays;
+    let ArrayBanks { reals, complexes, ints, budget, .. } = &mut banks.arrays;
     let on = |slot: &RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let arrays = args.iter().filter(|slot| matches!(slot.bank, Bank::Reals | Bank::Complexes));
     let read: usize = arrays
@@ -321,7 +317,7 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[RegisterSlot], bas
             _ => reals.items(on(slot)).len(),
         })
         .sum();
-    room.work(read as u64);
+    budget.work(read as u64);
     // The shapes of tiny operands are not worth a look for superlinear costs.
     if read > MIN_COSTED_ELEMENTS {
         let shapes = arrays.map(|slot| match slot.bank {
@@ -333,7 +329,7 @@ fn work<S: Scalar>(banks: &mut Banks<S>, op: ArrayOp, args: &[RegisterSlot], bas
             .iter()
             .find(|slot| slot.bank == Bank::Ints)
             .map_or(&[][..], |slot| ints.items(on(slot)));
-        room.work(superlinear(op, &shapes, list).unwrap_or(0));
+        budget.work(superlinear(op, &shapes, list).unwrap_or(0));
     }
 }
 
@@ -349,13 +345,13 @@ fn shape<T>(array: &SharedArray<T>) -> Shape {
 fn grow<T: Zero>(
     array: &mut Array<T>,
     len: usize,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<(), ArrayError> {
     if len > array.len() {
         let (before, after) = (array.capacity(), array.capacity().max(len));
-        room.reserve((after - before) * size_of::<T>())?;
+        budget.reserve((after - before) * size_of::<T>())?;
         array.as_vec().resize_with(len, T::zero);
-        room.add((array.capacity() - after) * size_of::<T>());
+        budget.add((array.capacity() - after) * size_of::<T>());
     }
     Ok(())
 }

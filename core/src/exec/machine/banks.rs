@@ -209,7 +209,7 @@ impl<S: Scalar> Banks<S> {
 
     /// Begins a run within limits, with the buffers that earlier ones left.
     pub(super) fn begin(&mut self, limits: &Limits) {
-        let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, budget, .. } = &mut self.arrays;
         let mut buffers = reals.buffers() + complexes.buffers() + ints.buffers();
         if buffers > limits.memory {
             reals.release();
@@ -217,16 +217,16 @@ impl<S: Scalar> Banks<S> {
             ints.release();
             buffers = 0;
         }
-        room.begin(limits, buffers);
+        budget.begin(limits, buffers);
     }
 
     /// Counts the arrays of a value made elsewhere.
     pub(super) fn adopt(&mut self, value: &Datum<S>) -> Result<(), ArrayError> {
-        let ArrayBanks { reals, complexes, ints, budget: room, .. } = &mut self.arrays;
+        let ArrayBanks { reals, complexes, ints, budget, .. } = &mut self.arrays;
         match value {
-            Datum::Reals(array) => reals.adopt(array, room),
-            Datum::Complexes(array) => complexes.adopt(array, room),
-            Datum::Ints(array) => ints.adopt(array, room),
+            Datum::Reals(array) => reals.adopt(array, budget),
+            Datum::Complexes(array) => complexes.adopt(array, budget),
+            Datum::Ints(array) => ints.adopt(array, budget),
             Datum::Tuple(fields) => fields.iter().try_for_each(|field| self.adopt(field)),
             _ => Ok(()),
         }

@@ -75,11 +75,11 @@ impl<S: Scalar> KernelOperand<S> {
     }
 
     /// Returns true if it matches the key that a plan was made for.
-    pub(super) fn matches_key(&self, seen: &ShapeKey) -> bool {
+    pub(super) fn matches_key(&self, key: &ShapeKey) -> bool {
         fn of<E>(array: &SharedArray<E>, shape: &[usize]) -> bool {
             array.as_ref().map_or(shape == [0], |a| a.is_of(shape))
         }
-        match (self, seen) {
+        match (self, key) {
             (_, ShapeKey::Number) => true,
             (KernelOperand::Int(n), ShapeKey::Int(m)) => n == m,
             (KernelOperand::Reals(array), ShapeKey::Shape(shape)) => of(array, shape),
@@ -204,7 +204,7 @@ pub(super) fn write_chunk<E: Clone>(array: &mut Arc<Array<E>>, start: usize, ite
 
 /// Adds a chunk to a sum or to sums, or writes it to the result.
 pub(super) fn accumulate_chunk<T: Real, S: Scalar<Real = T>>(
-    stretch: &Chunk<'_, S>,
+    chunk: &Chunk<'_, S>,
     place: StepInput,
     result: &mut KernelOperand<S>,
     runs: Option<&mut BroadcastCursor>,
@@ -221,15 +221,13 @@ pub(super) fn accumulate_chunk<T: Real, S: Scalar<Real = T>>(
         }
     }
     match result {
-        KernelOperand::Real(s) => {
-            *s = sum_on(std::mem::replace(s, T::zero()), stretch.reals(place))
-        }
+        KernelOperand::Real(s) => *s = sum_on(std::mem::replace(s, T::zero()), chunk.reals(place)),
         KernelOperand::Complex(s) => {
-            *s = sum_on(std::mem::replace(s, S::zero()), stretch.complexes(place))
+            *s = sum_on(std::mem::replace(s, S::zero()), chunk.complexes(place))
         }
-        KernelOperand::Reals(Some(array)) => into(array, stretch.reals(place), stretch.start, runs),
+        KernelOperand::Reals(Some(array)) => into(array, chunk.reals(place), chunk.start, runs),
         KernelOperand::Complexes(Some(array)) => {
-            into(array, stretch.complexes(place), stretch.start, runs)
+            into(array, chunk.complexes(place), chunk.start, runs)
         }
         _ => {}
     }

@@ -89,10 +89,10 @@ pub(super) fn run_kernel<T: Real, S: Scalar<Real = T>>(
         complexes: complex_bank,
         ints: int_bank,
         scratch,
-        budget: room,
+        budget,
         ..
     } = arrays;
-    let mut run = KernelRun { real_bank, complex_bank, scratch, budget: room, args };
+    let mut run = KernelRun { real_bank, complex_bank, scratch, budget, args };
     let values = run.run(kernel, &mut operands, limits.array);
     for (k, operand) in operands.into_iter().enumerate() {
         let back = args.get(k).filter(|slot| !slot.last).map(|&slot| on(slot));
@@ -154,14 +154,14 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         if plans.len() <= kernel.number {
             plans.resize_with(kernel.number + 1, || None);
         }
-        let seen = |k: usize, o: &KernelOperand<S>| o.shape_key(determines_shape(kernel, k));
+        let key_of = |k: usize, o: &KernelOperand<S>| o.shape_key(determines_shape(kernel, k));
         let mut last = plans[kernel.number].take().filter(|plan| Arc::ptr_eq(&plan.kernel, kernel));
         if let Some(plan) = &mut last {
             let mut moved = false;
             let fits = operands.iter().enumerate().all(|(k, o)| {
                 let begins_elsewhere = !o.matches_key(&plan.keys[k]) && is_view_start(kernel, k);
                 if begins_elsewhere {
-                    (plan.keys[k], moved) = (seen(k, o), true);
+                    (plan.keys[k], moved) = (key_of(k, o), true);
                 }
                 o.matches_key(&plan.keys[k])
             });
@@ -173,30 +173,32 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         match last {
             Some(plan) => Ok(plan),
             None => {
-                let seen = operands.iter().enumerate().map(|(k, o)| seen(k, o));
-                KernelPlan::new(kernel, seen.collect(), limit)
+                let keys = operands.iter().enumerate().map(|(k, o)| key_of(k, o));
+                KernelPlan::new(kernel, keys.collect(), limit)
             }
         }
     }
 
     fn run_loops(
         &mut self,
-        sweeps: &mut [ElementLoop],
+        loops: &mut [ElementLoop],
         operands: &mut KernelOperands<S>,
         limit: usize,
     ) -> Result<KernelResults<S>, KernelError> {
         // The operands are too large, or the plan was made under another limit.
-        if let Some(sweep) = sweeps.iter().find(|sweep| sweep.len > limit) {
-            let given = sweep.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
+        if let Some(element_loop) = loops.iter().find(|element_loop| element_loop.len > limit) {
+            let given =
+                element_loop.shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX)).collect();
             return Err((None, ArrayError::Lengths { given, limit }));
         }
-        let cost = |sweep: &ElementLoop| {
-            (sweep.len as u64).saturating_mul((sweep.steps.len() + sweep.outputs.len()) as u64)
+        let cost = |element_loop: &ElementLoop| {
+            (element_loop.len as u64)
+                .saturating_mul((element_loop.steps.len() + element_loop.outputs.len()) as u64)
         };
-        self.budget.work(sweeps.iter().map(cost).fold(0, u64::saturating_add));
-        let Some((last, before)) = sweeps.split_last_mut() else { return Ok(SmallVec::new()) };
-        for sweep in before {
-            let made = self.run_loop(sweep, operands)?;
+        self.budget.work(loops.iter().map(cost).fold(0, u64::saturating_add));
+        let Some((last, before)) = loops.split_last_mut() else { return Ok(SmallVec::new()) };
+        for element_loop in before {
+            let made = self.run_loop(element_loop, operands)?;
             operands.extend(made);
         }
         self.run_loop(last, operands)
@@ -205,53 +207,54 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// Goes over all elements once.
     fn run_loop(
         &mut self,
-        sweep: &mut ElementLoop,
+        element_loop: &mut ElementLoop,
         operands: &mut [KernelOperand<S>],
     ) -> Result<KernelResults<S>, KernelError> {
-        for output in &sweep.outputs {
+        for output in &element_loop.outputs {
             if let OutputSpec::Array(StepInput::Step(k), over) = *output {
-                let work = &mut sweep.steps[k];
+                let work = &mut element_loop.steps[k];
                 let over = over.filter(|&j| {
-                    sweep.len >= MIN_IN_PLACE && self.args.get(j).is_none_or(|s| s.last)
+                    element_loop.len >= MIN_IN_PLACE && self.args.get(j).is_none_or(|s| s.last)
                 });
                 work.is_output =
-                    !over.is_some_and(|j| operands[j].is_unique(work.complex, &sweep.shape));
+                    !over.is_some_and(|j| operands[j].is_unique(work.complex, &element_loop.shape));
             }
         }
-        self.make_room(sweep);
+        self.make_room(element_loop);
         // During the loop the slots hold the memory of the arrays that are outputs.
         let mut results: KernelResults<S> = SmallVec::new();
-        for output in &sweep.outputs {
-            self.begin(output, sweep, operands, &mut results).map_err(|full| (None, full))?;
+        for output in &element_loop.outputs {
+            self.begin(output, element_loop, operands, &mut results)
+                .map_err(|full| (None, full))?;
         }
-        for source in &mut sweep.operands {
+        for source in &mut element_loop.operands {
             if let OperandAccess::Broadcast(again) = &mut source.access {
                 again.restart();
             }
         }
-        for output in &mut sweep.outputs {
+        for output in &mut element_loop.outputs {
             if let OutputSpec::Sums(_, _, Some(again)) = output {
                 again.restart();
             }
         }
         let mut done = Ok(());
         let mut windows: OperandVec<ChunkSource> = SmallVec::new();
-        for start in (0..sweep.len).step_by(AT_ONCE) {
-            let len = AT_ONCE.min(sweep.len - start);
-            done = self.run_chunk(sweep, operands, (start, len), &mut windows, &mut results);
+        for start in (0..element_loop.len).step_by(AT_ONCE) {
+            let len = AT_ONCE.min(element_loop.len - start);
+            done = self.run_chunk(element_loop, operands, (start, len), &mut windows, &mut results);
             if done.is_err() {
                 break;
             }
         }
-        for (k, output) in sweep.outputs.iter().enumerate() {
+        for (k, output) in element_loop.outputs.iter().enumerate() {
             match *output {
                 OutputSpec::Array(StepInput::Step(j), Some(operand))
-                    if !sweep.steps[j].is_output =>
+                    if !element_loop.steps[j].is_output =>
                 {
                     results[k] = std::mem::replace(&mut operands[operand], KernelOperand::Int(0));
                 }
                 OutputSpec::Array(StepInput::Step(j), _) => {
-                    self.exchange(sweep.steps[j].slot, &mut results[k])
+                    self.exchange(element_loop.steps[j].slot, &mut results[k])
                 }
                 OutputSpec::Duplicate(first) => results[k] = results[first].share(),
                 _ => {}
@@ -263,14 +266,14 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     /// Runs the steps on one chunk.
     fn run_chunk(
         &mut self,
-        sweep: &mut ElementLoop,
+        element_loop: &mut ElementLoop,
         operands: &mut [KernelOperand<S>],
         (start, len): (usize, usize),
         windows: &mut OperandVec<ChunkSource>,
         results: &mut KernelResults<S>,
     ) -> Result<(), KernelError> {
         let KernelScratch { reals, complexes, .. } = &mut *self.scratch;
-        let ElementLoop { operands: sources, steps: works, outputs, slots, .. } = sweep;
+        let ElementLoop { operands: sources, steps: works, outputs, slots, .. } = element_loop;
         windows.clear();
         for (k, source) in sources.iter_mut().enumerate() {
             let (real, complex) = (&mut reals[*slots + k], &mut complexes[*slots + k]);
@@ -300,7 +303,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             let slot = work.slot;
             let (mut real, mut complex) =
                 (std::mem::take(&mut reals[slot]), std::mem::take(&mut complexes[slot]));
-            let stretch = Chunk {
+            let chunk = Chunk {
                 sources,
                 steps: works,
                 slots: *slots,
@@ -311,16 +314,16 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 start,
                 len,
             };
-            let read = ChunkInputs { chunk: &stretch, from: work.from };
+            let read = ChunkInputs { chunk: &chunk, from: work.from };
             let done = if let Some(twice) = work.pair {
-                let range = stretch.range(work, &real);
-                T::twice_all(twice, work.from.map(|place| stretch.reals(place)), &mut real[range]);
+                let range = chunk.range(work, &real);
+                T::twice_all(twice, work.from.map(|place| chunk.reals(place)), &mut real[range]);
                 Ok(())
             } else if work.complex {
-                let range = stretch.range(work, &complex);
+                let range = chunk.range(work, &complex);
                 run(work.op, &read, true, &mut [], &mut complex[range])
             } else {
-                let range = stretch.range(work, &real);
+                let range = chunk.range(work, &real);
                 run(work.op, &read, false, &mut real[range], &mut [])
             };
             (reals[slot], complexes[slot]) = (real, complex);
@@ -328,7 +331,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
                 (Some(work.at), ArrayError::Undecided { op: work.op.name(), source })
             })?;
         }
-        let stretch = Chunk {
+        let chunk = Chunk {
             sources,
             steps: works,
             slots: *slots,
@@ -342,10 +345,10 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         for (output, result) in outputs.iter_mut().zip(results) {
             match output {
                 OutputSpec::Sums(place, _, runs) => {
-                    accumulate_chunk(&stretch, *place, result, runs.as_mut())
+                    accumulate_chunk(&chunk, *place, result, runs.as_mut())
                 }
                 OutputSpec::Sum(place) | OutputSpec::Array(place @ StepInput::Operand(_), _) => {
-                    accumulate_chunk(&stretch, *place, result, None);
+                    accumulate_chunk(&chunk, *place, result, None);
                 }
                 _ => {}
             }
@@ -370,15 +373,15 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     }
 
     /// Allocates slots of the length of a chunk.
-    fn make_room(&mut self, sweep: &ElementLoop) {
+    fn make_room(&mut self, element_loop: &ElementLoop) {
         let KernelScratch { reals, complexes, .. } = &mut *self.scratch;
-        let places = sweep.slots + sweep.operands.len();
+        let places = element_loop.slots + element_loop.operands.len();
         if reals.len() < places {
             reals.resize_with(places, Vec::new);
             complexes.resize_with(places, Vec::new);
         }
-        let len = AT_ONCE.min(sweep.len) + VECTOR_BYTES;
-        for work in sweep.steps.iter().filter(|w| !w.is_output) {
+        let len = AT_ONCE.min(element_loop.len) + VECTOR_BYTES;
+        for work in element_loop.steps.iter().filter(|w| !w.is_output) {
             if work.complex && complexes[work.slot].len() < len {
                 complexes[work.slot].resize(len, S::zero());
             }
@@ -392,16 +395,16 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
     fn begin(
         &mut self,
         output: &OutputSpec,
-        sweep: &ElementLoop,
+        element_loop: &ElementLoop,
         operands: &[KernelOperand<S>],
         results: &mut KernelResults<S>,
     ) -> Result<(), ArrayError> {
-        let KernelRun { real_bank, complex_bank, scratch, budget: room, .. } = self;
+        let KernelRun { real_bank, complex_bank, scratch, budget, .. } = self;
         let complex = |place: StepInput| match place {
-            StepInput::Step(k) => sweep.steps[k].complex,
+            StepInput::Step(k) => element_loop.steps[k].complex,
             StepInput::Operand(k) => {
                 matches!(
-                    operands[sweep.operands[k].operand],
+                    operands[element_loop.operands[k].operand],
                     KernelOperand::Complex(_) | KernelOperand::Complexes(_)
                 )
             }
@@ -409,7 +412,7 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
         match *output {
             OutputSpec::Operand(k) => results.push(operands[k].share()),
             OutputSpec::Duplicate(_) => results.push(KernelOperand::Int(0)),
-            OutputSpec::Array(StepInput::Step(k), _) if !sweep.steps[k].is_output => {
+            OutputSpec::Array(StepInput::Step(k), _) if !element_loop.steps[k].is_output => {
                 results.push(KernelOperand::Int(0))
             }
             OutputSpec::ShapeOnly(true, ref shape) => {
@@ -427,27 +430,27 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
             }
             OutputSpec::Sum(_) => results.push(KernelOperand::Real(T::zero())),
             OutputSpec::Sums(place, ref shape, _) if complex(place) => {
-                results.push(KernelOperand::Complexes(Some(zeros(complex_bank, shape, room)?)));
+                results.push(KernelOperand::Complexes(Some(zeros(complex_bank, shape, budget)?)));
             }
             OutputSpec::Sums(_, ref shape, _) => {
-                results.push(KernelOperand::Reals(Some(zeros(real_bank, shape, room)?)));
+                results.push(KernelOperand::Reals(Some(zeros(real_bank, shape, budget)?)));
             }
             OutputSpec::Array(place, _) if complex(place) => {
-                let slot = slot_of(sweep, place).map(|k| &mut scratch.complexes[k]);
+                let slot = slot_of(element_loop, place).map(|k| &mut scratch.complexes[k]);
                 results.push(KernelOperand::Complexes(Some(unwritten(
                     complex_bank,
-                    &sweep.shape,
+                    &element_loop.shape,
                     slot,
-                    room,
+                    budget,
                 )?)));
             }
             OutputSpec::Array(place, _) => {
-                let slot = slot_of(sweep, place).map(|k| &mut scratch.reals[k]);
+                let slot = slot_of(element_loop, place).map(|k| &mut scratch.reals[k]);
                 results.push(KernelOperand::Reals(Some(unwritten(
                     real_bank,
-                    &sweep.shape,
+                    &element_loop.shape,
                     slot,
-                    room,
+                    budget,
                 )?)));
             }
         }
@@ -472,10 +475,10 @@ impl<T: Real, S: Scalar<Real = T>> KernelRun<'_, S> {
 fn zeros<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     let n = shape.iter().product();
-    let mut array = bank.fresh(n, room)?;
+    let mut array = bank.fresh(n, budget)?;
     Arc::make_mut(&mut array).start(shape).resize(n, E::zero());
     Ok(array)
 }
@@ -485,15 +488,15 @@ fn unwritten<E: Scalar>(
     bank: &mut ArrayBank<E>,
     shape: &[usize],
     slot: Option<&mut Vec<E>>,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let mut array = bank.uninitialized(shape.iter().product(), room)?;
+    let mut array = bank.uninitialized(shape.iter().product(), budget)?;
     let to = Arc::make_mut(&mut array);
     to.overwrite(shape, &E::zero());
     slot.into_iter().for_each(|slot| std::mem::swap(slot, to.elements()));
     Ok(array)
 }
 
-fn slot_of(sweep: &ElementLoop, place: StepInput) -> Option<usize> {
-    if let StepInput::Step(k) = place { Some(sweep.steps[k].slot) } else { None }
+fn slot_of(element_loop: &ElementLoop, place: StepInput) -> Option<usize> {
+    if let StepInput::Step(k) = place { Some(element_loop.steps[k].slot) } else { None }
 }

@@ -30,7 +30,7 @@ pub(super) struct JitFrame<'a> {
 #[inline(never)]
 pub(super) fn enter_jit<T: Real, S: Scalar<Real = T>>(
     native: &JitFunction,
-    door: u32,
+    entry_point: u32,
     JitFrame { routine, mut base, depth }: JitFrame<'_>,
     (banks, tapes, frames): (&mut Banks<S>, &mut [TapeStorage<S>], &mut Vec<CallFrame>),
     cells: &mut Vec<JitCell>,
@@ -103,7 +103,7 @@ pub(super) fn enter_jit<T: Real, S: Scalar<Real = T>>(
     // of the calls that it makes, which end where `end` says; it asks each tape for room and each
     // array for its length before it touches them, writes only where a cell says that it may, and
     // no other code accesses any of these until it returns.
-    let to = unsafe { (native.enter)(&raw mut visit, u64::from(door)) };
+    let to = unsafe { (native.enter)(&raw mut visit, u64::from(entry_point)) };
     *fuel = visit.fuel;
     for (sum, cell) in native.lists.sums.iter().zip(&cells[sums..]) {
         tapes[sum.tape as usize].checksums[sum.bank as usize] = cell[0] as u64;

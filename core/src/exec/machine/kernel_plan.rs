@@ -55,7 +55,7 @@ pub(super) struct LoopOperand {
 }
 
 /// Access pattern of an operand.
-#[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
+#[expect(clippy::large_enum_variant, reason = "a loop has few, which every run visits")]
 #[derive(Clone, Debug)]
 pub(super) enum OperandAccess {
     /// A number, or an array element by element.
@@ -108,7 +108,7 @@ pub(super) enum StepInput {
 }
 
 /// A result.
-#[expect(clippy::large_enum_variant, reason = "a sweep has a handful, which every run walks")]
+#[expect(clippy::large_enum_variant, reason = "a loop has few, which every run visits")]
 #[derive(Clone, Debug)]
 pub(super) enum OutputSpec {
     /// Whole array, perhaps written over an operand that is read element by element.
@@ -163,30 +163,31 @@ impl KernelPlan {
     /// Finds it.
     pub(super) fn new(
         kernel: &Arc<FusedKernel>,
-        seen: Vec<ShapeKey>,
+        keys: Vec<ShapeKey>,
         limit: usize,
     ) -> Result<KernelPlan, KernelError> {
-        let shapes = KernelShapes::infer(kernel, &seen, limit)?;
+        let shapes = KernelShapes::infer(kernel, &keys, limit)?;
         let whole = shapes.whole(kernel);
-        let operands = seen.len();
+        let operands = keys.len();
         let mut maker = KernelPlanner {
             kernel,
-            keys: &seen,
+            keys: &keys,
             shapes,
             operands,
             places: Vec::new(),
             loops: Vec::new(),
         };
-        let sweep = maker.result_loop(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
-        let mut sweeps = maker.loops;
-        sweeps.push(sweep);
-        Ok(KernelPlan { kernel: kernel.clone(), keys: seen, loops: sweeps })
+        let element_loop =
+            maker.result_loop(ElementLoop::new(&whole)).map_err(|source| (None, source))?;
+        let mut loops = maker.loops;
+        loops.push(element_loop);
+        Ok(KernelPlan { kernel: kernel.clone(), keys, loops })
     }
 
     /// Moves the starts of views to those of the current operands.
     pub(super) fn move_views(&mut self) -> Result<(), KernelError> {
-        let shape = |seen: &ShapeKey| {
-            if let ShapeKey::Shape(shape) = seen { Some(shape.clone()) } else { None }
+        let shape = |key: &ShapeKey| {
+            if let ShapeKey::Shape(shape) = key { Some(shape.clone()) } else { None }
         };
         let shapes: Vec<Option<Shape>> = self.keys.iter().map(shape).collect();
         for source in self.loops.iter_mut().flat_map(|s| &mut s.operands) {
@@ -375,19 +376,19 @@ struct KernelShapes {
 impl KernelShapes {
     fn infer(
         kernel: &FusedKernel,
-        seen: &[ShapeKey],
+        keys: &[ShapeKey],
         limit: usize,
     ) -> Result<KernelShapes, KernelError> {
-        let shape = |seen: &ShapeKey| {
-            if let ShapeKey::Shape(shape) = seen { Some(shape.clone()) } else { None }
+        let shape = |key: &ShapeKey| {
+            if let ShapeKey::Shape(shape) = key { Some(shape.clone()) } else { None }
         };
         let mut shapes = KernelShapes {
-            operands: seen.iter().map(shape).collect(),
+            operands: keys.iter().map(shape).collect(),
             views: Vec::new(),
             steps: Vec::new(),
         };
         for view in &kernel.views {
-            let view = viewed(view, &shapes.operands, seen).map_err(|e| (Some(view.at), e))?;
+            let view = viewed(view, &shapes.operands, keys).map_err(|e| (Some(view.at), e))?;
             shapes.views.push(view);
         }
         for step in &kernel.steps {
@@ -434,10 +435,10 @@ impl KernelShapes {
 fn viewed(
     view: &KernelView,
     shapes: &[Option<Shape>],
-    seen: &[ShapeKey],
+    keys: &[ShapeKey],
 ) -> Result<(Shape, RunCopy), ArrayError> {
     let shape = |k: usize| shapes[view.args[k]].clone().unwrap_or_default();
-    let int = |k: usize| if let ShapeKey::Int(n) = seen[view.args[k]] { n } else { -1 };
+    let int = |k: usize| if let ShapeKey::Int(n) = keys[view.args[k]] { n } else { -1 };
     match view.op {
         ArrayOp::Slice => RunCopy::slice(&shape(0), int(1), int(2), int(3)),
         _ => Ok((shape(1), RunCopy::pad("pad", &shape(0), &shape(1), int(2), int(3))?)),
@@ -464,13 +465,13 @@ struct KernelPlanner<'a> {
 
 impl KernelPlanner<'_> {
     /// Plans the loop that gives the results, after those before it.
-    fn result_loop(&mut self, mut sweep: ElementLoop) -> Result<ElementLoop, ArrayError> {
+    fn result_loop(&mut self, mut element_loop: ElementLoop) -> Result<ElementLoop, ArrayError> {
         let kernel = self.kernel;
         for (k, step) in kernel.steps.iter().enumerate() {
             let shape = self.shapes.steps[k].clone().unwrap_or_default();
-            let made = if shape == sweep.shape {
-                let from = step.from.map(|from| self.input_of(from, &mut sweep));
-                StepLocation::Local(sweep.work(step, from))
+            let made = if shape == element_loop.shape {
+                let from = step.from.map(|from| self.input_of(from, &mut element_loop));
+                StepLocation::Local(element_loop.work(step, from))
             } else {
                 let mut small = ElementLoop::new(&shape);
                 let from = step.from.map(|from| self.input_of(from, &mut small));
@@ -481,29 +482,29 @@ impl KernelPlanner<'_> {
         }
         let mut whole: Vec<(KernelInput, usize)> = Vec::new();
         for (k, output) in kernel.outputs.iter().enumerate() {
-            let wanted = match self.wanted(*output, &mut sweep)? {
+            let wanted = match self.wanted(*output, &mut element_loop)? {
                 Ok(wanted) => wanted,
                 Err(from) => match whole.iter().find(|s| s.0 == from) {
                     Some(&(_, first)) => OutputSpec::Duplicate(first),
                     None => {
                         whole.push((from, k));
-                        self.all(from, &mut sweep)
+                        self.all(from, &mut element_loop)
                     }
                 },
             };
-            sweep.outputs.push(wanted);
+            element_loop.outputs.push(wanted);
         }
-        sweep.fuse_pairs();
-        sweep.assign_slots();
-        sweep.reuse_operands();
-        Ok(sweep)
+        element_loop.fuse_pairs();
+        element_loop.assign_slots();
+        element_loop.reuse_operands();
+        Ok(element_loop)
     }
 
     /// Returns the specification of an output, or `Err` of the input if all of it is the output.
     fn wanted(
         &mut self,
         output: KernelOutput,
-        sweep: &mut ElementLoop,
+        element_loop: &mut ElementLoop,
     ) -> Result<Result<OutputSpec, KernelInput>, ArrayError> {
         let (from, to) = match output {
             KernelOutput::Array(k) => return Ok(Err(KernelInput::Step(k))),
@@ -511,67 +512,73 @@ impl KernelPlanner<'_> {
                 let shape = self.shapes.steps[k].clone().unwrap_or_default();
                 return Ok(Ok(OutputSpec::ShapeOnly(self.kernel.steps[k].complex, shape)));
             }
-            KernelOutput::Sum(from) => return Ok(Ok(OutputSpec::Sum(self.input_of(from, sweep)))),
+            KernelOutput::Sum(from) => {
+                return Ok(Ok(OutputSpec::Sum(self.input_of(from, element_loop))));
+            }
             KernelOutput::SumKeep(from, axis) => {
                 let axis = if let ShapeKey::Int(axis) = self.keys[axis] { axis } else { -1 };
-                (from, reduced("sum_keep", axis, &sweep.shape)?.1)
+                (from, reduced("sum_keep", axis, &element_loop.shape)?.1)
             }
             KernelOutput::SumLike(from, like) => {
                 let like = self.shapes.shape_of(like).cloned().unwrap_or_default();
-                if broadcast(&sweep.shape, &like).as_ref() != Some(&sweep.shape) {
+                if broadcast(&element_loop.shape, &like).as_ref() != Some(&element_loop.shape) {
                     let words = "an array that the other can be repeated to";
-                    return Err(ArrayError::shape("sum_like", words, &[&sweep.shape, &like]));
+                    return Err(ArrayError::shape(
+                        "sum_like",
+                        words,
+                        &[&element_loop.shape, &like],
+                    ));
                 }
-                if like == sweep.shape {
+                if like == element_loop.shape {
                     return Ok(Err(from));
                 }
                 (from, like)
             }
         };
-        let runs = (sweep.len > 0).then(|| BroadcastCursor::new(&to, &sweep.shape));
-        Ok(Ok(OutputSpec::Sums(self.input_of(from, sweep), to, runs)))
+        let runs = (element_loop.len > 0).then(|| BroadcastCursor::new(&to, &element_loop.shape));
+        Ok(Ok(OutputSpec::Sums(self.input_of(from, element_loop), to, runs)))
     }
 
-    fn all(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> OutputSpec {
+    fn all(&mut self, from: KernelInput, element_loop: &mut ElementLoop) -> OutputSpec {
         match from {
             KernelInput::Operand(k) => OutputSpec::Operand(k),
             KernelInput::Step(k) => match self.places[k] {
                 StepLocation::Operand(operand) => OutputSpec::Operand(operand),
                 StepLocation::Local(place) => OutputSpec::Array(place, None),
             },
-            KernelInput::View(_) => OutputSpec::Array(self.input_of(from, sweep), None),
+            KernelInput::View(_) => OutputSpec::Array(self.input_of(from, element_loop), None),
         }
     }
 
     /// Returns the input of a loop that holds the operand of a step.
-    fn input_of(&mut self, from: KernelInput, sweep: &mut ElementLoop) -> StepInput {
+    fn input_of(&mut self, from: KernelInput, element_loop: &mut ElementLoop) -> StepInput {
         match from {
-            KernelInput::Operand(k) => sweep.operand(k, self.shapes.operands[k].as_ref()),
+            KernelInput::Operand(k) => element_loop.operand(k, self.shapes.operands[k].as_ref()),
             KernelInput::Step(k) => match self.places[k] {
                 StepLocation::Local(place) => place,
                 StepLocation::Operand(operand) => {
-                    sweep.operand(operand, self.shapes.steps[k].as_ref())
+                    element_loop.operand(operand, self.shapes.steps[k].as_ref())
                 }
             },
             KernelInput::View(k) => {
                 let (operand, (shape, moved)) =
                     (self.kernel.views[k].args[0], self.shapes.views[k].clone());
-                if shape == sweep.shape {
-                    return sweep.source(operand, OperandAccess::View(k, moved));
+                if shape == element_loop.shape {
+                    return element_loop.source(operand, OperandAccess::View(k, moved));
                 }
                 let mut small = ElementLoop::new(&shape);
                 let place = small.source(operand, OperandAccess::View(k, moved));
                 let operand = self.operand_loop(small, place);
-                sweep.operand(operand, Some(&shape))
+                element_loop.operand(operand, Some(&shape))
             }
         }
     }
 
     /// Plans a loop whose result becomes an operand; returns its number.
-    fn operand_loop(&mut self, mut sweep: ElementLoop, place: StepInput) -> usize {
-        sweep.outputs.push(OutputSpec::Array(place, None));
-        sweep.assign_slots();
-        self.loops.push(sweep);
+    fn operand_loop(&mut self, mut element_loop: ElementLoop, place: StepInput) -> usize {
+        element_loop.outputs.push(OutputSpec::Array(place, None));
+        element_loop.assign_slots();
+        self.loops.push(element_loop);
         self.operands += 1;
         self.operands - 1
     }

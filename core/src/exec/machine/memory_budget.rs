@@ -97,7 +97,7 @@ impl MemoryBudget {
         self.arrays = self.arrays.saturating_sub(bytes);
     }
 
-    /// Counts the numbers anew; whether all is within the limit.
+    /// Counts the numbers again; returns true if all is within the limit.
     pub(super) fn count(&mut self, numbers: usize) -> bool {
         self.numbers = numbers;
         self.fits(0)

@@ -88,16 +88,16 @@ impl CodeLocation<'_> {
         &self,
         base: FrameBase,
         tapes: &[TapeStorage<S>],
-        room: &mut MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<(), RunError> {
         let end = |bank: Bank| base[bank as usize] + self.routine.sizes[bank as usize] as usize;
         let (reals, complexes) =
             (end(Bank::Real) * size_of::<S::Real>(), end(Bank::Complex) * size_of::<S>());
         let registers = reals + complexes + end(Bank::Int) * size_of::<i64>();
-        if room.count(registers + tapes.iter().map(TapeStorage::numbers).sum::<usize>()) {
+        if budget.count(registers + tapes.iter().map(TapeStorage::numbers).sum::<usize>()) {
             return Ok(());
         }
-        Err(RunError::Memory { used: room.used(), limit: room.limit(), at: self.position() })
+        Err(RunError::Memory { used: budget.used(), limit: budget.limit(), at: self.position() })
     }
     #[cold]
     fn switch(&self, index: i64) -> RunError {
@@ -452,21 +452,23 @@ pub(super) fn run_routine<T: Real, S: Scalar<Real = T>, I: Interceptor<S>>(
                             place.store(banks, base, &value).map_err(|e| place!().full(e))?;
                             // Instructions that need not run are passed over, up to the mark after
                             // them.
-                            let behind = |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
+                            let is_next =
+                                |code: &Code| matches!(code, Code::Mark(m) if *m == k + 1);
                             let skipped =
-                                program[pc..].iter().position(behind).filter(|_| place.is_before);
+                                program[pc..].iter().position(is_next).filter(|_| place.is_before);
                             pc += skipped.unwrap_or(0);
                         }
                     }
                     continue 'frame;
                 }
                 #[cfg(feature = "jit")]
-                Code::Native(part, door) => {
+                Code::Native(part, entry_point) => {
                     let part = code.native.as_deref().and_then(|native| native.part(current, part));
                     let from = JitFrame { routine, base, depth: limits.depth };
                     let memory = (&mut *banks, &mut tapes[..], &mut *frames);
-                    let to =
-                        part.and_then(|part| enter_jit(part, door, from, memory, cells, &mut fuel));
+                    let to = part.and_then(|part| {
+                        enter_jit(part, entry_point, from, memory, cells, &mut fuel)
+                    });
                     (pc, base) = to.unwrap_or((pc, base));
                     continue 'frame;
                 }

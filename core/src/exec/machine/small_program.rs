@@ -84,7 +84,7 @@ pub(super) fn run_small<T: Real, S: Scalar<Real = T>>(
 ) -> Result<(), RunError> {
     let on = |slot: RegisterSlot| base[slot.bank as usize] + slot.reg as usize;
     let Banks { reals, ints, arrays, .. } = banks;
-    let ArrayBanks { reals: bank, small: memory, budget: room, .. } = arrays;
+    let ArrayBanks { reals: bank, small: memory, budget, .. } = arrays;
     let fail = |at: Position, source| RunError::Array { at, source: at.explain(source) };
     memory.numbers.resize(code.size.max(memory.numbers.len()), T::zero());
     memory.offsets.resize(code.offsets.max(memory.offsets.len()), 0);
@@ -92,7 +92,7 @@ pub(super) fn run_small<T: Real, S: Scalar<Real = T>>(
     for result in &code.results {
         if let SmallResult::Array(place, _) = result {
             given.push(
-                bank.uninitialized(place.len, room)
+                bank.uninitialized(place.len, budget)
                     .map_err(|full| fail(Position::default(), full))?,
             );
         }
@@ -134,9 +134,9 @@ pub(super) fn run_small<T: Real, S: Scalar<Real = T>>(
                 SmallOp::Concat(all) => {
                     let mut out = out;
                     for from in all {
-                        let (part, behind) = out.split_at_mut(from.len);
+                        let (part, rest) = out.split_at_mut(from.len);
                         part.clone_from_slice(view.read(from));
-                        out = behind;
+                        out = rest;
                     }
                 }
                 SmallOp::WritePart { part, lead, offset, run, body, add } => {

@@ -210,9 +210,9 @@ pub(super) fn on_arrays<T: Real, S: Scalar<Real = T>>(
 fn shape_list(
     bank: &mut ArrayBank<i64>,
     shape: &[usize],
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<Arc<Array<i64>>, ArrayError> {
-    let mut list = bank.fresh(shape.len(), room)?;
+    let mut list = bank.fresh(shape.len(), budget)?;
     let lengths = shape.iter().map(|&d| i64::try_from(d).unwrap_or(i64::MAX));
     Arc::make_mut(&mut list).as_vec().extend(lengths);
     Ok(list)
@@ -265,7 +265,7 @@ fn number<E: Scalar>(op: ArrayOp, x: &ArrayOperands<E>) -> Result<E, ArrayError>
 fn trace_product<E: Scalar>(
     x: &ArrayOperands<E>,
     bank: &mut ArrayBank<E>,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
 ) -> Result<E, ArrayError> {
     let (a, b) = (&x.arrays[0], &x.arrays[1]);
     let fits = a.rank() == 2
@@ -274,7 +274,7 @@ fn trace_product<E: Scalar>(
     if !fits {
         return array::trace_product(a, b);
     }
-    let mut transposed = bank.uninitialized(b.len(), room)?;
+    let mut transposed = bank.uninitialized(b.len(), budget)?;
     array::transpose(b, Arc::make_mut(&mut transposed))?;
     let sum = array::dot(a, &transposed);
     bank.recycle(Some(transposed));
@@ -295,22 +295,22 @@ fn real_array<T: Real>(
     op: ArrayOp,
     x: &mut ArrayOperands<T>,
     bank: &mut ArrayBank<T>,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
     limits: &Limits,
 ) -> Result<Arc<Array<T>>, ArrayError> {
     match op {
         ArrayOp::ShiftKeep => {
-            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), room)?;
+            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), budget)?;
             array::shift_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
         ArrayOp::NormKeep => {
-            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), room)?;
+            let mut out = bank.fresh(reduced(&x.arrays[0], x.ints[0]), budget)?;
             array::norm_keep(&x.arrays[0], x.ints[0], Arc::make_mut(&mut out))?;
             Ok(out)
         }
         ArrayOp::Softmax => {
-            let mut y = bank.make_unique(x.arrays.pop(), room)?;
+            let mut y = bank.make_unique(x.arrays.pop(), budget)?;
             array::softmax(Arc::make_mut(&mut y), x.ints[0])?;
             Ok(y)
         }
@@ -321,7 +321,7 @@ fn real_array<T: Real>(
             };
             let most =
                 shape.map_or(Ok(x.arrays[0].len()), |shape| checked_count(&shape, limits.array))?;
-            let mut out = bank.fresh(most, room)?;
+            let mut out = bank.fresh(most, budget)?;
             let number = x.number.take().map(|x| Array::from(vec![x]));
             let (a, b) = match (&number, x.arrays.as_slice()) {
                 (Some(number), [a]) if x.number_first => (number, &**a),
@@ -332,7 +332,7 @@ fn real_array<T: Real>(
             array::step(a, b, Arc::make_mut(&mut out))?;
             Ok(out)
         }
-        _ => whole(op, x, bank, room, limits),
+        _ => whole(op, x, bank, budget, limits),
     }
 }
 
@@ -342,14 +342,14 @@ fn complex_array<T: Real, E: Scalar<Real = T>>(
     arrays: &mut ArrayBanks<E>,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
-    let ArrayBanks { complexes: bank, transforms, budget: room, .. } = arrays;
+    let ArrayBanks { complexes: bank, transforms, budget, .. } = arrays;
     match op {
         ArrayOp::Fft | ArrayOp::FftBack => {
-            let mut out = bank.fresh(x.arrays[0].len(), room)?;
+            let mut out = bank.fresh(x.arrays[0].len(), budget)?;
             transforms.fft(&x.arrays[0], op == ArrayOp::FftBack, Arc::make_mut(&mut out))?;
             Ok(out)
         }
-        _ => whole(op, x, bank, room, limits),
+        _ => whole(op, x, bank, budget, limits),
     }
 }
 
@@ -358,7 +358,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     op: ArrayOp,
     x: &mut ArrayOperands<E>,
     bank: &mut ArrayBank<E>,
-    room: &mut MemoryBudget,
+    budget: &mut MemoryBudget,
     limits: &Limits,
 ) -> Result<Arc<Array<E>>, ArrayError> {
     use ArrayOp as A;
@@ -372,7 +372,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
     }
     if op == A::Spectral {
         let product = x.arrays.remove(0);
-        let mut y = bank.make_unique(Some(product), room)?;
+        let mut y = bank.make_unique(Some(product), budget)?;
         if let [a, both, d, slope] = &x.arrays[..] {
             array::spectral(Arc::make_mut(&mut y), a, both, d, slope)?;
         }
@@ -391,7 +391,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
             | A::ReverseCumsum
     ) {
         let first = x.arrays.remove(0);
-        let mut y = bank.make_unique(Some(first), room)?;
+        let mut y = bank.make_unique(Some(first), budget)?;
         let out = Arc::make_mut(&mut y);
         match op {
             A::Reshape => array::reshape(out, items(&x.list))?,
@@ -404,7 +404,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         return Ok(y);
     }
     if op == A::DynamicUpdateSlice {
-        let mut y = bank.make_unique(x.arrays.pop(), room)?;
+        let mut y = bank.make_unique(x.arrays.pop(), budget)?;
         array::dynamic_update_slice(&x.arrays[0], Arc::make_mut(&mut y), x.ints[0], x.ints[1])?;
         return Ok(y);
     }
@@ -471,7 +471,7 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         // No larger than an operand.
         _ => a.len(),
     };
-    let mut y = bank.uninitialized(most, room)?;
+    let mut y = bank.uninitialized(most, budget)?;
     let capacity = y.capacity();
     let out = Arc::make_mut(&mut y);
     match op {
@@ -551,6 +551,6 @@ fn whole<T: Real, E: Scalar<Real = T>>(
         _ => {}
     }
     // Some compute the shape of their result themselves.
-    room.reserve(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
+    budget.reserve(array_bytes::<E>(y.capacity()).saturating_sub(array_bytes::<E>(capacity)))?;
     Ok(y)
 }

@@ -350,7 +350,7 @@ impl<S: Simd> BlockPair<S> {
     /// Those of [`BlockPair::eight`].
     #[inline(always)]
     unsafe fn one(&self, z: usize) -> S {
-        // SAFETY: the caller promises what `eight` wants.
+        // SAFETY: the caller promises what `eight` needs.
         unsafe {
             let mut sums = [S::splat(S::Elem::zero()); ROWS];
             for first in (0..self.rows).step_by(ROWS) {
@@ -373,7 +373,7 @@ impl<S: Simd> BlockPair<S> {
     #[inline(always)]
     unsafe fn several(&self, count: usize, z: impl Fn(usize) -> usize, sums: &mut [S; TOGETHER]) {
         for first in (0..self.rows).step_by(ROWS) {
-            // SAFETY: the caller promises what `eight` wants.
+            // SAFETY: the caller promises what `eight` needs.
             let pairs = unsafe { self.eight(first) };
             let mut rows = [pairs[0].0; ROWS];
             unroll!(j in 0..ROWS, at most 8 => { rows[j] = pairs[j].0.mul(pairs[j].1); });

@@ -25,7 +25,7 @@
 //! (`ahead`). The loops are in `loops`, `moves` and `pair`.
 //!
 //! # Safety
-//! What the loops rely on, by the names that they cite:
+//! Conditions that the loops rely on, by the names that they cite:
 //! - *set*: a loop is the `run` of a task, which is called within `vectorize` alone.
 //! - *rows*: registers are loaded and stored at `start + i | row`, where start + i is a register
 //!   number with the high fixed bits at their values and the high bits of the span at 0, and the
@@ -35,7 +35,7 @@
 #![expect(unsafe_code, reason = "vector registers are read from and written to addresses")]
 
 /// Does something at the address `here` of the first row of each register that a part of the runs
-/// has; the others stand `rows` further. Runs of one and two registers, which gates on low qubits
+/// has; the others are `rows` further. Runs of one and two registers, which gates on low qubits
 /// have, have loops of their own. The vector's address is read once: a store could change what
 /// `place` holds for all that the compiler knows.
 ///

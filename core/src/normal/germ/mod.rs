@@ -47,7 +47,7 @@ pub(super) struct Germ {
     pub(super) end: Option<i32>,
 }
 
-/// Why there is no germ, or what to try instead.
+/// Error of a germ: the reason why there is none, or the next thing to try.
 pub(super) enum GermError {
     Error(SeriesError),
     /// More coefficients are needed.

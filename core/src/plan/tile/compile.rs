@@ -100,7 +100,7 @@ pub(super) struct SweepRotation {
 /// An operation and its number in the layout.
 pub(super) type NumberedOp<'a> = (usize, &'a Placed);
 
-/// Takes operations as long as those that come next may commute with all that are there: not where
+/// Takes operations as long as those that come next may commute with all taken so far: not where
 /// amplitudes move along vectors that span a tile, for then something is in the way of any other,
 /// and no more than a window of those that move.
 fn refill<'a>(
@@ -137,7 +137,7 @@ fn refill<'a>(
 }
 
 /// Moves what can go first out of a list: everything that `wanted` takes and that conflicts with
-/// nothing left behind, nor with what has been taken (phases never do among themselves).
+/// nothing left in it, nor with what has been taken (phases never do among themselves).
 fn split<'a>(
     ops: Vec<NumberedOp<'a>>,
     looks_change: bool,

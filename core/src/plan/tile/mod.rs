@@ -31,7 +31,7 @@
 //! Tiles do not depend on each other, so threads take them in any order and the bits are the same.
 //!
 //! # Safety
-//! What the unsafe functions here want of their callers, by the names that they are cited by:
+//! Conditions of the unsafe functions here, by the names that they are cited by:
 //! - *set*: the call is within `S::vectorize`, so that the processor has the instructions of `S`.
 //! - *size*: scratches, workspaces and the state are of the stage: a scratch holds 2^bits real and
 //!   2^bits imaginary parts, the rows of the tile have their offsets in the state, and the tables

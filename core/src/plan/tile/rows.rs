@@ -13,7 +13,7 @@ pub(super) fn row_offsets(inside: &[usize], lane_bits: usize) -> Vec<usize> {
     (0..1 << row_qubits.len()).map(offset).collect()
 }
 
-/// Rows that stand for all, if each row vector may be added to them; with a sign for each parity of
+/// Rows that represent all, if each row vector may be added to them; with a sign for each parity of
 /// the row number.
 pub(super) fn table(row_count: usize, vectors: &[usize], signs: &[usize]) -> Vec<u32> {
     let mut pivots = 0;

@@ -19,7 +19,7 @@ pub(super) const MAX_VARIANTS: usize = 1 << MAX_PARITIES;
 /// A parity of a row's number, and one of a tile's index.
 type RowTileParity = (usize, usize);
 
-/// The rows of a tile that stand for all, if a vector of rows may be added to them, by their
+/// The rows of a tile that represent all, if a vector of rows may be added to them, by their
 /// variants.
 #[derive(Clone)]
 pub(super) struct Variants {
@@ -40,7 +40,7 @@ impl Variants {
     /// Returns a parity as the sum of those that are known, bit k for number k; a new one is added
     /// to these. `None` if there are too many.
     pub(super) fn admit(&mut self, row: usize, outer: usize) -> Option<usize> {
-        // The rows that stand for all have no such bit.
+        // The rows that represent all have no such bit.
         let row = row & !top(self.vector);
         let known = self.parities.len();
         let sum = |set: usize| {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! uint[4](c)       the bits of a register as a number
-//! int[8] n = 2.7   what is behind the point is dropped; a literal has to fit, what is computed wraps
+//! int[8] n = 2.7   digits after the point are dropped; a literal has to fit, what is computed wraps
 //! bit[4] d = n     bit by bit, where there are as many
 //! ```
 

@@ -245,7 +245,7 @@ impl QasmLowering<'_> {
             QasmStmtKind::Pragma(Some(_)) => {
                 let place = self.file_span(span);
                 let help =
-                    "put the pragma behind the calls of the gate, or make the gate a subroutine";
+                    "put the pragma after the calls of the gate, or make the gate a subroutine";
                 return Err(self.report(
                     Diagnostic::error(QasmProblem::NotInGate).with_label(place, "").help(help),
                 ));

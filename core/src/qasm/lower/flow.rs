@@ -27,13 +27,13 @@ impl QasmLowering<'_> {
     /// Lowers a list of statements, up to one that leaves it.
     pub(super) fn list(&mut self, statements: &[QasmStmt], all: &[QasmStmt]) {
         let mut rest = Vec::new();
-        for (statement, behind) in statements.iter().zip((0..statements.len()).rev()) {
+        for (statement, remaining) in statements.iter().zip((0..statements.len()).rev()) {
             if self.full() || self.leaving.is_some() || self.step_limit(statement.span) {
                 break;
             }
             // An error was reported; the next statement may still have its own.
             let _ = self.statement(statement, all);
-            if behind > 0 && self.left_somewhere() {
+            if remaining > 0 && self.left_somewhere() {
                 rest.extend(self.guard_rest(statement.span));
             }
         }
@@ -118,7 +118,7 @@ impl QasmLowering<'_> {
             return self.unroll(condition, body, all, span, false).map(|_| ());
         }
         if !self.may_leave(body) {
-            let help = "give it a condition that a round can change, or a `break`";
+            let help = "give it a condition that an iteration can change, or a `break`";
             let place = self.file_span(span);
             return Err(self
                 .report(Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help)));

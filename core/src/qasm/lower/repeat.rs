@@ -234,7 +234,11 @@ impl QasmLowering<'_> {
                 .is_some_and(|v| !matches!(v.state, VariableState::Lost(_)) && v.state != *end)
         };
         if let Some(&(id, _)) = changed.iter().find(differs) {
-            return self.depends(id, self.file_span(span), "each round of this loop changes it");
+            return self.depends(
+                id,
+                self.file_span(span),
+                "each iteration of this loop changes it",
+            );
         }
 
         let mut conditions: Vec<Condition> = test.into_iter().collect();
@@ -247,7 +251,7 @@ impl QasmLowering<'_> {
         let condition = match conditions.len() {
             0 => {
                 let place = self.file_span(span);
-                let help = "give it a condition that a round can change, or a `break`";
+                let help = "give it a condition that an iteration can change, or a `break`";
                 return Err(self.report(
                     Diagnostic::error(QasmProblem::Endless).with_label(place, "").help(help),
                 ));

@@ -11,7 +11,7 @@ use super::{TextParseResult, TextParser};
 
 /// Tokens that are expected after `f::`.
 const TRANSFORMS: &str =
-    "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` behind `::`";
+    "`grad`, `value_and_grad`, `jvp`, `vjp`, `hessian` or `matrix_function` after `::`";
 
 /// Returns the transform for `grad(f)` or `jvp(grad(f))` as a callee.
 fn transformed(e: &ExprSyntax) -> Option<Transformed> {

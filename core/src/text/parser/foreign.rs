@@ -69,7 +69,7 @@ pub(super) fn advice(
             (_, "loop") => "`while true { … }`: there is no `loop`",
             (_, "as") => "`real(n)` of an int or `complex(a, b)`: there is no `as`",
             (_, "fn") if value => {
-                "an expression: functions stand beside each other, not in each other"
+                "an expression: functions are beside each other, not in each other"
             }
             (_, "mut") if expected == "the name of a parameter" => {
                 "the name of a parameter: to change it, write `let mut x = x;` in the body"

@@ -3,19 +3,19 @@
 //!
 //! While `f::ir()` runs, a [`StagingBuilder`] is under construction (one for each call in progress,
 //! on a stack of this thread), and the body of `f` runs once, from top to bottom. An [`Ex`] is
-//! `Copy` and names what it stands for: a variable, a field of another handle, or a value. It is
+//! `Copy` and names what it represents: a variable, a field of another handle, or a value. It is
 //! read when an operator uses it, so that a variable gives what it holds at that moment.
 //!
 //! The meaning of the language is decided by [`StagingBuilder`], as for program text; the types
 //! here only let rustc see kinds. They are those of the values on `f64`: `Ex<f64>` is a real
 //! number, `Ex<i64>` an int.
 //!
-//! Operators and methods are `#[track_caller]`: an instruction stands where the user's expression
-//! begins. What the macro itself writes (a comparison, a new element, a loop's counter, a constant)
-//! takes the place of the instruction before it: rustc gives a call the place of its words only if
-//! all of them, the operator too, are the user's; else that of `program!`. A comparison cannot be
-//! pasted as the user wrote it, because Rust's `<` gives a `bool`, which could not be told from
-//! `true` where a comparison is not allowed.
+//! Operators and methods are `#[track_caller]`: an instruction has the position where the user's
+//! expression begins. What the macro itself writes (a comparison, a new element, a loop's counter,
+//! a constant) takes the place of the instruction before it: rustc gives a call the place of its
+//! words only if all of them, the operator too, are the user's; else that of `program!`. A
+//! comparison cannot be pasted as the user wrote it, because Rust's `<` gives a `bool`, which could
+//! not be told from `true` where a comparison is not allowed.
 
 mod arrays;
 mod builtins;

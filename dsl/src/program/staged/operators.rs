@@ -130,7 +130,7 @@ pairs! {
 /// Bound that a comparison outside of a condition fails: there it would have to be a `bool` of
 /// Rust.
 #[diagnostic::on_unimplemented(
-    message = "program!: a comparison stands only in the condition of an `if` or a `while`",
+    message = "program!: a comparison is allowed only in the condition of an `if` or a `while`",
     label = "compared outside of a condition",
     note = "write `let c = if a < b {{ true }} else {{ false }};`"
 )]

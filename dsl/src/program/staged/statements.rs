@@ -147,7 +147,7 @@ fn called(b: &mut Building, op: Op, args: &[StagedOperand], result: &Kind) -> St
     StagedOperand::Value(b.stage.b.inst(op, &values, result.clone()))
 }
 
-/// The argument of a call: its value now; it is fitted when all are there.
+/// The argument of a call: its value now; it is fitted when all are known.
 #[derive(Debug)]
 pub struct Argument(StagedOperand, Kind);
 

@@ -93,7 +93,7 @@ pub(super) unsafe extern "C" fn forward(
         // overlap.
         let (x, mut y) = unsafe { (values(x, rule.n_in as usize)?, values_mut(y, results)?) };
         let kept: ErasedTape = kernel(rule)?.forward(&x, &mut y)?;
-        // SAFETY: the host gives a place for the tape, or null if it wants none.
+        // SAFETY: the host gives a place for the tape, or null if it needs none.
         unsafe { keep(tape, kept) };
         Ok(())
     })

@@ -1,10 +1,10 @@
 //! Lowering of a part of the bytecode to a function of the code generator.
 //!
 //! ```text
-//!           ┌─ door 0: take what is read from here on ─┐
+//!           ┌─ entry point 0: load the live registers ─┐
 //! start ────┤                                          ├──► block of each instruction that is jumped to …
-//!           └─ door 1: …                               ┘
-//!                                  … ──► leave at 7: put back what is read there, return 7
+//!           └─ entry point 1: …                        ┘
+//!                                  … ──► side exit at 7: store the live registers, return 7
 //! ```
 //!
 //! - A register of numbers is a variable; the builder makes SSA of it. One that only ever holds a
@@ -100,7 +100,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
         let start = b.create_block();
         b.append_block_params_for_function_params(start);
         b.switch_to_block(start);
-        let [visit, door] = [b.block_params(start)[0], b.block_params(start)[1]];
+        let [visit, entry_point] = [b.block_params(start)[0], b.block_params(start)[1]];
         let mut field = |offset: usize| b.ins().load(types::I64, FLAGS, visit, offset as i32);
         let cells = field(offset_of!(JitContext, cells));
         let [reals, complexes, ints] = [
@@ -122,7 +122,7 @@ impl<'a, 'f> JitLowering<'a, 'f> {
             call,
             b,
             context: visit,
-            entry_point: door,
+            entry_point,
             banks: [reals, complexes, ints],
             cells,
             frames,
@@ -155,14 +155,14 @@ impl<'a, 'f> JitLowering<'a, 'f> {
                 continue;
             }
             let code = self.code(pc);
-            let door = matches!(code, Code::Native(..)).then_some(pc);
+            let entry = matches!(code, Code::Native(..)).then_some(pc);
             let calls = matches!(code, Code::Call(..));
             if calls {
                 self.resumed.insert(pc + 1, self.b.create_block());
             }
             let targets =
                 routine.successors(pc).filter(|_| code.ends() || calls).chain(calls.then_some(0));
-            for to in door.into_iter().chain(targets) {
+            for to in entry.into_iter().chain(targets) {
                 if self.is_inside(to) {
                     self.blocks.entry(to).or_insert_with(|| self.b.create_block());
                 }
@@ -348,24 +348,26 @@ impl<'a, 'f> JitLowering<'a, 'f> {
 
     /// Emits the entry points: each loads the registers that are live there.
     fn entry_points(&mut self) {
-        let mut doors = vec![];
+        let mut entries = vec![];
         for pc in self.part.range.clone() {
-            if let Code::Native(_, door) = self.code(pc) {
-                doors.push((door, pc, self.b.create_block()));
+            if let Code::Native(_, number) = self.code(pc) {
+                entries.push((number, pc, self.b.create_block()));
             }
         }
-        match &doors[..] {
+        match &entries[..] {
             [] => {}
             [(_, _, only)] => {
                 self.b.ins().jump(*only, &[]);
             }
             [others @ .., (_, _, last)] => {
                 let mut switch = Switch::new();
-                others.iter().for_each(|(door, _, block)| switch.set_entry((*door).into(), *block));
+                others
+                    .iter()
+                    .for_each(|(number, _, block)| switch.set_entry((*number).into(), *block));
                 switch.emit(&mut self.b, self.entry_point, *last);
             }
         }
-        for (_, pc, block) in doors {
+        for (_, pc, block) in entries {
             self.b.switch_to_block(block);
             for (bank, reg) in self.part.live_in_at(pc) {
                 let (base, offset) = self.register_address(bank, reg);
