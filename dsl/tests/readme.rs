@@ -1,4 +1,4 @@
-//! The example of the README compiles, runs, and is the same there as here.
+//! The examples of `README.md` and `dsl/README.md` compile, run, and are the same there as here.
 
 use ketgrad::{Simulator, circuit, scalar::Uncertain};
 use num_dual::Dual64;
@@ -33,7 +33,7 @@ fn the_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Error>> {
+fn the_variational_example_of_the_page_of_the_crate() -> Result<(), Box<dyn std::error::Error>> {
     use ketgrad::optimize::{Lbfgs, Optimizer, Stopping, minimize};
     use ketgrad::{ansatz, hybrid::Expectation, problem};
 
@@ -43,10 +43,10 @@ fn the_variational_example_of_the_readme() -> Result<(), Box<dyn std::error::Err
     assert!((end.value + 1.137_270_175).abs() < 1e-8);
 
     let source = include_str!("readme.rs");
-    let readme = include_str!("../../README.md");
+    let page = include_str!("../README.md");
     let starts = ["let energy", "let (end", "    minimize(&energy"];
     for start in starts {
-        let line = readme.lines().find(|line| line.starts_with(start)).ok_or(start)?;
+        let line = page.lines().find(|line| line.starts_with(start)).ok_or(start)?;
         assert!(source.contains(line), "{line}");
     }
     Ok(())
