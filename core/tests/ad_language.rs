@@ -697,7 +697,7 @@ fn what_is_wrong_is_said_with_its_place() {
 /// may be called with these kinds is inferred to give a kind that the body fits, and no promotion
 /// of it.
 #[test]
-fn array_functions_are_read_by_the_names_of_earlier_releases() {
+fn array_functions_are_read_by_their_earlier_names() {
     let names = [
         ("broadcast_to", "spread", "(2.0, a)"),
         ("dynamic_update_slice", "paste", "(slice(a, 0, 0, 2), a, 0, 1)"),

@@ -10,7 +10,7 @@
 //! │        │          │               │      └ documentation
 //! │        │          │               └ result
 //! │        │          └ operands
-//! │        └ name in text; after a `|` the name of earlier releases, which is still read
+//! │        └ name in text; after a `|` an earlier name, which is still read
 //! └ variant
 //! ```
 //!

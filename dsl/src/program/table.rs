@@ -42,7 +42,7 @@ macro_rules! for_each_array_function {
                 var_axis(axis: Int) -> Reals; std_axis(axis: Int) -> Reals; norm_axis(axis: Int) -> Reals;
                 prod() -> Number; mean() -> Number; trace() -> Number; det() -> Number; signdet() -> Number;
                 norm() -> Real; logabsdet() -> Real; eigvalsh() -> Reals; svdvals() -> Reals;
-                // Names of earlier releases.
+                // Earlier names.
                 take(indices: Ints) -> Array; take_along(indices: Ints, axis: Int) -> Array; prod_others() -> Array; cumsum_back(axis: Int) -> Array;
             }
             two {
@@ -56,7 +56,7 @@ macro_rules! for_each_array_function {
                 contract(labels: Ints) -> Array; einsum(first: Ints, second: Ints, result: Ints) -> Array;
                 linear_recurrence(axis: Int) -> Array; scatter_along(indices: Ints, axis: Int) -> Array;
                 dot() -> Number; trace_product() -> Number;
-                // Names of earlier releases.
+                // Earlier names.
                 like() -> Array; embed(axis: Int, start: Int) -> Array; paste(axis: Int, start: Int) -> Array;
             }
             three {
@@ -99,7 +99,7 @@ mod tests {
         "randn",
     ];
 
-    /// Names of earlier releases that are in the table.
+    /// Earlier names that are in the table.
     const EARLIER: [&str; 7] =
         ["take", "take_along", "prod_others", "cumsum_back", "like", "embed", "paste"];
 

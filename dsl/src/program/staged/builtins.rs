@@ -138,7 +138,7 @@ macro_rules! functions {
         pub mod functions {
             use super::*;
             pub use super::array_functions::*;
-            // Names of earlier releases.
+            // Earlier names.
             pub use super::array_functions::{broadcast_to as spread, ravel_multi_index as place};
             $(
                 #[track_caller]
