@@ -15,7 +15,7 @@ use ketgrad_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    diff::answer,
+    answer::answer,
     memory::Needs,
     noise::{Unwritten, read_noisy},
     observables::{self, Parametric},
@@ -35,11 +35,12 @@ const BYTES_PER_TERM: u64 = 256;
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or the basis states are at fault, or a formula grows
 /// too long.
-pub fn amplitudes(
+pub(crate) fn amplitudes(
     args: &Amplitudes,
     common: &Common,
     terminal: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
+    let form = args.settle()?;
     let (circuit, given) = read_noisy(&args.file, &args.values, Unwritten::None, common, terminal)?;
     given.refuse_errors("`amplitudes`")?;
     let observables = observables::read_all(&args.observables, &circuit, &given, true)?;
@@ -66,14 +67,14 @@ pub fn amplitudes(
     let state = ClosedForm::within(circuit, &simulator, budget).map_err(failure)?;
     check_names(state.symbols())?;
     let written = |formula: &Formula| {
-        if args.expand { formula.expanded(args.form) } else { formula.text(args.form) }
+        if args.expand { formula.expanded(form) } else { formula.text(form) }
     };
     let mut object =
         vec![("n_qubits", n_qubits.into()), ("parameters", names), ("exact", true.into())];
     let mut text = String::new();
     let mut expectations: Vec<Value> = Vec::new();
     for Parametric { text: observable, sum } in &observables {
-        if let (Form::Latex, Some(name)) = (args.form, sum.params().first()) {
+        if let (Form::Latex, Some(name)) = (form, sum.params().first()) {
             let message =
                 format_args!("--form latex: the parameter `{name}` of the observable has no value");
             return Err(

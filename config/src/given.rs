@@ -23,8 +23,8 @@ use serde::{
 };
 
 use crate::{
-    args::ValueArgs,
     files::read_text,
+    options::ValueArgs,
     params::NamedAngles,
     report::{Failure, Remark, Status},
 };
@@ -88,7 +88,7 @@ impl GivenValue {
 
 /// Values by name.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub(crate) struct Given {
     /// Option that gives single values.
     option: &'static str,
     entries: BTreeMap<String, GivenValue>,
@@ -107,7 +107,7 @@ impl Given {
     ///
     /// # Errors
     /// [`Failure`] for words and files that cannot be read, and a name given twice.
-    pub fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
+    pub(crate) fn read(values: &ValueArgs, option: &'static str) -> Result<Given, Failure> {
         let set = assignments(&values.set, option)?;
         let (mut entries, mut tables) = (BTreeMap::<String, GivenValue>::new(), Vec::new());
         for path in &values.params {

@@ -18,16 +18,15 @@ use serde_json::{Map, Value};
 
 use crate::{
     amplitudes,
-    args::Precision,
+    answer::{Numbers, answer, in_text},
     backend::stays_there,
-    diff::{Numbers, answer, in_text},
     files::{check_writable, write_whole},
     given::Given,
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables::{self, Parametric},
-    options::{Common, Grad},
+    options::{Common, Grad, Precision},
     params::Points,
     polynomial::Polynomial,
     report::Failure,
@@ -43,11 +42,16 @@ type Members = Vec<(&'static str, Value)>;
 ///
 /// # Errors
 /// [`Failure`] if the circuit, its parameters or an observable is at fault.
-pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn grad(
+    args: &Grad,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let method = args.settle()?;
     let unwritten = if args.shots.is_some() { Unwritten::All } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     note_readings(&circuit, args.shots.is_some(), terminal);
-    let symbolic = args.method == Method::Symbolic;
+    let symbolic = method == Method::Symbolic;
     let observables = observables::read_all(&args.observables, &circuit, &given, symbolic)?;
     if symbolic {
         let own = observables::own_params(&observables, &circuit);
@@ -56,9 +60,11 @@ pub fn grad(args: &Grad, common: &Common, terminal: &Terminal) -> Result<Box<dyn
         }
     }
     if let Some(count) = args.shots {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
         return measure(args, count, common, terminal, (circuit, observables), &given);
     }
-    match common.precision {
+    let args = (args, method);
+    match common.precision() {
         Precision::F64 => {
             differentiate::<f64>(args, common, terminal, (circuit, observables), &given)
         }
@@ -178,7 +184,7 @@ struct Derivatives<T> {
 }
 
 fn differentiate<T: Number + DualNum>(
-    args: &Grad,
+    (args, method): (&Grad, Method),
     common: &Common,
     terminal: &Terminal,
     (circuit, observables): (Circuit, Vec<Parametric>),
@@ -190,7 +196,7 @@ fn differentiate<T: Number + DualNum>(
     if sources.is_some() && args.hessian {
         given.refuse_errors("`grad --hessian`")?;
     }
-    let duals = args.hessian || args.method == Method::Forward;
+    let duals = args.hessian || method == Method::Forward;
     if duals {
         common.note_duals("this method", terminal);
     }
@@ -202,26 +208,25 @@ fn differentiate<T: Number + DualNum>(
         || asked.observables.len() > 1
         || !stays_there::<T>(parts.executors(), parts.circuit())
     {
-        let needs = needs::<T>(args, second, asked.observables.len(), parts.circuit());
+        let needs = needs::<T>((args, method), second, asked.observables.len(), parts.circuit());
         needs.check("the derivatives", common.memory_limit)?;
     }
 
     let start = Instant::now();
     let of = |at: &Vec<T>| -> Result<Vec<Derivatives<T>>, HybridError> {
-        let (values, rows) = energy.jacobian_by(args.method, at)?;
+        let (values, rows) = energy.jacobian_by(method, at)?;
         let each = values.into_iter().zip(rows).enumerate();
         each.map(|(k, (value, gradient))| {
-            let hessian =
-                args.hessian.then(|| energy.hessian_by(k, args.method, at)).transpose()?;
+            let hessian = args.hessian.then(|| energy.hessian_by(k, method, at)).transpose()?;
             let errors = sources.as_ref().map(|sources| {
-                let slopes = sources.of_gradient((&energy, k), args.method, at, &gradient)?;
+                let slopes = sources.of_gradient((&energy, k), method, at, &gradient)?;
                 Ok::<_, HybridError>((sources.propagate(value, &gradient), slopes))
             });
             Ok(Derivatives { value, hessian, errors: errors.transpose()?, gradient })
         })
         .collect()
     };
-    let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match args.method {
+    let all: Result<Vec<Vec<Derivatives<T>>>, HybridError> = match method {
         // The points share the threads.
         Method::Adjoint if !second && asked.observables.len() == 1 && energy.is_constant() => {
             let alone = |(value, gradient)| {
@@ -245,7 +250,7 @@ fn differentiate<T: Number + DualNum>(
     let results = results.collect();
     numbers.report(common, terminal)?;
     asked.write(args.output.as_deref(), all.iter().flatten().map(|one| &*one.gradient))?;
-    Ok(asked.answer(results, vec![("method", args.method.name().into())], (common, start)))
+    Ok(asked.answer(results, vec![("method", method.name().into())], (common, start)))
 }
 
 impl<T: Number> Derivatives<T> {
@@ -294,7 +299,7 @@ fn measure(
     (circuit, observables): (Circuit, Vec<Parametric>),
     given: &Given,
 ) -> Result<Box<dyn Answer>, Failure> {
-    if common.precision != Precision::F64 {
+    if common.precision() != Precision::F64 {
         return Err(Failure::usage("--shots computes in double precision"));
     }
     given.refuse_errors("`grad --shots`")?;
@@ -303,7 +308,7 @@ fn measure(
     let energy =
         parametric_of::<f64>(circuit, &asked.observables, args.input.as_deref(), common, terminal)?;
     let start = Instant::now();
-    let shots = Shots::new(count, common.seed);
+    let shots = Shots::new(count, common.seed());
     let at_point = |at: &Vec<f64>| {
         (0..asked.observables.len()).map(|k| energy.measure_gradient(k, at, shots)).collect()
     };
@@ -336,7 +341,7 @@ fn measure(
     let gradient = |one: &(Mean, Vec<Mean>)| one.1.iter().map(value).collect::<Vec<f64>>();
     let gradients: Vec<Vec<f64>> = all.iter().flatten().map(gradient).collect();
     asked.write(args.output.as_deref(), gradients.iter().map(Vec::as_slice))?;
-    let more = vec![("method", args.method.name().into()), ("shots", count.into())];
+    let more = vec![("method", Method::Shift.name().into()), ("shots", count.into())];
     Ok(asked.answer(results, more, (common, start)))
 }
 
@@ -402,8 +407,8 @@ fn formulas(
         1 => list.pop().unwrap_or_default(),
         _ => vec![("expectations", Value::Array(list.into_iter().map(object).collect()))],
     };
-    members.push(("method", args.method.name().into()));
-    let _ = writeln!(text, "method  {}", args.method);
+    members.push(("method", Method::Symbolic.name().into()));
+    let _ = writeln!(text, "method  {}", Method::Symbolic);
     Ok(answer(common, start, text, members))
 }
 
@@ -513,9 +518,14 @@ pub(crate) fn expectations_of<T: Number>(
 
 /// Returns two states of the numbers that the method computes with; a third where several
 /// observables share the first.
-fn needs<T>(args: &Grad, second: bool, observables: usize, circuit: &Circuit) -> Needs {
+fn needs<T>(
+    (args, method): (&Grad, Method),
+    second: bool,
+    observables: usize,
+    circuit: &Circuit,
+) -> Needs {
     // Amplitudes are duals in a forward run, and those of duals are twice as large again.
-    let order = match (args.method, args.hessian || second && args.method != Method::Forward) {
+    let order = match (method, args.hessian || second && method != Method::Forward) {
         (Method::Forward, true) => 4,
         (Method::Forward, false) | (_, true) => 2,
         _ => 1,

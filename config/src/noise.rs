@@ -61,15 +61,14 @@ use source::{ChannelSource, read_source};
 use toml::de::{DeTable, DeValue};
 
 use crate::{
-    args::ValueArgs,
-    config_file::{integer, real, string},
     files::read_text,
     given::Given,
-    options::Common,
+    options::{Common, ValueArgs},
     report::Failure,
     run::read_circuit,
     section::{File, Section},
     terminal::Terminal,
+    toml_values::{integer, real, string},
 };
 
 /// The most qubits of a gate that a rule may name.
@@ -77,7 +76,7 @@ const MOST_WIDTH: u64 = 64;
 
 /// Measurements that a circuit has besides its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unwritten {
+pub(crate) enum Unwritten {
     /// No measurements.
     None,
     /// Measurements of every qubit, if it keeps no result of its own: for counts.
@@ -91,7 +90,7 @@ pub enum Unwritten {
 ///
 /// # Errors
 /// [`Failure`] if the values, the circuit or the model is at fault.
-pub fn read_noisy(
+pub(crate) fn read_noisy(
     path: &Path,
     values: &ValueArgs,
     unwritten: Unwritten,
@@ -111,7 +110,7 @@ pub fn read_noisy(
 ///
 /// # Errors
 /// [`Failure`] that underlines what is wrong in it, or that says what does not fit the circuit.
-pub fn add(
+pub(crate) fn add(
     path: &Path,
     circuit: &Circuit,
     unwritten: Unwritten,
@@ -150,7 +149,7 @@ pub fn add(
 }
 
 /// Says what readings at the end have to do with values: with those of states nothing.
-pub fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
+pub(crate) fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Terminal) {
     if !has_final_readout_errors(circuit) {
         return;
     }

@@ -11,7 +11,7 @@ use ketgrad_core::{
 
 use super::job::Inputs;
 use crate::{
-    config_file::integer, files::read_text, observables, report::Failure, section::Section,
+    files::read_text, observables, report::Failure, section::Section, toml_values::integer,
 };
 
 /// The electrons of a molecule and how they become qubits.

@@ -79,11 +79,10 @@ use ketgrad_core::{
 
 use super::hamiltonian::{Electrons, HamiltonianSource, read_graph};
 use crate::{
-    args::ValueArgs,
     files::read_text,
     given::Given,
     noise::{self, Unwritten},
-    options::{Common, Optimize},
+    options::{Common, Optimize, ValueArgs},
     params::Points,
     report::Failure,
     run::read_circuit,
@@ -134,7 +133,8 @@ impl Job {
         let file = File { name, text };
         let document = file.document()?;
         let mut top = Section::top(&file, document.get_ref());
-        let seed = args.seed.or(top.integer("seed", 0, u64::MAX)?).unwrap_or(0);
+        // That of the command line or the config file wins.
+        let seed = common.seed.or(top.integer("seed", 0, u64::MAX)?).unwrap_or(0);
         let shots = read_shots(&mut top, seed)?;
         let (ansatz, hamiltonian) = (top.section("ansatz")?, top.section("hamiltonian")?);
         let (optimizer, stopping) = (top.section("optimizer")?, top.section("stopping")?);
@@ -320,8 +320,9 @@ fn read_electrons(
 
 /// Refuses an ansatz of too many gates before it is built.
 fn check_gates(gates: u64, common: &Common, section: &Section<'_, '_>) -> Result<(), Failure> {
-    if gates > common.max_gates {
-        let message = format!("the ansatz may have {gates} gates, more than {}", common.max_gates);
+    if gates > common.max_gates() {
+        let message =
+            format!("the ansatz may have {gates} gates, more than {}", common.max_gates());
         return Err(section.wrong("name", message).help("--max-gates allows more"));
     }
     Ok(())

@@ -24,10 +24,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     options::Common,
     plugins::{
-        PluginEntry, PluginsTable,
         found::{Found, Row},
         verb::{self, Part},
     },
+    plugins_table::{PluginEntry, PluginsTable},
     report::{Failure, Status},
     terminal::{Answer, write_error},
 };

@@ -3,7 +3,7 @@
 use std::{
     io::{self, Write},
     path::PathBuf,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ketgrad_plugin_host::{NamedPoint, Plugins, sha256_of};
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::{
     files::cannot,
-    options::{Common, PluginsWork},
+    options::{Common, PluginsVerb},
     plugins::{
-        PluginsTable,
         found::{Comparisons, Found, Row},
         points, sandbox,
     },
+    plugins_table::{PluginEntry, PluginsTable},
     report::{Failure, Status},
     terminal::{Answer, Terminal},
 };
@@ -61,19 +61,22 @@ pub(super) enum Part {
 /// # Errors
 /// [`Failure`] if a rule of the config is at fault or a file cannot be read. A plugin that cannot
 /// be loaded is part of the answer.
-pub fn plugins(
-    work: &PluginsWork,
+pub(crate) fn plugins(
+    verb: &PluginsVerb,
     common: &Common,
     _: &Terminal,
 ) -> Result<Box<dyn Answer>, Failure> {
     let start = Instant::now();
-    let mut shown = match work {
-        PluginsWork::List => shown(&list(&common.plugins)?),
-        PluginsWork::Hash(files) => hash(files, common)?,
-        PluginsWork::Verify(verify) => match (&verify.task, verify.sandboxed) {
-            (Some(task), _) => return sandbox::inside(task, &verify.at, common),
-            (None, Some(limit)) => verified(&sandbox::verify(limit, &verify.at, common)?),
-            (None, None) => verified(&self::verify(&common.plugins, &Part::All, &verify.at)?),
+    let mut shown = match verb {
+        PluginsVerb::List => shown(&list(&common.plugins)?),
+        PluginsVerb::Hash { files } => hash(files, common)?,
+        PluginsVerb::Verify { at, sandboxed, task } => match (task, sandboxed) {
+            (Some(task), _) => return sandbox::inside(task, at, common),
+            (None, Some(seconds)) => {
+                let limit = Duration::from_secs(u64::from(*seconds));
+                verified(&sandbox::verify(limit, at, common)?)
+            }
+            (None, None) => verified(&verify(&common.plugins, &Part::All, at)?),
         },
     };
     shown.as_json = common.json;
@@ -175,7 +178,7 @@ pub(super) fn disabled(table: &PluginsTable) -> impl Iterator<Item = Row> {
 
 fn hash(files: &[PathBuf], common: &Common) -> Result<Shown, Failure> {
     let of_config = || {
-        let found = |p: &crate::plugins::PluginEntry| {
+        let found = |p: &PluginEntry| {
             p.request
                 .candidates
                 .iter()

@@ -24,7 +24,6 @@ use num_complex::Complex;
 use num_dual::DualNum;
 
 use crate::{
-    args::Precision,
     backend::stays_there,
     files::{cannot, check_writable, open, read_included, read_text, write_whole},
     given::Given,
@@ -33,7 +32,7 @@ use crate::{
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables,
-    options::{Common, Noisy, Run},
+    options::{Common, Noisy, Precision, Run},
     params::Points,
     progress::Progress,
     report::{Failure, Remark},
@@ -74,15 +73,22 @@ const BYTES_PER_RUN: u128 = 200;
 ///
 /// # Errors
 /// [`Failure`] if anything is at fault; nothing was printed or written then.
-pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn Answer>, Failure> {
+pub(crate) fn run(
+    mut args: Run,
+    config: &Run,
+    common: &Common,
+    terminal: &Terminal,
+) -> Result<Box<dyn Answer>, Failure> {
+    let noisy = args.settle(config)?;
+    let args = &args;
     let unwritten = if args.shots.is_some() { Unwritten::IfNoOther } else { Unwritten::None };
     let (circuit, given) = read_noisy(&args.file, &args.values, unwritten, common, terminal)?;
     if !args.observables.is_empty() || args.probabilities || args.keeps_state() {
         note_readings(&circuit, false, terminal);
     }
-    match common.precision {
-        Precision::F64 => simulate::<f64>(args, common, terminal, &circuit, &given),
-        Precision::F32 => simulate::<f32>(args, common, terminal, &circuit, &given),
+    match common.precision() {
+        Precision::F64 => simulate::<f64>((args, noisy), common, terminal, &circuit, &given),
+        Precision::F32 => simulate::<f32>((args, noisy), common, terminal, &circuit, &given),
     }
 }
 
@@ -91,7 +97,7 @@ pub fn run(args: &Run, common: &Common, terminal: &Terminal) -> Result<Box<dyn A
 ///
 /// # Errors
 /// [`Failure`] with everything that is wrong with it.
-pub fn read_circuit(
+pub(crate) fn read_circuit(
     path: &Path,
     given: &mut Given,
     common: &Common,
@@ -105,7 +111,7 @@ pub fn read_circuit(
     };
     let (available, why) = memory::available(common.memory_limit);
     let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
-    let max_gates = common.max_gates.min(fit);
+    let max_gates = common.max_gates().min(fit);
     let inputs = given.texts();
     let options = qasm::QasmOptions::default()
         .with_file(&name)
@@ -115,7 +121,7 @@ pub fn read_circuit(
     let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
         for diagnostic in &mut failed.diagnostics {
             match &*diagnostic.problem {
-                qasm::QasmProblem::TooManyGates { limit, .. } if *limit < common.max_gates => {
+                qasm::QasmProblem::TooManyGates { limit, .. } if *limit < common.max_gates() => {
                     let available = bytes_text(available.into());
                     diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
                 }
@@ -145,7 +151,7 @@ pub fn read_circuit(
 }
 
 fn simulate<T: Number + DualNum>(
-    args: &Run,
+    (args, noisy): (&Run, Noisy),
     common: &Common,
     terminal: &Terminal,
     circuit: &Circuit,
@@ -166,7 +172,7 @@ fn simulate<T: Number + DualNum>(
     let n_qubits = circuit.n_qubits();
     let executors = common.executors::<T>(circuit, terminal)?;
     let here = !stays_there::<T>(&executors, circuit);
-    let density = on_density_matrices(args, circuit)?;
+    let density = on_density_matrices(args, noisy, circuit)?;
     let over_shots = !density && !has_final_state(circuit);
     if over_shots {
         refuse_means(args, sources.is_some())?;
@@ -217,7 +223,7 @@ fn simulate<T: Number + DualNum>(
     let (threads, memory_limit) = (common.start_threads()?, Some(available));
     // A density matrix has the amplitudes of twice as many qubits.
     let width = if density { n_qubits.saturating_mul(2) } else { n_qubits };
-    let max_rounds = common.max_rounds.unwrap_or_else(|| rounds_in_seconds(width));
+    let max_rounds = common.max_steps.unwrap_or_else(|| rounds_in_seconds(width));
     let simulator = Simulator::new()
         .with_executors(executors)
         .with_threads(threads)
@@ -269,7 +275,7 @@ fn simulate<T: Number + DualNum>(
 
     let mut results = Results {
         n_qubits: declared,
-        precision: common.precision.name(),
+        precision: common.precision().name(),
         backend,
         observables: observables.into_iter().map(|o| o.text).collect(),
         points: computed,
@@ -322,9 +328,9 @@ fn refuse_means(args: &Run, error_bars: bool) -> Result<(), Failure> {
 
 /// Returns true if density matrices run the circuit: they are asked for, or it has noise and they
 /// are small.
-fn on_density_matrices(args: &Run, circuit: &Circuit) -> Result<bool, Failure> {
+fn on_density_matrices(args: &Run, noisy: Noisy, circuit: &Circuit) -> Result<bool, Failure> {
     let asks_for_state = args.amplitudes || args.output.is_some();
-    match args.noisy {
+    match noisy {
         Noisy::Density if asks_for_state => {
             let message = "a density matrix has no amplitudes: --amplitudes and --output go with --method trajectories";
             Err(Failure::usage(message))
