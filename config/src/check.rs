@@ -16,7 +16,7 @@ use num_dual::DualNum;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    grad::parametric_of,
+    expectation::parametric_of,
     memory,
     noise::{Unwritten, note_readings, read_noisy},
     npy::Number,

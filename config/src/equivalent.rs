@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     given::Given,
+    input::read_circuit,
     memory::Needs,
     options::{Common, Equivalent, Precision},
     params::Points,
     report::{Failure, Status},
-    run::read_circuit,
     terminal::{Answer, Terminal},
 };
 

@@ -25,9 +25,11 @@ use serde::{
 use crate::{
     files::read_text,
     options::ValueArgs,
-    params::NamedAngles,
     report::{Failure, Remark, Status},
 };
+
+/// The values of some parameters by name.
+pub(crate) type NamedAngles = BTreeMap<String, Angle>;
 
 /// Notations of an error bar after a value.
 const ERROR_BARS: [&str; 3] = ["+-", "+/-", "±"];

@@ -5,22 +5,21 @@ use std::{fmt::Write, path::Path, time::Instant};
 use ketgrad_core::{
     circuit::Circuit,
     exact::{Form, Formula},
-    hybrid::{Expectation, HybridError, Method, ParametricExpectation},
-    kernel::Threads,
-    observable::{ParametricSum, PauliSum},
+    hybrid::{HybridError, Method},
     scalar::Uncertain,
-    simulate::{Mean, Shots, Simulator, final_measurements},
-    state::{StateVector, bytes_needed},
+    simulate::{Mean, Shots, final_measurements},
+    state::bytes_needed,
 };
 use num_complex::Complex;
 use num_dual::DualNum;
 use serde_json::{Map, Value};
 
 use crate::{
-    amplitudes,
     answer::{Numbers, answer, in_text},
     backend::stays_there,
+    expectation::{expectations_of, parametric_of},
     files::{check_writable, write_whole},
+    formula,
     given::Given,
     memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
@@ -30,7 +29,6 @@ use crate::{
     params::Points,
     polynomial::Polynomial,
     report::Failure,
-    run::{check_width, read_input},
     terminal::{Answer, Terminal},
     uncertainty::{Sources, covariance},
 };
@@ -364,8 +362,8 @@ fn formulas(
     let points = Points::one_known(circuit, own, given)?;
     let observables = points.bound(observables)?;
     let circuit = points.circuit(circuit, 0).map_err(|e| points.located(e))?;
-    amplitudes::check_computed(&circuit)?;
-    amplitudes::note_decimals(&circuit, terminal);
+    formula::check_computed(&circuit)?;
+    formula::note_decimals(&circuit, terminal);
     let mut names: Vec<String> = circuit.inputs().map(str::to_owned).collect();
     let inputs = names.len();
     names.extend(observables::own_params(&observables, &circuit));
@@ -377,7 +375,7 @@ fn formulas(
     let trig = |form: &Formula| form.text(Form::Trig);
     // Of the parts of the observables, one after the other.
     let forms = energy.closed_forms().map_err(failure)?;
-    forms.iter().try_for_each(|form| amplitudes::check_names(form.symbols()))?;
+    forms.iter().try_for_each(|form| formula::check_names(form.symbols()))?;
     let mut forms = forms.into_iter();
     for observable in &observables {
         let missing = || Failure::input("a part of an observable has no formula");
@@ -442,78 +440,10 @@ fn in_words(key: &str, value: &Value) -> String {
 /// Returns an error with the way out.
 fn failure(error: HybridError) -> Failure {
     match error {
-        HybridError::Exact(error) => amplitudes::failure(error),
+        HybridError::Exact(error) => formula::failure(error),
         HybridError::Initial => Failure::input(&error).help("the other methods take --input"),
         error => Failure::input(error),
     }
-}
-
-/// Returns the expectation values of observables with parameters, from |0…0> or the state in a
-/// file, to be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] as [`expectations_of`].
-pub(crate) fn parametric_of<T: Number>(
-    circuit: Circuit,
-    observables: &[Parametric],
-    input: Option<&Path>,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<ParametricExpectation, Failure> {
-    let sums: Vec<ParametricSum> =
-        observables.iter().map(|observable| observable.sum.clone()).collect();
-    ParametricExpectation::new(&sums, |sums| {
-        expectations_of::<T>(circuit, sums, input, common, terminal)
-    })
-}
-
-/// Returns the expectation value of a sum of Pauli strings, to be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] as [`expectations_of`].
-pub(crate) fn expectation_of<T: Number>(
-    circuit: Circuit,
-    observable: PauliSum,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Expectation, Failure> {
-    expectations_of::<T>(circuit, [observable], None, common, terminal)
-}
-
-/// Returns the expectation values of sums of Pauli strings, from |0…0> or the state in a file, to
-/// be computed within the limits.
-///
-/// # Errors
-/// [`Failure`] if an observable does not fit the circuit, the file has no such state, the backend
-/// that is asked for is not there or cannot, or the system gives no threads.
-pub(crate) fn expectations_of<T: Number>(
-    circuit: Circuit,
-    observables: impl IntoIterator<Item = PauliSum>,
-    input: Option<&Path>,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Expectation, Failure> {
-    let mut needs = Needs::default();
-    if input.is_some() {
-        check_width(circuit.n_qubits())?;
-        needs.add("the state to start from", bytes_needed::<Complex<f64>>(circuit.n_qubits()));
-    }
-    let available = needs.check("the derivatives", common.memory_limit)?;
-    let threads: Threads = common.start_threads()?;
-    let energy = match input {
-        Some(path) => {
-            let start: StateVector<Complex<f64>> = read_input(path, circuit.n_qubits())?;
-            Expectation::from_state(circuit, observables, start)
-        }
-        None => Expectation::new(circuit, observables),
-    };
-    let energy = energy.map_err(Failure::input)?;
-    let executors = common.executors::<T>(energy.circuit(), terminal)?;
-    let simulator = Simulator::new()
-        .with_executors(executors)
-        .with_threads(threads)
-        .with_memory_limit(available);
-    Ok(energy.with_simulator(simulator))
 }
 
 /// Returns two states of the numbers that the method computes with; a third where several

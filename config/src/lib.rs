@@ -4,9 +4,9 @@
 //! [`main`] is the whole program. The way of a call:
 //!
 //! ```text
-//! words ──► CommandLine ─┐                            ┌─► Failure ──► stderr, exit status 1 or 2
-//!                        ├─► a struct for   ──► a verb ─┤
-//! TOML  ──► ConfigFile ──┘   the options                └─► Answer  ──► stdout, exit status 0
+//! words ──► CommandLine ─┐                       ┌─► Failure ──► stderr, exit status 1 or 2
+//!                        ├─► options ──► a verb ─┤
+//! TOML ───► ConfigFile ──┘                       └─► Answer ───► stdout, exit status 0
 //! ```
 //!
 //! Nothing is printed before everything is computed and checked, so the standard output is empty
@@ -19,10 +19,13 @@ mod check;
 mod config_file;
 mod diff;
 mod equivalent;
+mod expectation;
 mod files;
+mod formula;
 mod given;
 mod grad;
 mod info;
+mod input;
 mod memory;
 mod noise;
 pub mod npy;

@@ -49,26 +49,27 @@
 
 mod aer;
 mod source;
+mod strength;
 
 use std::path::Path;
 
 use ketgrad_core::{
     circuit::{After, Circuit, InstructionKind, NoiseModel, NoiseRule, Operation},
-    param::Angle,
     simulate::has_final_readout_errors,
 };
 use source::{ChannelSource, read_source};
+use strength::{Each, Strength};
 use toml::de::{DeTable, DeValue};
 
 use crate::{
     files::read_text,
     given::Given,
+    input::read_circuit,
     options::{Common, ValueArgs},
     report::Failure,
-    run::read_circuit,
     section::{File, Section},
     terminal::Terminal,
-    toml_values::{integer, real, string},
+    toml_values::{integer, real},
 };
 
 /// The most qubits of a gate that a rule may name.
@@ -159,34 +160,6 @@ pub(crate) fn note_readings(circuit: &Circuit, over_shots: bool, terminal: &Term
     });
 }
 
-/// A probability or a rate: a number, or the name of an input.
-enum Strength {
-    Number(f64),
-    Input(String),
-}
-
-impl Strength {
-    fn read(value: &DeValue<'_>) -> Result<Strength, String> {
-        if let Ok(number) = real(value) {
-            let one = (0.0..=1.0).contains(&number).then_some(Strength::Number(number));
-            return one.ok_or_else(|| format!("expected a number from 0 to 1, not {number}"));
-        }
-        let is_letter = |c: char| c == '_' || c.is_alphabetic();
-        let is_name = |text: &String| {
-            text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_numeric())
-        };
-        let name = string(value).ok().filter(is_name).map(Strength::Input);
-        name.ok_or_else(|| "expected a number from 0 to 1, or the name of an input".to_owned())
-    }
-
-    fn angle(&self, model: &mut NoiseModel) -> Angle {
-        match self {
-            Strength::Number(number) => Angle::rad(*number),
-            Strength::Input(name) => model.param(name),
-        }
-    }
-}
-
 /// A model with the tables that it was read from.
 struct Model<'a, 'i> {
     noise: NoiseModel,
@@ -248,47 +221,6 @@ impl<'a, 'i> Model<'a, 'i> {
         });
         for (remark, source) in idle_rules.chain(idle_readings) {
             terminal.warn(&[remark], &[source]);
-        }
-    }
-}
-
-/// A value for all, or one for each.
-enum Each<T> {
-    All(T),
-    List(Vec<T>),
-}
-
-impl<T> Each<T> {
-    fn read(
-        value: &DeValue<'_>,
-        read: impl Fn(&DeValue<'_>) -> Result<T, String>,
-    ) -> Result<Each<T>, String> {
-        match value.as_array() {
-            Some(list) => {
-                list.iter().map(|x| read(x.get_ref())).collect::<Result<_, _>>().map(Each::List)
-            }
-            None => read(value).map(Each::All),
-        }
-    }
-
-    fn map(self, f: impl Fn(T) -> T) -> Each<T> {
-        match self {
-            Each::All(value) => Each::All(f(value)),
-            Each::List(list) => Each::List(list.into_iter().map(f).collect()),
-        }
-    }
-
-    fn get(&self, k: usize) -> Option<&T> {
-        match self {
-            Each::All(value) => Some(value),
-            Each::List(list) => list.get(k),
-        }
-    }
-
-    fn len(&self) -> Option<usize> {
-        match self {
-            Each::All(_) => None,
-            Each::List(list) => Some(list.len()),
         }
     }
 }

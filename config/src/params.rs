@@ -16,14 +16,11 @@ use ketgrad_core::{
 
 use crate::{
     files::{cannot, open},
-    given::Given,
+    given::{Given, NamedAngles},
     npy::{self, Table},
     observables::Parametric,
     report::Failure,
 };
-
-/// The values of some parameters by name.
-pub(crate) type NamedAngles = BTreeMap<String, Angle>;
 
 /// The values of the runs that are to be made.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use ketgrad_core::{
 use num_complex::Complex;
 use toml::{Spanned, de::DeValue};
 
-use super::{Each, Strength};
+use super::strength::{Each, Strength};
 use crate::{
     report::Failure,
     section::Section,

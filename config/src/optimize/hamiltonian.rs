@@ -9,7 +9,7 @@ use ketgrad_core::{
     simulate::Simulator,
 };
 
-use super::job::Inputs;
+use super::inputs::Inputs;
 use crate::{
     files::read_text, observables, report::Failure, section::Section, toml_values::integer,
 };

@@ -77,15 +77,18 @@ use ketgrad_core::{
     simulate::{Grouping, Shots},
 };
 
-use super::hamiltonian::{Electrons, HamiltonianSource, read_graph};
+use super::{
+    hamiltonian::{Electrons, HamiltonianSource, read_graph},
+    inputs::{Inputs, same_file},
+};
 use crate::{
     files::read_text,
     given::Given,
+    input::read_circuit,
     noise::{self, Unwritten},
     options::{Common, Optimize, ValueArgs},
     params::Points,
     report::Failure,
-    run::read_circuit,
     section::{File, Section},
     terminal::Terminal,
 };
@@ -483,32 +486,4 @@ fn read_output(
         return Err(section.wrong("curve", message).help("give it a name that ends in .svg"));
     }
     Ok((checkpoint, every, curve))
-}
-
-/// The folder that paths are taken from, and what a job reads: nothing of that may be written.
-pub(super) struct Inputs<'a> {
-    folder: &'a Path,
-    files: Vec<PathBuf>,
-}
-
-impl Inputs<'_> {
-    /// Returns the path of a file that is read.
-    pub(super) fn path(&mut self, path: String) -> PathBuf {
-        let path = self.folder.join(path);
-        self.files.push(path.clone());
-        path
-    }
-}
-
-/// Returns true if two paths name one file, through links and `..` too, as far as their folders
-/// exist.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let real = |path: &Path| {
-        path.canonicalize().or_else(|_| {
-            let folder =
-                path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            folder.canonicalize().map(|folder| folder.join(path.file_name().unwrap_or_default()))
-        })
-    };
-    a == b || matches!((real(a), real(b)), (Ok(a), Ok(b)) if a == b)
 }

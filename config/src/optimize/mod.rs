@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod hamiltonian;
+mod inputs;
 mod job;
 
 use std::time::Instant;
@@ -28,8 +29,8 @@ use serde_json::{Map, Value};
 use crate::{
     answer::{Numbers, answer, in_text},
     backend::stays_there,
+    expectation::expectation_of,
     files::{check_writable, write_whole},
-    grad,
     memory::Needs,
     npy::Number,
     options::{Common, Optimize, Precision},
@@ -76,7 +77,7 @@ fn run<T: Number + DualNum>(
         return Err(Failure::usage("a job with shots computes in double precision"));
     }
     let energy =
-        grad::expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
+        expectation_of::<T>(job.circuit.clone(), job.hamiltonian.clone(), common, terminal)?;
     let duals = matches!(job.optimizer, Optimizer::NewtonCg(_) | Optimizer::NaturalGradient(_));
     if duals {
         common.note_duals("the optimizer", terminal);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ketgrad_core::exact::Form;
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::{parse::choose, report::Failure};
 
 pub(super) const HELP: &str = "\

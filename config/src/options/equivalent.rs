@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ketgrad_core::equivalent::On;
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::report::Failure;
 
 pub(super) const HELP: &str = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ketgrad_core::hybrid::Method;
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::{
     files::is_stdout,
     parse::{choose, parse_shots},

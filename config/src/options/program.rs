@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ketgrad_core::pass::Level;
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::{
     parse::{choose, parse_size},
     report::Failure,

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use clap::Args;
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::{
     files::is_stdout,
     parse::{choose, parse_shots},

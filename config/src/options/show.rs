@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ValueArgs;
+use super::values::ValueArgs;
 use crate::{parse::choose, report::Failure};
 
 /// A language to print.

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `verb` | `plugins list`, `verify` and `hash` |
+//! | `verify` | what is loaded, compared |
 //! | `found` | what they find, as text and as JSON |
 //! | `sandbox` | `plugins verify --sandboxed` |
 //! | `points` | the points of `plugins verify --at` |
@@ -11,6 +12,7 @@ mod found;
 mod points;
 mod sandbox;
 mod verb;
+mod verify;
 
 pub(crate) use verb::plugins;
 

@@ -9,33 +9,31 @@ mod errors;
 mod marginal;
 mod task;
 
-use std::{path::Path, sync::Mutex, time::Instant};
+use std::{sync::Mutex, time::Instant};
 
 use ketgrad_core::{
-    basis::MAX_QUBITS,
     circuit::{Circuit, Compact},
     kernel::Operator,
-    qasm,
-    scalar::Scalar,
     simulate::{Simulator, final_measurements, has_final_state, rounds_in_seconds},
-    state::{StateVector, bytes_needed, bytes_text},
+    state::bytes_needed,
 };
 use num_complex::Complex;
 use num_dual::DualNum;
 
 use crate::{
     backend::stays_there,
-    files::{cannot, check_writable, open, read_included, read_text, write_whole},
+    expectation::parametric_of,
+    files::{check_writable, write_whole},
     given::Given,
-    grad::parametric_of,
-    memory::{self, Needs},
+    input::{check_width, read_input},
+    memory::Needs,
     noise::{Unwritten, note_readings, read_noisy},
     npy::{self, Number},
     observables,
     options::{Common, Noisy, Precision, Run},
     params::Points,
     progress::Progress,
-    report::{Failure, Remark},
+    report::Failure,
     terminal::{Answer, Terminal},
 };
 use answer::Results;
@@ -57,14 +55,6 @@ const BYTES_PER_COUNT: u128 = 80;
 
 /// Bytes that an instruction takes as data besides its operator.
 const BYTES_PER_INSTRUCTION: u128 = 200;
-
-/// Bytes that an operation takes while a circuit is read: itself, its angles, and a list that grows
-/// by doubling.
-const BYTES_PER_OPERATION: u64 = 480;
-
-/// Number of operations that are read whatever the memory: their size is compared with the rest of
-/// the work.
-const ALWAYS_READ: u64 = 100_000;
 
 /// Bytes that the results of one run of a sweep take besides its states and counts.
 const BYTES_PER_RUN: u128 = 200;
@@ -90,64 +80,6 @@ pub(crate) fn run(
         Precision::F64 => simulate::<f64>((args, noisy), common, terminal, &circuit, &given),
         Precision::F32 => simulate::<f32>((args, noisy), common, terminal, &circuit, &given),
     }
-}
-
-/// Reads a circuit from a file or, for `-`, from the standard input, for those of the values that
-/// decide what it is; they are taken. Files that it includes are looked for beside it.
-///
-/// # Errors
-/// [`Failure`] with everything that is wrong with it.
-pub(crate) fn read_circuit(
-    path: &Path,
-    given: &mut Given,
-    common: &Common,
-    terminal: &Terminal,
-) -> Result<Circuit, Failure> {
-    let (name, text) = read_text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let include = |file: &str| {
-        let first = |f: Failure| f.remarks.first().map(|r| r.message.clone()).unwrap_or_default();
-        read_included(&folder.join(file)).map_err(first)
-    };
-    let (available, why) = memory::available(common.memory_limit);
-    let fit = (available / BYTES_PER_OPERATION).max(ALWAYS_READ);
-    let max_gates = common.max_gates().min(fit);
-    let inputs = given.texts();
-    let options = qasm::QasmOptions::default()
-        .with_file(&name)
-        .with_max_gates(max_gates)
-        .with_include(Some(&include))
-        .with_inputs(&inputs);
-    let parsed = qasm::parse(&text, &options).map_err(|mut failed| {
-        for diagnostic in &mut failed.diagnostics {
-            match &*diagnostic.problem {
-                qasm::QasmProblem::TooManyGates { limit, .. } if *limit < common.max_gates() => {
-                    let available = bytes_text(available.into());
-                    diagnostic.help = Some(format!("more do not fit into {available} ({why})"));
-                }
-                qasm::QasmProblem::TooManySteps { .. } => {
-                    let help =
-                        "if the loops end after all, --max-gates allows more, where memory does";
-                    diagnostic.help = Some(help.to_owned());
-                }
-                qasm::QasmProblem::MissingInput { name, .. } => {
-                    diagnostic.help = Some(given.how(name, "FILE.json"));
-                }
-                _ => {}
-            }
-        }
-        failed
-    })?;
-    given.keep(&parsed);
-    given.remove_structural(parsed.read_for)?;
-    let warnings: Vec<Remark> = parsed.warnings.into_iter().map(Remark::from).collect();
-    terminal.warn(&warnings, &parsed.sources);
-    if parsed.circuit.n_qubits() == 0 && parsed.circuit.instructions().is_empty() {
-        return Err(Failure::input(format_args!(
-            "{name} declares no qubits: there is nothing to run"
-        )));
-    }
-    Ok(parsed.circuit)
 }
 
 fn simulate<T: Number + DualNum>(
@@ -392,30 +324,4 @@ fn needs<T: Number>(
         needs.add("the counts", counts.saturating_mul(runs as u128));
     }
     needs
-}
-
-/// Returns a state to start from.
-///
-/// # Errors
-/// [`Failure`] if the file has none of this number of qubits.
-pub(crate) fn read_input<T: Number>(
-    path: &Path,
-    n_qubits: usize,
-) -> Result<StateVector<Complex<T>>, Failure> {
-    check_width(n_qubits)?;
-    let name = path.display().to_string();
-    let file = open(path).map_err(|e| cannot("read", &name, &e))?;
-    let file = std::io::BufReader::new(file);
-    npy::read_state(file, n_qubits).map_err(|e| Failure::input(format_args!("{name}: {e}")))
-}
-
-/// Refuses states that no file holds.
-pub(crate) fn check_width(n_qubits: usize) -> Result<(), Failure> {
-    let message = format_args!("no file holds a state of {n_qubits} qubits");
-    if n_qubits > MAX_QUBITS { Err(Failure::input(message)) } else { Ok(()) }
-}
-
-/// Returns the squared modulus, as a result.
-pub(crate) fn probability<T: Number>(amplitude: &Complex<T>) -> T {
-    amplitude.abs2()
 }
