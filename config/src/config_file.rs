@@ -186,6 +186,52 @@ mod tests {
         assert_eq!(config.run.observables, ["Z0"]);
     }
 
+    /// Options of `run` from the command line and a config file, as text, and if they fit together.
+    fn settled(words: &[&str], config: &ConfigFile) -> (String, String, bool) {
+        let words = ["ketgrad", "run", "-"].iter().chain(words);
+        let line = CommandLine::try_parse_from(words).unwrap();
+        let common = line.common.or(&config.common(&line.verb));
+        let Verb::Run(mut run) = line.verb else { panic!("the verb is run") };
+        let fits = run.settle(&config.run).is_ok();
+        (format!("{common:?}"), format!("{run:?}"), fits)
+    }
+
+    #[test]
+    fn a_key_is_the_option_of_its_name() {
+        let keys = [
+            ("threads", "2"),
+            ("precision", "'f32'"),
+            ("backend", "'cpu'"),
+            ("seed", "7"),
+            ("quiet", "true"),
+            ("memory_limit", "'8GiB'"),
+            ("max_steps", "1e6"),
+            ("max_gates", "1_000"),
+            ("json", "true"),
+            ("allow_nonfinite", "true"),
+            ("shots", "5"),
+            ("observable", "'Z0'"),
+            ("observables", "'Z0'"),
+            ("amplitudes", "true"),
+            ("probabilities", "true"),
+            ("variance", "true"),
+            ("covariance", "true"),
+        ];
+        assert!(names(COMMON).chain(names(RUN)).eq(keys.map(|key| key.0)));
+        let bare = settled(&[], &ConfigFile::default());
+        for (key, value) in keys {
+            let name = if key == "observables" { "observable" } else { key };
+            let option = format!("--{}", name.replace('_', "-"));
+            let words = [option.as_str(), value.trim_matches('\'')];
+            let words = if value == "true" { &words[..1] } else { &words };
+            let config = ConfigFile::parse("c.toml", &format!("[run]\n{key} = {value}\n")).unwrap();
+            let given = settled(&[], &config);
+            assert_eq!(given, settled(words, &ConfigFile::default()), "{key}");
+            assert_ne!(given, bare, "{key}");
+            assert_eq!(settled(words, &config), given, "{key}");
+        }
+    }
+
     #[test]
     fn faults_are_underlined() {
         let unknown = error("[run]\nshosts = 3\n");
